@@ -1,0 +1,65 @@
+# make demo    explain an alert of a simulated IoT device
+# make test    every gate, in the order in which they are quickest to fail
+# make bench   the measurements
+# make clean   remove what the tools leave behind; make distclean: the environment too
+
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check
+
+.NOTPARALLEL:
+.DELETE_ON_ERROR:
+.PHONY: help demo test bench clean distclean
+
+help:
+	@sed -n 's/^# make/make/p' Makefile
+
+demo: $(VENV)/.installed-demo
+	$(BIN)/python examples/demo.py
+
+test: export OMP_NUM_THREADS := 1
+test: $(VENV)/.installed-dev
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/python -m pytest -n 2 -q
+	@for example in $(wildcard examples/*.py); do \
+		echo "$$example"; $(BIN)/python "$$example" || exit 1; \
+	done
+
+# `make bench QUICK=1` measures a few rows of a few tasks, in minutes.
+bench: $(VENV)/.installed-dev
+	$(BIN)/python benchmarks/run.py $(if $(QUICK),--quick)
+
+$(VENV)/.installed-demo: pyproject.toml constraints.txt | $(BIN)/python
+	@echo "installing into $(VENV) ..."
+	$(PIP) -c constraints.txt -e '.[plots]'
+	@touch $@
+
+$(VENV)/.installed-dev: pyproject.toml constraints.txt requirements-dev.txt | $(BIN)/python
+	@echo "installing into $(VENV) ..."
+	$(PIP) -r requirements-dev.txt
+	@touch $@
+
+# A name on the path is no proof that it runs (version managers leave shims behind), so each candidate is asked.
+# Half an environment is worse than none: if pip cannot be set up, nothing stays.
+$(BIN)/python:
+	@for python in $(PYTHON) python3.11 python3.12 python3.13 python3.14 python3 python; do \
+		if "$$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then \
+			echo "making $(VENV) with $$("$$python" --version)"; \
+			"$$python" -m venv $(VENV) && exit 0; \
+			rm -rf $(VENV); \
+			echo "$$python could not make an environment; on Debian and Ubuntu: apt-get install python3-venv" >&2; \
+			exit 1; \
+		fi; \
+	done; \
+	echo "Python 3.11 or later is needed; none was found on the path; install it or say: make PYTHON=/path/to/python" >&2; \
+	exit 1
+
+clean:
+	rm -rf .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis build dist out
+	find src tests examples benchmarks -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
+
+distclean: clean
+	rm -rf $(VENV)

@@ -1,0 +1,137 @@
+"""What all runners share: the counted model, the clock, and the files of answers."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+import time
+import warnings
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from task import Task
+
+NOTHING = "no answer"
+
+
+class Counted:
+    """A task's probabilities, counting the rows that are asked for."""
+
+    def __init__(self, task: Task) -> None:
+        self.task = task
+        self.rows = 0
+
+    def __call__(self, x: np.ndarray) -> np.ndarray:
+        x = np.asarray(x, dtype=np.float64)
+        self.rows += len(x)
+        return self.task.probabilities(x)
+
+
+class Method(NamedTuple):
+    """``one(row)`` gives an answer ``(d,)`` or None; ``many(rows)``, if it batches, ``(n, d)`` with NaN for none."""
+
+    one: Callable[[np.ndarray], np.ndarray | None]
+    many: Callable[[np.ndarray], np.ndarray] | None = None
+
+
+Made = Callable[[Task, Counted], Method]
+
+
+class Clock:
+    """Wall and CPU seconds of a block."""
+
+    def __enter__(self) -> Clock:
+        self._begun = time.perf_counter(), time.process_time()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.wall = time.perf_counter() - self._begun[0]
+        self.cpu = time.process_time() - self._begun[1]
+
+
+def serve(settings: Mapping[str, Made], version: str) -> None:
+    """Answer the command line: each named setting explains the task's rows within the limit of seconds."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("out", type=Path)
+    parser.add_argument("settings", nargs="+", choices=list(settings))
+    parser.add_argument("--rows", type=int, default=50)
+    parser.add_argument("--batches", type=int, nargs="*", default=[])
+    parser.add_argument("--limit", type=float, default=120.0)
+    asked = parser.parse_args()
+    warnings.simplefilter("ignore")
+    np.seterr(all="ignore")
+    task = Task.read(asked.folder)
+    for name in asked.settings:
+        measure(task, name, settings[name], version, asked)
+
+
+def measure(task: Task, name: str, make: Made, version: str, asked: argparse.Namespace) -> None:
+    """Construct, warm up on one further row, explain row by row, then in batches where the method has them."""
+    asked.out.mkdir(parents=True, exist_ok=True)
+    said: dict[str, object] = {"version": version, "rows": asked.rows, "reason": ""}
+    counted = Counted(task)
+    try:
+        with Clock() as clock:
+            method = make(task, counted)
+        said |= {"construct_wall": clock.wall, "construct_cpu": clock.cpu, "construct_rows": counted.rows}
+        with Clock() as clock:
+            ask(method, task.warm[0])
+        said |= {"first_wall": clock.wall, "first_cpu": clock.cpu}
+        one_by_one(task, method, counted, asked.out / f"{name}.csv", asked)
+        said["batches"] = in_batches(task, method, counted, asked)
+    except Exception as error:
+        said["reason"] = reason_of(error)
+    (asked.out / f"{name}.json").write_text(json.dumps(said, indent=1))
+
+
+def one_by_one(task: Task, method: Method, counted: Counted, path: Path, asked: argparse.Namespace) -> None:
+    """A line a row, flushed: what is done survives a run that is stopped."""
+    started = time.perf_counter()
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["row", "wall", "cpu", "model_rows", "reason", *task.names])
+        for row in range(asked.rows):
+            if time.perf_counter() - started > asked.limit:
+                break
+            before = counted.rows
+            with Clock() as clock:
+                answer, reason = ask(method, task.rows[row])
+            cells = [np.nan] * len(task.names) if answer is None else np.asarray(answer, dtype=np.float64).tolist()
+            writer.writerow([row, clock.wall, clock.cpu, counted.rows - before, reason, *map(repr, cells)])
+            file.flush()
+
+
+def in_batches(task: Task, method: Method, counted: Counted, asked: argparse.Namespace) -> dict[str, object]:
+    """Seconds a row, and the answers, for each size of batch; a size that would overrun the limit is left out."""
+    found: dict[str, object] = {}
+    if method.many is None:
+        return found
+    for size in asked.batches:
+        rows, before = task.rows[:size].copy(), counted.rows
+        with Clock() as clock:
+            answers = method.many(rows)
+        found[str(size)] = {
+            "wall": clock.wall / len(rows),
+            "cpu": clock.cpu / len(rows),
+            "model_rows": (counted.rows - before) / len(rows),
+            "answers": np.asarray(answers, dtype=np.float64).tolist(),
+        }
+        if clock.wall > asked.limit:
+            break
+    return found
+
+
+def ask(method: Method, row: np.ndarray) -> tuple[np.ndarray | None, str]:
+    try:
+        answer = method.one(row.copy())
+    except Exception as error:  # a peer's failure is a result, not ours to mend
+        return None, reason_of(error)
+    return answer, "" if answer is not None else NOTHING
+
+
+def reason_of(error: Exception) -> str:
+    return f"{type(error).__name__}: {' '.join(str(error).split())[:160]}"

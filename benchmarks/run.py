@@ -1,0 +1,158 @@
+"""Counterpoise beside its peers: same rows, same model files, same measures, one thread each.
+
+python benchmarks/run.py                     every task, every method; tables in benchmarks/results
+python benchmarks/run.py --quick             a few rows of a few tasks
+python benchmarks/run.py --only ours         measure ours again, keep what is known of the peers
+python benchmarks/run.py --only              measure nothing, write the tables of what is known
+python benchmarks/run.py --tasks mlp adult   these tasks alone
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import time
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+
+import comparison
+import ours
+import tables
+import targets
+from environments import ONE_THREAD, PEERS, NotMade, Peer, python_of
+from task import CACHE, Task
+from tasks import TASKS, Skipped, folder_of
+
+HERE = Path(__file__).parent
+QUICK_TASKS = ("logistic", "forest", "provable", "mlp", "rt_iot2022", "adult")
+STUDIES = ("growth", "seeds")  # of ours alone
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How much is measured: rows one by one, sizes of batches, seconds for each setting of each method."""
+
+    rows: int
+    batches: tuple[int, ...]
+    limit: float
+    answers: Path
+    results: Path
+
+
+FULL = Effort(50, (50, 100), 150.0, CACHE / "answers", HERE / "results")
+QUICK = Effort(4, (50,), 4.0, CACHE / "quick", HERE / "results" / "quick")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="a few rows of a few tasks, a few seconds a method")
+    parser.add_argument("--tasks", nargs="+", choices=list(TASKS), help="these tasks alone")
+    methods = ["ours", *(peer.name for peer in PEERS), *STUDIES]
+    parser.add_argument("--only", nargs="*", choices=methods, help="measure these alone, and take the rest as it is")
+    asked = parser.parse_args()
+    effort = QUICK if asked.quick else FULL
+    names = asked.tasks or (QUICK_TASKS if asked.quick else tuple(TASKS))
+    wanted = set(methods if asked.only is None else asked.only)
+    warnings.simplefilter("ignore")
+    skipped, ready = prepare(names)
+    for name in ready:
+        if "ours" in wanted:
+            run("ours", sys.executable, name, tuple(ours.settings_of(name)), effort)
+    for peer in PEERS:
+        if peer.name in wanted:
+            compare(peer, ready, effort, quick=asked.quick)
+    for study in STUDIES:
+        if study in wanted and not asked.tasks:
+            execute(
+                study, [sys.executable, "-m", study, str(effort.answers), *(["--quick"] if asked.quick else [])], 1200
+            )
+    write(skipped, [Task.read(folder_of(name)) for name in ready], effort)
+
+
+def prepare(names: tuple[str, ...]) -> tuple[dict[str, str], list[str]]:
+    """The tasks that can be made here, and why the others cannot."""
+    skipped, ready = {}, []
+    for name in names:
+        try:
+            folder_of(name)
+            ready.append(name)
+        except Skipped as reason:
+            skipped[name] = str(reason)
+            say(f"{name}: left out: {reason}")
+    return skipped, ready
+
+
+def compare(peer: Peer, names: list[str], effort: Effort, quick: bool) -> None:
+    """One peer on every task it can do; an environment that cannot be made is the reason for all of them."""
+    settings = tuple(setting for setting in peer.settings if not (quick and setting in peer.slow))
+    names = [name for name in names if not peer.tasks or name in peer.tasks]
+    try:
+        python = python_of(peer)
+    except NotMade as reason:
+        say(f"{peer.name}: {reason}")
+        for name in names:
+            refuse(effort.answers / name, settings, str(reason))
+        return
+    for name in names:
+        run(f"peers.{peer.name}", str(python), name, settings, effort)
+
+
+def run(module: str, python: str, name: str, settings: tuple[str, ...], effort: Effort) -> None:
+    """One method on one task, in a process of its own; what it had not finished in time is marked so."""
+    out = effort.answers / name
+    for setting in settings:
+        for ending in ("csv", "json"):
+            (out / f"{setting}.{ending}").unlink(missing_ok=True)
+    command = [python, "-m", module, str(folder_of(name)), str(out), *settings]
+    command += ["--rows", str(effort.rows), "--limit", str(effort.limit), "--batches", *map(str, effort.batches)]
+    reason = execute(f"{name}: {module}", command, 60 + 3 * effort.limit * len(settings))
+    refuse(out, tuple(setting for setting in settings if not (out / f"{setting}.json").exists()), reason)
+
+
+def execute(what: str, command: list[str], seconds: float) -> str:
+    """Run it on one thread; why it failed, or nothing."""
+    started = time.perf_counter()
+    surroundings = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    try:
+        done = subprocess.run(
+            command,
+            cwd=HERE,
+            env=surroundings | ONE_THREAD | {"TQDM_DISABLE": "1"},
+            capture_output=True,
+            text=True,
+            timeout=seconds,
+        )
+        reason = (
+            "" if done.returncode == 0 else (done.stderr.strip().splitlines() or ["it ended without a word"])[-1][:200]
+        )
+    except subprocess.TimeoutExpired:
+        reason = f"stopped after {seconds:.0f} s"
+    say(f"{what}: {time.perf_counter() - started:.0f} s{', ' + reason if reason else ''}")
+    return reason
+
+
+def refuse(out: Path, settings: tuple[str, ...], reason: str) -> None:
+    out.mkdir(parents=True, exist_ok=True)
+    for setting in settings:
+        (out / f"{setting}.json").write_text(json.dumps({"reason": reason or "it left no answers"}))
+
+
+def write(skipped: dict[str, str], tasks: list[Task], effort: Effort) -> None:
+    """Tables, figures, the file of numbers, and what was asked of the engine beside what was measured."""
+    effort.results.mkdir(parents=True, exist_ok=True)
+    measured = [comparison.gather(task, effort.answers / task.name) for task in tasks]
+    tables.write(measured, skipped, effort.results)
+    targets.write(measured, effort.answers, effort.results)
+    say(f"written to {effort.results.relative_to(HERE.parent)}")
+
+
+def say(words: str) -> None:
+    print(words, flush=True)
+
+
+if __name__ == "__main__":
+    main()

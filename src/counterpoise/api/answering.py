@@ -1,0 +1,176 @@
+"""Some rows from question to verified answer: search what needs searching, judge it, and say what came of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from counterpoise.api.balance import neighbours
+from counterpoise.api.intake import Opinion
+from counterpoise.api.targets import Aim
+from counterpoise.api.verification import reached, verify
+from counterpoise.methods.base import Method, Run
+from counterpoise.models.score import RangeGoal
+from counterpoise.problem import Problem, ask, model_outputs
+from counterpoise.space.features import Schema
+from counterpoise.streams import Streams
+from counterpoise.types import Array, Index, Mask
+
+Watch = Callable[[int], None]
+"""Called with the number of rows that a search has finished so far."""
+
+
+class Answers(NamedTuple):
+    """Verified answers to n rows and everything that is reported of them."""
+
+    x: Array  # (n, a, d)
+    listed: Index  # (n,) how many of them are answers, or the nearest miss
+    valid: Mask  # (n,)
+    status: NDArray[np.object_]  # (n,)
+    reason: NDArray[np.object_]  # (n,)
+    predicted: NDArray[np.object_]  # (n,)
+    margin: Array  # (n,)
+    probability: Array  # (n, 2) of the target, before and after
+    terms: Array  # (n, 3) distance, regulariser, decision
+    mu: Array  # (n,)
+
+    @classmethod
+    def joined(cls, parts: list[Answers], order: Index) -> Answers:
+        """Several parts as one, in this order."""
+        return cls(*(np.concatenate(arrays)[order] for arrays in zip(*parts, strict=True)))
+
+    @classmethod
+    def none(cls, alternatives: int, d: int) -> Answers:
+        """The answers to no rows at all."""
+        words, numbers, flags = np.empty(0, dtype=object), np.empty(0), np.empty(0, dtype=bool)
+        empty = np.empty((0, alternatives, d)), np.empty(0, dtype=np.intp), flags, words, words, words
+        return cls(*empty, numbers, np.empty((0, 2)), np.empty((0, 3)), numbers)
+
+
+class Task(NamedTuple):
+    """What it takes to answer some rows."""
+
+    problem: Problem
+    table: pd.DataFrame
+    aim: Aim
+    now: Opinion  # what the model says of the rows as they are
+    schema: Schema
+    method: Method
+    alternatives: int
+    seed: int
+
+
+def answer(task: Task, watch: Watch, *, search: bool = True) -> Answers:
+    """The answers to a task's rows; without ``search`` only those that need none."""
+    problem, n, d = task.problem, *task.problem.x0.shape
+    already = reached(problem, problem.x0, task.now.predicted) & problem.region.contains(problem.x0[:, None, :])[:, 0]
+    x = np.full((n, task.alternatives, d), np.nan)
+    x[:, 0] = np.where(problem.region.feasible[:, None], problem.region.home, problem.x0)
+    holds = np.zeros((n, task.alternatives), dtype=bool)
+    holds[:, 0] = already
+    predicted = np.empty(n, dtype=object)
+    predicted[:] = task.now.predicted.tolist()
+    outputs = np.stack([task.now.outputs, task.now.outputs], axis=1)
+    open_rows = np.flatnonzero(problem.region.feasible & ~already)
+    if len(open_rows):
+        part = problem.take(open_rows)
+        run = _searched(task, part, watch) if search else _unsearched(part)
+        verdict = verify(part, task.schema, task.table.iloc[open_rows], run, task.alternatives)
+        x[open_rows], holds[open_rows], predicted[open_rows] = verdict
+        outputs[open_rows, 1] = model_outputs(part.model, x[open_rows, 0], part.numbers, part.tally)
+    margin = problem.goal.margin(outputs)[:, 1]
+    probability = _chances(problem, x[:, 0], outputs)
+    terms = problem.energy.terms(x[:, :1], problem.x0, margin[:, None])
+    status, reason = _explained(task, holds[:, 0], already)
+    found = np.where(problem.region.feasible, np.maximum(holds.sum(axis=1), 1), 0).astype(np.intp)
+    terms_of = np.concatenate(terms, axis=1)
+    return Answers(x, found, holds[:, 0], status, reason, predicted, margin, probability, terms_of, problem.energy.mu)
+
+
+def _chances(problem: Problem, x: Array, outputs: Array) -> Array:
+    """Probability of the target at the rows and at ``x`` ``(n, d)``, ``(n, 2)``; NaN where the model has none."""
+    n, model = len(x), problem.model
+    wanted = getattr(problem.goal, "wanted", None)
+    if wanted is None:
+        return np.full((n, 2), np.nan)
+    if model.link != "log":  # under a "log" link the outputs are the probabilities
+        both, owners = np.concatenate([problem.x0, x]), np.tile(problem.numbers, 2)
+        found = ask(model.probabilities, both, owners, problem.tally)
+        if found is None:
+            return np.full((n, 2), np.nan)
+        outputs = np.stack([found[:n], found[n:]], axis=1)
+    return np.asarray(np.where(wanted[:, None, :], outputs, 0.0).sum(axis=-1))
+
+
+def _searched(task: Task, problem: Problem, watch: Watch) -> Run:
+    run = None
+    for run in task.method.iterate(problem, Streams.of(problem.x0, task.seed)):
+        watch(int(np.count_nonzero(run.done)))
+    assert run is not None, "a method yields at least one run"
+    return run
+
+
+def _unsearched(problem: Problem) -> Run:
+    """No answer at all: the nearest feasible point of each row."""
+    n = len(problem)
+    effort = np.full((n, 1), np.inf)
+    return Run(
+        x=problem.region.home[:, None, :], margin=-effort, effort=effort, done=np.ones(n, dtype=bool), steps=0
+    )
+
+
+def _explained(task: Task, valid: Mask, already: Mask) -> tuple[NDArray[np.object_], NDArray[np.object_]]:
+    """Status and reason of each row, ``(n,)``."""
+    problem, n = task.problem, len(valid)
+    status, reason = np.full(n, "valid", dtype=object), np.full(n, "", dtype=object)
+    number = isinstance(problem.goal, RangeGoal)
+    for row in np.flatnonzero(already).tolist():
+        said = f"{task.now.predicted[row]:g}" if number else task.now.predicted[row]
+        reason[row] = f"the model already says {said}"
+    if not problem.region.feasible.all():
+        conflicts = problem.region.conflicts()
+        for row in np.flatnonzero(~problem.region.feasible).tolist():
+            status[row], reason[row] = "infeasible", _conflict(task, row, conflicts[row])
+    missed = np.flatnonzero(problem.region.feasible & ~valid)
+    if len(missed):
+        status[missed] = "not_found"
+        reason[missed] = _obstacles(task, problem.take(missed), missed)
+    return status, reason
+
+
+def _conflict(task: Task, row: int, words: tuple[str, ...]) -> str:
+    region = task.problem.region.take([row])
+    stuck = np.flatnonzero(region.broken(region.home[:, None, :])[0, 0])
+    names = [task.schema.names[column] for column in stuck]
+    cells = [f"{name!r} is {task.table[name].iloc[row]}" for name in names]
+    where = f", because {' and '.join(cells)}" if cells else ""
+    return f"no row satisfies {' and '.join(words)}{where}"
+
+
+def _obstacles(task: Task, problem: Problem, rows: Index) -> list[str]:
+    """Why each row has no answer: what the nearest reference rows of the target would have needed."""
+    late = " before the time was up" if problem.expired else ""
+    near = neighbours(problem)
+    x = np.where(near.there[..., None], near.x, problem.x0[:, None, :])
+    broken = np.asarray((problem.region.broken(x) & near.there[..., None]).any(axis=1))
+    crowded = ~np.asarray((problem.region.few(x) & near.there).any(axis=1))
+    out = []
+    for place, row in enumerate(rows.tolist()):
+        message = f"no feasible row was found{late} {task.aim.words[row]}"
+        columns = np.flatnonzero(broken[place])
+        words = list(dict.fromkeys(word for column in columns for word in problem.region.words[column]))
+        if problem.region.max_changes is not None and crowded[place]:
+            words.append(problem.region.ceiling)
+        if not problem.region.free[place].any():
+            message += "; every feature is held fixed"
+        elif not near.there[place].any():
+            message += "; no reference row is one"
+        elif words:
+            more = f" and {len(words) - 6} more" if len(words) > 6 else ""
+            message += f"; in the way of the nearest reference rows: {', '.join(words[:6])}{more}"
+        out.append(message)
+    return out

@@ -1,0 +1,68 @@
+"""mu, the weight of the decision in the energy, and the reference rows of the target that are near each row."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from counterpoise.problem import Problem
+from counterpoise.types import Array, Mask
+
+POOL = 64  # reference rows of the target looked at for each row, spread evenly over the reference
+NEAR = 8
+CELLS = 1_000_000  # compared at once
+
+
+class Neighbours(NamedTuple):
+    """For each row, reference rows that have its target, nearest first; ``there`` marks the real ones."""
+
+    x: Array  # (n, NEAR, d)
+    effort: Array  # (n, NEAR)
+    margin: Array  # (n, NEAR)
+    there: Mask  # (n, NEAR)
+
+
+def neighbours(problem: Problem) -> Neighbours:
+    """The nearest of an even sample of the reference rows that the model gives each row's target."""
+    n, d = problem.x0.shape
+    found = Neighbours(
+        np.full((n, NEAR, d), np.nan), np.zeros((n, NEAR)), np.zeros((n, NEAR)), np.zeros((n, NEAR), dtype=bool)
+    )
+    donors = problem.donors
+    for group in problem.goal.groups():
+        goal = problem.goal.take(group[:1])
+        reached = np.flatnonzero(goal.reached(donors.outputs[None])[0]) if len(donors.x) else np.arange(0)
+        if not len(reached):
+            continue
+        pool = reached[np.linspace(0, len(reached) - 1, min(POOL, len(reached))).astype(np.intp)]
+        margin = goal.margin(donors.outputs[None, pool])[0]
+        size = max(1, CELLS // (len(pool) * d))
+        for rows in np.split(group, range(size, len(group), size)):
+            x0 = problem.x0[rows]
+            x = np.where(np.isnan(donors.x[pool]), x0[:, None, :], donors.x[pool])
+            effort = problem.energy.effort(x, x0)
+            near = np.argsort(effort, axis=1, kind="stable")[:, :NEAR]
+            width = near.shape[1]
+            found.x[rows, :width] = np.take_along_axis(x, near[..., None], axis=1)
+            found.effort[rows, :width] = np.take_along_axis(effort, near, axis=1)
+            found.margin[rows, :width] = margin[near]
+            found.there[rows, :width] = True
+    return found
+
+
+def balanced(problem: Problem, margin: Array) -> Array:
+    """mu of each row ``(n,)``: twice the effort that a unit of margin takes on the way to the nearest of the target.
+
+    A minimum of E is valid only where mu times the slope of the score exceeds the slope of the effort (Eq. (3) with a
+    one-sided phi); the factor 2 leaves room for slopes that vary. ``margin`` ``(n,)`` is that of the rows themselves.
+    Rows that have reached the target, or have no such neighbours, get 1.
+    """
+    near = neighbours(problem)
+    gain = near.margin - margin[:, None]
+    usable = near.there & (gain > 0)
+    slope = np.divide(near.effort, gain, out=np.full(gain.shape, np.nan), where=usable)
+    known = usable.any(axis=1) & (margin <= 0)
+    mu = np.ones(len(problem))
+    mu[known] = 2 * np.nanmedian(slope[known], axis=1)
+    return np.clip(mu, 1e-6, 1e6)

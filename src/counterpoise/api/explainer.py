@@ -1,0 +1,200 @@
+"""explain() and Explainer: the stages of one call, in order.
+
+frame -> encoded rows -> model -> aim -> region -> problem -> chunks -> method -> verification -> Explanation.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+
+from counterpoise.api.inquiry import Inquiry, Question
+from counterpoise.api.intake import check_settings, take_in
+from counterpoise.api.progress import Wanted
+from counterpoise.api.reference import Reference
+from counterpoise.errors import InputError
+from counterpoise.explanation import Explanation
+from counterpoise.methods.annealing import Annealing
+from counterpoise.methods.base import Method
+from counterpoise.methods.polish import Polished
+from counterpoise.models.adapt import as_model
+from counterpoise.models.probable import Probable
+from counterpoise.physics.regularizers import Regularizer, WeightedL1
+from counterpoise.space.constraints import Constraint, Immutable
+from counterpoise.space.distance import Distance
+from counterpoise.space.features import Schema
+from counterpoise.space.region import Bounds, Region, check
+from counterpoise.types import Array, Model
+
+LAM = 0.003  # how it was chosen: docs/choices.md
+PROBED = 256
+
+
+class Explainer:
+    """A model with its reference data and constraints, ready to be asked about rows.
+
+    ``weights`` says how much a change of a feature counts in the regulariser; infinity forbids it. The reference is
+    scored once, and its rows are not in the ``model_rows`` of an explanation.
+
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> train = pd.DataFrame({"load": [0.5, 1.25, 3.75, 4.5], "ports": [1, 2, 7, 9]})
+    >>> model = LogisticRegression().fit(train, ["benign", "benign", "alert", "alert"])
+    >>> explainer = Explainer(model, reference=train, constraints=[Immutable("load")])
+    >>> explanation = explainer(train[2:3], target="benign")
+    >>> explanation.valid.tolist(), explanation.changes["feature"].tolist()
+    ([True], ['ports'])
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        *,
+        reference: pd.DataFrame | Array | None = None,
+        schema: Schema | None = None,
+        constraints: Sequence[Constraint] | Constraint = (),
+        bounds: Bounds = "observed",
+        weights: Mapping[Hashable, float] | None = None,
+    ) -> None:
+        self.reference = Reference(model, reference, schema)
+        self.schema = self.reference.schema
+        self.bounds: Bounds = bounds
+        self.weights = self._checked(weights)
+        given = [constraints] if isinstance(constraints, Constraint) else list(constraints)
+        forbidden = [name for name, weight in self.weights.items() if np.isinf(weight)]
+        self.constraints = (*given, Immutable(*forbidden)) if forbidden else tuple(given)
+        check(self.schema, self.constraints, bounds)  # contradictions are found before any row is seen
+        self.held = _held(self.schema, self.constraints)
+        self.model: Model = as_model(model, self.schema, self.reference.x[:PROBED])
+
+    def __call__(
+        self,
+        X: Any,
+        *,
+        target: Any = "opposite",
+        threshold: float | None = None,
+        distance: str | Mapping[str, float] = "l2",
+        lam: float = LAM,
+        mu: float | Literal["auto"] = "auto",
+        regularizers: Sequence[Regularizer] = (),
+        alternatives: int = 1,
+        budget: float | None = None,
+        method: Method | None = None,
+        seed: int = 0,
+        progress: Wanted = None,
+    ) -> Explanation:
+        """Explain rows: the least change inside the constraints that gives each of them the target.
+
+        ``X`` is a frame, an array, a Series, a dict or a list of dicts. ``target`` is "opposite", a label, a list of
+        labels (any of them), an array of labels (one per row), `AnythingBut`, or a range (low, high) for a model that
+        gives numbers. ``threshold`` asks for that probability of the target. ``budget`` is seconds for the whole call.
+        """
+        started = time.perf_counter()
+        check_settings(lam, mu, alternatives, budget, seed)
+        measure = Distance.of(self.schema, distance)
+        question = Question(
+            model=self.model if threshold is None else Probable(self.model),
+            schema=self.schema,
+            reference=self.reference,
+            held=self.held,
+            constraints=self.constraints,
+            bounds=self.bounds,
+            target=target,
+            threshold=threshold,
+            distance=measure,
+            lam=float(lam),
+            mu=None if isinstance(mu, str) else float(mu),
+            regularizers=self._regularizers(measure, regularizers),
+            alternatives=int(alternatives),
+            method=method if method is not None else Polished(Annealing()),
+            seed=int(seed),
+            started=started,
+            budget=None if budget is None else float(budget),
+        )
+        return Inquiry(question, take_in(X, self.schema)).run(progress)
+
+    def _checked(self, weights: Mapping[Hashable, float] | None) -> dict[Hashable, float]:
+        for name, weight in (weights or {}).items():
+            self.schema.position(name)
+            if not isinstance(weight, (int, float, np.integer, np.floating)) or not weight >= 0:
+                raise InputError(
+                    "weights must be numbers of at least 0",
+                    f"{name!r} has {weight!r}",
+                    "0 makes a change free of penalty, infinity forbids it",
+                )
+        return {name: float(weight) for name, weight in (weights or {}).items()}
+
+    def _regularizers(self, distance: Distance, more: Sequence[Regularizer]) -> tuple[Regularizer, ...]:
+        """The weighted L1 of Eq. (9), over the features that have a weight or, without any, over all; then the rest."""
+        weights = np.array([self.weights.get(name, 0.0 if self.weights else 1.0) for name in self.schema.names])
+        penalty = WeightedL1(np.where(np.isinf(weights), 0.0, weights), np.where(distance.nominal, 0.0, distance.unit))
+        for regularizer in more:
+            if not isinstance(regularizer, Regularizer):
+                raise InputError(
+                    "regularizers must be callables (x, x0, delta) with a gradient",
+                    f"{regularizer!r}",
+                    "see counterpoise.physics.regularizers",
+                )
+        return (penalty, *more)
+
+
+def _held(schema: Schema, constraints: Sequence[Constraint]) -> dict[Hashable, str]:
+    """Features that no row may change, and why."""
+    region = Region.build(schema, np.full((1, len(schema)), np.nan), constraints)
+    out = {}
+    for number, feature in enumerate(schema):
+        if not region.free[0, number]:
+            words = [word for word in region.words[number] if word.startswith(("Immutable", "Mutable"))]
+            out[feature.name] = feature.fixed or " and ".join(words)
+    return out
+
+
+def explain(
+    model: Any,
+    X: Any,
+    *,
+    reference: pd.DataFrame | Array | None = None,
+    schema: Schema | None = None,
+    constraints: Sequence[Constraint] | Constraint = (),
+    bounds: Bounds = "observed",
+    target: Any = "opposite",
+    threshold: float | None = None,
+    distance: str | Mapping[str, float] = "l2",
+    lam: float = LAM,
+    mu: float | Literal["auto"] = "auto",
+    weights: Mapping[Hashable, float] | None = None,
+    regularizers: Sequence[Regularizer] = (),
+    alternatives: int = 1,
+    budget: float | None = None,
+    method: Method | None = None,
+    seed: int = 0,
+    progress: Wanted = None,
+) -> Explanation:
+    """The least change that turns the decision on each row: `Explainer` and its call in one.
+
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> train = pd.DataFrame({"load": [0.5, 1.25, 3.75, 4.5]})
+    >>> model = LogisticRegression().fit(train, ["benign", "benign", "alert", "alert"])
+    >>> explain(model, {"load": 4.0}, reference=train).scores["after"].tolist()
+    ['benign']
+    """
+    explainer = Explainer(
+        model, reference=reference, schema=schema, constraints=constraints, bounds=bounds, weights=weights
+    )
+    return explainer(
+        X,
+        target=target,
+        threshold=threshold,
+        distance=distance,
+        lam=lam,
+        mu=mu,
+        regularizers=regularizers,
+        alternatives=alternatives,
+        budget=budget,
+        method=method,
+        seed=seed,
+        progress=progress,
+    )

@@ -1,0 +1,218 @@
+"""One call: the question, the rows it is asked of, and the answers as they come in, chunk by chunk."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from counterpoise.api.answering import Answers, Task, answer
+from counterpoise.api.balance import balanced
+from counterpoise.api.intake import Intake, first_opinion
+from counterpoise.api.progress import Wanted, showing
+from counterpoise.api.reference import Reference
+from counterpoise.api.reporting import Case, assemble
+from counterpoise.api.targets import aim
+from counterpoise.errors import Interrupted, ModelError
+from counterpoise.explanation import Explanation
+from counterpoise.methods.base import Method
+from counterpoise.physics.energy import Energy
+from counterpoise.physics.regularizers import Regularizer
+from counterpoise.problem import Problem, Tally
+from counterpoise.space.constraints import Constraint
+from counterpoise.space.distance import Distance
+from counterpoise.space.features import Schema
+from counterpoise.space.region import Bounds, Region
+from counterpoise.types import Array, Index, Model, Progress
+
+CHUNK_CELLS = 4_000_000  # rows x columns x chains worked on at once: bounds the memory of a call
+CHAINS_ASSUMED = 16
+MOST_ROWS = 512  # in a chunk: beyond it a model call gets no cheaper, and more is lost when a run is interrupted
+
+
+@dataclass(frozen=True, eq=False)
+class Question:
+    """What was asked: everything that does not depend on the rows."""
+
+    model: Model
+    schema: Schema
+    reference: Reference
+    held: Mapping[Any, str]
+    constraints: Sequence[Constraint]
+    bounds: Bounds
+    target: Any
+    threshold: float | None
+    distance: Distance
+    lam: float
+    mu: float | None  # None: weighed row by row
+    regularizers: tuple[Regularizer, ...]
+    alternatives: int
+    method: Method
+    seed: int
+    started: float
+    budget: float | None
+
+    @property
+    def settings(self) -> dict[str, str]:
+        """How people read it in a report."""
+        several = isinstance(self.target, (list, set, frozenset)) or np.ndim(self.target) == 0
+        settings = {
+            "target": str(self.target) if several or isinstance(self.target, tuple) else "one per row",
+            "distance": self.distance.name,
+            "lam": f"{self.lam:g}",
+            "mu": "auto" if self.mu is None else f"{self.mu:g}",
+            "regularizers": ", ".join(map(repr, self.regularizers[1:])) or "none",
+            "bounds": str(self.bounds),
+            "constraints": ", ".join(map(repr, self.constraints)) or "none",
+            "alternatives": str(self.alternatives),
+            "method": repr(self.method),
+        }
+        settings |= {} if self.threshold is None else {"threshold": f"{self.threshold:g}"}
+        return settings | ({} if self.budget is None else {"budget": f"{self.budget:g} s"})
+
+    @property
+    def deadline(self) -> float:
+        """When the time for the whole call is over."""
+        return np.inf if self.budget is None else self.started + self.budget
+
+
+class Inquiry:
+    """A question being answered for some rows."""
+
+    def __init__(self, question: Question, intake: Intake) -> None:
+        self.question, self.intake = question, intake
+        self.tally = Tally()
+        self.rows: list[Index] = []
+        self.parts: list[Answers] = []
+
+    def run(self, progress: Wanted) -> Explanation:
+        """The explanation of all rows, or an error whose ``partial`` is that of the rows that were finished."""
+        question = self.question
+        try:
+            self.now = first_opinion(question.model, self.intake, question.schema, self.tally)
+        except ModelError as error:
+            if error.row:  # as if the rows had been explained one after the other
+                error.partial = self._before(error.row).run(progress)
+            raise
+        self.aim = aim(question.model, question.target, question.threshold, self.now.predicted)
+        self.donors = question.reference.donors(question.model)
+        n = len(self.intake)
+        try:
+            with showing(progress, n) as tell:
+                chunks = self._chunks()
+                for number, rows in enumerate(chunks):
+                    left = max(question.deadline - time.perf_counter(), 0.0) / (len(chunks) - number)
+                    self._finish(rows, time.perf_counter() + left, tell)
+                    tell(sum(map(len, self.rows)), n)
+        except KeyboardInterrupt:
+            raise Interrupted(
+                "a run must be left to finish",
+                f"it was interrupted after {sum(map(len, self.rows))} of {n} rows",
+                "the finished rows are in .partial",
+                partial=self.report(),
+            ) from None
+        except ModelError as error:
+            error.partial = self.report()
+            raise
+        return self.report()
+
+    def report(self) -> Explanation:
+        """The Explanation of the rows that are finished."""
+        question = self.question
+        rows = np.concatenate([np.arange(0), *self.rows])
+        order = np.argsort(rows, kind="stable")
+        none = Answers.none(question.alternatives, len(question.schema))
+        answers = Answers.joined([none, *self.parts], order)
+        case = Case(
+            question.schema,
+            self.intake,
+            self.aim,
+            self.now,
+            question.lam,
+            question.held,
+            question.reference.quantiles(question.model),
+            question.settings,
+            (*question.reference.notes, *self.intake.notes, *self._missing_donors()),
+            question.seed,
+        )
+        seconds = time.perf_counter() - question.started
+        return assemble(case, rows[order], answers, seconds=seconds, model_rows=self.tally.rows)
+
+    def _before(self, row: int) -> Inquiry:
+        """The same question about the rows before one."""
+        table, x0 = self.intake.table.iloc[:row], self.intake.x0[:row]
+        target = self.question.target
+        if np.ndim(target) == 1 and not isinstance(target, (list, tuple)):
+            target = target[:row]
+        return Inquiry(replace(self.question, target=target), self.intake._replace(table=table, x0=x0))
+
+    def _chunks(self) -> list[Index]:
+        """Rows worked on together; answers do not depend on how they are cut."""
+        n, d = self.intake.x0.shape
+        size = min(MOST_ROWS, max(1, CHUNK_CELLS // (d * CHAINS_ASSUMED)))
+        return np.split(np.arange(n), range(size, n, size))
+
+    def _finish(self, rows: Index, deadline: float, tell: Progress) -> None:
+        """Answer some rows; where the model fails on one of them, those before it, and then the error."""
+        done, n = sum(map(len, self.rows)), len(self.intake)
+        over = bool(self.rows) and time.perf_counter() >= self.question.deadline
+        try:
+            task = self._task(rows, deadline)
+            answers = answer(task, lambda finished: tell(done + finished, n), search=not over)
+        except ModelError as error:
+            earlier = rows[:0] if error.row is None else rows[rows < error.row]
+            if len(earlier):
+                self._finish(earlier, deadline, tell)
+            raise
+        self.rows.append(rows)
+        self.parts.append(answers)
+
+    def _task(self, rows: Index, deadline: float) -> Task:
+        question, x0 = self.question, self.intake.x0[rows]
+        now = self.now.take(rows)
+        goal = self.aim.goal.take(rows)
+        problem = Problem(
+            x0,
+            question.model,
+            goal,
+            Region.build(question.schema, x0, question.constraints, question.bounds),
+            Energy(question.distance, question.lam, question.regularizers, np.full(len(rows), question.mu or 0.0)),
+            question.schema.scales,
+            question.schema.numeric,
+            self.donors,
+            rows,
+            deadline,
+            self.tally,
+        )
+        if question.mu is None:
+            margin: Array = goal.margin(now.outputs[:, None, :])[:, 0]
+            problem = replace(problem, energy=replace(problem.energy, mu=balanced(problem, margin)))
+        return Task(
+            problem,
+            self.intake.table.iloc[rows],
+            replace(
+                self.aim,
+                goal=goal,
+                target=self.aim.target[rows],
+                words=tuple(self.aim.words[row] for row in rows.tolist()),
+            ),
+            now,
+            question.schema,
+            question.method,
+            question.alternatives,
+            question.seed,
+        )
+
+    def _missing_donors(self) -> tuple[str, ...]:
+        """A note where the reference has no row to start a search from."""
+        if not len(self.donors.x):
+            return ("there are no reference rows: the search starts from random directions",)
+        goal = self.aim.goal
+        for group in goal.groups():
+            if not goal.take(group[:1]).reached(self.donors.outputs[None]).any():
+                said = self.aim.target[group[0]]
+                return (f"no reference row is {said}: the search starts from random directions",)
+        return ()

@@ -1,0 +1,120 @@
+"""What comes in: rows as encoded values, what the model says of them as they are, and settings that make sense."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from counterpoise.errors import InputError, ModelError
+from counterpoise.problem import Tally, ask, model_outputs
+from counterpoise.space.encoding import encode
+from counterpoise.space.features import Schema
+from counterpoise.space.frames import quoted, rows_of
+from counterpoise.types import Array, Index, Model
+
+
+class Intake(NamedTuple):
+    """The rows as they came and as the search sees them."""
+
+    table: pd.DataFrame
+    x0: Array  # (n, d)
+    array_in: bool
+    notes: tuple[str, ...]
+
+    def __len__(self) -> int:
+        return len(self.table)
+
+
+class Opinion(NamedTuple):
+    """What a model says of n points: the user's own prediction, and the outputs."""
+
+    predicted: NDArray[Any]  # (n,)
+    outputs: Array  # (n, c)
+
+    def take(self, rows: Index) -> Opinion:
+        """The opinion of some of the points."""
+        return Opinion(self.predicted[rows], self.outputs[rows])
+
+
+def take_in(data: Any, schema: Schema) -> Intake:
+    """Rows in whatever form, checked against the schema and encoded; a note where columns are only carried through."""
+    table, array_in = rows_of(data, schema.names)
+    if not len(table):
+        raise InputError("there must be at least one row to explain", "no rows", "give one row or more")
+    absent = [name for name in schema.names if name not in table.columns]
+    extra = [name for name in table.columns if name not in schema]
+    if absent:
+        hint = f"; they have {quoted(extra)}, which the reference has not" if extra else ""
+        raise InputError(
+            "rows must have every column of the reference",
+            f"they have no {quoted(absent)}{hint}",
+            "add or rename the columns",
+        )
+    notes = (f"carried through and not shown to the model: {quoted(extra)}",) if extra else ()
+    return Intake(table, encode(schema, table), array_in, notes)
+
+
+def predictions(model: Model, x: Array, owners: Index, tally: Tally) -> NDArray[Any]:
+    """What the user's own ``predict`` says of points ``x`` ``(n, d)``, checked: labels it knows, or finite numbers."""
+    said = np.asarray(ask(model.predict, x, owners, tally))
+    if said.shape != (len(x),):
+        raise ModelError(
+            "the model must give one prediction per row",
+            f"{len(x)} rows gave predictions of shape {said.shape}",
+            "mend the model",
+        )
+    known = set(model.labels or ())
+    wrong = [
+        place for place, value in enumerate(said.tolist()) if (value not in known if known else not np.isfinite(value))
+    ]
+    if wrong:
+        row = int(owners[wrong].min())
+        raise ModelError(
+            f"the model must predict {'one of its own classes' if known else 'finite numbers'}",
+            f"it said {said.tolist()[wrong[0]]!r} for row {row}",
+            "mend the model",
+            row=row,
+        )
+    return said
+
+
+def first_opinion(model: Model, intake: Intake, schema: Schema, tally: Tally) -> Opinion:
+    """What the model says of the rows as they are: the first call, so the first to meet their missing cells."""
+    rows = np.arange(len(intake))
+    try:
+        return Opinion(predictions(model, intake.x0, rows, tally), model_outputs(model, intake.x0, rows, tally))
+    except ModelError as error:
+        gone = [] if error.row is None else np.flatnonzero(np.isnan(intake.x0[error.row])).tolist()
+        if gone:
+            raise InputError(
+                "the model must accept the rows as they are",
+                f"{quoted([schema.names[place] for place in gone])} missing in row {error.row}, and {error.given}",
+                "fill the missing cells, or explain a pipeline that begins with an imputer",
+                row=error.row,
+            ) from error
+        raise
+
+
+def check_settings(lam: Any, mu: Any, alternatives: Any, budget: Any, seed: Any) -> None:
+    """An error for a setting of a call that makes no sense."""
+
+    def number(value: Any) -> bool:
+        real = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
+        return real and bool(0 <= value < np.inf)
+
+    def whole(value: Any) -> bool:
+        return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+
+    if not number(lam):
+        raise InputError("lam must be a number of at least 0", f"{lam!r}", "0 switches the regulariser off")
+    if not (isinstance(mu, str) and mu == "auto") and not number(mu):
+        raise InputError("mu must be 'auto' or a number of at least 0", f"{mu!r}", "leave it at 'auto'")
+    if not whole(alternatives) or alternatives < 1:
+        raise InputError("alternatives must be a whole number of at least 1", f"{alternatives!r}", "for instance 3")
+    if budget is not None and not number(budget):
+        raise InputError("budget must be seconds, or None", f"{budget!r}", "for instance 10.0")
+    if not whole(seed):
+        raise InputError("seed must be a whole number", f"{seed!r}", "for instance 0")

@@ -1,0 +1,36 @@
+"""Progress of long work: a bar on a terminal, a callback, or silence."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Literal
+
+from counterpoise.types import Progress
+
+Wanted = Progress | Literal[True, False] | None
+SHORT = 8  # with fewer rows than this a bar would only flicker
+
+
+@contextmanager
+def showing(wanted: Wanted, rows: int) -> Iterator[Progress]:
+    """A function to call with (rows done, rows in all).
+
+    None shows a bar where standard error is a terminal and there is enough to wait for; True always; False never; a
+    callable is called itself.
+    """
+    if callable(wanted):
+        yield wanted
+        return
+    if wanted is False or (wanted is None and (rows < SHORT or not sys.stderr.isatty())):
+        yield lambda done, total: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import Progress as RichProgress
+
+    columns = (TextColumn("explaining"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with RichProgress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("rows", total=rows)
+        yield lambda done, total: bar.update(task, completed=done, total=total)

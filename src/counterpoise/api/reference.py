@@ -1,0 +1,97 @@
+"""Reference: the data an explanation is measured against: schema, encoded rows, and what the model says of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from counterpoise.errors import InputError
+from counterpoise.problem import Donors, Tally, model_outputs
+from counterpoise.space.encoding import encode
+from counterpoise.space.features import Schema
+from counterpoise.space.frames import as_table, quoted
+from counterpoise.tables import population_quantiles
+from counterpoise.types import Array, Model
+
+MOST_DONORS = 10_000  # a larger reference is sampled: starts come from near rows, and ten thousand are near enough
+
+
+class Reference:
+    """Schema and reference rows of one model; what the model says of the rows is asked for once.
+
+    >>> Reference(None, pd.DataFrame({"a": [0.5, 1.5]}), None).x
+    array([[0.5],
+           [1.5]])
+    """
+
+    def __init__(self, model: Any, data: pd.DataFrame | Array | None, schema: Schema | None) -> None:
+        if schema is None and data is None:
+            raise InputError(
+                "a reference or a schema is needed: it gives scales, ranges and categories",
+                "neither",
+                "give reference=, the data the model was trained on or a sample of it",
+            )
+        if schema is not None and not isinstance(schema, Schema):
+            raise InputError("schema must be a Schema", f"a {type(schema).__name__}", "make one with Schema.infer")
+        self.notes: tuple[str, ...] = ()
+        table = None if data is None else self._used(model, as_table(data, "reference"))
+        if schema is None:
+            assert table is not None
+            schema = Schema.infer(table if isinstance(data, pd.DataFrame) else table.to_numpy())
+        self.schema: Schema = schema
+        self.x: Array = np.empty((0, len(schema))) if table is None else self._encoded(data, table)
+        self._donors: dict[str, tuple[Donors, dict[Any, Array]]] = {}
+
+    def donors(self, model: Model) -> Donors:
+        """The reference rows with the outputs of this model."""
+        return self._known(model)[0]
+
+    def quantiles(self, model: Model) -> dict[Any, Array]:
+        """Quantiles ``(q, d)`` of each number among the reference rows that the model gives each class."""
+        return self._known(model)[1]
+
+    def _known(self, model: Model) -> tuple[Donors, dict[Any, Array]]:
+        key = type(model).__qualname__  # the model itself, or the same asked for its probabilities
+        if key not in self._donors:
+            width = 1 if model.labels is None else len(model.labels)
+            outputs = np.empty((0, width))
+            if len(self.x):
+                outputs = model_outputs(model, self.x, np.arange(len(self.x)), Tally(), "reference row")
+            self._donors[key] = Donors(self.x, outputs), self._populations(model, outputs)
+        return self._donors[key]
+
+    def _populations(self, model: Model, outputs: Array) -> dict[Any, Array]:
+        if not len(self.x):
+            return {}
+        if model.labels is None:
+            return {"reference": population_quantiles(self.schema, self.x)}
+        winner = outputs.argmax(axis=1)
+        members = ((label, winner == place) for place, label in enumerate(model.labels))
+        return {label: population_quantiles(self.schema, self.x[mine]) for label, mine in members if mine.any()}
+
+    def _used(self, model: Any, table: pd.DataFrame) -> pd.DataFrame:
+        """The reference without columns that the model was not fitted on, such as a label left in it."""
+        names = getattr(model, "feature_names_in_", None)
+        if names is None or not set(names) < set(table.columns):
+            return table
+        extra = [name for name in table.columns if name not in set(names)]
+        self.notes += (f"the model was not fitted on {quoted(extra)}: left out of the reference",)
+        return table[[name for name in table.columns if name in set(names)]]
+
+    def _encoded(self, data: Any, table: pd.DataFrame) -> Array:
+        names = self.schema.names
+        if not isinstance(data, pd.DataFrame) and table.shape[1] == len(names):
+            table = table.set_axis(pd.Index(names, tupleize_cols=False), axis=1)  # an array has the schema's order
+        absent = [name for name in names if name not in table.columns]
+        if absent:
+            raise InputError(
+                "the reference must have every feature of the schema",
+                f"it has no {quoted(absent)}",
+                "add the columns, or leave them out of the schema",
+            )
+        if len(table) > MOST_DONORS:
+            picked = np.sort(np.random.default_rng(0).choice(len(table), MOST_DONORS, replace=False))
+            table = table.iloc[picked]
+        return encode(self.schema, table, "reference row")

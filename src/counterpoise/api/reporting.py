@@ -1,0 +1,101 @@
+"""From verified answers to an Explanation."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Mapping
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from counterpoise.api.answering import Answers
+from counterpoise.api.intake import Intake, Opinion
+from counterpoise.api.targets import Aim
+from counterpoise.explanation import Explanation
+from counterpoise.space.features import Schema
+from counterpoise.types import Array, Index
+
+PACKAGES = ("counterpoise", "numpy", "scipy", "pandas", "scikit-learn")
+
+
+class Case(NamedTuple):
+    """What an explanation says besides its answers: the question, and what it was asked of."""
+
+    schema: Schema
+    intake: Intake
+    aim: Aim
+    now: Opinion
+    lam: float
+    held: Mapping[Any, str]
+    quantiles: Mapping[Any, Array]
+    settings: Mapping[str, str]
+    notes: tuple[str, ...]
+    seed: int
+
+
+def assemble(case: Case, rows: Index, answers: Answers, *, seconds: float, model_rows: int) -> Explanation:
+    """The Explanation of some rows of a case and the answers to them."""
+    table = case.intake.table.iloc[rows]
+    now, index = case.now.take(rows), table.index
+    before = np.empty(len(rows), dtype=object)
+    before[:] = now.predicted.tolist()
+    goal = case.aim.goal.take(rows)
+    scores = pd.DataFrame(
+        {
+            "before": before,
+            "after": answers.predicted,
+            "probability_before": answers.probability[:, 0],
+            "probability_after": answers.probability[:, 1],
+            "margin_before": goal.margin(now.outputs[:, None, :])[:, 0],
+            "margin_after": answers.margin,
+        },
+        index=index,
+    )
+    energy = pd.DataFrame(
+        {
+            "distance": answers.terms[:, 0],
+            "regularizer": answers.terms[:, 1],
+            "decision": answers.terms[:, 2],
+            "total": answers.terms.sum(axis=1),
+            "lam": np.full(len(rows), case.lam),
+            "mu": answers.mu,
+        },
+        index=index,
+    )
+    return Explanation(
+        schema=case.schema,
+        rows=table,
+        array_in=case.intake.array_in,
+        x0=case.intake.x0[rows],
+        answers=answers.x,
+        count=answers.listed,
+        valid=answers.valid,
+        status=answers.status,
+        reason=answers.reason,
+        target=case.aim.target[rows],
+        scores=scores,
+        energy=energy,
+        held=case.held,
+        quantiles=case.quantiles,
+        seconds=seconds,
+        model_rows=model_rows,
+        seed=case.seed,
+        settings=case.settings,
+        versions=dict(versions()),
+        notes=case.notes,
+    )
+
+
+@cache
+def versions() -> Mapping[str, str]:
+    """Versions of what computed the answer."""
+    found = {"python": platform.python_version()}
+    for package in PACKAGES:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            continue
+    return found

@@ -1,0 +1,161 @@
+"""Targets: the user's words for what the decision should become, as a goal per row."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from counterpoise.errors import InputError
+from counterpoise.models.score import ClassGoal, Goal, RangeGoal, ThresholdGoal
+from counterpoise.space.frames import quoted
+from counterpoise.types import Mask, Model
+
+
+@dataclass(frozen=True, init=False)
+class AnythingBut:
+    """A target: any class except these.
+
+    >>> AnythingBut("attack")
+    AnythingBut(labels=('attack',))
+    """
+
+    labels: tuple[Hashable, ...]
+
+    def __init__(self, *labels: Hashable) -> None:
+        object.__setattr__(self, "labels", labels)
+
+
+@dataclass(frozen=True, eq=False)
+class Aim:
+    """What was asked for: the goal of every row, the label or what people say instead, and a sentence's end."""
+
+    goal: Goal
+    target: NDArray[np.object_]  # (n,) the label, or "anything but dog", or "[10, 20]"
+    words: tuple[str, ...]  # (n,) "that the model calls benign"
+
+
+def aim(model: Model, target: Any, threshold: float | None, predicted: NDArray[Any]) -> Aim:
+    """The aim of rows that the model now gives ``predicted`` ``(n,)``."""
+    if model.labels is None:
+        if threshold is not None:
+            raise InputError(
+                "threshold must go with a class",
+                "the model gives numbers, not classes",
+                "give the target as a range, for instance (0.9, None)",
+            )
+        return _range(target, len(predicted))
+    wanted = _wanted(model.labels, target, predicted)
+    goal: Goal = ClassGoal(wanted, model.link)
+    sure = ""
+    if threshold is not None:
+        number = isinstance(threshold, (int, float, np.integer, np.floating)) and not isinstance(threshold, bool)
+        if not (number and 0 < threshold < 1):
+            raise InputError("threshold must be a probability between 0 and 1", f"{threshold!r}", "for instance 0.8")
+        goal = ThresholdGoal(wanted, np.full(len(wanted), float(threshold)))
+        sure = f" with a probability of at least {threshold:g}"
+    targets, words = np.empty(len(wanted), dtype=object), [""] * len(wanted)
+    for rows in goal.groups():
+        label = _say(model.labels, wanted[rows[0]])
+        for row in rows.tolist():
+            targets[row], words[row] = label, f"that the model calls {label}{sure}"
+    return Aim(goal, targets, tuple(words))
+
+
+def _range(target: Any, n: int) -> Aim:
+    if not (isinstance(target, (tuple, list)) and len(target) == 2):
+        raise InputError(
+            "the target of a model that gives numbers must be a range (low, high)",
+            f"{target!r}",
+            "for instance (0.9, None): at least 0.9",
+        )
+    low, high = (np.inf * sign if end is None else end for sign, end in zip((-1, 1), target, strict=True))
+    numbers = all(isinstance(end, (int, float, np.number)) and not np.isnan(end) for end in (low, high))
+    if not numbers or low > high or not (np.isfinite(low) or np.isfinite(high)):
+        raise InputError(
+            "the ends of a target range must be numbers, low before high, at most one of them None",
+            f"{target!r}",
+            "for instance (10, 20) or (None, 5)",
+        )
+    said = f"at least {low:g}" if high == np.inf else f"at most {high:g}" if low == -np.inf else f"[{low:g}, {high:g}]"
+    lies = f"in {said}" if said.startswith("[") else said
+    targets = np.full(n, said, dtype=object)
+    words = (f"for which the model's number is {lies}",) * n
+    return Aim(RangeGoal(np.full(n, float(low)), np.full(n, float(high))), targets, words)
+
+
+def _wanted(labels: tuple[Any, ...], target: Any, predicted: NDArray[Any]) -> Mask:
+    n, c = len(predicted), len(labels)
+    if isinstance(target, np.ndarray) and target.ndim == 0:
+        target = target.item()
+    if isinstance(target, str) and target == "opposite" and "opposite" not in labels:
+        wanted = np.ones((n, c), dtype=bool)
+        wanted[np.arange(n), _positions(labels, predicted.tolist())] = False
+        return wanted
+    if isinstance(target, (np.ndarray, pd.Series, pd.Index)):  # one label per row
+        if np.shape(target) != (n,):
+            raise InputError(
+                "targets given row by row must be as many as the rows",
+                f"an array of shape {np.shape(target)} for {n} rows",
+                "give one per row, or a list for 'any of these'",
+            )
+        wanted = np.zeros((n, c), dtype=bool)
+        wanted[np.arange(n), _positions(labels, target.tolist())] = True
+        return wanted
+    if isinstance(target, tuple) and target not in labels:
+        raise InputError(
+            "the target of a classifier must be a label, a list of labels, or AnythingBut",
+            f"{target!r}, a range",
+            "ranges are for models that give numbers",
+        )
+    if isinstance(target, AnythingBut):
+        wanted = np.ones((n, c), dtype=bool)
+        wanted[:, _positions(labels, target.labels)] = False
+    else:
+        wanted = np.zeros((n, c), dtype=bool)
+        wanted[:, _positions(labels, target if isinstance(target, (list, set, frozenset)) else [target])] = True
+    if not wanted.any() or wanted.all():
+        raise InputError(
+            "a target must name at least one class and leave out at least one",
+            f"{target!r} {'leaves out none' if wanted.all() else 'leaves none'} of {len(labels)}",
+            "name other classes",
+        )
+    return wanted
+
+
+def _positions(labels: Sequence[Any], wanted: Iterable[Any]) -> list[int]:
+    """The place of each label."""
+    known: dict[Any, int] = {}
+    out = []
+    for label in wanted:
+        key = (type(label), label) if isinstance(label, Hashable) else None
+        if key is None or key not in known:
+            known[key] = _position(labels, label)
+        out.append(known[key])
+    return out
+
+
+def _position(labels: Sequence[Any], label: Any) -> int:
+    """The place of one label; True and 1 are told apart where the model tells them apart."""
+    flag = isinstance(label, (bool, np.bool_))
+    equal = [place for place, known in enumerate(labels) if isinstance(label, Hashable) and known == label]
+    for place in sorted(equal, key=lambda place: isinstance(labels[place], (bool, np.bool_)) != flag):
+        return place
+    raise InputError(
+        "the target must be a class that the model knows", f"{label!r}; it knows {quoted(labels, 12)}", "choose one"
+    )
+
+
+def _say(labels: tuple[Any, ...], wanted: Mask) -> Any:
+    """The label that is wanted, or a phrase for several."""
+    named = [label for label, want in zip(labels, wanted, strict=True) if want]
+    rest = [label for label, want in zip(labels, wanted, strict=True) if not want]
+    if len(named) == 1:
+        return named[0]
+    if len(rest) <= len(named):
+        return f"anything but {' or '.join(map(str, rest))}"
+    return " or ".join(map(str, named))

@@ -1,0 +1,5 @@
+"""The command line: counterpoise explain, check, report, demo."""
+
+from counterpoise.cli.program import app, main
+
+__all__ = ["app", "main"]

@@ -1,0 +1,37 @@
+"""How a command ends: its exit codes, and the one line it says when it is cut short."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import typer
+
+FOUND, NOT_ALL, WRONG, STOPPED, INTERRUPTED = 0, 1, 2, 3, 130
+CODES = (
+    "Exit codes: 0 all found, or all holds; 1 something was not found, or does not hold; 2 the question was wrong; "
+    "3 stopped half-way, the rows finished so far are written; 130 interrupted, likewise."
+)
+
+
+def say(line: str) -> None:
+    """A line on standard error."""
+    print(line, file=sys.stderr, flush=True)  # noqa: T201
+
+
+@contextmanager
+def cut_short() -> Iterator[None]:
+    """Where the reader of the output goes away, or the user does, end with a line and an exit code."""
+    try:
+        yield
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # what is left in the buffer must not be written at the exit to a pipe that nobody reads
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        say("counterpoise: the reader of the output went away; stopped")
+        raise typer.Exit(STOPPED) from None
+    except KeyboardInterrupt:
+        say("counterpoise: interrupted before anything was finished")
+        raise typer.Exit(INTERRUPTED) from None

@@ -1,0 +1,106 @@
+"""Options that several commands share, and what their text means."""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated, Any
+
+import typer
+
+from counterpoise.api.targets import AnythingBut
+from counterpoise.errors import InputError
+from counterpoise.models import disk
+from counterpoise.space.constraints import Constraint, Decreasing, Immutable, Increasing, MaxChanges
+
+Model = Annotated[
+    str, typer.Option("--model", "-m", help="The fitted model: .skops, .onnx, .ubj, .json, .txt, .cbm, .pt, .pkl.")
+]
+Data = Annotated[
+    str, typer.Option("--data", "-d", help="The data it was trained on, or a sample: CSV, Parquet, NDJSON.")
+]
+Rows = Annotated[
+    str, typer.Option("--rows", "-r", help="The rows to explain, in the same formats; - for standard input.")
+]
+Target = Annotated[
+    str,
+    typer.Option(
+        "--target", "-t", help="A class, several with commas, 'not CLASS', LOW:HIGH for a number, or opposite."
+    ),
+]
+Threshold = Annotated[float | None, typer.Option("--threshold", help="The probability that the target must reach.")]
+Label = Annotated[
+    str | None, typer.Option("--label", "-l", help="The column of the data that holds the class: left out.")
+]
+Trust = Annotated[
+    bool, typer.Option("--trust", help="Open a pickle, which can run any code: only if you know where it is from.")
+]
+Factory = Annotated[
+    str | None, typer.Option("--factory", help="For .pt: package.module:function that makes the module.")
+]
+Fixed = Annotated[list[str] | None, typer.Option("--fixed", help="A feature that must not change; may be repeated.")]
+Rising = Annotated[list[str] | None, typer.Option("--increasing", help="A feature that may only go up; repeatable.")]
+Falling = Annotated[list[str] | None, typer.Option("--decreasing", help="A feature that may only go down; repeatable.")]
+Most = Annotated[int | None, typer.Option("--max-changes", help="At most so many features change.")]
+Redact = Annotated[bool, typer.Option("--redact", help="Names and directions only, no values of features.")]
+
+
+def load_model(path: str, *, trust: bool, factory: str | None) -> Any:
+    """The fitted model in a file; a file of the wrong kind ends in an error that says so."""
+    try:
+        return disk.load(path, trust=trust, factory=factory)
+    except (InputError, ImportError):
+        raise
+    except Exception as error:  # each library has its own ways to refuse a file
+        first = next(iter(str(error).strip().splitlines()), "")
+        raise InputError(
+            "--model must name a fitted model",
+            f"{path!r} cannot be opened as one ({type(error).__name__}: {first})",
+            "give the file that the model was saved to, with the ending of its format",
+        ) from error
+
+
+def words(
+    fixed: list[str] | None, rising: list[str] | None, falling: list[str] | None, most: int | None
+) -> list[Constraint]:
+    """The constraints that the options name."""
+    named = ((Immutable, fixed), (Increasing, rising), (Decreasing, falling))
+    given: list[Constraint] = [word(*names) for word, names in named if names]
+    return [*given, *([MaxChanges(most)] if most is not None else [])]
+
+
+def parse_target(text: str, labels: tuple[Any, ...] | None) -> Any:
+    """What the text of --target means for a model with these classes, or for one that gives numbers.
+
+    >>> parse_target("1", (0, 1)), parse_target("not 2", (0, 1, 2)), parse_target(":5", None)
+    (1, AnythingBut(labels=(2,)), (None, 5.0))
+    """
+    if labels is None:
+        return _range(text)
+    named = {str(label): label for label in labels}
+    if text in named:
+        return named[text]
+    if text == "opposite":
+        return text
+    if text.startswith("not "):
+        return AnythingBut(*(_known(name, named) for name in text.removeprefix("not ").split(",")))
+    return [_known(name, named) for name in text.split(",")]
+
+
+def _known(name: str, named: dict[str, Any]) -> Any:
+    if name.strip() in named:
+        return named[name.strip()]
+    shown = ", ".join(list(named)[:12]) + (" …" if len(named) > 12 else "")
+    raise InputError("--target must be a class that the model knows", f"{name!r}; it knows {shown}", "choose one")
+
+
+def _range(text: str) -> tuple[float | None, float | None]:
+    ends = [part.strip() for part in text.split(":")]
+    try:
+        low, high = (float(end) if end else None for end in ends)
+        if not any(end is not None and math.isnan(end) for end in (low, high)):
+            return low, high
+    except ValueError:
+        pass
+    raise InputError(
+        "--target of a model that gives numbers must be a range LOW:HIGH", f"{text!r}", "for instance 0.9: or 10:20"
+    )

@@ -1,0 +1,68 @@
+"""The program: its commands, what it says when something is wrong, and its exit codes."""
+
+from __future__ import annotations
+
+import re
+import sys
+import traceback
+from collections.abc import Sequence
+from importlib.metadata import version
+from inspect import cleandoc
+from typing import Annotated
+
+import typer
+
+from counterpoise.cli.checking import check
+from counterpoise.cli.endings import CODES, WRONG, say
+from counterpoise.cli.explaining import explain
+from counterpoise.cli.pages import demo, report
+from counterpoise.errors import CounterpoiseError
+
+
+def _unwrapped(text: str) -> str:
+    """A docstring with its paragraphs on one line each, to be wrapped to the width of the terminal."""
+    return re.sub(r"(?<!\n)\n(?!\n)", " ", cleandoc(text))
+
+
+app = typer.Typer(
+    name="counterpoise",
+    help="The least change that turns a model's decision, checked, and honest about how fragile it is.",
+    epilog=CODES,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+for command in (explain, check, report, demo):
+    app.command(help=_unwrapped(command.__doc__ or ""), epilog=CODES)(command)
+
+
+def _tell_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"counterpoise {version('counterpoise')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error; goes anywhere.")] = False,
+    version: Annotated[
+        bool, typer.Option("--version", help="Say the version and stop.", callback=_tell_version, is_eager=True)
+    ] = False,
+) -> None:
+    """The least change that turns a model's decision, checked, and honest about how fragile it is."""
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the program; every error ends in one line on standard error, and in an exit code."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    debug = "--debug" in given
+    try:
+        app([word for word in given if word != "--debug"], prog_name="counterpoise")
+    except Exception as error:
+        if debug:
+            traceback.print_exc()
+        line = str(error)
+        if not isinstance(error, CounterpoiseError):
+            line = f"this should not have happened: {type(error).__name__}: {line}; run with --debug and report it"
+        say(f"counterpoise: {line}")
+        raise SystemExit(WRONG) from None

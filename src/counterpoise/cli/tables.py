@@ -1,0 +1,130 @@
+"""Tables in and out: CSV, Parquet and NDJSON, by the ending of the path or, on standard input, by the first letter."""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+from collections.abc import Callable, Hashable
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from counterpoise.errors import InputError, MissingExtra
+
+STANDARD = "-"
+READERS: dict[str, Callable[[Any], pd.DataFrame]] = {
+    ".csv": pd.read_csv,
+    ".tsv": lambda source: pd.read_csv(source, sep="\t"),
+    ".ndjson": lambda source: pd.read_json(source, lines=True, convert_dates=False),
+    ".jsonl": lambda source: pd.read_json(source, lines=True, convert_dates=False),
+    ".parquet": pd.read_parquet,
+}
+PACKED = (".gz", ".bz2", ".xz", ".zip")
+
+
+def read_table(path: str, what: str) -> pd.DataFrame:
+    """The table in a file, or on standard input for "-"; ``what`` is its name in messages."""
+    if path == STANDARD:
+        text = sys.stdin.read()
+        ending = ".ndjson" if text.lstrip().startswith("{") else ".csv"
+        return _parsed(io.StringIO(text), ending, what, "standard input")
+    place = Path(path)
+    if not place.is_file():
+        raise InputError(f"{what} must name a file", f"there is no file {path!r}", "correct the path")
+    return _parsed(place, ending_of(path, tuple(READERS), what), what, repr(path))
+
+
+def ending_of(path: str, known: tuple[str, ...], what: str) -> str:
+    """The ending that says what is in a file, without that of a packer.
+
+    >>> ending_of("alerts.csv.gz", (".csv",), "--rows")
+    '.csv'
+    """
+    suffixes = [suffix.lower() for suffix in Path(path).suffixes]
+    while suffixes and suffixes[-1] in PACKED and known is not None:
+        suffixes.pop()
+    if suffixes and suffixes[-1] in known:
+        return suffixes[-1]
+    raise InputError(f"{what} must end in one of {', '.join(known)}", f"{Path(path).name!r} does not", "rename it")
+
+
+def named_by(table: pd.DataFrame, column: str | None) -> pd.DataFrame:
+    """The table with a column as the names of its rows; the column stays, to be carried through."""
+    if column is None:
+        return table
+    if column not in table.columns:
+        known = ", ".join(map(repr, list(table.columns)[:8]))
+        raise InputError("--id must name a column of the rows", f"{column!r}; they have {known}", "correct the name")
+    return table.set_axis(pd.Index(table[column].astype(str), name=None), axis=0)
+
+
+def without(table: pd.DataFrame, column: str | None, what: str) -> pd.DataFrame:
+    """The table without the column that holds the class."""
+    if column is None:
+        return table
+    if column not in table.columns:
+        known = ", ".join(map(repr, list(table.columns)[:8]))
+        raise InputError(f"--label must name a column of {what}", f"{column!r}; it has {known}", "correct the name")
+    return table.drop(columns=[column])
+
+
+def check_writable(path: str) -> None:
+    """An error if a file could not be written there: found out before the work, not after it."""
+    place = Path(path)
+    folder = place.parent
+    problem = ""
+    if place.is_dir():
+        problem = "it is a folder"
+    elif not folder.is_dir():
+        problem = f"there is no folder {str(folder)!r}"
+    elif not os.access(place if place.exists() else folder, os.W_OK):
+        problem = "it may not be written"
+    if problem:
+        raise InputError("--out must name a file that can be written", f"{path!r}: {problem}", "choose another place")
+
+
+def write_table(table: pd.DataFrame, path: str, ending: str) -> None:
+    """Write a table as CSV or Parquet, without its index."""
+    if ending == ".csv":
+        table.to_csv(path, index=False)
+        return
+    try:
+        _storable(table).to_parquet(path, index=False)
+    except ImportError:
+        raise MissingExtra("parquet") from None
+
+
+def _storable(table: pd.DataFrame) -> pd.DataFrame:
+    """Columns of mixed kinds as text: Parquet has one kind for each column."""
+    out = table.set_axis([str(name) for name in table.columns], axis=1)
+    for place in range(out.shape[1]):
+        column = out.iloc[:, place]
+        kinds = {type(value) for value in column.dropna()} if column.dtype == object else set()
+        if len(kinds) > 1:
+            texts: Any = column.map(_as_text, na_action="ignore")
+            out.isetitem(place, texts)
+    return out
+
+
+def _as_text(value: Hashable) -> str:
+    return str(value)
+
+
+def _parsed(source: Any, ending: str, what: str, name: str) -> pd.DataFrame:
+    todo = "give a table with a line of column names and at least one row"
+    try:
+        table = READERS[ending](source)
+    except ImportError:
+        raise MissingExtra("parquet") from None
+    except pd.errors.EmptyDataError:
+        raise InputError(f"{what} must hold a table", f"{name} is empty", todo) from None
+    except (ValueError, OSError) as error:  # what pandas and pyarrow raise for a file that is something else
+        first = next(iter(str(error).strip().splitlines()), type(error).__name__)
+        raise InputError(
+            f"{what} must hold a table", f"{name} cannot be read as {ending[1:]} ({first})", todo
+        ) from error
+    if not len(table):
+        raise InputError(f"{what} must hold a table", f"{name} has no rows", todo)
+    return table

@@ -1,0 +1,269 @@
+"""Explanation: every answer with what it rests on, as arrays, tables and sentences. It holds no model."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from counterpoise import archive, sentences, summary, tables
+from counterpoise.errors import InputError
+from counterpoise.space.features import Schema
+from counterpoise.types import Array, Index, Mask
+
+SCORES = ("before", "after", "probability_before", "probability_after", "margin_before", "margin_after")
+ENERGY = ("distance", "regularizer", "decision", "total", "lam", "mu")
+FIRM = ("kept", "kept_low", "kept_high", "temperature", "noise")
+FEW_ROWS = 10  # shown one by one in the repr; more are counted
+FEW_CHANGES = 3  # of a row in the repr
+NOTEBOOK_ROWS = 20
+
+Rows = slice | Sequence[int] | Sequence[bool] | NDArray[Any] | pd.Series
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Explanation:
+    """The answers to n rows, a alternatives each, over d features.
+
+    Arrays are encoded: a number as it is, a category as its code, a missing cell as NaN. Tables have the index of
+    ``rows``. A part is taken by position, as of an array: ``explanation[0]``, ``[2:5]``, ``[[1, 3]]``, ``[mask]``.
+
+    schema: the features.
+    rows: the input as it came, with columns that the schema does not have.
+    array_in: the input was an array, so ``numpy.asarray(explanation.frame)`` is one of the same shape.
+    x0, answers: the rows ``(n, d)`` and their answers ``(n, a, d)``, best first. The first is always there: where no
+        answer is valid it is the nearest miss, or the row itself. Slots without an answer are NaN.
+    count: how many answers of each row `changes` and `alternatives` list, ``(n,)``; 0 leaves a nearest miss out.
+    valid: whether the best answer reaches the target, ``(n,)``.
+    status, reason: "valid", "not_found" or "infeasible", and why, ``(n,)``.
+    target: what was asked for, ``(n,)``: the label, or "anything but dog", or "[10, 20]" of a predicted number.
+    scores: what the model predicts (before, after), the target's probability (probability_before,
+        probability_after; NaN where the model has none) and the score's margin (margin_before, margin_after).
+    energy: the terms of Eq. (3) at the best answer (distance, regularizer, decision, total) and its lam and mu.
+    held: features that could not change, and why.
+    quantiles: by label, the reference's quantiles ``(q, d)`` at `tables.QUANTILES`, NaN for categories.
+    firm: where noise was asked about: the share of noisy copies that keep the target (kept), its confidence
+        interval (kept_low, kept_high), the temperature, and the noise.
+    tipping: the minimal answers beside the firm ones.
+    seconds, model_rows, seed, settings, versions: what the call took, and what it takes to repeat it.
+    notes: what is said once for all rows.
+    """
+
+    schema: Schema
+    rows: pd.DataFrame
+    x0: Array
+    answers: Array
+    count: Index
+    valid: Mask
+    status: NDArray[np.object_]
+    reason: NDArray[np.object_]
+    target: NDArray[np.object_]
+    scores: pd.DataFrame
+    energy: pd.DataFrame
+    array_in: bool = False
+    held: Mapping[Hashable, str] = field(default_factory=dict)
+    quantiles: Mapping[Any, Array] = field(default_factory=dict)
+    firm: pd.DataFrame | None = None
+    tipping: Explanation | None = None
+    seconds: float = 0.0
+    model_rows: int = 0
+    seed: int = 0
+    settings: Mapping[str, str] = field(default_factory=dict)
+    versions: Mapping[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        n, d = len(self.rows), len(self.schema)
+        if self.x0.shape != (n, d):
+            _refuse(f"x0 must have the shape ({n}, {d})", f"it has {self.x0.shape}")
+        if self.answers.ndim != 3 or self.answers.shape[::2] != (n, d) or self.answers.shape[1] < 1:
+            _refuse(f"answers must have the shape ({n}, a, {d})", f"they have {self.answers.shape}")
+        for name in ("count", "valid", "status", "reason", "target", "scores", "energy", "firm", "tipping"):
+            part = getattr(self, name)
+            if part is not None and len(part) != n:
+                _refuse(f"{name} must have an entry for each of the {n} rows", f"it has {len(part)}")
+        for name, table, needed in (
+            ("scores", self.scores, SCORES),
+            ("energy", self.energy, ENERGY),
+            ("firm", self.firm, FIRM),
+        ):
+            lacking = [] if table is None else [column for column in needed if column not in table.columns]
+            if lacking:
+                _refuse(f"{name} must have the columns {', '.join(needed)}", f"{', '.join(lacking)} not given")
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __iter__(self) -> Iterator[Explanation]:
+        return (self[row] for row in range(len(self)))
+
+    def __getitem__(self, key: int | Rows) -> Explanation:
+        """The explanation of some of the rows, by position: a number, a slice, a list of numbers, a boolean mask."""
+        places = self._places(key)
+        by_row = ("x0", "answers", "count", "valid", "status", "reason", "target")
+        parts: dict[str, Any] = {name: getattr(self, name)[places] for name in by_row}
+        for name in ("rows", "scores", "energy", "firm"):
+            table = getattr(self, name)
+            parts[name] = None if table is None else table.iloc[places]
+        parts["tipping"] = None if self.tipping is None else self.tipping[places]
+        return replace(self, **parts)
+
+    @property
+    def x(self) -> Array:
+        """The best answers, encoded, ``(n, d)``."""
+        return np.asarray(self.answers[:, 0])
+
+    @property
+    def frame(self) -> pd.DataFrame:
+        """The best answers as rows with the input's columns, dtypes and index; unchanged cells are the input's own."""
+        return tables.restore(self.schema, self.rows, self.x0, self.x)
+
+    @property
+    def changed(self) -> Index:
+        """How many features the best answer changes, ``(n,)``."""
+        different = tables.differs(self.x0, self.answers[:, :1])
+        return np.asarray(different.sum(axis=(1, 2)), dtype=np.intp)
+
+    @property
+    def changes(self) -> pd.DataFrame:
+        """Every change of every answer: row (its label), alternative (0: the best), feature, from, to."""
+        listed = tables.list_changes(self.schema, self.rows, self.x0, self.answers, self.count.tolist())
+        labels = self.rows.index.take([change.row for change in listed])
+        columns = {
+            "row": labels.to_flat_index() if isinstance(labels, pd.MultiIndex) else labels,
+            "alternative": np.array([change.alternative for change in listed], dtype=np.int64),
+            "feature": pd.Series([self.schema.names[change.column] for change in listed], dtype=object),
+            "from": pd.Series([change.before for change in listed], dtype=object),
+            "to": pd.Series([change.after for change in listed], dtype=object),
+        }
+        return pd.DataFrame(columns)
+
+    @property
+    def alternatives(self) -> pd.DataFrame:
+        """All answers as rows with the input's columns, indexed by (row, alternative)."""
+        rows = np.repeat(np.arange(len(self)), self.count)
+        number = np.concatenate([np.arange(0), *(np.arange(count) for count in self.count)]).astype(np.int64)
+        frame = tables.restore(self.schema, self.rows.iloc[rows], self.x0[rows], self.answers[rows, number])
+        index = frame.index
+        levels = [index.get_level_values(level) for level in range(index.nlevels)]
+        names = list(index.names) if len(levels) > 1 else ["row"]
+        return frame.set_axis(pd.MultiIndex.from_arrays([*levels, number], names=[*names, "alternative"]))
+
+    def percentile(self, feature: Hashable, value: float, label: Any) -> float:
+        """Where a value lies among the reference rows of a label, from 0 to 100; NaN for categories."""
+        if label not in self.quantiles:
+            known = ", ".join(map(repr, self.quantiles)) or "none"
+            _refuse("label must be one that the reference has rows of", f"{label!r}; there are {known}", "choose one")
+        return tables.percentile(self.quantiles[label][:, self.schema.position(feature)], float(value))
+
+    def text(self) -> str:
+        """What the explanation says, in plain English: a paragraph for one row, a line for each of several."""
+        if not len(self):
+            return "No rows were explained."
+        lines = [
+            sentences.compose_text(self.schema, changes, self._verdict(row))
+            for row, changes in enumerate(self._best_changes())
+        ]
+        if len(self) == 1:
+            return lines[0]
+        return "\n".join(f"Row {label}: {line}" for label, line in zip(self.rows.index, lines, strict=True))
+
+    def to_json(self) -> str:
+        """The explanation as a JSON document, format version 1 (docs/explanation-format.md)."""
+        return archive.write(self._fields())
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> Explanation:
+        """The explanation that `to_json` wrote, to the bit."""
+        return cls._of(archive.read(text))
+
+    def save(self, path: str | Path) -> None:
+        """Write the explanation to a file, as JSON."""
+        Path(path).write_text(self.to_json(), encoding="utf-8")
+
+    @classmethod
+    def load(cls, path: str | Path) -> Explanation:
+        """The explanation that `save` wrote."""
+        return cls.from_json(Path(path).read_bytes())
+
+    def __repr__(self) -> str:
+        return summary.draw_text(self._headline(), self._table() if len(self) <= FEW_ROWS else [])
+
+    def _repr_html_(self) -> str:
+        shown = self[:NOTEBOOK_ROWS]
+        return summary.draw_html(self._headline(), shown._table(), len(self) - len(shown))
+
+    def _places(self, key: int | Rows) -> Index:
+        n = len(self)
+        if isinstance(key, (int, np.integer)) and not isinstance(key, (bool, np.bool_)):
+            if not -n <= key < n:
+                raise IndexError(f"a row must be one of the {n} explained; {key} was asked for; give its position")
+            return np.array([key % n], dtype=np.intp)
+        if isinstance(key, slice):
+            return np.arange(n, dtype=np.intp)[key]
+        places = np.asarray(key, dtype=bool if pd.api.types.is_bool_dtype(getattr(key, "dtype", object)) else None)
+        if places.dtype == bool and places.shape == (n,):
+            return np.flatnonzero(places)
+        if places.ndim != 1 or (places.dtype.kind not in "iu" and places.size):
+            given = f"{places.dtype} values of shape {places.shape}"
+            _refuse(f"rows must be positions, a slice or a mask of {n} booleans", given, "for instance [0, 2]")
+        if places.size and not (-n <= places.min() and places.max() < n):
+            raise IndexError(f"rows must be among the {n} explained; {key!r} was asked for; give their positions")
+        return np.asarray(places.astype(np.intp) % n if n else places.astype(np.intp))
+
+    def _best_changes(self) -> list[list[tables.Change]]:
+        """For each row, the changes of its best answer or nearest miss."""
+        out: list[list[tables.Change]] = [[] for _ in range(len(self))]
+        for change in tables.list_changes(self.schema, self.rows, self.x0, self.answers[:, :1], [1] * len(self)):
+            out[change.row].append(change)
+        return out
+
+    def _verdict(self, row: int) -> sentences.Verdict:
+        after, probability = self.scores["after"].iloc[row], float(self.scores["probability_after"].iloc[row])
+        kept = float("nan") if self.firm is None else float(self.firm["kept"].iloc[row])
+        return sentences.Verdict(
+            self.target[row], after, probability, bool(self.valid[row]), self.status[row], self.reason[row], kept
+        )
+
+    def _headline(self) -> str:
+        distance = self.energy["distance"].to_numpy(dtype=np.float64)
+        return summary.headline(self.status.tolist(), self.valid, distance, self.changed)
+
+    def _table(self) -> list[tuple[str, ...]]:
+        """The cells of the short table, a tuple for each row."""
+        out = []
+        for row, changes in enumerate(self._best_changes()):
+            scores = self.scores.iloc[row]
+            said = [sentences.format_label(scores[when]) for when in ("before", "after")]
+            odds = [sentences.format_probability(scores[f"probability_{when}"]) for when in ("before", "after")]
+            distance = f"{self.energy['distance'].iloc[row]:.4g}"
+            status = self.status[row].replace("_", " ")
+            label = str(self.rows.index[row])
+            out.append((label, *said, " → ".join(filter(None, odds)), self._arrows(changes), distance, status))
+        return out
+
+    def _arrows(self, changes: list[tables.Change]) -> str:
+        parts = []
+        for change in sentences.sort_by_size(changes)[:FEW_CHANGES]:
+            feature = self.schema.features[change.column]
+            parts.append(f"{feature.title} {' → '.join(sentences.format_pair(feature, change.before, change.after))}")
+        more = len(changes) - len(parts)
+        return ", ".join([*parts, *([f"{more} more"] if more else [])])
+
+    def _fields(self) -> dict[str, Any]:
+        own = {item.name: getattr(self, item.name) for item in fields(self)}
+        return {**own, "tipping": None if self.tipping is None else self.tipping._fields()}
+
+    @classmethod
+    def _of(cls, own: dict[str, Any]) -> Explanation:
+        tipping = own["tipping"]
+        return cls(**{**own, "tipping": None if tipping is None else cls._of(tipping)})
+
+
+def _refuse(must: str, given: str, todo: str = "give the parts of one and the same run") -> None:
+    raise InputError(must, given, todo)

@@ -1,0 +1,1 @@
+"""What can be asked of an explanation once the model is at hand again."""

@@ -1,0 +1,97 @@
+"""The decision behind an explanation, met again: the model as the search saw it, and what was asked of it."""
+
+from __future__ import annotations
+
+from ast import literal_eval
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from counterpoise.api.targets import AnythingBut, aim
+from counterpoise.errors import InputError
+from counterpoise.explanation import Explanation
+from counterpoise.models.adapt import as_model
+from counterpoise.models.probable import Probable
+from counterpoise.models.score import Goal
+from counterpoise.problem import Tally, model_outputs
+from counterpoise.types import Array, Mask, Model
+
+PROBED = 256
+ALL_BUT = "anything but "
+
+
+@dataclass(frozen=True, eq=False)
+class Decision:
+    """A model and what one row of an explanation asks of it."""
+
+    model: Model
+    goal: Goal
+
+    def margins(self, x: Array) -> Array:
+        """``f - c`` at points ``(p, d)``: ``(p,)``, at least 0 where the target is reached."""
+        outputs = model_outputs(self.model, x, np.zeros(len(x), dtype=np.intp), Tally())
+        return np.asarray(self.goal.margin(outputs[None])[0])
+
+    def probabilities(self, x: Array) -> Array:
+        """Probability of the target at points ``(p, d)``: ``(p,)``; NaN where the model has none."""
+        wanted: Mask | None = getattr(self.goal, "wanted", None)
+        found = None if wanted is None else self.model.probabilities(x)
+        if found is None or wanted is None:
+            return np.full(len(x), np.nan)
+        return np.asarray(np.where(wanted[0], found, 0.0).sum(axis=1))
+
+
+def recall(explanation: Explanation, model: Any) -> Decision:
+    """The decision that an explanation of one row is about, by this model.
+
+    >>> import pandas as pd
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from counterpoise.api import explain
+    >>> train = pd.DataFrame({"ports": [1, 2, 7, 9]})
+    >>> model = LogisticRegression().fit(train, ["benign", "benign", "alert", "alert"])
+    >>> explanation = explain(model, train[3:], reference=train)
+    >>> bool(recall(explanation, model).margins(explanation.x)[0] >= 0)
+    True
+    """
+    if len(explanation) != 1:
+        raise InputError(
+            "an explanation of one row is needed", f"this one has {len(explanation)}", "choose one: explanation[0]"
+        )
+    seen = as_model(model, explanation.schema, explanation.x0[:PROBED])
+    threshold = explanation.settings.get("threshold")
+    asked = seen if threshold is None else Probable(seen)
+    wanted = explanation.target[0]
+    target = _range(explanation, str(wanted)) if asked.labels is None else _classes(asked.labels, wanted)
+    before = explanation.scores["before"].to_numpy(dtype=object)
+    found = aim(asked, target, None if threshold is None else float(threshold), before)
+    if str(found.target[0]) != str(wanted):
+        raise InputError(
+            "the model must be the one that the explanation is of",
+            f"this one has no target {wanted!r}",
+            "give the model that was explained",
+        )
+    return Decision(asked, found.goal)
+
+
+def _range(explanation: Explanation, said: str) -> tuple[float | None, float | None]:
+    try:
+        low, high = literal_eval(explanation.settings["target"])
+    except (KeyError, ValueError, SyntaxError, TypeError):
+        for word, place in (("at least ", 0), ("at most ", 1)):
+            if said.startswith(word):
+                end = float(said.removeprefix(word))
+                return (end, None) if place == 0 else (None, end)
+        low, high = literal_eval(said)
+    return low, high
+
+
+def _classes(labels: tuple[Any, ...], wanted: Any) -> Any:
+    """The target whose words these are: one label, some of them, or all but some."""
+    named = {str(label): label for label in labels}
+    said = str(wanted)
+    if said in named:
+        return named[said]
+    if said.startswith(ALL_BUT):
+        return AnythingBut(*(named[name] for name in said.removeprefix(ALL_BUT).split(" or ") if name in named))
+    return [named[name] for name in said.split(" or ") if name in named]

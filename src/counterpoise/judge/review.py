@@ -1,0 +1,120 @@
+"""Review: counterfactuals from anywhere, judged by the model, the constraints and the distances of this project."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from counterpoise.api.explainer import Explainer
+from counterpoise.api.targets import aim
+from counterpoise.errors import InputError
+from counterpoise.models.probable import Probable
+from counterpoise.models.score import Goal
+from counterpoise.space.constraints import Constraint
+from counterpoise.space.distance import Distance
+from counterpoise.space.encoding import encode
+from counterpoise.space.features import Schema
+from counterpoise.space.region import Region
+from counterpoise.tables import differs
+from counterpoise.types import Array, Mask, Model
+
+
+@dataclass(frozen=True, eq=False)
+class Review:
+    """What became of each row: ``table`` has a line each, with the index of the rows.
+
+    before, after: what the model says; valid: the target is reached; feasible: every constraint holds; broken: those
+    that do not; changed: how many features differ; l2, l1: distances in feature scales.
+    """
+
+    table: pd.DataFrame
+
+    @property
+    def good(self) -> Mask:
+        """Which rows reach the target inside the constraints, ``(n,)``."""
+        return np.asarray((self.table["valid"] & self.table["feasible"]).to_numpy(dtype=bool))
+
+
+def review(
+    model: Any,
+    rows: pd.DataFrame,
+    answers: pd.DataFrame,
+    *,
+    reference: pd.DataFrame,
+    schema: Schema | None = None,
+    constraints: Sequence[Constraint] = (),
+    target: Any = "opposite",
+    threshold: float | None = None,
+) -> Review:
+    """Judge ``answers``, one for each of ``rows`` in the same order, whoever found them.
+
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> train = pd.DataFrame({"ports": [1, 2, 7, 9]})
+    >>> model = LogisticRegression().fit(train, ["benign", "benign", "alert", "alert"])
+    >>> found = review(model, train[2:], pd.DataFrame({"ports": [2, 8]}), reference=train)
+    >>> found.table["valid"].tolist(), found.table["changed"].tolist()
+    ([True, False], [1, 1])
+    """
+    if len(rows) != len(answers):
+        raise InputError(
+            "there must be one answer for each row, in the same order",
+            f"{len(answers)} answers to {len(rows)} rows",
+            "give as many answers as rows",
+        )
+    explainer = Explainer(model, reference=reference, schema=schema, constraints=constraints, bounds=None)
+    features = explainer.schema
+    for name, table in (("rows", rows), ("answers", answers)):
+        absent = [column for column in features.names if column not in table.columns]
+        if absent:
+            raise InputError(
+                f"the {name} must have every column of the reference",
+                f"they have no {', '.join(map(repr, absent))}",
+                "add or rename the columns",
+            )
+    x0, x = encode(features, rows), encode(features, answers, "answer")
+    seen = explainer.model if threshold is None else Probable(explainer.model)
+    before = np.asarray(seen.predict(x0))
+    goals = aim(seen, target, threshold, before)
+    region = Region.build(features, x0, explainer.constraints, None)
+    broken = _broken(region, x)
+    table = pd.DataFrame(
+        {
+            "before": pd.Series(before.tolist(), index=rows.index, dtype=object),
+            "after": pd.Series(np.asarray(seen.predict(x)).tolist(), index=rows.index, dtype=object),
+            "valid": _reached(seen, goals.goal, x, sure=threshold is not None),
+            "feasible": [not words for words in broken],
+            "broken": ["; ".join(words) for words in broken],
+            "changed": differs(x0, x[:, None, :]).sum(axis=(1, 2)),
+            "l2": Distance.of(features, "l2")(x[:, None, :], x0)[:, 0],
+            "l1": Distance.of(features, "l1")(x[:, None, :], x0)[:, 0],
+        },
+        index=rows.index,
+    )
+    return Review(table)
+
+
+def _reached(model: Model, goal: Goal, x: Array, *, sure: bool) -> Mask:
+    """Whether the model's own word reaches the goal: its probabilities where one was asked for, else its predict."""
+    if sure:
+        return goal.reached(model.outputs(x)[:, None, :])[:, 0]
+    said = np.asarray(model.predict(x))
+    if model.labels is None:
+        return goal.reached(said.astype(np.float64)[:, None, None])[:, 0]
+    places = {label: place for place, label in enumerate(model.labels)}
+    codes = np.array([places[label] for label in said.tolist()], dtype=np.intp)
+    return goal.reached(np.eye(len(places))[codes][:, None, :])[:, 0]
+
+
+def _broken(region: Region, x: Array) -> list[list[str]]:
+    """For each row, the words of the constraints that its answer breaks."""
+    cells = region.broken(x[:, None, :])[:, 0, :]
+    few = region.few(x[:, None, :])[:, 0]
+    out = []
+    for row in range(len(x)):
+        words = [word for column in np.flatnonzero(cells[row]) for word in region.words[column] or ("its kind",)]
+        out.append(list(dict.fromkeys([*words, *([] if few[row] else [region.ceiling])])))
+    return out

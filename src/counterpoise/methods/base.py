@@ -1,0 +1,51 @@
+"""What a method is, and what a run of one gives."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from counterpoise.problem import Problem
+from counterpoise.streams import Streams
+from counterpoise.types import Array, Index, Mask
+
+
+class Run(NamedTuple):
+    """Answers so far: up to a per row, best first.
+
+    A row without a valid answer has its nearest miss (the largest margin) in the first place. ``done`` marks rows that
+    the method has finished with; ``steps`` counts model calls of the search loop.
+    """
+
+    x: Array  # (n, a, d)
+    margin: Array  # (n, a)
+    effort: Array  # (n, a), infinity where not valid
+    done: Mask  # (n,)
+    steps: int
+
+    @property
+    def valid(self) -> Mask:
+        """Which answers reach the target inside the region, ``(n, a)``."""
+        return np.isfinite(self.effort)
+
+    def at(self, rows: Index | Mask) -> Run:
+        """The run of some rows."""
+        return Run(self.x[rows], self.margin[rows], self.effort[rows], self.done[rows], self.steps)
+
+
+class Method(Protocol):
+    """A searcher. ``iterate`` yields the run so far, step by step, so that bars and budgets can watch it."""
+
+    def iterate(self, problem: Problem, streams: Streams) -> Iterator[Run]: ...
+
+    def __call__(self, problem: Problem, streams: Streams) -> Run: ...
+
+
+def last(runs: Iterator[Run]) -> Run:
+    """The final run of an iteration."""
+    run = next(runs)
+    for later in runs:
+        run = later
+    return run

@@ -1,0 +1,91 @@
+"""Candidate values: for each feature, the few values worth trying around where a chain stands.
+
+A model that is constant on boxes only changes at its split points. Of each cell between two split points the value
+nearest to the row is the best one, so that the search space is a finite lattice. For any other model the candidates
+are steps that grow geometrically, and the row's own value.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from counterpoise.problem import Problem
+from counterpoise.types import Array, Index, Partitioned
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """Split points as a table, with the nearest value on either side of each that the column can hold."""
+
+    columns: Index  # (f,) numeric columns with split points
+    edges: Array  # (f, t) split points, padded with inf
+    count: Index  # (f,)
+    left: Array  # (f, t) largest value at or below the split point
+    right: Array  # (f, t) smallest value above it
+
+    @classmethod
+    def of(cls, problem: Problem) -> Cells | None:
+        """The cells of a model with known split points, or None."""
+        model = problem.model
+        if not isinstance(model, Partitioned):
+            return None
+        numeric = problem.numeric
+        columns = np.array([j for j, t in enumerate(model.thresholds) if len(t) and numeric[j]], dtype=np.intp)
+        width = max((len(model.thresholds[j]) for j in columns), default=0)
+        edges = np.full((len(columns), width), np.inf)
+        for place, j in enumerate(columns):
+            edges[place, : len(model.thresholds[j])] = model.thresholds[j]
+        lattice = problem.region.lattice
+        step, parts = np.zeros(len(numeric)), np.ones(len(numeric))
+        step[lattice.columns], parts[lattice.columns] = lattice.step, lattice.parts
+        on, step, parts = (step > 0)[columns, None], np.where(step > 0, step, 1.0)[columns, None], parts[columns, None]
+        above = np.nextafter(edges, np.inf)
+        with np.errstate(invalid="ignore"):
+            left = np.where(on, np.floor(edges * parts / step) * step / parts, edges)
+            right = np.where(on, np.ceil(above * parts / step) * step / parts, above)
+        for column, dtype in lattice.narrow:
+            mine = np.flatnonzero(columns == column)
+            left[mine] = _down(left[mine], dtype)
+            right[mine] = -_down(-right[mine], dtype)
+        return cls(columns, edges, np.array([len(model.thresholds[j]) for j in columns], dtype=np.intp), left, right)
+
+    def locate(self, x: Array) -> Index:
+        """Cell numbers ``(..., f)`` of encoded points ``(..., d)``."""
+        out = np.empty((*x.shape[:-1], len(self.columns)), dtype=np.intp)
+        for place, column in enumerate(self.columns):
+            out[..., place] = np.searchsorted(self.edges[place, : self.count[place]], x[..., column], side="left")
+        return out
+
+    def values(self, cell: Index, home: Index, x0: Array) -> Array:
+        """The value of each cell ``(n, ..., f)`` that is nearest to the row: ``home`` and ``x0`` are ``(n, f)``."""
+        extra = (None,) * (cell.ndim - 2)
+        home, start = home[(slice(None), *extra)], x0[(slice(None), *extra)]
+        feature = np.arange(len(self.columns))
+        below = self.left[feature, np.minimum(cell, self.edges.shape[1] - 1)]
+        above = self.right[feature, np.maximum(cell - 1, 0)]
+        return np.where(cell < home, below, np.where(cell > home, above, start))
+
+    def place(self, values: Array) -> Index:
+        """Cell numbers of values ``(n, f)`` given for the cells' own columns."""
+        out = np.empty(values.shape, dtype=np.intp)
+        for place in range(len(self.columns)):
+            out[:, place] = np.searchsorted(self.edges[place, : self.count[place]], values[:, place], side="left")
+        return out
+
+    def snap(self, problem: Problem, home: Index, x: Array) -> Array:
+        """Points ``x`` ``(n, k, d)``, each cell's value moved to the one nearest to the row: the decision stays."""
+        y = x.copy()
+        y[..., self.columns] = self.values(self.locate(x), home, problem.x0[:, self.columns])
+        idle = problem.numeric.copy()
+        idle[self.columns] = False
+        y[..., idle] = problem.x0[:, None, idle]
+        return y
+
+
+def _down(values: Array, dtype: np.dtype[np.floating]) -> Array:
+    """The largest value of a narrow dtype that is at most each of ``values``."""
+    with np.errstate(over="ignore"):
+        near = values.astype(dtype)
+    return np.where(near.astype(np.float64) > values, np.nextafter(near, dtype.type(-np.inf)), near).astype(np.float64)

@@ -1,0 +1,129 @@
+"""The last mile: walk changes back, one feature at a time, while the row stays valid and feasible."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from counterpoise.methods.base import Method, Run, last
+from counterpoise.methods.starts import Points, scored
+from counterpoise.problem import Problem
+from counterpoise.streams import Streams
+from counterpoise.types import Array, Index, Mask
+
+WIDEST = 64  # columns tried one by one; beyond that, whole groups of the smallest changes are tried
+HALVINGS = 8
+PASSES = 4
+WORTH = 1e-3  # a pass that gains less than this share of the effort is the last
+
+
+@dataclass(frozen=True)
+class Polished:
+    """Another method's best ``answers``, with redundant changes removed and the rest shortened."""
+
+    method: Method
+    answers: int = 3
+
+    def iterate(self, problem: Problem, streams: Streams) -> Iterator[Run]:
+        run = None
+        for run in self.method.iterate(problem, streams):
+            yield run._replace(done=np.zeros_like(run.done))
+        assert run is not None, "a method yields at least one run"
+        yield polished(problem, run, self.answers)
+
+    def __call__(self, problem: Problem, streams: Streams) -> Run:
+        return last(self.iterate(problem, streams))
+
+
+def polished(problem: Problem, run: Run, answers: int) -> Run:
+    """A run whose best answers are as short as single-feature steps can make them."""
+    rows, slots = np.nonzero(run.valid[:, :answers])
+    if not len(rows):
+        return run._replace(done=np.ones_like(run.done))
+    alone = problem.take(rows)
+    before = Points(run.x[rows, slots][:, None], run.margin[rows, slots][:, None], run.effort[rows, slots][:, None])
+    after = shortened(alone, undone(alone, before))
+    every = Points(run.x.copy(), run.margin.copy(), run.effort.copy())
+    for mine, new in zip(every, after, strict=True):
+        mine[rows, slots] = new[:, 0]
+    return Run(*every.best(run.x.shape[1]), np.ones_like(run.done), run.steps)
+
+
+def undone(problem: Problem, points: Points) -> Points:
+    """Answers ``(n, 1, d)`` with every change set back that can be, the dearest first."""
+    found = Points(points.x.copy(), points.margin.copy(), points.effort.copy())
+    active = np.arange(len(problem))
+    while len(active) and not problem.expired:
+        part, here = problem.take(active), found.at(active)
+        changed = part.region.changed(here.x)[:, 0, :] & part.region.free
+        best = scored(part, _set_back(part, here.x[:, 0], changed)).best(1)
+        better = best.effort[:, 0] < here.effort[:, 0]
+        active = active[better]
+        for mine, new in zip(found, best, strict=True):
+            mine[active] = new[better]
+    return found
+
+
+def shortened(problem: Problem, points: Points) -> Points:
+    """Answers ``(n, 1, d)`` with single numeric changes halved back towards the row as far as they stay valid."""
+    found = Points(points.x.copy(), points.margin.copy(), points.effort.copy())
+    active = np.arange(len(problem))
+    for _ in range(PASSES):
+        if not len(active) or problem.expired:
+            break
+        part, here = problem.take(active), found.at(active)
+        best = _bisect_columns(part, here).best(1)
+        better = best.effort[:, 0] < here.effort[:, 0] * (1 - WORTH)
+        active = active[better]
+        for mine, new in zip(found, best, strict=True):
+            mine[active] = new[better]
+    return found
+
+
+def _columns(problem: Problem, x: Array, wanted: Mask) -> tuple[Index, Mask]:
+    """For each row, up to `WIDEST` wanted columns, the dearest first, ``(n, c)``, and which entries are real."""
+    delta = problem.energy.distance.differences(x[:, None, :], problem.x0)[:, 0, :]
+    count = int(min(WIDEST, wanted.sum(axis=1).max(initial=0)))
+    order = np.argsort(np.where(wanted, -delta, np.inf), axis=1, kind="stable")[:, :count]
+    return order, np.take_along_axis(wanted, order, axis=1)
+
+
+def _set_back(problem: Problem, x: Array, changed: Mask) -> Array:
+    """Proposals ``(n, c, d)``: each sets one change back, or, where there are very many, all of the smallest ones."""
+    if int(changed.sum(axis=1).max(initial=0)) <= WIDEST:
+        columns, real = _columns(problem, x, changed)
+        trial = np.repeat(x[:, None, :], max(columns.shape[1], 1), axis=1)
+        rows, slots = np.nonzero(real)
+        trial[rows, slots, columns[rows, slots]] = problem.x0[rows, columns[rows, slots]]
+        return trial
+    delta = problem.energy.distance.differences(x[:, None, :], problem.x0)[:, 0, :]
+    rank = np.argsort(np.argsort(np.where(changed, delta, np.inf), axis=1), axis=1)
+    sizes = np.unique(np.geomspace(1, x.shape[1], 24).astype(np.intp))
+    return np.where(rank[:, None, :] < sizes[None, :, None], problem.x0[:, None, :], x[:, None, :])
+
+
+def _bisect_columns(problem: Problem, points: Points) -> Points:
+    """Points ``(n, c, d)``: in each one changed column is as near to the row as bisection brings it, alone."""
+    x = points.x[:, 0]
+    movable = problem.region.changed(points.x)[:, 0, :] & problem.numeric & ~np.isnan(problem.x0)
+    columns, real = _columns(problem, x, movable)
+    held = Points(*(np.repeat(array, max(columns.shape[1], 1), axis=1) for array in points))
+    if not real.any():
+        return held
+    rows, slots = np.nonzero(real)
+    column = columns[rows, slots]
+    near, far = problem.x0[rows, column], x[rows, column]
+    for _ in range(HALVINGS):
+        trial = held.x.copy()
+        middle = (near + far) / 2
+        trial[rows, slots, column] = middle
+        tried = scored(problem, trial)
+        good = tried.valid[rows, slots]
+        for mine, new in zip(held, tried, strict=True):
+            mine[rows[good], slots[good]] = new[rows[good], slots[good]]
+        near, far = np.where(good, near, middle), np.where(good, middle, far)
+        if problem.expired:
+            break
+    return held

@@ -1,0 +1,98 @@
+"""The chains of all rows: Metropolis over valid states, rows x chains in one model call per step.
+
+Each chain walks inside the set of valid, feasible points; its energy there is ``d + lam R``. Rows never look at each
+other: each has its own stream, temperature, step sizes and mixture of moves.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from counterpoise.methods.cells import Cells
+from counterpoise.methods.moves import mixture
+from counterpoise.methods.starts import Points, scored
+from counterpoise.physics.metropolis import accept
+from counterpoise.problem import Problem
+from counterpoise.streams import Streams
+from counterpoise.types import Index, Mask
+
+SNAP_EVERY = 8
+WORTH = 1e-3  # a gain of less than this share of the effort does not count as one
+
+
+class Population:
+    """Chains of n rows: where they are, the best each has seen, and how its moves have fared."""
+
+    def __init__(self, problem: Problem, streams: Streams, points: Points, cells: Cells | None) -> None:
+        self.problem, self.streams, self.cells = problem, streams, cells
+        self.moves = mixture(problem)
+        self.home = None if cells is None else cells.place(problem.x0[:, cells.columns])
+        self.now = Points(points.x.copy(), points.margin.copy(), points.effort.copy())
+        self.best = Points(points.x.copy(), points.margin.copy(), points.effort.copy())
+        self.size = np.full(points.effort.shape, 0.3)
+        self.weight = np.ones((len(problem), len(self.moves)))
+        self.stale = np.zeros(len(problem), dtype=np.intp)
+
+    def take(self, rows: Index) -> Population:
+        """The chains of some of the rows, as a population of its own."""
+        other = object.__new__(Population)
+        other.problem, other.streams = self.problem.take(rows), self.streams.take(rows)
+        other.cells, other.moves = self.cells, self.moves
+        other.home = None if self.home is None else self.home[rows]
+        other.now, other.best = self.now.at(rows), self.best.at(rows)
+        other.size, other.weight, other.stale = self.size[rows], self.weight[rows], self.stale[rows]
+        return other
+
+    def step(self, number: int, share: float) -> None:
+        """One proposal per chain, at a temperature of ``share`` times the row's incumbent effort."""
+        problem, x = self.problem, self.now.x
+        chosen = self._choose()
+        proposal = x.copy()
+        for move in np.unique(chosen):
+            rows = np.flatnonzero(chosen == move)
+            if len(rows) == len(x):
+                proposal = self.moves[move](problem, self.streams, x, self.size)
+            else:
+                part, streams = problem.take(rows), self.streams.take(rows)
+                proposal[rows] = self.moves[move](part, streams, x[rows], self.size[rows])
+        trial = scored(problem, proposal)
+        with np.errstate(invalid="ignore"):
+            rise = trial.effort - self.now.effort
+        taken = accept(rise, share * self.best.lowest, self.streams.uniform((x.shape[1],))) & trial.valid
+        self._learn(chosen, taken, trial)
+        self.adopt(trial, taken)
+        if self.cells is not None and number % SNAP_EVERY == SNAP_EVERY - 1:
+            self.snap()
+
+    def snap(self) -> None:
+        """Inside a cell the decision is the same: every chain moves to the point of its cells nearest to the row."""
+        if self.cells is None or self.home is None:
+            return
+        problem = self.problem
+        y, inside = problem.region.settle(self.cells.snap(problem, self.home, self.now.x))
+        effort = np.where(self.now.valid & inside, problem.energy.effort(y, problem.x0), np.inf)
+        self.adopt(Points(y, self.now.margin, effort), effort < self.now.effort)
+
+    def adopt(self, trial: Points, taken: Mask) -> None:
+        """Move the chains that are ``taken`` ``(n, k)``, and remember what is better than anything they had."""
+        before = self.best.lowest
+        better = taken & (trial.effort < self.best.effort)
+        for mine, new in zip(self.now, trial, strict=True):
+            mine[taken] = new[taken]
+        for mine, new in zip(self.best, trial, strict=True):
+            mine[better] = new[better]
+        self.stale = np.where(self.best.lowest < before * (1 - WORTH), 0, self.stale)
+
+    def _choose(self) -> Index:
+        share = np.cumsum(self.weight / self.weight.sum(axis=1, keepdims=True), axis=1)
+        beyond = (self.streams.uniform((1,)) > share).sum(axis=1)
+        return np.asarray(np.minimum(beyond, len(self.moves) - 1), dtype=np.intp)
+
+    def _learn(self, chosen: Index, taken: Mask, trial: Points) -> None:
+        """Moves that gain are drawn more often, and none dies out; step sizes follow what gets accepted."""
+        gain = np.where(taken & np.isfinite(self.now.effort), self.now.effort - trial.effort, 0.0)
+        share = np.maximum(gain, 0.0).sum(axis=1) / np.maximum(self.best.lowest, 1e-300)
+        rows = np.arange(len(chosen))
+        self.weight[rows, chosen] = np.clip(0.8 * self.weight[rows, chosen] + 20 * share, 0.2, 4.0)
+        self.size = np.clip(self.size * np.where(taken, 1.15, 0.95), 1e-3, 0.9)
+        self.stale = self.stale + 1

@@ -1,0 +1,58 @@
+"""The slope of the score: the model's own gradient where it has one, else differences, Eq. (16)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from counterpoise.problem import Problem, Score
+from counterpoise.types import Array, Mask
+
+STEP = 1e-3  # in units of distance: far above rounding, also of models that compute in single precision
+CELLS = 4_000_000  # numbers in one batch of shifted points
+
+
+def slope(problem: Problem, x: Array) -> tuple[Score, Array]:
+    """Score ``(n, k)`` and the margin's gradient ``(n, k, d)`` in raw units; categories and fixed cells have none."""
+    if problem.differentiable:
+        score, gradient = problem.gradient(x)
+        return score, np.where(problem.numeric & problem.region.free[:, None, :], gradient, 0.0)
+    return by_differences(problem, x)
+
+
+def by_differences(problem: Problem, x: Array) -> tuple[Score, Array]:
+    """The same by forward differences, inwards at an edge of the box and never less than a step of the lattice."""
+    n, k, d = x.shape
+    shift = np.maximum(STEP * problem.scales, lattice_unit(problem))
+    inward = np.where(x + shift > problem.region.upper[:, None, :], -1.0, 1.0) * shift
+    columns = np.flatnonzero(problem.numeric & problem.region.free.any(axis=0))
+    score = problem.score(x)
+    gradient = np.zeros_like(x)
+    width = max(1, CELLS // max(d * k, 1) // max(len(columns), 1))
+    for start in range(0, n, width):
+        rows = np.arange(start, min(start + width, n))
+        part = problem if len(rows) == n else problem.take(rows)
+        for chunk in np.array_split(columns, max(1, -(-len(columns) * len(rows) * k * d // CELLS))):
+            moved = np.repeat(x[rows][:, :, None, :], len(chunk), axis=2)
+            moved[:, :, np.arange(len(chunk)), chunk] += inward[rows][:, :, chunk]
+            margin = part.score(moved.reshape(len(rows), -1, d)).margin.reshape(len(rows), k, len(chunk))
+            gradient[np.ix_(rows, np.arange(k), chunk)] = (margin - score.margin[rows][..., None]) / inward[rows][
+                :, :, chunk
+            ]
+    return score, np.where(problem.region.free[:, None, :] & ~np.isnan(x), gradient, 0.0)
+
+
+def responds(problem: Problem, x: Array) -> Mask:
+    """Which rows have a slope to follow at their points ``x`` ``(n, k, d)``: most small steps change the score."""
+    if problem.differentiable:
+        return np.ones(len(x), dtype=bool)
+    movable = (problem.region.free & problem.numeric)[:, None, :] & ~np.isnan(x)
+    _, gradient = by_differences(problem, x)
+    return np.asarray((gradient != 0).sum(axis=(1, 2)) * 2 > movable.sum(axis=(1, 2)))
+
+
+def lattice_unit(problem: Problem) -> Array:
+    """Distance between neighbouring values of each column, ``(d,)``; 0 where there is no lattice."""
+    lattice = problem.region.lattice
+    unit = np.zeros(problem.x0.shape[1])
+    unit[lattice.columns] = lattice.step / lattice.parts
+    return unit

@@ -1,0 +1,130 @@
+"""Where searches start: reference rows of the target, made feasible and brought to the boundary, or random jumps."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from counterpoise.problem import Problem, Score
+from counterpoise.streams import Streams
+from counterpoise.types import Array, Index, Mask
+
+LOOKED_AT = 48  # donors whose feasible form is tried first
+DOUBLINGS = 12
+
+
+class Points(NamedTuple):
+    """Points ``(n, k, d)``, their margins ``(n, k)`` and what each costs ``(n, k)``: infinity where it is not valid."""
+
+    x: Array
+    margin: Array
+    effort: Array
+
+    @property
+    def valid(self) -> Mask:
+        """Which points reach the target inside the region."""
+        return np.isfinite(self.effort)
+
+    @property
+    def lowest(self) -> Array:
+        """The least effort of each row, ``(n,)``."""
+        return np.asarray(self.effort.min(axis=1))
+
+    def at(self, rows: Index) -> Points:
+        """The points of some rows."""
+        return Points(self.x[rows], self.margin[rows], self.effort[rows])
+
+    def best(self, count: int) -> Points:
+        """The ``count`` best of each row: valid ones by effort, then the nearest misses by margin."""
+        order = np.lexsort((-self.margin, self.effort), axis=-1)[:, :count]
+        rows = np.arange(len(self.x))[:, None]
+        return Points(self.x[rows, order], self.margin[rows, order], self.effort[rows, order])
+
+    def instead(self, other: Points, taken: Mask) -> Points:
+        """These points, with those of another set where they are ``taken`` ``(n, k)``."""
+        return Points(
+            np.where(taken[..., None], other.x, self.x),
+            np.where(taken, other.margin, self.margin),
+            np.where(taken, other.effort, self.effort),
+        )
+
+
+def joined(*parts: Points) -> Points:
+    """Several sets of points as one."""
+    return Points(*(np.concatenate(arrays, axis=1) for arrays in zip(*parts, strict=True)))
+
+
+def judged(problem: Problem, x: Array, score: Score, inside: Mask) -> Points:
+    """Points of the region with what the model says of them."""
+    effort = problem.energy.effort(x, problem.x0) + score.toll
+    return Points(x, score.margin, np.where(score.reached & inside, effort, np.inf))
+
+
+def scored(problem: Problem, x: Array) -> Points:
+    """Proposals settled in the region and scored; what the region refuses is not valid."""
+    y, inside = problem.region.settle(x)
+    return judged(problem, y, problem.score(y), inside)
+
+
+def donors(problem: Problem, count: int) -> Points:
+    """The nearest reference rows that the model gives the target, made feasible: up to ``count`` per row.
+
+    Fixed features keep the row's value, so that a donor may lose the target; those that keep it come first.
+    """
+    n = len(problem)
+    looked = max(LOOKED_AT, count)
+    picked = np.repeat(problem.x0[:, None, :], looked, axis=1)
+    for row in range(n):
+        reached = problem.goal.take([row]).reached(problem.donors.outputs[None])[0]
+        pool = problem.donors.x[reached]
+        if len(pool):
+            # only the cells that may change count: the others will keep the row's value
+            mixed = np.where(problem.region.free[row] & ~np.isnan(pool), pool, problem.x0[row])
+            effort = problem.energy.effort(mixed[None], problem.x0[row][None])[0]
+            near = np.argsort(effort, kind="stable")[:looked]
+            picked[row, : len(near)] = mixed[near]
+    feasible = problem.region.project(picked)
+    return scored(problem, feasible).best(count)
+
+
+def jumps(problem: Problem, streams: Streams, count: int) -> Points:
+    """Random directions with doubling length and random points of the box, for rows that no donor serves."""
+    d = problem.x0.shape[1]
+    direction = streams.normal((count, d)) * problem.scales
+    draws = streams.uniform((count, d))
+    low = np.where(np.isfinite(problem.region.lower), problem.region.lower, problem.x0 - 8 * problem.scales)
+    high = np.where(np.isfinite(problem.region.upper), problem.region.upper, problem.x0 + 8 * problem.scales)
+    start = np.where(np.isnan(problem.x0), (low + high) / 2, problem.x0)[:, None, :]
+    anywhere = low[:, None, :] + draws * (high - low)[:, None, :]
+    for column, values in problem.region.lattice.choices:
+        anywhere[..., column] = values[(draws[..., column] * len(values)).astype(np.intp)]
+    swap = streams.uniform((count, d)) < 0.5
+    found = scored(problem, problem.region.project(np.where(problem.numeric | swap, anywhere, start)))
+    for doubling in range(DOUBLINGS):
+        if problem.expired:
+            break
+        reach = start + direction * (0.125 * 2.0**doubling / np.sqrt(d))
+        mixed = np.where(problem.numeric, reach, np.where(swap, anywhere, start))
+        trial = scored(problem, problem.region.project(mixed))
+        better = ~found.valid & (trial.valid | (trial.margin > found.margin))
+        found = found.instead(trial, better)
+        if found.valid.any(axis=1).all():
+            break
+    return found
+
+
+def bisected(problem: Problem, points: Points, rounds: int = 10) -> Points:
+    """Valid points moved along the line to their row while they stay valid; the others are left as they are."""
+    near, far = np.zeros(points.margin.shape), np.ones(points.margin.shape)
+    start = np.where(np.isnan(problem.x0)[:, None, :], points.x, problem.x0[:, None, :])
+    valid, found = points.valid, points
+    for _ in range(rounds):
+        if not valid.any() or problem.expired:
+            break
+        middle = (near + far) / 2
+        trial = scored(problem, np.where(problem.numeric, start + middle[..., None] * (points.x - start), points.x))
+        good = trial.valid & valid
+        found = found.instead(trial, good)
+        near, far = np.where(good, near, middle), np.where(good, middle, far)
+    return found

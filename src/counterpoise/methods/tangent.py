@@ -1,0 +1,113 @@
+"""The Taylor step, Eq. (2): the nearest point where the linearised score reaches the target, in the distance asked for.
+
+With ``u`` the change in units of the feature scales, ``h`` the slope of the margin in those units and ``need`` what the
+margin lacks at the row, the step solves ``min ||u||`` subject to ``h . u >= need`` inside the box. For L2 that is the
+root of a piecewise linear function, for L1 a greedy fill of the steepest features, for L0 the fewest features whose
+reach suffices.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from counterpoise.problem import Problem
+from counterpoise.types import Array, Mask
+
+ROOT_ROUNDS = 24
+SPARSE_ROUNDS = 4
+
+
+def tangent(problem: Problem, x: Array, margin: Array, slope: Array, slack: Array | float = 0.0) -> Array:
+    """Points ``(n, k, d)`` where the expansion around ``x`` ``(n, k, d)`` reaches the margin ``slack``.
+
+    ``slope`` is the margin's gradient ``(n, k, d)`` in raw units. Cells that may not move, categories and missing cells
+    keep the value of ``x``. Where the box does not reach the target, the point of the box that comes nearest to it.
+    """
+    region, scales = problem.region, problem.scales
+    start = problem.x0[:, None, :]
+    movable = (region.free & problem.numeric & ~np.isnan(problem.x0))[:, None, :]
+    h = np.where(movable, slope * scales, 0.0)
+    with np.errstate(invalid="ignore"):
+        done = np.where(movable, (x - start) / scales, 0.0)
+        low = np.where(movable, (region.lower[:, None, :] - start) / scales, 0.0)
+        high = np.where(movable, (region.upper[:, None, :] - start) / scales, 0.0)
+    need = slack - margin + np.einsum("nkd,nkd->nk", h, done)
+    distance = problem.energy.distance
+    if distance.weight("l2") > 0:
+        u = _shortest(h, need, low, high, problem.energy.lam)
+    elif distance.weight("l1") > 0 or distance.weight("gower") > 0:
+        price = distance.weight("l1") + distance.weight("gower") * distance.unit / distance.span / len(scales)
+        u = _steepest(h, need, low, high, np.abs(h) / price)
+    else:
+        u = _fewest(h, need, low, high)
+    return np.where(movable, start + u * scales, x)
+
+
+def _shortest(h: Array, need: Array, low: Array, high: Array, lam: float) -> Array:
+    """``min ||u||_2 + lam ||u||_1``: ``u = clip(t * shrunk(h))`` with t the root of ``h . u = need``.
+
+    The function of t is concave and piecewise linear, so that Newton's rule from the left ends at the root.
+    """
+    norm = np.sqrt(np.einsum("nkd,nkd->nk", h, h))[..., None]
+    direction = h
+    if lam:
+        cut = lam * norm
+        for _ in range(SPARSE_ROUNDS):  # the threshold is lam times the length of what it leaves
+            direction = np.sign(h) * np.maximum(np.abs(h) - cut, 0.0)
+            cut = lam * np.sqrt(np.einsum("nkd,nkd->nk", direction, direction))[..., None]
+    t = np.zeros_like(need)
+    u = np.clip(np.zeros_like(h), low, high)
+    for _ in range(ROOT_ROUNDS):
+        reached = np.einsum("nkd,nkd->nk", h, u)
+        lacking = need - reached
+        inner = ((t[..., None] * direction >= low) & (t[..., None] * direction <= high)) & _opens(
+            direction, u, low, high
+        )
+        rate = np.einsum("nkd,nkd->nk", np.where(inner, direction, 0.0), h)
+        going = (lacking > 1e-12 * np.maximum(np.abs(need), 1e-300)) & (rate > 0)
+        if not going.any():
+            break
+        t = np.where(going, t + lacking / np.where(rate > 0, rate, 1.0), t)
+        u = np.clip(t[..., None] * direction, low, high)
+    return u
+
+
+def _opens(direction: Array, u: Array, low: Array, high: Array) -> Mask:
+    """Whether a cell still moves when t grows."""
+    return np.where(direction > 0, u < high, u > low)
+
+
+def _steepest(h: Array, need: Array, low: Array, high: Array, worth: Array) -> Array:
+    """``min ||u||_1``: features in the order of their worth, each filled to the edge until enough is reached."""
+    base = np.clip(np.zeros_like(h), low, high)
+    cap = np.where(h > 0, high, low) - base
+    cap = np.where(h != 0, cap, 0.0)
+    order = np.argsort(-worth, axis=-1, kind="stable")
+    gain = np.take_along_axis(h * np.where(h != 0, cap, 0.0), order, axis=-1)
+    lacking = (need - np.einsum("nkd,nkd->nk", h, base))[..., None]
+    before = np.cumsum(np.where(np.isfinite(gain), gain, np.inf), axis=-1)
+    before = np.concatenate([np.zeros_like(before[..., :1]), before[..., :-1]], axis=-1)
+    still = np.maximum(lacking - before, 0.0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        steep = np.take_along_axis(h, order, axis=-1)
+        part = np.where(still <= 0, 0.0, np.minimum(still, gain)) / steep
+    part = np.where(np.isfinite(part), part, 0.0)
+    u = np.zeros_like(h)
+    np.put_along_axis(u, order, part, axis=-1)
+    return base + u
+
+
+def _fewest(h: Array, need: Array, low: Array, high: Array) -> Array:
+    """``min ||u||_0``: the features with the largest reach, as few as suffice; among them, the steepest first."""
+    base = np.clip(np.zeros_like(h), low, high)
+    with np.errstate(invalid="ignore"):
+        reach = np.where(h != 0, h * (np.where(h > 0, high, low) - base), 0.0)
+    order = np.argsort(-reach, axis=-1, kind="stable")
+    sorted_reach = np.take_along_axis(reach, order, axis=-1)
+    lacking = (need - np.einsum("nkd,nkd->nk", h, base))[..., None]
+    total = np.cumsum(np.where(np.isfinite(sorted_reach), sorted_reach, np.inf), axis=-1)
+    before = np.concatenate([np.zeros_like(total[..., :1]), total[..., :-1]], axis=-1)
+    used = np.zeros(h.shape, dtype=bool)
+    np.put_along_axis(used, order, before < lacking, axis=-1)
+    chosen = np.where(used, h, 0.0)
+    return _steepest(chosen, need, low, high, np.abs(chosen))

@@ -1,0 +1,143 @@
+"""Fitted models from files: formats that hold only data are opened, those that can run code only on request."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from counterpoise.errors import InputError, MissingExtra
+
+OWN = ("sklearn.", "numpy.", "scipy.", "builtins.")  # types that a file of a scikit-learn model may name
+
+
+def load(path: str | Path, *, trust: bool = False, factory: str | Callable[[], Any] | None = None) -> Any:
+    """The fitted model in a file, by its ending.
+
+    .skops (scikit-learn), .onnx, .ubj and .json (XGBoost), .txt (LightGBM), .cbm (CatBoost), .pt and .pth (a PyTorch
+    state_dict, put into the module that ``factory`` makes: a callable, or "package.module:name"). Pickle and joblib
+    files can run any code when they are opened, so they, and skops files with foreign types, need ``trust=True``.
+    """
+    path = Path(path)
+    if not path.is_file():
+        raise InputError("a model's file must exist", f"there is no file {str(path)!r}", "correct the path")
+    ending = path.suffix.lower()
+    if ending not in OPENERS:
+        raise InputError(
+            f"a model's file must end in one of {', '.join(OPENERS)}",
+            f"{path.name!r} does not",
+            "save the model in one of these formats; for scikit-learn skops is the safe one",
+        )
+    if factory is not None and ending not in (".pt", ".pth"):
+        raise InputError("a factory belongs to a PyTorch file", f"{path.name!r} is not one", "leave the factory out")
+    try:
+        return OPENERS[ending](path, trust, factory)
+    except ImportError as error:
+        if isinstance(error, MissingExtra) or ending not in EXTRAS:
+            raise
+        raise MissingExtra(EXTRAS[ending]) from error
+
+
+def _skops(path: Path, trust: bool, factory: Any) -> Any:
+    from skops.io import get_untrusted_types, load
+
+    named = get_untrusted_types(file=path)
+    foreign = [name for name in named if not name.startswith(OWN)]
+    if foreign and not trust:
+        raise InputError(
+            "a model from a file must be made of scikit-learn's own types",
+            f"{path.name!r} also names {', '.join(foreign[:8])}",
+            "if you know where the file is from, allow them with trust=True (--trust)",
+        )
+    return load(path, trusted=named)
+
+
+def _onnx(path: Path, trust: bool, factory: Any) -> Any:
+    from onnxruntime import InferenceSession
+
+    return InferenceSession(str(path), providers=["CPUExecutionProvider"])
+
+
+def _xgboost(path: Path, trust: bool, factory: Any) -> Any:
+    from xgboost import Booster
+
+    booster = Booster()
+    booster.load_model(path)
+    return booster
+
+
+def _lightgbm(path: Path, trust: bool, factory: Any) -> Any:
+    from lightgbm import Booster
+
+    return Booster(model_file=str(path))
+
+
+def _catboost(path: Path, trust: bool, factory: Any) -> Any:
+    from catboost import CatBoost, CatBoostClassifier, CatBoostRegressor
+
+    classes = CatBoost().load_model(str(path)).classes_
+    return (CatBoostClassifier if len(classes) else CatBoostRegressor)().load_model(str(path))
+
+
+def _torch(path: Path, trust: bool, factory: str | Callable[[], Any] | None) -> Any:
+    import torch
+
+    if factory is None:
+        raise InputError(
+            "a state_dict needs the module that it belongs to",
+            f"{path.name!r} came without a factory",
+            'name a function that makes the module: factory="package.module:make_network"',
+        )
+    module = (_named(factory) if isinstance(factory, str) else factory)()
+    state = torch.load(path, map_location="cpu", weights_only=True)
+    module.load_state_dict(state)
+    return module.eval()
+
+
+def _pickle(path: Path, trust: bool, factory: Any) -> Any:
+    if not trust:
+        raise InputError(
+            "a file that can run code must be trusted explicitly",
+            f"{path.name!r} is a pickle, which may do anything on this machine as soon as it is opened",
+            "if you know where it is from, give trust=True (--trust); better, save the model with skops",
+        )
+    import joblib
+
+    return joblib.load(path)
+
+
+def _named(name: str) -> Callable[[], Any]:
+    module, _, attribute = name.partition(":")
+    try:
+        found: Callable[[], Any] = getattr(import_module(module), attribute)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise InputError(
+            'a factory must be given as "package.module:name"', f"{name!r} ({error})", "correct it"
+        ) from error
+    return found
+
+
+OPENERS: dict[str, Callable[[Path, bool, Any], Any]] = {
+    ".skops": _skops,
+    ".onnx": _onnx,
+    ".ubj": _xgboost,
+    ".json": _xgboost,
+    ".txt": _lightgbm,
+    ".cbm": _catboost,
+    ".pt": _torch,
+    ".pth": _torch,
+    ".pkl": _pickle,
+    ".pickle": _pickle,
+    ".joblib": _pickle,
+}
+EXTRAS = {
+    ".skops": "safe",
+    ".onnx": "onnx",
+    ".ubj": "boosting",
+    ".json": "boosting",
+    ".txt": "boosting",
+    ".cbm": "boosting",
+    ".pt": "torch",
+    ".pth": "torch",
+}

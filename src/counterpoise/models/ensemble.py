@@ -1,0 +1,202 @@
+"""Several models that must agree: the answer holds for all of them, or for a share, so that it survives a retraining.
+
+A class is decided where enough members say it. Its output is the margin, over its strongest rival, that this many
+members reach; one more output, always 0, stands for "undecided". So the largest output is a class exactly where enough
+members agree on it, and the margin of that class is the weakest one that counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import ceil
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from counterpoise.errors import InputError
+from counterpoise.models.adapt import as_model
+from counterpoise.models.score import FLOOR, linked
+from counterpoise.space.features import Schema
+from counterpoise.types import Array, Differentiable, Index, Link, Model, Partitioned
+
+UNDECIDED = "undecided"
+
+
+@dataclass(frozen=True)
+class Ensemble:
+    """Models that must agree: all of them, or at least a ``share``, which must be more than a half.
+
+    >>> Ensemble([len, len, len], share=0.6).needed
+    2
+    """
+
+    models: Sequence[Any]
+    share: float = 1.0
+
+    def __post_init__(self) -> None:
+        if not len(self.models):
+            raise InputError("an ensemble must have at least one model", "it has none", "give the fitted models")
+        if not 0.5 < self.share <= 1.0:
+            raise InputError(
+                "the share of models that must agree must be more than a half, at most 1",
+                f"{self.share!r}",
+                "give share=1.0 for all of them",
+            )
+
+    @property
+    def needed(self) -> int:
+        """How many models must agree."""
+        return ceil(self.share * len(self.models) - 1e-9)
+
+
+@dataclass(frozen=True, eq=False)
+class Agreeing:
+    """Classifiers as one Model. ``labels`` end with "undecided"; ``needed`` members must say a class."""
+
+    members: tuple[Model, ...]
+    needed: int
+    classes: tuple[Any, ...]
+    link: Link = "identity"
+
+    @property
+    def labels(self) -> tuple[Any, ...]:
+        """The classes, then "undecided"."""
+        return (*self.classes, UNDECIDED)
+
+    @property
+    def abstention(self) -> str:
+        """The label that is nobody's aim: too few members agree."""
+        return UNDECIDED
+
+    def outputs(self, x: Array) -> Array:
+        """``(p, c + 1)``: for each class the margin that ``needed`` members reach, and 0."""
+        values = [self._values(member, x) for member in self.members]
+        margins = np.stack([_margins(value) for value in values])
+        reached = np.sort(margins, axis=0)[len(self.members) - self.needed]
+        # A member whose classes tie says the first of them: a margin of 0 counts for that one alone.
+        agreed = sum((value.argmax(axis=1)[:, None] == np.arange(len(self.classes)) for value in values), start=0)
+        least = np.finfo(np.float64).tiny
+        reached = np.where(reached == 0.0, np.where(agreed >= self.needed, least, -least), reached)
+        return np.hstack([reached, np.zeros((len(x), 1))])
+
+    def predict(self, x: Array) -> NDArray[Any]:
+        """The class that enough members' own ``predict`` says, or "undecided"."""
+        said = [member.predict(x) for member in self.members]
+        out = np.full(len(x), UNDECIDED, dtype=object)
+        for label in self.classes:
+            out[np.sum([answer == label for answer in said], axis=0) >= self.needed] = label
+        return out
+
+    def probabilities(self, x: Array) -> Array | None:
+        """``(p, c + 1)``: for each class the probability that enough members give it at least, then what is left."""
+        found = [member.probabilities(x) for member in self.members]
+        if any(part is None for part in found):
+            return None
+        aligned = [
+            part[:, self._order(member)] for part, member in zip(cast("list[Array]", found), self.members, strict=True)
+        ]
+        sure = np.sort(np.stack(aligned), axis=0)[len(found) - self.needed]
+        return np.hstack([sure, np.maximum(0.0, 1.0 - sure.sum(axis=1, keepdims=True))])
+
+    def _order(self, member: Model) -> list[int]:
+        labels = list(member.labels or ())
+        return [labels.index(label) for label in self.classes]
+
+    def _values(self, member: Model, x: Array) -> Array:
+        return linked(member.outputs(x), member.link)[:, self._order(member)]
+
+
+@dataclass(frozen=True, eq=False)
+class SlopedAgreeing(Agreeing):
+    """Agreeing classifiers that all have gradients."""
+
+    def gradient(self, x: Array, weights: Array) -> Array:
+        """Gradient ``(p, d)``: of each class's margin in the member that decides about it."""
+        outputs = [member.outputs(x) for member in self.members]
+        orders = [self._order(member) for member in self.members]
+        values = [
+            linked(out, member.link)[:, order] for out, member, order in zip(outputs, self.members, orders, strict=True)
+        ]
+        margins = np.stack([_margins(value) for value in values])
+        deciding = np.argsort(margins, axis=0, kind="stable")[len(self.members) - self.needed]  # (p, c)
+        total = np.zeros_like(x)
+        for number, (member, out, order) in enumerate(zip(self.members, outputs, orders, strict=True)):
+            mine = np.where(deciding == number, weights[:, :-1], 0.0)
+            pull = np.zeros_like(out)
+            np.add.at(pull, (np.arange(len(x))[:, None], np.array(order)[None, :]), mine)
+            np.add.at(pull, (np.arange(len(x))[:, None], np.array(order)[_rivals(values[number])]), -mine)
+            if member.link == "log":
+                pull /= np.maximum(out, FLOOR)
+            total += cast(Differentiable, member).gradient(x, pull)
+        return total
+
+
+@dataclass(frozen=True, eq=False)
+class SplitAgreeing(Agreeing):
+    """Agreeing classifiers that are all constant on boxes."""
+
+    @property
+    def thresholds(self) -> tuple[Array, ...]:
+        """Split points of every member."""
+        each = [cast(Partitioned, member).thresholds for member in self.members]
+        return tuple(np.unique(np.concatenate(column)) for column in zip(*each, strict=True))
+
+
+@dataclass(frozen=True, eq=False)
+class Numbers:
+    """Regressions or scores as one Model: a column for each member, ``needed`` of which must lie in the range."""
+
+    members: tuple[Model, ...]
+    needed: int
+    labels: None = None
+    link: Link = "identity"
+
+    def outputs(self, x: Array) -> Array:
+        """``(p, members)``: each member's number."""
+        return np.hstack([member.outputs(x) for member in self.members])
+
+    def predict(self, x: Array) -> NDArray[Any]:
+        """The middle one of the members' predictions."""
+        return np.asarray(np.median([member.predict(x) for member in self.members], axis=0))
+
+    def probabilities(self, x: Array) -> Array | None:
+        """None: numbers have no classes."""
+        return None
+
+
+def adapt(model: Any, schema: Schema, probe: Array) -> Model:
+    """The Model of several models."""
+    ensemble = model if isinstance(model, Ensemble) else Ensemble(tuple(model))
+    members = tuple(as_model(member, schema, probe) for member in ensemble.models)
+    if len(members) == 1:
+        return members[0]
+    first = members[0].labels
+    if any(
+        (member.labels is None) != (first is None) or set(member.labels or ()) != set(first or ()) for member in members
+    ):
+        shown = "; ".join(str(member.labels) if member.labels else "a number" for member in members)
+        raise InputError(
+            "models that must agree must answer the same question", f"they give {shown}", "fit them on the same labels"
+        )
+    if first is None:
+        return Numbers(members, ensemble.needed)
+    kind = Agreeing
+    if all(isinstance(member, Differentiable) for member in members):
+        kind = SlopedAgreeing
+    elif all(isinstance(member, Partitioned) for member in members):
+        kind = SplitAgreeing
+    return kind(members, ensemble.needed, first)
+
+
+def _rivals(values: Array) -> Index:
+    """For each class the strongest other one, ``(p, c)``."""
+    order = np.argsort(-values, axis=1, kind="stable")
+    best, second = order[:, :1], order[:, 1:2]
+    return np.where(np.arange(values.shape[1]) == best, second, best)
+
+
+def _margins(values: Array) -> Array:
+    """Each class's value less that of its strongest rival, ``(p, c)``."""
+    return values - np.take_along_axis(values, _rivals(values), axis=1)

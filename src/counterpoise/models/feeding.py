@@ -1,0 +1,101 @@
+"""What a fitted model is given to read: the columns it was fitted on, by name where it knows their names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from counterpoise.errors import InputError
+from counterpoise.space.encoding import decode
+from counterpoise.space.features import Schema
+from counterpoise.types import Array, Index
+
+Feed = Callable[[Array], Any]
+"""Encoded rows ``(p, d)`` to whatever the model reads."""
+
+
+def columns_of(schema: Schema, names: Sequence[Hashable] | None, width: int | None) -> Index:
+    """Positions, in the schema, of the columns that a model was fitted on, in the model's order.
+
+    ``names`` are those the model remembers, or None; ``width`` is how many columns it remembers, or None.
+
+    >>> table = pd.DataFrame({"rate": [0.5, 1.5], "size": [1.5, 2.5]})
+    >>> columns_of(Schema.infer(table), ["size", "rate"], 2)
+    array([1, 0])
+    """
+    if names is not None and schema.frame:
+        places = {name: place for place, name in enumerate(schema.names)}
+        absent = [name for name in names if name not in places]
+        if absent:
+            raise InputError(
+                "the reference must have the columns that the model was fitted on",
+                f"it has no {_listed(absent)}; it has {_listed(schema.names)}",
+                "give the reference the model's own column names",
+            )
+        return np.array([places[name] for name in names], dtype=np.intp)
+    expected = width if names is None else len(names)
+    if expected is not None and expected != len(schema):
+        raise InputError(
+            f"the reference must have the {expected} columns that the model was fitted on",
+            f"it has {len(schema)}: {_listed(schema.names)}",
+            "give the columns of the training data, in their order",
+        )
+    return np.arange(len(schema), dtype=np.intp)
+
+
+def feed(schema: Schema, names: Sequence[Hashable] | None, width: int | None, *, frame: bool) -> Feed:
+    """A function that turns encoded rows into what the model was fitted on: its columns, order and dtypes.
+
+    A model that knows names gets a frame with them; any other gets a frame or an array, as ``frame`` says.
+
+    >>> table = pd.DataFrame({"rate": [0.5, 1.5], "size": [1.5, 2.5]})
+    >>> feed(Schema.infer(table), ["size"], 1, frame=True)(np.array([[0.5, 2.0]])).to_dict("list")
+    {'size': [2.0]}
+    """
+    columns = columns_of(schema, names, width)
+    whole = np.array_equal(columns, np.arange(len(schema)))
+    if schema.frame and (frame or names is not None):
+        picked = [schema.names[place] for place in columns]
+        return lambda x: decode(schema, x) if whole else decode(schema, x)[picked]
+    if names is not None:  # fitted on a frame, asked about an array: the columns are the same, in the same order
+        index = pd.Index(list(names))
+        return lambda x: pd.DataFrame(decode(schema, x), columns=index)
+    if schema.frame:
+        return lambda x: np.asarray(decode(schema, x))
+    return lambda x: decode(schema, x)
+
+
+def dense(matrix: Any) -> Array:
+    """A matrix, sparse or not, as an array of numbers."""
+    return np.asarray(matrix.toarray() if hasattr(matrix, "toarray") else matrix, dtype=np.float64)
+
+
+def stand_in(schema: Schema, count: int = 16) -> Array:
+    """Made-up encoded rows ``(count, d)`` for a model whose reference is unknown: spread over each feature's range.
+
+    >>> table = pd.DataFrame({"rate": [0.5, 1.5], "proto": ["tcp", "udp"]})
+    >>> stand_in(Schema.infer(table), 3)
+    array([[0.5, 0. ],
+           [1. , 1. ],
+           [1.5, 0. ]])
+    """
+    steps = np.linspace(0.0, 1.0, count)
+    out = np.zeros((count, len(schema)))
+    for number, feature in enumerate(schema):
+        turned = np.roll(steps, number)  # so that the columns do not rise together
+        if feature.numeric:
+            lower = feature.lower if np.isfinite(feature.lower) else -feature.scale
+            upper = feature.upper if np.isfinite(feature.upper) else lower + 2.0 * feature.scale
+            values = lower + turned * (upper - lower)
+            out[:, number] = np.rint(values) if feature.kind == "integer" else values
+        else:
+            out[:, number] = np.arange(count) % len(feature.categories)
+    return out
+
+
+def _listed(names: Sequence[Hashable], most: int = 8) -> str:
+    shown = ", ".join(repr(name) for name in names[:most])
+    return shown + (f", … ({len(names)} in all)" if len(names) > most else "")

@@ -1,0 +1,121 @@
+"""What a pipeline does to the columns before its last step, read into arithmetic: scalers, encoders, selections.
+
+Each column that the last step sees comes from one column of the row: by a piecewise linear function of a number, or by
+a table of a category's levels. So derivatives can be carried back.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from counterpoise.types import Array, Index, Mask
+
+OpKind = Literal["subtract", "divide", "multiply", "add", "fill", "floor", "ceiling"]
+
+
+class Op(NamedTuple):
+    """One step of arithmetic on every column, in the scaler's own order so that the bits are its own."""
+
+    kind: OpKind
+    by: Array  # (q,)
+
+
+@dataclass(frozen=True, eq=False)
+class Numbers:
+    """Columns that are numbers: ``source`` ``(q,)`` in the row, then arithmetic."""
+
+    source: Index
+    ops: tuple[Op, ...] = ()
+
+    def __call__(self, x: Array) -> Array:
+        return _apply(self.ops, x[:, self.source])
+
+    def slopes(self, x: Array) -> Array:
+        """Derivative ``(p, q)`` of each column by its source."""
+        return _slopes(self.ops, x[:, self.source])
+
+
+@dataclass(frozen=True, eq=False)
+class Levels:
+    """Columns made from one category: ``table`` ``(levels + 1, q)``, the last line for a missing cell."""
+
+    source: Index
+    table: Array
+
+    def __call__(self, x: Array) -> Array:
+        codes = x[:, self.source[0]]
+        return self.table[np.where(np.isnan(codes), -1, codes).astype(np.intp)]
+
+    def slopes(self, x: Array) -> Array:
+        """Zero: a category has no derivative."""
+        return np.zeros((len(x), len(self.source)))
+
+
+@dataclass(frozen=True, eq=False)
+class Front:
+    """All columns ``(p, q)`` that the last step sees: the parts side by side, then arithmetic on the whole."""
+
+    parts: tuple[Numbers | Levels, ...]
+    numeric: Mask  # (d,): the row's columns that have derivatives
+    ops: tuple[Op, ...] = ()
+    kept: Index | None = None  # of the columns side by side, those that a selection kept
+
+    def __call__(self, x: Array) -> Array:
+        return _apply(self.ops, self._beside([part(x) for part in self.parts]))
+
+    @property
+    def source(self) -> Index:
+        """The row's column behind each column, ``(q,)``."""
+        beside = np.concatenate([part.source for part in self.parts])
+        return beside if self.kept is None else beside[self.kept]
+
+    def push(self, x: Array, v: Array) -> Array:
+        """A direction ``(p, d)`` of the row as one of the columns ``(p, q)``."""
+        return v[:, self.source] * self._rates(x)
+
+    def pull(self, x: Array, slopes: Array) -> Array:
+        """A gradient ``(p, q)`` by the columns as one by the row ``(p, d)``."""
+        out = np.zeros((x.shape[1], len(x)))
+        np.add.at(out, self.source, (slopes * self._rates(x)).T)
+        return out.T * self.numeric
+
+    def _beside(self, columns: list[Array]) -> Array:
+        beside = columns[0] if len(columns) == 1 else np.hstack(columns)
+        return beside if self.kept is None else beside[:, self.kept]
+
+    def _rates(self, x: Array) -> Array:
+        rates = self._beside([part.slopes(x) for part in self.parts])
+        beside = self._beside([part(x) for part in self.parts])
+        return rates * _slopes(self.ops, beside)
+
+
+def _apply(ops: tuple[Op, ...], z: Array) -> Array:
+    for kind, by in ops:
+        z = np.where(np.isnan(z), by, z) if kind == "fill" else _ARITHMETIC[kind](z, by)
+    return z
+
+
+def _slopes(ops: tuple[Op, ...], z: Array) -> Array:
+    slopes = np.ones_like(z)
+    for kind, by in ops:
+        if kind in ("multiply", "divide"):
+            slopes = _ARITHMETIC[kind](slopes, by)
+        elif kind == "fill":
+            slopes = np.where(np.isnan(z), 0.0, slopes)
+        elif kind in ("floor", "ceiling"):
+            slopes = np.where(_ARITHMETIC[kind](z, by) == z, slopes, 0.0)
+        z = _apply((Op(kind, by),), z)
+    return slopes
+
+
+_ARITHMETIC: dict[str, np.ufunc] = {
+    "subtract": np.subtract,
+    "divide": np.divide,
+    "multiply": np.multiply,
+    "add": np.add,
+    "floor": np.maximum,
+    "ceiling": np.minimum,
+}

@@ -1,0 +1,81 @@
+"""scikit-learn's multilayer perceptrons, with their derivatives: outputs are those before the last activation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from scipy.special import expit
+
+from counterpoise.types import Array
+
+Activation = Literal["identity", "relu", "tanh", "logistic"]
+
+# Each activation with its first and second derivative, the two as functions of what the activation gave.
+ACTIVATIONS: dict[Activation, tuple[Callable[[Array], Array], Callable[[Array], Array], Callable[[Array], Array]]] = {
+    "identity": (lambda a: a, np.ones_like, np.zeros_like),
+    "relu": (lambda a: np.maximum(a, 0.0), lambda h: (h > 0).astype(np.float64), np.zeros_like),
+    "tanh": (np.tanh, lambda h: 1.0 - h * h, lambda h: -2.0 * h * (1.0 - h * h)),
+    "logistic": (lambda a: np.asarray(expit(a)), lambda h: h * (1.0 - h), lambda h: h * (1.0 - h) * (1.0 - 2.0 * h)),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Network:
+    """Layers ``h = activation(h @ weights + biases)``, the last without activation.
+
+    ``against_zero``: the one value of a two-class network becomes two outputs, ``(0, value)``.
+    """
+
+    weights: tuple[Array, ...]
+    biases: tuple[Array, ...]
+    activation: Activation
+    against_zero: bool = False
+
+    def outputs(self, z: Array) -> Array:
+        """``(p, c)`` for rows ``(p, q)``."""
+        values = self._layers(z)[-1]
+        return np.hstack([np.zeros_like(values), values]) if self.against_zero else values
+
+    def gradient(self, z: Array, weights: Array) -> Array:
+        """``(p, q)``: gradient of the outputs summed with ``weights`` ``(p, c)``, by back-propagation."""
+        _, first, _ = ACTIVATIONS[self.activation]
+        layers = self._layers(z)
+        pull = (weights[:, 1:] if self.against_zero else weights) @ self.weights[-1].T
+        for matrix, hidden in zip(self.weights[-2::-1], layers[-2:0:-1], strict=True):
+            pull = (pull * first(hidden)) @ matrix.T
+        return pull
+
+    def hvp(self, z: Array, weights: Array, v: Array) -> Array:
+        """``(p, q)``: Hessian of the outputs summed with ``weights``, times ``v``: forward along v, then back."""
+        _, first, second = ACTIVATIONS[self.activation]
+        layers, rates = self._layers(z), [v]
+        speeds = []  # of what enters each activation, along v
+        for matrix, hidden in zip(self.weights[:-1], layers[1:-1], strict=True):
+            speeds.append(rates[-1] @ matrix)
+            rates.append(speeds[-1] * first(hidden))
+        pull = (weights[:, 1:] if self.against_zero else weights) @ self.weights[-1].T
+        change = np.zeros_like(pull)  # how the pull changes along v
+        for matrix, hidden, speed in zip(self.weights[-2::-1], layers[-2:0:-1], speeds[::-1], strict=True):
+            change = (change * first(hidden) + pull * second(hidden) * speed) @ matrix.T
+            pull = (pull * first(hidden)) @ matrix.T
+        return change
+
+    def _layers(self, z: Array) -> list[Array]:
+        activate = ACTIVATIONS[self.activation][0]
+        layers = [z]
+        for matrix, bias in zip(self.weights[:-1], self.biases[:-1], strict=True):
+            layers.append(activate(layers[-1] @ matrix + bias))
+        layers.append(layers[-1] @ self.weights[-1] + self.biases[-1])
+        return layers
+
+
+def read_network(model: Any) -> Network | None:
+    """The layers of a fitted MLPClassifier or MLPRegressor, or None."""
+    if not hasattr(model, "coefs_") or getattr(model, "activation", None) not in ACTIVATIONS:
+        return None
+    weights = tuple(np.asarray(matrix, dtype=np.float64) for matrix in model.coefs_)
+    biases = tuple(np.asarray(bias, dtype=np.float64) for bias in model.intercepts_)
+    return Network(weights, biases, model.activation, model.out_activation_ == "logistic")

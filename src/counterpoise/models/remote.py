@@ -1,0 +1,104 @@
+"""A model behind HTTP: rows are posted in batches and the answers come back in the order of the rows."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from http.client import HTTPException
+from typing import Any
+from urllib.error import HTTPError, URLError
+from urllib.parse import urlsplit
+from urllib.request import Request, urlopen
+
+import numpy as np
+import pandas as pd
+
+from counterpoise.errors import InputError, ModelError
+
+BUSY = (408, 425, 429, 500, 502, 503, 504)  # answers that may be different a moment later
+
+
+@dataclass(frozen=True)
+class Remote:
+    """A callable that posts rows as JSON and returns what the service answers: probabilities, scores or labels.
+
+    Each request holds ``{"columns": [names], "rows": [[values], …]}``, a missing cell as null; the answer is a list
+    with one entry per row, bare or as the value of ``answer``. A request that fails in passing (no connection, a
+    time-out, a busy server) is sent again up to ``retries`` times, after ``wait`` seconds, then twice that, and so on.
+
+    >>> Remote("https://example.org/score", batch=500, headers={"Authorization": "Bearer …"}).batch
+    500
+    """
+
+    url: str
+    batch: int = 1000
+    timeout: float = 30.0
+    retries: int = 3
+    wait: float = 0.5
+    workers: int = 1
+    answer: str = "predictions"
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+    def __post_init__(self) -> None:
+        if urlsplit(self.url).scheme not in ("http", "https"):
+            raise InputError("a remote model's address must be http or https", f"{self.url!r}", "correct the address")
+        for name, least in (("batch", 1), ("workers", 1), ("retries", 0)):
+            if getattr(self, name) < least:
+                raise InputError(f"{name} must be at least {least}", f"{getattr(self, name)!r}", "correct it")
+        if not self.timeout > 0 or self.wait < 0:
+            raise InputError(
+                "time-out and wait must not be negative", f"{self.timeout!r}, {self.wait!r}", "correct them"
+            )
+
+    def __call__(self, rows: Any) -> Any:
+        """The answers for rows given as a frame or an array, one per row and in their order."""
+        frame = rows if isinstance(rows, pd.DataFrame) else pd.DataFrame(np.asarray(rows))
+        parts = [frame.iloc[start : start + self.batch] for start in range(0, max(1, len(frame)), self.batch)]
+        if self.workers == 1:
+            answers = [self._ask(part) for part in parts]
+        else:
+            with ThreadPoolExecutor(self.workers) as pool:
+                answers = list(pool.map(self._ask, parts))  # in the order of the parts, whichever comes first
+        return np.asarray([entry for part in answers for entry in part])
+
+    def _ask(self, part: pd.DataFrame) -> list[Any]:
+        cells = part.astype(object).where(part.notna(), None)
+        columns = [name if isinstance(name, (str, int)) else str(name) for name in part.columns.tolist()]
+        body = json.dumps({"columns": columns, "rows": cells.to_numpy().tolist()}, allow_nan=False).encode()
+        try:
+            found = json.loads(self._post(body))
+        except ValueError as error:
+            raise self._error(f"it answered with something else ({error})") from error
+        entries = found.get(self.answer) if isinstance(found, dict) else found
+        if not isinstance(entries, list) or len(entries) != len(part):
+            given = f"{len(entries)} entries" if isinstance(entries, list) else f"no list {self.answer!r}"
+            raise self._error(f"for {len(part)} rows it answered with {given}")
+        return entries
+
+    def _post(self, body: bytes) -> bytes:
+        headers = {"Content-Type": "application/json", "Accept": "application/json", **self.headers}
+        for attempt in range(self.retries + 1):
+            try:
+                with urlopen(Request(self.url, body, headers), timeout=self.timeout) as response:
+                    return bytes(response.read())
+            except HTTPError as error:
+                with error:
+                    text = error.read(200).decode(errors="replace").strip()
+                if error.code not in BUSY or attempt == self.retries:
+                    raise self._error(f"it answered {error.code} {error.reason}: {text}") from error
+            except (URLError, TimeoutError, ConnectionError, HTTPException) as error:
+                if attempt == self.retries:
+                    reason = getattr(error, "reason", error)
+                    raise self._error(f"after {attempt + 1} attempts: {reason}") from error
+            time.sleep(self.wait * 2**attempt)
+        raise AssertionError("the last attempt returns or raises")
+
+    def _error(self, given: str) -> ModelError:
+        return ModelError(
+            f"the service at {self.url} must answer each batch with a JSON list of one entry per row",
+            given,
+            "check the address, the service's log, or raise timeout, retries or wait",
+        )

@@ -1,0 +1,90 @@
+"""Trees behind a pipeline's front, told in the row's own columns: every split point carried back, to the last bit."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from counterpoise.models.front import Front
+from counterpoise.models.trees import TreeEnsemble
+from counterpoise.space.features import Schema
+from counterpoise.types import Array, Index, Mask
+
+FAR = np.finfo(np.float64).max
+
+
+def replant(trees: TreeEnsemble, front: Front, schema: Schema) -> TreeEnsemble | None:
+    """The trees in the columns of the schema, or None where they split the front's columns by category."""
+    if (trees.category >= 0).any():
+        return None
+    threshold, missing_left = trees.threshold.copy(), trees.missing_left.copy()
+    category, sets = np.full(len(trees.feature), -1, dtype=np.intp), list[Mask]()
+    for column in np.unique(trees.feature[trees.feature >= 0]).tolist():
+        here = np.flatnonzero(trees.feature == column)
+        feature = schema.features[front.source[column]]
+        if feature.numeric:
+            threshold[here] = _last_left(front, column, trees.threshold[here], len(schema))
+            missing_left[here] = _missing_left(front, column, trees, here, len(schema))
+            continue
+        codes = np.append(np.arange(len(feature.categories), dtype=np.float64), np.nan)
+        read = _read(front, column, codes, len(schema))
+        known: dict[tuple[float, bool], int] = {}
+        for node in here.tolist():
+            key = (float(trees.threshold[node]), bool(trees.missing_left[node]))
+            if key not in known:
+                known[key] = len(sets)
+                sets.append(np.where(np.isnan(read), key[1], read <= key[0]))
+            category[node] = known[key]
+        threshold[here] = np.nan
+    feature_of = np.where(trees.feature >= 0, front.source[trees.feature], -1)
+    return replace(
+        trees,
+        feature=feature_of,
+        threshold=threshold,
+        missing_left=missing_left,
+        category=category,
+        sets=tuple(sets),
+        single=np.zeros(len(schema), dtype=bool),
+        width=len(schema),
+    )
+
+
+def _read(front: Front, column: int, values: Array, width: int) -> Array:
+    """What the front makes of values of one source column, in one of its columns."""
+    x = np.zeros((len(values), width))
+    x[:, front.source[column]] = values
+    with np.errstate(over="ignore"):
+        return front(x)[:, column]
+
+
+def _missing_left(front: Front, column: int, trees: TreeEnsemble, here: Index, width: int) -> Mask:
+    (read,) = _read(front, column, np.array([np.nan]), width)
+    return trees.missing_left[here] if np.isnan(read) else np.asarray(read <= trees.threshold[here])
+
+
+def _last_left(front: Front, column: int, thresholds: Array, width: int) -> Array:
+    """The largest number that the front still brings to the left of each threshold; infinite where all or none is.
+
+    Bisection over the floats in the order of their bits: 64 steps, whatever the scale.
+    """
+    far = np.full(len(thresholds), FAR)
+    low, high = _order(-far), _order(far)
+    for _ in range(64):
+        middle = (low >> 1) + (high >> 1) + (low & high & 1)
+        left = _read(front, column, _float(middle), width) <= thresholds
+        low, high = np.where(left, middle, low), np.where(left, high, middle)
+    found = np.where(_read(front, column, -far, width) <= thresholds, _float(low), -np.inf)
+    return np.where(_read(front, column, far, width) <= thresholds, np.inf, found)
+
+
+def _order(values: Array) -> NDArray[np.int64]:
+    """Integers in the order of the floats."""
+    bits = values.view(np.int64)
+    return np.where(bits < 0, np.int64(-(2**63)) - bits - 1, bits)
+
+
+def _float(order: NDArray[np.int64]) -> Array:
+    bits = np.where(order < 0, np.int64(-(2**63)) - order - 1, order)
+    return np.asarray(bits.view(np.float64))

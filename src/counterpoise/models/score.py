@@ -1,0 +1,168 @@
+"""Score and target: one number per row, the margin ``f - c``, which is at least 0 where the target is reached.
+
+Every goal reads model outputs ``(n, k, c)`` and answers per point: the margin, whether the decision is the one asked
+for, and how the margin changes with the outputs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from counterpoise.types import Array, Index, Link, Mask
+
+FLOOR = 1e-9  # forests give exact 0 and 1: probabilities are clipped here before their logarithm is taken
+
+
+class Goal(Protocol):
+    """What each row's decision should become."""
+
+    def take(self, rows: Index | Sequence[int]) -> Goal:
+        """The goals of some rows."""
+        ...
+
+    def groups(self) -> tuple[Index, ...]:
+        """The rows, those that want the same together."""
+        ...
+
+    def margin(self, outputs: Array) -> Array:
+        """``f - c``, ``(n, k)``, of outputs ``(n, k, c)``."""
+        ...
+
+    def reached(self, outputs: Array) -> Mask:
+        """Whether the decision is the one asked for, ``(n, k)``."""
+        ...
+
+    def slopes(self, outputs: Array) -> Array:
+        """Derivative of the margin with respect to the outputs, ``(n, k, c)``."""
+        ...
+
+
+def linked(outputs: Array, link: Link) -> Array:
+    """Outputs on the scale where margins are differences: decision values as they are, probabilities as logarithms."""
+    return np.log(np.maximum(outputs, FLOOR)) if link == "log" else outputs
+
+
+def _alike(lines: Array | Mask) -> tuple[Index, ...]:
+    """Positions of equal lines of ``(n, w)``, together."""
+    if len(lines) and (lines == lines[0]).all():
+        return (np.arange(len(lines)),)
+    _, group = np.unique(lines, axis=0, return_inverse=True)
+    return tuple(np.flatnonzero(group.reshape(-1) == number) for number in range(int(group.max(initial=-1)) + 1))
+
+
+@dataclass(frozen=True, eq=False)
+class ClassGoal:
+    """One of the wanted classes: the margin of the best wanted over its strongest rival; reached where it wins.
+
+    >>> goal = ClassGoal(np.array([[False, True]]), "identity")
+    >>> goal.margin(np.array([[[0.0, 2.5]]])), goal.reached(np.array([[[0.0, 2.5]]]))
+    (array([[2.5]]), array([[ True]]))
+    """
+
+    wanted: Mask  # (n, c)
+    link: Link
+
+    def take(self, rows: Index | Sequence[int]) -> ClassGoal:
+        return ClassGoal(self.wanted[np.asarray(rows, dtype=np.intp)], self.link)
+
+    def groups(self) -> tuple[Index, ...]:
+        return _alike(self.wanted)
+
+    def margin(self, outputs: Array) -> Array:
+        values = linked(outputs, self.link)
+        if self.wanted.shape[1] == 2:
+            sign = np.where(self.wanted[:, 1], 1.0, -1.0)[:, None]
+            return sign * (values[..., 1] - values[..., 0])
+        wanted = self.wanted[:, None, :]
+        return np.asarray(
+            np.where(wanted, values, -np.inf).max(axis=-1) - np.where(wanted, -np.inf, values).max(axis=-1)
+        )
+
+    def reached(self, outputs: Array) -> Mask:
+        # The first of equal outputs wins, as in numpy's argmax and so in the models' own predict.
+        winner = outputs.argmax(axis=-1)
+        return np.take_along_axis(self.wanted, winner, axis=1)
+
+    def slopes(self, outputs: Array) -> Array:
+        values = linked(outputs, self.link)
+        wanted = np.broadcast_to(self.wanted[:, None, :], outputs.shape)
+        slopes = np.zeros_like(outputs)
+        best = np.where(wanted, values, -np.inf).argmax(axis=-1)[..., None]
+        rival = np.where(wanted, -np.inf, values).argmax(axis=-1)[..., None]
+        np.put_along_axis(slopes, best, 1.0, axis=-1)
+        np.put_along_axis(slopes, rival, -1.0, axis=-1)
+        return slopes / np.maximum(outputs, FLOOR) if self.link == "log" else slopes
+
+
+@dataclass(frozen=True, eq=False)
+class ThresholdGoal:
+    """Probability of the wanted classes at least ``p``: ``f = ln p_t - ln(1 - p_t)``, ``c = logit(p)``.
+
+    Outputs must be probabilities.
+
+    >>> goal = ThresholdGoal(np.array([[False, True]]), np.array([0.8]))
+    >>> goal.reached(np.array([[[0.25, 0.75], [0.2, 0.8]]]))
+    array([[False,  True]])
+    """
+
+    wanted: Mask  # (n, c)
+    p: Array  # (n,)
+
+    def take(self, rows: Index | Sequence[int]) -> ThresholdGoal:
+        index = np.asarray(rows, dtype=np.intp)
+        return ThresholdGoal(self.wanted[index], self.p[index])
+
+    def groups(self) -> tuple[Index, ...]:
+        return _alike(np.column_stack([self.wanted, self.p]))
+
+    def _probability(self, outputs: Array) -> Array:
+        return np.asarray(np.where(self.wanted[:, None, :], outputs, 0.0).sum(axis=-1))
+
+    def margin(self, outputs: Array) -> Array:
+        p = np.clip(self._probability(outputs), FLOOR, 1 - FLOOR)
+        level = np.clip(self.p, FLOOR, 1 - FLOOR)[:, None]
+        return np.asarray(np.log(p) - np.log1p(-p) - (np.log(level) - np.log1p(-level)))
+
+    def reached(self, outputs: Array) -> Mask:
+        return self._probability(outputs) >= self.p[:, None]
+
+    def slopes(self, outputs: Array) -> Array:
+        p = np.clip(self._probability(outputs), FLOOR, 1 - FLOOR)
+        return np.where(self.wanted[:, None, :], (1.0 / (p * (1.0 - p)))[..., None], 0.0)
+
+
+@dataclass(frozen=True, eq=False)
+class RangeGoal:
+    """A number inside ``[low, high]``, either end open at infinity: the margin is the distance to the nearer end.
+
+    >>> goal = RangeGoal(np.array([10.0]), np.array([20.0]))
+    >>> goal.margin(np.array([[[12.0], [25.0]]]))
+    array([[ 2., -5.]])
+    """
+
+    low: Array  # (n,)
+    high: Array  # (n,)
+
+    def take(self, rows: Index | Sequence[int]) -> RangeGoal:
+        index = np.asarray(rows, dtype=np.intp)
+        return RangeGoal(self.low[index], self.high[index])
+
+    def groups(self) -> tuple[Index, ...]:
+        return _alike(np.column_stack([self.low, self.high]))
+
+    def margin(self, outputs: Array) -> Array:
+        value = outputs[..., 0]
+        return np.minimum(value - self.low[:, None], self.high[:, None] - value)
+
+    def reached(self, outputs: Array) -> Mask:
+        value = outputs[..., 0]
+        return (value >= self.low[:, None]) & (value <= self.high[:, None])
+
+    def slopes(self, outputs: Array) -> Array:
+        value = outputs[..., 0]
+        rising = value - self.low[:, None] <= self.high[:, None] - value
+        return np.where(rising, 1.0, -1.0)[..., None]

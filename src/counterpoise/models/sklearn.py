@@ -1,0 +1,292 @@
+"""scikit-learn classifiers, regressors, outlier detectors and pipelines, asked through their public methods."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from sklearn.exceptions import NotFittedError
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import check_is_fitted
+
+from counterpoise.errors import CapabilityError, InputError, ModelError
+from counterpoise.models.adapt import as_model
+from counterpoise.models.feeding import Feed, columns_of, feed
+from counterpoise.models.front import Front
+from counterpoise.models.machine import first_of_equals, pair_votes, two_columns
+from counterpoise.models.pipeline import read_front
+from counterpoise.models.replanting import replant
+from counterpoise.models.smooth import AGREEMENT, RESEMBLANCE, difference, smooth
+from counterpoise.models.staged import staged
+from counterpoise.models.whitebox import TreeModel
+from counterpoise.space.features import Feature, Schema, array_names
+from counterpoise.types import Array, Differentiable, Link, Model
+
+Kind = Literal["classifier", "regressor", "outlier_detector"]
+Raw = Callable[[Any], Array]
+"""What the model reads, to outputs ``(p, c)``."""
+
+OUTLIER_LABELS = ("outlier", "inlier")
+LEAST = np.finfo(np.float64).tiny
+DECIDE_ALONE = {
+    "FixedThresholdClassifier",  # a threshold of its own
+    "TunedThresholdClassifierCV",
+    "GaussianProcessClassifier",  # the sign of a latent mean, finer than the probabilities
+    "NearestCentroid",  # plain distances where the priors are equal
+}
+"""Classifiers whose ``predict`` follows neither their decision values nor their probabilities."""
+
+
+@dataclass(frozen=True)
+class Estimator:
+    """A scikit-learn estimator as a Model. ``classes`` are its own, in the order of the outputs."""
+
+    model: Any
+    feed: Feed
+    kind: Kind
+    classes: NDArray[Any] | None
+    link: Link
+    raw: Raw
+
+    @property
+    def labels(self) -> tuple[Any, ...] | None:
+        """The classes in the order of the outputs; "outlier" and "inlier" for a detector; None for a regressor."""
+        return None if self.classes is None else tuple(self.classes.tolist())
+
+    def outputs(self, x: Array) -> Array:
+        """Decision values where the estimator has them, else probabilities, else 1 for the class that it says."""
+        with np.errstate(all="ignore"):  # far from the data a model may overflow: what comes out is checked
+            return self.raw(self.feed(x))
+
+    def predict(self, x: Array) -> NDArray[Any]:
+        """What the estimator's own ``predict`` says."""
+        with np.errstate(all="ignore"):
+            said = np.asarray(self.model.predict(self.feed(x)))
+        if self.kind == "outlier_detector":
+            return np.where(said == -1, *OUTLIER_LABELS)
+        return said[:, 0] if said.ndim == 2 and said.shape[1] == 1 else said
+
+    def probabilities(self, x: Array) -> Array | None:
+        """The estimator's own ``predict_proba``, or None where it has none."""
+        if self.kind != "classifier" or not hasattr(self.model, "predict_proba"):
+            return None
+        with np.errstate(all="ignore"):
+            return np.asarray(self.model.predict_proba(self.feed(x)), dtype=np.float64)
+
+
+def adapt(model: Any, schema: Schema, probe: Array) -> Model:
+    """The Model of a fitted estimator; how it is asked is settled on the probing rows.
+
+    A parameter search stands for its best estimator. A pipeline whose first steps are arithmetic is asked through its
+    last step, and an estimator with a formula through the formula, if they repeat its answers on the probing rows.
+    """
+    check_fitted(model)
+    if hasattr(model, "best_estimator_"):
+        return as_model(model.best_estimator_, schema, probe)
+    plain = estimator(model, feeding(model, schema, probe), probe)
+    columns = columns_of(schema, getattr(model, "feature_names_in_", None), getattr(model, "n_features_in_", None))
+    if isinstance(model, Pipeline):
+        front = read_front([step for _, step in model.steps[:-1]], schema, columns)
+        return (front and _through(model, plain, front, schema, probe)) or plain
+    numbers = all(schema.features[place].numeric or schema.features[place].kind == "boolean" for place in columns)
+    return (smooth(model, plain, columns, schema.numeric, probe) if numbers else None) or plain
+
+
+def _through(model: Any, plain: Model, front: Front, schema: Schema, probe: Array) -> Model | None:
+    z = front(probe)
+    columns = Schema(tuple(Feature(name, "continuous") for name in array_names(z.shape[1])), frame=False)
+    last = as_model(model.steps[-1][1], columns, z)
+    loose = isinstance(last, Differentiable) or last.link != plain.link
+    if difference(last.outputs(z), last.link, plain, probe) > (RESEMBLANCE if loose else AGREEMENT):
+        return None
+    found = staged(plain, front, last)
+    if isinstance(last, TreeModel):
+        trees = replant(last.trees, front, schema)
+        return found if trees is None else TreeModel(found, found.outputs, trees)
+    return found
+
+
+def estimator(model: Any, give: Feed, probe: Array) -> Estimator:
+    """A fitted estimator, fed by ``give``, with the first way of asking it that agrees with its ``predict``.
+
+    In order: decision values, probabilities, and last a 1 for the class predicted beside a fraction of the score.
+    """
+    kind = kind_of(model)
+    if kind == "regressor":
+        found = Estimator(model, give, kind, None, "identity", _regression(model))
+        found.outputs(probe)  # one number a row, or an error that says so
+        return found
+    if kind == "outlier_detector":
+        return Estimator(model, give, kind, np.array(OUTLIER_LABELS), "identity", _detection(model))
+    classes = classes_of(model)
+    *ways, last = _ways(model, classes)
+    said = Estimator(model, give, kind, classes, *last).predict(probe)
+    if said.ndim != 1:
+        raise _one_question(model, said.shape[1])
+    for way in ways:
+        found = Estimator(model, give, kind, classes, *way)
+        if np.array_equal(classes[found.outputs(probe).argmax(axis=1)], said):
+            return found
+    return Estimator(model, give, kind, classes, *last)
+
+
+def check_fitted(model: Any) -> None:
+    """An InputError for an estimator that was not fitted."""
+    try:
+        check_is_fitted(model)
+    except NotFittedError as error:
+        name = type(model).__name__
+        raise InputError("a model must be fitted", f"this {name} is not", f"call {name}.fit first") from error
+    except TypeError:
+        pass  # not one of scikit-learn's own: what it answers on the probing rows decides
+
+
+def kind_of(model: Any) -> Kind:
+    """Whether an estimator gives classes, numbers, or outliers."""
+    tags = getattr(model, "__sklearn_tags__", None)
+    found = tags().estimator_type if callable(tags) else getattr(model, "_estimator_type", None)
+    if found in ("classifier", "regressor", "outlier_detector"):
+        kind: Kind = found
+        return kind
+    if found is None and hasattr(model, "predict"):
+        return "classifier" if hasattr(model, "classes_") else "regressor"
+    raise CapabilityError(
+        "a scikit-learn model must be a classifier, a regressor or an outlier detector with a predict",
+        f"{type(model).__name__} is {'a ' + str(found) if found else 'none of them'}",
+        "give the estimator that predicts, or a callable: lambda rows: model.predict(rows)",
+    )
+
+
+def classes_of(model: Any) -> NDArray[Any]:
+    """The classes of a classifier ``(c,)``, two or more."""
+    classes = getattr(model, "classes_", None)
+    if isinstance(classes, list):
+        raise _one_question(model, len(classes))
+    if classes is None or len(classes) < 2:
+        raise InputError(
+            "a classifier must know two classes or more",
+            f"{type(model).__name__} knows {0 if classes is None else len(classes)}",
+            "fit it on labelled rows of two classes or more",
+        )
+    return np.asarray(classes)
+
+
+def _one_question(model: Any, count: int) -> CapabilityError:
+    return CapabilityError(
+        "a classifier must answer one question",
+        f"{type(model).__name__} answers {count} at once",
+        "explain them one by one: lambda rows: model.predict(rows)[:, 0]",
+    )
+
+
+def feeding(model: Any, schema: Schema, probe: Array) -> Feed:
+    """How the estimator is fed: the names it was fitted with, else an array, else a frame if it wants one."""
+    names, width = getattr(model, "feature_names_in_", None), getattr(model, "n_features_in_", None)
+    if names is not None:
+        return feed(schema, list(names), width, frame=True)
+    as_array = feed(schema, None, width, frame=False)
+    first = model.steps[0][1] if isinstance(model, Pipeline) else model
+    by_dtype = any(isinstance(feature.dtype, pd.CategoricalDtype) for feature in schema)  # lost in an array
+    if not schema.frame or (type(first).__module__.startswith("sklearn.") and not by_dtype):
+        return as_array
+    as_frame = feed(schema, None, width, frame=True)
+    try:  # a class of the user's own, which may read columns by name or by number
+        model.predict(as_frame(probe))
+    except Exception:
+        return as_array
+    return as_frame
+
+
+def innermost(model: Any) -> Any:
+    """The estimator that decides: the last step of a pipeline, the best one of a parameter search."""
+    while True:
+        if isinstance(model, Pipeline):
+            model = model.steps[-1][1]
+        elif hasattr(model, "best_estimator_"):
+            model = model.best_estimator_
+        else:
+            return model
+
+
+def _ways(model: Any, classes: NDArray[Any]) -> list[tuple[Link, Raw]]:
+    inner = innermost(model)
+    name = type(inner).__name__
+    ways: list[tuple[Link, Raw]] = []
+    if hasattr(model, "predict_joint_log_proba"):  # naive Bayes: finer than probabilities near 0 and 1
+        ways.append(("identity", lambda rows: np.asarray(model.predict_joint_log_proba(rows), dtype=np.float64)))
+    if hasattr(model, "decision_function"):
+        ways.append(("identity", _decision(model, inner, len(classes))))
+    if hasattr(model, "predict_proba"):
+        ways.append(("log", lambda rows: _columns(model.predict_proba(rows), len(classes), "probabilities")))
+    if name == "BaggingClassifier":  # its predict follows the probabilities, not the averaged decision values
+        ways.reverse()
+    score = ways[0][1] if ways else None
+    last: tuple[Link, Raw] = ("identity", _said(model, classes, score))
+    return [last] if name in DECIDE_ALONE else [*ways, last]
+
+
+def _decision(model: Any, inner: Any, count: int) -> Raw:
+    machine = type(inner).__name__ in ("SVC", "NuSVC")
+    pairs = machine and inner.decision_function_shape == "ovo" and count > 2
+    by_index = machine and count > 2 and not inner.break_ties
+
+    def raw(rows: Any) -> Array:
+        values = np.asarray(model.decision_function(rows), dtype=np.float64)
+        if values.ndim == 1 and count == 2:
+            return two_columns(values)
+        if pairs:
+            return pair_votes(values, count, ties=by_index)
+        values = _columns(values, count, "decision values")
+        return first_of_equals(values, values) if by_index else values
+
+    return raw
+
+
+def _said(model: Any, classes: NDArray[Any], score: Raw | None) -> Raw:
+    def raw(rows: Any) -> Array:
+        said = np.asarray(model.predict(rows))
+        out: Array = (said[:, None] == classes).astype(np.float64)
+        if score is not None:  # a slope to follow, too small to change which output is the largest
+            values = score(rows)
+            out += 0.5 * values / (1.0 + np.abs(values).max(axis=1, keepdims=True)) if len(values) else 0.0
+        return out
+
+    return raw
+
+
+def _regression(model: Any) -> Raw:
+    def raw(rows: Any) -> Array:
+        return _columns(np.asarray(model.predict(rows), dtype=np.float64).reshape(len(rows), -1), 1, "predictions")
+
+    return raw
+
+
+def _detection(model: Any) -> Raw:
+    if not hasattr(model, "decision_function"):
+        raise CapabilityError(
+            "an outlier detector must be able to judge rows that it has not seen",
+            f"this {type(model).__name__} has no decision_function",
+            "fit LocalOutlierFactor with novelty=True",
+        )
+    at_zero = 0.0 if type(innermost(model)).__name__ == "OneClassSVM" else LEAST  # others call zero an inlier
+
+    def raw(rows: Any) -> Array:
+        values = np.asarray(model.decision_function(rows), dtype=np.float64).reshape(len(rows))
+        return two_columns(np.where(values == 0, at_zero, values))
+
+    return raw
+
+
+def _columns(values: Any, count: int, what: str) -> Array:
+    array = np.asarray(values, dtype=np.float64)
+    if array.ndim != 2 or array.shape[1] != count:
+        raise ModelError(
+            f"a model's {what} must have {count} column{'s' * (count > 1)}",
+            f"their shape is {array.shape}",
+            "give a model of one target, or a callable: lambda rows: model.predict(rows)[:, 0]",
+        )
+    return array

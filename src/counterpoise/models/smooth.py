@@ -1,0 +1,124 @@
+"""scikit-learn models with a formula: the same scores computed directly, with gradient and curvature."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import softmax
+
+from counterpoise.models.gaussian import read_gaussian
+from counterpoise.models.linear import read_linear
+from counterpoise.models.machine import read_machine
+from counterpoise.models.network import read_network
+from counterpoise.types import Array, Index, Link, Mask, Model
+
+AGREEMENT = 1e-10  # of the scores' size: how closely a formula must repeat the model to be asked in its place
+RESEMBLANCE = 1e-4  # how closely to give its slopes, where the model itself counts in single precision
+
+
+class Formula(Protocol):
+    """Scores ``(p, c)`` of columns ``(p, q)`` with their derivatives."""
+
+    def outputs(self, z: Array) -> Array:
+        """Scores."""
+        ...
+
+    def gradient(self, z: Array, weights: Array) -> Array:
+        """Gradient of the scores summed with ``weights``."""
+        ...
+
+    def hvp(self, z: Array, weights: Array, v: Array) -> Array:
+        """Hessian of the scores summed with ``weights``, times ``v``."""
+        ...
+
+
+READERS = (read_linear, read_machine, read_network, read_gaussian)
+
+
+@dataclass(frozen=True, eq=False)
+class Smooth:
+    """A model with a formula of the row's ``columns``. ``plain`` is the model itself, ``exact`` says which is asked.
+
+    ``softmax``: whether the model's probabilities are the softmax of the outputs.
+    """
+
+    plain: Model
+    formula: Formula
+    columns: Index
+    numeric: Mask  # (d,): the row's columns that have derivatives
+    exact: bool
+    softmax: bool
+    link: Link = "identity"
+
+    @property
+    def labels(self) -> tuple[Any, ...] | None:
+        """The classes in the order of the outputs, or None."""
+        return self.plain.labels
+
+    def outputs(self, x: Array) -> Array:
+        """Decision values ``(p, c)``."""
+        if not self.exact:
+            return self.plain.outputs(x)
+        with np.errstate(over="ignore", invalid="ignore"):
+            return self.formula.outputs(x[:, self.columns])
+
+    def predict(self, x: Array) -> NDArray[Any]:
+        """What the model itself says."""
+        return self.plain.predict(x)
+
+    def probabilities(self, x: Array) -> Array | None:
+        """The model's own probabilities."""
+        return self.plain.probabilities(x)
+
+    def gradient(self, x: Array, weights: Array) -> Array:
+        """Gradient ``(p, d)`` of the outputs summed with ``weights`` ``(p, c)``."""
+        return self._spread(self.formula.gradient(x[:, self.columns], weights))
+
+    def hvp(self, x: Array, weights: Array, v: Array) -> Array:
+        """``(p, d)``: Hessian of the outputs summed with ``weights``, times ``v``."""
+        return self._spread(self.formula.hvp(x[:, self.columns], weights, v[:, self.columns]))
+
+    def _spread(self, slopes: Array) -> Array:
+        out = np.zeros((len(slopes), len(self.numeric)))
+        out[:, self.columns] = slopes
+        return out * self.numeric
+
+
+def smooth(model: Any, plain: Model, columns: Index, numeric: Mask, probe: Array) -> Smooth | None:
+    """The model with its formula, if it has one that repeats its answers on the probing rows."""
+    for read in READERS:
+        formula = read(model)
+        if formula is None:
+            continue
+        with np.errstate(over="ignore", invalid="ignore"):
+            scores = formula.outputs(probe[:, columns])
+        gap = difference(scores, "identity", plain, probe)
+        if gap <= RESEMBLANCE:
+            likely = plain.probabilities(probe)
+            same = likely is not None and bool(np.abs(softmax(scores, axis=1) - likely).max() <= 1e-9)
+            exact = gap <= AGREEMENT or plain.link == "log"
+            return Smooth(plain, formula, columns, numeric, exact, same)
+    return None
+
+
+def difference(scores: Array, link: Link, plain: Model, probe: Array) -> float:
+    """How far other scores of the probing rows are from the model's, in units of their size.
+
+    Infinite where they decide otherwise. Scores of classes count up to a number added to all; decision values may
+    stand for the logarithms of probabilities.
+    """
+    own = plain.outputs(probe)
+    if own.shape != scores.shape or not np.isfinite(scores).all():
+        return np.inf
+    if plain.labels is None:
+        return float(np.abs(scores - own).max() / max(np.abs(own).max(), np.finfo(float).tiny))
+    if not np.array_equal(scores.argmax(axis=1), own.argmax(axis=1)):
+        return np.inf
+    if link == "identity" and plain.link == "log":
+        return float(np.abs(softmax(scores, axis=1) - own).max())
+    if link == "identity":
+        scores, own = scores - scores[:, :1], own - own[:, :1]
+    return float(np.abs(scores - own).max() / max(np.abs(own).max(), np.finfo(float).tiny))

@@ -1,0 +1,137 @@
+"""PyTorch modules: scores, gradients and Hessian-vector products by autograd, on the module's own device and dtype."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from scipy.special import softmax
+
+from counterpoise.errors import CapabilityError
+from counterpoise.models.function import Function, Scored, Settled, settle
+from counterpoise.space.features import Schema
+from counterpoise.types import Array, Model
+
+BATCH = 2**22  # numbers given to the module at a time; halved where memory does not suffice
+
+
+@dataclass(frozen=True)
+class Autograd(Scored):
+    """A PyTorch module as a Model with derivatives. ``module`` is asked in evaluation mode and left as it was."""
+
+    module: torch.nn.Module
+
+    @property
+    def softmax(self) -> bool:
+        """Whether the probabilities are the softmax of the outputs: they are logits."""
+        return self.labels is not None and self.link == "identity"
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the user should know about how the module is asked."""
+        if any(part.training for part in self.module.modules()):
+            return ("the module is in training mode: it is switched to evaluation for each call and back afterwards",)
+        return ()
+
+    def probabilities(self, x: Array) -> Array | None:
+        """The outputs where they are probabilities; the softmax of logits; None for a score."""
+        if self.labels is None:
+            return None
+        outputs = self.outputs(x)
+        return np.asarray(softmax(outputs, axis=1)) if self.softmax else outputs
+
+    def gradient(self, x: Array, weights: Array) -> Array:
+        """Gradient ``(p, d)`` of the outputs summed with ``weights`` ``(p, c)``."""
+        return _in_batches(self.module, self._gradient, x, self.rise(weights))
+
+    def hvp(self, x: Array, weights: Array, v: Array) -> Array:
+        """``(p, d)``: the Hessian of the outputs summed with ``weights``, times ``v``, by differentiating twice."""
+        return _in_batches(self.module, self._hvp, x, self.rise(weights), v)
+
+    def _gradient(self, x: torch.Tensor, weights: torch.Tensor) -> torch.Tensor:
+        x.requires_grad_()
+        return _slopes(_columns(self.module(x)), weights, x)
+
+    def _hvp(self, x: torch.Tensor, weights: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
+        x.requires_grad_()
+        return _slopes(_slopes(_columns(self.module(x)), weights, x, keep=True), v, x)
+
+
+def adapt(model: Any, schema: Schema, probe: Array) -> Model:
+    """The Model of a module, or of a Function whose scores are one; the output is settled on the probing rows.
+
+    A bare module with one output column gives the logit of the second of the labels 0 and 1; for a module that gives a
+    number as such, ``cp.Function(module)``.
+    """
+    function = model if isinstance(model, Function) else Function(model)
+    module: torch.nn.Module = function.scores  # type: ignore[assignment]
+    words = [str(feature.name) for feature in schema if not feature.numeric and feature.kind != "boolean"]
+    if words:
+        raise CapabilityError(
+            "a PyTorch module must be given columns of numbers",
+            f"these hold categories: {', '.join(words[:8])}",
+            "give a callable that prepares the rows as in training: lambda rows: module(prepare(rows)).detach()",
+        )
+
+    def scores(x: Array) -> Array:
+        return _in_batches(module, _forward(module), x)
+
+    answer = scores(probe)
+    single = answer.shape[1] == 1
+    if not isinstance(model, Function) and single:
+        function = replace(function, labels=(0, 1))
+    settled: Settled = settle(function, answer[:, 0] if single else answer)
+    return Autograd(replace(function, scores=scores), lambda x: x, settled, module)
+
+
+def _forward(module: torch.nn.Module) -> Callable[[torch.Tensor], torch.Tensor]:
+    def forward(x: torch.Tensor) -> torch.Tensor:
+        with torch.no_grad():
+            return _columns(module(x))
+
+    return forward
+
+
+def _columns(out: torch.Tensor) -> torch.Tensor:
+    return out[:, None] if out.ndim == 1 else out
+
+
+def _slopes(out: torch.Tensor, weights: torch.Tensor, x: torch.Tensor, *, keep: bool = False) -> torch.Tensor:
+    if not out.requires_grad:  # flat along every row: a piecewise linear module differentiated twice
+        return torch.zeros_like(x)
+    (found,) = torch.autograd.grad((out * weights).sum(), x, create_graph=keep, allow_unused=True)
+    return torch.zeros_like(x) if found is None else found
+
+
+def _in_batches(module: torch.nn.Module, ask: Callable[..., torch.Tensor], *arrays: NDArray[Any]) -> Array:
+    like = next((t for t in (*module.parameters(), *module.buffers()) if t.is_floating_point()), torch.empty(0))
+    size = max(1, BATCH // max(1, arrays[0].shape[1]))
+    with _evaluating(module):
+        while True:
+            try:
+                parts = [
+                    ask(*(torch.as_tensor(a[start : start + size]).to(like, copy=True) for a in arrays))
+                    for start in range(0, max(1, len(arrays[0])), size)
+                ]
+                return torch.cat(parts).detach().to("cpu", torch.float64).numpy()
+            except RuntimeError as error:
+                if size == 1 or "out of memory" not in str(error):
+                    raise
+                size = max(1, min(size, len(arrays[0])) // 2)
+
+
+@contextmanager
+def _evaluating(module: torch.nn.Module) -> Iterator[None]:
+    training = [part for part in module.modules() if part.training]
+    for part in training:
+        part.training = False
+    try:
+        yield
+    finally:
+        for part in training:
+            part.training = True

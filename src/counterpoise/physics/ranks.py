@@ -1,0 +1,77 @@
+"""Quantile ranks: where a value stands among the reference's, from 0 (its least) to 1 (its greatest), and back."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+
+from counterpoise.types import Array, Index, Mask
+
+MOST_KNOTS = 4096
+
+
+@dataclass(frozen=True, eq=False)
+class Ranks:
+    """The quantiles of each column of a reference at evenly spaced ranks, linear between them.
+
+    ``table`` ``(d, g)`` is the sorted reference itself where it is small and complete.
+
+    >>> ranks = Ranks.of(np.array([[0.0], [0.0], [0.0], [1.0], [9.0]]))
+    >>> ranks.stretch(np.array([0.0, 5.0]), np.array([0, 0]))
+    (array([0.   , 0.875]), array([0.5  , 0.875]))
+    >>> ranks.values(np.array([0.25, 0.875]), np.array([0, 0]))
+    array([0., 5.])
+    """
+
+    table: Array
+
+    @classmethod
+    def of(cls, reference: Array) -> Ranks:
+        """The ranks of a reference ``(r, d)``; missing cells do not count."""
+        knots = min(max(len(reference), 2), MOST_KNOTS)
+        if len(reference) == knots and not np.isnan(reference).any():
+            return cls(np.ascontiguousarray(np.sort(reference, axis=0).T))
+        if not len(reference):
+            return cls(np.zeros((reference.shape[1], 2)))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RuntimeWarning)  # a column without values has no ranks, and needs none
+            table = np.nanquantile(reference, np.linspace(0, 1, knots), axis=0)
+        # quantiles of equal values may differ in the last digit, which would end a stretch too soon
+        return cls(np.ascontiguousarray(np.maximum.accumulate(np.nan_to_num(table), axis=0).T))
+
+    def stretch(self, x: Array, columns: Index) -> tuple[Array, Array]:
+        """The least and the greatest rank of values ``(..., c)`` of these columns ``(c,)``; NaN has any."""
+        first, last = np.empty(x.shape), np.empty(x.shape)
+        top = self.table.shape[1] - 1
+        for place, column in enumerate(columns.tolist()):
+            knots, cells = self.table[column], x[..., place]
+            left, right = np.searchsorted(knots, cells, "left"), np.searchsorted(knots, cells, "right")
+            below, above = np.clip(left - 1, 0, top), np.clip(left, 0, top)
+            gap = knots[above] - knots[below]
+            with np.errstate(invalid="ignore"):  # infinite ends of a box
+                part = np.divide(cells - knots[below], gap, out=np.zeros(cells.shape), where=gap > 0)
+            between: Mask = (left == right) & (left > 0) & (left <= top)
+            first[..., place] = np.where(between, below + part, np.minimum(left, top))
+            last[..., place] = np.where(between, below + part, np.maximum(right - 1, 0))
+        return first / top, last / top
+
+    def values(self, ranks: Array, columns: Index) -> Array:
+        """The values ``(..., c)`` at ranks ``(..., c)`` in [0, 1] of these columns ``(c,)``."""
+        flat, knots = self.table.reshape(-1), self.table.shape[1]
+        at = ranks * (knots - 1)
+        below = np.minimum(at.astype(np.intp), knots - 2)
+        at -= below
+        below += columns * knots
+        low = flat.take(below)
+        below += 1
+        high = flat.take(below)
+        high -= low
+        high *= at
+        high += low
+        return np.asarray(high)
+
+    def beyond(self, x: Array, columns: Index) -> Array:
+        """How far values ``(..., c)`` lie outside the range of their columns, with its sign; 0 inside."""
+        return np.asarray(x - np.clip(x, self.table[columns, 0], self.table[columns, -1]))

@@ -1,0 +1,62 @@
+"""Regularisers: the R of Eq. (3), what makes a change unwelcome beyond its size."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+
+from counterpoise.types import Array
+
+
+@runtime_checkable
+class Regularizer(Protocol):
+    """A penalty on points ``x`` ``(n, k, d)`` given ``x0`` ``(n, d)`` and the scaled differences ``(n, k, d)``."""
+
+    def __call__(self, x: Array, x0: Array, delta: Array) -> Array:
+        """The penalty, ``(n, k)``."""
+        ...
+
+    def gradient(self, x: Array, x0: Array, delta: Array) -> Array:
+        """Its gradient in raw units, ``(n, k, d)``; 0 where it has none."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class WeightedL1:
+    """``R = sum_i w_i |delta_i|`` over the critical features, Eq. (9); ``weights`` ``(d,)``, 0 where uncritical.
+
+    ``unit`` ``(d,)`` is the raw length of one unit of difference; 0 marks columns without a slope (categories).
+
+    >>> penalty = WeightedL1(np.array([1.0, 10.0]), np.array([1.0, 1.0]))
+    >>> delta = np.array([[[2.0, 0.5]]])
+    >>> float(penalty(delta, np.zeros((1, 2)), delta)[0, 0])
+    7.0
+    """
+
+    weights: Array
+    unit: Array
+
+    def __call__(self, x: Array, x0: Array, delta: Array) -> Array:
+        return np.asarray(delta @ self.weights)
+
+    def gradient(self, x: Array, x0: Array, delta: Array) -> Array:
+        slope = np.divide(self.weights, self.unit, out=np.zeros_like(self.weights), where=self.unit > 0)
+        return np.nan_to_num(np.sign(x - x0[:, None, :])) * slope
+
+
+@dataclass(frozen=True)
+class Sparsity:
+    """``R`` = the number of changed features.
+
+    >>> delta = np.array([[[2.0, 0.0, 0.1]]])
+    >>> float(Sparsity()(delta, np.zeros((1, 3)), delta)[0, 0])
+    2.0
+    """
+
+    def __call__(self, x: Array, x0: Array, delta: Array) -> Array:
+        return np.asarray(np.count_nonzero(delta, axis=-1), dtype=np.float64)
+
+    def gradient(self, x: Array, x0: Array, delta: Array) -> Array:
+        return np.zeros_like(x)

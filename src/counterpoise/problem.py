@@ -1,0 +1,184 @@
+"""Problem: what every method reads. One row each to explain, the model, the goal, the region and the energy.
+
+The reshape between search arrays ``(n, k, d)`` and the model's ``(p, d)`` happens here and nowhere else, and so does
+every model call of a search: outputs are checked, counted, and blamed on a row when the model fails.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from counterpoise.errors import CapabilityError, InputError, ModelError
+from counterpoise.models.score import Goal
+from counterpoise.physics.energy import Energy
+from counterpoise.space.region import Region
+from counterpoise.types import Array, Differentiable, Index, Mask, Model, TwiceDifferentiable
+
+
+class Score(NamedTuple):
+    """What the model says of points: the margin ``f - c`` and whether the target is reached, each ``(n, k)``.
+
+    ``toll`` is what a point pays for being fragile, ``-T ln P(kept)``, ``(n, k)``; 0 where temperature is.
+    """
+
+    margin: Array
+    reached: Mask
+    toll: Array | float = 0.0
+
+
+@dataclass
+class Tally:
+    """Model rows and calls spent so far; shared by every part of a run."""
+
+    rows: int = 0
+    calls: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class Donors:
+    """Reference rows and what the model says of them: where a search may start from."""
+
+    x: Array  # (r, d)
+    outputs: Array  # (r, c)
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """n rows to explain, ``min d(x, x0) + lam R`` subject to the target being reached inside the region, Eq. (8)."""
+
+    x0: Array  # (n, d)
+    model: Model
+    goal: Goal
+    region: Region
+    energy: Energy
+    scales: Array  # (d,) raw length of one unit of distance
+    numeric: Mask  # (d,)
+    donors: Donors
+    numbers: Index  # (n,) position of each row in the user's table, for messages
+    deadline: float = np.inf
+    tally: Tally = field(default_factory=Tally)
+
+    def __len__(self) -> int:
+        return len(self.x0)
+
+    def take(self, rows: Index | Sequence[int]) -> Problem:
+        """The problem of some of the rows; the tally stays shared."""
+        index = np.asarray(rows, dtype=np.intp)
+        return replace(
+            self,
+            x0=self.x0[index],
+            goal=self.goal.take(index),
+            region=self.region.take(index),
+            energy=self.energy.take(index),
+            numbers=self.numbers[index],
+        )
+
+    @property
+    def expired(self) -> bool:
+        """Whether the time for the whole call is over."""
+        return time.perf_counter() >= self.deadline
+
+    @property
+    def differentiable(self) -> bool:
+        """Whether the model gives gradients."""
+        return hasattr(self.model, "gradient")
+
+    def outputs(self, x: Array) -> Array:
+        """Model outputs ``(n, k, c)`` at points ``x`` ``(n, k, d)``: one model call."""
+        flat = x.reshape(-1, x.shape[-1])
+        owners = np.repeat(self.numbers, x.shape[1])
+        return model_outputs(self.model, flat, owners, self.tally).reshape(*x.shape[:2], -1)
+
+    def score(self, x: Array) -> Score:
+        """Margins and decisions ``(n, k)`` at points ``x`` ``(n, k, d)``: one model call."""
+        if not x.size:
+            return Score(np.zeros(x.shape[:2]), np.zeros(x.shape[:2], dtype=bool))
+        outputs = self.outputs(x)
+        return Score(self.goal.margin(outputs), self.goal.reached(outputs))
+
+    def gradient(self, x: Array) -> tuple[Score, Array]:
+        """Score and the margin's gradient ``(n, k, d)`` in raw units, for a model that has one."""
+        model = self.model
+        if not isinstance(model, Differentiable):
+            raise CapabilityError(
+                "this needs a model with gradients",
+                f"{type(model).__name__} has none",
+                "use a method that works on any model, such as Annealing",
+            )
+        outputs = self.outputs(x)
+        slopes = self.goal.slopes(outputs).reshape(-1, outputs.shape[-1])
+        gradient = model.gradient(x.reshape(-1, x.shape[-1]), slopes).reshape(x.shape)
+        return Score(self.goal.margin(outputs), self.goal.reached(outputs)), gradient
+
+    def hvp(self, x: Array, v: Array) -> Array:
+        """Hessian of the margin times ``v``, ``(n, k, d)``, for a model with curvature and an identity link."""
+        model = self.model
+        if not isinstance(model, TwiceDifferentiable) or model.link != "identity":
+            raise CapabilityError(
+                "this needs a model with Hessian-vector products of its decision values",
+                f"{type(model).__name__} has none",
+                "use finite differences or the cloud instead",
+            )
+        outputs = self.outputs(x)
+        slopes = self.goal.slopes(outputs).reshape(-1, outputs.shape[-1])
+        flat = (-1, x.shape[-1])
+        return model.hvp(x.reshape(flat), slopes, v.reshape(flat)).reshape(x.shape)
+
+
+def ask(call: Callable[[Array], Any], x: Array, owners: Index, tally: Tally, what: str = "row") -> Any:
+    """What a model's function says of ``x`` ``(p, d)``, counted; an exception is blamed on a row.
+
+    ``owners`` ``(p,)`` says whose points they are. The error's ``row`` is the first whose points make the function
+    raise when it is asked about them alone, or None where it does not raise again.
+    """
+    tally.rows += len(x)
+    tally.calls += 1
+    try:
+        return call(x)
+    except (CapabilityError, InputError):
+        raise
+    except Exception as error:
+        row = _culprit(call, x, owners)
+        place = "" if row is None else f" on {what} {row}"
+        said = error.given if isinstance(error, ModelError) else f"it raised {type(error).__name__}{place}: {error}"
+        raise ModelError(
+            error.must if isinstance(error, ModelError) else "the model must answer every row inside the region",
+            said,
+            error.todo if isinstance(error, ModelError) else "mend the model, or constrain what it cannot take",
+            row=row,
+        ) from error
+
+
+def model_outputs(model: Model, x: Array, owners: Index, tally: Tally, what: str = "row") -> Array:
+    """Outputs ``(p, c)`` of the model at ``x`` ``(p, d)``, checked and counted."""
+    outputs = np.asarray(ask(model.outputs, x, owners, tally, what), dtype=np.float64)
+    if outputs.ndim != 2 or len(outputs) != len(x):
+        raise ModelError(
+            "the model must give one line of outputs per row",
+            f"{len(x)} rows gave outputs of shape {outputs.shape}",
+            "mend the model",
+        )
+    wrong = np.flatnonzero(~np.isfinite(outputs).all(axis=1))
+    if len(wrong):
+        row = int(owners[wrong].min())
+        raise ModelError(
+            "the model must answer with finite numbers",
+            f"it gave {outputs[wrong[0]].tolist()} for {what} {row}",
+            "mend the model, or constrain what it cannot take",
+            row=row,
+        )
+    return outputs
+
+
+def _culprit(call: Callable[[Array], Any], x: Array, owners: Index) -> int | None:
+    for row in np.unique(owners).tolist():
+        try:
+            call(x[owners == row])
+        except Exception:
+            return int(row)
+    return None

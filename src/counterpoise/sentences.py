@@ -1,0 +1,241 @@
+"""What an explanation says, in plain English: values as people write them, and a row's answer in a sentence or two."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import floor, isnan
+from numbers import Real
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from counterpoise.space.features import Feature, Schema
+from counterpoise.tables import Change
+
+DIGITS = 4  # significant digits of a number whose feature gives no decimals
+MOST_CLAUSES = 5  # changes that a sentence spells out
+MOST_LETTERS = 60  # of a category
+RANGES = ("[", "(", "at least ", "at most ")  # how the range of a predicted number begins
+ATTACHED = ("%", "°", "′", "″")  # units that stand next to their number
+
+
+class Verdict(NamedTuple):
+    """What was asked of one row and what came of it."""
+
+    target: Any  # the label, or what people say: "anything but dog", "[10, 20]"
+    after: Any  # what the model predicts for the answer, or for the nearest miss
+    probability: float  # of the target there; NaN where the model has none
+    valid: bool
+    status: str
+    reason: str
+    kept: float = float("nan")  # share of noisy copies that keep the target
+
+
+def format_value(feature: Feature, value: Any) -> str:
+    """A value as people read it: the schema's decimals, else four significant digits, and the unit.
+
+    >>> format_value(Feature("latency", "continuous", decimals=1, unit="ms"), 12)
+    '12.0 ms'
+    >>> format_value(Feature("rate", "continuous"), 0.123456)
+    '0.1235'
+    >>> format_value(Feature("encrypted", "boolean", categories=(False, True)), True)
+    'true'
+    """
+    if _gone(value):
+        return "missing"
+    if feature.kind == "boolean":
+        return "true" if value else "false"
+    if not feature.numeric:
+        return _quoted(value)
+    return _with_unit(feature, _number(value, feature.decimals))
+
+
+def format_pair(feature: Feature, before: Any, after: Any) -> tuple[str, str]:
+    """Two different values, written with as many digits as it takes to tell them apart.
+
+    >>> format_pair(Feature("rate", "continuous", unit="Hz"), 0.123456, 0.123451)
+    ('0.12346 Hz', '0.12345 Hz')
+    """
+    pair = format_value(feature, before), format_value(feature, after)
+    if pair[0] != pair[1] or _gone(before) or _gone(after):
+        return pair
+    if not feature.numeric:
+        return repr(before), repr(after)
+    for digits in range(DIGITS + 1, 18):
+        one, other = _digits(before, digits), _digits(after, digits)
+        if one != other:
+            return _with_unit(feature, one), _with_unit(feature, other)
+    return pair
+
+
+def format_label(label: Any) -> str:
+    """A class, or a predicted number, as people say it.
+
+    >>> format_label("benign"), format_label(np.int64(1)), format_label(True), format_label(12.34567)
+    ('benign', '1', 'True', '12.35')
+    """
+    return _number(label, None) if _is_real(label) and not _gone(label) else _quoted(label)
+
+
+def format_probability(probability: float) -> str:
+    """Two decimals that never claim certainty where there is none; empty where there is no probability.
+
+    >>> format_probability(0.934), format_probability(0.9999), format_probability(0.0001)
+    ('0.93', '>0.99', '<0.01')
+    """
+    if isnan(probability):
+        return ""
+    if 0 < probability < 0.005:
+        return "<0.01"
+    return ">0.99" if 0.995 <= probability < 1 else f"{probability:.2f}"
+
+
+def sort_by_size(changes: Sequence[Change]) -> list[Change]:
+    """The changes of an answer, the largest first."""
+    return sorted(changes, key=lambda change: -change.size)
+
+
+def compose_text(schema: Schema, changes: Sequence[Change], verdict: Verdict) -> str:
+    """The answer to one row, in a sentence or two.
+
+    >>> schema = Schema((Feature("ports", "integer", label="open ports"),))
+    >>> changes = [Change(0, 0, 0, 8, 2, 1.0)]
+    >>> print(compose_text(schema, changes, Verdict("benign", "benign", 0.93, True, "valid", "", 0.97)))
+    Had open ports been 2 instead of 8, the model would have said benign (0.93). It keeps saying so in 97 of 100 noisy
+    copies.
+    """
+    number = _is_number(verdict)
+    if verdict.status == "infeasible":
+        return _joined("This row cannot meet the constraints, so there is no answer.", _sentence(verdict.reason))
+    if not verdict.valid:
+        return _joined(
+            f"No change was found that {_goal(verdict, number)}.",
+            _sentence(verdict.reason),
+            _miss(schema, changes, verdict, number),
+        )
+    reached = f"which {_lies(verdict.target)}" if number else ""
+    if changes:
+        verb = "would have predicted" if number else "would have said"
+        clauses = _clauses(schema, changes, " been")
+        first = f"Had {clauses}, the model {_says(verdict, verb, reached)}."
+    else:
+        verb = "already predicts" if number else "already says"
+        first = f"The model {_says(verdict, verb, reached)}; nothing needs to change."
+    return _joined(first, _firmness(verdict.kept, number))
+
+
+def _clauses(schema: Schema, changes: Sequence[Change], been: str) -> str:
+    """The largest changes, "open ports been 2 instead of 8 and latency 10 ms instead of 40 ms"."""
+    largest = sort_by_size(changes)[:MOST_CLAUSES]
+    parts = []
+    for place, change in enumerate(largest):
+        feature = schema.features[change.column]
+        before, after = format_pair(feature, change.before, change.after)
+        verb = "" if place else been
+        if _gone(change.before):
+            parts.append(f"{feature.title}, which is missing,{verb} {after}")
+        else:
+            parts.append(f"{feature.title}{verb} {after} instead of {before}")
+    if len(changes) > len(largest):
+        more = len(changes) - len(largest)
+        parts.append(f"{more} more {'features' if more > 1 else 'feature'}{been} different")
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
+
+
+def _says(verdict: Verdict, verb: str, reached: str = "") -> str:
+    """ "says benign (0.93)"; where the prediction is not the target itself, the target is named too."""
+    odds = format_probability(verdict.probability)
+    if odds:
+        odds = f" ({odds})" if _is_target(verdict) else f" ({format_label(verdict.target)}: {odds})"
+    return f"{verb} {format_label(verdict.after)}{odds}" + (f", {reached}" if reached else "")
+
+
+def _goal(verdict: Verdict, number: bool) -> str:
+    target = format_label(verdict.target)
+    if number:
+        return f"gives a prediction that {_lies(target)}"
+    if _is_target(verdict):  # the class is right, but not as probable as was asked
+        return f"makes the model sure enough of {target}"
+    return f"makes the model say {target}"
+
+
+def _lies(target: str) -> str:
+    return f"lies in {target}" if target.startswith(("[", "(")) else f"is {target}"
+
+
+def _miss(schema: Schema, changes: Sequence[Change], verdict: Verdict, number: bool) -> str:
+    says = _says(verdict, "predicts" if number else "says")
+    if not changes:
+        return f"The model {says}."
+    return f"The nearest miss has {_clauses(schema, changes, '')}; with it the model {says}."
+
+
+def _firmness(kept: float, number: bool) -> str:
+    if isnan(kept):
+        return ""
+    share = floor(100 * kept + 1e-9)  # rounded down: a share that is not quite all is not called all
+    return f"It {'stays there' if number else 'keeps saying so'} in {share} of 100 noisy copies."
+
+
+def _is_number(verdict: Verdict) -> bool:
+    """Whether the model predicts a number and the target is a range of it, rather than a class."""
+    return isinstance(verdict.target, str) and verdict.target.startswith(RANGES) and _is_real(verdict.after)
+
+
+def _is_target(verdict: Verdict) -> bool:
+    """Whether the prediction is the very class that was asked for, given as the label or in words."""
+    return str(verdict.after) == str(verdict.target) or format_label(verdict.after) == format_label(verdict.target)
+
+
+def _is_real(value: Any) -> bool:
+    return isinstance(value, (Real, np.number)) and not isinstance(value, (bool, np.bool_))
+
+
+def _joined(*sentences: str) -> str:
+    return " ".join(sentence for sentence in sentences if sentence)
+
+
+def _sentence(text: str) -> str:
+    """A reason with a capital letter and a full stop."""
+    text = text.strip()
+    return text and text[0].upper() + text[1:] + ("" if text[-1] in ".!?" else ".")
+
+
+def _gone(value: Any) -> bool:
+    return bool(pd.api.types.is_scalar(value) and pd.isna(value))
+
+
+def _quoted(value: Any) -> str:
+    """Text as it is, or in quotation marks where a reader could not see where it begins and ends."""
+    text = str(value)
+    if len(text) > MOST_LETTERS:
+        text = text[: MOST_LETTERS - 1] + "…"
+    return text if text and text == " ".join(text.split()) else repr(text)
+
+
+def _number(value: Any, decimals: int | None) -> str:
+    if isinstance(value, (int, np.integer)) and not decimals:
+        return str(int(value))
+    if decimals is None:
+        return _digits(value, DIGITS)
+    text = f"{float(value):.{decimals}f}"
+    return text.removeprefix("-") if float(text) == 0 else text
+
+
+def _digits(value: Any, digits: int) -> str:
+    """A number with so many significant digits, or all those before the point."""
+    if isinstance(value, (int, np.integer)):
+        return str(int(value))
+    size = abs(float(value))
+    if size != 0 and not 1e-4 <= size < 1e15:
+        return f"{float(value):.{digits}g}"
+    if size >= 10**digits:
+        return f"{float(value):.0f}"
+    return str(np.format_float_positional(float(value) + 0.0, digits, fractional=False, trim="-"))
+
+
+def _with_unit(feature: Feature, text: str) -> str:
+    if not feature.unit:
+        return text
+    return text + ("" if feature.unit.startswith(ATTACHED) else " ") + feature.unit

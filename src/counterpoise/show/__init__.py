@@ -1,0 +1,1 @@
+"""What people see of an explanation: figures, cards, and a report."""

@@ -1,0 +1,222 @@
+"""Alert cards: what people read of each row, as text and a few numbers, ready for a page or a terminal.
+
+A redacted card names the features and the direction of each change and holds no value of theirs: the answer for an
+attack is also a recipe for evading the detector.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from math import isnan
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from counterpoise import tables
+from counterpoise.explanation import Explanation
+from counterpoise.sentences import format_label, format_pair, format_probability, sort_by_size
+from counterpoise.space.features import Feature
+
+Direction = Literal["up", "down", "other", "given"]
+MOVED = {"up": "higher", "down": "lower", "other": "different", "given": "known"}
+CAUTION = (
+    "A counterfactual describes the model, not the world: it says what would have changed this decision, not what "
+    "happened or what to do."
+)
+RECIPE = "For an attack it is also a recipe for evading the detector: share it with care."
+REDACTED = "Values are left out of this report: it names the features and the direction of each change."
+
+
+class Change(NamedTuple):
+    """One feature that an answer changes; a redacted one has neither values nor percentiles."""
+
+    column: int  # place in the schema
+    title: str
+    direction: Direction
+    size: float = 0.0  # what it adds to an L1 distance, in feature scales
+    before: str = ""
+    after: str = ""
+    positions: tuple[float, float] | None = None  # the two values as numbers, where they are
+    percentiles: tuple[tuple[str, float, float], ...] = ()  # population, percentile before, percentile after
+
+
+class Answer(NamedTuple):
+    """One counterfactual of a row."""
+
+    said: str  # what the model says of it
+    probability: str  # of the target; empty where the model has none, or it was not asked
+    distance: float  # NaN where it was not asked
+    changes: tuple[Change, ...]  # the largest first
+    text: str  # the same in a sentence
+
+
+class Card(NamedTuple):
+    """One row: its verdict, its answers, and how sure they are."""
+
+    row: str
+    carried: tuple[tuple[str, str], ...]  # columns that the model does not see: ids, times
+    status: str
+    reason: str
+    target: str
+    said: str  # before
+    probability: str  # of the target before
+    best: Answer
+    tipping: Answer | None  # the least change, where the best answer is the firm one
+    firmness: str  # how well the best answer holds, in words; empty where it was not asked
+    others: tuple[Answer, ...]
+
+
+def build_cards(explanation: Explanation, *, redact: bool = False) -> list[Card]:
+    """The cards of all rows, in order.
+
+    >>> import pandas as pd
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from counterpoise.api import explain
+    >>> train = pd.DataFrame({"ports": [1, 2, 7, 9]})
+    >>> model = LogisticRegression().fit(train, ["benign", "benign", "alert", "alert"])
+    >>> card, = build_cards(explain(model, train[3:], reference=train))
+    >>> card.said, card.best.said, card.best.changes[0].before, card.best.changes[0].direction
+    ('alert', 'benign', '9', 'down')
+    """
+    best = _answers(explanation, redact=redact)
+    tipping = None if explanation.tipping is None else _answers(explanation.tipping, redact=redact)
+    known = set(explanation.schema.names)
+    carried = [name for name in explanation.rows.columns if name not in known]
+    labels = [_named(label) for label in explanation.rows.index]
+    cells = [[_cell(value) for value in explanation.rows[name].astype(object)] for name in carried]
+    cards = []
+    for row, answers in enumerate(best):
+        reason = str(explanation.reason[row])
+        cards.append(
+            Card(
+                row=labels[row],
+                carried=tuple((str(name), column[row]) for name, column in zip(carried, cells, strict=True)),
+                status=str(explanation.status[row]),
+                reason="" if redact and explanation.status[row] != "valid" else reason,
+                target=format_label(explanation.target[row]),
+                said=format_label(explanation.scores["before"].iloc[row]),
+                probability=format_probability(float(explanation.scores["probability_before"].iloc[row])),
+                best=answers[0],
+                tipping=None if tipping is None else tipping[row][0],
+                firmness=_firmness(explanation, row),
+                others=tuple(answers[1:]),
+            )
+        )
+    return cards
+
+
+def populations(explanation: Explanation, row: int) -> list[Hashable]:
+    """The labels whose reference rows a row is compared with: what the model says before, and what it says after."""
+    said = [explanation.scores[when].iloc[row] for when in ("before", "after")]
+    found = [label for label in dict.fromkeys(said) if isinstance(label, Hashable) and label in explanation.quantiles]
+    return found or list(explanation.quantiles)[:2]
+
+
+def direction_of(feature: Feature, before: Any, after: Any) -> Direction:
+    """Which way a value went.
+
+    >>> direction_of(Feature("ports", "integer"), 8, 2)
+    'down'
+    """
+    if pd.api.types.is_scalar(before) and pd.isna(before):
+        return "given"
+    if feature.kind == "ordinal":
+        before, after = feature.categories.index(before), feature.categories.index(after)
+    elif not feature.numeric:
+        return "other"
+    return "up" if after > before else "down"
+
+
+def say_directions(changes: Sequence[Change]) -> str:
+    """The changes without their values: "lower latency and higher throughput"."""
+    parts = [f"{MOVED[change.direction]} {change.title}" for change in changes]
+    return " and ".join(filter(None, [", ".join(parts[:-1]), *parts[-1:]]))
+
+
+def _answers(explanation: Explanation, *, redact: bool) -> list[list[Answer]]:
+    """For each row its answers, the best first; where none is valid, the nearest miss."""
+    count = np.maximum(explanation.count, 1)
+    listed = tables.list_changes(
+        explanation.schema, explanation.rows, explanation.x0, explanation.answers, count.tolist()
+    )
+    grouped: dict[tuple[int, int], list[tables.Change]] = {}
+    for change in listed:
+        grouped.setdefault((change.row, change.alternative), []).append(change)
+    out = []
+    for row in range(len(explanation)):
+        described = [
+            tuple(
+                _describe(explanation, change, redact=redact) for change in sort_by_size(grouped.get((row, slot), []))
+            )
+            for slot in range(int(count[row]))
+        ]
+        out.append([_best(explanation, row, described[0], redact=redact), *map(_other, described[1:])])
+    return out
+
+
+def _best(explanation: Explanation, row: int, changes: tuple[Change, ...], *, redact: bool) -> Answer:
+    scores = explanation.scores
+    said = format_label(scores["after"].iloc[row])
+    probability = format_probability(float(scores["probability_after"].iloc[row]))
+    text = _without_values(explanation, row, changes, said) if redact else explanation[row].text()
+    return Answer(said, probability, float(explanation.energy["distance"].iloc[row]), changes, text)
+
+
+def _other(changes: tuple[Change, ...]) -> Answer:
+    return Answer("", "", float("nan"), changes, "")
+
+
+def _without_values(explanation: Explanation, row: int, changes: tuple[Change, ...], said: str) -> str:
+    if not explanation.valid[row]:
+        return f"No change was found that makes the model say {format_label(explanation.target[row])}."
+    if not changes:
+        return f"The model already says {said}; nothing needs to change."
+    return f"With {say_directions(changes)} the model would have said {said}."
+
+
+def _describe(explanation: Explanation, change: tables.Change, *, redact: bool) -> Change:
+    feature = explanation.schema.features[change.column]
+    direction = direction_of(feature, change.before, change.after)
+    if redact:
+        return Change(change.column, feature.title, direction)
+    before, after = format_pair(feature, change.before, change.after)
+    described = Change(change.column, feature.title, direction, change.size, before, after)
+    if not feature.numeric or direction == "given":
+        return described
+    ends = float(change.before), float(change.after)
+    ranks = []
+    for label in populations(explanation, change.row):
+        was, now = (explanation.percentile(feature.name, end, label) for end in ends)
+        ranks += [] if isnan(was) or isnan(now) else [(format_label(label), was, now)]
+    return described._replace(positions=ends, percentiles=tuple(ranks))
+
+
+def _firmness(explanation: Explanation, row: int) -> str:
+    if explanation.firm is None or not explanation.valid[row]:
+        return ""
+    firm = explanation.firm.iloc[row]
+    if isnan(float(firm["kept"])):
+        return ""
+    kept, low = (int(100 * float(firm[name]) + 1e-9) for name in ("kept", "kept_low"))
+    return f"{kept} of 100 noisy copies keep the decision, at least {low} of 100 with confidence."
+
+
+def _named(label: Any) -> str:
+    """A row's own name."""
+    return " / ".join(map(str, label)) if isinstance(label, tuple) else str(label)
+
+
+def _cell(value: Any) -> str:
+    return "" if pd.api.types.is_scalar(value) and pd.isna(value) else str(value)
+
+
+def ordinal(number: float) -> str:
+    """A percentile as people say it; only what is above everything is the 100th.
+
+    >>> ordinal(2.2), ordinal(11), ordinal(99.9), ordinal(100)
+    ('2nd', '11th', '99th', '100th')
+    """
+    whole = int(number)
+    ending = "th" if 10 <= whole % 100 <= 20 else {1: "st", 2: "nd", 3: "rd"}.get(whole % 10, "th")
+    return f"{whole}{ending}"

@@ -1,0 +1,77 @@
+"""What all figures share: a canvas, colours, and names with their units."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from counterpoise.errors import InputError, MissingExtra
+from counterpoise.explanation import Explanation
+from counterpoise.space.features import Feature
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+# Okabe and Ito, "Color Universal Design" (2008); grey of a lightness between black and white, so legible on both.
+BEFORE = "#D55E00"
+AFTER = "#0072B2"
+OTHER = "#CC79A7"
+MORE = ("#0072B2", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
+FAINT = "#8A8A8A"
+SMALL = 8.5
+
+
+def canvas(ax: Axes | None, width: float, height: float) -> Axes:
+    """The axes to draw on: those given, or those of a new figure of this size in inches."""
+    try:
+        from matplotlib import pyplot
+    except ImportError:
+        raise MissingExtra("plots") from None
+    if ax is not None:
+        return ax
+    new: Any = pyplot.subplots(figsize=(width, height), layout="constrained")[1]
+    drawn: Axes = new
+    return drawn
+
+
+def ink() -> str:
+    """The colour of text in the current style."""
+    from matplotlib import rcParams
+
+    return str(rcParams["text.color"])
+
+
+def with_unit(feature: Feature) -> str:
+    """A feature's name and its unit, for an axis.
+
+    >>> with_unit(Feature("latency", "continuous", unit="ms"))
+    'latency (ms)'
+    """
+    return f"{feature.title} ({feature.unit})" if feature.unit else feature.title
+
+
+def plain(text: str) -> str:
+    """Text that matplotlib shows as it is: a dollar sign would begin a formula.
+
+    >>> plain("price in $")
+    'price in \\\\$'
+    """
+    return text.replace("$", r"\$")
+
+
+def one_row(explanation: Explanation) -> Explanation:
+    """The explanation itself, if it is of one row, as most figures need."""
+    if not isinstance(explanation, Explanation):
+        raise InputError(
+            "this figure draws an Explanation", f"a {type(explanation).__name__} was given", "give what explain returns"
+        )
+    if len(explanation) != 1:
+        raise InputError(
+            "this figure draws one row", f"the explanation has {len(explanation)}", "choose one: explanation[0]"
+        )
+    return explanation
+
+
+def bare(ax: Axes, *sides: str) -> None:
+    """Leave out the frame's sides that carry no scale."""
+    for side in sides:
+        ax.spines[side].set_visible(False)

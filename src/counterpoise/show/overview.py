@@ -1,0 +1,78 @@
+"""What many answers have in common: how many turned, which features they change and which way, how far they go."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import NamedTuple
+
+import numpy as np
+
+from counterpoise import tables
+from counterpoise.explanation import Explanation
+from counterpoise.show.cards import direction_of
+from counterpoise.types import Array
+
+
+class Frequency(NamedTuple):
+    """In how many rows the best answer changes a feature, and which way."""
+
+    column: int
+    title: str
+    down: int
+    up: int
+    other: int  # another category, or a value where there was none
+
+    @property
+    def rows(self) -> int:
+        return self.down + self.up + self.other
+
+
+class Overview(NamedTuple):
+    """All rows at a glance."""
+
+    rows: int
+    valid: int  # rows whose answer reaches the target
+    already: int  # of these, rows that needed no change
+    statuses: dict[str, int]
+    features: tuple[Frequency, ...]  # only those that change, the most frequent first
+    distances: Array  # of the valid answers that change something
+    changed: Array  # how many features each of these changes
+
+
+def look_over(explanation: Explanation) -> Overview:
+    """Count what the best answers of all rows do; a row without a valid answer counts only as such.
+
+    >>> import pandas as pd
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from counterpoise.api import explain
+    >>> train = pd.DataFrame({"ports": [1, 2, 7, 9]})
+    >>> model = LogisticRegression().fit(train, ["benign", "benign", "alert", "alert"])
+    >>> seen = look_over(explain(model, train, reference=train, target="benign"))
+    >>> seen.valid, seen.already, seen.features[0].title, seen.features[0].down
+    (4, 2, 'ports', 2)
+    """
+    found = explanation.valid.astype(int).tolist()
+    best = tables.list_changes(explanation.schema, explanation.rows, explanation.x0, explanation.answers[:, :1], found)
+    counts: Counter[tuple[int, str]] = Counter()
+    for change in best:
+        way = direction_of(explanation.schema.features[change.column], change.before, change.after)
+        counts[change.column, way if way in ("up", "down") else "other"] += 1
+    features = [
+        Frequency(
+            column,
+            explanation.schema.features[column].title,
+            *(counts[column, way] for way in ("down", "up", "other")),
+        )
+        for column in dict.fromkeys(change.column for change in best)
+    ]
+    changed = explanation.changed
+    moved = explanation.valid & (changed > 0)
+    return Overview(
+        rows=len(explanation),
+        valid=int(explanation.valid.sum()),
+        already=int((explanation.valid & (changed == 0)).sum()),
+        statuses=dict(Counter(map(str, explanation.status))),
+        features=tuple(sorted(features, key=lambda feature: (-feature.rows, feature.column))),
+        distances=explanation.energy["distance"].to_numpy(dtype=np.float64)[moved],
+        changed=changed[moved].astype(np.float64),
+    )

@@ -1,0 +1,59 @@
+"""Report: one HTML file about an explanation that needs nothing but a browser."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from importlib.resources import files
+from pathlib import Path
+
+from counterpoise.errors import InputError
+from counterpoise.explanation import Explanation
+from counterpoise.show.cards import build_cards
+from counterpoise.show.overview import look_over
+from counterpoise.show.page import compose_page
+
+
+def report(
+    explanation: Explanation, path: str | Path, *, redact: bool = False, title: str = "Counterfactual report"
+) -> Path:
+    """Write the explanation as one HTML file, with a summary and a card for each row; gives the file's path.
+
+    The file loads nothing from anywhere. ``redact`` leaves out the values of features, here and in the data inside the
+    file, and keeps their names and the direction of each change: the answer for an attack is also a recipe for evasion.
+
+    >>> import pandas as pd, tempfile
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from counterpoise.api import explain
+    >>> train = pd.DataFrame({"ports": [1, 2, 7, 9]})
+    >>> model = LogisticRegression().fit(train, ["benign", "benign", "alert", "alert"])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     page = report(explain(model, train, reference=train), folder + "/page.html")
+    ...     page.read_text(encoding="utf-8")[:15]
+    '<!doctype html>'
+    """
+    if not isinstance(explanation, Explanation):
+        raise InputError(
+            "a report is of an Explanation", f"a {type(explanation).__name__} was given", "give what explain returns"
+        )
+    target = Path(path)
+    text = write_page(explanation, redact=redact, title=title)
+    try:
+        target.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise InputError(
+            "a report needs a file that can be written",
+            f"{target}: {error.strerror or error}",
+            "give a path in a folder that exists and is yours",
+        ) from error
+    return target
+
+
+def write_page(explanation: Explanation, *, redact: bool = False, title: str = "Counterfactual report") -> str:
+    """The page itself, as text."""
+    parts = {
+        name: (files("counterpoise.show") / "template" / name).read_text(encoding="utf-8")
+        for name in ("report.html", "report.css", "report.js")
+    }
+    cards = build_cards(explanation, redact=redact)
+    written = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
+    return compose_page(explanation, cards, look_over(explanation), parts, title=title, written=written, redact=redact)

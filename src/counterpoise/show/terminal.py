@@ -1,0 +1,92 @@
+"""Cards on a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich import box
+from rich.console import Group, RenderableType
+from rich.panel import Panel
+from rich.table import Table
+from rich.text import Text
+
+from counterpoise.show.cards import MOVED, Answer, Card, Change, ordinal
+
+ARROWS = {"up": "↑", "down": "↓", "other": "↔", "given": "+"}
+
+
+def draw_card(card: Card, held: Sequence[str] = ()) -> Panel:
+    """One row as a framed card: verdict, changed features, sentence, alternatives; ``held`` are the fixed features."""
+    parts: list[RenderableType] = [_verdict(card)]
+    parts += [] if card.tipping is None else [Text("tipping point, the least change:", style="dim")]
+    parts += [] if card.tipping is None else [_changes(card.tipping)]
+    parts += [] if card.tipping is None else [Text("firm answer, a change that holds:", style="dim")]
+    if card.best.changes:
+        parts.append(_changes(card.best))
+    parts.append(Text(card.best.text))
+    parts += [Text(card.firmness)] if card.firmness else []
+    parts += [
+        Text(f"or: {', '.join(_short(change) for change in other.changes)}", style="dim") for other in card.others
+    ]
+    parts += [Text(f"held fixed: {', '.join(held)}", style="dim")] if held else []
+    title = Text(f" {card.row} ", style="bold")
+    return Panel(Group(*parts), title=title, title_align="left", box=box.ROUNDED, expand=False, padding=(0, 1))
+
+
+def write_card(card: Card) -> str:
+    """The same as plain text, for a pipe.
+
+    >>> change = Change(0, "open ports", "down", 1.0, "8", "2")
+    >>> answer = Answer("benign", "0.93", 1.5, (change,), "Had open ports been 2 instead of 8, …")
+    >>> print(write_card(Card("host 7", (), "valid", "", "benign", "alert", "0.02", answer, None, "", ())))
+    host 7: alert (benign 0.02) -> benign (0.93)
+      open ports 8 -> 2
+      Had open ports been 2 instead of 8, …
+    """
+    lines = [f"{card.row}: {_before(card)} -> {_after(card)}"]
+    if card.tipping is not None:
+        lines.append("  tipping point: " + ", ".join(_short(change, "->") for change in card.tipping.changes))
+    lines += [f"  {_short(change, '->')}" for change in card.best.changes]
+    lines += [f"  {text}" for text in (card.best.text, card.firmness) if text]
+    lines += [f"  or: {', '.join(_short(change, '->') for change in other.changes)}" for other in card.others]
+    return "\n".join(lines)
+
+
+def _verdict(card: Card) -> Text:
+    found = card.status == "valid"
+    line = Text.assemble((_before(card), "bold red"), "  →  ", (_after(card), "bold green" if found else "bold yellow"))
+    return line if found else line.append(f"   {card.status.replace('_', ' ')}", style="yellow")
+
+
+def _before(card: Card) -> str:
+    return card.said + (f" ({card.target} {card.probability})" if card.probability else "")
+
+
+def _after(card: Card) -> str:
+    return card.best.said + (f" ({card.best.probability})" if card.best.probability else "")
+
+
+def _changes(answer: Answer) -> Table:
+    """The changed features, with where the values lie in the populations."""
+    named = list(dict.fromkeys(name for change in answer.changes for name, *_ in change.percentiles))
+    table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
+    valued = any(change.before or change.after for change in answer.changes)
+    table.add_column("feature")
+    for name in ("was", "would be") if valued else ():
+        table.add_column(name, justify="right")
+    table.add_column("")
+    for name in named:
+        table.add_column(Text(f"percentile of {name}"), justify="right")
+    for change in answer.changes:
+        ranks = {name: f"{ordinal(before)} → {ordinal(after)}" for name, before, after in change.percentiles}
+        values = (change.before, change.after) if valued else ()
+        way = f"{ARROWS[change.direction]} {MOVED[change.direction]}"
+        cells = (change.title, *values, way, *(ranks.get(name, "") for name in named))
+        table.add_row(*map(Text, cells))
+    return table
+
+
+def _short(change: Change, arrow: str = "→") -> str:
+    if not change.before and not change.after:
+        return f"{MOVED[change.direction]} {change.title}"
+    return f"{change.title} {change.before} {arrow} {change.after}"

@@ -1,0 +1,1 @@
+"""Where a row may go: features, constraints, the region they make, and distances in it."""

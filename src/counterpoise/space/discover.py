@@ -1,0 +1,70 @@
+"""Discovery: relations that reference data obeys, counted and proposed as constraints."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from counterpoise.errors import InputError
+from counterpoise.space.constraints import Constraint
+from counterpoise.space.encoding import encode
+from counterpoise.space.features import Schema
+from counterpoise.space.frames import as_table
+from counterpoise.space.patterns import Found, Patterns
+from counterpoise.types import Array
+
+COUNTED = 20_000  # rows on which relations are counted
+
+
+@dataclass(frozen=True)
+class Discoveries:
+    """Relations that reference data obeys, best supported first within each sort."""
+
+    found: tuple[Found, ...]
+
+    def __iter__(self) -> Iterator[Found]:
+        return iter(self.found)
+
+    def __len__(self) -> int:
+        return len(self.found)
+
+    @property
+    def constraints(self) -> tuple[Constraint, ...]:
+        """The relations as constraints, each with ``relax=True``."""
+        return tuple(found.constraint for found in self.found)
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """One line per relation: sort, constraint, holds, support."""
+        rows = [(found.sort, repr(found.constraint), found.holds, found.support) for found in self.found]
+        return pd.DataFrame(rows, columns=["sort", "constraint", "holds", "support"])
+
+
+def discover(
+    reference: pd.DataFrame | Array, schema: Schema | None = None, *, share: float = 0.99, most: int = 50
+) -> Discoveries:
+    """Relations between features that at least ``share`` of the reference rows obey, up to ``most`` of each sort.
+
+    The sorts: equal columns, sum, product (which says quotients too), order, dependence (one feature decides another)
+    and apart (what never occurs together). They are what the data shows, not what must be: look through them first.
+
+    >>> rng = np.random.default_rng(0)
+    >>> table = pd.DataFrame(rng.integers(1, 90, (60, 2)), columns=["fwd", "bwd"])
+    >>> table["total"] = table.fwd + table.bwd
+    >>> discover(table).table[["sort", "constraint", "holds"]].to_numpy().tolist()
+    [['sum', "Rule('total == fwd + bwd', relax=True)", 1.0]]
+    """
+    if not 0.5 < share <= 1:
+        raise InputError("share must be above 0.5 and at most 1", f"{share!r}", "for instance 0.99")
+    table = as_table(reference, "reference")
+    schema = Schema.infer(reference) if schema is None else schema
+    if len(table) > COUNTED:
+        table = table.iloc[np.sort(np.random.default_rng(0).choice(len(table), COUNTED, replace=False))]
+    seen = Patterns(schema, encode(schema, table, "reference row"), share)
+    found: list[Found] = []
+    for part in (seen.equal(), seen.sums(), seen.products(), seen.orders(), seen.dependence(), seen.apart()):
+        found.extend(sorted(part, key=lambda each: (-each.support, repr(each.constraint)))[:most])
+    return Discoveries(tuple(found))

@@ -1,0 +1,188 @@
+"""Frames to encoded arrays and back: the one place where dtypes, categories and missing cells are translated."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from numbers import Real
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from counterpoise.errors import InputError
+from counterpoise.space.features import Feature, Schema
+from counterpoise.space.frames import quoted
+from counterpoise.types import Array, Mask
+
+MARKS = {"nan": np.nan, "None": None, "NA": pd.NA}
+
+
+def encode(schema: Schema, table: pd.DataFrame, what: str = "row") -> Array:
+    """Encoded values ``(n, d)`` of the schema's columns of a frame; categories become codes, missing cells NaN.
+
+    >>> table = pd.DataFrame({"n": [1, 5], "proto": ["tcp", "udp"]})
+    >>> encode(Schema.infer(table), table)
+    array([[1., 0.],
+           [5., 1.]])
+    """
+    out = np.empty((len(table), len(schema)))
+    dtypes: dict[Hashable, Any] = dict(zip(table.columns, table.dtypes, strict=True))
+    plain = [
+        number
+        for number, feature in enumerate(schema)
+        if feature.numeric and isinstance(dtypes[feature.name], np.dtype) and dtypes[feature.name].kind in "biuf"
+    ]
+    if plain:  # one block at once: a frame gives its columns one by one only slowly
+        names = [schema.names[number] for number in plain]
+        block = table if len(plain) == table.shape[1] and tuple(table.columns) == tuple(names) else table[names]
+        out[:, plain] = block.to_numpy(dtype=np.float64)
+        for number in _suspects(schema, out, plain):
+            _check_numbers(schema.features[number], out[:, number], table[schema.names[number]], what)
+    for number in sorted(set(range(len(schema))) - set(plain)):
+        feature = schema.features[number]
+        column = table[feature.name]
+        out[:, number] = _numbers(feature, column, what) if feature.numeric else _codes(feature, column, what)
+    return out
+
+
+def _suspects(schema: Schema, x: Array, columns: list[int]) -> list[int]:
+    """Columns of numbers with a cell that may be wrong."""
+    values = x[:, columns]
+    whole = np.array([schema.features[number].kind == "integer" for number in columns])
+    wrong = np.isinf(values) | ((values != np.rint(values)) & ~np.isnan(values) & whole)
+    return [number for number, bad in zip(columns, wrong.any(axis=0), strict=True) if bad]
+
+
+def decode(schema: Schema, x: Array) -> Any:
+    """What the model was fitted on, for encoded rows ``(p, d)``: a frame with the reference's dtypes, or an array.
+
+    >>> table = pd.DataFrame({"n": [1, 5], "proto": ["tcp", "udp"]})
+    >>> decode(Schema.infer(table), np.array([[2.0, 1.0]])).to_dict("records")
+    [{'n': 2, 'proto': 'udp'}]
+    """
+    plain = all(feature.dtype == np.float64 and feature.numeric for feature in schema)
+    names = pd.Index(schema.names, tupleize_cols=False)
+    if plain:
+        return pd.DataFrame(x, columns=names, copy=True) if schema.frame else x.copy()
+    if not schema.frame:
+        return _array_of(schema, x)
+    columns = {number: column_of(feature, x[:, number]) for number, feature in enumerate(schema)}
+    return pd.DataFrame(columns, copy=False).set_axis(names, axis=1)
+
+
+def column_of(feature: Feature, values: Array) -> Any:
+    """One decoded column, in the reference's dtype where that dtype can hold the values."""
+    dtype = feature.dtype
+    if not feature.numeric:
+        return _categories_of(feature, values)
+    missing = np.isnan(values)
+    if dtype == np.dtype(object):
+        return _objects_of(feature, values, missing)
+    if isinstance(dtype, np.dtype):
+        return values.astype(dtype) if _fits(dtype, values, missing) else values
+    storage = feature.storage
+    if storage is not None and not _fits(storage, np.where(missing, 0.0, values), np.zeros_like(missing)):
+        dtype = pd.Float64Dtype()  # a number out of the dtype's range must not come round at its other end
+    cells: Any = np.where(missing, np.array(None, dtype=object), values.astype(object)) if missing.any() else values
+    return pd.array(cells, dtype=dtype)
+
+
+def _array_of(schema: Schema, x: Array) -> NDArray[Any]:
+    """An array in the reference's dtype, or in double precision where that cannot hold it."""
+    dtype = np.result_type(*(feature.dtype for feature in schema))
+    return x.astype(dtype) if _fits(dtype, x, np.isnan(x)) else x.copy()
+
+
+def _fits(dtype: np.dtype[Any], values: Array, missing: Mask) -> bool:
+    """Whether a dtype has room for the values; floats are rounded, whole numbers never wrapped around."""
+    if dtype.kind in "iu":
+        ends = np.iinfo(dtype)
+        # float(max) of the 64-bit kinds is one too many, so the upper end is exclusive
+        return not missing.any() and bool(np.all((values >= float(ends.min)) & (values < float(ends.max) + 1)))
+    return not (dtype.kind == "b" and missing.any())
+
+
+def _objects_of(feature: Feature, values: Array, missing: Mask) -> NDArray[Any]:
+    out = np.empty(len(values), dtype=object)
+    whole, mark = feature.kind == "integer", MARKS[feature.mark]
+    out[:] = [
+        mark if gone else int(value) if whole else value
+        for value, gone in zip(values.tolist(), missing.tolist(), strict=True)
+    ]
+    return out
+
+
+def _categories_of(feature: Feature, values: Array) -> Any:
+    dtype = feature.dtype
+    codes = np.where(np.isnan(values), -1, values).astype(np.intp)
+    if isinstance(dtype, pd.CategoricalDtype):
+        return pd.Categorical.from_codes(codes, dtype=dtype)
+    if isinstance(dtype, np.dtype):
+        levels = np.empty(len(feature.categories) + 1, dtype=object)
+        levels[:-1] = feature.categories
+        levels[-1] = MARKS[feature.mark]
+        picked = levels[codes]
+        return picked if dtype == np.dtype(object) or (codes < 0).any() else picked.astype(dtype)
+    return pd.array(list(feature.categories), dtype=dtype).take(codes, allow_fill=True)
+
+
+def _place(column: pd.Series[Any], wrong: Mask) -> tuple[Any, Any]:
+    first = int(np.flatnonzero(wrong)[0])
+    return column.index[first], column.iloc[first]
+
+
+def _numbers(feature: Feature, column: pd.Series[Any], what: str) -> Array:
+    """The numbers of a column that is kept as objects or in one of pandas' own dtypes."""
+    missing = column.isna().to_numpy()
+    if not pd.api.types.is_any_real_numeric_dtype(column.dtype):
+        wrong = np.array([not isinstance(value, (Real, np.bool_)) for value in column], dtype=bool) & ~missing
+        if wrong.any():
+            place, value = _place(column, wrong)
+            raise InputError(
+                f"{feature.name!r} must hold numbers",
+                f"{what} {place!r} has {value!r} ({type(value).__name__})",
+                "convert the column to numbers",
+            )
+    values = np.full(len(column), np.nan)
+    values[~missing] = column[~missing].to_numpy(dtype=np.float64)
+    _check_numbers(feature, values, column, what)
+    return values
+
+
+def _check_numbers(feature: Feature, values: Array, column: pd.Series[Any], what: str) -> None:
+    if np.isinf(values).any():
+        place, value = _place(column, np.isinf(values))
+        raise InputError(
+            "values must be finite",
+            f"{feature.name!r} is {value!r} in {what} {place!r}",
+            "replace it with a number, or mark it as missing",
+        )
+    broken = (values != np.rint(values)) & ~np.isnan(values)
+    if feature.kind == "integer" and broken.any():
+        place, value = _place(column, broken)
+        raise InputError(
+            f"{feature.name!r} holds whole numbers in the reference",
+            f"{what} {place!r} has {value!r}",
+            "round it, or give the reference's column a float dtype",
+        )
+
+
+def _codes(feature: Feature, column: pd.Series[Any], what: str) -> Array:
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        table = np.array([*(feature.codes.get(value, -1.0) for value in column.cat.categories), np.nan])
+        codes = table[column.cat.codes.to_numpy()]
+    else:
+        missing = column.isna().to_numpy()
+        codes = np.full(len(column), np.nan)
+        values = column.to_numpy(dtype=object)[~missing].tolist()
+        codes[~missing] = [feature.codes.get(value, -1.0) if isinstance(value, Hashable) else -1.0 for value in values]
+    unknown = codes == -1.0
+    if unknown.any():
+        place, value = _place(column, unknown)
+        raise InputError(
+            "categories must be known from the reference or the schema",
+            f"{feature.name!r} is {value!r} in {what} {place!r}; known are {quoted(feature.categories)}",
+            "correct the value, or add it to the schema's categories",
+        )
+    return codes

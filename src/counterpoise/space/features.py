@@ -1,0 +1,133 @@
+"""Features: the schema of a table, column by column, as data shows it or as somebody wrote it down."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, TypeVar
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from counterpoise.errors import InputError
+from counterpoise.space.columns import Feature, Kind, Scale, infer_feature, room_of
+from counterpoise.space.frames import as_table, quoted
+from counterpoise.types import Array, Mask
+
+__all__ = ["Feature", "Kind", "Scale", "Schema", "array_names"]
+
+Number = TypeVar("Number", np.float64, np.bool_)
+
+
+@dataclass(frozen=True)
+class Schema:
+    """The features of a table, in order.
+
+    >>> table = pd.DataFrame({"packets": [1, 5, 9], "proto": ["tcp", "udp", "tcp"]})
+    >>> [(f.name, f.kind) for f in Schema.infer(table)]
+    [('packets', 'integer'), ('proto', 'categorical')]
+    """
+
+    features: tuple[Feature, ...]
+    frame: bool = True  # rows are given to the model as a frame; False: as an array
+
+    def __post_init__(self) -> None:
+        names = self.names
+        if len(set(names)) < len(names):
+            twice = [name for name in dict.fromkeys(names) if names.count(name) > 1]
+            raise InputError("feature names must be unique", f"given twice: {quoted(twice)}", "rename them")
+        if not names:
+            raise InputError("a schema must have at least one feature", "none was given", "give the table's columns")
+
+    @classmethod
+    def infer(cls, reference: pd.DataFrame | Array, *, scale: Scale = "std") -> Schema:
+        """The schema that reference data shows: kinds, observed ranges, scales, categories, decimals.
+
+        Constant and all-missing columns are held fixed, and their ``fixed`` says so.
+        """
+        if scale not in ("std", "mad", "range"):
+            raise InputError("scale must be 'std', 'mad' or 'range'", f"{scale!r}", "choose one of them")
+        table = as_table(reference, "reference")
+        if not len(table):
+            raise InputError(
+                "the reference must have at least one row",
+                "it has none",
+                "give the data the model was trained on, or a sample of it",
+            )
+        features = tuple(infer_feature(table[name], name, scale) for name in table.columns)
+        return cls(features, frame=isinstance(reference, pd.DataFrame))
+
+    def __iter__(self) -> Iterator[Feature]:
+        return iter(self.features)
+
+    def __len__(self) -> int:
+        return len(self.features)
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, Hashable) and name in self._places
+
+    def __getitem__(self, name: Hashable) -> Feature:
+        return self.features[self.position(name)]
+
+    @cached_property
+    def names(self) -> tuple[Hashable, ...]:
+        """Column names, in order."""
+        return tuple(feature.name for feature in self.features)
+
+    @cached_property
+    def _places(self) -> dict[Hashable, int]:
+        return {name: place for place, name in enumerate(self.names)}
+
+    def position(self, name: Hashable) -> int:
+        """The column number of a name."""
+        if name in self:
+            return self._places[name]
+        raise InputError(
+            "a feature must be one of the schema's", f"{name!r} is not among {quoted(self.names)}", "correct the name"
+        )
+
+    def edit(self, name: Hashable, **changes: Any) -> Schema:
+        """A copy with one feature changed.
+
+        >>> table = pd.DataFrame({"rate": [0.5, 1.5]})
+        >>> Schema.infer(table).edit("rate", unit="Mbit/s")["rate"].unit
+        'Mbit/s'
+        """
+        place = self.position(name)
+        features = list(self.features)
+        features[place] = replace(features[place], **changes)
+        return replace(self, features=tuple(features))
+
+    @cached_property
+    def scales(self) -> Array:
+        """Raw length of one unit of distance, ``(d,)``; 1 for categories."""
+        return _shared(np.array([f.scale if f.numeric else 1.0 for f in self.features]))
+
+    @cached_property
+    def numeric(self) -> Mask:
+        """Which columns are numbers, ``(d,)``."""
+        return _shared(np.array([f.numeric for f in self.features]))
+
+    @cached_property
+    def observed(self) -> Array:
+        """The ends of each number's observed range, ``(2, d)``; infinite for categories."""
+        ends = [(f.lower, f.upper) if f.numeric else (-np.inf, np.inf) for f in self.features]
+        return _shared(np.array(ends).T)
+
+    @cached_property
+    def room(self) -> Array:
+        """The least and the greatest number that each column's dtype holds, ``(2, d)``."""
+        return _shared(np.array([room_of(feature) for feature in self.features]).T)
+
+
+def _shared(array: NDArray[Number]) -> NDArray[Number]:
+    """An array that many hold and none may change."""
+    array.flags.writeable = False
+    return array
+
+
+def array_names(width: int) -> list[str]:
+    """The names that the columns of an array go by: f0, f1, …"""
+    return [f"f{number}" for number in range(width)]

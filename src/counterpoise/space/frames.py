@@ -1,0 +1,125 @@
+"""What users give, as frames: tables and rows in whatever form they come, or an error that says what is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from counterpoise.errors import InputError
+
+
+def as_table(data: Any, what: str) -> pd.DataFrame:
+    """A frame with unique flat column names and a row for each record, from a frame or a two-dimensional array.
+
+    >>> list(as_table(np.zeros((1, 2)), "reference").columns)
+    ['f0', 'f1']
+    """
+    if isinstance(data, pd.DataFrame):
+        _check_names(data.columns, what)
+        return data
+    array = _as_array(data, what)
+    if array.ndim != 2:
+        raise InputError(
+            f"the {what} must be a frame or a two-dimensional array",
+            f"an array of shape {array.shape}",
+            "reshape it to (rows, columns)",
+        )
+    if array.dtype.kind not in "biuf":
+        raise InputError(
+            f"an array given as {what} must hold numbers",
+            f"its dtype is {array.dtype}",
+            "give a pandas DataFrame, whose columns may be of different kinds",
+        )
+    return pd.DataFrame(array, columns=[f"f{number}" for number in range(array.shape[1])])
+
+
+def rows_of(data: Any, names: Sequence[Hashable]) -> tuple[pd.DataFrame, bool]:
+    """The rows to explain as a frame, whatever they came as, and whether that was an array.
+
+    A frame, a two-dimensional array with the columns ``names``, one row as an array, a Series or a dict, or a list of
+    dicts.
+
+    >>> rows_of({"a": 1, "b": "x"}, ["a", "b"])[0].to_dict("records")
+    [{'a': 1, 'b': 'x'}]
+    """
+    if isinstance(data, pd.DataFrame):
+        return as_table(data, "rows"), False
+    if isinstance(data, pd.Series):
+        _check_names(data.index, "row given as a Series")
+        return _row_of(data), False
+    if isinstance(data, dict):
+        return pd.DataFrame([data]), False
+    if isinstance(data, (list, tuple)) and data and all(isinstance(item, dict) for item in data):
+        return _records(data), False
+    array = _as_array(data, "rows")
+    if array.ndim == 1:
+        array = array.reshape(1, -1) if array.size else array.reshape(0, len(names))
+    if array.ndim == 2 and array.shape[1] != len(names):
+        raise InputError(
+            f"rows given as an array must have the reference's {len(names)} columns",
+            f"the array has {array.shape[1]}",
+            "give the columns of the reference, in its order",
+        )
+    columns = pd.Index(list(names), tupleize_cols=False)
+    if array.ndim == 2 and array.dtype.kind == "O":  # an array taken from a frame of mixed kinds
+        return pd.DataFrame(array, columns=columns).infer_objects(), True
+    return as_table(array, "rows").set_axis(columns, axis=1), True
+
+
+def quoted(names: Sequence[Hashable], most: int = 8) -> str:
+    """Names for a message, the first few of them.
+
+    >>> quoted(["a", "b"])
+    "'a', 'b'"
+    """
+    return ", ".join(map(repr, names[:most])) + (f" and {len(names) - most} more" if len(names) > most else "")
+
+
+def _check_names(names: pd.Index[Any], what: str) -> None:
+    if names.nlevels > 1:
+        raise InputError(
+            f"the {what} must have one level of column names",
+            f"they are a MultiIndex with {names.nlevels} levels",
+            "join the levels into one name per column",
+        )
+    if not names.is_unique:
+        raise InputError(
+            f"the {what} must have unique column names",
+            f"given twice: {quoted(list(names[names.duplicated()].unique()))}",
+            "rename or drop the doubles",
+        )
+
+
+def _row_of(row: pd.Series[Any]) -> pd.DataFrame:
+    index = pd.RangeIndex(1) if row.name is None else pd.Index([row.name])
+    if row.dtype != np.dtype(object):
+        return row.to_frame(name=0).T.set_axis(index, axis=0)
+    return pd.DataFrame([row.tolist()], columns=row.index, index=index).infer_objects()
+
+
+def _records(records: Sequence[dict[Hashable, Any]]) -> pd.DataFrame:
+    """Rows given as dicts; a name that only some of them have is a mistake, not a missing cell."""
+    known = dict.fromkeys(name for record in records for name in record)
+    for number, record in enumerate(records):
+        absent = [name for name in known if name not in record]
+        if absent:
+            raise InputError(
+                "rows given as dicts must all have the same names",
+                f"row {number} has no {quoted(absent)}",
+                "add the name, with None where the cell is missing",
+            )
+    return pd.DataFrame(list(records))
+
+
+def _as_array(data: Any, what: str) -> Any:
+    try:
+        return np.asarray(data)
+    except ValueError as error:
+        raise InputError(
+            f"the {what} must be a frame or a two-dimensional array",
+            f"rows of unequal length ({error})",
+            "give each row the same number of values",
+        ) from None

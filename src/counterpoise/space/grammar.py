@@ -1,0 +1,223 @@
+"""The grammar of rules: text in, a syntax tree out. Nothing of the user's text is ever executed.
+
+The text is cut into tokens; each name, quoted name and piece of text becomes a plain placeholder, so that Python's own
+`ast` can read the rest. Whatever is not listed here is refused, with a mark under the character where it stands.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from dataclasses import dataclass
+from typing import NamedTuple, NoReturn
+
+from counterpoise.errors import ConstraintError
+
+LONGEST = 5000
+MUST = "a rule must be a comparison of features, or an implication between comparisons"
+TOKEN = re.compile(
+    r"(?P<space>\s+)|(?P<text>'[^']*'|\"[^\"]*\")|(?P<quoted>`[^`]+`)"
+    r"|(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)|(?P<name>[^\W\d]\w*)"
+    r"|(?P<sign>\*\*|<=|>=|==|!=|[-+*/<>(),.\[\]])"
+)
+MISTAKES = {
+    "=": "write == for equality",
+    "&": "write and",
+    "|": "write or",
+    "!": "write not",
+    "^": "write ** for a power",
+}
+MISTAKES |= {"≤": "write <=", "≥": "write >=", "≠": "write !=", "`": "close the backquote", "'": "close the quote"}
+PLAIN = ("and", "or", "not", "in", "True", "False")  # what `ast` may see as it is
+FUNCTIONS = ("min", "max", "abs")
+ALLOWED = (
+    *(ast.BoolOp, ast.And, ast.Or, ast.UnaryOp, ast.Not, ast.USub, ast.UAdd),
+    *(ast.BinOp, ast.Add, ast.Sub, ast.Mult, ast.Div, ast.Pow),
+    *(ast.Compare, ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.In, ast.NotIn),
+    *(ast.Name, ast.Attribute, ast.Call, ast.Constant, ast.List, ast.Tuple, ast.Load),
+)
+
+
+class Token(NamedTuple):
+    """A piece of a rule: what kind it is, what it says, and where it starts in the text."""
+
+    kind: str
+    said: str
+    start: int
+
+
+class Implication(NamedTuple):
+    """If the first then the second."""
+
+    condition: Tree
+    consequence: Tree
+
+
+Tree = ast.expr | Implication
+
+
+@dataclass(frozen=True)
+class Syntax:
+    """A rule that has been read but not yet met a schema. Nodes know where they start: ``col_offset``."""
+
+    text: str
+    tree: Tree
+    tokens: tuple[Token, ...]
+    inner: dict[int, Implication]  # implications in parentheses, by the number of their placeholder
+
+    def token(self, node: ast.expr) -> Token | None:
+        """The token behind a placeholder."""
+        return self.tokens[int(node.id.strip("_"))] if isinstance(node, ast.Name) else None
+
+    def implication(self, node: ast.expr) -> Implication | None:
+        """The implication behind a placeholder."""
+        return self.inner.get(int(node.id.strip("_"))) if isinstance(node, ast.Name) else None
+
+
+def refuse(text: str, place: int, given: str, todo: str, must: str = MUST) -> NoReturn:
+    """Refuse a rule, with a mark under the character where it goes wrong."""
+    line = re.sub(r"\s", " ", text)
+    marked = f"{given} at character {place + 1}:\n    {line}\n    {' ' * place}^\n"
+    raise ConstraintError(must, marked, todo, text=text, position=place)
+
+
+def read(text: str) -> Syntax:
+    """The syntax of a rule.
+
+    >>> read("fwd + bwd == total").text
+    'fwd + bwd == total'
+    >>> read("fwd + * bwd == total")
+    Traceback (most recent call last):
+    counterpoise.errors.ConstraintError: a rule must be a comparison ... it cannot be read at character 7:
+        fwd + * bwd == total
+              ^
+    ; correct what is marked
+    """
+    if not isinstance(text, str) or not text.strip() or len(text) > LONGEST:
+        raise ConstraintError(
+            f"a rule must be a text of 1 to {LONGEST} characters", f"{text!r:.60}", "for instance 'fwd + bwd == total'"
+        )
+    tokens = _tokens(text)
+    reader = _Reader(text, tokens)
+    tree = reader.read(list(enumerate(tokens)), len(text))
+    return Syntax(text, tree, tuple(tokens), reader.inner)
+
+
+def _tokens(text: str) -> list[Token]:
+    out, place = [], 0
+    while place < len(text):
+        match = TOKEN.match(text, place)
+        if match is None:
+            refuse(
+                text,
+                place,
+                f"{text[place]!r}, which is no part of the language,",
+                MISTAKES.get(text[place], "remove it"),
+            )
+        if match.lastgroup != "space":
+            out.append(Token(str(match.lastgroup), match.group(), place))
+        place = match.end()
+    return out
+
+
+class _Reader:
+    """From tokens to trees: implications are cut out first, `ast` reads what is left."""
+
+    def __init__(self, text: str, tokens: list[Token]) -> None:
+        self.text, self.tokens = text, tokens
+        self.inner: dict[int, Implication] = {}
+
+    def read(self, tokens: list[tuple[int, Token]], end: int) -> Tree:
+        """The tree of some tokens; ``end`` is where a mark goes if something is missing after them."""
+        words = _outer_words(tokens)
+        if words and words[0] == "if":
+            if "then" not in words:
+                refuse(self.text, tokens[0][1].start, "'if' without 'then'", "write: if a > 1 then b > 2")
+            cut = words.index("then")
+            return self._implication(tokens[1:cut], tokens[cut:], end)
+        if "implies" in words:
+            cut = words.index("implies")
+            return self._implication(tokens[:cut], tokens[cut:], end)
+        for word, (_, token) in zip(words, tokens, strict=True):
+            if word in ("if", "then"):
+                refuse(self.text, token.start, f"{word!r} in the middle", "put the implication in parentheses")
+        return self._plain(self._folded(tokens), end)
+
+    def _implication(self, left: list[tuple[int, Token]], right: list[tuple[int, Token]], end: int) -> Implication:
+        return Implication(self.read(left, right[0][1].start), self.read(right[1:], end))
+
+    def _folded(self, tokens: list[tuple[int, Token]]) -> list[tuple[int, Token]]:
+        """The tokens with each parenthesis that holds an implication folded into one placeholder."""
+        out: list[tuple[int, Token]] = []
+        place = 0
+        while place < len(tokens):
+            number, token = tokens[place]
+            close = _closing(tokens, place) if token.said == "(" else place
+            inside = tokens[place + 1 : close]
+            if {"if", "then", "implies"} & set(_outer_words(inside)):
+                found = self.read(inside, tokens[close][1].start)
+                assert isinstance(found, Implication)
+                self.inner[number] = found
+                out.append((number, Token("implication", "(", token.start)))
+                place = close
+            else:
+                out.append((number, token))
+            place += 1
+        return out
+
+    def _plain(self, tokens: list[tuple[int, Token]], end: int) -> ast.expr:
+        source, starts = "", {}
+        for number, token in tokens:
+            starts[len(source)] = token.start
+            kept = token.kind in ("number", "sign") or (token.kind == "name" and token.said in PLAIN)
+            source += (token.said if kept else f"_{number}_") + " "
+        source = source.rstrip()
+        try:
+            tree = ast.parse(source, mode="eval").body
+        except SyntaxError as error:
+            at = (error.offset or 1) - 1
+            inside = [start for place, start in starts.items() if place <= at]
+            wrong = inside[-1] if inside and at < len(source) else end
+            refuse(self.text, wrong, "it cannot be read", "correct what is marked" if wrong < end else "complete it")
+        except (RecursionError, MemoryError):
+            refuse(self.text, 0, "it is nested too deeply", "write several rules")
+        for node in ast.walk(tree):
+            if isinstance(node, ast.expr):
+                node.col_offset = starts.get(node.col_offset, 0)
+                self._allowed(node)
+        return tree
+
+    def _allowed(self, node: ast.expr) -> None:
+        def said(part: ast.expr) -> str:
+            return self.tokens[int(part.id.strip("_"))].said if isinstance(part, ast.Name) else ""
+
+        if not isinstance(node, ALLOWED):
+            refuse(
+                self.text, node.col_offset, "something else", "use comparisons, + - * / **, min, max, abs, and, or, not"
+            )
+        if isinstance(node, ast.Attribute) and said(node.value) != "x0":
+            refuse(
+                self.text, node.col_offset, "a dot", "only x0.name has one; write names with dots in backquotes: `a.b`"
+            )
+        if isinstance(node, ast.Call) and (said(node.func) not in FUNCTIONS or node.keywords or not node.args):
+            refuse(self.text, node.col_offset, "a call", f"the functions are {', '.join(FUNCTIONS)}")
+
+
+def _outer_words(tokens: list[tuple[int, Token]]) -> list[str]:
+    """For each token the word it is, if it is a name outside all brackets, or nothing."""
+    depth, out = 0, []
+    for _, token in tokens:
+        depth -= token.said in (")", "]")
+        out.append(token.said if token.kind == "name" and depth == 0 else "")
+        depth += token.said in ("(", "[")
+    return out
+
+
+def _closing(tokens: list[tuple[int, Token]], start: int) -> int:
+    """Where the bracket that opens at ``start`` is closed, or the end."""
+    depth = 0
+    for place in range(start, len(tokens)):
+        depth += (tokens[place][1].said in ("(", "[")) - (tokens[place][1].said in (")", "]"))
+        if depth == 0:
+            return place
+    return len(tokens) - 1

@@ -1,0 +1,261 @@
+"""The words that relate features to each other or to the row: each is data, and writes itself into a draft."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from counterpoise.errors import ConstraintError
+from counterpoise.space.constraints import Draft, Names, _named
+from counterpoise.space.features import Schema
+from counterpoise.space.formulas import Joined
+from counterpoise.space.grammar import read
+from counterpoise.space.relations import Checked, Derivation, Stated
+from counterpoise.space.rules import expression, formula
+from counterpoise.space.ties import Kept, Mapped
+
+TOLERANCE = 1e-6
+
+
+def _options(tolerance: float, relax: bool) -> str:
+    """How a word's repr shows the options that are not the usual ones."""
+    return (f", tolerance={tolerance:g}" if tolerance != TOLERANCE else "") + (", relax=True" if relax else "")
+
+
+def _check_tolerance(word: object, tolerance: Any) -> None:
+    if not isinstance(tolerance, (int, float, np.number)) or not 0 <= tolerance < 1:
+        raise ConstraintError(
+            "a tolerance must be a number from 0 to below 1",
+            f"{word!r} has {tolerance!r}",
+            "it is relative to the two sides compared",
+        )
+
+
+@dataclass(frozen=True, repr=False)
+class Rule:
+    """A relation between features, as text: it binds the answer.
+
+    ``tolerance`` is relative to ``max(1, |a|, |b|)`` of the two sides of each ``==`` and ``<=``. ``relax=True`` lets
+    off rows that break the rule themselves.
+
+    >>> Rule("min <= mean <= max"), Rule("fwd + bwd == total", tolerance=0.001)
+    (Rule('min <= mean <= max'), Rule('fwd + bwd == total', tolerance=0.001))
+    """
+
+    text: str
+    tolerance: float = TOLERANCE
+    relax: bool = False
+
+    def __post_init__(self) -> None:
+        read(self.text)
+        _check_tolerance(self, self.tolerance)
+
+    def __repr__(self) -> str:
+        return f"Rule({self.text!r}{_options(self.tolerance, self.relax)})"
+
+    def compiled(self, schema: Schema) -> Stated:
+        """The relation over the columns of a schema."""
+        return Stated(repr(self), formula(self.text, schema, self.tolerance), self.relax)
+
+    def apply(self, draft: Draft) -> None:
+        draft.relations.append(self.compiled(draft.schema))
+
+
+@dataclass(frozen=True, repr=False)
+class Derived:
+    """A feature that is computed from others: recomputed after every change, never moved on its own.
+
+    >>> Derived("rate", "bytes / duration")
+    Derived('rate', 'bytes / duration')
+    """
+
+    name: Hashable
+    text: str
+    tolerance: float = TOLERANCE
+    relax: bool = False
+
+    def __post_init__(self) -> None:
+        read(self.text)
+        _check_tolerance(self, self.tolerance)
+
+    def __repr__(self) -> str:
+        return f"Derived({self.name!r}, {self.text!r}{_options(self.tolerance, self.relax)})"
+
+    def compiled(self, schema: Schema) -> Derivation:
+        """The relation over the columns of a schema."""
+        number = schema.position(self.name)
+        feature = schema.features[number]
+        if not feature.numeric:
+            raise ConstraintError(
+                "a derived feature must be a number", f"{self.name!r} is {feature.kind}", "use Rule with an implication"
+            )
+        made = expression(self.text, schema)
+        step = 1.0 if feature.kind == "integer" else 0.0
+        storage = feature.storage
+        narrow = storage if storage is not None and storage.kind == "f" and storage.itemsize < 8 else None
+        return Derivation(repr(self), number, made, self.tolerance, step, feature.decimals, narrow, self.relax)
+
+    def apply(self, draft: Draft) -> None:
+        draft.column(self.name, self)
+        draft.relations.append(self.compiled(draft.schema))
+
+
+@dataclass(frozen=True, init=False, repr=False)
+class Linked:
+    """These features change together or not at all.
+
+    >>> Linked("source", "destination")
+    Linked('source', 'destination')
+    """
+
+    names: tuple[Hashable, ...]
+
+    def __init__(self, *names: Names) -> None:
+        object.__setattr__(self, "names", _named(names))
+        if len(set(self.names)) < 2:
+            raise ConstraintError("Linked must name at least two features", f"{self!r}", "name those that go together")
+
+    def __repr__(self) -> str:
+        return f"Linked({', '.join(map(repr, self.names))})"
+
+    def compiled(self, schema: Schema) -> Stated:
+        """The relation over the columns of a schema."""
+        columns = [schema.position(name) for name in self.names]
+        none = Joined("all", tuple(Kept(column) for column in columns))
+        every = Joined("all", tuple(Kept(column, kept=False) for column in columns))
+        return Stated(repr(self), Joined("any", (none, every)))
+
+    def apply(self, draft: Draft) -> None:
+        for name in self.names:
+            draft.column(name, self)
+        draft.relations.append(self.compiled(draft.schema))
+
+
+@dataclass(frozen=True, init=False)
+class Lookup:
+    """A feature has the value that a table gives for another one: Lookup("port", of="service", table={"http": 80}).
+
+    Values of the other feature that are not in the table are not allowed.
+    """
+
+    name: Hashable
+    of: Hashable
+    table: tuple[tuple[Any, Any], ...]
+    relax: bool = False
+
+    def __init__(self, name: Hashable, of: Hashable, table: Mapping[Any, Any], relax: bool = False) -> None:
+        object.__setattr__(self, "name", name)
+        object.__setattr__(self, "of", of)
+        object.__setattr__(self, "table", tuple(dict(table).items()))
+        object.__setattr__(self, "relax", relax)
+        if not self.table:
+            raise ConstraintError("Lookup must have a table", f"{self!r}", "give at least one pair of values")
+
+    def apply(self, draft: Draft) -> None:
+        number, other = draft.column(self.name, self), draft.column(self.of, self)
+        pairs = sorted((draft.encoded(other, k, self), draft.encoded(number, v, self)) for k, v in self.table)
+        keys, values = zip(*pairs, strict=True)
+        draft.relations.append(Stated(repr(self), Mapped(number, other, keys, values), self.relax))
+
+
+@dataclass(frozen=True)
+class Step:
+    """These features change by whole multiples of a step, counted from the row's own value.
+
+    >>> Step("days", 7)
+    Step(name='days', size=7)
+    """
+
+    name: Names
+    size: float
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.size, (int, float, np.number)) or not 0 < self.size < np.inf:
+            raise ConstraintError("a Step must be a positive number", f"{self!r}", "for instance Step('days', 7)")
+
+    def apply(self, draft: Draft) -> None:
+        for name in _named((self.name,)):
+            number = draft.ordered(name, self)
+            whole = draft.schema.features[number].kind != "continuous"
+            if whole and not float(self.size).is_integer():
+                raise ConstraintError(
+                    "the Step of a feature with whole numbers must be a whole number", f"{self!r}", "round the step"
+                )
+            draft.strides[number] = float(self.size)
+
+
+@dataclass(frozen=True)
+class Within:
+    """The answer's value stays near the row's own: within a percentage of it, or within a distance.
+
+    >>> Within("latency", percent=10)
+    Within(name='latency', percent=10, distance=None)
+    """
+
+    name: Names
+    percent: float | None = None
+    distance: float | None = None
+
+    def __post_init__(self) -> None:
+        given = [value for value in (self.percent, self.distance) if value is not None]
+        if len(given) != 1 or not isinstance(given[0], (int, float, np.number)) or not 0 <= given[0] < np.inf:
+            raise ConstraintError(
+                "Within must have one of percent and distance, a number of at least 0",
+                f"{self!r}",
+                "for instance Within('latency', percent=10)",
+            )
+
+    def apply(self, draft: Draft) -> None:
+        for name in _named((self.name,)):
+            number = draft.ordered(name, self)
+            own = draft.x0[:, number]
+            reach = np.abs(own) * (self.percent / 100) if self.percent is not None else np.full_like(own, self.distance)
+            draft.lower[:, number] = np.fmax(draft.lower[:, number], own - reach)
+            draft.upper[:, number] = np.fmin(draft.upper[:, number], own + reach)
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What a unit of change is worth, upwards and downwards: distances count it so many times; infinity forbids it.
+
+    >>> Cost("firmware_age", up=1.0, down=float("inf"))
+    Cost(name='firmware_age', up=1.0, down=inf)
+    """
+
+    name: Names
+    up: float = 1.0
+    down: float = 1.0
+
+    def __post_init__(self) -> None:
+        for value in (self.up, self.down):
+            if not isinstance(value, (int, float, np.number)) or not value >= 0:
+                raise ConstraintError(
+                    "a Cost must be a number of at least 0", f"{self!r}", "infinity forbids a direction"
+                )
+
+    def apply(self, draft: Draft) -> None:
+        for name in _named((self.name,)):
+            number = draft.ordered(name, self)
+            own = draft.x0[:, number]
+            if np.isinf(self.up):
+                draft.upper[:, number] = np.fmin(draft.upper[:, number], own)
+            if np.isinf(self.down):
+                draft.lower[:, number] = np.fmax(draft.lower[:, number], own)
+            down, up = (float(value) if np.isfinite(value) else 1.0 for value in (self.down, self.up))
+            draft.prices[number] = down, up
+
+
+@dataclass(frozen=True)
+class Check:
+    """A function of a frame that says for each row whether it is allowed: checked, not guided."""
+
+    function: Callable[..., Any]
+
+    def __repr__(self) -> str:
+        return f"{getattr(self.function, '__name__', type(self.function).__name__)}(frame)"
+
+    def apply(self, draft: Draft) -> None:
+        draft.relations.append(Checked(repr(self), self.function, draft.schema))

@@ -1,0 +1,190 @@
+"""The system of all relations of a region: who judges, who is let off, and how points are brought to obey."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from counterpoise.space.features import Schema
+from counterpoise.space.formulas import Compare
+from counterpoise.space.relations import Derivation, Relation, ordered, written_out
+from counterpoise.space.repair import Bench, Grid, Picked, Rules, repair
+from counterpoise.types import Array, Index, Mask
+
+
+@dataclass(frozen=True, eq=False)
+class System:
+    """Relations between the features of n rows, compiled.
+
+    >>> import pandas as pd
+    >>> from counterpoise.space.relating import Rule
+    >>> schema = Schema.infer(pd.DataFrame({"a": [0, 4], "b": [0, 9]}))
+    >>> system = System.of(schema, [Rule("a <= b").compiled(schema)], np.array([[1.0, 2.0]]))
+    >>> system.holds(np.array([[[3.0, 9.0], [3.0, 2.0]]]))
+    array([[ True, False]])
+    """
+
+    relations: tuple[Relation, ...]
+    derivations: tuple[Derivation, ...]  # each after those that it reads
+    rules: Rules  # the relations as clauses about columns that may be moved
+    derived: Mask  # (d,) columns that are computed
+    x0: Array  # (n, d)
+    active: Mask  # (n, r) which relations bind a row: all, but for those that it breaks itself and that let it off
+    scales: Array  # (d,)
+    numeric: Mask  # (d,)
+
+    @classmethod
+    def of(
+        cls,
+        schema: Schema,
+        relations: Sequence[Relation],
+        x0: Array,
+        choices: Sequence[Array | None] | None = None,
+        step: Array | None = None,
+    ) -> System:
+        """The system of some relations for the rows ``x0`` ``(n, d)``.
+
+        ``choices`` and ``step`` are the values and the lattice that the user gave each column.
+        """
+        relations = [
+            replace(relation, step=max(relation.step, float(step[relation.number])))
+            if isinstance(relation, Derivation) and step is not None
+            else relation
+            for relation in relations
+        ]
+        derivations = ordered(relations, schema)
+        derived = np.zeros(len(schema), dtype=bool)
+        derived[[derivation.number for derivation in derivations]] = True
+        parts = written_out(relations, derivations, choices or [None] * len(schema), len(schema))
+        system = cls(
+            tuple(relations),
+            derivations,
+            Rules.of(parts),
+            derived,
+            x0,
+            np.ones((len(x0), len(relations)), dtype=bool),
+            schema.scales,
+            schema.numeric,
+        )
+        relax = np.array([relation.relax for relation in relations], dtype=bool)
+        if not relax.any():
+            return system
+        return replace(system, active=~relax | system.verdicts(x0[:, None, :])[:, 0, :])
+
+    def without(self) -> System:
+        """A system of no relations, for the same rows."""
+        nothing = np.zeros_like(self.derived)
+        return replace(
+            self, relations=(), derivations=(), rules=Rules.of(()), derived=nothing, active=self.active[:, :0]
+        )
+
+    def __len__(self) -> int:
+        return len(self.relations)
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The user's words for each relation."""
+        return tuple(relation.word for relation in self.relations)
+
+    @property
+    def balances(self) -> tuple[Compare, ...]:
+        """The equations between numbers: what one of their parts gains another must lose."""
+        found = (clause.formula for clause in self.rules.clauses)
+        return tuple(
+            formula
+            for formula in found
+            if isinstance(formula, Compare) and formula.relation == "==" and self.numeric[list(formula.columns)].sum() > 1
+        )
+
+    def take(self, rows: Index) -> System:
+        """The system of some of the rows."""
+        return replace(self, x0=self.x0[rows], active=self.active[rows])
+
+    def verdicts(self, x: Array) -> Mask:
+        """Which relations hold at ``x`` ``(n, k, d)``, ``(n, k, r)``; one that a row is let off counts as held."""
+        point, row = np.moveaxis(x, -1, 0), self.x0.T[:, :, None]
+        out = np.empty((*x.shape[:2], len(self.relations)), dtype=bool)
+        with np.errstate(all="ignore"):
+            for number, relation in enumerate(self.relations):
+                out[..., number] = relation.holds(point, row)
+        return out | ~self.active[:, None, :]
+
+    def holds(self, x: Array) -> Mask:
+        """Whether all relations hold at ``x`` ``(n, k, d)``, ``(n, k)``."""
+        return np.asarray(self.verdicts(x).all(axis=-1))
+
+    def defects(self, x: Array) -> Array:
+        """How far each relation is from holding, ``(n, k, r)``: 0 where it holds, NaN where it is undefined."""
+        point, row = np.moveaxis(x, -1, 0), self.x0.T[:, :, None]
+        out = np.zeros((*x.shape[:2], len(self.relations)))
+        with np.errstate(all="ignore"):
+            for number, relation in enumerate(self.relations):
+                out[..., number] = relation.defect(point, row)
+        return np.where(self.active[:, None, :], out, 0.0)
+
+    def violations(self, x: Array) -> list[tuple[str, ...]]:
+        """For one point of each row, ``x`` ``(n, d)``: the relations it breaks, and by how much."""
+        return [
+            tuple(_said(word, defect) for word, defect in zip(self.words, row, strict=True) if defect != 0)
+            for row in self.defects(x[:, None, :])[:, 0, :]
+        ]
+
+    def waived(self) -> list[tuple[str, ...]]:
+        """For each row, the relations that it breaks itself and is therefore let off."""
+        return [tuple(np.asarray(self.words, dtype=object)[~row]) for row in self.active]
+
+    def mended(self, x: Array, lower: Array, upper: Array, free: Mask, grid: Grid) -> Array:
+        """``x`` ``(n, k, d)``, in the box ``(n, d)`` and on the lattice, moved to where the relations hold if possible.
+
+        Points where they hold already stay as they are, except that derived features are computed.
+        """
+        if not self.relations:
+            return x
+        y = np.moveaxis(x, -1, 0).copy()  # (d, n, k)
+        given = np.concatenate([self.x0, lower, upper], axis=1).T[:, :, None]
+        suspects, broken = self._broken(y, given)
+        if suspects:
+            rows = broken[0]
+            bench = Bench(
+                {column: y[column][broken] for column in self.rules.touching},
+                Picked(given[..., 0], rows),
+                Picked((free & ~self.derived).T, rows),
+                None if self.active.all() else self.active.T[:, rows],
+                rows,
+                len(y),
+                self.scales,
+                self.numeric,
+                grid,
+            )
+            repair(bench, self.rules, suspects)
+            for column, cells in bench.x.items():
+                y[column][broken] = cells
+        self._derive(y, given)
+        return np.ascontiguousarray(np.moveaxis(y, 0, -1))
+
+    def _broken(self, y: Array, given: Array) -> tuple[list[int], tuple[Index, ...]]:
+        """The clauses that some point breaks, and those points."""
+        suspects, wrong = [], np.zeros(y.shape[1:], dtype=bool)
+        with np.errstate(all="ignore"):
+            for number, clause in enumerate(self.rules.clauses):
+                held = clause.formula.holds(y, given)
+                if not held.all():
+                    suspects.append(number)
+                    wrong |= ~held & self.active[:, None, clause.source]
+        return suspects, np.nonzero(wrong)
+
+    def _derive(self, y: Array, given: Array) -> None:
+        own = {id(relation): number for number, relation in enumerate(self.relations)}
+        with np.errstate(all="ignore"):
+            for derivation in self.derivations:
+                made = derivation.derived(y, given, len(y))
+                binds = self.active[:, None, own[id(derivation)]]
+                y[derivation.number] = np.where(binds, made, given[derivation.number])
+
+
+def _said(word: str, defect: float) -> str:
+    if np.isnan(defect):
+        return f"{word} (undefined: it divides by zero or reads a missing cell)"
+    return f"{word} (by {defect:.3g})"

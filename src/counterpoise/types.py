@@ -1,0 +1,81 @@
+"""The shape law and the protocols that every layer speaks.
+
+Shape law: n rows, k chains, d columns, m cloud samples, c model outputs. Search arrays are ``(n, k, d)``, models see
+``(p, d)``; the reshape between the two happens in `counterpoise.problem` and nowhere else.
+
+Search arrays hold encoded values: a number as it is, a category as its code, a missing cell as NaN.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Literal, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+Index = NDArray[np.intp]
+
+Link = Literal["identity", "log"]
+
+
+@runtime_checkable
+class Model(Protocol):
+    """A fitted model as the search sees it: encoded rows in, one column per output out.
+
+    ``labels`` are the classes in the order of the outputs, or None where the model gives one number (a regression, a
+    score). ``link`` says what the outputs are: decision values ("identity") or probabilities ("log": margins are
+    taken between their logarithms).
+    """
+
+    @property
+    def labels(self) -> tuple[Any, ...] | None: ...
+
+    @property
+    def link(self) -> Link: ...
+
+    def outputs(self, x: Array) -> Array:
+        """Outputs ``(p, c)`` of the encoded rows ``(p, d)``."""
+        ...
+
+    def predict(self, x: Array) -> NDArray[Any]:
+        """What the user's own ``predict`` says, ``(p,)``: labels, or numbers where ``labels`` is None."""
+        ...
+
+    def probabilities(self, x: Array) -> Array | None:
+        """The user's own probabilities ``(p, c)``, or None where the model has none."""
+        ...
+
+
+@runtime_checkable
+class Differentiable(Model, Protocol):
+    """A model that can say how its outputs change with the row."""
+
+    def gradient(self, x: Array, weights: Array) -> Array:
+        """Gradient ``(p, d)`` of ``sum_c weights[:, c] * outputs(x)[:, c]`` with ``weights`` ``(p, c)`` held fixed."""
+        ...
+
+
+@runtime_checkable
+class TwiceDifferentiable(Differentiable, Protocol):
+    """A model with curvature: Hessian-vector products of a weighted sum of its outputs."""
+
+    def hvp(self, x: Array, weights: Array, v: Array) -> Array:
+        """``(p, d)``: the Hessian of ``sum_c weights[:, c] * outputs(x)[:, c]`` times ``v`` ``(p, d)``."""
+        ...
+
+
+@runtime_checkable
+class Partitioned(Model, Protocol):
+    """A model that is constant on boxes (trees): only its split points matter."""
+
+    @property
+    def thresholds(self) -> tuple[Array, ...]:
+        """Split points of each column, sorted; a value goes left where ``value <= threshold``."""
+        ...
+
+
+Progress = Callable[[int, int], None]
+"""Called with (rows done, rows in all)."""

@@ -1,0 +1,281 @@
+"""The commands: tables in and out, exit codes, and one clear line for everything that can be wrong."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import joblib
+import pandas as pd
+import pytest
+
+import counterpoise as cp
+from alerts import alerts, detector, explained, training
+from counterpoise.api.explainer import Explainer
+from counterpoise.cli import main
+
+Run = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Files as a user has them."""
+    place = tmp_path_factory.mktemp("files")
+    frame, label = training()
+    frame.assign(label=label).to_csv(place / "train.csv", index=False)
+    rows = alerts().rename_axis("name").reset_index()
+    rows.to_csv(place / "alerts.csv", index=False)
+    rows.to_json(place / "alerts.ndjson", orient="records", lines=True)
+    joblib.dump(detector(), place / "model.pkl")
+    return place
+
+
+@pytest.fixture
+def run(folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Run a command in the folder: exit code, output, and what it said."""
+    monkeypatch.chdir(folder)
+
+    def call(*arguments: str) -> tuple[int, str, str]:
+        with pytest.raises(SystemExit) as ended:
+            main(arguments)
+        said = capsys.readouterr()
+        assert "Traceback" not in said.err or "--debug" in arguments
+        return int(ended.value.code or 0), said.out, said.err
+
+    return call
+
+
+ASK = (
+    "-m",
+    "model.pkl",
+    "--trust",
+    "-d",
+    "train.csv",
+    "-l",
+    "label",
+    "-r",
+    "alerts.csv",
+    "-t",
+    "benign",
+    "--id",
+    "name",
+)
+
+
+def test_answers_are_those_of_the_library(run: Run, folder: Path) -> None:
+    code, _, said = run("explain", *ASK, "-a", "2", "-o", "found.json")
+    assert code == 0
+    assert "6 of 6 rows reach the target" in said
+    found = cp.Explanation.load(folder / "found.json")
+    assert found.x.tolist() == explained().x.tolist()
+
+
+@pytest.mark.parametrize("name", ["found.csv", "found.parquet"])
+def test_a_table_has_a_line_for_each_answer_and_carries_columns_through(run: Run, folder: Path, name: str) -> None:
+    assert run("explain", *ASK, "-a", "2", "-o", name)[0] == 0
+    table = pd.read_csv(folder / name) if name.endswith("csv") else pd.read_parquet(folder / name)
+    assert len(table) == explained().count.sum()
+    assert set(table["source"]) == {"10.0.0.7"}
+    best = table[table["cp_alternative"] == 0]
+    assert best["cp_row"].tolist() == alerts().index.tolist()
+    assert detector().predict(best[list(training()[0].columns)]).tolist() == ["benign"] * 6
+
+
+def test_lines_are_json_objects_in_the_order_of_the_rows(run: Run) -> None:
+    code, out, _ = run("explain", *ASK, "-o", "-")
+    records = [json.loads(line) for line in out.splitlines()]
+    assert code == 0
+    assert [record["row"] for record in records] == alerts().index.tolist()
+    first = explained().changes.query("row == 'A0' and alternative == 0")
+    assert {change["feature"]: change["to"] for change in records[0]["changes"]} == dict(
+        zip(first["feature"], first["to"], strict=True)
+    )
+
+
+def test_lines_say_no_value_when_redacted(run: Run) -> None:
+    out = run("explain", *ASK, "-o", "-", "--redact")[1]
+    changes = [change for line in out.splitlines() for change in json.loads(line)["changes"]]
+    assert all(set(change) == {"feature", "direction"} for change in changes)
+
+
+def test_rows_come_from_standard_input_too(run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = [word if word != "alerts.csv" else "-" for word in ASK]
+    outputs = []
+    for name in ("alerts.csv", "alerts.ndjson"):
+        with (folder / name).open() as stream:
+            monkeypatch.setattr(sys, "stdin", stream)
+            outputs.append(run("explain", *asked, "-o", "-")[1])
+    assert outputs[0] == outputs[1] != ""
+
+
+def test_a_pipe_gets_plain_text(run: Run) -> None:
+    code, out, _ = run("explain", *ASK)
+    assert code == 0
+    assert out.startswith("A0: alert (benign")
+    assert "\x1b" not in out
+    assert "describes the model, not the world" in out
+
+
+def test_a_report_is_written_from_rows_and_from_a_saved_explanation(run: Run, folder: Path) -> None:
+    assert run("explain", *ASK, "-o", "one.html")[0] == 0
+    explained().save(folder / "saved.json")
+    assert run("report", "saved.json", "-o", "two.html", "--redact")[:2] == (0, "two.html\n")
+    assert "A0" in (folder / "one.html").read_text(encoding="utf-8")
+    assert "Values are left out" in (folder / "two.html").read_text(encoding="utf-8")
+
+
+def test_constraints_hold(run: Run, folder: Path) -> None:
+    words = ("--fixed", "latency", "--fixed", "cpu_usage", "--decreasing", "failed_auth")
+    run("explain", *ASK, *words, "-o", "held.csv")
+    held = pd.read_csv(folder / "held.csv")
+    assert held["latency"].tolist() == alerts()["latency"].tolist()
+    assert (held["failed_auth"].to_numpy() <= alerts()["failed_auth"].to_numpy()).all()
+
+
+def test_not_finding_every_answer_ends_in_one(run: Run) -> None:
+    fixed = [word for name in training()[0].columns if name != "firmware_age" for word in ("--fixed", name)]
+    code, out, said = run("explain", *ASK, *fixed, "-o", "-")
+    assert code == 1
+    assert "not_found" in out
+    assert "of 6 rows reach the target" in said
+
+
+def test_check_judges_the_answers_of_others(run: Run, folder: Path) -> None:
+    explained().frame.to_csv(folder / "theirs.csv", index=False)
+    asked = ("check", *ASK, "--answers", "theirs.csv")
+    assert run(*asked)[0] == 0
+    assert run("check", *ASK, "--answers", "alerts.csv")[0] == 1
+    changed = explained().changes["feature"].iloc[0]
+    code, _, said = run(*asked, "--fixed", str(changed), "-o", "judged.csv")
+    assert code == 1
+    assert "reach the target inside the constraints" in said
+    assert "Immutable" in (folder / "judged.csv").read_text(encoding="utf-8")
+
+
+WRONG: dict[str, tuple[tuple[str, ...], str]] = {
+    "no such file": (("-r", "nowhere.csv"), "--rows must name a file; there is no file 'nowhere.csv'"),
+    "an empty file": (("-r", "empty.csv"), "--rows must hold a table; 'empty.csv' is empty"),
+    "no rows": (("-r", "bare.csv"), "'bare.csv' has no rows"),
+    "other columns": (("-r", "other.csv"), "rows must have every column of the reference"),
+    "not a table": (("-r", "model.parquet"), "cannot be read as parquet"),
+    "an unknown ending": (("-r", "model.pkl"), "--rows must end in one of .csv"),
+    "a model of the wrong kind": (("-m", "train.csv"), "a model's file must end in one of"),
+    "a broken model": (("-m", "broken.pkl"), "--model must name a fitted model; 'broken.pkl' cannot be opened"),
+    "something that is no model": (("-m", "list.pkl"), "a model must be one of"),
+    "nowhere to write": (("-o", "nowhere/x.csv"), "--out must name a file that can be written"),
+    "a folder to write": (("-o", ".."), "--out must"),
+    "an unknown output": (("-o", "x.docx"), "--out must end in one of .html, .json, .csv"),
+    "redacted values": (("-o", "x.csv", "--redact"), "--redact goes with a report"),
+    "an unknown target": (("-t", "cheese"), "--target must be a class that the model knows; 'cheese'"),
+    "an unknown label": (("-l", "cheese"), "--label must name a column of --data; 'cheese'"),
+    "an unknown id": (("--id", "cheese"), "--id must name a column of the rows; 'cheese'"),
+    "an unknown constraint": (("--fixed", "cheese"), "names 'cheese'"),
+    "a wrong number": (("-a", "0"), "alternatives must be a whole number of at least 1"),
+    "a wrong distance": (("--distance", "miles"), "distance must be one of"),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_a_wrong_question_ends_in_a_line_and_two(run: Run, folder: Path, case: str) -> None:
+    (folder / "empty.csv").touch()
+    (folder / "bare.csv").write_text("a,b\n")
+    (folder / "other.csv").write_text("a,b\n1,2\n")
+    (folder / "model.parquet").write_bytes((folder / "model.pkl").read_bytes())
+    (folder / "broken.pkl").write_bytes(b"this is not a pickle")
+    joblib.dump([1, 2], folder / "list.pkl")
+    more, words = WRONG[case]
+    asked = list(ASK)
+    for option, value in zip(more[::2], more[1::2], strict=False):
+        asked = [*asked, option, value] if option not in asked else _replaced(asked, option, value)
+    asked += [more[-1]] if len(more) % 2 else []
+    code, out, said = run("explain", *asked)
+    assert code == 2
+    assert words in said
+    assert out == ""
+    assert said.startswith("counterpoise: ")
+    assert len(said.strip().splitlines()) == 1
+
+
+def _replaced(words: list[str], option: str, value: str) -> list[str]:
+    place = words.index(option)
+    return [*words[: place + 1], value, *words[place + 2 :]]
+
+
+def test_a_pickle_must_be_trusted(run: Run) -> None:
+    code, _, said = run("explain", *(word for word in ASK if word != "--trust"))
+    assert code == 2
+    assert "--trust" in said
+
+
+def test_debug_shows_the_traceback(run: Run) -> None:
+    assert "Traceback" in run("explain", *ASK, "-t", "cheese", "--debug")[2]
+
+
+def test_an_interrupted_run_keeps_what_was_finished(run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(self: Explainer, X: Any, **asked: Any) -> Any:
+        raise cp.Interrupted("a", "it was interrupted", "c", partial=explained()[:2])
+
+    monkeypatch.setattr(Explainer, "__call__", interrupted)
+    code, _, said = run("explain", *ASK, "-o", "some.csv")
+    assert code == 130
+    assert "2 of 6 rows were finished and are in the output" in said
+    assert pd.read_csv(folder / "some.csv")["cp_row"].unique().tolist() == ["A0", "A1"]
+
+
+def test_a_model_that_raises_half_way_keeps_what_was_finished(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def raising(self: Explainer, X: Any, **asked: Any) -> Any:
+        raise cp.ModelError("the model must answer", "it raised", "mend it", partial=explained()[:3])
+
+    monkeypatch.setattr(Explainer, "__call__", raising)
+    code, out, said = run("explain", *ASK, "-o", "-")
+    assert code == 3
+    assert len(out.splitlines()) == 3
+    assert "3 of 6 rows were finished" in said
+
+
+def test_a_reader_that_goes_away_ends_the_run_in_a_line(folder: Path) -> None:
+    program = "import sys; from counterpoise.cli import main; main(sys.argv[1:])"
+    command = [sys.executable, "-c", program, "explain", *ASK, "-o", "-"]
+    with subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        said = process.stderr.read()
+    assert process.returncode == 3
+    assert said == "counterpoise: the reader of the output went away; stopped\n"
+
+
+def test_numbers_are_asked_for_by_a_range(run: Run, folder: Path) -> None:
+    from sklearn.linear_model import LinearRegression
+
+    frame, _ = training()
+    joblib.dump(LinearRegression().fit(frame, frame["latency"]), folder / "number.pkl")
+    asked = _replaced(_replaced(list(ASK), "-m", "number.pkl"), "-t", ":40")
+    assert run("explain", *asked, "-o", "low.csv")[0] == 0
+    low = pd.read_csv(folder / "low.csv")
+    assert (low["cp_after"] <= 40).all()
+    assert run("explain", *_replaced(asked, "-t", "low"))[2].startswith("counterpoise: --target of a model")
+
+
+def test_every_command_has_an_example(run: Run) -> None:
+    for command in ("explain", "check", "report", "demo"):
+        code, out, _ = run(command, "--help")
+        assert code == 0
+        assert f"Example: counterpoise {command}" in out
+    assert "Exit codes" in run("--help")[1]
+
+
+def test_the_version_is_told(run: Run) -> None:
+    from importlib.metadata import version
+
+    assert run("--version")[:2] == (0, f"counterpoise {version('counterpoise')}\n")
+
+
+def test_the_demo_writes_a_page_and_a_picture(run: Run, folder: Path) -> None:
+    code, out, _ = run("demo", "--out", "shown")
+    assert code == 0
+    assert "the paper's alert" in out
+    assert (folder / "shown" / "demo.html").stat().st_size > 10_000
+    assert (folder / "shown" / "demo.png").read_bytes().startswith(b"\x89PNG")

@@ -1,0 +1,96 @@
+"""Trees behind scalers, imputers and encoders: their split points in the row's own columns, to the last bit."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.compose import ColumnTransformer
+from sklearn.ensemble import GradientBoostingClassifier, HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import (
+    MaxAbsScaler,
+    MinMaxScaler,
+    OneHotEncoder,
+    OrdinalEncoder,
+    RobustScaler,
+    StandardScaler,
+)
+from sklearn.tree import DecisionTreeRegressor
+
+from counterpoise.models.adapt import as_model
+from counterpoise.models.staged import Staged
+from counterpoise.models.whitebox import TreeModel
+from counterpoise.space.encoding import encode
+from counterpoise.space.features import Schema
+from counterpoise.types import Array
+
+RNG = np.random.default_rng(2)
+TABLE = pd.DataFrame(
+    {
+        "rate": np.where(RNG.random(120) < 0.1, np.nan, RNG.normal(size=120) * 1e3 + 1e6),
+        "packets": RNG.integers(0, 20, 120),
+        "proto": RNG.choice(["tcp", "udp", "icmp"], 120),
+        "ok": RNG.random(120) > 0.5,
+    }
+)
+SCHEMA = Schema.infer(TABLE)
+ROWS = encode(SCHEMA, TABLE)
+Y = (np.nan_to_num(ROWS[:, 0], nan=1e6) > 1e6).astype(int) + (ROWS[:, 2] == 1)
+
+
+def draw(count: int) -> Array:
+    rows = ROWS[RNG.integers(0, len(ROWS), count)]
+    rows[:, 2] = RNG.integers(0, 3, count)
+    rows[:, 3] = RNG.integers(0, 2, count)
+    return rows
+
+
+@pytest.mark.parametrize("encoder", [OneHotEncoder(), OrdinalEncoder()], ids=["one hot", "ordinal"])
+@pytest.mark.parametrize(
+    "last",
+    [
+        RandomForestClassifier(5, random_state=0),
+        GradientBoostingClassifier(n_estimators=5, random_state=0),
+        HistGradientBoostingClassifier(max_iter=5),
+    ],
+    ids=lambda last: type(last).__name__,
+)
+def test_the_trees_say_the_same_on_both_sides_of_every_split(last, encoder) -> None:
+    blocks = [("n", make_pipeline(SimpleImputer(), StandardScaler()), ["packets", "rate"]), ("c", encoder, ["proto"])]
+    own = make_pipeline(ColumnTransformer([*blocks, ("p", "passthrough", ["ok"])]), RobustScaler(), last).fit(TABLE, Y)
+    model = as_model(own, SCHEMA, ROWS)
+    assert isinstance(model, TreeModel)
+    assert isinstance(model.own, Staged)
+    inner = model.own.last
+    assert isinstance(inner, TreeModel)
+    rows = draw(500)
+    assert np.array_equal(model.trees.outputs(rows), inner.trees.outputs(model.own.front(rows)))
+    assert np.array_equal(np.array(model.labels)[model.outputs(rows).argmax(1)], model.predict(rows))
+    assert [len(points) > 0 for points in model.thresholds] == [True, len(model.thresholds[1]) > 0, False, False]
+    for column in (0, 1):
+        points = model.thresholds[column]
+        for side in (points, np.nextafter(points, np.inf)):
+            at = draw(len(points))
+            at[:, column] = side
+            assert np.array_equal(model.trees.outputs(at), inner.trees.outputs(model.own.front(at)))
+
+
+@settings(max_examples=40)
+@given(
+    center=st.floats(-1e9, 1e9),
+    spread=st.floats(1e-6, 1e6),
+    scaler=st.sampled_from([StandardScaler(), MinMaxScaler(), MaxAbsScaler(), RobustScaler(), MinMaxScaler(clip=True)]),
+)
+def test_a_split_point_is_the_last_number_that_goes_left(center: float, spread: float, scaler) -> None:
+    x = (center + spread * np.linspace(-1, 1, 21))[:, None]
+    if len(np.unique(x)) < 21:
+        return
+    own = make_pipeline(scaler, DecisionTreeRegressor(max_depth=3, random_state=0)).fit(x, np.arange(21.0) ** 2)
+    model = as_model(own, Schema.infer(x), x)
+    assert isinstance(model, TreeModel)
+    (points,) = model.thresholds
+    assert len(points)
+    left, right = own.predict(points[:, None]), own.predict(np.nextafter(points, np.inf)[:, None])
+    assert (left != right).all()

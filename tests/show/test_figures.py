@@ -1,0 +1,132 @@
+"""Figures draw the numbers that the tables list, on any axes they are given."""
+
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from matplotlib import pyplot as plt
+
+import counterpoise as cp
+from alerts import detector, explained, many
+from counterpoise.sentences import format_pair
+from counterpoise.show import figures
+from counterpoise.show.figures.lanes import MOST
+from counterpoise.show.overview import look_over
+from explanations import build, cases
+
+mpl.use("Agg")
+
+
+@pytest.fixture(autouse=True)
+def _closed() -> Iterator[None]:
+    yield
+    plt.close("all")
+
+
+def _drawn(name: str) -> Any:
+    """What a figure draws."""
+    one = explained()[0]
+    made = {
+        "landscape": lambda: cp.landscape(one, detector(), size=15),
+        "boundary": lambda: cp.profile(one, detector()),
+        "frequency": explained,
+    }
+    return made.get(name, lambda: one)()
+
+
+def _texts(ax: Any) -> list[str]:
+    return [text.get_text() for text in ax.texts]
+
+
+@pytest.mark.parametrize("name", figures.__all__)
+@pytest.mark.parametrize("style", ["default", "dark_background"])
+def test_every_figure_draws_on_its_own_axes_or_on_those_given(name: str, style: str) -> None:
+    with plt.style.context(style):
+        draw = getattr(figures, name)
+        alone = draw(_drawn(name))
+        assert alone.has_data()
+        given_ax = plt.figure().add_subplot()
+        assert draw(_drawn(name), given_ax) is given_ax
+        assert given_ax.has_data()
+        for ax in (alone, given_ax):
+            ax.figure.canvas.draw()
+
+
+@pytest.mark.parametrize("name", figures.__all__)
+def test_a_figure_of_the_wrong_thing_says_what_it_draws(name: str) -> None:
+    with pytest.raises(cp.InputError, match=r"this figure draws (one row|an Explanation|a Landscape|a Profile)"):
+        getattr(figures, name)(explained() if name in ("changes", "parallel") else "something else")
+
+
+def test_changes_show_both_values_of_every_change() -> None:
+    explanation = explained()[0]
+    ax = figures.changes(explanation)
+    listed = explanation.changes.query("alternative == 0")
+    assert len(listed) <= MOST
+    for feature, before, after in zip(listed["feature"], listed["from"], listed["to"], strict=True):
+        assert set(format_pair(explanation.schema[feature], before, after)) <= set(_texts(ax))
+    assert {label.get_text() for label in ax.get_yticklabels()} == set(listed["feature"])
+
+
+def test_a_lane_keeps_the_order_of_values() -> None:
+    explanation = explained()[0]
+    ax = figures.changes(explanation)
+    dots = [line for line in ax.lines if line.get_marker() in ("o", "D")]
+    listed = explanation.changes.query("alternative == 0")
+    signs = sorted(np.sign(listed["to"].astype(float) - listed["from"].astype(float)))
+    drawn = [
+        np.sign(after.get_xdata()[0] - before.get_xdata()[0])
+        for before, after in zip(dots[::2], dots[1::2], strict=True)
+    ]
+    assert sorted(drawn) == signs
+
+
+def test_bars_are_the_counts() -> None:
+    explanation = many(100)
+    ax = figures.frequency(explanation)
+    seen = look_over(explanation)
+    width = sum(patch.get_width() for patch in ax.patches)
+    assert width == pytest.approx(100 * sum(feature.rows for feature in seen.features) / len(seen.distances))
+
+
+def test_a_surface_is_drawn_on_axes_with_three_dimensions() -> None:
+    ax = plt.figure().add_subplot(projection="3d")
+    assert figures.landscape(_drawn("landscape"), ax) is ax
+    assert ax.get_zlabel() == "energy E"
+
+
+def test_axes_carry_units() -> None:
+    explanation = explained()[0]
+    schema = explanation.schema
+    for name in schema.names:
+        schema = schema.edit(name, unit="ms")
+    named = replace(explanation, schema=schema)
+    assert all(label.get_text().endswith("(ms)") for label in figures.changes(named).get_yticklabels())
+    ax = figures.landscape(cp.landscape(named, detector(), size=10))
+    assert ax.get_xlabel().endswith("(ms)")
+    assert ax.get_ylabel().endswith("(ms)")
+
+
+@given(cases())
+@settings(max_examples=10)
+def test_any_explanation_can_be_drawn(case: Any) -> None:
+    schema, rows, answers = case
+    explanation = build(schema, rows, answers)
+    named = replace(explanation, schema=schema.edit(schema.names[0], label=r"$\frac{1}"))
+    drawn = [figures.frequency(named)]
+    for row in range(min(len(rows), 2)):
+        drawn += [figures.changes(named[row]), figures.parallel(named[row])]
+    for ax in drawn:
+        ax.figure.canvas.draw()
+    plt.close("all")
+
+
+def test_without_matplotlib_the_error_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(cp.MissingExtra, match=r"pip install 'counterpoise\[plots\]'"):
+        figures.changes(explained()[0])
