@@ -12,6 +12,11 @@ from comparison import MEASURES, Comparison, Measured, against
 
 LIBRARIES = ("counterpoise", "numpy", "scikit-learn", "xgboost-cpu", "xgboost", "torch", "ortools")
 
+MEANS = """Means over valid answers; distances in standard deviations of the training rows, a changed category counts 1.
+Milliseconds are CPU time a row on one thread; a method without batches shows its time for one row."""
+OPTIMUM = """The optimum is that of the measure asked for (peers: L2), in the observed range; for `free`, and for peers that
+leave the range, without bounds."""
+
 
 def write(compared: list[Comparison], skipped: dict[str, str], folder: Path) -> None:
     """All files of a run but the targets."""
@@ -83,14 +88,9 @@ def page(comparison: Comparison) -> str:
     body = [cells(comparison, method) for method in comparison.methods.values()]
     parts = [f"# {task.title}", "", f"{len(task.train):,} training rows, {task.train.shape[1]} columns.", ""]
     parts += markdown(heads, body)
-    parts += ["", "Means over valid answers; distances in standard deviations of the training rows, a changed category"]
-    parts += [
-        "counts 1. Milliseconds are CPU time a row on one thread; a method without batches shows its time for one row."
-    ]
+    parts += ["", MEANS]
     if comparison.optima:
-        parts += [
-            "The optimum is that of the measure asked for (peers: L2), without bounds for `free` and for peers that leave the range."
-        ]
+        parts += [OPTIMUM]
     parts += [
         "",
         "## On the rows that both solve",

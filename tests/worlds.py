@@ -79,18 +79,18 @@ seeds = st.integers(0, 2**32 - 1)  # what is drawn by number rather than by valu
 
 
 @st.composite
-def tables(draw: st.DrawFn, most: int = 5) -> tuple[dict[str, str], pd.DataFrame, pd.DataFrame]:
+def tables(draw: st.DrawFn, most: int = 5, rows: int = 4) -> tuple[dict[str, str], pd.DataFrame, pd.DataFrame]:
     """Kinds by column name, a reference that shows every value of each, and rows to explain."""
     kinds = draw(st.lists(st.sampled_from(sorted(POOLS)), min_size=1, max_size=most))
     named = {f"{kind}_{place}": kind for place, kind in enumerate(kinds)}
-    rng, size, n = np.random.default_rng(draw(seeds)), 12, draw(st.integers(1, 4))
-    reference, rows = {}, {}
+    rng, size, n = np.random.default_rng(draw(seeds)), 12, draw(st.integers(1, rows))
+    reference, asked = {}, {}
     for name, kind in named.items():
         known, shelf = len(POOLS[kind][1]), _shelf(kind)
         picks = np.concatenate([np.arange(known), rng.integers(known, size=size)])[:size]
         reference[name] = shelf.take(picks).array
-        rows[name] = shelf.take(rng.integers(len(shelf), size=n)).array
-    return named, pd.DataFrame(reference), pd.DataFrame(rows)
+        asked[name] = shelf.take(rng.integers(len(shelf), size=n)).array
+    return named, pd.DataFrame(reference), pd.DataFrame(asked)
 
 
 @st.composite

@@ -16,6 +16,7 @@ from counterpoise.judge.landscape import landscape, profile
 from counterpoise.methods.annealing import Annealing
 from counterpoise.methods.nearest import NearestNeighbour
 from counterpoise.methods.polish import Polished
+from counterpoise.models.function import Function
 from counterpoise.show import figures
 from counterpoise.show.report import report
 from counterpoise.space.constraints import (
@@ -40,6 +41,7 @@ __all__ = [
     "Explainer",
     "Explanation",
     "Feature",
+    "Function",
     "Immutable",
     "Increasing",
     "InputError",

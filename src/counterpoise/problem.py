@@ -15,9 +15,13 @@ import numpy as np
 
 from counterpoise.errors import CapabilityError, InputError, ModelError
 from counterpoise.models.score import Goal
+from counterpoise.physics.boltzmann import log_mean_exp
 from counterpoise.physics.energy import Energy
+from counterpoise.physics.noise import Noise
 from counterpoise.space.region import Region
 from counterpoise.types import Array, Differentiable, Index, Mask, Model, TwiceDifferentiable
+
+CLOUD_CELLS = 8_000_000  # numbers in the noisy copies made at once
 
 
 class Score(NamedTuple):
@@ -29,6 +33,37 @@ class Score(NamedTuple):
     margin: Array
     reached: Mask
     toll: Array | float = 0.0
+
+
+class Shares(NamedTuple):
+    """What noise leaves of points ``(n, k)``: the share of copies that keep the target, and what that is worth.
+
+    ``margin`` is the one that the share asked for has at least; ``log`` is ``ln <exp(-kappa phi)>`` over the copies.
+    """
+
+    kept: Array
+    margin: Array
+    log: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Cloud:
+    """Noise that an answer should withstand: copies of a point, ``draws`` ``(n, m, d)`` of each row at every point.
+
+    ``keep`` is the share of copies that must keep the target; ``T`` the price of fragility, in the decision form of the
+    free energy, Eq. (6): ``-T ln <exp(-kappa phi)>``, with ``kappa`` ``(n,)``.
+    """
+
+    noise: Noise
+    draws: Array
+    keep: float = 0.0
+    T: float = 0.0
+    kappa: Array | float = np.inf
+
+    def take(self, rows: Index) -> Cloud:
+        """The cloud of some rows."""
+        kappa = self.kappa if isinstance(self.kappa, float) else self.kappa[rows]
+        return replace(self, draws=self.draws[rows], kappa=kappa)
 
 
 @dataclass
@@ -62,6 +97,8 @@ class Problem:
     numbers: Index  # (n,) position of each row in the user's table, for messages
     deadline: float = np.inf
     tally: Tally = field(default_factory=Tally)
+    cloud: Cloud | None = None
+    hints: Array | None = None  # (n, h, d) points that a search should start from as well
 
     def __len__(self) -> int:
         return len(self.x0)
@@ -76,6 +113,8 @@ class Problem:
             region=self.region.take(index),
             energy=self.energy.take(index),
             numbers=self.numbers[index],
+            cloud=None if self.cloud is None else self.cloud.take(index),
+            hints=None if self.hints is None else self.hints[index],
         )
 
     @property
@@ -99,7 +138,38 @@ class Problem:
         if not x.size:
             return Score(np.zeros(x.shape[:2]), np.zeros(x.shape[:2], dtype=bool))
         outputs = self.outputs(x)
-        return Score(self.goal.margin(outputs), self.goal.reached(outputs))
+        margin, reached = self.goal.margin(outputs), self.goal.reached(outputs)
+        if self.cloud is None:
+            return Score(margin, reached)
+        shares = self.shares(x)
+        if self.cloud.keep:
+            margin, reached = np.minimum(margin, shares.margin), reached & (shares.kept >= self.cloud.keep)
+        return Score(margin, reached, -self.cloud.T * shares.log)
+
+    def shares(self, x: Array) -> Shares:
+        """What the cloud's noise leaves of points ``x`` ``(n, k, d)``."""
+        cloud = self.cloud
+        assert cloud is not None, "a problem without a cloud has no shares"
+        n, k, d = x.shape
+        m = cloud.draws.shape[1]
+        kept, margin, log = np.empty((n, k)), np.empty((n, k)), np.empty((n, k))
+        place = min(int(np.floor((1 - cloud.keep) * m + 1e-9)), m - 1)
+        rows_at_once = max(1, CLOUD_CELLS // (k * m * d))
+        for start in range(0, n, rows_at_once):
+            rows = np.arange(start, min(start + rows_at_once, n))
+            part = self if len(rows) == n else self.take(rows)
+            assert part.cloud is not None
+            copies = cloud.noise.copies(x[rows], part.cloud.draws, part.region, self.scales, self.numeric)
+            outputs = part.outputs(copies.reshape(len(rows), k * m, d))
+            margins = self.goal.take(rows).margin(outputs).reshape(len(rows), k, m)
+            kept[rows] = self.goal.take(rows).reached(outputs).reshape(len(rows), k, m).mean(axis=-1)
+            margin[rows] = np.partition(margins, place, axis=-1)[..., place]
+            if cloud.T:
+                kappa = part.cloud.kappa if isinstance(part.cloud.kappa, float) else part.cloud.kappa[:, None, None]
+                log[rows] = log_mean_exp(-kappa * np.maximum(0.0, -margins))
+            else:
+                log[rows] = 0.0
+        return Shares(kept, margin, log)
 
     def gradient(self, x: Array) -> tuple[Score, Array]:
         """Score and the margin's gradient ``(n, k, d)`` in raw units, for a model that has one."""
@@ -113,7 +183,8 @@ class Problem:
         outputs = self.outputs(x)
         slopes = self.goal.slopes(outputs).reshape(-1, outputs.shape[-1])
         gradient = model.gradient(x.reshape(-1, x.shape[-1]), slopes).reshape(x.shape)
-        return Score(self.goal.margin(outputs), self.goal.reached(outputs)), gradient
+        score = Score(self.goal.margin(outputs), self.goal.reached(outputs))
+        return (score if self.cloud is None else self.score(x)), gradient
 
     def hvp(self, x: Array, v: Array) -> Array:
         """Hessian of the margin times ``v``, ``(n, k, d)``, for a model with curvature and an identity link."""

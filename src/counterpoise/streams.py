@@ -26,7 +26,7 @@ def row_key(row: Array, seed: int) -> int:
     """
     canonical = np.asarray(row, dtype=np.float64) + 0.0  # -0.0 and 0.0 are the same value, so the same stream
     canonical[np.isnan(canonical)] = np.nan  # one bit pattern for every missing cell
-    digest = hashlib.blake2b(canonical.tobytes(), digest_size=16, key=str(seed).encode())
+    digest = hashlib.blake2b(canonical.tobytes() + str(int(seed)).encode(), digest_size=16)
     return int.from_bytes(digest.digest(), "little")
 
 

@@ -106,8 +106,9 @@ def test_rows_come_from_standard_input_too(run: Run, folder: Path, monkeypatch: 
     for name in ("alerts.csv", "alerts.ndjson"):
         with (folder / name).open() as stream:
             monkeypatch.setattr(sys, "stdin", stream)
-            outputs.append(run("explain", *asked, "-o", "-")[1])
-    assert outputs[0] == outputs[1] != ""
+            outputs.append(run("explain", *asked, "-o", "-"))
+    assert outputs[0] == outputs[1]
+    assert outputs[0][0] == 0
 
 
 def test_a_pipe_gets_plain_text(run: Run) -> None:
@@ -158,7 +159,8 @@ WRONG: dict[str, tuple[tuple[str, ...], str]] = {
     "no such file": (("-r", "nowhere.csv"), "--rows must name a file; there is no file 'nowhere.csv'"),
     "an empty file": (("-r", "empty.csv"), "--rows must hold a table; 'empty.csv' is empty"),
     "no rows": (("-r", "bare.csv"), "'bare.csv' has no rows"),
-    "other columns": (("-r", "other.csv"), "rows must have every column of the reference"),
+    "other columns": (("-r", "other.csv", "--id", "a"), "rows must have every column of the reference"),
+    "not JSON": (("-r", "lines.ndjson"), "cannot be read as ndjson (line 2: Expecting value"),
     "not a table": (("-r", "model.parquet"), "cannot be read as parquet"),
     "an unknown ending": (("-r", "model.pkl"), "--rows must end in one of .csv"),
     "a model of the wrong kind": (("-m", "train.csv"), "a model's file must end in one of"),
@@ -181,6 +183,7 @@ WRONG: dict[str, tuple[tuple[str, ...], str]] = {
 def test_a_wrong_question_ends_in_a_line_and_two(run: Run, folder: Path, case: str) -> None:
     (folder / "empty.csv").touch()
     (folder / "bare.csv").write_text("a,b\n")
+    (folder / "lines.ndjson").write_text('{"a": 1}\nnothing\n')
     (folder / "other.csv").write_text("a,b\n1,2\n")
     (folder / "model.parquet").write_bytes((folder / "model.pkl").read_bytes())
     (folder / "broken.pkl").write_bytes(b"this is not a pickle")
@@ -220,7 +223,7 @@ def test_an_interrupted_run_keeps_what_was_finished(run: Run, folder: Path, monk
     monkeypatch.setattr(Explainer, "__call__", interrupted)
     code, _, said = run("explain", *ASK, "-o", "some.csv")
     assert code == 130
-    assert "2 of 6 rows were finished and are in the output" in said
+    assert "interrupted; 2 of 6 rows were finished and are in the output" in said
     assert pd.read_csv(folder / "some.csv")["cp_row"].unique().tolist() == ["A0", "A1"]
 
 

@@ -64,17 +64,17 @@ def test_a_figure_of_the_wrong_thing_says_what_it_draws(name: str) -> None:
 
 
 def test_changes_show_both_values_of_every_change() -> None:
-    explanation = explained()[0]
+    explanation = explained()[1]
     ax = figures.changes(explanation)
     listed = explanation.changes.query("alternative == 0")
-    assert len(listed) <= MOST
+    assert len(listed) == MOST
     for feature, before, after in zip(listed["feature"], listed["from"], listed["to"], strict=True):
         assert set(format_pair(explanation.schema[feature], before, after)) <= set(_texts(ax))
     assert {label.get_text() for label in ax.get_yticklabels()} == set(listed["feature"])
 
 
 def test_a_lane_keeps_the_order_of_values() -> None:
-    explanation = explained()[0]
+    explanation = explained()[1]
     ax = figures.changes(explanation)
     dots = [line for line in ax.lines if line.get_marker() in ("o", "D")]
     listed = explanation.changes.query("alternative == 0")
@@ -84,6 +84,12 @@ def test_a_lane_keeps_the_order_of_values() -> None:
         for before, after in zip(dots[::2], dots[1::2], strict=True)
     ]
     assert sorted(drawn) == signs
+
+
+def test_changes_that_do_not_fit_are_counted() -> None:
+    explanation = explained()[0]
+    assert explanation.changed[0] == MOST + 1
+    assert figures.changes(explanation).get_xlabel() == "and one smaller change"
 
 
 def test_bars_are_the_counts() -> None:

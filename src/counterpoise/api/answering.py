@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -16,7 +16,9 @@ from counterpoise.api.verification import reached, verify
 from counterpoise.methods.base import Method, Run
 from counterpoise.models.score import RangeGoal
 from counterpoise.problem import Problem, ask, model_outputs
+from counterpoise.space.constraints import Constraint
 from counterpoise.space.features import Schema
+from counterpoise.space.region import Bounds
 from counterpoise.streams import Streams
 from counterpoise.types import Array, Index, Mask
 
@@ -37,6 +39,10 @@ class Answers(NamedTuple):
     probability: Array  # (n, 2) of the target, before and after
     terms: Array  # (n, 3) distance, regulariser, decision
     mu: Array  # (n,)
+
+    def take(self, rows: Index) -> Answers:
+        """The answers to some of the rows."""
+        return Answers.joined([self], rows)
 
     @classmethod
     def joined(cls, parts: list[Answers], order: Index) -> Answers:
@@ -62,6 +68,17 @@ class Task(NamedTuple):
     method: Method
     alternatives: int
     seed: int
+    constraints: Sequence[Constraint]
+    bounds: Bounds
+
+    def take(self, rows: Index) -> Task:
+        """The task of some of the rows."""
+        return self._replace(
+            problem=self.problem.take(rows),
+            table=self.table.iloc[rows],
+            aim=self.aim.take(rows),
+            now=self.now.take(rows),
+        )
 
 
 def answer(task: Task, watch: Watch, *, search: bool = True) -> Answers:
@@ -118,9 +135,7 @@ def _unsearched(problem: Problem) -> Run:
     """No answer at all: the nearest feasible point of each row."""
     n = len(problem)
     effort = np.full((n, 1), np.inf)
-    return Run(
-        x=problem.region.home[:, None, :], margin=-effort, effort=effort, done=np.ones(n, dtype=bool), steps=0
-    )
+    return Run(x=problem.region.home[:, None, :], margin=-effort, effort=effort, done=np.ones(n, dtype=bool), steps=0)
 
 
 def _explained(task: Task, valid: Mask, already: Mask) -> tuple[NDArray[np.object_], NDArray[np.object_]]:

@@ -12,6 +12,7 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
+from counterpoise.api.firmness import wish
 from counterpoise.api.inquiry import Inquiry, Question
 from counterpoise.api.intake import check_settings, take_in
 from counterpoise.api.progress import Wanted
@@ -23,6 +24,7 @@ from counterpoise.methods.base import Method
 from counterpoise.methods.polish import Polished
 from counterpoise.models.adapt import as_model
 from counterpoise.models.probable import Probable
+from counterpoise.physics.noise import Noise
 from counterpoise.physics.regularizers import Regularizer, WeightedL1
 from counterpoise.space.constraints import Constraint, Immutable
 from counterpoise.space.distance import Distance
@@ -80,6 +82,9 @@ class Explainer:
         lam: float = LAM,
         mu: float | Literal["auto"] = "auto",
         regularizers: Sequence[Regularizer] = (),
+        temperature: float = 0.0,
+        keep: float | None = None,
+        noise: float | Noise | Literal["auto"] = "auto",
         alternatives: int = 1,
         budget: float | None = None,
         method: Method | None = None,
@@ -90,13 +95,16 @@ class Explainer:
 
         ``X`` is a frame, an array, a Series, a dict or a list of dicts. ``target`` is "opposite", a label, a list of
         labels (any of them), an array of labels (one per row), `AnythingBut`, or a range (low, high) for a model that
-        gives numbers. ``threshold`` asks for that probability of the target. ``budget`` is seconds for the whole call.
+        gives numbers. ``threshold`` asks for that probability of the target. ``keep`` asks for the nearest answer that
+        keeps the target in that share of noisy copies, ``temperature`` for the one of least free energy; ``noise`` is
+        "auto" (calibrated on the reference), a number (Gaussian, in feature scales) or a noise. ``budget`` is seconds
+        for the whole call.
         """
         started = time.perf_counter()
         check_settings(lam, mu, alternatives, budget, seed)
         measure = Distance.of(self.schema, distance)
         question = Question(
-            model=self.model if threshold is None else Probable(self.model),
+            model=self.model if threshold is None or self.model.labels is None else Probable(self.model),
             schema=self.schema,
             reference=self.reference,
             held=self.held,
@@ -113,6 +121,7 @@ class Explainer:
             seed=int(seed),
             started=started,
             budget=None if budget is None else float(budget),
+            wish=wish(keep, temperature, noise),
         )
         return Inquiry(question, take_in(X, self.schema)).run(progress)
 
@@ -167,6 +176,9 @@ def explain(
     mu: float | Literal["auto"] = "auto",
     weights: Mapping[Hashable, float] | None = None,
     regularizers: Sequence[Regularizer] = (),
+    temperature: float = 0.0,
+    keep: float | None = None,
+    noise: float | Noise | Literal["auto"] = "auto",
     alternatives: int = 1,
     budget: float | None = None,
     method: Method | None = None,
@@ -192,6 +204,9 @@ def explain(
         lam=lam,
         mu=mu,
         regularizers=regularizers,
+        temperature=temperature,
+        keep=keep,
+        noise=noise,
         alternatives=alternatives,
         budget=budget,
         method=method,

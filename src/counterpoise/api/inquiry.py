@@ -11,6 +11,7 @@ import numpy as np
 
 from counterpoise.api.answering import Answers, Task, answer
 from counterpoise.api.balance import balanced
+from counterpoise.api.firmness import Firmness, Wish, firm
 from counterpoise.api.intake import Intake, first_opinion
 from counterpoise.api.progress import Wanted, showing
 from counterpoise.api.reference import Reference
@@ -54,6 +55,7 @@ class Question:
     seed: int
     started: float
     budget: float | None
+    wish: Wish | None  # None: the minimal answer
 
     @property
     def settings(self) -> dict[str, str]:
@@ -70,6 +72,7 @@ class Question:
             "alternatives": str(self.alternatives),
             "method": repr(self.method),
         }
+        settings |= {} if self.wish is None else self.wish.settings
         settings |= {} if self.threshold is None else {"threshold": f"{self.threshold:g}"}
         return settings | ({} if self.budget is None else {"budget": f"{self.budget:g} s"})
 
@@ -87,6 +90,7 @@ class Inquiry:
         self.tally = Tally()
         self.rows: list[Index] = []
         self.parts: list[Answers] = []
+        self.firm: list[tuple[Answers, Firmness]] = []
 
     def run(self, progress: Wanted) -> Explanation:
         """The explanation of all rows, or an error whose ``partial`` is that of the rows that were finished."""
@@ -139,15 +143,20 @@ class Inquiry:
             question.seed,
         )
         seconds = time.perf_counter() - question.started
-        return assemble(case, rows[order], answers, seconds=seconds, model_rows=self.tally.rows)
+        tipping = assemble(case, rows[order], answers, seconds=seconds, model_rows=self.tally.rows)
+        if question.wish is None:
+            return tipping
+        firmness = Firmness.joined([Firmness.none(), *(found for _, found in self.firm)], order)
+        firmer = Answers.joined([none, *(found for found, _ in self.firm)], order)
+        found = assemble(case, rows[order], firmer, seconds=seconds, model_rows=self.tally.rows)
+        return replace(found, firm=firmness.frame(found.rows.index), tipping=tipping)
 
     def _before(self, row: int) -> Inquiry:
         """The same question about the rows before one."""
-        table, x0 = self.intake.table.iloc[:row], self.intake.x0[:row]
         target = self.question.target
         if np.ndim(target) == 1 and not isinstance(target, (list, tuple)):
             target = target[:row]
-        return Inquiry(replace(self.question, target=target), self.intake._replace(table=table, x0=x0))
+        return Inquiry(replace(self.question, target=target), self.intake.first(row))
 
     def _chunks(self) -> list[Index]:
         """Rows worked on together; answers do not depend on how they are cut."""
@@ -162,6 +171,8 @@ class Inquiry:
         try:
             task = self._task(rows, deadline)
             answers = answer(task, lambda finished: tell(done + finished, n), search=not over)
+            wish = self.question.wish
+            firmer = None if wish is None else firm(task, answers, wish)
         except ModelError as error:
             earlier = rows[:0] if error.row is None else rows[rows < error.row]
             if len(earlier):
@@ -169,6 +180,7 @@ class Inquiry:
             raise
         self.rows.append(rows)
         self.parts.append(answers)
+        self.firm.extend([] if firmer is None else [firmer])
 
     def _task(self, rows: Index, deadline: float) -> Task:
         question, x0 = self.question, self.intake.x0[rows]
@@ -193,17 +205,14 @@ class Inquiry:
         return Task(
             problem,
             self.intake.table.iloc[rows],
-            replace(
-                self.aim,
-                goal=goal,
-                target=self.aim.target[rows],
-                words=tuple(self.aim.words[row] for row in rows.tolist()),
-            ),
+            self.aim.take(rows),
             now,
             question.schema,
             question.method,
             question.alternatives,
             question.seed,
+            question.constraints,
+            question.bounds,
         )
 
     def _missing_donors(self) -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,7 +17,8 @@ from counterpoise.space.frames import quoted, rows_of
 from counterpoise.types import Array, Index, Model
 
 
-class Intake(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Intake:
     """The rows as they came and as the search sees them."""
 
     table: pd.DataFrame
@@ -26,6 +28,10 @@ class Intake(NamedTuple):
 
     def __len__(self) -> int:
         return len(self.table)
+
+    def first(self, count: int) -> Intake:
+        """The rows before one."""
+        return replace(self, table=self.table.iloc[:count], x0=self.x0[:count])
 
 
 class Opinion(NamedTuple):

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from counterpoise.errors import InputError
 from counterpoise.models.score import ClassGoal, Goal, RangeGoal, ThresholdGoal
 from counterpoise.space.frames import quoted
-from counterpoise.types import Mask, Model
+from counterpoise.types import Index, Mask, Model
 
 
 @dataclass(frozen=True, init=False)
@@ -37,6 +37,10 @@ class Aim:
     goal: Goal
     target: NDArray[np.object_]  # (n,) the label, or "anything but dog", or "[10, 20]"
     words: tuple[str, ...]  # (n,) "that the model calls benign"
+
+    def take(self, rows: Index) -> Aim:
+        """The aim of some of the rows."""
+        return Aim(self.goal.take(rows), self.target[rows], tuple(self.words[row] for row in rows.tolist()))
 
 
 def aim(model: Model, target: Any, threshold: float | None, predicted: NDArray[Any]) -> Aim:

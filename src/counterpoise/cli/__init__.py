@@ -1,4 +1,4 @@
-"""The command line: counterpoise explain, check, report, demo."""
+"""The command line: counterpoise explain, check, schema, report, demo."""
 
 from counterpoise.cli.program import app, main
 

@@ -29,6 +29,7 @@ def check(
     answers: Annotated[str, typer.Option("--answers", help="Their counterfactuals, one for each row, in order.")],
     target: options.Target = "opposite",
     threshold: options.Threshold = None,
+    schema: options.File = None,
     label: options.Label = None,
     name: Annotated[str | None, typer.Option("--id", help="The column of the rows that names them.")] = None,
     fixed: options.Fixed = None,
@@ -49,6 +50,7 @@ def check(
     with cut_short():
         reference = without(read_table(data, "--data"), label, "--data")
         table = named_by(read_table(rows, "--rows"), name)
+        features, words = options.given(schema, reference, options.words(fixed, increasing, decreasing, max_changes))
         fitted = options.load_model(model, trust=trust, factory=factory)
         labels = Explainer(fitted, reference=reference).model.labels
         found = review(
@@ -56,7 +58,8 @@ def check(
             table,
             read_table(answers, "--answers"),
             reference=reference,
-            constraints=options.words(fixed, increasing, decreasing, max_changes),
+            schema=features,
+            constraints=words,
             target=options.parse_target(target, labels),
             threshold=threshold,
         )

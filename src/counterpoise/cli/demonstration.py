@@ -41,7 +41,7 @@ def run_demo(folder: Path) -> None:
         # firmware can be renewed and ports can be closed; neither goes the other way by itself
         constraints=[Decreasing("firmware_age", "open_ports")],
     )
-    explanation = explainer(pick_alerts(detector), target="benign", alternatives=3, seed=0)
+    explanation = explainer(pick_alerts(detector), target="benign", keep=0.9, alternatives=3, seed=0)
 
     cards = build_cards(explanation)
     for card in cards[:SHOWN]:

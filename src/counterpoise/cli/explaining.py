@@ -34,6 +34,13 @@ def explain(
     rows: options.Rows,
     target: options.Target = "opposite",
     threshold: options.Threshold = None,
+    schema: options.File = None,
+    keep: Annotated[
+        float | None, typer.Option("--keep", help="The share of noisy copies that must keep the target: a firm answer.")
+    ] = None,
+    noise: Annotated[
+        str, typer.Option("--noise", help="With --keep: auto, a number of feature scales, or rank:0.02.")
+    ] = "auto",
     alternatives: Annotated[int, typer.Option("--alternatives", "-a", help="Answers for each row, at most.")] = 1,
     distance: Annotated[str, typer.Option("--distance", help="l2, l1, l0 or gower.")] = "l2",
     seed: Annotated[int, typer.Option("--seed", help="The same seed gives the same answers.")] = 0,
@@ -63,14 +70,14 @@ def explain(
     with cut_short():
         reference = without(read_table(data, "--data"), label, "--data")
         table = named_by(read_table(rows, "--rows"), name)
-        explainer = Explainer(
-            options.load_model(model, trust=trust, factory=factory),
-            reference=reference,
-            constraints=options.words(fixed, increasing, decreasing, max_changes),
-        )
+        features, words = options.given(schema, reference, options.words(fixed, increasing, decreasing, max_changes))
+        fitted = options.load_model(model, trust=trust, factory=factory)
+        explainer = Explainer(fitted, reference=reference, schema=features, constraints=words)
         asked = {
             "target": options.parse_target(target, explainer.model.labels),
             "threshold": threshold,
+            "keep": keep,
+            "noise": options.parse_noise(noise),
             "distance": distance,
             "alternatives": alternatives,
             "seed": seed,
@@ -116,8 +123,9 @@ class Run:
     def finish(self) -> int:
         """Say how it went, on standard error; the exit code."""
         if self.error is not None:
-            say(f"counterpoise: {self.error}")
-            say(f"counterpoise: {self.done} of {len(self.table)} rows were finished and are in the output")
+            where = " and are in the output" if self.done else "; nothing was written"
+            why = "interrupted" if isinstance(self.error, Interrupted) else str(self.error)
+            say(f"counterpoise: {why}; {self.done} of {len(self.table)} rows were finished{where}")
             return INTERRUPTED if isinstance(self.error, Interrupted) else STOPPED
         say(f"{self.valid} of {self.done} rows reach the target")
         return FOUND if self.valid == self.done else NOT_ALL

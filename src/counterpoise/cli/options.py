@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import math
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
+import pandas as pd
 import typer
 
 from counterpoise.api.targets import AnythingBut
 from counterpoise.errors import InputError
 from counterpoise.models import disk
+from counterpoise.physics.noise import Noise, RankNoise
 from counterpoise.space.constraints import Constraint, Decreasing, Immutable, Increasing, MaxChanges
+from counterpoise.space.features import Schema
+from counterpoise.space.files import load_schema
 
 Model = Annotated[
     str, typer.Option("--model", "-m", help="The fitted model: .skops, .onnx, .ubj, .json, .txt, .cbm, .pt, .pkl.")
@@ -28,6 +32,7 @@ Target = Annotated[
     ),
 ]
 Threshold = Annotated[float | None, typer.Option("--threshold", help="The probability that the target must reach.")]
+File = Annotated[str | None, typer.Option("--schema", "-s", help="YAML: kinds, units, ranges, what may change, rules.")]
 Label = Annotated[
     str | None, typer.Option("--label", "-l", help="The column of the data that holds the class: left out.")
 ]
@@ -42,6 +47,35 @@ Rising = Annotated[list[str] | None, typer.Option("--increasing", help="A featur
 Falling = Annotated[list[str] | None, typer.Option("--decreasing", help="A feature that may only go down; repeatable.")]
 Most = Annotated[int | None, typer.Option("--max-changes", help="At most so many features change.")]
 Redact = Annotated[bool, typer.Option("--redact", help="Names and directions only, no values of features.")]
+
+
+def given(
+    path: str | None, reference: pd.DataFrame, constraints: list[Constraint]
+) -> tuple[Schema | None, list[Constraint]]:
+    """The schema and the constraints of a file, if one is given, and the constraints of the options."""
+    if path is None:
+        return None, constraints
+    found = load_schema(path, reference)
+    return found.schema, [*found.constraints, *constraints]
+
+
+def parse_noise(text: str) -> float | Noise | Literal["auto"]:
+    """What the text of --noise means.
+
+    >>> parse_noise("auto"), parse_noise("0.2"), parse_noise("rank:0.02")
+    ('auto', 0.2, RankNoise(level=0.02, flips=0.0))
+    """
+    if text == "auto":
+        return "auto"
+    try:
+        kind, _, level = text.rpartition(":")
+        if kind in ("", "rank"):
+            return RankNoise(float(level)) if kind else float(level)
+    except ValueError:
+        pass
+    raise InputError(
+        "--noise must be auto, a number of feature scales, or rank:SHARE", f"{text!r}", "for instance rank:0.02"
+    )
 
 
 def load_model(path: str, *, trust: bool, factory: str | None) -> Any:

@@ -16,6 +16,7 @@ from counterpoise.cli.checking import check
 from counterpoise.cli.endings import CODES, WRONG, say
 from counterpoise.cli.explaining import explain
 from counterpoise.cli.pages import demo, report
+from counterpoise.cli.schemas import schema
 from counterpoise.errors import CounterpoiseError
 
 
@@ -32,7 +33,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (explain, check, report, demo):
+for command in (explain, check, schema, report, demo):
     app.command(help=_unwrapped(command.__doc__ or ""), epilog=CODES)(command)
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
 import io
+import json
 import os
 import sys
 from collections.abc import Callable, Hashable
@@ -14,14 +16,36 @@ import pandas as pd
 from counterpoise.errors import InputError, MissingExtra
 
 STANDARD = "-"
+
+
+def _read_lines(source: Path | io.StringIO) -> pd.DataFrame:
+    """A table of JSON objects, one a line."""
+    if isinstance(source, io.StringIO):
+        text = source.read()
+    else:
+        packed = source.read_bytes()
+        text = (gzip.decompress(packed) if source.suffix == ".gz" else packed).decode("utf-8")
+    records = []
+    for number, line in enumerate(text.splitlines(), start=1):
+        if line.strip():
+            try:
+                record = json.loads(line)
+            except ValueError as error:
+                raise ValueError(f"line {number}: {error}") from None
+            if not isinstance(record, dict):
+                raise ValueError(f"line {number} is not a JSON object")
+            records.append(record)
+    return pd.DataFrame(records)
+
+
 READERS: dict[str, Callable[[Any], pd.DataFrame]] = {
     ".csv": pd.read_csv,
     ".tsv": lambda source: pd.read_csv(source, sep="\t"),
-    ".ndjson": lambda source: pd.read_json(source, lines=True, convert_dates=False),
-    ".jsonl": lambda source: pd.read_json(source, lines=True, convert_dates=False),
+    ".ndjson": _read_lines,
+    ".jsonl": _read_lines,
     ".parquet": pd.read_parquet,
 }
-PACKED = (".gz", ".bz2", ".xz", ".zip")
+PACKED = (".gz",)
 
 
 def read_table(path: str, what: str) -> pd.DataFrame:
@@ -43,7 +67,7 @@ def ending_of(path: str, known: tuple[str, ...], what: str) -> str:
     '.csv'
     """
     suffixes = [suffix.lower() for suffix in Path(path).suffixes]
-    while suffixes and suffixes[-1] in PACKED and known is not None:
+    if suffixes and suffixes[-1] in PACKED:
         suffixes.pop()
     if suffixes and suffixes[-1] in known:
         return suffixes[-1]

@@ -15,6 +15,7 @@ import numpy as np
 from scipy.special import ndtr
 
 from counterpoise.errors import InputError
+from counterpoise.physics.moves import landed, listing
 from counterpoise.physics.ranks import Ranks
 from counterpoise.space.region import Region
 from counterpoise.types import Array, Index, Mask
@@ -213,21 +214,8 @@ def _settled(y: Array, x: Array, draws: Array, region: Region, noisy: Mask, nois
     """Copies ``y`` ``(n, k, m, d)`` of ``x`` reflected, rounded, with categories flipped; other cells as they were."""
     n, k, m, d = y.shape
     lattice = region.lattice
-    grid = np.flatnonzero(lattice.binds[lattice.columns])  # decimals are how a number is written, not what it can be
-    whole, step = lattice.columns[grid], lattice.step[grid]
-    ends = step * lattice.first[:, grid], step * lattice.last[:, grid]
-    there = ends[0] <= ends[1]
-    if len(whole):  # a whole number stands for the half on either side of it: the box is wider by that much
-        lower, upper = region.lower.copy(), region.upper.copy()
-        lower[:, whole] = np.where(there, ends[0] - step / 2, lower[:, whole])
-        upper[:, whole] = np.where(there, ends[1] + step / 2, upper[:, whole])
-        region = replace(region, lower=lower, upper=upper)
-    y = region.reflect(y.reshape(n, k * m, d))
-    if len(whole):
-        cells = np.rint(y[..., whole] / step) * step
-        cells = np.where(there[:, None], np.minimum(np.maximum(cells, ends[0][:, None]), ends[1][:, None]), cells)
-        y[..., whole] = cells
-    y = y.reshape(n, k, m, d)
+    whole = np.flatnonzero(lattice.binds[lattice.columns])  # decimals are how a number is written, not what it can be
+    y = landed(y.reshape(n, k * m, d), region, whole).reshape(n, k, m, d)
     for (column, values), span in zip(lattice.choices, lattice.spans, strict=True):
         if noisy[..., column].any():
             y[..., column] = _nearest(values, y[..., column], span)
@@ -252,13 +240,11 @@ def _flip(y: Array, x: Array, draws: Array, region: Region, noisy: Mask, flips: 
         cells = x[..., column]
         may = region.free[:, None, column] & ~np.isnan(cells) & ~noisy[..., column]
         first, last = span[:, 0, None], span[:, 1, None]
-        own = np.searchsorted(values, cells)
-        listed = (own >= first) & (own <= last)
-        listed &= values[np.minimum(own, len(values) - 1)] == cells
+        own, listed = listing(cells, values, span)
         others = np.maximum(last - first + 1 - listed, 0)
         u = ndtr(draws[:, None, :, column]) / flips
         place = first[..., None] + np.floor(u * others[..., None]).astype(np.intp)
         place += listed[..., None] & (place >= own[..., None])  # its own place is passed over
         hit = (u < 1) & (others > 0)[..., None] & may[..., None]
-        place = np.minimum(np.where(hit, place, 0), len(values) - 1)
-        np.copyto(y[..., column], values[place], where=hit)
+        if hit.any():
+            np.copyto(y[..., column], values[np.where(hit, place, 0)], where=hit)

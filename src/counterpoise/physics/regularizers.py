@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Protocol, runtime_checkable
 
 import numpy as np
 
-from counterpoise.types import Array
+from counterpoise.types import Array, Index
 
 
 @runtime_checkable
@@ -60,3 +61,67 @@ class Sparsity:
 
     def gradient(self, x: Array, x0: Array, delta: Array) -> Array:
         return np.zeros_like(x)
+
+
+@dataclass(frozen=True, eq=False)
+class Outside:
+    """``R`` = how far the features lie outside soft bounds ``(d,)``, in their units, summed.
+
+    Hard bounds belong to the region; these may be overstepped, at a price. ``unit`` ``(d,)`` as in `WeightedL1`.
+
+    >>> penalty = Outside(np.array([0.0, 0.0]), np.array([1.0, np.inf]), np.array([2.0, 1.0]))
+    >>> x = np.array([[[3.0, 5.0]]])
+    >>> penalty(x, x[:, 0], x), penalty.gradient(x, x[:, 0], x)
+    (array([[1.]]), array([[[0.5, 0. ]]]))
+    """
+
+    lower: Array
+    upper: Array
+    unit: Array
+
+    def __call__(self, x: Array, x0: Array, delta: Array) -> Array:
+        excess = np.fmax(np.fmax(self.lower - x, x - self.upper), 0.0)  # a missing cell is nowhere, so not outside
+        return np.asarray((excess * self._slope()).sum(axis=-1))
+
+    def gradient(self, x: Array, x0: Array, delta: Array) -> Array:
+        return ((x > self.upper).astype(np.float64) - (x < self.lower)) * self._slope()
+
+    def _slope(self) -> Array:
+        return np.divide(1.0, self.unit, out=np.zeros_like(self.unit), where=self.unit > 0)
+
+
+@dataclass(frozen=True, eq=False)
+class ByRow:
+    """One regulariser for some rows, another for others, as where rows have different targets.
+
+    ``owner`` ``(n,)`` is the place of each row's regulariser among ``parts``.
+
+    >>> wide = np.ones((2, 1, 3))
+    >>> both = ByRow((Sparsity(), WeightedL1(np.ones(3), np.ones(3))), np.array([0, 1]))
+    >>> both(wide, np.zeros((2, 3)), 2 * wide)
+    array([[3.],
+           [6.]])
+    """
+
+    parts: tuple[Regularizer, ...]
+    owner: Index
+
+    def take(self, rows: Index | Sequence[int]) -> ByRow:
+        """The regularisers of some of the rows."""
+        return replace(self, owner=self.owner[np.asarray(rows, dtype=np.intp)])
+
+    def __call__(self, x: Array, x0: Array, delta: Array) -> Array:
+        total = np.zeros(x.shape[:-1])
+        for number, part in enumerate(self.parts):
+            mine = np.flatnonzero(self.owner == number)
+            if len(mine):
+                total[mine] = part(x[mine], x0[mine], delta[mine])
+        return total
+
+    def gradient(self, x: Array, x0: Array, delta: Array) -> Array:
+        total = np.zeros(x.shape)
+        for number, part in enumerate(self.parts):
+            mine = np.flatnonzero(self.owner == number)
+            if len(mine):
+                total[mine] = part.gradient(x[mine], x0[mine], delta[mine])
+        return total

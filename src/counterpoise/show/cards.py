@@ -64,6 +64,7 @@ class Card(NamedTuple):
     best: Answer
     tipping: Answer | None  # the least change, where the best answer is the firm one
     firmness: str  # how well the best answer holds, in words; empty where it was not asked
+    noise: str  # that it was asked to withstand
     others: tuple[Answer, ...]
 
 
@@ -100,6 +101,7 @@ def build_cards(explanation: Explanation, *, redact: bool = False) -> list[Card]
                 best=answers[0],
                 tipping=None if tipping is None else tipping[row][0],
                 firmness=_firmness(explanation, row),
+                noise="" if explanation.firm is None else str(explanation.firm["noise"].iloc[row]),
                 others=tuple(answers[1:]),
             )
         )
@@ -199,7 +201,7 @@ def _firmness(explanation: Explanation, row: int) -> str:
     if isnan(float(firm["kept"])):
         return ""
     kept, low = (int(100 * float(firm[name]) + 1e-9) for name in ("kept", "kept_low"))
-    return f"{kept} of 100 noisy copies keep the decision, at least {low} of 100 with confidence."
+    return f"{kept} of 100 noisy copies keep the decision (at least {low}, with 95 % confidence)"
 
 
 def _named(label: Any) -> str:

@@ -80,9 +80,9 @@ def _lead(seen: Overview) -> str:
     if not seen.rows:
         return "No rows were explained."
     turned = seen.valid - seen.already
-    words = [f"{turned} of {seen.rows} decisions would have been different after a small enough change."]
+    words = [f"{turned} of {seen.rows} decisions would turn with the changes below."]
     if seen.rows == 1 and turned:
-        words = ["The decision would have been different after a small enough change."]
+        words = ["The decision would turn with the change below."]
     if seen.already:
         words.append(f"{seen.already} already had the decision asked for.")
     if seen.rows > seen.valid:
@@ -229,6 +229,7 @@ def _data(explanation: Explanation, cards: Sequence[Card], *, redact: bool) -> d
                 "best": _answer(card.best),
                 "tipping": None if card.tipping is None else _answer(card.tipping),
                 "firmness": card.firmness,
+                "noise": card.noise,
                 "others": [_answer(other) for other in card.others],
             }
             for card in cards

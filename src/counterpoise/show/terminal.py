@@ -24,7 +24,8 @@ def draw_card(card: Card, held: Sequence[str] = ()) -> Panel:
     if card.best.changes:
         parts.append(_changes(card.best))
     parts.append(Text(card.best.text))
-    parts += [Text(card.firmness)] if card.firmness else []
+    parts += [Text(card.firmness + ".")] if card.firmness else []
+    parts += [Text(card.noise, style="dim")] if card.firmness and card.noise else []
     parts += [
         Text(f"or: {', '.join(_short(change) for change in other.changes)}", style="dim") for other in card.others
     ]
@@ -38,7 +39,7 @@ def write_card(card: Card) -> str:
 
     >>> change = Change(0, "open ports", "down", 1.0, "8", "2")
     >>> answer = Answer("benign", "0.93", 1.5, (change,), "Had open ports been 2 instead of 8, …")
-    >>> print(write_card(Card("host 7", (), "valid", "", "benign", "alert", "0.02", answer, None, "", ())))
+    >>> print(write_card(Card("host 7", (), "valid", "", "benign", "alert", "0.02", answer, None, "", "", ())))
     host 7: alert (benign 0.02) -> benign (0.93)
       open ports 8 -> 2
       Had open ports been 2 instead of 8, …

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from counterpoise.errors import InputError
+from counterpoise.space.frames import plain
 from counterpoise.types import Array
 
 Kind = Literal["continuous", "integer", "boolean", "categorical", "ordinal"]
@@ -150,7 +151,7 @@ def infer_feature(column: pd.Series[Any], name: Hashable, scale: Scale) -> Featu
         where = seen.index[~np.isfinite(values)][0]
         raise InputError(
             "reference values must be finite",
-            f"{name!r} is infinite in row {where!r}",
+            f"{name!r} is infinite in row {plain(where)!r}",
             "replace infinite values, or mark them as missing",
         )
     lower, upper = float(values.min()), float(values.max())

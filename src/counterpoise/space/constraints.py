@@ -10,7 +10,7 @@ import numpy as np
 
 from counterpoise.errors import ConstraintError
 from counterpoise.space.features import Schema
-from counterpoise.space.frames import quoted
+from counterpoise.space.frames import plain, quoted
 from counterpoise.types import Array, Mask
 
 Names = Hashable | Sequence[Hashable]
@@ -218,6 +218,8 @@ class Range:
     def __post_init__(self) -> None:
         if self.low is None and self.high is None:
             raise ConstraintError("a Range must have at least one end", f"{self!r}", "give low=, high= or both")
+        object.__setattr__(self, "low", plain(self.low))
+        object.__setattr__(self, "high", plain(self.high))
 
     def apply(self, draft: Draft) -> None:
         for name in _named((self.name,)):
@@ -244,7 +246,7 @@ class OneOf:
     def __init__(self, name: Names, values: Iterable[Any]) -> None:
         listed = not isinstance(values, (str, bytes))
         object.__setattr__(self, "name", name)
-        object.__setattr__(self, "values", tuple(values) if listed else (values,))
+        object.__setattr__(self, "values", tuple(map(plain, values)) if listed else (values,))
         if not self.values or not listed:
             given = "none" if listed else f"the text {values!r}"
             raise ConstraintError(

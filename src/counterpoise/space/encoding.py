@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from counterpoise.errors import InputError
 from counterpoise.space.features import Feature, Schema
-from counterpoise.space.frames import quoted
+from counterpoise.space.frames import plain, quoted
 from counterpoise.types import Array, Mask
 
 MARKS = {"nan": np.nan, "None": None, "NA": pd.NA}
@@ -28,18 +28,18 @@ def encode(schema: Schema, table: pd.DataFrame, what: str = "row") -> Array:
     """
     out = np.empty((len(table), len(schema)))
     dtypes: dict[Hashable, Any] = dict(zip(table.columns, table.dtypes, strict=True))
-    plain = [
+    block = [
         number
         for number, feature in enumerate(schema)
         if feature.numeric and isinstance(dtypes[feature.name], np.dtype) and dtypes[feature.name].kind in "biuf"
     ]
-    if plain:  # one block at once: a frame gives its columns one by one only slowly
-        names = [schema.names[number] for number in plain]
-        block = table if len(plain) == table.shape[1] and tuple(table.columns) == tuple(names) else table[names]
-        out[:, plain] = block.to_numpy(dtype=np.float64)
-        for number in _suspects(schema, out, plain):
+    if block:  # all at once: a frame gives its columns one by one only slowly
+        names = [schema.names[number] for number in block]
+        whole = len(block) == table.shape[1] and tuple(table.columns) == tuple(names)
+        out[:, block] = (table if whole else table[names]).to_numpy(dtype=np.float64)
+        for number in _suspects(schema, out, block):
             _check_numbers(schema.features[number], out[:, number], table[schema.names[number]], what)
-    for number in sorted(set(range(len(schema))) - set(plain)):
+    for number in sorted(set(range(len(schema))) - set(block)):
         feature = schema.features[number]
         column = table[feature.name]
         out[:, number] = _numbers(feature, column, what) if feature.numeric else _codes(feature, column, what)
@@ -61,9 +61,8 @@ def decode(schema: Schema, x: Array) -> Any:
     >>> decode(Schema.infer(table), np.array([[2.0, 1.0]])).to_dict("records")
     [{'n': 2, 'proto': 'udp'}]
     """
-    plain = all(feature.dtype == np.float64 and feature.numeric for feature in schema)
     names = pd.Index(schema.names, tupleize_cols=False)
-    if plain:
+    if all(feature.dtype == np.float64 and feature.numeric for feature in schema):
         return pd.DataFrame(x, columns=names, copy=True) if schema.frame else x.copy()
     if not schema.frame:
         return _array_of(schema, x)
@@ -129,7 +128,7 @@ def _categories_of(feature: Feature, values: Array) -> Any:
 
 def _place(column: pd.Series[Any], wrong: Mask) -> tuple[Any, Any]:
     first = int(np.flatnonzero(wrong)[0])
-    return column.index[first], column.iloc[first]
+    return plain(column.index[first]), plain(column.iloc[first])
 
 
 def _numbers(feature: Feature, column: pd.Series[Any], what: str) -> Array:

@@ -16,7 +16,7 @@ constraints:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
@@ -217,7 +217,7 @@ def _column(feature: Feature) -> dict[str, Any]:
     out |= {"unseen": _plain(feature.unseen)} if feature.unseen else {}
     for key in COPIED:
         value = getattr(feature, key)
-        out |= {key: _plain(value)} if value != getattr(plain, key) or key in ("scale", "fixed") and value else {}
+        out |= {key: _plain(value)} if value != getattr(plain, key) or (key in ("scale", "fixed") and value) else {}
     if feature.dtype != plain.dtype:
         out["dtype"] = "category" if isinstance(feature.dtype, pd.CategoricalDtype) else str(feature.dtype)
     return out

@@ -15,6 +15,7 @@ import numpy as np
 from counterpoise.space.expressions import Choice, Columns, Expression, Magnitude, negative
 from counterpoise.types import Array, Mask
 
+LEAST = 1e-12  # the defect of what is broken by nothing to speak of
 Comparison = Literal["==", "!=", "<=", "<"]
 
 
@@ -115,7 +116,7 @@ class Compare(Formula):
         if self.relation == "!=":
             gap = self.slack(left, right) - gap
         truth = self.truth(x, x0)
-        return np.asarray(np.where(truth.yes, 0.0, np.where(truth.no, gap, np.nan)))
+        return np.asarray(np.where(truth.yes, 0.0, np.where(truth.no, np.maximum(gap, LEAST), np.nan)))
 
     def negated(self) -> Formula:
         if self.relation == "<":

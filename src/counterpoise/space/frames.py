@@ -75,7 +75,17 @@ def quoted(names: Sequence[Hashable], most: int = 8) -> str:
     >>> quoted(["a", "b"])
     "'a', 'b'"
     """
-    return ", ".join(map(repr, names[:most])) + (f" and {len(names) - most} more" if len(names) > most else "")
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(repr(plain(name)) for name in names[:most]) + more
+
+
+def plain(value: Any) -> Any:
+    """A NumPy number as Python's own, which reads better in a message; anything else as it is.
+
+    >>> plain(np.float64(0.5))
+    0.5
+    """
+    return value.item() if isinstance(value, np.generic) else value
 
 
 def _check_names(names: pd.Index[Any], what: str) -> None:

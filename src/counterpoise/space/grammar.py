@@ -175,9 +175,9 @@ class _Reader:
         try:
             tree = ast.parse(source, mode="eval").body
         except SyntaxError as error:
-            at = (error.offset or 1) - 1
-            inside = [start for place, start in starts.items() if place <= at]
-            wrong = inside[-1] if inside and at < len(source) else end
+            at = (error.offset or 0) - 1  # below 0: after the last token
+            before = [start for place, start in starts.items() if place <= at]
+            wrong = before[-1] if before and at < len(source) else end
             refuse(self.text, wrong, "it cannot be read", "correct what is marked" if wrong < end else "complete it")
         except (RecursionError, MemoryError):
             refuse(self.text, 0, "it is nested too deeply", "write several rules")

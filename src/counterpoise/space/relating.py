@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from counterpoise.errors import ConstraintError
-from counterpoise.space.constraints import Draft, Names, _named
+from counterpoise.space.constraints import Constraint, Draft, Names, _named
 from counterpoise.space.features import Schema
 from counterpoise.space.formulas import Joined
 from counterpoise.space.grammar import read
 from counterpoise.space.relations import Checked, Derivation, Stated
 from counterpoise.space.rules import expression, formula
 from counterpoise.space.ties import Kept, Mapped
+from counterpoise.types import Array
 
 TOLERANCE = 1e-6
 
 
 def _options(tolerance: float, relax: bool) -> str:
     """How a word's repr shows the options that are not the usual ones."""
-    return (f", tolerance={tolerance:g}" if tolerance != TOLERANCE else "") + (", relax=True" if relax else "")
+    return (f", tolerance={tolerance!r}" if tolerance != TOLERANCE else "") + (", relax=True" if relax else "")
 
 
 def _check_tolerance(word: object, tolerance: Any) -> None:
@@ -178,11 +179,18 @@ class Step:
 
     def apply(self, draft: Draft) -> None:
         for name in _named((self.name,)):
-            number = draft.ordered(name, self)
-            whole = draft.schema.features[number].kind != "continuous"
-            if whole and not float(self.size).is_integer():
+            number = draft.column(name, self)
+            kind = draft.schema.features[number].kind
+            whole = float(self.size).is_integer()
+            if kind not in ("continuous", "integer") or (kind == "integer" and not whole):
                 raise ConstraintError(
-                    "the Step of a feature with whole numbers must be a whole number", f"{self!r}", "round the step"
+                    "a Step must name a number, and be whole where the number is",
+                    f"{self!r}; {name!r} is {kind}",
+                    "round the step, or use OneOf to list the values it may take",
+                )
+            if number in draft.strides and draft.strides[number] != self.size:
+                raise ConstraintError(
+                    "a feature must have one Step", f"{draft.strides[number]:g} and {self!r}", "drop one of them"
                 )
             draft.strides[number] = float(self.size)
 
@@ -244,8 +252,24 @@ class Cost:
                 draft.upper[:, number] = np.fmin(draft.upper[:, number], own)
             if np.isinf(self.down):
                 draft.lower[:, number] = np.fmax(draft.lower[:, number], own)
-            down, up = (float(value) if np.isfinite(value) else 1.0 for value in (self.down, self.up))
-            draft.prices[number] = down, up
+
+
+def prices(schema: Schema, constraints: Sequence[Constraint]) -> Array | None:
+    """How many times a difference downwards, and upwards, counts in each column, ``(2, d)``; None: always once.
+
+    >>> import pandas as pd
+    >>> prices(Schema.infer(pd.DataFrame({"a": [1, 2], "b": [1, 2]})), [Cost("b", up=3)])
+    array([[1., 1.], [1., 3.]])
+    """
+    costs = [word for word in constraints if isinstance(word, Cost)]
+    if not costs:
+        return None
+    out = np.ones((2, len(schema)))
+    for cost in costs:
+        for name in _named((cost.name,)):
+            ways = [float(value) if np.isfinite(value) else 1.0 for value in (cost.down, cost.up)]
+            out[:, schema.position(name)] = ways
+    return out
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 
 from counterpoise.errors import ConstraintError
+from counterpoise.space.columns import write_decimals
 from counterpoise.space.encoding import column_of
 from counterpoise.space.expressions import Columns, Expression, Number, Origin
 from counterpoise.space.features import Schema
@@ -73,11 +74,10 @@ class Derivation:
 
     def written(self, value: Array) -> Array:
         """Values as the column holds them."""
-        if self.step:
-            value = np.rint(value / self.step) * self.step
-        elif self.decimals is not None:
-            value = np.round(value, self.decimals)
-        return value if self.storage is None else value.astype(self.storage).astype(np.float64)
+        if self.decimals is not None and not self.step:
+            return write_decimals(value, self.decimals, self.storage)
+        whole = np.rint(value / self.step) * self.step if self.step else value
+        return whole if self.storage is None else whole.astype(self.storage).astype(np.float64)
 
     def fits(self, cell: Array, value: Array) -> Mask:
         """Whether cells hold the computed values, within the tolerance or as the column writes them."""

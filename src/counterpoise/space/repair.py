@@ -10,90 +10,23 @@ refuses it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from dataclasses import dataclass
 
 import numpy as np
 
-from counterpoise.space.expressions import Binary, Column, Columns
+from counterpoise.space.bench import Bench, Picked
+from counterpoise.space.expressions import Binary, Column
 from counterpoise.space.formulas import Among, Compare, Formula, Joined, clauses
+from counterpoise.space.orders import Orders
 from counterpoise.space.relations import Clause
 from counterpoise.space.ties import Kept, Mapped
-from counterpoise.types import Array, Index, Mask
+from counterpoise.types import Array, Index
 
 PROJECTIONS = 3  # rounds
 SOLUTIONS = 4
 NEWTON = 3
 HARM, NEW = 100.0, 10.0  # what breaking another clause, and changing one more cell, count against the way moved
 STRICT = 1e-9  # how far a strict inequality is overshot, relative to its sides
-
-
-class Grid(Protocol):
-    """What repair needs of a lattice."""
-
-    def snap(self, column: int, values: Array, rows: Index) -> Array:
-        """Values ``(p,)`` of one column, of these rows ``(p,)``, on the lattice and in the box."""
-        ...
-
-    def unit(self, column: int) -> float:
-        """The distance between neighbouring values of a column; 0 where there is none."""
-        ...
-
-
-class Picked:
-    """Some of the points of a table of columns, gathered column by column when they are asked for."""
-
-    def __init__(self, table: Columns, points: Index) -> None:
-        self.table, self.points = table, points
-        self.seen: dict[int, Any] = {}
-
-    def __getitem__(self, column: int, /) -> Any:
-        if column not in self.seen:
-            self.seen[column] = self.table[column][self.points]
-        return self.seen[column]
-
-
-@dataclass
-class Bench:
-    """p points under repair, column by column, and all there is to know about each."""
-
-    x: dict[int, Array]  # the columns that rules read, (p,) each; changed in place
-    given: Columns  # 3 width columns: the row, the lower and the upper end of its box
-    free: Columns
-    active: Mask | None  # (r, p) which relations bind; None: all
-    rows: Index  # (p,)
-    width: int
-    scales: Array  # (width,)
-    numeric: Mask  # (width,)
-    grid: Grid
-
-    def part(self, points: Index) -> Bench:
-        """A copy of some of the points."""
-        return replace(
-            self,
-            x={column: cells[points] for column, cells in self.x.items()},
-            given=Picked(self.given, points),
-            free=Picked(self.free, points),
-            active=None if self.active is None else self.active[:, points],
-            rows=self.rows[points],
-        )
-
-    def broken(self, clause: Clause) -> Index:
-        """The points that break a clause which binds them."""
-        wrong = ~clause.formula.holds(self.x, self.given)
-        if self.active is not None:
-            wrong = wrong & self.active[clause.source]
-        return np.flatnonzero(np.broadcast_to(wrong, self.rows.shape))
-
-    def ends(self, column: int, points: Index) -> tuple[Array, Array]:
-        """The box of a column, ``(p,)`` each."""
-        return self.given[self.width + column][points], self.given[2 * self.width + column][points]
-
-    def placed(self, column: int, values: Array, points: Index) -> Array:
-        """Values of a column of some points, in the box and on the lattice."""
-        low, high = self.ends(column, points)
-        inside = np.minimum(np.maximum(values, low), high)
-        return self.grid.snap(column, inside, self.rows[points])
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,6 +36,7 @@ class Rules:
     clauses: tuple[Clause, ...]
     touching: dict[int, tuple[int, ...]]  # per column, the clauses that read it
     branches: dict[int, tuple[Rules, ...]]  # per "either or" clause, the ways to make it hold
+    orders: tuple[Orders, ...]  # clauses that can be projected together
 
     @classmethod
     def of(cls, parts: Sequence[Clause]) -> Rules:
@@ -115,7 +49,7 @@ class Rules:
             if isinstance(clause.formula, Joined):
                 ways = ([Clause(part, clause.source) for part in clauses(way)] for way in clause.formula.parts)
                 branches[number] = tuple(cls.of(way) for way in ways)
-        return cls(tuple(parts), touching, branches)
+        return cls(tuple(parts), touching, branches, Orders.among(parts))
 
     def others(self, columns: Iterable[int], number: int) -> list[Clause]:
         """The clauses besides one that read any of some columns."""
@@ -133,14 +67,33 @@ def repair(bench: Bench, rules: Rules, suspects: Iterable[int] | None = None) ->
         for turn in range(PROJECTIONS + SOLUTIONS):
             if not suspected:
                 return
-            for number in sorted(suspected):
+            exactly = turn >= PROJECTIONS
+            touched = set() if exactly else _project_orders(bench, rules, suspected)
+            for number in sorted(suspected - touched):
                 suspected.discard(number)
                 points = bench.broken(rules.clauses[number])
                 if len(points):
-                    columns = _mend(bench, rules, number, points, exactly=turn >= PROJECTIONS)
+                    columns = _mend(bench, rules, number, points, exactly=exactly)
                     suspected.add(number)
                     for column in columns:
                         suspected.update(rules.touching.get(column, ()))
+
+
+def _project_orders(bench: Bench, rules: Rules, suspected: set[int]) -> set[int]:
+    """Project all orders, a group at a time; those that are broken or may have become so stay suspected."""
+    done: set[int] = set()
+    for orders in rules.orders:
+        if suspected.isdisjoint(orders.numbers):
+            continue
+        done.update(orders.numbers)
+        suspected.difference_update(orders.numbers)
+        wrong = orders.broken(bench)
+        if wrong.any():
+            orders.project(bench, wrong)
+            for place in np.flatnonzero(wrong.any(axis=1)):
+                for column in (orders.left[place], orders.right[place]):
+                    suspected.update(rules.touching[column])
+    return done
 
 
 def _mend(bench: Bench, rules: Rules, number: int, points: Index, *, exactly: bool) -> Iterable[int]:
@@ -166,9 +119,8 @@ def _excess(formula: Compare, x: Picked, given: Picked) -> tuple[Array, dict[int
     gap, slopes = Binary("-", formula.left, formula.right).dual(x, given)
     if formula.relation == "<":
         left, right = formula.left.value(x, given), formula.right.value(x, given)
-        gap = (
-            gap + formula.slack(left, right) * (1 + STRICT) + STRICT * np.maximum(np.maximum(abs(left), abs(right)), 1)
-        )
+        size = np.maximum(np.maximum(np.abs(left), np.abs(right)), 1.0)
+        gap = gap + formula.slack(left, right) * (1 + STRICT) + STRICT * size
     return np.broadcast_to(gap, x.points.shape), slopes
 
 
@@ -206,23 +158,20 @@ def _solve(bench: Bench, rules: Rules, number: int, formula: Compare, columns: l
     for column in columns:
         before = bench.x[column][points]  # a copy
         harmed = rules.others([column], number)
-        held = [_held(bench, other, points) for other in harmed]
+        held = [bench.held(other, points) for other in harmed]
         trial = _solved(bench, formula, column, points)
         bench.x[column][points] = trial
-        ok = _held(bench, clause, points) & bench.free[column][points]
+        ok = bench.held(clause, points) & bench.free[column][points]
         harm = np.zeros(len(points))
         for other, was in zip(harmed, held, strict=True):
-            harm += was & ~_held(bench, other, points)
+            harm += was & ~bench.held(other, points)
         bench.x[column][points] = before
         moved = np.abs(trial - before) / bench.scales[column] if bench.numeric[column] else (trial != before) * 1.0
         new = before == bench.given[column][points]
         badness = np.where(ok, HARM * harm + NEW * new + moved / (1.0 + moved), np.inf)
         better = badness < best
-        best, picked, found = (
-            np.where(better, badness, best),
-            np.where(better, column, picked),
-            np.where(better, trial, found),
-        )
+        best, picked = np.where(better, badness, best), np.where(better, column, picked)
+        found = np.where(better, trial, found)
     for column in columns:
         mine = picked == column
         bench.x[column][points[mine]] = found[mine]
@@ -251,18 +200,13 @@ def _solved(bench: Bench, formula: Compare, column: int, points: Index) -> Array
     return placed
 
 
-def _held(bench: Bench, clause: Clause, points: Index) -> Mask:
-    holds = np.broadcast_to(clause.formula.holds(Picked(bench.x, points), Picked(bench.given, points)), points.shape)
-    return holds if bench.active is None else holds | ~bench.active[clause.source, points]
-
-
 def _choose(bench: Bench, rules: Rules, number: int, points: Index) -> None:
     """Of several ways to make a clause hold, the one that does the least harm and is nearest."""
     formula = rules.clauses[number].formula
     assert isinstance(formula, Joined)
     others = rules.others(formula.columns, number)
     before = {column: bench.x[column][points] for column in formula.columns}
-    held = [_held(bench, other, points) for other in others]
+    held = [bench.held(other, points) for other in others]
     best = np.full(len(points), np.inf)
     found = dict(before)
     for branch, ways in zip(formula.parts, rules.branches[number], strict=True):
@@ -278,7 +222,7 @@ def _choose(bench: Bench, rules: Rules, number: int, points: Index) -> None:
             bench.x[column][points] = trial.x[column]
         badness = far / (1.0 + far) + NEW * new
         for other, was in zip(others, held, strict=True):
-            badness += HARM * (was & ~_held(bench, other, points))
+            badness += HARM * (was & ~bench.held(other, points))
         better = ok & (badness < best)
         best = np.where(better, badness, best)
         found = {column: np.where(better, trial.x[column], cells) for column, cells in found.items()}
@@ -289,27 +233,31 @@ def _choose(bench: Bench, rules: Rules, number: int, points: Index) -> None:
 def _assign(bench: Bench, formula: Formula, points: Index) -> None:
     """Clauses that are met by writing a value: one of a list, any other, the row's own, what a table says."""
     column = next(iter(formula.columns))
-    if isinstance(formula, Kept):
-        wanted = bench.given[column][points] if formula.kept else _beside(bench, column, points)
+    if isinstance(formula, Kept) and formula.kept:
+        bench.write(column, bench.given[column][points], points)
     elif isinstance(formula, Mapped):
-        column = formula.number
-        wanted = formula.looked_up(bench.x[formula.on][points])
+        _look_up(bench, formula, points)
     elif isinstance(formula, Among) and isinstance(formula.inner, Column) and not formula.none:
         values = np.sort(formula.values)
         near = values[np.abs(bench.x[column][points][:, None] - values).argmin(axis=1)]
         start = bench.given[column][points]
         wanted = np.where(np.isin(start, values), start, near)
-    elif isinstance(formula, (Among, Compare)):
-        if isinstance(formula, Compare) and Column(column) not in (formula.left, formula.right):
-            return
-        wanted = _beside(bench, column, points)
-    else:
-        return
-    may = bench.free[column][points] & ~np.isnan(wanted)
-    if isinstance(formula, Kept) and formula.kept:
-        bench.x[column][points] = np.where(may, wanted, bench.x[column][points])
-    else:
-        bench.x[column][points] = np.where(may, bench.placed(column, wanted, points), bench.x[column][points])
+        bench.write(column, bench.placed(column, wanted, points), points)
+    elif not isinstance(formula, Compare) or Column(column) in (formula.left, formula.right):
+        bench.write(column, bench.placed(column, _beside(bench, column, points), points), points)
+
+
+def _look_up(bench: Bench, formula: Mapped, points: Index) -> None:
+    """What the table says for the other feature; where the value may not move, the other feature is made to fit it."""
+    wanted = formula.looked_up(bench.x[formula.on][points])
+    stuck = ~bench.free[formula.number][points] | np.isnan(wanted)
+    bench.write(formula.number, bench.placed(formula.number, wanted, points), points)
+    fits = bench.x[formula.number][points][:, None] == np.asarray(formula.values)
+    start = bench.given[formula.on][points]
+    keys = np.asarray(formula.keys)
+    own = (fits & (keys == start[:, None])).any(axis=1)
+    other = np.where(own, start, np.where(fits.any(axis=1), keys[fits.argmax(axis=1)], np.nan))
+    bench.write(formula.on, np.where(stuck, other, np.nan), points)
 
 
 def _beside(bench: Bench, column: int, points: Index) -> Array:

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import TypeGuard
 
 import numpy as np
 
+from counterpoise.space.bench import Bench, Grid, Picked
+from counterpoise.space.expressions import Binary
 from counterpoise.space.features import Schema
-from counterpoise.space.formulas import Compare
-from counterpoise.space.relations import Derivation, Relation, ordered, written_out
-from counterpoise.space.repair import Bench, Grid, Picked, Rules, repair
+from counterpoise.space.formulas import Compare, Formula
+from counterpoise.space.relations import Checked, Derivation, Relation, ordered, written_out
+from counterpoise.space.repair import Rules, repair
 from counterpoise.types import Array, Index, Mask
+
+PULLS = 3  # rounds of taking equations out of a gradient, where there are several
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,6 +34,7 @@ class System:
     relations: tuple[Relation, ...]
     derivations: tuple[Derivation, ...]  # each after those that it reads
     rules: Rules  # the relations as clauses about columns that may be moved
+    balances: tuple[Compare, ...]  # the equations between numbers: what one part of them gains another must lose
     derived: Mask  # (d,) columns that are computed
     x0: Array  # (n, d)
     active: Mask  # (n, r) which relations bind a row: all, but for those that it breaks itself and that let it off
@@ -62,6 +68,7 @@ class System:
             tuple(relations),
             derivations,
             Rules.of(parts),
+            tuple(part.formula for part in parts if _balances(part.formula, schema.numeric)),
             derived,
             x0,
             np.ones((len(x0), len(relations)), dtype=bool),
@@ -77,7 +84,13 @@ class System:
         """A system of no relations, for the same rows."""
         nothing = np.zeros_like(self.derived)
         return replace(
-            self, relations=(), derivations=(), rules=Rules.of(()), derived=nothing, active=self.active[:, :0]
+            self,
+            relations=(),
+            derivations=(),
+            rules=Rules.of(()),
+            balances=(),
+            derived=nothing,
+            active=self.active[:, :0],
         )
 
     def __len__(self) -> int:
@@ -87,16 +100,6 @@ class System:
     def words(self) -> tuple[str, ...]:
         """The user's words for each relation."""
         return tuple(relation.word for relation in self.relations)
-
-    @property
-    def balances(self) -> tuple[Compare, ...]:
-        """The equations between numbers: what one of their parts gains another must lose."""
-        found = (clause.formula for clause in self.rules.clauses)
-        return tuple(
-            formula
-            for formula in found
-            if isinstance(formula, Compare) and formula.relation == "==" and self.numeric[list(formula.columns)].sum() > 1
-        )
 
     def take(self, rows: Index) -> System:
         """The system of some of the rows."""
@@ -112,8 +115,22 @@ class System:
         return out | ~self.active[:, None, :]
 
     def holds(self, x: Array) -> Mask:
-        """Whether all relations hold at ``x`` ``(n, k, d)``, ``(n, k)``."""
-        return np.asarray(self.verdicts(x).all(axis=-1))
+        """Whether all relations hold at ``x`` ``(n, k, d)``, ``(n, k)``.
+
+        A function of the user's is only asked about points where everything else holds.
+        """
+        point, row = np.moveaxis(x, -1, 0), self.x0.T[:, :, None]
+        out = np.ones(x.shape[:2], dtype=bool)
+        everyone = self.active.all(axis=0)
+        with np.errstate(all="ignore"):
+            for number, relation in sorted(enumerate(self.relations), key=lambda each: isinstance(each[1], Checked)):
+                if isinstance(relation, Checked):
+                    where = np.nonzero(out)
+                    out[where] = relation.holds(x[where].T, row)
+                else:
+                    held = relation.holds(point, row)
+                    out &= held if everyone[number] else held | ~self.active[:, None, number]
+        return out
 
     def defects(self, x: Array) -> Array:
         """How far each relation is from holding, ``(n, k, r)``: 0 where it holds, NaN where it is undefined."""
@@ -164,6 +181,40 @@ class System:
         self._derive(y, given)
         return np.ascontiguousarray(np.moveaxis(y, 0, -1))
 
+    def pulled(self, x: Array, gradient: Array, free: Mask) -> Array:
+        """A gradient ``(n, k, d)`` at ``x`` ``(n, k, d)`` as it is for points that obey the relations.
+
+        What a derived feature contributes goes to the features it is made of, and the part that would break an
+        equation is taken out, in feature scales.
+        """
+        if not self.derivations and not self.balances:
+            return gradient
+        y, given = np.moveaxis(x, -1, 0), np.concatenate([self.x0] * 3, axis=1).T[:, :, None]
+        g = np.moveaxis(gradient, -1, 0).copy()
+        with np.errstate(all="ignore"):
+            for derivation in reversed(self.derivations):
+                _, slopes = derivation.expression.dual(y, given)
+                for column, slope in slopes.items():
+                    g[column] += np.nan_to_num(g[derivation.number] * slope)
+                g[derivation.number] = 0.0
+            normals = [self._normal(balance, y, given, free) for balance in self.balances]
+            for _ in range(PULLS if len(normals) > 1 else 1):
+                for normal in normals:
+                    size = sum(part**2 for part in normal.values())
+                    along = sum(part * g[column] * self.scales[column] for column, part in normal.items())
+                    share = np.where(size > 0, along / np.where(size > 0, size, 1.0), 0.0)
+                    for column, part in normal.items():
+                        g[column] -= share * part / self.scales[column]
+        return np.moveaxis(g, 0, -1)
+
+    def _normal(self, balance: Compare, y: Array, given: Array, free: Mask) -> dict[int, Array]:
+        """The direction, per column and in feature scales, in which an equation breaks."""
+        _, slopes = Binary("-", balance.left, balance.right).dual(y, given)
+        return {
+            column: np.where(free[:, None, column], np.nan_to_num(slope * self.scales[column]), 0.0)
+            for column, slope in slopes.items()
+        }
+
     def _broken(self, y: Array, given: Array) -> tuple[list[int], tuple[Index, ...]]:
         """The clauses that some point breaks, and those points."""
         suspects, wrong = [], np.zeros(y.shape[1:], dtype=bool)
@@ -182,6 +233,10 @@ class System:
                 made = derivation.derived(y, given, len(y))
                 binds = self.active[:, None, own[id(derivation)]]
                 y[derivation.number] = np.where(binds, made, given[derivation.number])
+
+
+def _balances(formula: Formula, numeric: Mask) -> TypeGuard[Compare]:
+    return isinstance(formula, Compare) and formula.relation == "==" and numeric[list(formula.columns)].sum() > 1
 
 
 def _said(word: str, defect: float) -> str:

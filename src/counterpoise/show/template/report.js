@@ -94,6 +94,7 @@
       const ways = row.others.map((other) => make("li", "", other.changes.map(describe).join(", ")));
       add("other ways", make("ul", "", ...ways));
     }
+    if (row.noise) add("noise", row.noise);
     const held = data.held.map(([title, why]) => `${title} (${why})`).join(", ");
     add("held fixed", held || "nothing");
     const checked = data.redacted ? "" : ": " + (data.constraints || "none");

@@ -1,0 +1,100 @@
+"""Importance: weights of the regulariser in Eq. (9) from what the model makes of each feature.
+
+The more the model's outputs depend on a feature, the more a change of it weighs: the mean weight is 1, so that lam
+keeps its meaning.
+"""
+
+from __future__ import annotations
+
+import warnings
+from importlib import import_module
+from typing import Literal, get_args
+
+import numpy as np
+from sklearn.inspection import permutation_importance
+
+from counterpoise.errors import InputError, MissingExtra
+from counterpoise.problem import Tally, model_outputs
+from counterpoise.types import Array, Model
+
+Importance = Literal["permutation", "shap"]
+WAYS: tuple[Importance, ...] = get_args(Importance)
+SHUFFLED = 1_000  # reference rows for permutation importance
+REPEATS = 5
+EXPLAINED, BACKGROUND = 50, 30  # reference rows for Shapley values, and those that stand for an unknown feature
+
+
+def importance(way: str, model: Model, x: Array) -> Array:
+    """Weights ``(d,)`` from reference rows ``x`` ``(r, d)``: "permutation" or "shap"; the mean is 1.
+
+    Permutation: by how much the outputs change when a feature's values are shuffled. shap: the mean size of a
+    feature's Shapley values. A feature that the model does not look at has weight 0.
+
+    >>> from sklearn.linear_model import LinearRegression
+    >>> from counterpoise.models.adapt import as_model
+    >>> from counterpoise.space.features import Schema
+    >>> x = np.array([[0.0, 1.0], [1.0, 0.0], [2.0, 5.0], [3.0, 2.0]])
+    >>> model = as_model(LinearRegression().fit(x, 3 * x[:, 0]), Schema.infer(x), x)
+    >>> importance("permutation", model, x).round(6)
+    array([2., 0.])
+    """
+    if way not in WAYS:
+        raise InputError(
+            "weights must be numbers by feature, 'permutation' or 'shap'", f"{way!r}", "for instance {'age': 2.0}"
+        )
+    if len(x) < 2:
+        raise InputError(
+            f"weights={way!r} needs reference rows", f"there are {len(x)}", "give reference=, or weights by feature"
+        )
+    found = _permuted(model, x) if way == "permutation" else _shapley(model, x)
+    found = np.where(found > 1e-12 * max(found.max(), 0.0), found, 0.0)
+    total = found.sum()
+    return np.asarray(found * len(found) / total if total > 0 else found)
+
+
+class _Fitted:
+    """What scikit-learn takes for an estimator."""
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+
+    def fit(self, x: Array, y: Array) -> _Fitted:
+        return self
+
+
+def _permuted(model: Model, x: Array) -> Array:
+    """Mean absolute change of the outputs under shuffling, in their own spread."""
+    rows = _spread(x, SHUFFLED)
+    before = _outputs(model, rows)
+    width = np.maximum(before.std(axis=0), np.finfo(np.float64).tiny)
+
+    def agreement(estimator: _Fitted, shuffled: Array, wanted: Array) -> float:
+        return -float((np.abs(_outputs(estimator.model, shuffled) - wanted) / width).mean())
+
+    result = permutation_importance(
+        _Fitted(model), rows, before, scoring=agreement, n_repeats=REPEATS, random_state=0, n_jobs=1
+    )
+    return np.asarray(result.importances_mean, dtype=np.float64)
+
+
+def _shapley(model: Model, x: Array) -> Array:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # what shap's own imports have to say of one another
+            shap = import_module("shap")
+    except ImportError as error:
+        raise MissingExtra("shap") from error
+    d = x.shape[1]
+    masker = shap.maskers.Independent(_spread(x, BACKGROUND), max_samples=BACKGROUND)
+    explainer = shap.PermutationExplainer(lambda rows: _outputs(model, np.asarray(rows)), masker, seed=0)
+    values = np.asarray(explainer(_spread(x, EXPLAINED), max_evals=2 * d + 1, silent=True).values)
+    return np.asarray(np.abs(values).reshape(len(values), d, -1).mean(axis=(0, 2)))
+
+
+def _outputs(model: Model, x: Array) -> Array:
+    return model_outputs(model, np.asarray(x, dtype=np.float64), np.arange(len(x)), Tally(), "reference row")
+
+
+def _spread(x: Array, count: int) -> Array:
+    """At most so many rows, at even distances."""
+    return x[np.linspace(0, len(x) - 1, min(count, len(x))).astype(np.intp)]

@@ -1,0 +1,142 @@
+"""Firm answers: the nearest point of which a given share of noisy copies keeps the target, or the least free energy.
+
+The problem carries a cloud of noise; its score of a point is the margin that the share asked for has at least, so that
+every move and sweep of the plain search works on it. The search starts from the minimal answers, stretched and mixed
+with reference rows deep inside the target, and ends with a look at other draws than those it was led by: an answer that
+fits its own draws too well is stretched until it holds on the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from counterpoise.methods.annealing import Board, reach
+from counterpoise.methods.base import Run, last
+from counterpoise.methods.cells import Cells
+from counterpoise.methods.population import WORTH, Population
+from counterpoise.methods.starts import Points, donors, joined, scored
+from counterpoise.methods.sweep import sweep
+from counterpoise.problem import Problem
+from counterpoise.streams import Streams
+from counterpoise.types import Array, Index
+
+STRETCHES = (1.0, 1.08, 1.2, 1.4, 1.7, 2.2, 3.0, 4.5)
+LAST_STRETCHES = (1.0, 1.02, 1.05, 1.09, 1.15, 1.25, 1.4, 1.7)
+BLENDS = (0.25, 0.5, 0.75)
+HALVINGS = 5
+
+
+@dataclass(frozen=True)
+class Firm:
+    """Annealed search under the problem's cloud of noise.
+
+    ``samples`` noisy copies guide the search, ``checks`` other ones choose among its answers; ``spare`` is the share
+    asked for beyond the one required, since copies that led the search flatter its answers.
+    """
+
+    chains: int = 5
+    steps: int = 40
+    sweeps: int = 2
+    start: float = 0.05
+    end: float = 1e-3
+    samples: int = 32
+    checks: int = 512
+    spare: float = 0.03
+
+    def iterate(self, problem: Problem, streams: Streams) -> Iterator[Run]:
+        assert problem.cloud is not None, "a firm search needs a cloud"
+        guided = self._clouded(problem, streams, self.samples)
+        board = Board(self._starting(guided))
+        yield board.run()
+        rows = board.open
+        chains = Population(guided.take(rows), streams.take(rows), board.points.at(rows), None)
+        for step in range(self.steps if len(rows) else 0):
+            if problem.expired:
+                break
+            done = step / max(self.steps - 1, 1)
+            chains.step(step, float(self.start ** (1 - done) * self.end**done))
+            if step % 5 == 4:
+                board.enter(rows, chains.best)
+                yield board.run()
+        if len(rows):
+            board.enter(rows, chains.best)
+        yield from self._swept(guided, board, rows)
+        found = self._assured(self._clouded(problem, streams, self.checks), board.points)
+        yield Run(*found, np.ones(len(problem), dtype=bool), board.steps + 1)
+
+    def __call__(self, problem: Problem, streams: Streams) -> Run:
+        return last(self.iterate(problem, streams))
+
+    def _clouded(self, problem: Problem, streams: Streams, samples: int) -> Problem:
+        """The problem with new draws, in opposite pairs, and the spare share asked for."""
+        cloud = problem.cloud
+        assert cloud is not None
+        half = streams.normal((samples // 2, problem.x0.shape[1]))
+        keep = min(cloud.keep + self.spare, 1.0) if cloud.keep else 0.0
+        return replace(problem, cloud=replace(cloud, draws=np.concatenate([half, -half], axis=1), keep=keep))
+
+    def _starting(self, problem: Problem) -> Points:
+        """The hints, stretched away from the row and mixed with donors; the donors brought towards the hints."""
+        assert problem.hints is not None
+        start = np.where(np.isnan(problem.x0)[:, None, :], problem.hints, problem.x0[:, None, :])
+        lines = [start + factor * (problem.hints - start) for factor in STRETCHES]
+        stretched = np.where(problem.numeric, np.concatenate(lines, axis=1), np.tile(problem.hints, (1, len(lines), 1)))
+        found = scored(problem, problem.region.project(stretched))
+        given = donors(problem, self.chains)
+        best = problem.hints[:, :1]
+        mixed = [np.where(problem.numeric, best + share * (given.x - best), given.x) for share in BLENDS]
+        blends = scored(problem, problem.region.project(np.concatenate(mixed, axis=1)))
+        points = joined(found, given, blends).best(self.chains)
+        return self._nearer(problem, points, np.repeat(best, points.x.shape[1], axis=1))
+
+    def _nearer(self, problem: Problem, points: Points, towards: Array) -> Points:
+        """Valid points brought towards others as far as they stay valid, by bisection."""
+        near, far = np.zeros(points.margin.shape), np.ones(points.margin.shape)
+        found, valid = points, points.valid
+        for _ in range(HALVINGS):
+            if not valid.any() or problem.expired:
+                break
+            middle = ((near + far) / 2)[..., None]
+            line = np.where(problem.numeric, towards + middle * (points.x - towards), points.x)
+            trial = scored(problem, line)
+            good = trial.valid & valid
+            found = found.instead(trial, good & (trial.effort < found.effort))
+            near, far = np.where(good, near, middle[..., 0]), np.where(good, middle[..., 0], far)
+        return found
+
+    def _swept(self, problem: Problem, board: Board, rows: Index) -> Iterator[Run]:
+        active = rows
+        for _ in range(self.sweeps):
+            if problem.expired or not len(active):
+                break
+            part = problem.take(active)
+            cells = Cells.of(part)
+            points = board.points.at(active).best(1)
+            board.enter(active, sweep(part, cells, points, reach(part, points.lowest), 3).best(2))
+            active = active[board.points.at(active).lowest < points.lowest * (1 - WORTH)]
+            yield board.run()
+
+    def _assured(self, problem: Problem, points: Points) -> Points:
+        """The answers as other draws see them, stretched where these refuse them.
+
+        Of a row that holds nowhere, the one answer comes back of which most copies hold.
+        """
+        start = np.where(np.isnan(problem.x0)[:, None, :], points.x, problem.x0[:, None, :])
+        lines = [np.where(problem.numeric, start + f * (points.x - start), points.x) for f in LAST_STRETCHES]
+        found = scored(problem, problem.region.project(np.concatenate(lines, axis=1)))
+        weak = np.flatnonzero(~found.valid.any(axis=1))
+        if len(weak):
+            part = problem.take(weak)
+            assert part.hints is not None
+            tried = np.concatenate([found.x[weak], part.hints], axis=1)
+            plain = scored(replace(part, cloud=None), tried)
+            kept = np.where(plain.valid, part.shares(plain.x).kept, -1.0)
+            firmest = np.arange(tried.shape[1]) == kept.argmax(axis=1)[:, None]
+            width = found.x.shape[1]
+            kept_only = Points(plain.x, plain.margin, np.where(firmest, plain.effort, np.inf)).best(width)
+            for mine, new in zip(found, kept_only, strict=True):
+                mine[weak] = new
+        return found.best(points.x.shape[1])

@@ -1,0 +1,147 @@
+"""One call in chunks: cuts do not show, time is shared out, and what is finished survives."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import counterpoise as cp
+from api.houses import FAST, MODEL, ROWS, TRAIN, explainer
+from counterpoise.api import inquiry
+from counterpoise.methods.base import Run
+
+ASK = explainer()
+
+
+@pytest.fixture
+def pairs(monkeypatch):
+    """Chunks of two rows."""
+    monkeypatch.setattr(inquiry, "MOST_ROWS", 2)
+
+
+def test_answers_do_not_depend_on_how_the_rows_are_cut(monkeypatch):
+    whole = ASK(ROWS, method=FAST, alternatives=2)
+    for size in (1, 2, 4):
+        monkeypatch.setattr(inquiry, "MOST_ROWS", size)
+        cut = ASK(ROWS, method=FAST, alternatives=2)
+        np.testing.assert_array_equal(cut.answers, whole.answers)
+        pd.testing.assert_frame_equal(cut.scores, whole.scores)
+        pd.testing.assert_frame_equal(cut.energy, whole.energy)
+
+
+class Stopped:
+    """A method that is interrupted when it meets a row, after some steps."""
+
+    def __init__(self, at, done=()):
+        self.at, self.done, self.seen = at, list(done), 0
+
+    def iterate(self, problem, streams):
+        run = FAST(problem, streams)
+        finished = np.isin(problem.numbers, self.done)
+        yield Run(x=run.x, margin=run.margin, effort=run.effort, done=finished, steps=1)
+        if self.at in problem.numbers:
+            raise KeyboardInterrupt
+        yield run
+
+
+@pytest.mark.usefixtures("pairs")
+def test_an_interrupt_keeps_the_finished_rows():
+    with pytest.raises(cp.Interrupted) as caught:
+        ASK(ROWS, method=Stopped(at=4))
+    assert "after 4 of 6 rows" in caught.value.given
+    whole = ASK(ROWS, method=FAST)
+    np.testing.assert_array_equal(caught.value.partial.x, whole.x[:4])
+    pd.testing.assert_frame_equal(caught.value.partial.frame, whole.frame[:4])
+
+
+def test_an_interrupt_keeps_rows_that_the_method_had_done_with():
+    with pytest.raises(cp.Interrupted) as caught:
+        ASK(ROWS, method=Stopped(at=4, done=[1, 3]))
+    assert caught.value.partial.rows.index.tolist() == ROWS.index[[1, 3]].tolist()
+
+
+def test_an_interrupt_before_anything_is_finished_gives_an_empty_explanation():
+    with pytest.raises(cp.Interrupted) as caught:
+        ASK(ROWS, method=Stopped(at=0))
+    assert len(caught.value.partial) == 0
+    assert len(caught.value.partial.frame) == 0
+
+
+@pytest.mark.usefixtures("pairs")
+def test_a_model_that_dies_leaves_what_was_finished():
+    calls = []
+
+    def model(frame):
+        calls.append(len(frame))
+        if len(calls) > limit:
+            raise ConnectionError("gone")
+        return MODEL.predict_proba(frame)
+
+    limit = 10**9
+    whole = cp.Explainer(model, reference=TRAIN)(ROWS, method=FAST)
+    limit = len(calls) - 4
+    calls.clear()
+    with pytest.raises(cp.ModelError, match="gone") as caught:
+        cp.Explainer(model, reference=TRAIN)(ROWS, method=FAST)
+    assert 0 < len(caught.value.partial) < 6
+    np.testing.assert_array_equal(caught.value.partial.x, whole.x[: len(caught.value.partial)])
+
+
+@pytest.mark.usefixtures("pairs")
+def test_the_budget_is_shared_out_among_the_chunks():
+    shares = []
+
+    class Slow:
+        def iterate(self, problem, streams):
+            shares.append(problem.deadline)
+            yield FAST(problem, streams)
+
+    ASK(ROWS, method=Slow(), budget=1000.0)
+    assert len(shares) == 3
+    assert shares[0] < shares[1] < shares[2]
+    assert 990 / 3 < shares[1] - shares[0] < 1010 / 2
+
+
+@pytest.mark.usefixtures("pairs")
+def test_when_the_time_is_over_the_rest_is_not_searched():
+    seen = []
+
+    class Noted:
+        def iterate(self, problem, streams):
+            seen.extend(problem.numbers.tolist())
+            yield FAST(problem, streams)
+
+    e = ASK(ROWS, method=Noted(), budget=0.0)
+    assert seen == [0, 1]
+    assert e.status.tolist() == ["valid"] * 2 + ["not_found"] * 4
+    pd.testing.assert_frame_equal(e.frame[2:], ROWS[2:])
+
+
+@pytest.mark.usefixtures("pairs")
+def test_progress_is_told_and_ends_at_the_number_of_rows():
+    told = []
+    ASK(ROWS, method=FAST, progress=lambda done, rows: told.append((done, rows)))
+    assert told[-1] == (6, 6)
+    assert [done for done, _ in told] == sorted(done for done, _ in told)
+
+
+def test_rows_that_need_no_search_are_not_searched_and_not_scored_again():
+    seen = []
+
+    class Noted:
+        def iterate(self, problem, streams):
+            seen.extend(problem.numbers.tolist())
+            yield FAST(problem, streams)
+
+    dear = TRAIN[MODEL.predict(TRAIN) == "dear"][:2]
+    rows = pd.concat([dear, ROWS[:2]])
+    e = ASK(rows, target="dear", method=Noted())
+    assert seen == [2, 3]
+    assert e.valid.all()
+    assert ASK(dear, target="dear", method=Noted()).model_rows <= 4 * len(dear)
+
+
+def test_a_row_outside_a_range_comes_inside_although_it_has_the_target():
+    dear = TRAIN[MODEL.predict(TRAIN) == "dear"][:3].assign(area=500.0)
+    e = explainer(constraints=[cp.Range("area", 20, 200)])(dear, target="dear", method=FAST)
+    assert e.valid.all()
+    assert (e.frame["area"] <= 200).all()

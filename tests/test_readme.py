@@ -1,0 +1,40 @@
+"""The README tells the truth: its example runs and says what it says, its links lead somewhere, its commands exist."""
+
+import re
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from counterpoise.cli import app
+
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+BLOCKS = re.findall(r"^```(\w*)\n(.*?)^```$", README, flags=re.MULTILINE | re.DOTALL)
+
+
+def test_the_example_says_what_the_readme_says(capsys: pytest.CaptureFixture[str]) -> None:
+    place = next(number for number, (kind, text) in enumerate(BLOCKS) if kind == "python" and "import" in text)
+    exec(compile(BLOCKS[place][1], "README.md", "exec"), {})
+    said, told = capsys.readouterr().out, BLOCKS[place + 1][1]
+
+    # the sentence, not its numbers: those may move with the versions of the libraries
+    def shape(text: str) -> str:
+        return re.sub(r"[\d.]+", "0", text)
+
+    assert shape(said) == shape(told)
+
+
+def test_every_link_leads_somewhere() -> None:
+    links = re.findall(r"\]\(([^)#]+)\)", README)
+    assert [link for link in links if not link.startswith("http") and not (ROOT / link).exists()] == []
+
+
+def test_every_command_of_the_readme_exists() -> None:
+    lines = [line for _, text in BLOCKS for line in text.splitlines() if line.startswith("counterpoise ")]
+    assert lines
+    for line in lines:
+        command, *rest = line.removeprefix("counterpoise ").split()
+        page = CliRunner().invoke(app, [command, "--help"], env={"COLUMNS": "200"})
+        assert page.exit_code == 0
+        assert [word for word in rest if word.startswith("-") and word not in page.output] == []
