@@ -82,9 +82,15 @@ PEERS = (
         "foolbox",
         ("ddn-100", "ddn-1000", "deepfool"),
         install=("foolbox", "torch==2.13.0"),
+        slow=("ddn-1000",),
         tasks=("logistic", "mlp", "wide"),
     ),
-    Peer("hopskipjump", ("hopskipjump",), install=("adversarial-robustness-toolbox",)),
+    Peer(
+        "hopskipjump",
+        ("hopskipjump", "hopskipjump-nearest"),
+        install=("adversarial-robustness-toolbox",),
+        slow=("hopskipjump-nearest",),
+    ),
     Peer("lime", ("lime-step",), install=("lime",)),
     Peer(
         "dice",

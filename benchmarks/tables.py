@@ -14,8 +14,8 @@ LIBRARIES = ("counterpoise", "numpy", "scikit-learn", "xgboost-cpu", "xgboost", 
 
 MEANS = """Means over valid answers; distances in standard deviations of the training rows, a changed category counts 1.
 Milliseconds are CPU time a row on one thread; a method without batches shows its time for one row."""
-OPTIMUM = """The optimum is that of the measure asked for (peers: L2), in the observed range; for `free`, and for peers that
-leave the range, without bounds."""
+OPTIMUM = """The optimum is that of the measure asked for (peers: L2), in the observed range; for `free`, and for peers
+that leave the range, without bounds."""
 
 
 def write(compared: list[Comparison], skipped: dict[str, str], folder: Path) -> None:

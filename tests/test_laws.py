@@ -20,7 +20,7 @@ from counterpoise.physics.boltzmann import log_density, weights
 from counterpoise.physics.energy import Energy
 from counterpoise.physics.entropy import diagonal_entropy, gaussian_entropy, grid_entropy
 from counterpoise.physics.montecarlo import MonteCarlo
-from counterpoise.physics.regularizers import Regularizer, Sparsity, WeightedL1
+from counterpoise.physics.regularizers import Sparsity, WeightedL1
 from counterpoise.space.constraints import Constraint, Immutable, MaxChanges, OneOf, Range
 from counterpoise.space.distance import Distance
 from counterpoise.space.features import Schema
@@ -206,36 +206,6 @@ def test_entropies_of_known_laws() -> None:
     np.testing.assert_allclose(grid_entropy(law, width), closed, rtol=1e-6)
     np.testing.assert_allclose(diagonal_entropy(np.array([s])), closed, rtol=1e-12)
     np.testing.assert_allclose(gaussian_entropy(np.array([[s**2]])), closed, rtol=1e-12)
-
-
-REGULARIZERS: list[tuple[Regularizer, ...]] = [(), (WeightedL1(np.array([1.0, 3.0, 0.0]), np.array([0.5, 2.0, 3.0])),)]
-
-
-@pytest.mark.parametrize("norm", ["l2", "l1", "gower", {"l2": 1.0, "l1": 0.3}], ids=str)
-@pytest.mark.parametrize("regularizers", REGULARIZERS, ids=["R=0", "weighted"])
-@pytest.mark.parametrize("two_sided", [False, True])
-@settings(max_examples=15)
-@given(seed=st.integers(0, 9999))
-def test_the_gradient_of_the_energy_is_its_derivative(
-    norm: str | dict[str, float], regularizers: tuple[Regularizer, ...], two_sided: bool, seed: int
-) -> None:
-    schema = Schema.infer(pd.DataFrame({"a": [0.0, 1.0], "b": [0.0, 4.0], "c": [-3.0, 3.0]}))
-    rng = np.random.default_rng(seed)
-    x0, w = rng.normal(size=(2, 3)), rng.normal(size=3)
-    x = x0[:, None] + rng.choice([-1, 1], size=(2, 4, 3)) * rng.uniform(0.1, 2.0, size=(2, 4, 3))
-    energy = Energy(Distance.of(schema, norm), 0.4, regularizers, np.array([1.0, 3.0]), two_sided)
-
-    def margin(x: Array) -> Array:
-        return np.asarray(np.tanh(x @ w) + 0.05)
-
-    def field(x: Array) -> Array:
-        return energy(x, x0, margin(x))
-
-    slope = (1 - np.tanh(x @ w) ** 2)[..., None] * w
-    steps = 1e-6 * np.eye(3)
-    wanted = np.stack([(field(x + step) - field(x - step)) / 2e-6 for step in steps], axis=-1)
-    off = np.abs(margin(x)) > 1e-4  # away from the kink of phi
-    np.testing.assert_allclose(energy.gradient(x, x0, margin(x), slope)[off], wanted[off], atol=1e-5)
 
 
 def test_at_the_row_itself_the_least_subgradient_of_the_distance_is_taken() -> None:

@@ -12,10 +12,15 @@ from counterpoise.errors import (
     ModelError,
 )
 from counterpoise.explanation import Explanation
+from counterpoise.judge.compare import compare
 from counterpoise.judge.landscape import landscape, profile
 from counterpoise.methods.annealing import Annealing
+from counterpoise.methods.gradient import GradientDescent
+from counterpoise.methods.lime import Lime
 from counterpoise.methods.nearest import NearestNeighbour
 from counterpoise.methods.polish import Polished
+from counterpoise.methods.random_search import RandomSearch
+from counterpoise.methods.spheres import GrowingSpheres
 from counterpoise.models.function import Function
 from counterpoise.show import figures
 from counterpoise.show.report import report
@@ -29,24 +34,34 @@ from counterpoise.space.constraints import (
     OneOf,
     Range,
 )
+from counterpoise.space.discover import discover
 from counterpoise.space.features import Feature, Schema
+from counterpoise.space.files import load_schema, save_schema
+from counterpoise.space.relating import Cost, Derived, Linked, Lookup, Rule, Step, Within
 
 __all__ = [
     "Annealing",
     "AnythingBut",
     "CapabilityError",
     "ConstraintError",
+    "Cost",
     "CounterpoiseError",
     "Decreasing",
+    "Derived",
     "Explainer",
     "Explanation",
     "Feature",
     "Function",
+    "GradientDescent",
+    "GrowingSpheres",
     "Immutable",
     "Increasing",
     "InputError",
     "Integer",
     "Interrupted",
+    "Lime",
+    "Linked",
+    "Lookup",
     "MaxChanges",
     "MissingExtra",
     "ModelError",
@@ -54,11 +69,19 @@ __all__ = [
     "NearestNeighbour",
     "OneOf",
     "Polished",
+    "RandomSearch",
     "Range",
+    "Rule",
     "Schema",
+    "Step",
+    "Within",
+    "compare",
+    "discover",
     "explain",
     "figures",
     "landscape",
+    "load_schema",
     "profile",
     "report",
+    "save_schema",
 ]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -173,13 +173,13 @@ class Problem:
 
     def gradient(self, x: Array) -> tuple[Score, Array]:
         """Score and the margin's gradient ``(n, k, d)`` in raw units, for a model that has one."""
-        model = self.model
-        if not isinstance(model, Differentiable):
+        if not self.differentiable:
             raise CapabilityError(
                 "this needs a model with gradients",
-                f"{type(model).__name__} has none",
+                f"{type(self.model).__name__} has none",
                 "use a method that works on any model, such as Annealing",
             )
+        model = cast(Differentiable, self.model)  # asked above: isinstance of a protocol is slow in a loop
         outputs = self.outputs(x)
         slopes = self.goal.slopes(outputs).reshape(-1, outputs.shape[-1])
         gradient = model.gradient(x.reshape(-1, x.shape[-1]), slopes).reshape(x.shape)

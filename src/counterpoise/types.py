@@ -77,5 +77,22 @@ class Partitioned(Model, Protocol):
         ...
 
 
+@runtime_checkable
+class Abstaining(Model, Protocol):
+    """Several classifiers that must agree: the last of the labels, ``abstention``, says that too few do."""
+
+    @property
+    def abstention(self) -> str: ...
+
+    @property
+    def unanimous(self) -> bool:
+        """Whether all of them must agree, not a share."""
+        ...
+
+    def majority(self, x: Array) -> NDArray[Any]:
+        """The class that most of them say, ``(p,)``."""
+        ...
+
+
 Progress = Callable[[int, int], None]
 """Called with (rows done, rows in all)."""

@@ -162,7 +162,7 @@ def test_a_regression_is_brought_into_a_range():
 
 
 def test_seeds_of_any_whole_kind_are_the_same_seed():
-    method = cp.Annealing(chains=2, steps=4)
+    method = cp.Annealing(steps=4)
     first = ASK(ROWS[:2], method=method, seed=7)
     np.testing.assert_array_equal(ASK(ROWS[:2], method=method, seed=np.int64(7)).x, first.x)
     assert ASK(ROWS[:1], method=FAST, seed=-(10**90)).valid.all()

@@ -7,7 +7,6 @@ import pytest
 import counterpoise as cp
 from api.houses import FAST, MODEL, ROWS, TRAIN, explainer
 from counterpoise.api import inquiry
-from counterpoise.methods.base import Run
 
 ASK = explainer()
 
@@ -29,15 +28,14 @@ def test_answers_do_not_depend_on_how_the_rows_are_cut(monkeypatch):
 
 
 class Stopped:
-    """A method that is interrupted when it meets a row, after some steps."""
+    """A method that is interrupted when it meets a row, after a step."""
 
-    def __init__(self, at, done=()):
-        self.at, self.done, self.seen = at, list(done), 0
+    def __init__(self, at):
+        self.at = at
 
     def iterate(self, problem, streams):
         run = FAST(problem, streams)
-        finished = np.isin(problem.numbers, self.done)
-        yield Run(x=run.x, margin=run.margin, effort=run.effort, done=finished, steps=1)
+        yield run
         if self.at in problem.numbers:
             raise KeyboardInterrupt
         yield run
@@ -51,12 +49,6 @@ def test_an_interrupt_keeps_the_finished_rows():
     whole = ASK(ROWS, method=FAST)
     np.testing.assert_array_equal(caught.value.partial.x, whole.x[:4])
     pd.testing.assert_frame_equal(caught.value.partial.frame, whole.frame[:4])
-
-
-def test_an_interrupt_keeps_rows_that_the_method_had_done_with():
-    with pytest.raises(cp.Interrupted) as caught:
-        ASK(ROWS, method=Stopped(at=4, done=[1, 3]))
-    assert caught.value.partial.rows.index.tolist() == ROWS.index[[1, 3]].tolist()
 
 
 def test_an_interrupt_before_anything_is_finished_gives_an_empty_explanation():
@@ -97,8 +89,8 @@ def test_the_budget_is_shared_out_among_the_chunks():
 
     ASK(ROWS, method=Slow(), budget=1000.0)
     assert len(shares) == 3
-    assert shares[0] < shares[1] < shares[2]
-    assert 990 / 3 < shares[1] - shares[0] < 1010 / 2
+    # a third of all, then half of what is left, then the rest
+    np.testing.assert_allclose(np.diff(shares), [1000 / 2 - 1000 / 3, 1000 / 2], atol=5)
 
 
 @pytest.mark.usefixtures("pairs")

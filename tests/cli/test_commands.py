@@ -74,6 +74,8 @@ def test_answers_are_those_of_the_library(run: Run, folder: Path) -> None:
 
 @pytest.mark.parametrize("name", ["found.csv", "found.parquet"])
 def test_a_table_has_a_line_for_each_answer_and_carries_columns_through(run: Run, folder: Path, name: str) -> None:
+    if name.endswith("parquet"):
+        pytest.importorskip("pyarrow", reason="no pyarrow: Parquet is an extra")
     assert run("explain", *ASK, "-a", "2", "-o", name)[0] == 0
     table = pd.read_csv(folder / name) if name.endswith("csv") else pd.read_parquet(folder / name)
     assert len(table) == explained().count.sum()
@@ -155,13 +157,44 @@ def test_check_judges_the_answers_of_others(run: Run, folder: Path) -> None:
     assert "Immutable" in (folder / "judged.csv").read_text(encoding="utf-8")
 
 
+def test_a_firm_answer_is_asked_for_with_keep(run: Run, folder: Path) -> None:
+    assert run("explain", *ASK, "--keep", "0.8", "--noise", "0.1", "-o", "firm.json")[0] == 0
+    found = cp.Explanation.load(folder / "firm.json")
+    assert found.tipping is not None
+    assert found.firm is not None
+    assert (found.firm["kept"] > 0.7).all()
+
+
+def test_a_schema_is_written_edited_and_obeyed(run: Run, folder: Path) -> None:
+    assert run("schema", "-d", "train.csv", "-l", "label", "-o", "schema.yaml")[:2] == (0, "schema.yaml\n")
+    text = (folder / "schema.yaml").read_text(encoding="utf-8")
+    edited = text.replace("- name: latency\n", "- name: latency\n  immutable: true\n  unit: ms\n", 1)
+    (folder / "edited.yaml").write_text(edited, encoding="utf-8")
+    run("explain", *ASK, "--schema", "edited.yaml", "-o", "obeyed.json")
+    found = cp.Explanation.load(folder / "obeyed.json")
+    assert found.schema["latency"].unit == "ms"
+    assert found.frame["latency"].tolist() == alerts()["latency"].tolist()
+
+
+def test_data_is_checked_against_a_schema(run: Run, folder: Path) -> None:
+    run("schema", "-d", "train.csv", "-l", "label", "-o", "schema.yaml")
+    text = (folder / "schema.yaml").read_text(encoding="utf-8")
+    (folder / "narrow.yaml").write_text(text.replace("- name: latency\n", "- name: latency\n  max: 30\n", 1))
+    (folder / "other.csv").write_text("a,b\n1,2\n")
+    assert run("schema", "-d", "alerts.csv", "-c", "schema.yaml")[:2] == (0, "")
+    code, out, _ = run("schema", "-d", "alerts.csv", "-c", "narrow.yaml")
+    assert code == 1
+    assert out.startswith("latency: 6 rows break Range")
+    assert "latency: the column is missing" in run("schema", "-d", "other.csv", "-c", "schema.yaml")[1]
+
+
 WRONG: dict[str, tuple[tuple[str, ...], str]] = {
     "no such file": (("-r", "nowhere.csv"), "--rows must name a file; there is no file 'nowhere.csv'"),
     "an empty file": (("-r", "empty.csv"), "--rows must hold a table; 'empty.csv' is empty"),
     "no rows": (("-r", "bare.csv"), "'bare.csv' has no rows"),
     "other columns": (("-r", "other.csv", "--id", "a"), "rows must have every column of the reference"),
     "not JSON": (("-r", "lines.ndjson"), "cannot be read as ndjson (line 2: Expecting value"),
-    "not a table": (("-r", "model.parquet"), "cannot be read as parquet"),
+    "not a table": (("-r", "binary.csv"), "'binary.csv' cannot be read as csv"),
     "an unknown ending": (("-r", "model.pkl"), "--rows must end in one of .csv"),
     "a model of the wrong kind": (("-m", "train.csv"), "a model's file must end in one of"),
     "a broken model": (("-m", "broken.pkl"), "--model must name a fitted model; 'broken.pkl' cannot be opened"),
@@ -175,6 +208,8 @@ WRONG: dict[str, tuple[tuple[str, ...], str]] = {
     "an unknown id": (("--id", "cheese"), "--id must name a column of the rows; 'cheese'"),
     "an unknown constraint": (("--fixed", "cheese"), "names 'cheese'"),
     "a wrong number": (("-a", "0"), "alternatives must be a whole number of at least 1"),
+    "a wrong noise": (("--noise", "loud"), "--noise must be auto, a number of feature scales, or rank:SHARE; 'loud'"),
+    "a schema that is none": (("--schema", "train.csv"), "a schema file must list the columns"),
     "a wrong distance": (("--distance", "miles"), "distance must be one of"),
 }
 
@@ -185,7 +220,7 @@ def test_a_wrong_question_ends_in_a_line_and_two(run: Run, folder: Path, case: s
     (folder / "bare.csv").write_text("a,b\n")
     (folder / "lines.ndjson").write_text('{"a": 1}\nnothing\n')
     (folder / "other.csv").write_text("a,b\n1,2\n")
-    (folder / "model.parquet").write_bytes((folder / "model.pkl").read_bytes())
+    (folder / "binary.csv").write_bytes((folder / "model.pkl").read_bytes())
     (folder / "broken.pkl").write_bytes(b"this is not a pickle")
     joblib.dump([1, 2], folder / "list.pkl")
     more, words = WRONG[case]
@@ -204,6 +239,13 @@ def test_a_wrong_question_ends_in_a_line_and_two(run: Run, folder: Path, case: s
 def _replaced(words: list[str], option: str, value: str) -> list[str]:
     place = words.index(option)
     return [*words[: place + 1], value, *words[place + 2 :]]
+
+
+def test_a_missing_extra_is_named_before_the_work(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("counterpoise.cli.tables.find_spec", lambda name: None)
+    code, _, said = run("explain", *ASK, "-o", "x.parquet")
+    assert code == 2
+    assert "pip install 'counterpoise[parquet]'" in said
 
 
 def test_a_pickle_must_be_trusted(run: Run) -> None:
@@ -263,7 +305,7 @@ def test_numbers_are_asked_for_by_a_range(run: Run, folder: Path) -> None:
 
 
 def test_every_command_has_an_example(run: Run) -> None:
-    for command in ("explain", "check", "report", "demo"):
+    for command in ("explain", "check", "schema", "report", "demo"):
         code, out, _ = run(command, "--help")
         assert code == 0
         assert f"Example: counterpoise {command}" in out

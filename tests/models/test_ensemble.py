@@ -8,8 +8,10 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 from sklearn.svm import SVC
-from sklearn.tree import DecisionTreeClassifier
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
+import counterpoise as cp
+from counterpoise.api.targets import AnythingBut, aim, standing
 from counterpoise.errors import InputError
 from counterpoise.models.adapt import as_model
 from counterpoise.models.ensemble import UNDECIDED, Agreeing, Ensemble
@@ -127,6 +129,13 @@ def test_numbers_stay_side_by_side() -> None:
     assert model.needed == 2
     assert np.allclose(model.outputs(ROWS), np.stack([member.predict(ROWS) for member in own], 1))
     assert np.allclose(model.predict(ROWS), own[1].predict(ROWS))
+    weights, step = RNG.normal(size=(400, 3)), 1e-5
+    for j, move in enumerate(step * np.eye(3)):
+        slope = (weights * (model.outputs(ROWS + move) - model.outputs(ROWS - move))).sum(1) / (2 * step)
+        assert np.allclose(model.gradient(ROWS, weights)[:, j], slope, atol=1e-6)
+    trees = as_model([DecisionTreeRegressor(max_depth=2).fit(X, X[:, j]) for j in (0, 1)], SCHEMA, X)
+    assert [len(points) > 0 for points in trees.thresholds] == [True, True, False]
+
 
 
 @pytest.mark.parametrize("share", [0.5, 0.0, 1.1])
@@ -142,3 +151,83 @@ def test_members_must_answer_the_same_question() -> None:
         as_model([OWN[0], GaussianNB().fit(X, WORDS == "low")], SCHEMA, X)
     with pytest.raises(InputError, match="a number"):
         as_model([OWN[0], LinearRegression().fit(X, X[:, 0])], SCHEMA, X)
+
+
+def test_nobody_aims_at_disagreement() -> None:
+    model = as_model(OWN, SCHEMA, X)
+    said = np.array(["low", "mid", UNDECIDED, UNDECIDED], dtype=object)
+    stands = standing(model, ROWS[:4], said)
+    assert stands[:2].tolist() == ["low", "mid"]
+    assert stands[2:].tolist() == model.majority(ROWS[2:4]).tolist()
+    opposite = aim(model, "opposite", None, stands)
+    assert not opposite.goal.wanted[:, -1].any()
+    assert opposite.target[0] == "anything but low"
+    others = aim(model, AnythingBut("low", "mid"), None, stands)
+    assert set(others.target) == {"top"}
+    for target in (UNDECIDED, [UNDECIDED], AnythingBut("low", "mid", "top")):
+        with pytest.raises(InputError):
+            aim(model, target, None, stands)
+
+
+def test_the_majority_is_what_most_say_and_a_tie_what_the_earlier_model_says() -> None:
+    model = as_model(OWN, SCHEMA, X)
+    said = np.stack([own.predict(ROWS) for own in OWN]).T
+    for line, found in zip(said.tolist(), model.majority(ROWS).tolist(), strict=True):
+        assert line.count(found) == max(map(line.count, line))
+        assert found == line[0] or line.count(found) > 1
+    turned = as_model(OWN[1::-1], SCHEMA, X)
+    assert np.array_equal(turned.majority(ROWS), OWN[1].predict(ROWS))
+
+
+def test_a_class_may_be_called_undecided() -> None:
+    words = np.where(X[:, 0] > 0, "undecided", "decided")
+    model = as_model([LogisticRegression().fit(X, words), GaussianNB().fit(X, words)], SCHEMA, X)
+    assert len(set(model.labels)) == 3
+    assert UNDECIDED in set(model.predict(ROWS))
+
+
+@pytest.mark.parametrize("share", [1.0, 0.6])
+@pytest.mark.parametrize("target", ["opposite", "mid", ["low", "top"], AnythingBut("top")], ids=str)
+def test_answers_hold_for_enough_models(share: float, target) -> None:
+    ensemble = Ensemble(OWN, share=share)
+    e = cp.explain(ensemble, ROWS[:12], reference=X, target=target)
+    assert e.valid.all(), e.reason[~e.valid]
+    after = np.stack([own.predict(np.asarray(e.frame)) for own in OWN])
+    for column, said, before in zip(after.T, e.scores["after"], e.scores["before"], strict=True):
+        assert said != UNDECIDED
+        assert (column == said).sum() >= ensemble.needed
+        if target == "opposite":
+            assert said != before
+
+
+def test_answers_hold_for_models_of_every_kind_and_a_threshold_for_each_of_them() -> None:
+    forest = RandomForestClassifier(10, random_state=0).fit(X, WORDS)
+    e = cp.explain([*OWN[:2], forest], ROWS[:6], reference=X, target="top", threshold=0.7)
+    assert e.valid.all()
+    for own in (*OWN[:2], forest):
+        assert (own.predict_proba(np.asarray(e.frame))[:, 2] >= 0.7).all()
+    with pytest.raises(InputError, match="needs one class for each row"):
+        cp.explain(Ensemble(OWN, share=0.6), ROWS[:2], reference=X, target=["low", "top"], threshold=0.7)
+
+
+@pytest.mark.parametrize("share", [1.0, 0.6])
+def test_numbers_lie_in_the_range_for_enough_models(share: float) -> None:
+    own = [
+        LinearRegression().fit(X, X[:, 0] + X[:, 1]),
+        DecisionTreeRegressor(max_depth=4, random_state=0).fit(X, X[:, 0] + X[:, 1]),
+        LinearRegression().fit(X, X[:, 0] + X[:, 1] - 0.5),
+    ]
+    ensemble = Ensemble(own, share=share)
+    e = cp.explain(ensemble, X[:8], reference=X, target=(1.0, 2.5))
+    assert e.valid.all(), e.reason[~e.valid]
+    after = np.stack([member.predict(np.asarray(e.frame)) for member in own])
+    assert (((after >= 1.0) & (after <= 2.5)).sum(0) >= ensemble.needed).all()
+    assert np.allclose(e.scores["after"].astype(float), np.median(after, axis=0))
+    if share < 1:
+        assert not ((after >= 1.0) & (after <= 2.5)).all()
+
+
+def test_one_model_after_another_may_know_nothing_of_the_reference() -> None:
+    own = [LinearRegression().fit(X, X[:, 0] + shift) for shift in (0.0, 0.2)]
+    e = cp.explain(own, X[:2], schema=SCHEMA, target=(1.0, None))
+    assert e.valid.all()

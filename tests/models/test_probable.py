@@ -3,16 +3,26 @@
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neural_network import MLPClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
 
+import counterpoise as cp
 from counterpoise.errors import CapabilityError
 from counterpoise.models.adapt import as_model
-from counterpoise.models.probable import Probable
+from counterpoise.models.probable import Probable, probable
 from counterpoise.space.features import Schema
+from counterpoise.types import Differentiable, Partitioned
 
 TRAIN = pd.DataFrame({"a": [0.0, 1.0, 2.5, 3.0]})
 SAYS = ["no", "no", "yes", "yes"]
 X = TRAIN.to_numpy()
+WIDE = np.random.default_rng(0).normal(size=(90, 3))
+THREE = np.digitize(WIDE[:, 0] + WIDE[:, 1] ** 2, [0.0, 1.2])
 
 
 def test_outputs_are_the_users_own_probabilities():
@@ -29,3 +39,52 @@ def test_a_model_without_probabilities_cannot_be_asked():
     model = Probable(as_model(RidgeClassifier().fit(TRAIN, SAYS), Schema.infer(TRAIN), X))
     with pytest.raises(CapabilityError, match="needs a model with probabilities"):
         model.outputs(X)
+
+
+SLOPED = {
+    "logistic": LogisticRegression().fit(WIDE, THREE),
+    "two classes": LogisticRegression().fit(WIDE, THREE > 0),
+    "network": MLPClassifier((5,), activation="tanh", solver="lbfgs", random_state=0).fit(WIDE, THREE),
+    "naive Bayes": GaussianNB().fit(WIDE, THREE),
+    "pipeline": make_pipeline(StandardScaler(), LogisticRegression()).fit(WIDE, THREE),
+    "probabilities": cp.Function(
+        lambda x: 1 / (1 + np.exp(-x[:, 0])),
+        gradient=lambda x: np.outer(np.exp(-x[:, 0]) / (1 + np.exp(-x[:, 0])) ** 2, [1, 0, 0]),
+        labels=["no", "yes"],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SLOPED)
+def test_slopes_of_probabilities_against_differences(name):
+    model = probable(as_model(SLOPED[name], Schema.infer(WIDE), WIDE))
+    assert isinstance(model, Differentiable)
+    rows, step = WIDE[:30], 1e-6
+    weights = np.random.default_rng(1).normal(size=model.outputs(rows).shape)
+    for column, move in enumerate(step * np.eye(3)):
+        slope = (weights * (model.outputs(rows + move) - model.outputs(rows - move))).sum(1) / (2 * step)
+        np.testing.assert_allclose(model.gradient(rows, weights)[:, column], slope, atol=1e-7)
+
+
+def test_there_is_no_gradient_where_probabilities_have_none():
+    forest = as_model(RandomForestClassifier(3, random_state=0).fit(WIDE, THREE), Schema.infer(WIDE), WIDE)
+    machine = as_model(SVC().fit(WIDE, THREE), Schema.infer(WIDE), WIDE)
+    assert hasattr(machine, "gradient")
+    assert not hasattr(probable(machine), "gradient")
+    assert not hasattr(probable(forest), "gradient")
+    assert not isinstance(probable(machine), Partitioned)
+
+
+def test_trees_keep_their_split_points():
+    forest = as_model(RandomForestClassifier(3, random_state=0).fit(WIDE, THREE), Schema.infer(WIDE), WIDE)
+    assert probable(forest).thresholds is forest.thresholds
+
+
+@pytest.mark.parametrize(
+    "model", [SLOPED["logistic"], RandomForestClassifier(20, random_state=0).fit(WIDE, THREE)], ids=["smooth", "trees"]
+)
+def test_a_threshold_is_reached_by_the_users_own_probabilities(model):
+    rows = WIDE[model.predict(WIDE) == 0][:3]
+    e = cp.explain(model, rows, reference=WIDE, target=2, threshold=0.8)
+    assert e.valid.all()
+    assert (model.predict_proba(np.asarray(e.frame))[:, 2] >= 0.8).all()

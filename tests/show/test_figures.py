@@ -7,6 +7,7 @@ from typing import Any
 
 import matplotlib as mpl
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from matplotlib import pyplot as plt
@@ -63,33 +64,37 @@ def test_a_figure_of_the_wrong_thing_says_what_it_draws(name: str) -> None:
         getattr(figures, name)(explained() if name in ("changes", "parallel") else "something else")
 
 
-def test_changes_show_both_values_of_every_change() -> None:
-    explanation = explained()[1]
+def _wide(changes: int) -> cp.Explanation:
+    """One row of ten numbers, so many of which go up and down in turn."""
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.normal(0, 10, (20, 10)).round(2), columns=[f"c{number}" for number in range(10)])
+    answers = table[:1].to_numpy().copy()
+    answers[0, :changes] += np.resize([3.25, -4.5], changes)
+    return build(cp.Schema.infer(table), table[:1], answers)
+
+
+@pytest.mark.parametrize("number", [1, MOST])
+def test_changes_show_both_values_of_every_change(number: int) -> None:
+    explanation = _wide(number)
     ax = figures.changes(explanation)
-    listed = explanation.changes.query("alternative == 0")
-    assert len(listed) == MOST
+    listed = explanation.changes
+    assert len(listed) == number
     for feature, before, after in zip(listed["feature"], listed["from"], listed["to"], strict=True):
         assert set(format_pair(explanation.schema[feature], before, after)) <= set(_texts(ax))
     assert {label.get_text() for label in ax.get_yticklabels()} == set(listed["feature"])
 
 
 def test_a_lane_keeps_the_order_of_values() -> None:
-    explanation = explained()[1]
-    ax = figures.changes(explanation)
-    dots = [line for line in ax.lines if line.get_marker() in ("o", "D")]
-    listed = explanation.changes.query("alternative == 0")
-    signs = sorted(np.sign(listed["to"].astype(float) - listed["from"].astype(float)))
-    drawn = [
-        np.sign(after.get_xdata()[0] - before.get_xdata()[0])
-        for before, after in zip(dots[::2], dots[1::2], strict=True)
-    ]
-    assert sorted(drawn) == signs
+    ax = figures.changes(_wide(6))
+    places = [line.get_xdata()[0] for line in ax.lines if line.get_marker() in ("o", "D")]
+    drawn = [np.sign(after - before) for before, after in zip(places[::2], places[1::2], strict=True)]
+    assert sorted(drawn) == [-1, -1, -1, 1, 1, 1]
 
 
 def test_changes_that_do_not_fit_are_counted() -> None:
-    explanation = explained()[0]
-    assert explanation.changed[0] == MOST + 1
-    assert figures.changes(explanation).get_xlabel() == "and one smaller change"
+    assert figures.changes(_wide(MOST + 1)).get_xlabel() == "and one smaller change"
+    assert figures.changes(_wide(MOST + 2)).get_xlabel() == "and 2 smaller changes"
+    assert figures.changes(_wide(MOST)).get_xlabel() == ""
 
 
 def test_bars_are_the_counts() -> None:

@@ -99,11 +99,15 @@ def answer(task: Task, watch: Watch, *, search: bool = True) -> Answers:
         verdict = verify(part, task.schema, task.table.iloc[open_rows], run, task.alternatives)
         x[open_rows], holds[open_rows], predicted[open_rows] = verdict
         outputs[open_rows, 1] = model_outputs(part.model, x[open_rows, 0], part.numbers, part.tally)
+    # a relation may leave a row no point that anybody knows: then there is no miss to show, only the row itself
+    known = problem.region.feasible & (already | problem.region.contains(x[:, :1])[:, 0])
+    lost = np.flatnonzero(problem.region.feasible & ~known)
+    x[lost, 0], predicted[lost], outputs[lost, 1] = problem.x0[lost], task.now.predicted[lost], outputs[lost, 0]
     margin = problem.goal.margin(outputs)[:, 1]
     probability = _chances(problem, x[:, 0], outputs)
     terms = problem.energy.terms(x[:, :1], problem.x0, margin[:, None])
-    status, reason = _explained(task, holds[:, 0], already)
-    found = np.where(problem.region.feasible, np.maximum(holds.sum(axis=1), 1), 0).astype(np.intp)
+    status, reason = _explained(task, holds[:, 0], already, np.where(known, margin, np.nan))
+    found = np.where(known, np.maximum(holds.sum(axis=1), 1), 0).astype(np.intp)
     terms_of = np.concatenate(terms, axis=1)
     return Answers(x, found, holds[:, 0], status, reason, predicted, margin, probability, terms_of, problem.energy.mu)
 
@@ -138,8 +142,10 @@ def _unsearched(problem: Problem) -> Run:
     return Run(x=problem.region.home[:, None, :], margin=-effort, effort=effort, done=np.ones(n, dtype=bool), steps=0)
 
 
-def _explained(task: Task, valid: Mask, already: Mask) -> tuple[NDArray[np.object_], NDArray[np.object_]]:
-    """Status and reason of each row, ``(n,)``."""
+def _explained(
+    task: Task, valid: Mask, already: Mask, margin: Array
+) -> tuple[NDArray[np.object_], NDArray[np.object_]]:
+    """Status and reason of each row, ``(n,)``; ``margin`` ``(n,)`` is that of the answer or miss, NaN without one."""
     problem, n = task.problem, len(valid)
     status, reason = np.full(n, "valid", dtype=object), np.full(n, "", dtype=object)
     number = isinstance(problem.goal, RangeGoal)
@@ -153,7 +159,11 @@ def _explained(task: Task, valid: Mask, already: Mask) -> tuple[NDArray[np.objec
     missed = np.flatnonzero(problem.region.feasible & ~valid)
     if len(missed):
         status[missed] = "not_found"
-        reason[missed] = _obstacles(task, problem.take(missed), missed)
+        reason[missed] = _obstacles(task, problem.take(missed), missed, margin[missed])
+    for row, words in enumerate(problem.region.system.waived()):
+        if words:
+            said = f"let off {' and '.join(words)}, which the row itself breaks"
+            reason[row] = f"{reason[row]}; {said}" if reason[row] else said
     return status, reason
 
 
@@ -166,16 +176,19 @@ def _conflict(task: Task, row: int, words: tuple[str, ...]) -> str:
     return f"no row satisfies {' and '.join(words)}{where}"
 
 
-def _obstacles(task: Task, problem: Problem, rows: Index) -> list[str]:
+def _obstacles(task: Task, problem: Problem, rows: Index, margin: Array) -> list[str]:
     """Why each row has no answer: what the nearest reference rows of the target would have needed."""
     late = " before the time was up" if problem.expired else ""
     near = neighbours(problem)
     x = np.where(near.there[..., None], near.x, problem.x0[:, None, :])
     broken = np.asarray((problem.region.broken(x) & near.there[..., None]).any(axis=1))
     crowded = ~np.asarray((problem.region.few(x) & near.there).any(axis=1))
+    refused = problem.region.system.obstacles()
     out = []
     for place, row in enumerate(rows.tolist()):
         message = f"no feasible row was found{late} {task.aim.words[row]}"
+        if np.isnan(margin[place]):
+            message = f"no row was found{late} that satisfies every relation"
         columns = np.flatnonzero(broken[place])
         words = list(dict.fromkeys(word for column in columns for word in problem.region.words[column]))
         if problem.region.max_changes is not None and crowded[place]:
@@ -187,5 +200,9 @@ def _obstacles(task: Task, problem: Problem, rows: Index) -> list[str]:
         elif words:
             more = f" and {len(words) - 6} more" if len(words) > 6 else ""
             message += f"; in the way of the nearest reference rows: {', '.join(words[:6])}{more}"
+        if refused[place]:
+            message += f"; most proposals were refused by {', '.join(refused[place])}"
+        if margin[place] < 0:
+            message += f"; the nearest miss lacks {-margin[place]:.3g} of the score"
         out.append(message)
     return out

@@ -23,13 +23,14 @@ from counterpoise.methods.annealing import Annealing
 from counterpoise.methods.base import Method
 from counterpoise.methods.polish import Polished
 from counterpoise.models.adapt import as_model
-from counterpoise.models.probable import Probable
+from counterpoise.models.probable import probable
 from counterpoise.physics.noise import Noise
 from counterpoise.physics.regularizers import Regularizer, WeightedL1
 from counterpoise.space.constraints import Constraint, Immutable
 from counterpoise.space.distance import Distance
 from counterpoise.space.features import Schema
 from counterpoise.space.region import Bounds, Region, check
+from counterpoise.space.relating import Word, as_words, prices
 from counterpoise.types import Array, Model
 
 LAM = 0.003  # how it was chosen: docs/choices.md
@@ -57,7 +58,7 @@ class Explainer:
         *,
         reference: pd.DataFrame | Array | None = None,
         schema: Schema | None = None,
-        constraints: Sequence[Constraint] | Constraint = (),
+        constraints: Sequence[Word] | Word = (),
         bounds: Bounds = "observed",
         weights: Mapping[Hashable, float] | None = None,
     ) -> None:
@@ -65,12 +66,12 @@ class Explainer:
         self.schema = self.reference.schema
         self.bounds: Bounds = bounds
         self.weights = self._checked(weights)
-        given = [constraints] if isinstance(constraints, Constraint) else list(constraints)
+        given = as_words(constraints)
         forbidden = [name for name, weight in self.weights.items() if np.isinf(weight)]
-        self.constraints = (*given, Immutable(*forbidden)) if forbidden else tuple(given)
+        self.constraints = (*given, Immutable(*forbidden)) if forbidden else given
         check(self.schema, self.constraints, bounds)  # contradictions are found before any row is seen
         self.held = _held(self.schema, self.constraints)
-        self.model: Model = as_model(model, self.schema, self.reference.x[:PROBED])
+        self.model: Model = as_model(model, self.schema, self.reference.spread(PROBED))
 
     def __call__(
         self,
@@ -102,9 +103,9 @@ class Explainer:
         """
         started = time.perf_counter()
         check_settings(lam, mu, alternatives, budget, seed)
-        measure = Distance.of(self.schema, distance)
+        measure = Distance.of(self.schema, distance, prices(self.schema, self.constraints))
         question = Question(
-            model=self.model if threshold is None or self.model.labels is None else Probable(self.model),
+            model=self.model if threshold is None or self.model.labels is None else probable(self.model),
             schema=self.schema,
             reference=self.reference,
             held=self.held,
@@ -117,7 +118,7 @@ class Explainer:
             mu=None if isinstance(mu, str) else float(mu),
             regularizers=self._regularizers(measure, regularizers),
             alternatives=int(alternatives),
-            method=method if method is not None else Polished(Annealing()),
+            method=method if method is not None else Polished(Annealing(), answers=max(1, 2 * alternatives - 1)),
             seed=int(seed),
             started=started,
             budget=None if budget is None else float(budget),
@@ -155,7 +156,7 @@ def _held(schema: Schema, constraints: Sequence[Constraint]) -> dict[Hashable, s
     region = Region.build(schema, np.full((1, len(schema)), np.nan), constraints)
     out = {}
     for number, feature in enumerate(schema):
-        if not region.free[0, number]:
+        if region.fixed[0, number]:
             words = [word for word in region.words[number] if word.startswith(("Immutable", "Mutable"))]
             out[feature.name] = feature.fixed or " and ".join(words)
     return out
@@ -167,7 +168,7 @@ def explain(
     *,
     reference: pd.DataFrame | Array | None = None,
     schema: Schema | None = None,
-    constraints: Sequence[Constraint] | Constraint = (),
+    constraints: Sequence[Word] | Word = (),
     bounds: Bounds = "observed",
     target: Any = "opposite",
     threshold: float | None = None,

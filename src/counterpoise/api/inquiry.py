@@ -16,7 +16,7 @@ from counterpoise.api.intake import Intake, first_opinion
 from counterpoise.api.progress import Wanted, showing
 from counterpoise.api.reference import Reference
 from counterpoise.api.reporting import Case, assemble
-from counterpoise.api.targets import aim
+from counterpoise.api.targets import aim, standing
 from counterpoise.errors import Interrupted, ModelError
 from counterpoise.explanation import Explanation
 from counterpoise.methods.base import Method
@@ -31,7 +31,7 @@ from counterpoise.types import Array, Index, Model, Progress
 
 CHUNK_CELLS = 4_000_000  # rows x columns x chains worked on at once: bounds the memory of a call
 CHAINS_ASSUMED = 16
-MOST_ROWS = 512  # in a chunk: beyond it a model call gets no cheaper, and more is lost when a run is interrupted
+MOST_ROWS = 128  # in a chunk: beyond it a row gets no cheaper, and more is lost when a run is interrupted
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,7 +101,8 @@ class Inquiry:
             if error.row:  # as if the rows had been explained one after the other
                 error.partial = self._before(error.row).run(progress)
             raise
-        self.aim = aim(question.model, question.target, question.threshold, self.now.predicted)
+        now = standing(question.model, self.intake.x0, self.now.predicted)
+        self.aim = aim(question.model, question.target, question.threshold, now)
         self.donors = question.reference.donors(question.model)
         n = len(self.intake)
         try:
@@ -139,7 +140,12 @@ class Inquiry:
             question.held,
             question.reference.quantiles(question.model),
             question.settings,
-            (*question.reference.notes, *self.intake.notes, *self._missing_donors()),
+            (
+                *question.reference.notes,
+                *getattr(question.model, "notes", ()),
+                *self.intake.notes,
+                *self._missing_donors(),
+            ),
             question.seed,
         )
         seconds = time.perf_counter() - question.started

@@ -44,6 +44,10 @@ class Reference:
         self.x: Array = np.empty((0, len(schema))) if table is None else self._encoded(data, table)
         self._donors: dict[str, tuple[Donors, dict[Any, Array]]] = {}
 
+    def spread(self, count: int) -> Array:
+        """At most so many of the rows, evenly spread: a table is often sorted, and its head shows one class only."""
+        return self.x[np.linspace(0, len(self.x) - 1, min(count, len(self.x))).astype(np.intp)]
+
     def donors(self, model: Model) -> Donors:
         """The reference rows with the outputs of this model."""
         return self._known(model)[0]
@@ -55,7 +59,7 @@ class Reference:
     def _known(self, model: Model) -> tuple[Donors, dict[Any, Array]]:
         key = type(model).__qualname__  # the model itself, or the same asked for its probabilities
         if key not in self._donors:
-            width = 1 if model.labels is None else len(model.labels)
+            width = len(getattr(model, "members", (model,))) if model.labels is None else len(model.labels)
             outputs = np.empty((0, width))
             if len(self.x):
                 outputs = model_outputs(model, self.x, np.arange(len(self.x)), Tally(), "reference row")

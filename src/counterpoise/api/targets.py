@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from counterpoise.errors import InputError
 from counterpoise.models.score import ClassGoal, Goal, RangeGoal, ThresholdGoal
 from counterpoise.space.frames import quoted
-from counterpoise.types import Index, Mask, Model
+from counterpoise.types import Abstaining, Array, Index, Mask, Model
 
 
 @dataclass(frozen=True, init=False)
@@ -43,6 +43,16 @@ class Aim:
         return Aim(self.goal.take(rows), self.target[rows], tuple(self.words[row] for row in rows.tolist()))
 
 
+def standing(model: Model, x0: Array, predicted: NDArray[Any]) -> NDArray[Any]:
+    """What rows ``x0`` ``(n, d)`` are to the model now: ``predicted``; where it abstains, what most members say."""
+    if not isinstance(model, Abstaining):
+        return predicted
+    undecided = np.array([label == model.abstention for label in predicted.tolist()], dtype=bool)
+    now = predicted.copy()
+    now[undecided] = model.majority(x0[undecided])
+    return now
+
+
 def aim(model: Model, target: Any, threshold: float | None, predicted: NDArray[Any]) -> Aim:
     """The aim of rows that the model now gives ``predicted`` ``(n,)``."""
     if model.labels is None:
@@ -52,25 +62,33 @@ def aim(model: Model, target: Any, threshold: float | None, predicted: NDArray[A
                 "the model gives numbers, not classes",
                 "give the target as a range, for instance (0.9, None)",
             )
-        return _range(target, len(predicted))
-    wanted = _wanted(model.labels, target, predicted)
+        return _range(target, len(predicted), getattr(model, "needed", 1))
+    several = model if isinstance(model, Abstaining) else None
+    classes = model.labels if several is None else model.labels[:-1]  # that too few of them agree is nobody's aim
+    wanted = np.pad(_wanted(classes, target, predicted), ((0, 0), (0, len(model.labels) - len(classes))))
     goal: Goal = ClassGoal(wanted, model.link)
     sure = ""
     if threshold is not None:
         number = isinstance(threshold, (int, float, np.integer, np.floating)) and not isinstance(threshold, bool)
         if not (number and 0 < threshold < 1):
             raise InputError("threshold must be a probability between 0 and 1", f"{threshold!r}", "for instance 0.8")
+        if several is not None and not several.unanimous and wanted.sum(axis=1).max() > 1:
+            raise InputError(
+                "a threshold that a share of several models must reach needs one class for each row",
+                f"{target!r} stands for several",
+                "name one class, or ask all models to agree",
+            )
         goal = ThresholdGoal(wanted, np.full(len(wanted), float(threshold)))
         sure = f" with a probability of at least {threshold:g}"
     targets, words = np.empty(len(wanted), dtype=object), [""] * len(wanted)
     for rows in goal.groups():
-        label = _say(model.labels, wanted[rows[0]])
+        label = _say(classes, wanted[rows[0], : len(classes)])
         for row in rows.tolist():
             targets[row], words[row] = label, f"that the model calls {label}{sure}"
     return Aim(goal, targets, tuple(words))
 
 
-def _range(target: Any, n: int) -> Aim:
+def _range(target: Any, n: int, needed: int) -> Aim:
     if not (isinstance(target, (tuple, list)) and len(target) == 2):
         raise InputError(
             "the target of a model that gives numbers must be a range (low, high)",
@@ -89,7 +107,7 @@ def _range(target: Any, n: int) -> Aim:
     lies = f"in {said}" if said.startswith("[") else said
     targets = np.full(n, said, dtype=object)
     words = (f"for which the model's number is {lies}",) * n
-    return Aim(RangeGoal(np.full(n, float(low)), np.full(n, float(high))), targets, words)
+    return Aim(RangeGoal(np.full(n, float(low)), np.full(n, float(high)), needed), targets, words)
 
 
 def _wanted(labels: tuple[Any, ...], target: Any, predicted: NDArray[Any]) -> Mask:

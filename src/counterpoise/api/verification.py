@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from counterpoise.api.intake import predictions
 from counterpoise.methods.base import Run
 from counterpoise.models.score import ThresholdGoal
-from counterpoise.problem import Problem, model_outputs
+from counterpoise.problem import Problem, ask
 from counterpoise.space.encoding import encode
 from counterpoise.space.features import Schema
 from counterpoise.tables import restore
@@ -112,12 +112,15 @@ def reached(problem: Problem, x: Array, predicted: NDArray[Any]) -> Mask:
     """Whether the user's own prediction for each row's ``x`` ``(n, d)`` is the one asked for, ``(n,)``."""
     model, goal = problem.model, problem.goal
     if isinstance(goal, ThresholdGoal):
-        return goal.reached(model_outputs(model, x, problem.numbers, problem.tally)[:, None, :])[:, 0]
-    if model.labels is None:
-        return goal.reached(predicted.astype(np.float64)[:, None, None])[:, 0]
-    places = {label: place for place, label in enumerate(model.labels)}
-    codes = np.array([places[label] for label in predicted.tolist()], dtype=np.intp)
-    return goal.reached(np.eye(len(places))[codes][:, None, :])[:, 0]
+        said = ask(model.probabilities, x, problem.numbers, problem.tally)
+    elif model.labels is None:  # where several models must agree, each has its own number
+        each = getattr(model, "each", None)
+        said = predicted.astype(np.float64)[:, None] if each is None else ask(each, x, problem.numbers, problem.tally)
+    else:
+        places = {label: place for place, label in enumerate(model.labels)}
+        codes = np.array([places[label] for label in predicted.tolist()], dtype=np.intp)
+        said = np.eye(len(places))[codes]
+    return goal.reached(said[:, None, :])[:, 0]
 
 
 def _stretched(problem: Problem, x: Array) -> Array:

@@ -68,7 +68,7 @@ def find_misfits(file: SchemaFile, table: pd.DataFrame) -> list[str]:
         rows = np.flatnonzero(broken[:, column])
         words = " and ".join(dict.fromkeys(region.words[column])) or "its kind"
         name = file.schema.features[column].name
-        value = table[name].iloc[rows[0]]
+        value = table[name].astype(object).iloc[rows[0]]
         lines.append(
             f"{name}: {len(rows)} rows break {words}; the first is row {table.index[rows[0]]!r} with {value!r}"
         )

@@ -8,6 +8,7 @@ import json
 import os
 import sys
 from collections.abc import Callable, Hashable
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -105,6 +106,8 @@ def check_writable(path: str) -> None:
         problem = f"there is no folder {str(folder)!r}"
     elif not os.access(place if place.exists() else folder, os.W_OK):
         problem = "it may not be written"
+    if Path(path).suffix == ".parquet" and find_spec("pyarrow") is None:
+        raise MissingExtra("parquet")
     if problem:
         raise InputError("--out must name a file that can be written", f"{path!r}: {problem}", "choose another place")
 
@@ -114,10 +117,7 @@ def write_table(table: pd.DataFrame, path: str, ending: str) -> None:
     if ending == ".csv":
         table.to_csv(path, index=False)
         return
-    try:
-        _storable(table).to_parquet(path, index=False)
-    except ImportError:
-        raise MissingExtra("parquet") from None
+    _storable(table).to_parquet(path, index=False)
 
 
 def _storable(table: pd.DataFrame) -> pd.DataFrame:

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from counterpoise.api.explainer import Explainer
-from counterpoise.api.targets import aim
+from counterpoise.api.targets import aim, standing
 from counterpoise.errors import InputError
 from counterpoise.models.probable import Probable
 from counterpoise.models.score import Goal
@@ -78,7 +78,7 @@ def review(
     x0, x = encode(features, rows), encode(features, answers, "answer")
     seen = explainer.model if threshold is None else Probable(explainer.model)
     before = np.asarray(seen.predict(x0))
-    goals = aim(seen, target, threshold, before)
+    goals = aim(seen, target, threshold, standing(seen, x0, before))
     region = Region.build(features, x0, explainer.constraints, None)
     broken = _broken(region, x)
     table = pd.DataFrame(
@@ -86,7 +86,7 @@ def review(
             "before": pd.Series(before.tolist(), index=rows.index, dtype=object),
             "after": pd.Series(np.asarray(seen.predict(x)).tolist(), index=rows.index, dtype=object),
             "valid": _reached(seen, goals.goal, x, sure=threshold is not None),
-            "feasible": [not words for words in broken],
+            "feasible": region.contains(x[:, None, :])[:, 0],
             "broken": ["; ".join(words) for words in broken],
             "changed": differs(x0, x[:, None, :]).sum(axis=(1, 2)),
             "l2": Distance.of(features, "l2")(x[:, None, :], x0)[:, 0],
@@ -103,7 +103,8 @@ def _reached(model: Model, goal: Goal, x: Array, *, sure: bool) -> Mask:
         return goal.reached(model.outputs(x)[:, None, :])[:, 0]
     said = np.asarray(model.predict(x))
     if model.labels is None:
-        return goal.reached(said.astype(np.float64)[:, None, None])[:, 0]
+        each = getattr(model, "each", None)  # where several models must agree, each has its own number
+        return goal.reached((said.astype(np.float64)[:, None] if each is None else each(x))[:, None, :])[:, 0]
     places = {label: place for place, label in enumerate(model.labels)}
     codes = np.array([places[label] for label in said.tolist()], dtype=np.intp)
     return goal.reached(np.eye(len(places))[codes][:, None, :])[:, 0]
@@ -111,10 +112,11 @@ def _reached(model: Model, goal: Goal, x: Array, *, sure: bool) -> Mask:
 
 def _broken(region: Region, x: Array) -> list[list[str]]:
     """For each row, the words of the constraints that its answer breaks."""
-    cells = region.broken(x[:, None, :])[:, 0, :]
-    few = region.few(x[:, None, :])[:, 0]
+    points = x[:, None, :]
+    cells, few, inside = region.broken(points)[:, 0, :], region.few(points)[:, 0], region.contains(points)[:, 0]
     out = []
     for row in range(len(x)):
         words = [word for column in np.flatnonzero(cells[row]) for word in region.words[column] or ("its kind",)]
-        out.append(list(dict.fromkeys([*words, *([] if few[row] else [region.ceiling])])))
+        words += [] if few[row] else [region.ceiling]
+        out.append(list(dict.fromkeys(words)) or ([] if inside[row] else ["a rule between features"]))
     return out

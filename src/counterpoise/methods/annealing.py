@@ -19,7 +19,7 @@ from counterpoise.methods.cells import Cells
 from counterpoise.methods.descent import descend, walk
 from counterpoise.methods.population import WORTH, Population
 from counterpoise.methods.slopes import responds
-from counterpoise.methods.starts import Points, bisected, donors, joined, jumps
+from counterpoise.methods.starts import Points, bisected, donors, joined, jumps, scored
 from counterpoise.methods.sweep import sweep
 from counterpoise.physics.metropolis import accept
 from counterpoise.problem import Problem
@@ -30,8 +30,12 @@ WALKED = 24  # steps of the first walk to the boundary
 SLID = 6  # Taylor steps after it
 AGAIN = 3  # Taylor steps after a kick
 DIFFERENCES = 3000  # model rows that a search by differences may spend on slopes
-NARROW = 5  # values each way that a sweep tries
+NARROW = 4  # values each way that a sweep tries
 SWEPT = 2  # chains of a row that are swept
+SCREENED = 16  # features that later sweeps of a row try
+SETTLED = 3  # sweeps before chains are thrown together
+PATIENT = 3  # sweeps without a gain after which a row is finished
+FARTHEST = 30.0  # units of distance that a single change is tried over, where nothing bounds it
 CHECKED = 5  # steps between two looks at which rows are finished
 
 
@@ -40,16 +44,18 @@ class Annealing:
     """Annealed chains over the valid states of each row.
 
     ``chains`` per row; ``steps`` at most, from temperature ``start`` to ``end``, both shares of the incumbent's effort;
-    ``kicks`` and ``sweeps`` at most; a row is finished after ``patience`` steps without improvement.
+    a row is finished after ``patience`` steps without improvement, and then swept at most ``sweeps`` times. On models
+    with a slope ``walkers`` chains per row walk to the boundary and are kicked off it at most ``kicks`` times.
     """
 
-    chains: int = 8
-    steps: int = 100
-    patience: int = 30
+    chains: int = 24
+    steps: int = 24
+    patience: int = 15
     start: float = 0.03
     end: float = 1e-4
+    walkers: int = 6
     kicks: int = 8
-    sweeps: int = 4
+    sweeps: int = 10
 
     def iterate(self, problem: Problem, streams: Streams) -> Iterator[Run]:
         board = Board(starting(problem, streams, self.chains))
@@ -71,12 +77,12 @@ class Annealing:
         """Models with a slope: walk, slide, then kick and slide again while it pays."""
         n, d = problem.x0.shape
         own = problem.differentiable
-        chains = self.chains - 2 if own else max(1, min(2, DIFFERENCES // (12 * d)))
+        chains = self.walkers if own else max(1, min(2, DIFFERENCES // (12 * d)))
         steps = WALKED if own else min(WALKED, DIFFERENCES // (2 * d * chains))
         best = board.points.at(rows).best(1)
         started = best
         if steps > 3:
-            radius = np.repeat(problem.energy.distance(best.x, problem.x0), chains, axis=1)
+            radius = np.repeat(np.where(best.valid, problem.energy.distance(best.x, problem.x0), 1.0), chains, axis=1)
             spread = streams.normal((chains, d)) * (radius[..., None] * 0.5 / np.sqrt(d)) * problem.scales
             spread[:, 0] = 0.0  # one chain starts at the row itself
             x, _ = problem.region.settle(np.where(problem.numeric, problem.x0[:, None, :] + spread, best.x))
@@ -116,9 +122,9 @@ class Annealing:
     def _hop(self, board: Board, rows: Index, problem: Problem, streams: Streams) -> Iterator[None]:
         """Models without one: annealed blind moves, then sweeps of the best chains."""
         cells = Cells.of(problem)
-        chains = Population(problem, streams, board.points.at(rows), cells)
+        active = np.flatnonzero(board.points.at(rows).valid.any(axis=1))
+        chains = Population(problem.take(active), streams.take(active), board.points.at(rows[active]), cells)
         chains.snap()
-        active = np.arange(len(rows))
         for step in range(self.steps):
             if problem.expired or not len(active):
                 break
@@ -130,16 +136,42 @@ class Annealing:
                     active, chains = active[keep], chains.take(keep)
                 yield
         board.enter(rows[active], chains.best)
-        active = np.arange(len(rows))
-        for _ in range(self.sweeps):
+        yield from self._sift(board, rows, problem, streams, cells)
+
+    def _sift(
+        self, board: Board, rows: Index, problem: Problem, streams: Streams, cells: Cells | None
+    ) -> Iterator[None]:
+        """The best chains swept, then thrown together and swept again while it pays."""
+        points = board.points.at(rows).best(SWEPT)
+        active, stale = np.arange(len(rows)), np.zeros(len(rows), dtype=np.intp)
+        only: Index | None = None
+        for number in range(self.sweeps):
             if problem.expired or not len(active):
                 break
             part = problem if len(active) == len(rows) else problem.take(active)
-            points = board.points.at(rows[active]).best(SWEPT)
-            before = points.lowest
-            board.enter(rows[active], sweep(part, cells, points, reach(part, before), NARROW).best(SWEPT))
-            active = active[board.points.at(rows[active]).lowest < before * (1 - WORTH)]
+            mine = streams if len(active) == len(rows) else streams.take(active)
+            before = board.points.at(rows[active]).lowest
+            start = points if number < SETTLED else self._thrown(part, mine, points)
+            found, effect = sweep(part, cells, start, reach(part, before), NARROW, only)
+            T = self._temperature(number / max(self.sweeps - 1, 1)) * before
+            with np.errstate(invalid="ignore"):
+                taken = accept(found.effort - points.effort, T, mine.uniform((points.x.shape[1],))) & found.valid
+            # a row that has no valid point yet follows the margin
+            points = points.instead(found, taken | (~points.valid & (found.margin > points.margin)))
+            board.enter(rows[active], found)
+            after = board.points.at(rows[active]).lowest
+            gained = (after < before * (1 - WORTH)) | (np.isinf(after) & (found.margin > start.margin).any(axis=1))
+            stale[active] = np.where(gained, 0, stale[active] + 1)
+            keep = np.flatnonzero(stale[active] < PATIENT)
+            active, points = active[keep], points.at(keep)
+            # later sweeps try only the features that did most in the first one
+            only = np.argsort(-effect, axis=1, kind="stable")[:, :SCREENED][keep] if only is None else only[keep]
             yield
+
+    def _thrown(self, problem: Problem, streams: Streams, points: Points) -> Points:
+        """Chains mixed with each other and partly set back: where the next sweep starts."""
+        far = np.ones(points.margin.shape)
+        return scored(problem, moves.reset(problem, streams, moves.cross(problem, streams, points.x, far), far))
 
     def _temperature(self, done: float) -> float:
         return float(self.start ** (1 - done) * self.end**done)
@@ -150,12 +182,12 @@ class Board:
 
     def __init__(self, points: Points) -> None:
         self.points = points
-        self.done = ~((points.lowest < np.inf) & (points.lowest > 0))
+        self.done = points.lowest == 0
         self.steps = 0
 
     @property
     def open(self) -> Index:
-        """Rows that have a valid point and could have a nearer one."""
+        """Rows that could have a nearer valid point than they have, if they have one."""
         return np.flatnonzero(~self.done)
 
     def enter(self, rows: Index, points: Points) -> None:
@@ -185,4 +217,5 @@ def reach(problem: Problem, effort: Array) -> Array:
     """How far from the row a single change can be worth trying, ``(n,)``: no farther than the incumbent's effort."""
     distance = problem.energy.distance
     least = distance.weight("l2") + distance.weight("l1")
-    return effort / least if least else np.full(len(effort), 1e3)
+    far = np.full(len(effort), FARTHEST)
+    return np.where(np.isfinite(effort), effort / least, far) if least else far

@@ -93,6 +93,8 @@ def landed(problem: Problem, y: Array, x: Array, margin: Array, gradient: Array,
             break
         moved = z + step
         room = (moved >= problem.region.lower[:, None, :]) & (moved <= problem.region.upper[:, None, :])
+        if problem.region.max_changes is not None:
+            room &= z != problem.x0[:, None, :]
         gain = np.where(room, np.abs(gradient) * unit, 0.0)
         enough = np.where(gain >= lacking[..., None], gain, np.inf)
         column = np.where(np.isfinite(enough.min(axis=-1)), enough.argmin(axis=-1), gain.argmax(axis=-1))[..., None]

@@ -115,7 +115,7 @@ class Firm:
             part = problem.take(active)
             cells = Cells.of(part)
             points = board.points.at(active).best(1)
-            board.enter(active, sweep(part, cells, points, reach(part, points.lowest), 3).best(2))
+            board.enter(active, sweep(part, cells, points, reach(part, points.lowest), 3).points)
             active = active[board.points.at(active).lowest < points.lowest * (1 - WORTH)]
             yield board.run()
 

@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from counterpoise.methods.transfer import transfer
 from counterpoise.problem import Problem
 from counterpoise.streams import Streams
 from counterpoise.types import Array, Mask
@@ -85,6 +86,7 @@ def donate(problem: Problem, streams: Streams, x: Array, size: Array) -> Array:
 def mixture(problem: Problem) -> tuple[Move, ...]:
     """The moves that the problem has a use for."""
     names = (contract, shrink, reset, walk, cross, donate) if problem.numeric.any() else (reset, cross, donate)
+    names = (*names, transfer) if problem.region.system.balances else names
     return names if problem.numeric.all() else (*names, swap)
 
 

@@ -16,6 +16,7 @@ from counterpoise.types import Array, Index, Mask
 WIDEST = 64  # columns tried one by one; beyond that, whole groups of the smallest changes are tried
 HALVINGS = 8
 PASSES = 4
+SLACK = 0.01
 WORTH = 1e-3  # a pass that gains less than this share of the effort is the last
 
 
@@ -24,7 +25,7 @@ class Polished:
     """Another method's best ``answers``, with redundant changes removed and the rest shortened."""
 
     method: Method
-    answers: int = 3
+    answers: int = 1
 
     def iterate(self, problem: Problem, streams: Streams) -> Iterator[Run]:
         run = None
@@ -69,7 +70,7 @@ def undone(problem: Problem, points: Points) -> Points:
 def shortened(problem: Problem, points: Points) -> Points:
     """Answers ``(n, 1, d)`` with single numeric changes halved back towards the row as far as they stay valid."""
     found = Points(points.x.copy(), points.margin.copy(), points.effort.copy())
-    active = np.arange(len(problem))
+    active = _slack(problem, points)
     for _ in range(PASSES):
         if not len(active) or problem.expired:
             break
@@ -80,6 +81,14 @@ def shortened(problem: Problem, points: Points) -> Points:
         for mine, new in zip(found, best, strict=True):
             mine[active] = new[better]
     return found
+
+
+def _slack(problem: Problem, points: Points) -> Index:
+    """Rows whose answer ``(n, 1, d)`` stays valid a little nearer to the row: the others are on the boundary."""
+    start = np.where(np.isnan(problem.x0)[:, None, :], points.x, problem.x0[:, None, :])
+    nearer = np.where(problem.numeric, start + (1 - SLACK) * (points.x - start), points.x)
+    tried = scored(problem, nearer)
+    return np.flatnonzero(tried.effort[:, 0] < points.effort[:, 0])
 
 
 def _columns(problem: Problem, x: Array, wanted: Mask) -> tuple[Index, Mask]:

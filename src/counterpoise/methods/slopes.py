@@ -15,8 +15,10 @@ def slope(problem: Problem, x: Array) -> tuple[Score, Array]:
     """Score ``(n, k)`` and the margin's gradient ``(n, k, d)`` in raw units; categories and fixed cells have none."""
     if problem.differentiable:
         score, gradient = problem.gradient(x)
-        return score, np.where(problem.numeric & problem.region.free[:, None, :], gradient, 0.0)
-    return by_differences(problem, x)
+        gradient = np.where(problem.numeric, gradient, 0.0)
+    else:
+        score, gradient = by_differences(problem, x)
+    return score, problem.region.pulled(x, gradient)
 
 
 def by_differences(problem: Problem, x: Array) -> tuple[Score, Array]:
@@ -24,7 +26,7 @@ def by_differences(problem: Problem, x: Array) -> tuple[Score, Array]:
     n, k, d = x.shape
     shift = np.maximum(STEP * problem.scales, lattice_unit(problem))
     inward = np.where(x + shift > problem.region.upper[:, None, :], -1.0, 1.0) * shift
-    columns = np.flatnonzero(problem.numeric & problem.region.free.any(axis=0))
+    columns = np.flatnonzero(problem.numeric & ~problem.region.fixed.all(axis=0))
     score = problem.score(x)
     gradient = np.zeros_like(x)
     width = max(1, CELLS // max(d * k, 1) // max(len(columns), 1))
@@ -38,7 +40,7 @@ def by_differences(problem: Problem, x: Array) -> tuple[Score, Array]:
             gradient[np.ix_(rows, np.arange(k), chunk)] = (margin - score.margin[rows][..., None]) / inward[rows][
                 :, :, chunk
             ]
-    return score, np.where(problem.region.free[:, None, :] & ~np.isnan(x), gradient, 0.0)
+    return score, np.where(~problem.region.fixed[:, None, :] & ~np.isnan(x), gradient, 0.0)
 
 
 def responds(problem: Problem, x: Array) -> Mask:

@@ -12,6 +12,7 @@ from counterpoise.types import Array, Index, Mask
 
 LOOKED_AT = 48  # donors whose feasible form is tried first
 DOUBLINGS = 12
+BORROWED = 6  # donors whose features are taken one by one where only few may change
 
 
 class Points(NamedTuple):
@@ -85,7 +86,30 @@ def donors(problem: Problem, count: int) -> Points:
             near = np.argsort(effort, kind="stable")[:looked]
             picked[row, : len(near)] = mixed[near]
     feasible = problem.region.project(picked)
-    return scored(problem, feasible).best(count)
+    points = scored(problem, feasible).best(count)
+    return points if problem.region.max_changes is None else joined(_borrowed(problem, feasible), points).best(count)
+
+
+def _borrowed(problem: Problem, given: Array) -> Points:
+    """Few features taken from donors ``(n, k, d)``, one after the other: each time the one that gains most margin."""
+    given = given[:, :BORROWED]
+    n, k, d = given.shape
+    home = problem.region.home[:, None, :]
+    now = scored(problem, np.repeat(home, k, axis=1))
+    every = np.arange(d)
+    for _ in range(min(problem.region.max_changes or d, d)):
+        if problem.expired or now.valid.any(axis=1).all():
+            break
+        single = np.repeat(now.x[:, :, None, :], d, axis=2)
+        single[:, :, every, every] = given
+        tried = scored(problem, single.reshape(n, k * d, d))
+        inside = problem.region.few(tried.x)
+        rank = np.where(tried.valid, np.inf, np.where(inside, tried.margin, -np.inf)).reshape(n, k, d)
+        best = rank.argmax(axis=2)
+        at = np.arange(n)[:, None], np.arange(k)[None, :] * d + best
+        found = Points(tried.x[at], tried.margin[at], tried.effort[at])
+        now = now.instead(found, ~now.valid & (np.take_along_axis(rank, best[..., None], axis=2)[..., 0] > now.margin))
+    return now
 
 
 def jumps(problem: Problem, streams: Streams, count: int) -> Points:

@@ -14,31 +14,87 @@ import numpy as np
 from counterpoise.methods.cells import Cells
 from counterpoise.methods.starts import Points, joined, scored
 from counterpoise.problem import Problem
-from counterpoise.types import Array, Index
+from counterpoise.types import Array, Index, Mask
 
 MULTIPLIERS = 16
 LONGEST = 24  # levels of a category tried in one sweep
 
 
-def sweep(problem: Problem, cells: Cells | None, points: Points, reach: Array, width: int) -> Points:
-    """New points around ``points`` ``(n, q, d)``: all single changes, then the best combinations of them.
+class Sweep(NamedTuple):
+    """What a sweep found: the best point around each ``(n, q, d)``, and how much each feature did ``(n, f)``."""
 
-    ``reach`` ``(n,)`` bounds how far from the row a value is worth trying; ``width`` is the number of values each way.
+    points: Points
+    effect: Array
+
+
+def sweep(
+    problem: Problem, cells: Cells | None, points: Points, reach: Array, width: int, only: Index | None = None
+) -> Sweep:
+    """The best that each of ``points`` ``(n, q, d)`` leads to: all single changes, then combinations of them.
+
+    ``reach`` ``(n,)`` bounds how far from the row a value is worth trying; ``width`` is the number of values each way;
+    ``only`` ``(n, g)`` numbers the features of each row to try. A point that nothing around it improves on stays.
     """
     n, q, d = points.x.shape
     tries = candidates(problem, cells, points.x, reach, width)
-    count = len(tries.column)
-    if not count:
-        return points
-    free = problem.region.free[:, None, tries.column]
-    single = np.repeat(points.x[:, :, None, :], count, axis=2)
-    every = np.arange(count)
-    single[:, :, every, tries.column] = np.where(free, tries.value, points.x[..., tries.column])
-    alone = scored(problem, single.reshape(n, q * count, d))
-    gain = additive(problem, alone.margin).reshape(n, q, count) - additive(problem, points.margin)[..., None]
-    held = alone.x.reshape(n, q, count, d)[:, :, every, tries.column]
-    combos = _combined(points, tries, held, gain, _price(problem, points.x, tries.column, held))
-    return joined(alone, scored(problem, combos.reshape(n, -1, d)))
+    if not len(tries.grouped):
+        return Sweep(points, np.zeros((n, 0)))
+    chosen = np.broadcast_to(np.arange(len(tries.grouped)), (n, len(tries.grouped))) if only is None else only
+    place = tries.grouped[chosen]  # (n, g, w)
+    g, w = place.shape[1:]
+    column = tries.column[place].reshape(n, g * w)
+    value = np.take_along_axis(tries.value, place.reshape(n, 1, g * w), axis=2)
+    here = np.take_along_axis(points.x, column[:, None, :], axis=2)
+    value = np.sort(np.where(_movable(problem, column), value, here).reshape(n, q, g, w), axis=-1).reshape(n, q, g * w)
+    spots = _worthwhile(value, here, w)  # (n, q, t) places of changes that are changes, each once
+    alone = scored(problem, _changed(points.x, column, value, spots))
+    t = spots.shape[2]
+    moved = np.take_along_axis(np.broadcast_to(column[:, None, :], value.shape), spots, axis=2)
+    gain, held = np.zeros(value.shape), here.copy()
+    rise = additive(problem, alone.margin).reshape(n, q, t) - additive(problem, points.margin)[..., None]
+    np.put_along_axis(gain, spots, rise, axis=2)
+    np.put_along_axis(held, spots, np.take_along_axis(alone.x.reshape(n, q, t, d), moved[..., None], axis=3)[..., 0], 2)
+    price = _price(problem, points.x, column, held)
+    room = None if problem.region.max_changes is None else _room(problem, points.x)
+    shape = (n, q, g, w)
+    combos = _combined(points, column[:, ::w], held.reshape(shape), gain.reshape(shape), price.reshape(shape), room)
+    together = scored(problem, combos.reshape(n, -1, d))
+    tried = joined(*(_by_point(part, q) for part in (points, alone, together)))
+    best = Points(*(array.reshape(n, q, *array.shape[2:]) for array in tried.best(1)))
+    effect = np.zeros((n, len(tries.grouped)))
+    np.put_along_axis(effect, chosen, np.abs(gain).reshape(n, q, g, w).max(axis=(1, 3)), axis=1)
+    return Sweep(best, effect)
+
+
+def _movable(problem: Problem, column: Index) -> Mask:
+    """Which changes of columns ``(n, t)`` are of cells that may change, ``(n, 1, t)``."""
+    return np.take_along_axis(problem.region.free, column, axis=1)[:, None, :]
+
+
+def _worthwhile(value: Array, here: Array, w: int) -> Index:
+    """Places ``(n, q, t)`` of values that differ from where the point is and from the one before in their group.
+
+    Points have different numbers of them: beyond its own, a point repeats places that change nothing.
+    """
+    idle = (value == here) | (np.isnan(value) & np.isnan(here))
+    grouped = value.reshape(*value.shape[:2], -1, w)
+    idle.reshape(grouped.shape)[..., 1:] |= grouped[..., 1:] == grouped[..., :-1]
+    count = int((~idle).sum(axis=-1).max(initial=1))
+    return np.argsort(idle, axis=-1, kind="stable")[..., : max(count, 1)]
+
+
+def _changed(x: Array, column: Index, value: Array, spots: Index) -> Array:
+    """Points ``(n, q * t, d)``: each of ``x`` ``(n, q, d)`` with one change."""
+    n, q, t = spots.shape
+    single = np.repeat(x[:, :, None, :], t, axis=2)
+    at = np.take_along_axis(np.broadcast_to(column[:, None, :], value.shape), spots, axis=2)
+    np.put_along_axis(single, at[..., None], np.take_along_axis(value, spots, axis=2)[..., None], axis=3)
+    return single.reshape(n, q * t, x.shape[2])
+
+
+def _by_point(points: Points, q: int) -> Points:
+    """The points of n rows, in q groups each, as those of n x q rows."""
+    return Points(*(array.reshape(len(array) * q, -1, *array.shape[2:]) for array in points))
 
 
 class Tries(NamedTuple):
@@ -110,38 +166,49 @@ def additive(problem: Problem, margin: Array) -> Array:
 
 
 def _price(problem: Problem, x: Array, column: Index, held: Array) -> Array:
-    """What each change to ``held`` ``(n, q, t)`` adds to the effort, to first order around the points."""
+    """What each change of a column ``(n, t)`` to ``held`` ``(n, q, t)`` adds to the effort, to first order."""
     distance = problem.energy.distance
     before = distance.differences(x, problem.x0)
     total = np.sqrt(np.einsum("nqd,nqd->nq", before, before))[..., None]
-    before = before[..., column]
-    start = problem.x0[:, None, column]
-    after = np.abs(held - start) / distance.unit[column]
-    nominal = distance.nominal[column] | np.isnan(start)
+    before = np.take_along_axis(before, column[:, None, :], axis=2)
+    start = np.take_along_axis(problem.x0, column, axis=1)[:, None, :]
+    after = np.abs(held - start) / distance.unit[column][:, None, :]
+    nominal = distance.nominal[column][:, None, :] | np.isnan(start)
     after = np.where(nominal, np.where(np.isnan(held) & np.isnan(start), 0.0, held != start), after)
     price = distance.weight("l2") * (after**2 - before**2) / (2 * np.where(total > 0, total, 1.0))
-    gower = distance.weight("gower") * (distance.unit / distance.span)[column] / x.shape[-1]
+    gower = distance.weight("gower") * (distance.unit / distance.span)[column][:, None, :] / x.shape[-1]
     price += (distance.weight("l1") + problem.energy.lam + gower) * (after - before)
     price += distance.weight("l0") * ((after > 0).astype(np.float64) - (before > 0))
     return np.asarray(price)
 
 
-def _combined(points: Points, tries: Tries, held: Array, gain: Array, price: Array) -> Array:
-    """Combinations ``(n, q, g, d)``, one per multiplier: each feature takes the change that is worth most."""
+def _room(problem: Problem, x: Array) -> Array:
+    """How many more features of points ``x`` ``(n, q, d)`` may change, ``(n, q, 1)``."""
+    assert problem.region.max_changes is not None
+    return np.asarray(problem.region.max_changes - np.count_nonzero(problem.region.changed(x), axis=-1))[..., None]
+
+
+def _combined(points: Points, column: Index, held: Array, gain: Array, price: Array, room: Array | None) -> Array:
+    """Combinations ``(n, q, m, d)``, one per multiplier: each feature ``(n, g)`` takes the change worth most."""
+    n, q = points.margin.shape
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = gain / price
-    ratio = np.where(np.isfinite(ratio) & (ratio > 0), ratio, 0.0)
+    ratio = np.where(np.isfinite(ratio) & (ratio > 0), ratio, 0.0).reshape(n, q, -1)
     ratio.sort(axis=-1)
     useful = np.maximum(np.count_nonzero(ratio, axis=-1), 1)[..., None]
     rank = np.minimum(np.rint(useful ** np.linspace(0, 1, MULTIPLIERS)), useful).astype(np.intp)
     multipliers = np.take_along_axis(ratio, ratio.shape[-1] - rank, axis=-1) * (1 - 1e-9)
-    gain, price, held = gain[..., tries.grouped], price[..., tries.grouped], held[..., tries.grouped]
-    columns = tries.column[tries.grouped[:, 0]]
-    here = points.x[..., columns]
+    spot = np.broadcast_to(column[:, None, :], (n, q, column.shape[1]))
+    here = np.take_along_axis(points.x, spot, axis=2)
     combos = np.repeat(points.x[:, :, None, :], MULTIPLIERS, axis=2)
     for number in range(MULTIPLIERS):
         worth = gain - multipliers[..., number, None, None] * price
         best = worth.argmax(axis=-1)[..., None]
-        chosen = np.take_along_axis(worth, best, axis=-1)[..., 0] > 0
-        combos[:, :, number, columns] = np.where(chosen, np.take_along_axis(held, best, axis=-1)[..., 0], here)
+        most = np.take_along_axis(worth, best, axis=-1)[..., 0]
+        chosen = most > 0
+        if room is not None:  # the changes worth most, as many as are left
+            rank = np.argsort(np.argsort(-most, axis=-1, kind="stable"), axis=-1, kind="stable")
+            chosen &= rank < np.maximum(room, 1)
+        put = np.where(chosen, np.take_along_axis(held, best, axis=-1)[..., 0], here)
+        np.put_along_axis(combos[:, :, number], spot, put, axis=2)
     return combos

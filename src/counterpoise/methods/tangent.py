@@ -23,7 +23,7 @@ def tangent(problem: Problem, x: Array, margin: Array, slope: Array, slack: Arra
     ``slope`` is the margin's gradient ``(n, k, d)`` in raw units. Cells that may not move, categories and missing cells
     keep the value of ``x``. Where the box does not reach the target, the point of the box that comes nearest to it.
     """
-    region, scales = problem.region, problem.scales
+    region, scales = problem.region, problem.energy.distance.lengths(problem.scales, slope)
     start = problem.x0[:, None, :]
     movable = (region.free & problem.numeric & ~np.isnan(problem.x0))[:, None, :]
     h = np.where(movable, slope * scales, 0.0)
@@ -32,15 +32,34 @@ def tangent(problem: Problem, x: Array, margin: Array, slope: Array, slack: Arra
         low = np.where(movable, (region.lower[:, None, :] - start) / scales, 0.0)
         high = np.where(movable, (region.upper[:, None, :] - start) / scales, 0.0)
     need = slack - margin + np.einsum("nkd,nkd->nk", h, done)
+    if region.max_changes is not None and region.max_changes < h.shape[-1]:
+        h = _sparse(h, need, low, high, region.max_changes)
     distance = problem.energy.distance
     if distance.weight("l2") > 0:
         u = _shortest(h, need, low, high, problem.energy.lam)
     elif distance.weight("l1") > 0 or distance.weight("gower") > 0:
-        price = distance.weight("l1") + distance.weight("gower") * distance.unit / distance.span / len(scales)
+        price = distance.weight("l1") + distance.weight("gower") * distance.unit / distance.span / x.shape[-1]
         u = _steepest(h, need, low, high, np.abs(h) / price)
     else:
         u = _fewest(h, need, low, high)
     return np.where(movable, start + u * scales, x)
+
+
+def _sparse(h: Array, need: Array, low: Array, high: Array, count: int) -> Array:
+    """The slope with all but ``count`` features of each point set to 0; those go back to the row.
+
+    The steepest features make the shortest step, but where the box stops them short of the target, those with the
+    largest reach go first.
+    """
+    with np.errstate(invalid="ignore"):
+        span = np.where(h != 0, h * np.where(h > 0, high, low), 0.0)
+    steep = np.argpartition(-np.abs(h), count - 1, axis=-1)[..., :count]
+    wide = np.argpartition(-span, count - 1, axis=-1)[..., :count]
+    enough = np.take_along_axis(span, steep, axis=-1).sum(axis=-1) >= need
+    used = np.where(enough[..., None], steep, wide)
+    out = np.zeros_like(h)
+    np.put_along_axis(out, used, np.take_along_axis(h, used, axis=-1), axis=-1)
+    return out
 
 
 def _shortest(h: Array, need: Array, low: Array, high: Array, lam: float) -> Array:

@@ -63,12 +63,25 @@ class Agreeing:
     @property
     def labels(self) -> tuple[Any, ...]:
         """The classes, then "undecided"."""
-        return (*self.classes, UNDECIDED)
+        return (*self.classes, self.abstention)
 
     @property
     def abstention(self) -> str:
         """The label that is nobody's aim: too few members agree."""
-        return UNDECIDED
+        word = UNDECIDED
+        while word in self.classes:  # a class of the members' own
+            word = f"{word} (no agreement)"
+        return word
+
+    @property
+    def unanimous(self) -> bool:
+        """Whether all members must agree."""
+        return self.needed == len(self.members)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the user should know about how the members are asked."""
+        return _notes(self.members)
 
     def outputs(self, x: Array) -> Array:
         """``(p, c + 1)``: for each class the margin that ``needed`` members reach, and 0."""
@@ -83,11 +96,19 @@ class Agreeing:
 
     def predict(self, x: Array) -> NDArray[Any]:
         """The class that enough members' own ``predict`` says, or "undecided"."""
-        said = [member.predict(x) for member in self.members]
-        out = np.full(len(x), UNDECIDED, dtype=object)
-        for label in self.classes:
-            out[np.sum([answer == label for answer in said], axis=0) >= self.needed] = label
-        return out
+        votes = self._votes(x)
+        places = np.where(votes.max(axis=1) >= self.needed, votes.argmax(axis=1), len(self.classes))
+        return _picked(self.labels, places)
+
+    def majority(self, x: Array) -> NDArray[Any]:
+        """The class that most members say, ``(p,)``; of equals, the one that the earliest member says."""
+        votes = self._votes(x)
+        first = self._said(self.members[0], x)
+        for member in reversed(self.members):
+            said = self._said(member, x)
+            best = votes[np.arange(len(x)), said] == votes.max(axis=1)
+            first = np.where(best, said, first)
+        return _picked(self.classes, first)
 
     def probabilities(self, x: Array) -> Array | None:
         """``(p, c + 1)``: for each class the probability that enough members give it at least, then what is left."""
@@ -103,6 +124,18 @@ class Agreeing:
     def _order(self, member: Model) -> list[int]:
         labels = list(member.labels or ())
         return [labels.index(label) for label in self.classes]
+
+    def _said(self, member: Model, x: Array) -> Index:
+        """The place of the class that a member's own ``predict`` says, ``(p,)``."""
+        places = {label: place for place, label in enumerate(self.classes)}
+        return np.array([places[label] for label in member.predict(x).tolist()], dtype=np.intp)
+
+    def _votes(self, x: Array) -> Index:
+        """How many members say each class, ``(p, c)``."""
+        votes = np.zeros((len(x), len(self.classes)), dtype=np.intp)
+        for member in self.members:
+            votes[np.arange(len(x)), self._said(member, x)] += 1
+        return votes
 
     def _values(self, member: Model, x: Array) -> Array:
         return linked(member.outputs(x), member.link)[:, self._order(member)]
@@ -140,8 +173,7 @@ class SplitAgreeing(Agreeing):
     @property
     def thresholds(self) -> tuple[Array, ...]:
         """Split points of every member."""
-        each = [cast(Partitioned, member).thresholds for member in self.members]
-        return tuple(np.unique(np.concatenate(column)) for column in zip(*each, strict=True))
+        return _all_splits(self.members)
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,17 +185,48 @@ class Numbers:
     labels: None = None
     link: Link = "identity"
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the user should know about how the members are asked."""
+        return _notes(self.members)
+
     def outputs(self, x: Array) -> Array:
         """``(p, members)``: each member's number."""
         return np.hstack([member.outputs(x) for member in self.members])
 
+    def each(self, x: Array) -> Array:
+        """``(p, members)``: what each member's own ``predict`` says."""
+        return np.stack([np.asarray(member.predict(x), dtype=np.float64) for member in self.members], axis=1)
+
     def predict(self, x: Array) -> NDArray[Any]:
-        """The middle one of the members' predictions."""
-        return np.asarray(np.median([member.predict(x) for member in self.members], axis=0))
+        """The middle one of the members' predictions; where enough of them lie in a range, so does it."""
+        return np.asarray(np.median(self.each(x), axis=1))
 
     def probabilities(self, x: Array) -> Array | None:
         """None: numbers have no classes."""
         return None
+
+
+@dataclass(frozen=True, eq=False)
+class SlopedNumbers(Numbers):
+    """Numbers of members that all have gradients."""
+
+    def gradient(self, x: Array, weights: Array) -> Array:
+        """Gradient ``(p, d)`` of the members' numbers summed with ``weights`` ``(p, members)``."""
+        total = np.zeros_like(x)
+        for place, member in enumerate(self.members):
+            total += cast(Differentiable, member).gradient(x, weights[:, place, None])
+        return total
+
+
+@dataclass(frozen=True, eq=False)
+class SplitNumbers(Numbers):
+    """Numbers of members that are all constant on boxes."""
+
+    @property
+    def thresholds(self) -> tuple[Array, ...]:
+        """Split points of every member."""
+        return _all_splits(self.members)
 
 
 def adapt(model: Any, schema: Schema, probe: Array) -> Model:
@@ -180,14 +243,27 @@ def adapt(model: Any, schema: Schema, probe: Array) -> Model:
         raise InputError(
             "models that must agree must answer the same question", f"they give {shown}", "fit them on the same labels"
         )
+    sloped = all(isinstance(member, Differentiable) for member in members)
+    split = all(isinstance(member, Partitioned) for member in members)
     if first is None:
-        return Numbers(members, ensemble.needed)
-    kind = Agreeing
-    if all(isinstance(member, Differentiable) for member in members):
-        kind = SlopedAgreeing
-    elif all(isinstance(member, Partitioned) for member in members):
-        kind = SplitAgreeing
-    return kind(members, ensemble.needed, first)
+        return (SlopedNumbers if sloped else SplitNumbers if split else Numbers)(members, ensemble.needed)
+    return (SlopedAgreeing if sloped else SplitAgreeing if split else Agreeing)(members, ensemble.needed, first)
+
+
+def _notes(members: Sequence[Model]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(note for member in members for note in getattr(member, "notes", ())))
+
+
+def _all_splits(members: Sequence[Model]) -> tuple[Array, ...]:
+    each = [cast(Partitioned, member).thresholds for member in members]
+    return tuple(np.unique(np.concatenate(column)) for column in zip(*each, strict=True))
+
+
+def _picked(labels: Sequence[Any], places: Index) -> NDArray[Any]:
+    """The labels at these places, as they are."""
+    out = np.empty(len(places), dtype=object)
+    out[:] = [labels[place] for place in places.tolist()]
+    return out
 
 
 def _rivals(values: Array) -> Index:

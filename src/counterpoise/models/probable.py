@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
+from scipy.special import softmax
 
 from counterpoise.errors import CapabilityError
-from counterpoise.types import Array, Link, Model
+from counterpoise.types import Abstaining, Array, Differentiable, Link, Model, Partitioned
 
 
 @dataclass(frozen=True)
@@ -22,7 +24,13 @@ class Probable:
     def labels(self) -> tuple[Any, ...] | None:
         return self.model.labels
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        return tuple(getattr(self.model, "notes", ()))
+
     def outputs(self, x: Array) -> Array:
+        if self.model.link == "log":  # its outputs are its probabilities, found by the shortest way
+            return self.model.outputs(x)
         found = self.model.probabilities(x)
         if found is None:
             raise CapabilityError(
@@ -37,3 +45,68 @@ class Probable:
 
     def probabilities(self, x: Array) -> Array | None:
         return self.model.probabilities(x)
+
+
+@dataclass(frozen=True)
+class SlopedProbable(Probable):
+    """A model whose probabilities have a gradient: they are its outputs, or the softmax of them."""
+
+    def gradient(self, x: Array, weights: Array) -> Array:
+        """Gradient ``(p, d)`` of the probabilities summed with ``weights`` ``(p, c)``."""
+        model = self.model
+        assert isinstance(model, Differentiable)
+        if model.link != "log":
+            p = np.asarray(softmax(model.outputs(x), axis=1))
+            weights = p * (weights - (weights * p).sum(axis=1, keepdims=True))
+        return model.gradient(x, weights)
+
+
+@dataclass(frozen=True)
+class SplitProbable(Probable):
+    """A model that is constant on boxes, and so are its probabilities."""
+
+    @property
+    def thresholds(self) -> tuple[Array, ...]:
+        """Split points of each column."""
+        assert isinstance(self.model, Partitioned)
+        return self.model.thresholds
+
+
+@dataclass(frozen=True)
+class Likely(Probable):
+    """Several models that must agree, asked how probable each class is to enough of them."""
+
+    model: Abstaining
+
+    @property
+    def abstention(self) -> str:
+        """The label that says that too few agree."""
+        return self.model.abstention
+
+    @property
+    def unanimous(self) -> bool:
+        """Whether all must agree."""
+        return self.model.unanimous
+
+    def majority(self, x: Array) -> NDArray[Any]:
+        """The class that most say."""
+        return self.model.majority(x)
+
+
+def probable(model: Model) -> Probable:
+    """The model asked for its probabilities, with all that it can still do.
+
+    >>> import pandas as pd
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from counterpoise.models.adapt import as_model
+    >>> from counterpoise.space.features import Schema
+    >>> train = pd.DataFrame({"ports": [1.5, 2.0, 7.0, 9.5]})
+    >>> fitted = LogisticRegression().fit(train, ["benign", "benign", "alert", "alert"])
+    >>> hasattr(probable(as_model(fitted, Schema.infer(train), train.to_numpy())), "gradient")
+    True
+    """
+    if isinstance(model, Abstaining):
+        return Likely(model)
+    if isinstance(model, Differentiable) and (model.link == "log" or getattr(model, "softmax", False)):
+        return SlopedProbable(model)
+    return SplitProbable(model) if isinstance(model, Partitioned) else Probable(model)

@@ -139,6 +139,9 @@ class ThresholdGoal:
 class RangeGoal:
     """A number inside ``[low, high]``, either end open at infinity: the margin is the distance to the nearer end.
 
+    Where several models give a number each, ``needed`` of them must lie inside: the margin is the one that as many
+    reach.
+
     >>> goal = RangeGoal(np.array([10.0]), np.array([20.0]))
     >>> goal.margin(np.array([[[12.0], [25.0]]]))
     array([[ 2., -5.]])
@@ -146,23 +149,39 @@ class RangeGoal:
 
     low: Array  # (n,)
     high: Array  # (n,)
+    needed: int = 1
 
     def take(self, rows: Index | Sequence[int]) -> RangeGoal:
         index = np.asarray(rows, dtype=np.intp)
-        return RangeGoal(self.low[index], self.high[index])
+        return RangeGoal(self.low[index], self.high[index], self.needed)
 
     def groups(self) -> tuple[Index, ...]:
         return _alike(np.column_stack([self.low, self.high]))
 
     def margin(self, outputs: Array) -> Array:
-        value = outputs[..., 0]
-        return np.minimum(value - self.low[:, None], self.high[:, None] - value)
+        margins = self._margins(outputs)
+        if outputs.shape[-1] == 1:
+            return margins[..., 0]
+        return np.asarray(np.take_along_axis(margins, self._deciding(margins), axis=-1)[..., 0])
 
     def reached(self, outputs: Array) -> Mask:
-        value = outputs[..., 0]
-        return (value >= self.low[:, None]) & (value <= self.high[:, None])
+        inside = (outputs >= self.low[:, None, None]) & (outputs <= self.high[:, None, None])
+        return np.asarray(np.count_nonzero(inside, axis=-1) >= self.needed)
 
     def slopes(self, outputs: Array) -> Array:
-        value = outputs[..., 0]
-        rising = value - self.low[:, None] <= self.high[:, None] - value
-        return np.where(rising, 1.0, -1.0)[..., None]
+        rising = outputs - self.low[:, None, None] <= self.high[:, None, None] - outputs
+        sign = np.where(rising, 1.0, -1.0)
+        if outputs.shape[-1] == 1:
+            return sign
+        deciding = self._deciding(self._margins(outputs))
+        slopes = np.zeros_like(outputs)
+        np.put_along_axis(slopes, deciding, np.take_along_axis(sign, deciding, axis=-1), axis=-1)
+        return slopes
+
+    def _margins(self, outputs: Array) -> Array:
+        return np.minimum(outputs - self.low[:, None, None], self.high[:, None, None] - outputs)
+
+    def _deciding(self, margins: Array) -> Index:
+        """The place, ``(n, k, 1)``, of the weakest member that counts: the ``needed``-th best."""
+        order = np.argsort(margins, axis=-1, kind="stable")
+        return order[..., -self.needed, None]

@@ -57,7 +57,8 @@ def stride(x: Array, normals: Array, size: Array | float, region: Region, scales
     moving[:, [column for column, _ in region.lattice.choices]] = False
     moves = moving[:, None, :] & (normals != 0) & ~np.isnan(x)
     y = x + np.where(moves, leading(size, 3) * scales * normals, 0.0)
-    return np.where(moves, landed(y, region, np.arange(len(region.lattice.columns))), x)
+    landing = landed(y, region, np.arange(len(region.lattice.columns)))
+    return region.system.computed(np.where(moves, landing, x))
 
 
 def listing(cells: Array, values: Array, span: Index) -> tuple[Index, Mask]:
@@ -101,4 +102,4 @@ def redraw(x: Array, uniforms: Array, region: Region) -> Array:
             drawn = np.where(at < width[:, None], values[np.clip(first[:, None] + at, 0, len(values) - 1)], drawn)
         chosen = free[:, None, place] & (picked == number[:, None, place]) & ~np.isnan(x[..., column])
         y[..., column] = np.where(chosen & (width + more > 0)[:, None], drawn, x[..., column])
-    return y
+    return region.system.computed(y)

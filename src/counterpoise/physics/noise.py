@@ -223,7 +223,7 @@ def _settled(y: Array, x: Array, draws: Array, region: Region, noisy: Mask, nois
         np.copyto(y, x[:, :, None, :], where=~noisy[:, :, None, :])
         if noise.flips > 0:
             _flip(y, x, draws, region, noisy, noise.flips)
-    return y
+    return region.system.computed(y.reshape(n, k * m, d)).reshape(n, k, m, d)
 
 
 def _nearest(values: Array, cells: Array, span: Index) -> Array:

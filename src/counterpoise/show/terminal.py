@@ -12,20 +12,16 @@ from rich.text import Text
 
 from counterpoise.show.cards import MOVED, Answer, Card, Change, ordinal
 
+SAME = "·"  # where an answer leaves a feature as it was
 ARROWS = {"up": "↑", "down": "↓", "other": "↔", "given": "+"}
 
 
 def draw_card(card: Card, held: Sequence[str] = ()) -> Panel:
     """One row as a framed card: verdict, changed features, sentence, alternatives; ``held`` are the fixed features."""
     parts: list[RenderableType] = [_verdict(card)]
-    parts += [] if card.tipping is None else [Text("tipping point, the least change:", style="dim")]
-    parts += [] if card.tipping is None else [_changes(card.tipping)]
-    parts += [] if card.tipping is None else [Text("firm answer, a change that holds:", style="dim")]
-    if card.best.changes:
-        parts.append(_changes(card.best))
+    if card.best.changes or (card.tipping is not None and card.tipping.changes):
+        parts.append(_changes(card.best, card.tipping))
     parts.append(Text(card.best.text))
-    parts += [Text(card.firmness + ".")] if card.firmness else []
-    parts += [Text(card.noise, style="dim")] if card.firmness and card.noise else []
     parts += [
         Text(f"or: {', '.join(_short(change) for change in other.changes)}", style="dim") for other in card.others
     ]
@@ -48,7 +44,7 @@ def write_card(card: Card) -> str:
     if card.tipping is not None:
         lines.append("  tipping point: " + ", ".join(_short(change, "->") for change in card.tipping.changes))
     lines += [f"  {_short(change, '->')}" for change in card.best.changes]
-    lines += [f"  {text}" for text in (card.best.text, card.firmness) if text]
+    lines.append(f"  {card.best.text}")
     lines += [f"  or: {', '.join(_short(change, '->') for change in other.changes)}" for other in card.others]
     return "\n".join(lines)
 
@@ -67,23 +63,26 @@ def _after(card: Card) -> str:
     return card.best.said + (f" ({card.best.probability})" if card.best.probability else "")
 
 
-def _changes(answer: Answer) -> Table:
-    """The changed features, with where the values lie in the populations."""
-    named = list(dict.fromkeys(name for change in answer.changes for name, *_ in change.percentiles))
+def _changes(best: Answer, tipping: Answer | None) -> Table:
+    """The changed features, with where the values lie in the populations; the tipping point beside the firm answer."""
+    answers = {"would be": best} if tipping is None else {"tips at": tipping, "holds at": best}
+    every = {change.column: change for answer in answers.values() for change in answer.changes}
+    after = {name: {change.column: change.after for change in answer.changes} for name, answer in answers.items()}
+    valued = any(change.before or change.after for change in every.values())
+    named = list(dict.fromkeys(name for change in every.values() for name, *_ in change.percentiles))
+    named = named[-1:] if tipping is not None else named  # what there is room for
     table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
-    valued = any(change.before or change.after for change in answer.changes)
     table.add_column("feature")
-    for name in ("was", "would be") if valued else ():
-        table.add_column(name, justify="right")
-    table.add_column("")
+    for name in ("was", *after) if valued else ():
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("", no_wrap=True)
     for name in named:
         table.add_column(Text(f"percentile of {name}"), justify="right")
-    for change in answer.changes:
-        ranks = {name: f"{ordinal(before)} → {ordinal(after)}" for name, before, after in change.percentiles}
-        values = (change.before, change.after) if valued else ()
+    for column, change in sorted(every.items(), key=lambda item: -item[1].size):
+        values = (change.before, *(values.get(column, SAME) for values in after.values())) if valued else ()
+        ranks = {name: f"{ordinal(was)} → {ordinal(now)}" for name, was, now in change.percentiles}
         way = f"{ARROWS[change.direction]} {MOVED[change.direction]}"
-        cells = (change.title, *values, way, *(ranks.get(name, "") for name in named))
-        table.add_row(*map(Text, cells))
+        table.add_row(*map(Text, (change.title, *values, way, *(ranks.get(name, "") for name in named))))
     return table
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -11,6 +11,7 @@ import numpy as np
 from counterpoise.errors import ConstraintError
 from counterpoise.space.features import Schema
 from counterpoise.space.frames import plain, quoted
+from counterpoise.space.relations import Relation
 from counterpoise.types import Array, Mask
 
 Names = Hashable | Sequence[Hashable]
@@ -31,6 +32,8 @@ class Draft:
     words: list[list[str]]  # per column, the words that touched it
     max_changes: int | None = None
     ceiling: str = ""  # the word that set max_changes
+    relations: list[Relation] = field(default_factory=list)  # between features, in the order in which they were given
+    strides: dict[int, float] = field(default_factory=dict)  # per column, a step that counts from the row's own value
 
     @classmethod
     def blank(cls, schema: Schema, x0: Array) -> Draft:

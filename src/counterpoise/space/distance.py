@@ -13,6 +13,7 @@ from counterpoise.space.features import Schema
 from counterpoise.types import Array, Mask
 
 Norm = Literal["l2", "l1", "l0", "gower"]
+LEAST_PRICE = 1e-3  # what costs nothing is taken to cost so much where a length is asked for
 NORMS: tuple[Norm, ...] = get_args(Norm)
 
 
@@ -34,10 +35,14 @@ class Distance:
     unit: Array  # (d,) raw length of one unit
     span: Array  # (d,) raw length of the whole range, for Gower
     nominal: Mask  # (d,) differences are 0 or 1
+    prices: Array | None = None  # (2, d) how many times a difference downwards, and upwards, counts; None: once
 
     @classmethod
-    def of(cls, schema: Schema, spec: str | Mapping[str, float] = "l2") -> Distance:
-        """The distance that a user's word names: "l2", "l1", "l0", "gower", or weights such as {"l2": 1, "l0": 0.1}."""
+    def of(cls, schema: Schema, spec: str | Mapping[str, float] = "l2", prices: Array | None = None) -> Distance:
+        """The distance that a user's word names: "l2", "l1", "l0", "gower", or weights such as {"l2": 1, "l0": 0.1}.
+
+        ``prices`` ``(2, d)`` are how many times a difference downwards, and upwards, counts.
+        """
         weights = dict(spec) if isinstance(spec, Mapping) else {spec: 1.0}
         wrong = [name for name in weights if name not in NORMS]
         if (
@@ -59,7 +64,7 @@ class Distance:
         ]
         nominal = [f.kind in ("categorical", "boolean") for f in schema]
         mixture = tuple((name, float(weights[name])) for name in NORMS if weights.get(name))
-        return cls(mixture, np.array(unit), np.array(span), np.array(nominal))
+        return cls(mixture, np.array(unit), np.array(span), np.array(nominal), prices)
 
     @property
     def name(self) -> str:
@@ -76,7 +81,8 @@ class Distance:
         """Scaled differences ``(n, k, d)`` of ``x`` ``(n, k, d)`` from ``x0`` ``(n, d)``, all >= 0."""
         delta = np.abs(x - x0[:, None, :])
         delta /= self.unit
-        return self._discrete(delta, x, x0)
+        delta = self._discrete(delta, x, x0)
+        return delta if self.prices is None else delta * self._price(x, x0)
 
     def __call__(self, x: Array, x0: Array) -> Array:
         """The distance ``(n, k)`` of ``x`` ``(n, k, d)`` from ``x0`` ``(n, d)``."""
@@ -104,6 +110,10 @@ class Distance:
         """
         step = (x - x0[:, None, :]) / self.unit
         step[..., self.nominal] = 0.0
+        unit = self.unit
+        if self.prices is not None:
+            price = self._price(x, x0)
+            step, unit = step * price, unit / np.where(price > 0, price, np.inf)
         step = np.nan_to_num(step, nan=0.0)
         delta = self.differences(x, x0)
         length = np.sqrt(np.einsum("...d,...d->...", delta, delta))[..., None]
@@ -115,7 +125,18 @@ class Distance:
                 total += weight * np.sign(step)
             elif name == "gower":
                 total += weight * np.sign(step) * (self.unit / self.span) / step.shape[-1]
-        return np.asarray(total / self.unit)
+        return np.asarray(total / unit)
+
+    def lengths(self, scales: Array, direction: Array) -> Array:
+        """The raw length of one unit of distance in a direction ``(n, k, d)``: ``scales`` ``(d,)`` over its price."""
+        if self.prices is None:
+            return scales
+        return np.asarray(scales / np.maximum(np.where(direction > 0, self.prices[1], self.prices[0]), LEAST_PRICE))
+
+    def _price(self, x: Array, x0: Array) -> Array:
+        """How many times each difference counts, ``(n, k, d)``."""
+        assert self.prices is not None
+        return np.asarray(np.where(x > x0[:, None, :], self.prices[1], self.prices[0]))
 
     def _shares(self, x0: Array) -> Array:
         """What Gower makes of a scaled difference, ``(n, d)``: numbers by their range, a cell once missing in full."""

@@ -261,3 +261,19 @@ def negative(expression: Expression) -> Expression:
     Number(number=-2.0)
     """
     return Number(-expression.number) if isinstance(expression, Number) else Binary("-", Number(0.0), expression)
+
+
+def affine(expression: Expression, column: int) -> bool:
+    """Whether an expression is linear in one column, whatever the others are.
+
+    >>> affine(Binary("*", Column(0), Column(1)), 0), affine(Binary("*", Column(0), Column(0)), 0)
+    (True, False)
+    """
+    if column not in expression.columns or isinstance(expression, Column):
+        return True
+    if not isinstance(expression, Binary) or expression.operator == "**":
+        return False
+    left, right = expression.left, expression.right
+    if expression.operator in "*/" and column in right.columns:
+        return expression.operator == "*" and column not in left.columns and affine(right, column)
+    return affine(left, column) and affine(right, column)

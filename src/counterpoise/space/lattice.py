@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from counterpoise.space.constraints import Draft
+from counterpoise.space.contradictions import Box
 from counterpoise.types import Array, Index, Mask
 
+FAR = 1e3  # values are not expected beyond so many times the greatest that was seen
 EXACT = 2.0**52  # beyond this many counts a double has no digits left to round
 
 
@@ -22,9 +25,11 @@ class Lattice:
     that were seen are about how a new value is written: a cell that keeps the row's value keeps it to the bit.
     """
 
-    columns: Index  # (g,) columns on a grid: values are count * step / parts
+    columns: Index  # (g,) columns on a grid: values are origin + count * step / parts
+    places: Index  # (d,) where a column stands among these; -1: nowhere
     step: Array  # (g,)
     parts: Array  # (g,)
+    origin: Array  # (n, g) 0, or the row's own value where steps count from there
     first: Array  # (n, g) the least and the greatest count that the box holds; first > last: none
     last: Array  # (n, g)
     binds: Mask  # (d,) columns where an unchanged cell must be on the lattice too
@@ -38,6 +43,8 @@ class Lattice:
         schema, d = draft.schema, len(draft.schema)
         whole = np.array([feature.kind == "integer" for feature in schema])
         step = np.where(whole, np.maximum(draft.step, 1.0), np.where(schema.numeric, draft.step, 0.0))
+        for number, size in draft.strides.items():
+            step[number] = size if step[number] == 0 else Fraction(size).limit_denominator(1000).numerator
         parts = np.array([10.0**f.decimals if f.numeric and f.decimals is not None else 0.0 for f in schema])
         listed = np.array([values is not None for values in choices])
         columns = np.flatnonzero(((step > 0) | (parts > 0)) & ~listed)
@@ -54,11 +61,21 @@ class Lattice:
             spans.append(np.stack([low, high], axis=1))
         by_user = np.array([values is not None for values in draft.choices])
         empty = np.zeros((len(draft.x0), len(columns)))
+        origin = empty.copy()
+        for place in np.flatnonzero(np.isin(columns, list(draft.strides))):
+            origin[:, place] = np.nan_to_num(draft.x0[:, columns[place]])
+            # whole numbers, in steps from a row that is none: there are none
+            off = (draft.step[columns[place]] > 0) & (origin[:, place] != np.rint(origin[:, place]))
+            draft.lower[off, columns[place]], draft.upper[off, columns[place]] = np.inf, -np.inf
         on_step = step[columns] > 0
+        places = np.full(d, -1)
+        places[columns] = np.arange(len(columns))
         lattice = cls(
             columns,
+            places,
             np.where(on_step, step[columns], 1.0),
             np.where(on_step, 1.0, parts[columns]),
+            origin,
             empty,
             empty,
             np.array((step > 0) | by_user).reshape(d),
@@ -72,7 +89,7 @@ class Lattice:
     def take(self, rows: Index) -> Lattice:
         """The lattice of some of the rows."""
         spans = tuple(span[rows] for span in self.spans)
-        return replace(self, first=self.first[rows], last=self.last[rows], spans=spans)
+        return replace(self, origin=self.origin[rows], first=self.first[rows], last=self.last[rows], spans=spans)
 
     def round(self, x: Array, x0: Array, lower: Array, upper: Array) -> Array:
         """``x`` ``(n, k, d)``, which lies in the box ``(n, d)``, on the lattice; still in the box where it has a point.
@@ -87,9 +104,10 @@ class Lattice:
         if len(self.columns):
             cells = x[..., self.columns]
             first, last = self.first[:, None, :], self.last[:, None, :]
-            count = np.minimum(np.maximum(self._count(cells), first), last)
+            origin = self.origin[:, None, :]
+            count = np.minimum(np.maximum(self._count(cells, origin), first), last)
             rounded = (first <= last) & (np.abs(count) < EXACT)
-            y[..., self.columns] = np.where(rounded, self._value(count), y[..., self.columns])
+            y[..., self.columns] = np.where(rounded, self._value(count, origin), y[..., self.columns])
         for (column, values), span in zip(self.choices, self.spans, strict=True):
             y[..., column] = _nearest(values, x[..., column], span[:, None, 0], span[:, None, 1])
         if self.binds.all():
@@ -105,12 +123,29 @@ class Lattice:
                 off[..., column] = x[..., column].astype(dtype) != x[..., column]
         if len(self.columns):
             cells = x[..., self.columns]
-            count = self._count(cells)
-            written = (self._value(count) != cells) & (np.abs(count) < EXACT)
+            origin = self.origin[:, None, :]
+            count = self._count(cells, origin)
+            written = (self._value(count, origin) != cells) & (np.abs(count) < EXACT)
             off[..., self.columns] |= written & ((self.first <= self.last)[:, None, :] | self.binds[self.columns])
         for column, values in self.choices:
             off[..., column] = ~np.isin(x[..., column], values)
         return off & ~np.isnan(x) & (changed | self.binds)
+
+    def box(self, draft: Draft) -> Box:
+        """The box and lattice of the first row of a draft, for proofs."""
+        x0, lower, upper = draft.x0[0], draft.lower[0].copy(), draft.upper[0].copy()
+        for column, values in self.choices:
+            lower[column] = np.fmax(lower[column], values.min(initial=np.inf))
+            upper[column] = np.fmin(upper[column], values.max(initial=-np.inf))
+        pinned = ~draft.free[0]
+        lower[pinned], upper[pinned] = np.fmax(lower, x0)[pinned], np.fmin(upper, x0)[pinned]
+        step, origin = np.zeros(len(x0)), np.zeros(len(x0))
+        bound = self.binds[self.columns]
+        step[self.columns[bound]] = self.step[bound]
+        origin[self.columns[bound]] = self.origin[0, bound]
+        seen = np.array([[feature.lower, feature.upper] for feature in draft.schema]).T
+        size = np.fmax(np.abs(np.where(np.isfinite(seen), seen, 0.0)).max(axis=0), np.abs(x0))
+        return Box(x0, lower, upper, step, origin, FAR * np.fmax(size, 1.0))
 
     def vacant(self, lower: Array, upper: Array) -> Mask:
         """Which boxes ``(n, d)`` hold no value at all that a changed cell could take."""
@@ -121,13 +156,37 @@ class Lattice:
             none[:, column] |= span[:, 0] > span[:, 1]
         return none
 
-    def _count(self, cells: Array) -> Array:
-        with np.errstate(over="ignore"):
-            return np.rint(cells * self.parts / self.step)
+    def snap(self, column: int, values: Array, rows: Index) -> Array:
+        """Values ``(p,)`` of one column, in the boxes of these rows ``(p,)``, on the lattice."""
+        for (listed, allowed), span in zip(self.choices, self.spans, strict=True):
+            if listed == column:
+                return _nearest(allowed, values, span[rows, 0], span[rows, 1])
+        place = self.places[column]
+        if place >= 0:
+            step, parts, origin = self.step[place], self.parts[place], self.origin[rows, place]
+            first, last = self.first[rows, place], self.last[rows, place]
+            count = np.minimum(np.maximum(np.rint((values - origin) * parts / step), first), last)
+            fits = (first <= last) & (np.abs(count) < EXACT)
+            values = np.where(fits, origin + count * step / parts, values)
+        for number, dtype in self.narrow:
+            if number == column:
+                values = values.astype(dtype).astype(np.float64)
+        return values
 
-    def _value(self, count: Array) -> Array:
+    def unit(self, column: int) -> float:
+        """The distance between neighbouring values of a column; 0 where it has no lattice."""
+        if any(listed == column for listed, _ in self.choices):
+            return 1.0
+        place = self.places[column]
+        return float(self.step[place] / self.parts[place]) if place >= 0 else 0.0
+
+    def _count(self, cells: Array, origin: Array) -> Array:
+        with np.errstate(over="ignore"):
+            return np.rint((cells - origin) * self.parts / self.step)
+
+    def _value(self, count: Array, origin: Array) -> Array:
         """The numbers at these counts, ``(..., g)``, as the columns' dtypes hold them."""
-        value = count * self.step / self.parts
+        value = origin + count * self.step / self.parts
         places = {column: place for place, column in enumerate(self.columns.tolist())} if self.narrow else {}
         for column, dtype in self.narrow:
             if column in places:
@@ -137,14 +196,15 @@ class Lattice:
 
     def _counts(self, lower: Array, upper: Array) -> tuple[Array, Array]:
         """The least and the greatest count whose value lies in ``[lower, upper]``, each ``(n, g)``."""
-        first, last = self._count(lower), self._count(upper)
+        origin = self.origin
+        first, last = self._count(lower, origin), self._count(upper, origin)
         for _ in range(2):  # a count is at most one off by rounding, two in a dtype that rounds again
-            first = np.where(self._value(first - 1.0) >= lower, first - 1.0, first)
-            last = np.where(self._value(last + 1.0) <= upper, last + 1.0, last)
+            first = np.where(self._value(first - 1.0, origin) >= lower, first - 1.0, first)
+            last = np.where(self._value(last + 1.0, origin) <= upper, last + 1.0, last)
         for _ in range(3):
-            first = np.where(self._value(first) < lower, first + 1.0, first)
-            last = np.where(self._value(last) > upper, last - 1.0, last)
-        held = (self._value(first) >= lower) & (self._value(last) <= upper)
+            first = np.where(self._value(first, origin) < lower, first + 1.0, first)
+            last = np.where(self._value(last, origin) > upper, last - 1.0, last)
+        held = (self._value(first, origin) >= lower) & (self._value(last, origin) <= upper)
         return np.where(held, first, 1.0), np.where(held, last, 0.0)
 
 

@@ -9,17 +9,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from counterpoise.errors import ConstraintError, InputError
-from counterpoise.space.constraints import Constraint, Draft
-from counterpoise.space.features import Feature, Schema
+from counterpoise.space.conflicts import contradiction
+from counterpoise.space.constraints import Constraint
+from counterpoise.space.features import Schema
 from counterpoise.space.lattice import Lattice
+from counterpoise.space.system import System
+from counterpoise.space.writing import Bounds, written
 from counterpoise.types import Array, Index, Mask
 
-Bounds = Literal["observed"] | None
+__all__ = ["Bounds", "Region", "check"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,36 +41,55 @@ class Region:
     """
 
     x0: Array  # (n, d)
+    boxed: Array  # (n, d) the row in its box and on its lattice, cell by cell
     home: Array  # (n, d)
     lower: Array  # (n, d)
     upper: Array  # (n, d)
-    free: Mask  # (n, d) cells that may change
+    free: Mask  # (n, d) cells that may be moved
+    fixed: Mask  # (n, d) cells that keep the row's value; the rest are free, or computed from others
     feasible: Mask  # (n,) rows for which the region is not empty
     lattice: Lattice
+    system: System  # the relations between features
     max_changes: int | None
     words: tuple[tuple[str, ...], ...]  # per column, the constraints that touched it
     ceiling: str  # the constraint behind max_changes
+    causes: NDArray[Any]  # (n,) the words that together leave a row no point; None where that is not so
 
     @classmethod
     def build(
         cls, schema: Schema, x0: Array, constraints: Sequence[Constraint] = (), bounds: Bounds = "observed"
     ) -> Region:
         """The region of the rows ``x0`` ``(n, d)`` under the user's words."""
-        draft, lattice = _written(schema, x0, constraints, bounds)
+        draft, lattice, system = written(schema, x0, constraints, bounds)
+        free = draft.free & ~lattice.vacant(draft.lower, draft.upper)  # what has nowhere to go stays
         region = cls(
+            x0,
             x0,
             x0,
             draft.lower,
             draft.upper,
-            draft.free & ~lattice.vacant(draft.lower, draft.upper),  # what has nowhere to go stays
+            free & ~system.derived,
+            ~free,
             np.ones(len(x0), dtype=bool),
             lattice,
+            system,
             draft.max_changes,
             tuple(map(tuple, draft.words)),
             draft.ceiling,
+            np.full(len(x0), None, dtype=object),
         )
-        home = region.project(x0[:, None, :])
-        return replace(region, home=home[:, 0, :], feasible=region.contains(home)[:, 0])
+        alone = replace(region, system=system.without())
+        boxed = alone.project(x0[:, None, :])
+        feasible = alone.contains(boxed)[:, 0]
+        region = replace(region, boxed=boxed[:, 0, :], home=boxed[:, 0, :], feasible=feasible)
+        if not len(system):
+            return region
+        home = region.project(boxed)
+        for row in np.flatnonzero(feasible & ~region.contains(home)[:, 0]):
+            # no feasible point is at hand: either there is none, and that can be proved, or the search must find one
+            region.causes[row] = contradiction(schema, x0[[row]], constraints, bounds)
+            feasible[row] = not region.causes[row]
+        return replace(region, home=home[:, 0, :], feasible=feasible)
 
     def take(self, rows: Index | Sequence[int]) -> Region:
         """The region of some of the rows."""
@@ -74,12 +97,16 @@ class Region:
         return replace(
             self,
             x0=self.x0[index],
+            boxed=self.boxed[index],
             home=self.home[index],
             lower=self.lower[index],
             upper=self.upper[index],
             free=self.free[index],
+            fixed=self.fixed[index],
             feasible=self.feasible[index],
             lattice=self.lattice.take(index),
+            system=self.system.take(index),
+            causes=self.causes[index],
         )
 
     def changed(self, x: Array) -> Mask:
@@ -92,14 +119,14 @@ class Region:
 
     def contains(self, x: Array) -> Mask:
         """Which points of ``x`` ``(n, k, d)`` every constraint allows, ``(n, k)``."""
-        return np.asarray(~self.broken(x).any(axis=-1)) & self.few(x)
+        return np.asarray(~self.broken(x).any(axis=-1)) & self.few(x) & self.system.holds(x)
 
     def broken(self, x: Array) -> Mask:
         """Which cells of ``x`` ``(n, k, d)`` break a constraint of their own column, ``(n, k, d)``."""
         changed = self.changed(x)
         missing = np.isnan(x)
         outside = (x < self.lower[:, None, :]) | (x > self.upper[:, None, :])
-        return (changed & ~self.free[:, None, :]) | outside | (missing & changed) | self.lattice.misses(x, changed)
+        return (changed & self.fixed[:, None, :]) | outside | (missing & changed) | self.lattice.misses(x, changed)
 
     def few(self, x: Array) -> Mask:
         """Which points change no more features than allowed, ``(n, k)``."""
@@ -107,16 +134,33 @@ class Region:
             return np.ones(x.shape[:2], dtype=bool)
         return np.asarray(np.count_nonzero(self.changed(x), axis=-1) <= self.max_changes)
 
+    def violations(self, x: Array) -> list[tuple[str, ...]]:
+        """For one point of each row, ``x`` ``(n, d)``: the words that it breaks, and how far off relations are."""
+        points = x[:, None, :]
+        cells, few = self.broken(points)[:, 0, :], self.few(points)[:, 0]
+        out: list[tuple[str, ...]] = []
+        for row, related in enumerate(self.system.violations(x)):
+            words = [word for column in np.flatnonzero(cells[row]) for word in self.words[column] or ("its kind",)]
+            ceiling = [] if few[row] else [self.ceiling]
+            out.append(tuple(dict.fromkeys([*words, *ceiling, *related])))
+        return out
+
     def settle(self, x: Array) -> tuple[Array, Mask]:
         """Proposals ``(n, k, d)`` reflected into the box and set on the lattice, and which of them are inside.
 
         A cell set back to a value of the row that the region does not hold goes to the nearest one that it does.
         """
-        start, home = self.x0[:, None, :], self.home[:, None, :]
-        if not np.array_equal(self.x0, self.home, equal_nan=True):
-            x = np.where(x == start, home, x)
+        if not np.array_equal(self.x0, self.boxed, equal_nan=True):
+            x = np.where(x == self.x0[:, None, :], self.boxed[:, None, :], x)
         y = self._pin(self.lattice.round(self.reflect(x), self.x0, self.lower, self.upper))
-        return y, self.few(y) & self.feasible[:, None]
+        return self._related(y)
+
+    def pulled(self, x: Array, gradient: Array) -> Array:
+        """A gradient ``(n, k, d)`` at ``x`` ``(n, k, d)`` as it is for points of the region; 0 where nothing may move.
+
+        What a derived feature contributes goes to what it is made of; what would break an equation is taken out.
+        """
+        return np.where(self.free[:, None, :], self.system.pulled(x, gradient, self.free), 0.0)
 
     def reflect(self, x: Array) -> Array:
         """``x`` ``(n, k, d)`` mirrored at the edges of the box, as often as it takes."""
@@ -139,24 +183,35 @@ class Region:
         The number of changes is not touched: which of them to drop is for the search to weigh.
         """
         inside = np.minimum(np.maximum(x, self.lower[:, None, :]), self.upper[:, None, :])
-        return self._pin(self.lattice.round(inside, self.x0, self.lower, self.upper))
+        y = self._pin(self.lattice.round(inside, self.x0, self.lower, self.upper))
+        return self.system.mended(y, self.lower, self.upper, self.free, self.lattice)
 
     def conflicts(self) -> list[tuple[str, ...]]:
         """For each row, the constraints that leave it no feasible point; empty where there is one."""
-        stuck = self.broken(self.home[:, None, :])[:, 0, :]
-        forced = self.changed(self.home[:, None, :])[:, 0, :]
+        stuck = self.broken(self.boxed[:, None, :])[:, 0, :]
+        forced = self.changed(self.boxed[:, None, :])[:, 0, :]
         out: list[tuple[str, ...]] = []
         for row, feasible in enumerate(self.feasible.tolist()):
             columns = np.flatnonzero(stuck[row] if stuck[row].any() else forced[row])
             words = [word for column in columns for word in self.words[column]]
             ceiling = [] if stuck[row].any() else [self.ceiling]
-            out.append(() if feasible else tuple(dict.fromkeys([*words, *ceiling])))
+            out.append(() if feasible else self.causes[row] or tuple(dict.fromkeys([*words, *ceiling])))
         return out
 
     def _pin(self, y: Array) -> Array:
-        """Fixed cells keep the row's value; a missing cell of a proposal goes home."""
-        keep = ~self.free[:, None, :] | np.isnan(y)
-        return np.where(keep, self.home[:, None, :], y) if keep.any() else y
+        """Fixed cells keep the row's value; a missing cell of a proposal goes back to the row's."""
+        keep = self.fixed[:, None, :] | np.isnan(y)
+        return np.where(keep, self.boxed[:, None, :], y) if keep.any() else y
+
+    def _related(self, y: Array) -> tuple[Array, Mask]:
+        """Points in box and lattice brought to where the relations hold, and which of them are inside the region."""
+        inside = self.feasible[:, None]
+        if len(self.system):
+            y = self.system.mended(y, self.lower, self.upper, self.free, self.lattice)
+            inside = inside & self.system.holds(y, count=True)
+            if self.system.derived.any():
+                inside &= ~self.broken(y)[..., self.system.derived].any(axis=-1)
+        return y, self.few(y) & inside
 
 
 def check(schema: Schema, constraints: Sequence[Constraint], bounds: Bounds = "observed") -> None:
@@ -170,7 +225,8 @@ def check(schema: Schema, constraints: Sequence[Constraint], bounds: Bounds = "o
     """
     if bounds not in ("observed", None):
         raise InputError("bounds must be 'observed' or None", f"{bounds!r}", "give single ranges as Range constraints")
-    draft, lattice = _written(schema, np.full((1, len(schema)), np.nan), constraints, bounds)
+    nowhere = np.full((1, len(schema)), np.nan)
+    draft, lattice, _ = written(schema, nowhere, constraints, bounds)
     for column in np.flatnonzero(lattice.vacant(draft.lower, draft.upper)[0]):
         feature = schema.features[column]
         if draft.choices[column] is not None or draft.ranged[:, column].any():
@@ -179,55 +235,11 @@ def check(schema: Schema, constraints: Sequence[Constraint], bounds: Bounds = "o
                 f"{' and '.join(dict.fromkeys(draft.words[column]))} leave none for {feature.name!r}",
                 "drop or widen one of them",
             )
-
-
-def _written(schema: Schema, x0: Array, constraints: Sequence[Constraint], bounds: Bounds) -> tuple[Draft, Lattice]:
-    """Every word, then the observed range and what the dtypes hold, written into one draft; and its lattice."""
-    draft = Draft.blank(schema, x0)
-    for word in constraints:
-        if not isinstance(word, Constraint) or isinstance(word, type):
-            raise ConstraintError(
-                "constraints must be Counterpoise's words",
-                f"{word!r}",
-                "for instance cp.Immutable('age') or cp.Range('rate', 0, 100)",
-            )
-        word.apply(draft)
-    _limit(draft, bounds)
-    choices = [_choices(draft, number, feature, bounds) for number, feature in enumerate(schema)]
-    return draft, Lattice.of(draft, choices)
-
-
-def _limit(draft: Draft, bounds: Bounds) -> None:
-    """Numbers stay within the reference's range, widened to the row itself, and in any case within their dtype."""
-    own, lower, upper = draft.x0, draft.lower, draft.upper
-    if bounds == "observed":
-        ends = draft.schema.observed
-        low = np.where(draft.schema.numeric, np.fmin(ends[0], own), -np.inf)
-        high = np.where(draft.schema.numeric, np.fmax(ends[1], own), np.inf)
-        listed = np.array([values is not None for values in draft.choices])
-        # a range that the user gives takes the place of the observed one, also where the two do not meet
-        low = np.where(draft.ranged[0] | listed | (upper < low), -np.inf, low)
-        high = np.where(draft.ranged[1] | listed | (lower > high), np.inf, high)
-        lower, upper = np.fmax(lower, low), np.fmin(upper, high)
-    least, most = draft.schema.room
-    numeric = draft.schema.numeric
-    draft.lower = np.where(numeric, np.fmax(lower, np.fmin(least, own)), lower)
-    draft.upper = np.where(numeric, np.fmin(upper, np.fmax(most, own)), upper)
-
-
-def _choices(draft: Draft, number: int, feature: Feature, bounds: Bounds) -> Array | None:
-    """The encoded values that a changed cell may take, sorted, or None where it may take any."""
-    values = draft.choices[number]
-    if feature.numeric:
-        if values is None:
-            return None
-        if feature.kind == "integer" or draft.step[number]:
-            values = values[values == np.rint(values)]
-        storage = feature.storage
-        return (
-            values if storage is None or storage.kind != "f" else np.unique(values.astype(storage).astype(np.float64))
+    words = contradiction(schema, nowhere, constraints, None)  # the observed range is widened to each row
+    if words:
+        raise ConstraintError(
+            "constraints must leave at least one row",
+            f"no row satisfies {' and '.join(words)}",
+            "drop or widen one of them",
+            words=words,
         )
-    if values is None:
-        hidden = set(feature.unseen) if bounds == "observed" else set()
-        values = np.array([code for value, code in feature.codes.items() if value not in hidden], dtype=np.float64)
-    return values

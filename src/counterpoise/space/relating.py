@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from counterpoise.errors import ConstraintError
 from counterpoise.space.constraints import Constraint, Draft, Names, _named
@@ -252,6 +253,16 @@ class Cost:
                 draft.upper[:, number] = np.fmin(draft.upper[:, number], own)
             if np.isinf(self.down):
                 draft.lower[:, number] = np.fmax(draft.lower[:, number], own)
+
+
+Word = Constraint | Callable[[pd.DataFrame], Any]
+"""A constraint, or a function that says for each row of a frame whether it is allowed."""
+
+
+def as_words(constraints: Sequence[Word] | Word) -> tuple[Constraint, ...]:
+    """Constraints, given one by one or as a list, as words: a bare function of a frame becomes a `Check`."""
+    given: Any = [constraints] if isinstance(constraints, Constraint) or callable(constraints) else constraints
+    return tuple(Check(word) if callable(word) and not isinstance(word, (Constraint, type)) else word for word in given)
 
 
 def prices(schema: Schema, constraints: Sequence[Constraint]) -> Array | None:

@@ -129,7 +129,8 @@ class Checked:
                 f"{self.word} raised {type(error).__name__}: {error}",
                 "mend the function",
             ) from error
-        if said.shape != (len(frame),) or said.dtype.kind not in "biu":
+        truths = said.dtype == bool or (said.dtype == object and all(isinstance(each, bool) for each in said.flat))
+        if said.shape != (len(frame),) or not truths:
             raise ConstraintError(
                 "a function given as a constraint must return one truth value per row",
                 f"{self.word} returned {said.dtype} values of shape {said.shape} for {len(frame)} rows",

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from counterpoise.space.bench import Bench, Picked
-from counterpoise.space.expressions import Binary, Column
+from counterpoise.space.expressions import Binary, Column, affine
 from counterpoise.space.formulas import Among, Compare, Formula, Joined, clauses
 from counterpoise.space.orders import Orders
 from counterpoise.space.relations import Clause
@@ -37,19 +37,24 @@ class Rules:
     touching: dict[int, tuple[int, ...]]  # per column, the clauses that read it
     branches: dict[int, tuple[Rules, ...]]  # per "either or" clause, the ways to make it hold
     orders: tuple[Orders, ...]  # clauses that can be projected together
+    straight: frozenset[tuple[int, int]]  # (clause, column) where one Newton step solves the clause
 
     @classmethod
     def of(cls, parts: Sequence[Clause]) -> Rules:
         """The rules of some clauses."""
         touching: dict[int, tuple[int, ...]] = {}
         branches: dict[int, tuple[Rules, ...]] = {}
+        straight: set[tuple[int, int]] = set()
         for number, clause in enumerate(parts):
             for column in clause.formula.columns:
                 touching[column] = (*touching.get(column, ()), number)
             if isinstance(clause.formula, Joined):
                 ways = ([Clause(part, clause.source) for part in clauses(way)] for way in clause.formula.parts)
                 branches[number] = tuple(cls.of(way) for way in ways)
-        return cls(tuple(parts), touching, branches, Orders.among(parts))
+            if isinstance(clause.formula, Compare):
+                gap = Binary("-", clause.formula.left, clause.formula.right)
+                straight.update((number, column) for column in gap.columns if affine(gap, column))
+        return cls(tuple(parts), touching, branches, Orders.among(parts), frozenset(straight))
 
     def others(self, columns: Iterable[int], number: int) -> list[Clause]:
         """The clauses besides one that read any of some columns."""
@@ -159,7 +164,7 @@ def _solve(bench: Bench, rules: Rules, number: int, formula: Compare, columns: l
         before = bench.x[column][points]  # a copy
         harmed = rules.others([column], number)
         held = [bench.held(other, points) for other in harmed]
-        trial = _solved(bench, formula, column, points)
+        trial = _solved(bench, formula, column, points, 1 if (number, column) in rules.straight else NEWTON)
         bench.x[column][points] = trial
         ok = bench.held(clause, points) & bench.free[column][points]
         harm = np.zeros(len(points))
@@ -177,11 +182,11 @@ def _solve(bench: Bench, rules: Rules, number: int, formula: Compare, columns: l
         bench.x[column][points[mine]] = found[mine]
 
 
-def _solved(bench: Bench, formula: Compare, column: int, points: Index) -> Array:
+def _solved(bench: Bench, formula: Compare, column: int, points: Index, rounds: int) -> Array:
     """Values of one column that bring the left side to the right one, in the box and on the lattice."""
     before = bench.x[column][points]
     value = before
-    for _ in range(NEWTON):
+    for _ in range(rounds):
         excess, slopes = _excess(formula, Picked(bench.x, points), Picked(bench.given, points))
         slope = np.broadcast_to(slopes.get(column, np.asarray(0.0)), excess.shape)
         step = np.divide(excess, slope, out=np.zeros(len(points)), where=slope != 0)

@@ -38,6 +38,8 @@ class System:
     derived: Mask  # (d,) columns that are computed
     x0: Array  # (n, d)
     active: Mask  # (n, r) which relations bind a row: all, but for those that it breaks itself and that let it off
+    refused: Array  # (N, r) how many proposals each relation has refused each row of the whole call; counted in place
+    numbers: Index  # (n,) which of the N these rows are
     scales: Array  # (d,)
     numeric: Mask  # (d,)
 
@@ -72,6 +74,8 @@ class System:
             derived,
             x0,
             np.ones((len(x0), len(relations)), dtype=bool),
+            np.zeros((len(x0), len(relations))),
+            np.arange(len(x0)),
             schema.scales,
             schema.numeric,
         )
@@ -82,15 +86,15 @@ class System:
 
     def without(self) -> System:
         """A system of no relations, for the same rows."""
-        nothing = np.zeros_like(self.derived)
         return replace(
             self,
             relations=(),
             derivations=(),
             rules=Rules.of(()),
             balances=(),
-            derived=nothing,
+            derived=np.zeros_like(self.derived),
             active=self.active[:, :0],
+            refused=self.refused[:, :0],
         )
 
     def __len__(self) -> int:
@@ -103,7 +107,7 @@ class System:
 
     def take(self, rows: Index) -> System:
         """The system of some of the rows."""
-        return replace(self, x0=self.x0[rows], active=self.active[rows])
+        return replace(self, x0=self.x0[rows], active=self.active[rows], numbers=self.numbers[rows])
 
     def verdicts(self, x: Array) -> Mask:
         """Which relations hold at ``x`` ``(n, k, d)``, ``(n, k, r)``; one that a row is let off counts as held."""
@@ -114,22 +118,28 @@ class System:
                 out[..., number] = relation.holds(point, row)
         return out | ~self.active[:, None, :]
 
-    def holds(self, x: Array) -> Mask:
-        """Whether all relations hold at ``x`` ``(n, k, d)``, ``(n, k)``.
+    def holds(self, x: Array, *, count: bool = False) -> Mask:
+        """Whether all relations hold at ``x`` ``(n, k, d)``, ``(n, k)``; with ``count``, what they refuse is counted.
 
         A function of the user's is only asked about points where everything else holds.
         """
         point, row = np.moveaxis(x, -1, 0), self.x0.T[:, :, None]
-        out = np.ones(x.shape[:2], dtype=bool)
-        everyone = self.active.all(axis=0)
+        out: Mask = np.ones(x.shape[:2], dtype=bool)
+        everyone = np.asarray(self.active.all(axis=0))
         with np.errstate(all="ignore"):
             for number, relation in sorted(enumerate(self.relations), key=lambda each: isinstance(each[1], Checked)):
                 if isinstance(relation, Checked):
                     where = np.nonzero(out)
-                    out[where] = relation.holds(x[where].T, row)
+                    held = np.ones_like(out)
+                    held[where] = relation.holds(x[where].T, row)
                 else:
                     held = relation.holds(point, row)
-                    out &= held if everyone[number] else held | ~self.active[:, None, number]
+                held = held if everyone[number] else held | ~self.active[:, None, number]
+                if not held.all():
+                    out = np.asarray(out & held)
+                    if count:
+                        missed = np.count_nonzero(np.broadcast_to(~held, out.shape), axis=1)
+                        np.add.at(self.refused[:, number], self.numbers, missed)
         return out
 
     def defects(self, x: Array) -> Array:
@@ -147,6 +157,14 @@ class System:
             tuple(_said(word, defect) for word, defect in zip(self.words, row, strict=True) if defect != 0)
             for row in self.defects(x[:, None, :])[:, 0, :]
         ]
+
+    def obstacles(self, most: int = 3) -> list[tuple[str, ...]]:
+        """For each row, the relations that have refused the most of its proposals, the worst first."""
+        out: list[tuple[str, ...]] = []
+        for counts in self.refused[self.numbers]:
+            worst = [place for place in np.argsort(-counts, kind="stable")[:most] if counts[place] > 0]
+            out.append(tuple(self.words[place] for place in worst))
+        return out
 
     def waived(self) -> list[tuple[str, ...]]:
         """For each row, the relations that it breaks itself and is therefore let off."""
@@ -214,6 +232,15 @@ class System:
             column: np.where(free[:, None, column], np.nan_to_num(slope * self.scales[column]), 0.0)
             for column, slope in slopes.items()
         }
+
+    def computed(self, x: Array) -> Array:
+        """``x`` ``(n, k, d)`` with its derived features computed."""
+        if not self.derivations:
+            return x
+        endless = np.full_like(self.x0, np.inf)
+        y = np.moveaxis(x, -1, 0).copy()
+        self._derive(y, np.concatenate([self.x0, -endless, endless], axis=1).T[:, :, None])
+        return np.ascontiguousarray(np.moveaxis(y, 0, -1))
 
     def _broken(self, y: Array, given: Array) -> tuple[list[int], tuple[Index, ...]]:
         """The clauses that some point breaks, and those points."""

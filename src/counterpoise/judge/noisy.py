@@ -1,0 +1,100 @@
+"""Answers under noise: which noise, the share of copies that keep the target, and how much noise leaves enough."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+
+from counterpoise.api.reference import Reference
+from counterpoise.errors import InputError
+from counterpoise.judge.recalling import Recalled
+from counterpoise.physics.noise import Gaussian, Noise, RankNoise, calibrate
+from counterpoise.problem import model_outputs
+from counterpoise.space.features import Schema
+from counterpoise.space.region import Region
+from counterpoise.streams import Streams
+from counterpoise.types import Array, Index, Mask
+
+KEY = 0xC4EC4  # sets the draws of a check apart from those of any search
+CELLS = 4_000_000  # numbers in one batch of copies
+TRIED = 2.0 ** np.arange(-5, 2.5, 0.5)  # parts of the noise at which the radius is looked for
+FEWER = 200  # copies at each of them
+SAMPLED, COPIED = 200, 20  # reference rows, and copies of each, that noise is calibrated on
+
+
+def noise_of(
+    part: Recalled, noise: float | Noise | Literal["auto"], model: Any, schema: Schema, reference: Any
+) -> tuple[Noise, str]:
+    """The noise of rows with one target, and how people read it."""
+    if isinstance(noise, (int, float)):
+        return Gaussian(float(noise)), repr(Gaussian(float(noise)))
+    ranked = isinstance(noise, RankNoise) and noise.ranks is None
+    if not isinstance(noise, str) and not ranked:
+        return noise, repr(noise)
+    if isinstance(noise, str) and noise != "auto":
+        raise InputError("noise must be 'auto', a number, Gaussian or RankNoise", f"{noise!r}", "for instance 0.2")
+    if reference is None:
+        if ranked:
+            raise InputError("rank noise must know the reference", "none was given", "give reference=")
+        return Gaussian(0.2), f"{Gaussian(0.2)!r}, no reference to calibrate on"
+    x = Reference(model, reference, schema).x
+    if isinstance(noise, RankNoise):
+        return noise.fitted(x), repr(noise)
+    outputs = model_outputs(part.problem.model, x, np.arange(len(x)), part.problem.tally, "reference row")
+    there = np.flatnonzero(part.problem.goal.take([0]).reached(outputs[None])[0])
+    if not len(there):
+        raise InputError(
+            "noise='auto' needs reference rows of the target", "there are none", "give the noise, for instance 0.2"
+        )
+    rows = x[there[np.linspace(0, len(there) - 1, min(len(there), SAMPLED)).astype(np.intp)]]
+    one = part.problem.goal.take(np.zeros(len(rows), dtype=np.intp))
+
+    def keeps(copies: Array) -> Mask:
+        flat = copies.reshape(-1, copies.shape[-1])
+        said = model_outputs(part.problem.model, flat, np.zeros(len(flat), dtype=np.intp), part.problem.tally)
+        return one.reached(said.reshape(*copies.shape[:2], -1))
+
+    region = Region.build(schema, rows, part.words, part.bounds)
+    draws = Streams.of(rows, KEY).normal((COPIED, x.shape[1]))
+    scales, numeric = part.problem.scales, part.problem.numeric
+    found = calibrate(RankNoise(0.01).fitted(x), rows, draws, keeps, region, scales, numeric)
+    return found.noise, found.words
+
+
+def kept_share(part: Recalled, noise: Noise, draws: Array) -> Array:
+    """The share of copies that keep the target, ``(n,)``."""
+    problem, kept = part.problem, np.empty(len(part.rows))
+    width = max(1, CELLS // (draws.shape[1] * draws.shape[2]))
+    for start in range(0, len(kept), width):
+        some: Index = np.arange(start, min(start + width, len(kept)))
+        own = problem.take(some)
+        copies = noise.copies(part.x[some, None], draws[some], own.region, own.scales, own.numeric)[:, 0]
+        kept[some] = own.score(copies).reached.mean(axis=1)
+    return kept
+
+
+def radius(part: Recalled, noise: Noise, draws: Array, share: float) -> Array:
+    """The noise level ``(n,)`` at which the share kept falls to the one wanted, between the levels tried."""
+    size = noise.sigma if isinstance(noise, Gaussian) else noise.level if isinstance(noise, RankNoise) else np.nan
+    if not size > 0:
+        return np.full(len(part.rows), np.nan)
+    levels = size * TRIED
+    levels = levels[levels <= 1] if isinstance(noise, RankNoise) else levels
+    kept = np.stack([kept_share(part, _at(noise, float(level)), draws) for level in levels], axis=1)
+    kept = np.minimum.accumulate(kept, axis=1)
+    first = np.argmax(kept < share, axis=1)  # the first level that loses too many
+    rows = np.arange(len(kept))
+    before, after = kept[rows, np.maximum(first - 1, 0)], kept[rows, first]
+    part_way = (before - share) / np.where(before > after, before - after, 1.0)
+    between = levels[np.maximum(first - 1, 0)] + np.clip(part_way, 0, 1) * (
+        levels[first] - levels[np.maximum(first - 1, 0)]
+    )
+    return np.where((kept >= share).all(axis=1), levels[-1], np.where(first == 0, 0.0, between))
+
+
+def _at(noise: Noise, level: float) -> Noise:
+    if isinstance(noise, Gaussian):
+        return Gaussian(level, noise.flips)
+    assert isinstance(noise, RankNoise)
+    return RankNoise(level, noise.flips, noise.ranks)

@@ -1,0 +1,144 @@
+"""Panel: the judges of a comparison. One question, held against any answers, each measured in the same way."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from counterpoise.api.explainer import Explainer
+from counterpoise.api.targets import Aim, aim
+from counterpoise.judge import metrics
+from counterpoise.models.probable import Probable
+from counterpoise.models.score import ThresholdGoal
+from counterpoise.physics.noise import Gaussian
+from counterpoise.physics.plausibility import Coordinates
+from counterpoise.problem import Tally, model_outputs
+from counterpoise.space.distance import Distance
+from counterpoise.space.encoding import encode
+from counterpoise.space.region import Region
+from counterpoise.streams import Streams
+from counterpoise.types import Array, Mask, Model
+
+COPIES = 100  # noisy copies of an answer
+CROWD = 4000  # reference rows that neighbours are looked for among
+KEY = 0x7AB1E  # sets the judges' random numbers apart from those of any search
+
+
+@dataclass(frozen=True, eq=False)
+class Panel:
+    """The rows of one question, its model, target, region and distances, and the reference to compare with."""
+
+    explainer: Explainer
+    rows: pd.DataFrame
+    x0: Array  # (n, d)
+    model: Model
+    aim: Aim
+    region: Region
+    distance: Distance
+    noise: float
+
+    @classmethod
+    def of(cls, explainer: Explainer, rows: pd.DataFrame, target: Any, threshold: float | None, noise: float) -> Panel:
+        """The panel of a question; ``noise`` is that of `metrics.robustness`, in feature scales."""
+        x0 = encode(explainer.schema, rows)
+        model = explainer.model if threshold is None or explainer.model.labels is None else Probable(explainer.model)
+        region = Region.build(explainer.schema, x0, explainer.constraints, explainer.bounds)
+        goals = aim(model, target, threshold, np.asarray(model.predict(x0)))
+        return cls(explainer, rows, x0, model, goals, region, Distance.of(explainer.schema), noise)
+
+    def reached(self, points: Array) -> Mask:
+        """Whether the model's own word for points ``(n, k, d)`` is the target of their row, ``(n, k)``."""
+        flat = points.reshape(-1, points.shape[-1])
+        if isinstance(self.aim.goal, ThresholdGoal):
+            owners = np.repeat(np.arange(len(points)), points.shape[1])
+            said = model_outputs(self.model, flat, owners, Tally())
+        elif self.model.labels is None:
+            said = np.asarray(self.model.predict(flat), dtype=np.float64)[:, None]
+        else:
+            places = {label: place for place, label in enumerate(self.model.labels)}
+            said = np.eye(len(places))[[places[label] for label in np.asarray(self.model.predict(flat)).tolist()]]
+        return self.aim.goal.reached(said.reshape(*points.shape[:2], -1))
+
+    def measure(self, x: Array) -> pd.DataFrame:
+        """One line for each row of what its answer ``x`` ``(n, d)`` is worth; a row of NaN is no answer.
+
+        Only ``valid`` and ``feasible`` are given for answers that do not reach the target inside the region.
+        """
+        found = ~(np.isnan(x) & ~np.isnan(self.x0)).any(axis=1)
+        x = np.where(found[:, None], x, self.x0)
+        valid = found & self.reached(x[:, None, :])[:, 0]
+        feasible = found & metrics.feasibility(self.region, x)
+        delta = self.distance.differences(x[:, None, :], self.x0)[:, 0]
+        unit, schema = self.distance.unit, self.explainer.schema
+        crowd, agrees = self._crowd()
+        space = _coordinates(self.explainer)
+        table = pd.DataFrame(
+            {
+                "l0": metrics.l0_distance(delta),
+                "l1": metrics.l1_distance(delta),
+                "l2": metrics.l2_distance(delta),
+                "linf": metrics.linf_distance(delta),
+                "gower": metrics.gower_distance(delta, unit, self.distance.span),
+                "mad": metrics.mad_distance(delta, unit, self._deviations()),
+                "sparsity": metrics.sparsity(delta),
+                "redundancy": metrics.redundancy(x, self.x0, self.reached),
+                "robustness": metrics.robustness(self._copies(x), self.reached),
+                "ynn": metrics.ynn(space.embed(x), space.embed(crowd), agrees) if len(crowd) else np.nan,
+                "knln": self._by_target(metrics.knln_distance, x, space, 1),
+                "outlier": self._by_target(metrics.local_outlier, x, space, 3),
+            },
+            index=self.rows.index,
+        )
+        assert len(schema) == x.shape[1]
+        table = table.where((valid & feasible)[:, None])
+        table.insert(0, "valid", valid)
+        table.insert(1, "feasible", feasible)
+        table.insert(2, "violations", np.where(found, metrics.constraint_violation(self.region, x), np.nan))
+        return table
+
+    def _copies(self, x: Array) -> Array:
+        """The same noise for the answers of every method, ``(n, COPIES, d)``."""
+        draws = Streams.of(self.x0, KEY).normal((COPIES, x.shape[1]))
+        schema = self.explainer.schema
+        made = Gaussian(self.noise).copies(x[:, None, :], draws, self.region, schema.scales, schema.numeric)
+        return np.asarray(made[:, 0])
+
+    def _crowd(self) -> tuple[Array, Mask]:
+        """Reference rows ``(r, d)`` and which of them have each row's target, ``(n, r)``."""
+        donors = self.explainer.reference.donors(self.model)
+        some = np.linspace(0, len(donors.x) - 1, min(len(donors.x), CROWD)).astype(np.intp)
+        outputs = donors.outputs[some]
+        lines = [self.aim.goal.take([row]).reached(outputs[None])[0] for row in range(len(self.x0))]
+        return donors.x[some], np.array(lines, dtype=bool).reshape(len(self.x0), len(some))
+
+    def _by_target(self, metric: Any, x: Array, space: Coordinates, least: int) -> Array:
+        """A metric among reference rows of the target, group by group; NaN where there are fewer than ``least``."""
+        crowd, agrees = self._crowd()
+        out = np.full(len(x), np.nan)
+        for group in self.aim.goal.groups():
+            rows = crowd[agrees[group[0]]]
+            if len(rows) >= least:
+                out[group] = metric(space.embed(x[group]), space.embed(rows))
+        return out
+
+    def _deviations(self) -> Array:
+        """Median absolute deviations ``(d,)``; the distance's unit where that is 0 or the column no number."""
+        rows, numeric = self.explainer.reference.x, self.explainer.schema.numeric
+        if not len(rows):
+            return self.distance.unit
+        middle = np.nanmedian(np.where(numeric, rows, 0.0), axis=0)
+        mad = np.nanmedian(np.abs(np.where(numeric, rows, 0.0) - middle), axis=0)
+        return np.where(numeric & (mad > 0), mad, self.distance.unit)
+
+
+def _coordinates(explainer: Explainer) -> Coordinates:
+    """Rows as points whose distance is Euclidean: numbers in scales, categories one apart."""
+    schema = explainer.schema
+    distance = Distance.of(schema)
+    levels = np.array([len(f.categories) if f.kind in ("categorical", "boolean") else 0 for f in schema], dtype=np.intp)
+    rows = explainer.reference.x
+    fill = np.nan_to_num(np.nanmedian(rows, axis=0)) if len(rows) else np.zeros(len(schema))
+    return Coordinates(distance.unit, levels, np.where(levels > 0, -1.0, fill))

@@ -1,0 +1,164 @@
+"""Counterfactuals by gradient descent on the decision and the distance, the method that Eq. (11) describes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from counterpoise.errors import InputError
+from counterpoise.methods.base import Run, last
+from counterpoise.methods.slopes import slope
+from counterpoise.methods.starts import Points, joined, scored
+from counterpoise.physics.montecarlo import cloud_free_energy
+from counterpoise.problem import Problem
+from counterpoise.streams import Streams
+from counterpoise.types import Array, Index
+
+SLACK = 0.05  # of the row's own margin: how far past the boundary a descent aims
+RAISED = 10  # iterations after which a chain without an answer weighs the decision twice as much
+TOLD = 20  # iterations between two reports of a run
+WORTH = 1e-3  # a gain of less than this share of the effort is none
+FIRST, SECOND = 0.9, 0.999  # Adam's memories of the gradient and of its square
+SIGMA, T = 0.3, 0.1  # of the cloud that stands in for a gradient: its width in feature scales and its temperature
+
+
+class State(NamedTuple):
+    """Where the chains are: points ``(n, k, d)``, two memories of the gradient ``(n, k, d)``, weights ``(n, k)``."""
+
+    x: Array
+    first: Array
+    second: Array
+    weight: Array
+
+    def at(self, rows: Index) -> State:
+        """The state of some rows."""
+        return State(*(part[rows] for part in self))
+
+
+@dataclass(frozen=True)
+class GradientDescent:
+    """``delta <- delta - alpha grad L(f(x0 + delta), target)``, Eq. (11), with ``L = weight phi(f) + d(x, x0)``.
+
+    ``phi`` is "squared", as Wachter, Mittelstadt and Russell (2017) have it, or "hinge"; f is the margin in units of
+    the row's own. The weight doubles while no answer is found, as they propose. ``alpha`` is the learning rate in
+    feature scales; ``rule`` is "adam" or "momentum". Of ``restarts`` chains the first starts at the row, the others
+    around it; ``noise`` is the size, in feature scales, of that and, times alpha, of the noise on every step. A row is
+    finished ``patience`` iterations after its last gain. A model without gradients is followed by the
+    Boltzmann-weighted cloud of ``samples`` points around each chain. Categories stay as they are.
+
+    >>> GradientDescent(phi="hinge").alpha
+    0.05
+    """
+
+    alpha: float = 0.05
+    iterations: int = 200
+    phi: Literal["squared", "hinge"] = "squared"
+    rule: Literal["adam", "momentum"] = "adam"
+    restarts: int = 4
+    noise: float = 0.1
+    patience: int = 40
+    samples: int = 32
+
+    def __post_init__(self) -> None:
+        if self.phi not in ("squared", "hinge"):
+            raise InputError("phi must be 'squared' or 'hinge'", f"{self.phi!r}", "choose one")
+        if self.rule not in ("adam", "momentum"):
+            raise InputError("rule must be 'adam' or 'momentum'", f"{self.rule!r}", "choose one")
+        if not (self.alpha > 0 and self.noise >= 0 and min(self.iterations, self.restarts, self.patience) >= 1):
+            raise InputError(
+                "alpha must be above 0, noise at least 0, iterations, restarts and patience at least 1",
+                f"{self!r}",
+                "correct them",
+            )
+        if self.samples < 2 or self.samples % 2:
+            raise InputError("samples come in pairs", f"{self.samples}", "give an even number")
+
+    def __call__(self, problem: Problem, streams: Streams) -> Run:
+        return last(self.iterate(problem, streams))
+
+    def iterate(self, problem: Problem, streams: Streams) -> Iterator[Run]:
+        n, d = problem.x0.shape
+        k, home = self.restarts, problem.region.home[:, None, :]
+        start = self.noise * problem.scales * streams.normal((k, d))
+        start[:, 0] = 0.0
+        x = self._kept(problem, np.repeat(home, k, axis=1) + start)
+        best = scored(problem, problem.region.project(home))
+        own = np.maximum(np.abs(problem.score(home).margin), 1e-9)  # (n, 1)
+        state = State(x, np.zeros_like(x), np.zeros_like(x), np.ones((n, k)))
+        done, stale, active, step = ~problem.region.feasible, np.zeros(n, dtype=np.intp), np.arange(n), 0
+        for step in range(1, self.iterations + 1):
+            active = np.flatnonzero(~done)
+            if not len(active) or problem.expired:
+                break
+            part = problem.take(active)
+            here, found = self._step(part, streams.take(active), state.at(active), own[active], step)
+            for mine, new in zip(state, here, strict=True):
+                mine[active] = new
+            before = best.lowest[active]
+            for mine, new in zip(best, joined(best.at(active), found).best(1), strict=True):
+                mine[active] = new
+            with np.errstate(invalid="ignore"):
+                gained = best.lowest[active] < before * (1 - WORTH)
+            stale[active] = np.where(gained | np.isinf(best.lowest[active]), 0, stale[active] + 1)
+            done |= stale >= self.patience
+            if step % TOLD == 0:
+                yield Run(*best, done.copy(), step)
+        yield Run(*best, np.ones(n, dtype=bool), step)
+
+    def _step(self, problem: Problem, streams: Streams, state: State, own: Array, number: int) -> tuple[State, Points]:
+        """One iteration of every chain, and the points where the chains stand now."""
+        shape = state.x.shape[1:]
+        margin, gradient = self._descent(problem, streams, state, own)
+        found = scored(problem, state.x)
+        first, second = state.first, state.second
+        if self.rule == "adam":
+            first = FIRST * first + (1 - FIRST) * gradient
+            second = SECOND * second + (1 - SECOND) * gradient**2
+            move = first / (1 - FIRST**number) / (np.sqrt(second / (1 - SECOND**number)) + 1e-12)
+        else:
+            first = FIRST * first + gradient
+            move = (1 - FIRST) * first
+        move = move + self.noise * streams.normal(shape) * (gradient != 0)
+        x = self._kept(problem, state.x - self.alpha * problem.scales * move)
+        late = (number % RAISED == 0) & (margin < 0) & ~found.valid.any(axis=1, keepdims=True)
+        return State(x, first, second, np.where(late, 2 * state.weight, state.weight)), found
+
+    def _descent(self, problem: Problem, streams: Streams, state: State, own: Array) -> tuple[Array, Array]:
+        """Margins ``(n, k)`` in units of the row's own, and the gradient ``(n, k, d)`` of L in feature scales."""
+        if problem.differentiable:
+            score, steep = slope(problem, state.x)
+            margin = score.margin / own
+            lean = (state.weight * self._phi_slope(margin))[..., None] * steep / own[..., None]
+        else:
+            margin, lean = self._leaning(problem, streams, state, own)
+        total = np.nan_to_num(lean + problem.energy.distance.gradient(state.x, problem.x0))
+        return margin, np.where(problem.numeric & problem.region.free[:, None, :], total * problem.scales, 0.0)
+
+    def _leaning(self, problem: Problem, streams: Streams, state: State, own: Array) -> tuple[Array, Array]:
+        """Margins at the chains and the gradient of ``weight phi`` in raw units, by Boltzmann weights of a cloud."""
+        n, k, d = state.x.shape
+        half = streams.normal((k, self.samples // 2, d))
+        noise = np.concatenate([half, -half], axis=2)
+        points = state.x[:, :, None, :] + SIGMA * problem.scales * noise * problem.numeric
+        cloud = self._kept(problem, np.concatenate([state.x, points.reshape(n, -1, d)], axis=1))
+        margin = problem.score(cloud).margin / own
+        action = state.weight[..., None] * self._phi(margin[:, k:].reshape(n, k, -1)) / T
+        F = cloud_free_energy(action, noise, SIGMA, T)
+        return margin[:, :k], problem.region.pulled(state.x, F.gradient / problem.scales)
+
+    def _phi(self, margin: Array) -> Array:
+        short = np.maximum(0.0, SLACK - margin)
+        return short**2 if self.phi == "squared" else short
+
+    def _phi_slope(self, margin: Array) -> Array:
+        short = np.maximum(0.0, SLACK - margin)
+        return -2 * short if self.phi == "squared" else np.where(short > 0, -1.0, 0.0)
+
+    def _kept(self, problem: Problem, x: Array) -> Array:
+        """Points ``(n, k, d)`` clipped to the box, off the lattice; cells that may not move keep the row's value."""
+        low, high = problem.region.lower[:, None, :], problem.region.upper[:, None, :]
+        moves = problem.numeric & problem.region.free[:, None, :]
+        return np.where(moves, np.clip(x, low, high), problem.region.home[:, None, :])

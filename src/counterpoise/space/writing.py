@@ -1,0 +1,92 @@
+"""The user's words, written into one draft: box, lattice and relations of every row."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+import numpy as np
+
+from counterpoise.errors import ConstraintError
+from counterpoise.space.constraints import Constraint, Draft
+from counterpoise.space.features import Feature, Schema
+from counterpoise.space.lattice import Lattice
+from counterpoise.space.relating import as_words
+from counterpoise.space.system import System
+from counterpoise.types import Array
+
+Bounds = Literal["observed"] | None
+
+
+def written(
+    schema: Schema,
+    x0: Array,
+    constraints: Sequence[Constraint],
+    bounds: Bounds,
+    observed: Sequence[int] | None = None,
+) -> tuple[Draft, Lattice, System]:
+    """Every word, then the observed range and what the dtypes hold, written into one draft; its lattice and relations.
+
+    ``observed`` are the columns whose observed range binds; None: all.
+    """
+    draft = Draft.blank(schema, x0)
+    for word in as_words(constraints):
+        if not isinstance(word, Constraint) or isinstance(word, type):
+            raise ConstraintError(
+                "constraints must be Counterpoise's words",
+                f"{word!r}",
+                "for instance cp.Immutable('age') or cp.Range('rate', 0, 100)",
+            )
+        word.apply(draft)
+    _limit(draft, bounds, observed)
+    for number in draft.strides:
+        if draft.choices[number] is not None:
+            raise ConstraintError(
+                "a feature must have a Step or listed values, not both",
+                f"{' and '.join(draft.words[number])}",
+                "list the values that the steps reach",
+            )
+    choices = [_choices(draft, number, feature, bounds) for number, feature in enumerate(schema)]
+    system = System.of(schema, draft.relations, x0, draft.choices, draft.step)
+    # a derived feature that must not change passes that on to what it is made of, as a box of one value
+    locked = system.derived & ~draft.free & ~np.isnan(x0)
+    draft.lower[locked], draft.upper[locked] = x0[locked], x0[locked]
+    return draft, Lattice.of(draft, choices), system
+
+
+def _limit(draft: Draft, bounds: Bounds, observed: Sequence[int] | None) -> None:
+    """Numbers stay within the reference's range, widened to the row itself, and in any case within their dtype."""
+    own, lower, upper = draft.x0, draft.lower, draft.upper
+    if bounds == "observed":
+        ends = draft.schema.observed
+        if observed is not None:
+            ends = np.where(np.isin(np.arange(len(draft.schema)), observed), ends, [[-np.inf], [np.inf]])
+        low = np.where(draft.schema.numeric, np.fmin(ends[0], own), -np.inf)
+        high = np.where(draft.schema.numeric, np.fmax(ends[1], own), np.inf)
+        listed = np.array([values is not None for values in draft.choices])
+        # a range that the user gives takes the place of the observed one, also where the two do not meet
+        low = np.where(draft.ranged[0] | listed | (upper < low), -np.inf, low)
+        high = np.where(draft.ranged[1] | listed | (lower > high), np.inf, high)
+        lower, upper = np.fmax(lower, low), np.fmin(upper, high)
+    least, most = draft.schema.room
+    numeric = draft.schema.numeric
+    draft.lower = np.where(numeric, np.fmax(lower, np.fmin(least, own)), lower)
+    draft.upper = np.where(numeric, np.fmin(upper, np.fmax(most, own)), upper)
+
+
+def _choices(draft: Draft, number: int, feature: Feature, bounds: Bounds) -> Array | None:
+    """The encoded values that a changed cell may take, sorted, or None where it may take any."""
+    values = draft.choices[number]
+    if feature.numeric:
+        if values is None:
+            return None
+        if feature.kind == "integer" or draft.step[number]:
+            values = values[values == np.rint(values)]
+        storage = feature.storage
+        return (
+            values if storage is None or storage.kind != "f" else np.unique(values.astype(storage).astype(np.float64))
+        )
+    if values is None:
+        hidden = set(feature.unseen) if bounds == "observed" else set()
+        values = np.array([code for value, code in feature.codes.items() if value not in hidden], dtype=np.float64)
+    return values
