@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
+from importlib.metadata import version
 from typing import Any
 
 import numpy as np
@@ -65,4 +66,4 @@ def settings_of(name: str) -> Mapping[str, Made]:
 EVERY = {setting: made for name in (*SMOOTH, "any") for setting, made in settings_of(name).items()}
 
 if __name__ == "__main__":
-    serve(EVERY, f"counterpoise {cp.__version__ if hasattr(cp, '__version__') else ''}".strip())
+    serve(EVERY, f"counterpoise {version('counterpoise')}")

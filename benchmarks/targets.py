@@ -27,7 +27,7 @@ class Claim(NamedTuple):
 
 
 def write(compared: list[Comparison], answers: Path, folder: Path) -> None:
-    """targets.md, the unmet claims first in each task left where they stand: the order is that of the questions."""
+    """Write targets.md: task by task, then growth and seeds."""
     claims = [claim for comparison in compared for claim in of_task(comparison)]
     claims += [*of_growth(answers / "growth.json"), *of_seeds(answers / "seeds.json")]
     claims = [claim for claim in claims if np.isfinite(claim.asked)]

@@ -88,6 +88,20 @@ def test_gradients_and_curvature_are_asked_for_not_guessed():
         problem().hvp(x, x)
 
 
+def test_a_derivative_that_fails_is_blamed_on_a_row():
+    class Brittle(Sloped):
+        def gradient(self, x, weights):
+            if (x[:, 0] == 7.0).any():
+                raise FloatingPointError("too steep")
+            return super().gradient(x, weights)
+
+    x = np.ones((3, 2, 2))
+    x[1, 1, 0] = 7.0
+    with pytest.raises(ModelError, match="FloatingPointError on row 20: too steep") as caught:
+        problem(Brittle()).gradient(x)
+    assert caught.value.row == 20
+
+
 def test_time_is_over_at_the_deadline():
     assert not problem().expired
     assert Problem(**{**vars(problem()), "deadline": 0.0}).expired
@@ -142,6 +156,12 @@ def test_errors_in_the_house_grammar_keep_their_words_and_get_a_row():
     with pytest.raises(ModelError, match="labels must be known; it said 'x'") as caught:
         ask(call, np.zeros((2, 1)), np.array([4, 5]), Tally())
     assert caught.value.row == 4
+
+
+def test_a_row_of_the_reference_is_called_one_and_is_no_row_to_explain():
+    with pytest.raises(ModelError, match="on reference row 1: no such number; leave out") as caught:
+        ask(failing(7.0), np.array([[1.0], [7.0]]), np.arange(2), Tally(), "reference row")
+    assert caught.value.row is None
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,10 @@ from counterpoise.errors import (
     ModelError,
 )
 from counterpoise.explanation import Explanation
+from counterpoise.judge.checks import robustness, stability
 from counterpoise.judge.compare import compare
 from counterpoise.judge.landscape import landscape, profile
+from counterpoise.methods.algorithm1 import Algorithm1
 from counterpoise.methods.annealing import Annealing
 from counterpoise.methods.gradient import GradientDescent
 from counterpoise.methods.lime import Lime
@@ -21,7 +23,12 @@ from counterpoise.methods.nearest import NearestNeighbour
 from counterpoise.methods.polish import Polished
 from counterpoise.methods.random_search import RandomSearch
 from counterpoise.methods.spheres import GrowingSpheres
+from counterpoise.models.disk import load as load_model
+from counterpoise.models.ensemble import Ensemble
 from counterpoise.models.function import Function
+from counterpoise.models.remote import Remote
+from counterpoise.physics.noise import Gaussian, RankNoise
+from counterpoise.physics.plausibility import LocalOutlier, Mahalanobis, NearTarget
 from counterpoise.show import figures
 from counterpoise.show.report import report
 from counterpoise.space.constraints import (
@@ -40,6 +47,7 @@ from counterpoise.space.files import load_schema, save_schema
 from counterpoise.space.relating import Cost, Derived, Linked, Lookup, Rule, Step, Within
 
 __all__ = [
+    "Algorithm1",
     "Annealing",
     "AnythingBut",
     "CapabilityError",
@@ -48,10 +56,12 @@ __all__ = [
     "CounterpoiseError",
     "Decreasing",
     "Derived",
+    "Ensemble",
     "Explainer",
     "Explanation",
     "Feature",
     "Function",
+    "Gaussian",
     "GradientDescent",
     "GrowingSpheres",
     "Immutable",
@@ -61,16 +71,21 @@ __all__ = [
     "Interrupted",
     "Lime",
     "Linked",
+    "LocalOutlier",
     "Lookup",
+    "Mahalanobis",
     "MaxChanges",
     "MissingExtra",
     "ModelError",
     "Mutable",
+    "NearTarget",
     "NearestNeighbour",
     "OneOf",
     "Polished",
     "RandomSearch",
     "Range",
+    "RankNoise",
+    "Remote",
     "Rule",
     "Schema",
     "Step",
@@ -80,8 +95,11 @@ __all__ = [
     "explain",
     "figures",
     "landscape",
+    "load_model",
     "load_schema",
     "profile",
     "report",
+    "robustness",
     "save_schema",
+    "stability",
 ]

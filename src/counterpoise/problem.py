@@ -182,7 +182,7 @@ class Problem:
         model = cast(Differentiable, self.model)  # asked above: isinstance of a protocol is slow in a loop
         outputs = self.outputs(x)
         slopes = self.goal.slopes(outputs).reshape(-1, outputs.shape[-1])
-        gradient = model.gradient(x.reshape(-1, x.shape[-1]), slopes).reshape(x.shape)
+        gradient = self._derived(model.gradient, x.reshape(-1, x.shape[-1]), slopes).reshape(x.shape)
         score = Score(self.goal.margin(outputs), self.goal.reached(outputs))
         return (score if self.cloud is None else self.score(x)), gradient
 
@@ -198,7 +198,17 @@ class Problem:
         outputs = self.outputs(x)
         slopes = self.goal.slopes(outputs).reshape(-1, outputs.shape[-1])
         flat = (-1, x.shape[-1])
-        return model.hvp(x.reshape(flat), slopes, v.reshape(flat)).reshape(x.shape)
+        return self._derived(model.hvp, x.reshape(flat), slopes, v.reshape(flat)).reshape(x.shape)
+
+    def _derived(self, call: Callable[..., Array], *arrays: Array) -> Array:
+        """What a derivative of the model is at points, each array ``(p, ...)``; an exception is blamed on a row."""
+        try:
+            return call(*arrays)
+        except Exception:
+            widths = np.cumsum([array.shape[1] for array in arrays])[:-1]
+            owners = np.repeat(self.numbers, len(arrays[0]) // len(self))
+            together = np.concatenate(arrays, axis=1)
+            return np.asarray(ask(lambda rows: call(*np.split(rows, widths, axis=1)), together, owners, Tally()))
 
 
 def ask(call: Callable[[Array], Any], x: Array, owners: Index, tally: Tally, what: str = "row") -> Any:
@@ -220,8 +230,8 @@ def ask(call: Callable[[Array], Any], x: Array, owners: Index, tally: Tally, wha
         raise ModelError(
             error.must if isinstance(error, ModelError) else "the model must answer every row inside the region",
             said,
-            error.todo if isinstance(error, ModelError) else "mend the model, or constrain what it cannot take",
-            row=row,
+            error.todo if isinstance(error, ModelError) else _remedy(what),
+            row=row if what == "row" else None,
         ) from error
 
 
@@ -240,10 +250,14 @@ def model_outputs(model: Model, x: Array, owners: Index, tally: Tally, what: str
         raise ModelError(
             "the model must answer with finite numbers",
             f"it gave {outputs[wrong[0]].tolist()} for {what} {row}",
-            "mend the model, or constrain what it cannot take",
-            row=row,
+            _remedy(what),
+            row=row if what == "row" else None,
         )
     return outputs
+
+
+def _remedy(what: str) -> str:
+    return "mend the model, or constrain what it cannot take" if what == "row" else f"leave out each such {what}"
 
 
 def _culprit(call: Callable[[Array], Any], x: Array, owners: Index) -> int | None:

@@ -209,3 +209,13 @@ def test_a_schema_without_a_reference_is_enough():
     e = cp.explain(MODEL, ROWS[:2], schema=ASK.schema, method=cp.Polished(cp.Annealing()))
     assert e.valid.all()
     assert e.notes == ("there are no reference rows: the search starts from random directions",)
+
+
+def test_whole_numbers_beyond_double_precision_come_back_to_the_bit():
+    train = TRAIN[["area", "rooms"]].assign(ident=2**60 + np.arange(len(TRAIN)))
+    rows = train[:4]
+    e = cp.explain(lambda frame: frame["area"] > 90, rows, reference=train, method=FAST)
+    assert e.frame["ident"].dtype == np.int64
+    kept = e.x[:, 2] == e.x0[:, 2]
+    assert kept.any()
+    assert (e.frame["ident"] == rows["ident"])[kept].all()

@@ -137,7 +137,6 @@ def test_numbers_stay_side_by_side() -> None:
     assert [len(points) > 0 for points in trees.thresholds] == [True, True, False]
 
 
-
 @pytest.mark.parametrize("share", [0.5, 0.0, 1.1])
 def test_a_share_must_be_a_majority(share: float) -> None:
     with pytest.raises(InputError, match="more than a half"):

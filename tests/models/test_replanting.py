@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from lightgbm import LGBMClassifier
 from sklearn.compose import ColumnTransformer
 from sklearn.ensemble import GradientBoostingClassifier, HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.impute import SimpleImputer
@@ -75,6 +76,56 @@ def test_the_trees_say_the_same_on_both_sides_of_every_split(last, encoder) -> N
             at = draw(len(points))
             at[:, column] = side
             assert np.array_equal(model.trees.outputs(at), inner.trees.outputs(model.own.front(at)))
+
+
+def test_trees_that_split_by_category_are_told_in_the_words_of_the_row() -> None:
+    front = ColumnTransformer(
+        [("c", OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=np.nan), ["proto"])],
+        remainder="passthrough",
+    )
+    small = {"min_child_samples": 3, "min_data_per_group": 1, "cat_smooth": 0.0, "verbose": -1}
+    for last, said in (
+        (HistGradientBoostingClassifier(max_iter=5, categorical_features=[0], min_samples_leaf=3), {}),
+        (LGBMClassifier(n_estimators=5, **small), {"lgbmclassifier__categorical_feature": [0]}),
+    ):
+        own = make_pipeline(front, last).fit(TABLE.astype({"ok": float}), Y, **said)
+        model = as_model(own, Schema.infer(TABLE.astype({"ok": float})), ROWS)
+        assert isinstance(model, TreeModel)
+        assert isinstance(model.own, Staged)
+        inner = model.own.last
+        assert isinstance(inner, TreeModel)
+        assert (inner.trees.category >= 0).any()
+        rows = draw(500)
+        rows[:20, 2] = np.nan
+        assert np.array_equal(model.trees.outputs(rows), inner.trees.outputs(model.own.front(rows)))
+        assert np.array_equal(np.array(model.labels)[model.outputs(rows).argmax(1)], model.predict(rows))
+
+
+def test_a_last_step_that_wants_other_than_an_array_of_numbers_is_asked_behind_its_front() -> None:
+    front = ColumnTransformer([("c", OrdinalEncoder(), ["proto"])], remainder="passthrough")  # an array of objects
+    own = make_pipeline(front, HistGradientBoostingClassifier(max_iter=5, categorical_features=[0])).fit(TABLE, Y)
+    model = as_model(own, SCHEMA, ROWS)
+    assert np.array_equal(model.predict(ROWS), own.predict(TABLE))
+
+
+def test_a_number_that_is_split_by_category_keeps_its_front() -> None:
+    table = TABLE[["packets"]] % 5
+    own = make_pipeline(
+        ColumnTransformer([("n", "passthrough", ["packets"])]),
+        HistGradientBoostingClassifier(max_iter=5, categorical_features=[0], min_samples_leaf=3),
+    ).fit(table, Y)
+    model = as_model(own, Schema.infer(table), table.to_numpy(dtype=float))
+    assert isinstance(model, Staged)
+    assert np.array_equal(model.predict(table.to_numpy(dtype=float)), own.predict(table))
+
+
+def test_trees_answer_without_the_front_when_they_do_so_to_the_bit() -> None:
+    own = make_pipeline(StandardScaler(), RandomForestClassifier(5, random_state=0)).fit(TABLE[["packets"]], Y)
+    x = TABLE[["packets"]].to_numpy(dtype=float)
+    model = as_model(own, Schema.infer(TABLE[["packets"]]), x)
+    assert isinstance(model, TreeModel)
+    assert model.scores == model.trees.outputs
+    assert np.array_equal(model.outputs(x), own.predict_proba(TABLE[["packets"]]))
 
 
 @settings(max_examples=40)

@@ -6,7 +6,8 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from counterpoise.errors import CapabilityError, ModelError  # noqa: E402
+import counterpoise as cp  # noqa: E402
+from counterpoise.errors import CapabilityError, InputError, ModelError  # noqa: E402
 from counterpoise.models import torch as adapter  # noqa: E402
 from counterpoise.models.adapt import as_model  # noqa: E402
 from counterpoise.models.function import Function  # noqa: E402
@@ -113,6 +114,35 @@ def test_a_module_is_fed_its_own_dtype(dtype) -> None:
     assert model.outputs(X).dtype == np.float64
     assert np.array_equal(model.outputs(X), own(module, X))
     assert model.gradient(X, np.ones((50, 2))).shape == X.shape
+
+
+def test_a_module_of_two_dtypes_is_told_so() -> None:
+    module = network(2, dtype=torch.float32)
+    module[4].double()
+    with pytest.raises(InputError, match=r"float32, float64.*module\.float\(\)"):
+        as_model(module, SCHEMA, X)
+
+    class Casting(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.first, self.second = torch.nn.Linear(3, 4), torch.nn.Linear(4, 2).double()
+
+        def forward(self, x):
+            return self.second(self.first(x).double())
+
+    assert as_model(Casting(), SCHEMA, X).labels == (0, 1)
+
+
+def test_what_the_user_should_know_reaches_the_explanation() -> None:
+    module = network(1).train()
+    e = cp.explain(module, X[:2], reference=X)
+    assert any("training mode" in note for note in e.notes)
+    assert any("label 1 against 0" in note for note in e.notes)
+    assert module.training
+    both = cp.explain([module, network(1)], X[:2], reference=X, threshold=0.6)
+    assert [note for note in both.notes if "training mode" in note] == [e.notes[0]]
+    named = cp.explain(Function(module.eval(), labels=["no", "yes"]), X[:2], reference=X)
+    assert named.notes == ()
 
 
 def test_a_piecewise_linear_module_has_no_curvature() -> None:

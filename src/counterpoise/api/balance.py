@@ -41,7 +41,7 @@ def neighbours(problem: Problem) -> Neighbours:
         for rows in np.split(group, range(size, len(group), size)):
             x0 = problem.x0[rows]
             x = np.where(np.isnan(donors.x[pool]), x0[:, None, :], donors.x[pool])
-            effort = problem.energy.effort(x, x0)
+            effort = problem.energy.take(rows).effort(x, x0)
             near = np.argsort(effort, axis=1, kind="stable")[:, :NEAR]
             width = near.shape[1]
             found.x[rows, :width] = np.take_along_axis(x, near[..., None], axis=1)

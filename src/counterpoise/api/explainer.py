@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 
 from counterpoise.api.firmness import wish
+from counterpoise.api.importance import Importance, importance
 from counterpoise.api.inquiry import Inquiry, Question
 from counterpoise.api.intake import check_settings, take_in
 from counterpoise.api.progress import Wanted
@@ -25,6 +26,7 @@ from counterpoise.methods.polish import Polished
 from counterpoise.models.adapt import as_model
 from counterpoise.models.probable import probable
 from counterpoise.physics.noise import Noise
+from counterpoise.physics.plausibility import Fittable
 from counterpoise.physics.regularizers import Regularizer, WeightedL1
 from counterpoise.space.constraints import Constraint, Immutable
 from counterpoise.space.distance import Distance
@@ -33,15 +35,16 @@ from counterpoise.space.region import Bounds, Region, check
 from counterpoise.space.relating import Word, as_words, prices
 from counterpoise.types import Array, Model
 
-LAM = 0.003  # how it was chosen: docs/choices.md
+LAM = 0.01  # how it was chosen: docs/choices.md
 PROBED = 256
 
 
 class Explainer:
     """A model with its reference data and constraints, ready to be asked about rows.
 
-    ``weights`` says how much a change of a feature counts in the regulariser; infinity forbids it. The reference is
-    scored once, and its rows are not in the ``model_rows`` of an explanation.
+    ``weights`` says how much a change of a feature counts in the regulariser; infinity forbids it. "permutation" and
+    "shap" take the weights from what the model makes of each feature. The reference is scored once, and its rows are
+    not in the ``model_rows`` of an explanation.
 
     >>> from sklearn.linear_model import LogisticRegression
     >>> train = pd.DataFrame({"load": [0.5, 1.25, 3.75, 4.5], "ports": [1, 2, 7, 9]})
@@ -60,18 +63,21 @@ class Explainer:
         schema: Schema | None = None,
         constraints: Sequence[Word] | Word = (),
         bounds: Bounds = "observed",
-        weights: Mapping[Hashable, float] | None = None,
+        weights: Mapping[Hashable, float] | Importance | None = None,
     ) -> None:
         self.reference = Reference(model, reference, schema)
         self.schema = self.reference.schema
         self.bounds: Bounds = bounds
-        self.weights = self._checked(weights)
+        self.weights = self._checked({} if isinstance(weights, str) else weights)
         given = as_words(constraints)
         forbidden = [name for name, weight in self.weights.items() if np.isinf(weight)]
         self.constraints = (*given, Immutable(*forbidden)) if forbidden else given
         check(self.schema, self.constraints, bounds)  # contradictions are found before any row is seen
         self.held = _held(self.schema, self.constraints)
         self.model: Model = as_model(model, self.schema, self.reference.spread(PROBED))
+        if isinstance(weights, str):
+            found = importance(weights, self.model, self.reference.x)
+            self.weights = dict(zip(self.schema.names, found.tolist(), strict=True))
 
     def __call__(
         self,
@@ -82,7 +88,7 @@ class Explainer:
         distance: str | Mapping[str, float] = "l2",
         lam: float = LAM,
         mu: float | Literal["auto"] = "auto",
-        regularizers: Sequence[Regularizer] = (),
+        regularizers: Sequence[Regularizer | Fittable] = (),
         temperature: float = 0.0,
         keep: float | None = None,
         noise: float | Noise | Literal["auto"] = "auto",
@@ -137,12 +143,14 @@ class Explainer:
                 )
         return {name: float(weight) for name, weight in (weights or {}).items()}
 
-    def _regularizers(self, distance: Distance, more: Sequence[Regularizer]) -> tuple[Regularizer, ...]:
+    def _regularizers(
+        self, distance: Distance, more: Sequence[Regularizer | Fittable]
+    ) -> tuple[Regularizer | Fittable, ...]:
         """The weighted L1 of Eq. (9), over the features that have a weight or, without any, over all; then the rest."""
         weights = np.array([self.weights.get(name, 0.0 if self.weights else 1.0) for name in self.schema.names])
         penalty = WeightedL1(np.where(np.isinf(weights), 0.0, weights), np.where(distance.nominal, 0.0, distance.unit))
         for regularizer in more:
-            if not isinstance(regularizer, Regularizer):
+            if not isinstance(regularizer, (Regularizer, Fittable)):
                 raise InputError(
                     "regularizers must be callables (x, x0, delta) with a gradient",
                     f"{regularizer!r}",
@@ -175,8 +183,8 @@ def explain(
     distance: str | Mapping[str, float] = "l2",
     lam: float = LAM,
     mu: float | Literal["auto"] = "auto",
-    weights: Mapping[Hashable, float] | None = None,
-    regularizers: Sequence[Regularizer] = (),
+    weights: Mapping[Hashable, float] | Importance | None = None,
+    regularizers: Sequence[Regularizer | Fittable] = (),
     temperature: float = 0.0,
     keep: float | None = None,
     noise: float | Noise | Literal["auto"] = "auto",

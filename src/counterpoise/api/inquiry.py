@@ -13,6 +13,7 @@ from counterpoise.api.answering import Answers, Task, answer
 from counterpoise.api.balance import balanced
 from counterpoise.api.firmness import Firmness, Wish, firm
 from counterpoise.api.intake import Intake, first_opinion
+from counterpoise.api.plausible import fitted
 from counterpoise.api.progress import Wanted, showing
 from counterpoise.api.reference import Reference
 from counterpoise.api.reporting import Case, assemble
@@ -21,6 +22,7 @@ from counterpoise.errors import Interrupted, ModelError
 from counterpoise.explanation import Explanation
 from counterpoise.methods.base import Method
 from counterpoise.physics.energy import Energy
+from counterpoise.physics.plausibility import Fittable
 from counterpoise.physics.regularizers import Regularizer
 from counterpoise.problem import Problem, Tally
 from counterpoise.space.constraints import Constraint
@@ -49,7 +51,7 @@ class Question:
     distance: Distance
     lam: float
     mu: float | None  # None: weighed row by row
-    regularizers: tuple[Regularizer, ...]
+    regularizers: tuple[Regularizer | Fittable, ...]
     alternatives: int
     method: Method
     seed: int
@@ -192,12 +194,13 @@ class Inquiry:
         question, x0 = self.question, self.intake.x0[rows]
         now = self.now.take(rows)
         goal = self.aim.goal.take(rows)
+        penalties = fitted(question.regularizers, goal, self.donors, question.distance, question.schema)
         problem = Problem(
             x0,
             question.model,
             goal,
             Region.build(question.schema, x0, question.constraints, question.bounds),
-            Energy(question.distance, question.lam, question.regularizers, np.full(len(rows), question.mu or 0.0)),
+            Energy(question.distance, question.lam, penalties, np.full(len(rows), question.mu or 0.0)),
             question.schema.scales,
             question.schema.numeric,
             self.donors,

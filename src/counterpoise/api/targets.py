@@ -45,11 +45,11 @@ class Aim:
 
 def standing(model: Model, x0: Array, predicted: NDArray[Any]) -> NDArray[Any]:
     """What rows ``x0`` ``(n, d)`` are to the model now: ``predicted``; where it abstains, what most members say."""
-    if not isinstance(model, Abstaining):
-        return predicted
-    undecided = np.array([label == model.abstention for label in predicted.tolist()], dtype=bool)
     now = predicted.copy()
-    now[undecided] = model.majority(x0[undecided])
+    if isinstance(model, Abstaining):
+        undecided = np.flatnonzero([label == model.abstention for label in predicted.tolist()])
+        if len(undecided):
+            now[undecided] = model.majority(x0[undecided])
     return now
 
 

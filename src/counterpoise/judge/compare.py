@@ -89,16 +89,14 @@ def _answered(
 ) -> tuple[pd.DataFrame, dict[str, float]]:
     """The measured answers of the first seed, and what they took; of answers from elsewhere nobody knows that."""
     n, explainer = len(panel.rows), panel.explainer
-    if isinstance(entry, Explanation):
-        entry = entry.frame.where(entry.valid)
-    if isinstance(entry, pd.DataFrame):
+    if isinstance(entry, Explanation | pd.DataFrame):
         lines = panel.measure(_encoded(name, entry, panel))
         return lines, {"instability": np.nan, "diversity": np.nan, "seconds": np.nan, "model_rows": np.nan}
     if not hasattr(entry, "iterate"):
         raise InputError(
             "a method must have iterate, or be a frame of answers or an Explanation",
             f"{name!r} is {entry!r}",
-            "give one",
+            "give one of them",
         )
     method = entry if model_rows is None else Rationed(entry, model_rows)
     began, runs = time.perf_counter(), []
@@ -117,9 +115,10 @@ def _answered(
     return panel.measure(answers[0]), spent
 
 
-def _encoded(name: str, answers: pd.DataFrame, panel: Panel) -> Array:
+def _encoded(name: str, given: Explanation | pd.DataFrame, panel: Panel) -> Array:
     """Answers from elsewhere; a row that misses any cell that the row to explain has is no answer."""
     names = list(panel.explainer.schema.names)
+    answers = given.frame.where(pd.Series(given.valid, given.rows.index)) if isinstance(given, Explanation) else given
     absent = [column for column in names if column not in answers.columns]
     if len(answers) != len(panel.rows) or absent:
         raise InputError(

@@ -33,7 +33,7 @@ def l0_distance(delta: Array) -> Array:
     >>> l0_distance(np.array([[0.0, 3.0, 4.0]]))
     array([2.])
     """
-    return np.count_nonzero(delta, axis=-1).astype(np.float64)
+    return np.asarray(np.count_nonzero(delta, axis=-1), dtype=np.float64)
 
 
 def l1_distance(delta: Array) -> Array:
@@ -87,7 +87,7 @@ def sparsity(delta: Array) -> Array:
     >>> sparsity(np.array([[0.0, 3.0, 4.0, 0.0]]))
     array([0.5])
     """
-    return 1.0 - l0_distance(delta) / delta.shape[-1]
+    return np.asarray(1.0 - l0_distance(delta) / delta.shape[-1])
 
 
 def diversity(distances: Array) -> Array:
@@ -172,7 +172,7 @@ def redundancy(x: Array, x0: Array, reached: Asked) -> Array:
     >>> redundancy(np.array([[3.0, 1.0]]), np.zeros((1, 2)), lambda points: points[..., 0] > 2)
     array([1.])
     """
-    n, d = x.shape
+    d = x.shape[1]
     changed = (x != x0) & ~(np.isnan(x) & np.isnan(x0))
     points = np.repeat(x[:, None, :], d, axis=1)
     columns = np.arange(d)
@@ -189,7 +189,7 @@ def instability(x: Array, unit: Array) -> Array:
     array([1.])
     """
     z = x / unit
-    there = ~np.isnan(z).any(axis=-1)
+    there = np.asarray(~np.isnan(z).any(axis=-1))
     count = np.maximum(there.sum(axis=0), 1)
     z = np.where(there[..., None], z, 0.0)
     mean = z.sum(axis=0) / count[:, None]

@@ -67,12 +67,12 @@ class Panel:
 
         Only ``valid`` and ``feasible`` are given for answers that do not reach the target inside the region.
         """
-        found = ~(np.isnan(x) & ~np.isnan(self.x0)).any(axis=1)
+        found = np.asarray(~(np.isnan(x) & ~np.isnan(self.x0)).any(axis=1))
         x = np.where(found[:, None], x, self.x0)
         valid = found & self.reached(x[:, None, :])[:, 0]
         feasible = found & metrics.feasibility(self.region, x)
         delta = self.distance.differences(x[:, None, :], self.x0)[:, 0]
-        unit, schema = self.distance.unit, self.explainer.schema
+        unit = self.distance.unit
         crowd, agrees = self._crowd()
         space = _coordinates(self.explainer)
         table = pd.DataFrame(
@@ -92,8 +92,7 @@ class Panel:
             },
             index=self.rows.index,
         )
-        assert len(schema) == x.shape[1]
-        table = table.where((valid & feasible)[:, None])
+        table.loc[~(valid & feasible)] = np.nan
         table.insert(0, "valid", valid)
         table.insert(1, "feasible", feasible)
         table.insert(2, "violations", np.where(found, metrics.constraint_violation(self.region, x), np.nan))

@@ -17,7 +17,7 @@ from counterpoise.methods import moves
 from counterpoise.methods.base import Run, last
 from counterpoise.methods.cells import Cells
 from counterpoise.methods.descent import descend, walk
-from counterpoise.methods.population import WORTH, Population
+from counterpoise.methods.population import Population, gained
 from counterpoise.methods.slopes import responds
 from counterpoise.methods.starts import Points, bisected, donors, joined, jumps, scored
 from counterpoise.methods.sweep import sweep
@@ -30,11 +30,13 @@ WALKED = 24  # steps of the first walk to the boundary
 SLID = 6  # Taylor steps after it
 AGAIN = 3  # Taylor steps after a kick
 DIFFERENCES = 3000  # model rows that a search by differences may spend on slopes
-NARROW = 4  # values each way that a sweep tries
-SWEPT = 2  # chains of a row that are swept
-SCREENED = 16  # features that later sweeps of a row try
-SETTLED = 3  # sweeps before chains are thrown together
+NARROW = 5  # values each way that a sweep tries
+SWEPT = 3  # chains of a row that are swept
+SCREENED = 20  # features that later sweeps of a row try
+SETTLED = 5  # sweeps before chains are thrown together
 PATIENT = 3  # sweeps without a gain after which a row is finished
+FEW_CELLS = 600
+MOST_THOROUGH = 3
 FARTHEST = 30.0  # units of distance that a single change is tried over, where nothing bounds it
 CHECKED = 5  # steps between two looks at which rows are finished
 
@@ -48,14 +50,14 @@ class Annealing:
     with a slope ``walkers`` chains per row walk to the boundary and are kicked off it at most ``kicks`` times.
     """
 
-    chains: int = 24
-    steps: int = 24
+    chains: int = 32
+    steps: int = 30
     patience: int = 15
     start: float = 0.03
     end: float = 1e-4
     walkers: int = 6
     kicks: int = 8
-    sweeps: int = 10
+    sweeps: int = 14
 
     def iterate(self, problem: Problem, streams: Streams) -> Iterator[Run]:
         board = Board(starting(problem, streams, self.chains))
@@ -99,8 +101,8 @@ class Annealing:
             before = board.points.at(rows[active]).lowest
             population = self._kick(part, streams.take(active), population, kick)
             board.enter(rows[active], population)
-            gained = board.points.at(rows[active]).lowest < before * (1 - WORTH)
-            stale[active] = np.where(gained, 0, stale[active] + 1)
+            better = gained(before, board.points.at(rows[active]).lowest)
+            stale[active] = np.where(better, 0, stale[active] + 1)
             keep = np.flatnonzero(stale[active] < max(2, self.kicks // 3))
             active, population = active[keep], population.at(keep)
             yield
@@ -123,6 +125,7 @@ class Annealing:
         """Models without one: annealed blind moves, then sweeps of the best chains."""
         cells = Cells.of(problem)
         active = np.flatnonzero(board.points.at(rows).valid.any(axis=1))
+        raw = board.points.at(rows).best(SWEPT - 1)  # blind moves commit early: sweeps start from where they did too
         chains = Population(problem.take(active), streams.take(active), board.points.at(rows[active]), cells)
         chains.snap()
         for step in range(self.steps):
@@ -136,22 +139,23 @@ class Annealing:
                     active, chains = active[keep], chains.take(keep)
                 yield
         board.enter(rows[active], chains.best)
-        yield from self._sift(board, rows, problem, streams, cells)
+        points = joined(board.points.at(rows).best(1), raw)
+        yield from self._sift(board, rows, problem, streams, cells, points)
 
     def _sift(
-        self, board: Board, rows: Index, problem: Problem, streams: Streams, cells: Cells | None
+        self, board: Board, rows: Index, problem: Problem, streams: Streams, cells: Cells | None, points: Points
     ) -> Iterator[None]:
         """The best chains swept, then thrown together and swept again while it pays."""
-        points = board.points.at(rows).best(SWEPT)
         active, stale = np.arange(len(rows)), np.zeros(len(rows), dtype=np.intp)
         only: Index | None = None
-        for number in range(self.sweeps):
+        patient = PATIENT * thoroughness(cells)
+        for number in range(self.sweeps * thoroughness(cells)):
             if problem.expired or not len(active):
                 break
             part = problem if len(active) == len(rows) else problem.take(active)
             mine = streams if len(active) == len(rows) else streams.take(active)
             before = board.points.at(rows[active]).lowest
-            start = points if number < SETTLED else self._thrown(part, mine, points)
+            start = points if number < SETTLED else self._thrown(part, mine, points, board.points.x[rows[active]])
             found, effect = sweep(part, cells, start, reach(part, before), NARROW, only)
             T = self._temperature(number / max(self.sweeps - 1, 1)) * before
             with np.errstate(invalid="ignore"):
@@ -160,18 +164,22 @@ class Annealing:
             points = points.instead(found, taken | (~points.valid & (found.margin > points.margin)))
             board.enter(rows[active], found)
             after = board.points.at(rows[active]).lowest
-            gained = (after < before * (1 - WORTH)) | (np.isinf(after) & (found.margin > start.margin).any(axis=1))
-            stale[active] = np.where(gained, 0, stale[active] + 1)
-            keep = np.flatnonzero(stale[active] < PATIENT)
+            better = gained(before, after) | (np.isinf(after) & (found.margin > start.margin).any(axis=1))
+            stale[active] = np.where(better, 0, stale[active] + 1)
+            keep = np.flatnonzero(stale[active] < patient)
             active, points = active[keep], points.at(keep)
             # later sweeps try only the features that did most in the first one
             only = np.argsort(-effect, axis=1, kind="stable")[:, :SCREENED][keep] if only is None else only[keep]
             yield
 
-    def _thrown(self, problem: Problem, streams: Streams, points: Points) -> Points:
-        """Chains mixed with each other and partly set back: where the next sweep starts."""
-        far = np.ones(points.margin.shape)
-        return scored(problem, moves.reset(problem, streams, moves.cross(problem, streams, points.x, far), far))
+    def _thrown(self, problem: Problem, streams: Streams, points: Points, pool: Array) -> Points:
+        """Chains mixed with other good points ``(n, p, d)`` of their row and partly set back: where a sweep starts."""
+        n, q, d = points.x.shape
+        draws = streams.uniform((q, d + 2))
+        other = (draws[..., 0] * pool.shape[1]).astype(np.intp)
+        partner = pool[np.arange(n)[:, None], other]
+        mixed = np.where(draws[..., 2:] < 0.6 * draws[..., 1, None], partner, points.x)
+        return scored(problem, moves.reset(problem, streams, mixed, np.ones((n, q))))
 
     def _temperature(self, done: float) -> float:
         return float(self.start ** (1 - done) * self.end**done)
@@ -211,6 +219,11 @@ def starting(problem: Problem, streams: Streams, chains: int) -> Points:
         for mine, found in zip(points, joined(points.at(lost), leaps).best(chains), strict=True):
             mine[lost] = found
     return bisected(problem, points, rounds=6)
+
+
+def thoroughness(cells: Cells | None) -> int:
+    """How many times as long to sweep: a model of few cells answers fast, and its best combination can be had."""
+    return 1 if cells is None else int(np.clip(FEW_CELLS / max(int(cells.count.sum()), 1), 1, MOST_THOROUGH))
 
 
 def reach(problem: Problem, effort: Array) -> Array:

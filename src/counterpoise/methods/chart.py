@@ -78,14 +78,14 @@ class Chart:
         return margin.reshape(z.shape[:-1]), self._scaled(flat, gradient).reshape(z.shape)
 
     def energy(self, z: Array) -> tuple[Array, Array]:
-        """E of Eq. (3) at coordinates ``(n, ..., d)``, and ``f - c``, both ``(n, ...)``."""
+        """The energy E at coordinates ``(n, ..., d)``, and ``f - c``, both ``(n, ...)``."""
         flat = self.raw(z).reshape(len(z), -1, z.shape[-1])
         margin = self._score(self.problem.score(flat).margin)
         energy = self.problem.energy(flat, self.problem.x0, margin)
         return energy.reshape(z.shape[:-1]), margin.reshape(z.shape[:-1])
 
     def energy_slope(self, z: Array) -> tuple[Array, Array, Array]:
-        """E, ``f - c`` and the gradient of E, Eq. (18), for a model that gives gradients."""
+        """E, ``f - c`` and the gradient of E, for a model that gives gradients."""
         flat = self.raw(z).reshape(len(z), -1, z.shape[-1])
         margin, gradient = self._sloped(flat)
         energy = self.problem.energy(flat, self.problem.x0, margin)

@@ -16,7 +16,7 @@ import numpy as np
 from counterpoise.methods.annealing import Board, reach
 from counterpoise.methods.base import Run, last
 from counterpoise.methods.cells import Cells
-from counterpoise.methods.population import WORTH, Population
+from counterpoise.methods.population import Population, gained
 from counterpoise.methods.starts import Points, donors, joined, scored
 from counterpoise.methods.sweep import sweep
 from counterpoise.problem import Problem
@@ -116,7 +116,7 @@ class Firm:
             cells = Cells.of(part)
             points = board.points.at(active).best(1)
             board.enter(active, sweep(part, cells, points, reach(part, points.lowest), 3).points)
-            active = active[board.points.at(active).lowest < points.lowest * (1 - WORTH)]
+            active = active[gained(points.lowest, board.points.at(active).lowest)]
             yield board.run()
 
     def _assured(self, problem: Problem, points: Points) -> Points:

@@ -22,7 +22,7 @@ RAISED = 10  # iterations after which a chain without an answer weighs the decis
 TOLD = 20  # iterations between two reports of a run
 WORTH = 1e-3  # a gain of less than this share of the effort is none
 FIRST, SECOND = 0.9, 0.999  # Adam's memories of the gradient and of its square
-SIGMA, T = 0.3, 0.1  # of the cloud that stands in for a gradient: its width in feature scales and its temperature
+SIGMA, T = 0.5, 0.3  # of the cloud that stands in for a gradient: its width in feature scales and its temperature
 
 
 class State(NamedTuple):
@@ -57,10 +57,10 @@ class GradientDescent:
     iterations: int = 200
     phi: Literal["squared", "hinge"] = "squared"
     rule: Literal["adam", "momentum"] = "adam"
-    restarts: int = 4
+    restarts: int = 2
     noise: float = 0.1
     patience: int = 40
-    samples: int = 32
+    samples: int = 16
 
     def __post_init__(self) -> None:
         if self.phi not in ("squared", "hinge"):
@@ -145,9 +145,9 @@ class GradientDescent:
         points = state.x[:, :, None, :] + SIGMA * problem.scales * noise * problem.numeric
         cloud = self._kept(problem, np.concatenate([state.x, points.reshape(n, -1, d)], axis=1))
         margin = problem.score(cloud).margin / own
-        action = state.weight[..., None] * self._phi(margin[:, k:].reshape(n, k, -1)) / T
-        F = cloud_free_energy(action, noise, SIGMA, T)
-        return margin[:, :k], problem.region.pulled(state.x, F.gradient / problem.scales)
+        F = cloud_free_energy(self._phi(margin[:, k:].reshape(n, k, -1)) / T, noise, SIGMA, T)
+        lean = state.weight[..., None] * F.gradient / problem.scales
+        return margin[:, :k], problem.region.pulled(state.x, lean)
 
     def _phi(self, margin: Array) -> Array:
         short = np.maximum(0.0, SLACK - margin)

@@ -31,7 +31,7 @@ def proximity(z: Array, width: float) -> Array:
 def surrogate(z: Array, f: Array, pi: Array, ridge: float = 1.0) -> tuple[Array, Array]:
     """``argmin_g sum_i pi_i (f_i - g(z_i))^2 + Omega(g)``, Eq. (12): g linear, ``Omega = ridge |weights|^2``.
 
-    ``z`` ``(..., m, d)``, ``f`` and ``pi`` ``(..., m)``; returns g at the origin ``(...)`` and its weights ``(..., d)``.
+    ``z`` ``(..., m, d)``, ``f`` and ``pi`` ``(..., m)``; gives g at the origin ``(...)`` and its weights ``(..., d)``.
     The value at the origin is not penalised.
 
     >>> z = np.array([[0.0], [1.0], [2.0]])
@@ -99,7 +99,7 @@ class Lime:
 
     def _advised(self, problem: Problem, streams: Streams, x: Array) -> Array:
         """Where the surrogate around each of ``x`` ``(n, d)`` says the decision turns, inside the box."""
-        n, d = x.shape
+        d = x.shape[1]
         moves = problem.numeric & problem.region.free & ~np.isnan(x)
         z = self.sigma * streams.normal((self.samples, d)) * moves[:, None, :]
         z[:, 0] = 0.0  # the row itself, as its authors have it

@@ -14,10 +14,17 @@ from counterpoise.methods.starts import Points, scored
 from counterpoise.physics.metropolis import accept
 from counterpoise.problem import Problem
 from counterpoise.streams import Streams
-from counterpoise.types import Index, Mask
+from counterpoise.types import Array, Index, Mask
 
 SNAP_EVERY = 8
-WORTH = 1e-3  # a gain of less than this share of the effort does not count as one
+WORTH = 1e-3  # a gain of less than this share of the effort does not count as one,
+LEAST = 5e-4  # and neither does one of less than this, in units of distance
+
+
+def gained(before: Array, after: Array) -> Mask:
+    """Whether efforts ``(n,)`` have fallen by enough to go on for."""
+    with np.errstate(invalid="ignore"):
+        return np.asarray(before - after > np.maximum(WORTH * after, LEAST))
 
 
 class Population:
@@ -81,7 +88,7 @@ class Population:
             mine[taken] = new[taken]
         for mine, new in zip(self.best, trial, strict=True):
             mine[better] = new[better]
-        self.stale = np.where(self.best.lowest < before * (1 - WORTH), 0, self.stale)
+        self.stale = np.where(gained(before, self.best.lowest), 0, self.stale)
 
     def _choose(self) -> Index:
         share = np.cumsum(self.weight / self.weight.sum(axis=1, keepdims=True), axis=1)
@@ -90,7 +97,8 @@ class Population:
 
     def _learn(self, chosen: Index, taken: Mask, trial: Points) -> None:
         """Moves that gain are drawn more often, and none dies out; step sizes follow what gets accepted."""
-        gain = np.where(taken & np.isfinite(self.now.effort), self.now.effort - trial.effort, 0.0)
+        with np.errstate(invalid="ignore"):  # where neither has a valid state
+            gain = np.where(taken & np.isfinite(self.now.effort), self.now.effort - trial.effort, 0.0)
         share = np.maximum(gain, 0.0).sum(axis=1) / np.maximum(self.best.lowest, 1e-300)
         rows = np.arange(len(chosen))
         self.weight[rows, chosen] = np.clip(0.8 * self.weight[rows, chosen] + 20 * share, 0.2, 4.0)

@@ -51,7 +51,7 @@ class RandomSearch:
         yield Run(*best, np.ones(len(problem), dtype=bool), number)
 
     def _drawn(self, problem: Problem, streams: Streams) -> Array:
-        n, d = problem.x0.shape
+        d = problem.x0.shape[1]
         home, region = problem.region.home, problem.region
         centre = np.where(np.isnan(home), 0.0, home)
         low = np.where(np.isfinite(region.lower), region.lower, centre - REACH * problem.scales)

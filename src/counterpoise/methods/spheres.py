@@ -61,7 +61,7 @@ class GrowingSpheres:
 
     def _shell(self, problem: Problem, streams: Streams, inner: Array, width: Array) -> Array:
         """Points ``(n, samples, d)`` drawn evenly from the shells ``[inner, inner + width]`` around the rows."""
-        n, d = problem.x0.shape
+        d = problem.x0.shape[1]
         home = problem.region.home[:, None, :]
         moves = (problem.numeric & problem.region.free & ~np.isnan(problem.region.home))[:, None, :]
         ways = np.where(moves, streams.normal((self.samples, d)), 0.0)
@@ -75,7 +75,7 @@ class GrowingSpheres:
 
 
 def _fewer(problem: Problem, points: Points) -> Points:
-    """Answers ``(n, 1, d)`` with changes undone one after the other, the smallest first, where that keeps them valid."""
+    """Answers ``(n, 1, d)`` with changes undone one by one, the smallest first, where they stay valid."""
     found = points
     order = np.argsort(problem.energy.distance.differences(points.x, problem.x0)[:, 0], axis=1)
     for place in range(order.shape[1]):

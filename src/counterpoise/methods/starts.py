@@ -82,7 +82,7 @@ def donors(problem: Problem, count: int) -> Points:
         if len(pool):
             # only the cells that may change count: the others will keep the row's value
             mixed = np.where(problem.region.free[row] & ~np.isnan(pool), pool, problem.x0[row])
-            effort = problem.energy.effort(mixed[None], problem.x0[row][None])[0]
+            effort = problem.energy.take([row]).effort(mixed[None], problem.x0[row][None])[0]
             near = np.argsort(effort, kind="stable")[:looked]
             picked[row, : len(near)] = mixed[near]
     feasible = problem.region.project(picked)
@@ -149,6 +149,6 @@ def bisected(problem: Problem, points: Points, rounds: int = 10) -> Points:
         middle = (near + far) / 2
         trial = scored(problem, np.where(problem.numeric, start + middle[..., None] * (points.x - start), points.x))
         good = trial.valid & valid
-        found = found.instead(trial, good)
+        found = found.instead(trial, good & (trial.effort < found.effort))  # nearer may be dearer: an odd row
         near, far = np.where(good, near, middle), np.where(good, middle, far)
     return found

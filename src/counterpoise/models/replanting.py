@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from counterpoise.models.front import Front
-from counterpoise.models.trees import TreeEnsemble
+from counterpoise.models.trees import TreeEnsemble, code_rows
 from counterpoise.space.features import Schema
 from counterpoise.types import Array, Index, Mask
 
@@ -16,26 +16,27 @@ FAR = np.finfo(np.float64).max
 
 
 def replant(trees: TreeEnsemble, front: Front, schema: Schema) -> TreeEnsemble | None:
-    """The trees in the columns of the schema, or None where they split the front's columns by category."""
-    if (trees.category >= 0).any():
-        return None
+    """The trees in the columns of the schema, or None where they split by category what is a number there."""
     threshold, missing_left = trees.threshold.copy(), trees.missing_left.copy()
     category, sets = np.full(len(trees.feature), -1, dtype=np.intp), list[Mask]()
     for column in np.unique(trees.feature[trees.feature >= 0]).tolist():
         here = np.flatnonzero(trees.feature == column)
         feature = schema.features[front.source[column]]
+        if feature.numeric and (trees.category[here] >= 0).any():
+            return None
         if feature.numeric:
             threshold[here] = _last_left(front, column, trees.threshold[here], len(schema))
             missing_left[here] = _missing_left(front, column, trees, here, len(schema))
             continue
         codes = np.append(np.arange(len(feature.categories), dtype=np.float64), np.nan)
         read = _read(front, column, codes, len(schema))
-        known: dict[tuple[float, bool], int] = {}
+        known: dict[tuple[int, float, bool], int] = {}
         for node in here.tolist():
-            key = (float(trees.threshold[node]), bool(trees.missing_left[node]))
+            old, limit, left = int(trees.category[node]), trees.threshold[node], bool(trees.missing_left[node])
+            key = (old, 0.0, False) if old >= 0 else (-1, float(limit), left)
             if key not in known:
                 known[key] = len(sets)
-                sets.append(np.where(np.isnan(read), key[1], read <= key[0]))
+                sets.append(_of_codes(read, trees.sets[old]) if old >= 0 else _of_numbers(read, limit, left))
             category[node] = known[key]
         threshold[here] = np.nan
     feature_of = np.where(trees.feature >= 0, front.source[trees.feature], -1)
@@ -49,6 +50,16 @@ def replant(trees: TreeEnsemble, front: Front, schema: Schema) -> TreeEnsemble |
         single=np.zeros(len(schema), dtype=bool),
         width=len(schema),
     )
+
+
+def _of_numbers(read: Array, limit: float, missing_left: bool) -> Mask:
+    """Which levels go left, from what is read of each, where the tree splits a number."""
+    return np.where(np.isnan(read), missing_left, read <= limit)
+
+
+def _of_codes(read: Array, old: Mask) -> Mask:
+    """Which levels go left, from what is read of each, where the tree splits by a set of codes."""
+    return old[code_rows(read, len(old))]
 
 
 def _read(front: Front, column: int, values: Array, width: int) -> Array:

@@ -13,7 +13,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
-from counterpoise.errors import CapabilityError, InputError, ModelError
+from counterpoise.errors import CapabilityError, CounterpoiseError, InputError, ModelError
 from counterpoise.models.adapt import as_model
 from counterpoise.models.feeding import Feed, columns_of, feed
 from counterpoise.models.front import Front
@@ -22,7 +22,7 @@ from counterpoise.models.pipeline import read_front
 from counterpoise.models.replanting import replant
 from counterpoise.models.smooth import AGREEMENT, RESEMBLANCE, difference, smooth
 from counterpoise.models.staged import staged
-from counterpoise.models.whitebox import TreeModel
+from counterpoise.models.whitebox import TreeModel, gap
 from counterpoise.space.features import Feature, Schema, array_names
 from counterpoise.types import Array, Differentiable, Link, Model
 
@@ -99,15 +99,20 @@ def adapt(model: Any, schema: Schema, probe: Array) -> Model:
 def _through(model: Any, plain: Model, front: Front, schema: Schema, probe: Array) -> Model | None:
     z = front(probe)
     columns = Schema(tuple(Feature(name, "continuous") for name in array_names(z.shape[1])), frame=False)
-    last = as_model(model.steps[-1][1], columns, z)
+    try:
+        last = as_model(model.steps[-1][1], columns, z)
+    except CounterpoiseError:
+        return None  # fitted on something else than an array of numbers
     loose = isinstance(last, Differentiable) or last.link != plain.link
     if difference(last.outputs(z), last.link, plain, probe) > (RESEMBLANCE if loose else AGREEMENT):
         return None
     found = staged(plain, front, last)
-    if isinstance(last, TreeModel):
-        trees = replant(last.trees, front, schema)
-        return found if trees is None else TreeModel(found, found.outputs, trees)
-    return found
+    trees = replant(last.trees, front, schema) if isinstance(last, TreeModel) else None
+    if trees is None:
+        return found
+    # Told in the row's own columns the trees need no front: they answer if they do so to the bit.
+    short = trees.outputs if gap(trees.outputs, found.outputs, probe) == 0 else found.outputs
+    return TreeModel(found, short, trees)
 
 
 def estimator(model: Any, give: Feed, probe: Array) -> Estimator:

@@ -12,11 +12,13 @@ import torch
 from numpy.typing import NDArray
 from scipy.special import softmax
 
-from counterpoise.errors import CapabilityError
+from counterpoise.errors import CapabilityError, InputError
 from counterpoise.models.function import Function, Scored, Settled, settle
 from counterpoise.space.features import Schema
 from counterpoise.types import Array, Model
 
+TRAINING = "the module is in training mode: it is switched to evaluation for each call and back afterwards"
+GUESSED = "the module's one output is read as that of label 1 against 0; for a number as such: cp.Function(module)"
 BATCH = 2**22  # numbers given to the module at a time; halved where memory does not suffice
 
 
@@ -25,6 +27,7 @@ class Autograd(Scored):
     """A PyTorch module as a Model with derivatives. ``module`` is asked in evaluation mode and left as it was."""
 
     module: torch.nn.Module
+    guessed: bool  # nobody said what its one output is
 
     @property
     def softmax(self) -> bool:
@@ -34,9 +37,16 @@ class Autograd(Scored):
     @property
     def notes(self) -> tuple[str, ...]:
         """What the user should know about how the module is asked."""
+        found = []
         if any(part.training for part in self.module.modules()):
-            return ("the module is in training mode: it is switched to evaluation for each call and back afterwards",)
-        return ()
+            found.append(
+                "the module is in training mode: it is switched to evaluation for each call and back afterwards"
+            )
+        if self.guessed:
+            found.append(
+                "the module's one output is read as that of label 1 against 0; for a number: cp.Function(module)"
+            )
+        return tuple(found)
 
     def probabilities(self, x: Array) -> Array | None:
         """The outputs where they are probabilities; the softmax of logits; None for a score."""
@@ -81,12 +91,27 @@ def adapt(model: Any, schema: Schema, probe: Array) -> Model:
     def scores(x: Array) -> Array:
         return _in_batches(module, _forward(module), x)
 
-    answer = scores(probe)
+    answer = _first_answer(scores, probe, module)
     single = answer.shape[1] == 1
-    if not isinstance(model, Function) and single:
+    guessed = single and not isinstance(model, Function)
+    if guessed:
         function = replace(function, labels=(0, 1))
     settled: Settled = settle(function, answer[:, 0] if single else answer)
-    return Autograd(replace(function, scores=scores), lambda x: x, settled, module)
+    return Autograd(replace(function, scores=scores), lambda x: x, settled, module, guessed)
+
+
+def _first_answer(scores: Callable[[Array], Array], probe: Array, module: torch.nn.Module) -> Array:
+    try:
+        return scores(probe)
+    except RuntimeError as error:
+        dtypes = {str(t.dtype).removeprefix("torch.") for t in module.parameters() if t.is_floating_point()}
+        if len(dtypes) < 2:
+            raise
+        raise InputError(
+            "a module must compute in one floating dtype",
+            f"its parameters have {', '.join(sorted(dtypes))}, and on rows in the first one's it raised: {error}",
+            "convert the whole module, for instance module.float()",
+        ) from error
 
 
 def _forward(module: torch.nn.Module) -> Callable[[torch.Tensor], torch.Tensor]:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from counterpoise.physics.regularizers import Regularizer
+from counterpoise.physics.regularizers import ByRow, Regularizer
 from counterpoise.space.distance import Distance
 from counterpoise.types import Array, Index
 
@@ -61,7 +61,9 @@ class Energy:
 
     def take(self, rows: Index | Sequence[int]) -> Energy:
         """The energy of some of the rows."""
-        return replace(self, mu=self.mu[np.asarray(rows, dtype=np.intp)])
+        index = np.asarray(rows, dtype=np.intp)
+        parts = tuple(part.take(index) if isinstance(part, ByRow) else part for part in self.regularizers)
+        return replace(self, mu=self.mu[index], regularizers=parts)
 
     def effort(self, x: Array, x0: Array) -> Array:
         """The part that a valid answer pays, ``d + lam R``: ``(n, k)`` for ``x`` ``(n, k, d)``, ``x0`` ``(n, d)``."""

@@ -181,10 +181,11 @@ class _Reader:
             refuse(self.text, wrong, "it cannot be read", "correct what is marked" if wrong < end else "complete it")
         except (RecursionError, MemoryError):
             refuse(self.text, 0, "it is nested too deeply", "write several rules")
-        for node in ast.walk(tree):
-            if isinstance(node, ast.expr):
-                node.col_offset = starts.get(node.col_offset, 0)
-                self._allowed(node)
+        nodes = [node for node in ast.walk(tree) if isinstance(node, ast.expr)]
+        for node in nodes:
+            node.col_offset = starts.get(node.col_offset, 0)
+        for node in sorted(nodes, key=lambda each: each.col_offset):  # the first thing that is wrong is marked
+            self._allowed(node)
         return tree
 
     def _allowed(self, node: ast.expr) -> None:

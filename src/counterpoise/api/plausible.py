@@ -1,0 +1,57 @@
+"""Plausibility as the user asks for it, fitted to the reference rows of each target."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from counterpoise.errors import InputError
+from counterpoise.models.score import Goal
+from counterpoise.physics.plausibility import Coordinates, Fittable
+from counterpoise.physics.regularizers import ByRow, Regularizer
+from counterpoise.problem import Donors
+from counterpoise.space.distance import Distance
+from counterpoise.space.features import Schema
+from counterpoise.types import Array
+
+POOL = 2_000  # reference rows of the target that plausibility is measured against, spread evenly over the reference
+
+
+def fitted(
+    regularizers: Sequence[Regularizer | Fittable], goal: Goal, donors: Donors, distance: Distance, schema: Schema
+) -> tuple[Regularizer, ...]:
+    """The regularisers, those that need real rows of the target fitted to them, for the rows of a goal."""
+    if not any(isinstance(regularizer, Fittable) for regularizer in regularizers):
+        return tuple(regularizer for regularizer in regularizers if isinstance(regularizer, Regularizer))
+    groups = goal.groups()
+    owner = np.empty(sum(map(len, groups)), dtype=np.intp)
+    pools: list[Array] = []
+    for number, group in enumerate(groups):
+        owner[group] = number
+        reached = goal.take(group[:1]).reached(donors.outputs[None])[0] if len(donors.x) else np.zeros(0, dtype=bool)
+        there = np.flatnonzero(reached)
+        if not len(there):
+            raise InputError(
+                "plausibility is measured against reference rows of the target",
+                "the reference has none",
+                "give such rows, another target, or no such regulariser",
+            )
+        pools.append(donors.x[there[np.linspace(0, len(there) - 1, min(len(there), POOL)).astype(np.intp)]])
+    space = coordinates(schema, distance, donors.x)
+    out: list[Regularizer] = []
+    for regularizer in regularizers:
+        if isinstance(regularizer, Fittable):
+            out.append(ByRow(tuple(regularizer.fitted(pool, space) for pool in pools), owner))
+        else:
+            out.append(regularizer)
+    return tuple(out)
+
+
+def coordinates(schema: Schema, distance: Distance, x: Array) -> Coordinates:
+    """The coordinates of a schema in the units of a distance; gaps count as the median of reference rows ``x``."""
+    levels = [len(f.categories) if nominal else 0 for f, nominal in zip(schema, distance.nominal, strict=True)]
+    known = ~np.isnan(x).all(axis=0)
+    fill = np.zeros(len(schema))
+    fill[known] = np.nanmedian(x[:, known], axis=0)
+    return Coordinates(distance.unit, np.array(levels, dtype=np.intp), fill)

@@ -1,0 +1,105 @@
+"""The scene of the paper's Figures 1 to 3: two features, one score, and the free energy over them.
+
+The captions give everything but the score, the width of the cloud and the bounds C1 and C2. What we chose:
+``f(x) = e^x1 + e^x2 + 6 sin(2 x1) sin(2 x2)``, large on the right as the paper's hill is, with valleys of its own, and
+0, the paper's c, where the ripple outweighs the rest; a cloud of width 0.3 with 64 points; no C1 and no C2, which the
+captions do not have.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from counterpoise.models.score import RangeGoal
+from counterpoise.physics.energy import Energy
+from counterpoise.physics.regularizers import WeightedL1
+from counterpoise.problem import Donors, Problem
+from counterpoise.space.distance import Distance
+from counterpoise.space.features import Feature, Schema
+from counterpoise.space.region import Region
+from counterpoise.streams import Streams
+from counterpoise.types import Array, Link
+
+X0 = (3.0, 3.0)
+LOW, HIGH = -10.0, 2.0  # of a perturbation, as the captions have it
+SIGMA = 0.3
+SAMPLES = 64
+FORMULA = "f(x) = e^x1 + e^x2 + 6 sin(2 x1) sin(2 x2)"
+
+
+@dataclass(frozen=True)
+class Score:
+    """The chosen f as a model, with its gradient; the target is ``f <= 0``.
+
+    >>> float(Score().outputs(np.zeros((1, 2)))[0, 0])
+    2.0
+    """
+
+    labels: None = None
+    link: Link = "identity"
+
+    def outputs(self, x: Array) -> Array:
+        """f ``(p, 1)`` of rows ``(p, 2)``."""
+        ripple = 6 * np.sin(2 * x[:, 0]) * np.sin(2 * x[:, 1])
+        return np.asarray((np.exp(x).sum(axis=1) + ripple)[:, None])
+
+    def predict(self, x: Array) -> Array:
+        """f ``(p,)``."""
+        return self.outputs(x)[:, 0]
+
+    def probabilities(self, x: Array) -> None:
+        """A score has none."""
+
+    def gradient(self, x: Array, weights: Array) -> Array:
+        """The gradient ``(p, 2)``, times the weights ``(p, 1)``."""
+        turned = 12 * np.cos(2 * x) * np.sin(2 * x[:, ::-1])
+        return np.asarray((np.exp(x) + turned) * weights)
+
+
+def weights(seed: int) -> Array:
+    """The paper's ``w_i ~ U(1, 10)``, ``(2,)``.
+
+    >>> bool(((weights(0) >= 1) & (weights(0) <= 10)).all())
+    True
+    """
+    return np.random.default_rng(seed).uniform(1.0, 10.0, 2)
+
+
+def problem(starts: Array, mu: Array, lam: float, seed: int) -> Problem:
+    """The problem of rows ``starts`` ``(n, 2)``, which are where Delta is 0, with ``mu`` ``(n,)``.
+
+    >>> len(problem(np.full((3, 2), 3.0), np.ones(3), 1.0, seed=0))
+    3
+    """
+    low, high = X0[0] + LOW, X0[0] + HIGH
+    schema = Schema(
+        tuple(Feature(name, "continuous", lower=low, upper=high, scale=1.0) for name in ("x1", "x2")), frame=False
+    )
+    region = Region.build(schema, starts, (), "observed")
+    energy = Energy(Distance.of(schema), lam, (WeightedL1(weights(seed), np.ones(2)),), mu)
+    goal = RangeGoal(np.full(len(starts), -np.inf), np.zeros(len(starts)))
+    nobody = Donors(np.empty((0, 2)), np.empty((0, 1)))
+    numbers = np.arange(len(starts))
+    return Problem(starts, Score(), goal, region, energy, schema.scales, schema.numeric, nobody, numbers)
+
+
+def streams(count: int, seed: int, *, alike: bool = False) -> Streams:
+    """Streams for rows: one of its own for each, or ``alike`` the same numbers for all of them.
+
+    >>> len(streams(3, 0))
+    3
+    """
+    return Streams(tuple(np.random.default_rng([seed, 0 if alike else number]) for number in range(count)))
+
+
+def energies(x: Array, seed: int, lam: float = 1.0, mu: float = 1.0) -> Array:
+    """The energy of Eq. (9), with the paper's two-sided ``|f - c|``, at points ``(..., 2)``, from the row X0.
+
+    >>> float(energies(np.array(X0), seed=0).round(2))
+    39.7
+    """
+    delta = x - np.array(X0)
+    f = Score().outputs(x.reshape(-1, 2))[:, 0].reshape(x.shape[:-1])
+    return np.asarray(np.linalg.norm(delta, axis=-1) + lam * np.abs(delta) @ weights(seed) + mu * np.abs(f))

@@ -1,0 +1,110 @@
+"""Figure 3: how stable counterfactuals are over lambda and mu, for several inverse temperatures."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from counterpoise.methods.algorithm1 import Algorithm1
+from counterpoise.paper import scene
+from counterpoise.paper.exhibit import Exhibit, Scale, panel
+from counterpoise.types import Array
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+XI = 0.1  # the perturbation of the row whose effect on the answer is measured
+STABLE = 0.5
+ALPHA = 2e-3
+
+
+def measure(scale: Scale) -> Exhibit:
+    """The stability score on a grid of (lambda, mu), for each beta."""
+    betas = scale.pick((0.001, 0.1, 10.0), (0.001, 0.01, 0.1, 1.0, 10.0))
+    values = np.geomspace(0.1, 10.0, scale.pick(5, 9))
+    starts, iterations = scale.pick(6, 12), scale.pick(300, 1000)
+    cells = []
+    for beta in betas:
+        for lam in values:
+            cells.append(_line(beta, float(lam), values, starts, iterations, scale.seed))
+    grid = pd.concat(cells, ignore_index=True)
+    shares = grid.assign(stable=grid["stability"] >= STABLE).groupby("beta")
+    table = pd.DataFrame(
+        {
+            "share of cells with S ≥ 0.5": shares["stable"].mean(),
+            "mean S": shares["stability"].mean(),
+            "mean share that turns": shares["turned"].mean(),
+            "mean length ‖Δ‖": shares["length"].mean(),
+        }
+    ).reset_index()
+    best = grid.loc[grid.groupby("beta")["stability"].idxmax()]
+    told = "; ".join(f"β = {line.beta:g}: λ = {line.lam:.2g}, μ = {line.mu:.2g}" for line in best.itertuples())
+    wide = table.set_index("beta")["share of cells with S ≥ 0.5"]
+    notes = (
+        f"The score: start from {starts} copies of the row, each moved by a normal vector of size ξ = {XI}. Let s be "
+        "the root mean square distance of their answers from the answers' mean, L the mean length ‖Δ‖ of the answers, "
+        "and v the share that reaches f ≤ c. Then S = v · exp(−s / L): 1 where every copy turns and all end in the same "
+        "place, 0 where none turns. The paper does not define its score.",
+        "All copies share one cloud and one sequence of random numbers, so that only the row's own perturbation counts.",
+        f"Share of the grid with S ≥ {STABLE}, by β: "
+        + ", ".join(f"{beta:g}: {share:.0%}" for beta, share in wide.items())
+        + f". Best cells: {told}.",
+    )
+    first, last = float(wide.iloc[0]), float(wide.iloc[-1])
+    inner = best["lam"].between(values[1] * 0.99, values[-2] * 1.01) & best["mu"].between(
+        values[1] * 0.99, values[-2] * 1.01
+    )
+    return Exhibit(
+        "figure-3",
+        "Figure 3. Stability over (λ, μ)",
+        notes,
+        f"corrected Algorithm 1, α = {ALPHA:g}, {iterations} iterations, a cloud of σ = {scene.SIGMA}; grid of "
+        f"{len(values)} × {len(values)}, 0.1 to 10 in even steps of the logarithm (the paper gives none); f as in "
+        "Figure 1.",
+        "maps of the stability score over lambda and mu, one for each beta",
+        {f"beta-{beta:g}": _draw(grid[grid["beta"] == beta], values, beta) for beta in betas},
+        {"By β": table},
+        {"grid": grid},
+        {"stable_cold": last, "stable_hot": first, "best_inside": float(inner.mean())},
+    )
+
+
+def _line(beta: float, lam: float, values: Array, starts: int, iterations: int, seed: int) -> pd.DataFrame:
+    """Scores of one lambda and every mu."""
+    shift = XI * np.random.default_rng(seed + 1).standard_normal((starts, 2))
+    rows = np.tile(np.array(scene.X0) + shift, (len(values), 1))
+    mu = np.repeat(values, starts)
+    method = Algorithm1(
+        alpha=ALPHA, beta=beta, epsilon=0.05, c1=1e4, c2=np.inf, iterations=iterations, sigma=scene.SIGMA, samples=32
+    )
+    run = method(scene.problem(rows, mu, lam, seed), scene.streams(len(rows), seed, alike=True))
+    x = run.x[:, 0].reshape(len(values), starts, 2)
+    turned = run.valid[:, 0].reshape(len(values), starts).mean(axis=1)
+    spread = np.sqrt(((x - x.mean(axis=1, keepdims=True)) ** 2).sum(axis=-1).mean(axis=1))
+    length = np.linalg.norm(run.x[:, 0] - rows, axis=1).reshape(len(values), starts).mean(axis=1)
+    return pd.DataFrame(
+        {
+            "beta": beta,
+            "lam": lam,
+            "mu": values,
+            "turned": turned,
+            "spread": spread,
+            "length": length,
+            "stability": turned * np.exp(-spread / np.maximum(length, 1e-9)),
+        }
+    )
+
+
+def _draw(grid: pd.DataFrame, values: Array, beta: float) -> Figure:
+    figure, ax = panel(3.9, 3.2)
+    score = grid.pivot(index="mu", columns="lam", values="stability").to_numpy()
+    shown = ax.pcolormesh(values, values, score, cmap="cividis", vmin=0, vmax=1, shading="nearest")
+    figure.colorbar(shown, ax=ax, label="stability S", pad=0.02)
+    ax.set_xscale("log")
+    ax.set_yscale("log")
+    ax.set_xlabel("λ")
+    ax.set_ylabel("μ")
+    ax.set_title(f"β = {beta:g}", fontsize=10)
+    return figure
