@@ -34,7 +34,8 @@ def by_width(widths: Sequence[int], blind: bool) -> list[dict[str, float]]:
     found = []
     for width in widths:
         model, reference, rows = logistic(width)
-        explainer = cp.Explainer(model.predict_proba if blind else model, reference=reference, bounds=None)
+        asked = (lambda x, model=model: model.predict_proba(x)) if blind else model
+        explainer = cp.Explainer(asked, reference=reference, bounds=None)
         explainer(reference[:1])
         with Clock() as clock:
             explanation = explainer(rows[:ROWS])

@@ -22,7 +22,7 @@ def ours(distance: str, bounds: str | None = "observed", blind: bool = False, se
     """``blind`` gives a callable in place of the model, so that nothing but its probabilities can be seen."""
 
     def make(task: Task, counted: Counted) -> Method:
-        model = task.model.predict_proba if blind else task.model
+        model = (lambda rows: task.model.predict_proba(rows)) if blind else task.model
         explainer = cp.Explainer(model, reference=task.table(task.train), schema=schema_of(task), bounds=bounds)
 
         def many(rows: np.ndarray) -> np.ndarray:

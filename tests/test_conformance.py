@@ -1,6 +1,6 @@
 """The contract of a method, held against every public one on every kind of problem.
 
-A method gives points inside the region; those it calls valid reach the target; efforts are right and sorted; a second
+The points that a method calls valid are inside the region and reach the target; efforts are right and sorted; a second
 run is the first, and a row alone is the row in its batch; no time at all is no reason to fail.
 """
 
@@ -19,10 +19,11 @@ from counterpoise.streams import Streams
 
 METHODS = {
     "NearestNeighbour": cp.NearestNeighbour(),
-    "GradientDescent": cp.GradientDescent(iterations=60),
-    "GrowingSpheres": cp.GrowingSpheres(),
-    "Lime": cp.Lime(),
-    "RandomSearch": cp.RandomSearch(rounds=5),
+    "GradientDescent": cp.GradientDescent(iterations=30),
+    "GrowingSpheres": cp.GrowingSpheres(samples=30, shells=8),
+    "Lime": cp.Lime(samples=60, rounds=3),
+    "RandomSearch": cp.RandomSearch(samples=40, rounds=3),
+    "Algorithm1": cp.Algorithm1(iterations=40),
     "Polished": cp.Polished(cp.NearestNeighbour()),
     "Annealing": cp.Annealing(),
     "the default": cp.Polished(cp.Annealing()),
@@ -103,15 +104,15 @@ def test_every_public_method_is_in_the_table():
 
 
 @pytest.mark.parametrize(("method", "name"), CASES)
-def test_every_point_is_inside_and_every_valid_one_reaches_the_target(method, name):
+def test_every_valid_point_is_inside_and_reaches_the_target(method, name):
     problem, run = problems()[name], ran(method, name)
     n, d = problem.x0.shape
     assert run.x.shape[::2] == (n, d)
     assert run.valid.shape == run.effort.shape == run.x.shape[:2]
     assert run.done.all()
-    assert problem.region.contains(run.x).all()
-    reached = problem.score(run.x).reached
-    assert reached[run.valid].all()
+    assert not np.isnan(run.x[:, 0][~np.isnan(problem.x0)]).any()
+    assert problem.region.contains(run.x)[run.valid].all()
+    assert problem.score(run.x).reached[run.valid].all()
     np.testing.assert_allclose(run.effort[run.valid], problem.energy.effort(run.x, problem.x0)[run.valid], rtol=1e-12)
     assert np.isinf(run.effort[~run.valid]).all()
 
@@ -137,7 +138,7 @@ def test_a_second_run_is_the_first_and_a_row_alone_is_the_row_in_its_batch(metho
 def test_no_time_is_no_reason_to_fail(method, name):
     problem = replace(problems()[name], deadline=0.0)
     run = METHODS[method](problem, Streams.of(problem.x0, 0))
-    assert problem.region.contains(run.x).all()
+    assert problem.region.contains(run.x)[run.valid].all()
     assert problem.score(run.x).reached[run.valid].all()
 
 

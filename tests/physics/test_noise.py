@@ -15,6 +15,7 @@ from counterpoise.physics.ranks import Ranks
 from counterpoise.space.constraints import Immutable, OneOf, Range
 from counterpoise.space.features import Schema
 from counterpoise.space.region import Region
+from counterpoise.space.relating import Derived
 from counterpoise.types import Array
 
 REFERENCE = pd.DataFrame(
@@ -141,6 +142,17 @@ def test_categories_flip_as_often_as_asked_and_evenly() -> None:
     np.testing.assert_allclose(shares, [0.15, 0.7, 0.15], atol=0.015)
     two = copies(Gaussian(0.0, flips=1.0), x[:, None], 1, Region.build(SCHEMA, x, [OneOf("protocol", ["tcp", "udp"])]))
     assert (two[..., 4] == 2.0).all()  # with one other category allowed, a sure flip goes there
+
+
+def test_derived_features_follow_what_they_are_made_of() -> None:
+    table = pd.DataFrame({"bytes": [1.5, 80.25, 400.125], "seconds": [1.0, 2.5, 4.0]})
+    table["rate"] = table["bytes"] / table["seconds"]
+    schema, x = Schema.infer(table), table.to_numpy()
+    region = Region.build(schema, x, [Derived("rate", "bytes / seconds")])
+    for noise in (Gaussian(0.2), RankNoise(0.2).fitted(x)):
+        y = copies(noise, x[:, None], 20, region, schema)
+        assert (y[..., 0] != x[:, None, None, 0]).any()
+        np.testing.assert_allclose(y[..., 2], y[..., 0] / y[..., 1], rtol=1e-4)
 
 
 def test_calibration_takes_the_last_level_before_the_first_failure() -> None:

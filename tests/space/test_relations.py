@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
 
 import counterpoise as cp
@@ -347,6 +348,21 @@ def test_answers_obey_and_a_row_alone_equals_the_row_in_a_batch():
     for row in range(len(TRAIN)):
         alone = explainer(TRAIN.iloc[[row]], alternatives=2)
         np.testing.assert_array_equal(alone.answers[0], together.answers[row])
+
+
+def test_trees_are_asked_again_where_a_relation_moves_an_answer_out_of_its_cell():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.integers(0, 40, (400, 2)), columns=["fwd", "bwd"])
+    frame["total"], frame["mean"] = frame.fwd + frame.bwd, rng.gamma(2, 3, 400)
+    frame["bytes"] = frame.total * frame["mean"]
+    attack = (frame.total > 45) ^ (frame.bytes > 250)
+    model = HistGradientBoostingClassifier(max_iter=40, random_state=0).fit(frame, attack)
+    words = [cp.Rule("fwd + bwd == total"), cp.Rule("bytes == total * mean", tolerance=1e-4)]
+    rows = frame[model.predict(frame)][:25]
+    found = cp.explain(model, rows, reference=frame, constraints=words, target=False)
+    assert found.valid.all()
+    assert not model.predict(found.frame).any()
+    assert (found.frame.fwd + found.frame.bwd == found.frame.total).all()
 
 
 def test_what_stood_in_the_way_is_named():

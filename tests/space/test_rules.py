@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from counterpoise.errors import ConstraintError
@@ -90,6 +90,7 @@ MEANINGS = {
 
 
 @pytest.mark.parametrize("text", MEANINGS)
+@settings(max_examples=25)
 @given(x=rows, x0=rows)
 def test_a_rule_means_what_it_says(text, x, x0):
     holds = formula(text, SCHEMA, 1e-9).holds(encoded(x), encoded(x0))

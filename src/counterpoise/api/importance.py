@@ -7,6 +7,7 @@ keeps its meaning.
 from __future__ import annotations
 
 import warnings
+from functools import partial
 from importlib import import_module
 from typing import Literal, get_args
 
@@ -22,6 +23,7 @@ WAYS: tuple[Importance, ...] = get_args(Importance)
 SHUFFLED = 1_000  # reference rows for permutation importance
 REPEATS = 5
 EXPLAINED, BACKGROUND = 50, 30  # reference rows for Shapley values, and those that stand for an unknown feature
+DRAWN = 20  # orders of the features drawn for each value
 
 
 def importance(way: str, model: Model, x: Array) -> Array:
@@ -84,11 +86,27 @@ def _shapley(model: Model, x: Array) -> Array:
             shap = import_module("shap")
     except ImportError as error:
         raise MissingExtra("shap") from error
-    d = x.shape[1]
-    masker = shap.maskers.Independent(_spread(x, BACKGROUND), max_samples=BACKGROUND)
-    explainer = shap.PermutationExplainer(lambda rows: _outputs(model, np.asarray(rows)), masker, seed=0)
-    values = np.asarray(explainer(_spread(x, EXPLAINED), max_evals=2 * d + 1, silent=True).values)
-    return np.asarray(np.abs(values).reshape(len(values), d, -1).mean(axis=(0, 2)))
+    rows, background, d = _spread(x, EXPLAINED), _spread(x, BACKGROUND), x.shape[1]
+    total = np.zeros(d)
+    before = np.random.get_state()  # noqa: NPY002 - shap draws from the global stream, which is not ours to move
+    np.random.seed(0)  # noqa: NPY002
+    try:
+        for number in range(_scores(model, rows[:1]).shape[1]):
+            explainer = shap.SamplingExplainer(partial(_score, model, number), background)
+            total += np.abs(np.asarray(explainer.shap_values(rows, nsamples=DRAWN * d, silent=True))).mean(axis=0)
+    finally:
+        np.random.set_state(before)  # noqa: NPY002
+    return total
+
+
+def _score(model: Model, number: int, x: Array) -> Array:
+    return _scores(model, x)[:, number]
+
+
+def _scores(model: Model, x: Array) -> Array:
+    """The outputs ``(p, c)``, of two classes the one number that tells them apart."""
+    outputs = _outputs(model, x)
+    return outputs[:, 1:] - outputs[:, :1] if outputs.shape[1] == 2 else outputs
 
 
 def _outputs(model: Model, x: Array) -> Array:

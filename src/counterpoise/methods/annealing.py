@@ -9,7 +9,7 @@ Every incumbent is valid by construction, and a row leaves the batch when nothin
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -62,6 +62,7 @@ class Annealing:
     def iterate(self, problem: Problem, streams: Streams) -> Iterator[Run]:
         board = Board(starting(problem, streams, self.chains))
         yield board.run()
+        self._thin(board, problem, streams)
         searched = board.open
         if len(searched):
             steep = responds(problem.take(searched), board.points.best(1).x[searched])
@@ -75,6 +76,16 @@ class Annealing:
     def __call__(self, problem: Problem, streams: Streams) -> Run:
         return last(self.iterate(problem, streams))
 
+    def _thin(self, board: Board, problem: Problem, streams: Streams) -> None:
+        """Where few features may change and no start is that sparse: the sparsest answers without the ceiling."""
+        rows = np.flatnonzero(~board.points.valid.any(axis=1))
+        if problem.region.max_changes is None or not len(rows):
+            return
+        part = problem.take(rows)
+        sparsest = replace(part.energy, distance=replace(part.energy.distance, mixture=(("l0", 1.0),)))
+        unbound = replace(part, energy=sparsest, region=replace(part.region, max_changes=None))
+        board.enter(rows, scored(part, self(unbound, streams.take(rows)).x))
+
     def _slide(self, board: Board, rows: Index, problem: Problem, streams: Streams) -> Iterator[None]:
         """Models with a slope: walk, slide, then kick and slide again while it pays."""
         n, d = problem.x0.shape
@@ -87,7 +98,10 @@ class Annealing:
             radius = np.repeat(np.where(best.valid, problem.energy.distance(best.x, problem.x0), 1.0), chains, axis=1)
             spread = streams.normal((chains, d)) * (radius[..., None] * 0.5 / np.sqrt(d)) * problem.scales
             spread[:, 0] = 0.0  # one chain starts at the row itself
-            x, _ = problem.region.settle(np.where(problem.numeric, problem.x0[:, None, :] + spread, best.x))
+            # half of the walkers keep the row's own categories, the others take those of the best start
+            own_levels = (np.arange(chains) % 2 == 0)[:, None]
+            levels = np.where(own_levels, problem.x0[:, None, :], best.x)
+            x, _ = problem.region.settle(np.where(problem.numeric, problem.x0[:, None, :] + spread, levels))
             started = joined(walk(problem, x, 0.7 * radius, steps), best)
         yield
         population = descend(problem, started, SLID)
@@ -105,6 +119,11 @@ class Annealing:
             stale[active] = np.where(better, 0, stale[active] + 1)
             keep = np.flatnonzero(stale[active] < max(2, self.kicks // 3))
             active, population = active[keep], population.at(keep)
+            yield
+        if not problem.numeric.all():
+            # no slope says which category to change: sweeps do, and the numbers slide after them
+            yield from self._sift(board, rows, problem, streams, None, board.points.at(rows).best(SWEPT))
+            board.enter(rows, descend(problem, board.points.at(rows).best(SWEPT), AGAIN))
             yield
 
     def _kick(self, problem: Problem, streams: Streams, points: Points, number: int) -> Points:

@@ -76,7 +76,12 @@ class Population:
         if self.cells is None or self.home is None:
             return
         problem = self.problem
-        y, inside = problem.region.settle(self.cells.snap(problem, self.home, self.now.x))
+        nearest = self.cells.snap(problem, self.home, self.now.x)
+        if len(problem.region.system):  # a repair may have to leave the cell, so the model is asked again
+            trial = scored(problem, nearest)
+            self.adopt(trial, trial.effort < self.now.effort)
+            return
+        y, inside = problem.region.settle(nearest)
         effort = np.where(self.now.valid & inside, problem.energy.effort(y, problem.x0), np.inf)
         self.adopt(Points(y, self.now.margin, effort), effort < self.now.effort)
 
@@ -97,8 +102,9 @@ class Population:
 
     def _learn(self, chosen: Index, taken: Mask, trial: Points) -> None:
         """Moves that gain are drawn more often, and none dies out; step sizes follow what gets accepted."""
-        with np.errstate(invalid="ignore"):  # where neither has a valid state
-            gain = np.where(taken & np.isfinite(self.now.effort), self.now.effort - trial.effort, 0.0)
+        with np.errstate(invalid="ignore"):  # from one infinite effort to another
+            fallen = self.now.effort - trial.effort
+        gain = np.where(taken & np.isfinite(fallen), fallen, 0.0)
         share = np.maximum(gain, 0.0).sum(axis=1) / np.maximum(self.best.lowest, 1e-300)
         rows = np.arange(len(chosen))
         self.weight[rows, chosen] = np.clip(0.8 * self.weight[rows, chosen] + 20 * share, 0.2, 4.0)

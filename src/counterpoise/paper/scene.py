@@ -1,9 +1,9 @@
 """The scene of the paper's Figures 1 to 3: two features, one score, and the free energy over them.
 
 The captions give everything but the score, the width of the cloud and the bounds C1 and C2. What we chose:
-``f(x) = e^x1 + e^x2 + 6 sin(2 x1) sin(2 x2)``, large on the right as the paper's hill is, with valleys of its own, and
-0, the paper's c, where the ripple outweighs the rest; a cloud of width 0.3 with 64 points; no C1 and no C2, which the
-captions do not have.
+``f(x) = e^x1 + e^x2 - 8 + 3 sin(2 x1) sin(2 x2)``, large on the right as the paper's hill is, 0, the paper's c, on a
+wavy line at some distance from the row, with valleys of its own beyond; a cloud of width 0.3 with 64 points; no C1 and
+no C2, which the captions do not have.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ X0 = (3.0, 3.0)
 LOW, HIGH = -10.0, 2.0  # of a perturbation, as the captions have it
 SIGMA = 0.3
 SAMPLES = 64
-FORMULA = "f(x) = e^x1 + e^x2 + 6 sin(2 x1) sin(2 x2)"
+FORMULA = "f(x) = e^x1 + e^x2 − 8 + 3 sin(2 x1) sin(2 x2)"
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Score:
     """The chosen f as a model, with its gradient; the target is ``f <= 0``.
 
     >>> float(Score().outputs(np.zeros((1, 2)))[0, 0])
-    2.0
+    -6.0
     """
 
     labels: None = None
@@ -42,7 +42,7 @@ class Score:
 
     def outputs(self, x: Array) -> Array:
         """f ``(p, 1)`` of rows ``(p, 2)``."""
-        ripple = 6 * np.sin(2 * x[:, 0]) * np.sin(2 * x[:, 1])
+        ripple = 3 * np.sin(2 * x[:, 0]) * np.sin(2 * x[:, 1]) - 8
         return np.asarray((np.exp(x).sum(axis=1) + ripple)[:, None])
 
     def predict(self, x: Array) -> Array:
@@ -54,7 +54,7 @@ class Score:
 
     def gradient(self, x: Array, weights: Array) -> Array:
         """The gradient ``(p, 2)``, times the weights ``(p, 1)``."""
-        turned = 12 * np.cos(2 * x) * np.sin(2 * x[:, ::-1])
+        turned = 6 * np.cos(2 * x) * np.sin(2 * x[:, ::-1])
         return np.asarray((np.exp(x) + turned) * weights)
 
 
@@ -98,7 +98,7 @@ def energies(x: Array, seed: int, lam: float = 1.0, mu: float = 1.0) -> Array:
     """The energy of Eq. (9), with the paper's two-sided ``|f - c|``, at points ``(..., 2)``, from the row X0.
 
     >>> float(energies(np.array(X0), seed=0).round(2))
-    39.7
+    32.41
     """
     delta = x - np.array(X0)
     f = Score().outputs(x.reshape(-1, 2))[:, 0].reshape(x.shape[:-1])

@@ -78,9 +78,7 @@ def measure(scale: Scale) -> Exhibit:
         f"F falls from {first['free_energy']:.1f} at the row, Δ = 0, to {last['free_energy']:.1f} at Δ = {where}; the "
         f"least of the grid is {least['free_energy']:.1f}, at ({least['delta_0']:.2f}, {least['delta_1']:.2f}). "
         "The hill on the right and the lower ground on the left are as the paper describes them.",
-        f"The end of the path is a valley of F, but no counterfactual: f is {last['f']:.2f} there, and c is 0. With "
-        "λ = μ = 1 and weights of up to 10 a step towards the boundary costs more than it gains. A minimum of the "
-        "energy is valid only where μ‖∇f‖ outweighs the slope of the other terms.",
+        _ending(float(last["f"])),
     )
     return Exhibit(
         "figure-1",
@@ -98,6 +96,17 @@ def measure(scale: Scale) -> Exhibit:
             "path_above_least": float(last["free_energy"] - least["free_energy"]),
         },
         script=_turning(axis, value, path),
+    )
+
+
+def _ending(f: float) -> str:
+    """What the end of the path is worth."""
+    if abs(f) < EPSILON:
+        return f"The path ends on the boundary: f is {f:.2g}, and c is 0; on either side of it, as |f − c| allows."
+    return (
+        f"The end of the path is a valley of F, but no counterfactual: f is {f:.2f} there, and c is 0. With λ = μ = 1 and "
+        "weights of up to 10 a step towards the boundary costs more than it gains. A minimum of the energy is valid only "
+        "where μ‖∇f‖ outweighs the slope of the other terms."
     )
 
 

@@ -1,0 +1,250 @@
+"""The default search: its steps against closed forms, its promises, and what it finds where the optimum is known."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.datasets import load_breast_cancer, make_classification
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import counterpoise as cp
+from counterpoise.methods.cells import Cells
+from counterpoise.methods.descent import descend
+from counterpoise.methods.population import Population
+from counterpoise.methods.slopes import by_differences, slope
+from counterpoise.methods.starts import Points, donors, scored
+from counterpoise.methods.sweep import sweep
+from counterpoise.methods.tangent import tangent
+from counterpoise.problem import Problem
+from counterpoise.streams import Streams
+
+
+class Caught(cp.NearestNeighbour):
+    """The nearest neighbour, which keeps the problem it was given."""
+
+    def iterate(self, problem: Problem, streams: Streams):
+        object.__setattr__(self, "problem", problem)
+        yield from super().iterate(problem, streams)
+
+
+def problem_of(model: object, reference: object, rows: object, **question: object) -> Problem:
+    """The problem that `explain` makes of a question."""
+    caught = Caught()
+    explainer_words = {name: question.pop(name) for name in ("bounds", "constraints") if name in question}
+    cp.explain(model, rows, reference=reference, method=caught, **explainer_words, **question)
+    return caught.problem  # type: ignore[attr-defined, no-any-return]
+
+
+@pytest.fixture(scope="module")
+def cancer() -> tuple[pd.DataFrame, np.ndarray]:
+    table, target = load_breast_cancer(return_X_y=True, as_frame=True)
+    return table, target.to_numpy()
+
+
+@pytest.fixture(scope="module")
+def logistic(cancer: tuple[pd.DataFrame, np.ndarray]) -> object:
+    return make_pipeline(StandardScaler(), LogisticRegression()).fit(*cancer)
+
+
+@pytest.fixture(scope="module")
+def forest(cancer: tuple[pd.DataFrame, np.ndarray]) -> RandomForestClassifier:
+    return RandomForestClassifier(12, max_depth=4, random_state=0).fit(*cancer)
+
+
+def slopes_of(logistic: object, table: pd.DataFrame) -> np.ndarray:
+    """Weights of the logistic model in units of the features' standard deviations."""
+    return logistic[1].coef_[0] / logistic[0].scale_ * table.to_numpy().std(axis=0)  # type: ignore[index]
+
+
+@pytest.mark.parametrize(("distance", "dual"), [("l2", 2), ("l1", np.inf)])
+def test_a_linear_model_is_solved_to_its_optimum(cancer, logistic, distance: str, dual: float) -> None:
+    table, _ = cancer
+    rows = table[:12]
+    schema = cp.Schema.infer(table)
+    schema = replace(schema, features=tuple(replace(feature, decimals=None) for feature in schema))
+    found = cp.explain(logistic, rows, reference=table, schema=schema, bounds=None, distance=distance)
+    optimum = np.abs(logistic.decision_function(rows)) / np.linalg.norm(slopes_of(logistic, table), dual)
+    assert found.valid.all()
+    np.testing.assert_allclose(found.energy["distance"], optimum, rtol=1e-3)
+
+
+def test_the_box_is_filled_in_the_order_that_is_best_for_few_changes(cancer, logistic) -> None:
+    """L0 within the observed range: the fewest features whose reach suffices."""
+    table, _ = cancer
+    rows = table[:12]
+    found = cp.explain(logistic, rows, reference=table, distance="l0")
+    w = logistic[1].coef_[0] / logistic[0].scale_
+    margin = logistic.decision_function(rows)
+    up, down = table.to_numpy().max(axis=0) - rows.to_numpy(), rows.to_numpy() - table.to_numpy().min(axis=0)
+    towards = -np.sign(margin)[:, None] * w
+    reach = -np.sort(-np.where(towards > 0, up, down) * np.abs(w), axis=1)
+    fewest = (np.cumsum(reach, axis=1) < np.abs(margin)[:, None]).sum(axis=1) + 1
+    np.testing.assert_array_equal(found.changed, fewest)
+
+
+@given(seed=st.integers(0, 10_000), distance=st.sampled_from(["l2", "l1", "l0"]))
+def test_a_taylor_step_reaches_what_it_aims_at_or_goes_as_far_as_the_box(seed: int, distance: str) -> None:
+    rng = np.random.default_rng(seed)
+    d = int(rng.integers(1, 7))
+    table = pd.DataFrame(rng.normal(size=(30, d)) * rng.uniform(0.1, 9, d)).rename(columns=lambda j: f"c{j}")
+    problem = problem_of(
+        lambda rows: rows.to_numpy().sum(axis=1), table, table[:2], target=(1e6, None), distance=distance
+    )
+    x = table.to_numpy()[None, 3:5].repeat(len(problem), axis=0)
+    margin, h = rng.normal(size=x.shape[:2]), rng.normal(size=x.shape)
+    y = tangent(problem, x, margin, h)
+    reached = margin + np.einsum("nkd,nkd->nk", h, y - x)
+    low, high = problem.region.lower[:, None], problem.region.upper[:, None]
+    assert ((y >= low - 1e-9) & (y <= high + 1e-9)).all()
+    best = margin + np.einsum("nkd,nkd->nk", h, np.where(h > 0, high, low) - x)
+    short = reached < -1e-7 * (1 + np.abs(margin))
+    np.testing.assert_allclose(reached[short], best[short], rtol=1e-6, atol=1e-6)
+
+
+def test_differences_agree_with_the_models_own_slope(cancer, logistic) -> None:
+    table, _ = cancer
+    schema = cp.Schema.infer(table)
+    schema = replace(schema, features=tuple(replace(feature, decimals=None) for feature in schema))
+    problem = problem_of(logistic, table, table[:3], schema=schema)
+    _, own = slope(problem, problem.x0[:, None])
+    _, measured = by_differences(problem, problem.x0[:, None])
+    np.testing.assert_allclose(measured * problem.scales, own * problem.scales, rtol=1e-5, atol=1e-7)
+
+
+def test_a_point_moved_inside_its_cells_keeps_the_decision_and_gets_nearer(cancer, forest) -> None:
+    table, _ = cancer
+    problem = problem_of(forest, table, table[:20])
+    cells = Cells.of(problem)
+    assert cells is not None
+    start = donors(problem, 4)
+    moved = cells.snap(problem, cells.place(problem.x0[:, cells.columns]), start.x)
+    assert (problem.score(moved).reached == problem.score(start.x).reached).all()
+    assert (problem.energy.distance(moved, problem.x0) <= problem.energy.distance(start.x, problem.x0) + 1e-12).all()
+
+
+def test_a_sweep_never_makes_a_point_worse(cancer, forest) -> None:
+    table, _ = cancer
+    problem = problem_of(forest, table, table[:10])
+    start = donors(problem, 2)
+    found = sweep(problem, Cells.of(problem), start, start.lowest, 4).points
+    assert (found.effort <= start.effort).all()
+    assert (found.effort < start.effort).any()
+    again = scored(problem, found.x)
+    np.testing.assert_allclose(again.effort, found.effort)
+
+
+def test_the_best_of_a_chain_only_ever_falls_and_is_always_valid(cancer, forest) -> None:
+    table, _ = cancer
+    problem = problem_of(forest, table, table[:6])
+    chains = Population(problem, Streams.of(problem.x0, 0), donors(problem, 4), Cells.of(problem))
+    for step in range(12):
+        before = chains.best.effort.copy()
+        chains.step(step, 0.05)
+        assert (chains.best.effort <= before).all()
+        again = scored(problem, chains.best.x)
+        np.testing.assert_allclose(again.effort, chains.best.effort)
+
+
+def test_descent_lands_on_the_lattice(cancer, logistic) -> None:
+    """Breast cancer has columns of two to four decimals: the answer has them too and costs next to nothing more."""
+    table, _ = cancer
+    problem = problem_of(logistic, table, table[:10])
+    found = descend(problem, donors(problem, 3), 6)
+    assert problem.region.contains(found.x)[found.valid].all()
+    free = np.abs(logistic.decision_function(table[:10])) / np.linalg.norm(slopes_of(logistic, table))
+    assert np.median(problem.energy.distance(found.best(1).x, problem.x0)[:, 0] / free) < 1.02
+
+
+def test_a_forest_of_few_cells_is_solved_nearly_to_its_optimum() -> None:
+    """Two features: the optimum is found by trying every pair of split points."""
+    x, y = make_classification(300, 2, n_redundant=0, n_informative=2, random_state=3)
+    model = RandomForestClassifier(8, max_depth=3, random_state=0).fit(x, y)
+    explainer = cp.Explainer(model, reference=x)
+    found = explainer(x[:12])
+    problem = problem_of(model, x, x[:12])
+    thresholds = explainer.model.thresholds  # type: ignore[attr-defined]
+    scale = x.std(axis=0)
+    for row in range(12):
+        axes = []
+        for column in range(2):
+            inside = thresholds[column]
+            values = np.concatenate([[x[row, column]], inside, np.nextafter(inside, np.inf)])
+            axes.append(values[(values >= x[:, column].min()) & (values <= x[:, column].max())])
+        grid = np.stack(np.meshgrid(*axes), axis=-1).reshape(-1, 2)
+        flips = model.predict(grid) != model.predict(x[row : row + 1])
+        optimum = np.sqrt((((grid[flips] - x[row]) / scale) ** 2).sum(axis=1)).min()
+        assert found.energy["distance"].iloc[row] <= optimum * 1.05 + 1e-9
+    assert len(problem) == 12
+
+
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_few_changes_are_searched_for_not_only_checked(cancer, logistic, forest, count: int) -> None:
+    table, _ = cancer
+    for model in (logistic, forest):
+        free = cp.explain(model, table[:15], reference=table, distance="l0")
+        bound = cp.explain(model, table[:15], reference=table, constraints=[cp.MaxChanges(count)])
+        assert (bound.changed[bound.valid] <= count).all()
+        # whatever the sparsest answers reach with so few changes is reached under the ceiling as well
+        assert bound.valid[free.changed <= count].mean() >= 0.8
+
+
+def test_a_search_without_reference_rows_starts_from_random_directions(cancer, logistic) -> None:
+    table, _ = cancer
+    found = cp.explain(logistic, table[:5], schema=cp.Schema.infer(table))
+    assert found.valid.all()
+    assert any("random directions" in note for note in found.notes)
+
+
+def test_firm_answers_keep_the_share_on_noise_of_another_kind_of_draw(cancer, forest) -> None:
+    table, _ = cancer
+    explainer = cp.Explainer(forest, reference=table)
+    found = explainer(table[:8], keep=0.9, noise=0.1)
+    assert found.tipping is not None
+    assert found.firm is not None
+    rng = np.random.default_rng(5)
+    low, high = table.to_numpy().min(axis=0), table.to_numpy().max(axis=0)
+    claims = np.flatnonzero(found.firm["kept_low"] >= 0.9)
+    assert len(claims) >= 6
+    for row in claims:
+        copies = found.x[row] + rng.normal(size=(600, 30)) * 0.1 * explainer.schema.scales
+        copies = np.where(copies < low, 2 * low - copies, np.where(copies > high, 2 * high - copies, copies))
+        same = forest.predict(pd.DataFrame(copies, columns=table.columns)) == found.scores["after"].iloc[row]
+        assert same.mean() > 0.86
+    assert (found.energy["distance"] >= found.tipping.energy["distance"] - 1e-9).all()
+
+
+def test_a_higher_temperature_buys_firmness_with_distance(cancer, forest) -> None:
+    table, _ = cancer
+    explainer = cp.Explainer(forest, reference=table)
+    cold = explainer(table[:10], temperature=0.1, noise=0.2)
+    hot = explainer(table[:10], temperature=3.0, noise=0.2)
+    assert cold.firm is not None
+    assert hot.firm is not None
+    assert hot.firm["kept"].mean() > cold.firm["kept"].mean() + 0.1
+    assert hot.energy["distance"].mean() > cold.energy["distance"].mean()
+
+
+def test_firm_words_are_checked(cancer, logistic) -> None:
+    table, _ = cancer
+    explainer = cp.Explainer(logistic, reference=table)
+    for question in ({"keep": 1.5}, {"temperature": -1.0}, {"keep": 0.9, "temperature": 1.0}, {"noise": 0.2}):
+        with pytest.raises(cp.InputError):
+            explainer(table[:1], **question)
+    with pytest.raises(cp.InputError, match="noise"):
+        explainer(table[:1], keep=0.9, noise="loud")
+
+
+def test_points_take_what_is_better() -> None:
+    a = Points(np.zeros((1, 2, 1)), np.zeros((1, 2)), np.array([[1.0, np.inf]]))
+    b = Points(np.ones((1, 2, 1)), np.ones((1, 2)), np.array([[2.0, 3.0]]))
+    mixed = a.instead(b, np.array([[False, True]]))
+    np.testing.assert_array_equal(mixed.effort, [[1.0, 3.0]])
+    np.testing.assert_array_equal(mixed.best(1).x, [[[0.0]]])
