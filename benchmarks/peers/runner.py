@@ -5,9 +5,11 @@ from __future__ import annotations
 import argparse
 import csv
 import json
+import signal
 import time
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,6 +17,7 @@ import numpy as np
 from task import Task
 
 NOTHING = "no answer"
+ROW_SECONDS = 40.0  # of CPU time
 TRIAL = 4  # rows that show how long a batch would take
 PATIENCE = 2  # with batches, in limits
 
@@ -134,10 +137,29 @@ def in_batches(task: Task, method: Method, counted: Counted, asked: argparse.Nam
 
 def ask(method: Method, row: np.ndarray) -> tuple[np.ndarray | None, str]:
     try:
-        answer = method.one(row.copy())
+        with watched(ROW_SECONDS):
+            answer = method.one(row.copy())
     except Exception as error:  # a peer's failure is a result, not ours to mend
         return None, reason_of(error)
     return answer, "" if answer is not None else NOTHING
+
+
+@contextmanager
+def watched(seconds: float) -> Iterator[None]:
+    """Stop a row that never ends; where the platform has no such clock, the whole run is stopped from outside."""
+    if not hasattr(signal, "setitimer"):
+        yield
+        return
+
+    def stop(*_: object) -> None:
+        raise TimeoutError(f"stopped after {seconds:.0f} s")
+
+    signal.signal(signal.SIGPROF, stop)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
 
 
 def reason_of(error: Exception) -> str:

@@ -93,15 +93,17 @@ def _pack(fields: Fields) -> Fields:
         "rows": {"index": packing.pack_index(rows.index), **packing.pack_table(rows)},
         **{name: None if fields[name] is None else packing.pack_table(fields[name]) for name in _TABLES},
         "tipping": None if tipping is None else _pack(tipping),
+        "evidence": None if fields["evidence"] is None else packing.pack_array(fields["evidence"]),
     }
 
 
 def _unpack(data: Fields) -> Fields:
     index = packing.unpack_index(data["rows"]["index"])
-    tipping = data["tipping"]
+    tipping, evidence = data["tipping"], data.get("evidence")  # the first documents had no evidence
     return {
         **{name: unpack(data[name]) for name, (_, unpack) in _FORMS.items()},
         "rows": packing.unpack_table(data["rows"], index),
         **{name: None if data[name] is None else packing.unpack_table(data[name], index) for name in _TABLES},
         "tipping": None if tipping is None else _unpack(tipping),
+        "evidence": None if evidence is None else packing.unpack_array(evidence),
     }

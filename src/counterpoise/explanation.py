@@ -50,6 +50,8 @@ class Explanation:
     firm: where noise was asked about: the share of noisy copies that keep the target (kept), its confidence
         interval (kept_low, kept_high), the temperature, and the noise.
     tipping: the minimal answers beside the firm ones.
+    evidence: the real reference rows of the target that are nearest to each row, ``(n, m, d)``, nearest first, by L2
+        in feature scales; slots without one are NaN. None where there is no reference.
     seconds, model_rows, seed, settings, versions: what the call took, and what it takes to repeat it.
     notes: what is said once for all rows.
     """
@@ -70,6 +72,7 @@ class Explanation:
     quantiles: Mapping[Any, Array] = field(default_factory=dict)
     firm: pd.DataFrame | None = None
     tipping: Explanation | None = None
+    evidence: Array | None = None
     seconds: float = 0.0
     model_rows: int = 0
     seed: int = 0
@@ -83,6 +86,8 @@ class Explanation:
             _refuse(f"x0 must have the shape ({n}, {d})", f"it has {self.x0.shape}")
         if self.answers.ndim != 3 or self.answers.shape[::2] != (n, d) or self.answers.shape[1] < 1:
             _refuse(f"answers must have the shape ({n}, a, {d})", f"they have {self.answers.shape}")
+        if self.evidence is not None and (self.evidence.ndim != 3 or self.evidence.shape[::2] != (n, d)):
+            _refuse(f"evidence must have the shape ({n}, m, {d})", f"it has {self.evidence.shape}")
         for name in ("count", "valid", "status", "reason", "target", "scores", "energy", "firm", "tipping"):
             part = getattr(self, name)
             if part is not None and len(part) != n:
@@ -111,6 +116,7 @@ class Explanation:
             table = getattr(self, name)
             parts[name] = None if table is None else table.iloc[places]
         parts["tipping"] = None if self.tipping is None else self.tipping[places]
+        parts["evidence"] = None if self.evidence is None else self.evidence[places]
         return replace(self, **parts)
 
     @property

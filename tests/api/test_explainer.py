@@ -38,7 +38,7 @@ def test_the_energy_is_the_sum_of_its_terms_computed_from_the_answer():
     labels = (WHOLE.frame[["heating", "garden"]] != ROWS[["heating", "garden"]]).astype(float)
     delta = pd.concat([numbers, labels], axis=1).to_numpy()
     np.testing.assert_allclose(WHOLE.energy["distance"], np.sqrt((delta**2).sum(axis=1)))
-    np.testing.assert_allclose(WHOLE.energy["regularizer"], 0.003 * delta.sum(axis=1))
+    np.testing.assert_allclose(WHOLE.energy["regularizer"], WHOLE.energy["lam"] * delta.sum(axis=1))
     assert (WHOLE.energy["decision"] == 0).all()
     np.testing.assert_allclose(WHOLE.energy["total"], WHOLE.energy[["distance", "regularizer"]].sum(axis=1))
     assert (WHOLE.energy["mu"] > 0).all()

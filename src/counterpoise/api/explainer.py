@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Hashable, Mapping, Sequence
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 
+from counterpoise.api.evidence import fingerprint
 from counterpoise.api.firmness import wish
 from counterpoise.api.importance import Importance, importance
 from counterpoise.api.inquiry import Inquiry, Question
@@ -129,8 +131,14 @@ class Explainer:
             started=started,
             budget=None if budget is None else float(budget),
             wish=wish(keep, temperature, noise),
+            fingerprint=self.fingerprint,
         )
         return Inquiry(question, take_in(X, self.schema)).run(progress)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A hash of what the model says of up to 256 reference rows; empty without a reference."""
+        return fingerprint(self.model, self.reference.spread(PROBED)) if len(self.reference.x) else ""
 
     def _checked(self, weights: Mapping[Hashable, float] | None) -> dict[Hashable, float]:
         for name, weight in (weights or {}).items():

@@ -11,6 +11,7 @@ import numpy as np
 
 from counterpoise.api.answering import Answers, Task, answer
 from counterpoise.api.balance import balanced
+from counterpoise.api.evidence import nearest_rows
 from counterpoise.api.firmness import Firmness, Wish, firm
 from counterpoise.api.intake import Intake, first_opinion
 from counterpoise.api.plausible import fitted
@@ -58,6 +59,7 @@ class Question:
     started: float
     budget: float | None
     wish: Wish | None  # None: the minimal answer
+    fingerprint: str = ""  # of the model, for the report
 
     @property
     def settings(self) -> dict[str, str]:
@@ -149,15 +151,18 @@ class Inquiry:
                 *self._missing_donors(),
             ),
             question.seed,
+            question.fingerprint,
         )
         seconds = time.perf_counter() - question.started
         tipping = assemble(case, rows[order], answers, seconds=seconds, model_rows=self.tally.rows)
+        goal = self.aim.goal.take(rows[order])
+        evidence = nearest_rows(question.schema, self.intake.x0[rows[order]], goal, self.donors)
         if question.wish is None:
-            return tipping
+            return replace(tipping, evidence=evidence)
         firmness = Firmness.joined([Firmness.none(), *(found for _, found in self.firm)], order)
         firmer = Answers.joined([none, *(found for found, _ in self.firm)], order)
         found = assemble(case, rows[order], firmer, seconds=seconds, model_rows=self.tally.rows)
-        return replace(found, firm=firmness.frame(found.rows.index), tipping=tipping)
+        return replace(found, firm=firmness.frame(found.rows.index), tipping=tipping, evidence=evidence)
 
     def _before(self, row: int) -> Inquiry:
         """The same question about the rows before one."""

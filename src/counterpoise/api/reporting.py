@@ -34,6 +34,7 @@ class Case(NamedTuple):
     settings: Mapping[str, str]
     notes: tuple[str, ...]
     seed: int
+    model: str  # a hash of what it says of reference rows; empty where there are none
 
 
 def assemble(case: Case, rows: Index, answers: Answers, *, seconds: float, model_rows: int) -> Explanation:
@@ -84,7 +85,7 @@ def assemble(case: Case, rows: Index, answers: Answers, *, seconds: float, model
         model_rows=model_rows,
         seed=case.seed,
         settings=case.settings,
-        versions=dict(versions()),
+        versions={**versions(), **({"model": case.model} if case.model else {})},
         notes=case.notes,
     )
 

@@ -21,6 +21,7 @@ from counterpoise.methods.population import Population, gained
 from counterpoise.methods.slopes import responds
 from counterpoise.methods.starts import Points, bisected, donors, joined, jumps, scored
 from counterpoise.methods.sweep import sweep
+from counterpoise.physics.cooling import ConstantSpeed, Cooling
 from counterpoise.physics.metropolis import accept
 from counterpoise.problem import Problem
 from counterpoise.streams import Streams
@@ -55,6 +56,7 @@ class Annealing:
     patience: int = 15
     start: float = 0.03
     end: float = 1e-4
+    cooling: Cooling | None = None
     walkers: int = 6
     kicks: int = 8
     sweeps: int = 14
@@ -144,13 +146,17 @@ class Annealing:
         """Models without one: annealed blind moves, then sweeps of the best chains."""
         cells = Cells.of(problem)
         active = np.flatnonzero(board.points.at(rows).valid.any(axis=1))
-        raw = board.points.at(rows).best(SWEPT - 1)  # blind moves commit early: sweeps start from where they did too
-        chains = Population(problem.take(active), streams.take(active), board.points.at(rows[active]), cells)
+        # blind moves commit early: sweeps start from where these did too
+        raw = board.points.at(rows).best(SWEPT - 1)
+        chains = Population(
+            problem.take(active), streams.take(active), board.points.at(rows[active]), cells, self.start
+        )
         chains.snap()
+        cooling = self.cooling if self.cooling is not None else ConstantSpeed(self.steps)
         for step in range(self.steps):
             if problem.expired or not len(active):
                 break
-            chains.step(step, self._temperature(step / max(self.steps - 1, 1)))
+            chains.step(step, cooling)
             if step % CHECKED == CHECKED - 1:
                 board.enter(rows[active], chains.best)
                 keep = np.flatnonzero(chains.stale < self.patience)

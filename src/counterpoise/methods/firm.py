@@ -19,6 +19,7 @@ from counterpoise.methods.cells import Cells
 from counterpoise.methods.population import Population, gained
 from counterpoise.methods.starts import Points, donors, joined, scored
 from counterpoise.methods.sweep import sweep
+from counterpoise.physics.cooling import ConstantSpeed
 from counterpoise.problem import Problem
 from counterpoise.streams import Streams
 from counterpoise.types import Array, Index
@@ -41,7 +42,6 @@ class Firm:
     steps: int = 40
     sweeps: int = 2
     start: float = 0.05
-    end: float = 1e-3
     samples: int = 32
     checks: int = 512
     spare: float = 0.03
@@ -52,12 +52,12 @@ class Firm:
         board = Board(self._starting(guided))
         yield board.run()
         rows = board.open
-        chains = Population(guided.take(rows), streams.take(rows), board.points.at(rows), None)
+        chains = Population(guided.take(rows), streams.take(rows), board.points.at(rows), None, self.start)
+        cooling = ConstantSpeed(max(self.steps, 1))
         for step in range(self.steps if len(rows) else 0):
             if problem.expired:
                 break
-            done = step / max(self.steps - 1, 1)
-            chains.step(step, float(self.start ** (1 - done) * self.end**done))
+            chains.step(step, cooling)
             if step % 5 == 4:
                 board.enter(rows, chains.best)
                 yield board.run()

@@ -11,7 +11,8 @@ import numpy as np
 from counterpoise.methods.cells import Cells
 from counterpoise.methods.moves import mixture
 from counterpoise.methods.starts import Points, scored
-from counterpoise.physics.metropolis import accept
+from counterpoise.physics.cooling import Cooling
+from counterpoise.physics.metropolis import accept, summarise
 from counterpoise.problem import Problem
 from counterpoise.streams import Streams
 from counterpoise.types import Array, Index, Mask
@@ -30,7 +31,8 @@ def gained(before: Array, after: Array) -> Mask:
 class Population:
     """Chains of n rows: where they are, the best each has seen, and how its moves have fared."""
 
-    def __init__(self, problem: Problem, streams: Streams, points: Points, cells: Cells | None) -> None:
+    def __init__(self, problem: Problem, streams: Streams, points: Points, cells: Cells | None, warm: float) -> None:
+        """``warm`` is the first temperature, as a share of each row's incumbent effort."""
         self.problem, self.streams, self.cells = problem, streams, cells
         self.moves = mixture(problem)
         self.home = None if cells is None else cells.place(problem.x0[:, cells.columns])
@@ -39,6 +41,7 @@ class Population:
         self.size = np.full(points.effort.shape, 0.3)
         self.weight = np.ones((len(problem), len(self.moves)))
         self.stale = np.zeros(len(problem), dtype=np.intp)
+        self.T = np.where(np.isfinite(points.lowest), warm * points.lowest, warm)
 
     def take(self, rows: Index) -> Population:
         """The chains of some of the rows, as a population of its own."""
@@ -48,10 +51,11 @@ class Population:
         other.home = None if self.home is None else self.home[rows]
         other.now, other.best = self.now.at(rows), self.best.at(rows)
         other.size, other.weight, other.stale = self.size[rows], self.weight[rows], self.stale[rows]
+        other.T = self.T[rows]
         return other
 
-    def step(self, number: int, share: float) -> None:
-        """One proposal per chain, at a temperature of ``share`` times the row's incumbent effort."""
+    def step(self, number: int, cooling: Cooling) -> None:
+        """One proposal per chain, at its row's temperature; then the schedule gives each row its next one."""
         problem, x = self.problem, self.now.x
         chosen = self._choose()
         proposal = x.copy()
@@ -65,9 +69,10 @@ class Population:
         trial = scored(problem, proposal)
         with np.errstate(invalid="ignore"):
             rise = trial.effort - self.now.effort
-        taken = accept(rise, share * self.best.lowest, self.streams.uniform((x.shape[1],))) & trial.valid
+        taken = accept(rise, self.T, self.streams.uniform((x.shape[1],))) & trial.valid
         self._learn(chosen, taken, trial)
         self.adopt(trial, taken)
+        self.T = cooling(number, self.T, summarise(taken, self.now.effort))
         if self.cells is not None and number % SNAP_EVERY == SNAP_EVERY - 1:
             self.snap()
 

@@ -117,9 +117,7 @@ def measure(scale: Scale) -> Exhibit:
                 (f"{ration} model rows a row", {"model_rows": ration}),
                 (f"{1000 * seconds:g} ms a row", {"seconds": seconds}),
             ):
-                found = compare(
-                    METHODS, explainer, attacks, target="benign", seeds=(0, 1), noise=0.05, **limits
-                )
+                found = compare(METHODS, explainer, attacks, target="benign", seeds=(0, 1), noise=0.05, **limits)
                 found.insert(0, "budget", budget)
                 found.insert(0, "model", kind)
                 found.insert(0, "table", name)
@@ -134,12 +132,19 @@ def measure(scale: Scale) -> Exhibit:
         "comparison",
         "Real data: the same question to every method",
         (
-            "Same rows, same region, same verification; each method stops when its budget is used up, if it has not "
-            "finished. Valid: share of rows turned inside every constraint. L2 in standard deviations, and over the best "
-            "of all methods on the same row. Kept: share of copies under Gaussian noise of 0.05 standard deviations that "
-            "keep the target. yNN: share of the five nearest reference rows that have it. LOF: local outlier factor, 1 "
-            "is inside. Means are over the rows that a method itself turns, so that a method which turns few rows may "
-            "look near. The best of a column is marked where a method turns at least half of the rows.",
+            (
+                "Same rows, same region, same verification; each method stops when its budget is used up, if it "
+                "has not "
+                "finished. Valid: share of rows turned inside every constraint. L2 in standard deviations, and "
+                "over the best "
+                "of all methods on the same row. Kept: share of copies under Gaussian noise of 0.05 standard "
+                "deviations that "
+                "keep the target. yNN: share of the five nearest reference rows that have it. LOF: local outlier "
+                "factor, 1 "
+                "is inside. Means are over the rows that a method itself turns, so that a method which turns few "
+                "rows may "
+                "look near. The best of a column is marked where a method turns at least half of the rows."
+            ),
             *_lost(every),
             *absent,
         ),
@@ -158,7 +163,7 @@ def _lost(every: pd.DataFrame) -> tuple[str, ...]:
     kept = every[every["validity"] >= 0.5]
     for column, better in (("l2_to_best", -1), ("l0", -1), ("robustness", 1), ("ynn", 1), ("ms", -1)):
         winners = [
-            str(part.loc[(better * part[column]).idxmax(), "method"])
+            str(part["method"].iloc[int((better * part[column]).to_numpy().argmax())])
             for _, part in kept.groupby(["table", "model", "budget"], sort=False)
         ]
         counts = pd.Series(winners).value_counts()

@@ -43,11 +43,19 @@ def measure(scale: Scale) -> Exhibit:
     told = "; ".join(f"β = {line.beta:g}: λ = {line.lam:.2g}, μ = {line.mu:.2g}" for line in best.itertuples())
     wide = table.set_index("beta")["share of cells with S ≥ 0.5"]
     notes = (
-        f"The score: start from {starts} copies of the row, each moved by a normal vector of size ξ = {XI}. Let s be "
-        "the root mean square distance of their answers from the answers' mean, L the mean length ‖Δ‖ of the answers, "
-        "and v the share that reaches f ≤ c. Then S = v · exp(−s / L): 1 where every copy turns and all end in the same "
-        "place, 0 where none turns. The paper does not define its score.",
-        "All copies share one cloud and one sequence of random numbers, so that only the row's own perturbation counts.",
+        (
+            f"The score: start from {starts} copies of the row, each moved by a normal vector of size ξ = {XI}. "
+            "Let s be "
+            "the root mean square distance of their answers from the answers' mean, L the mean length ‖Δ‖ of the "
+            "answers, "
+            "and v the share that reaches f ≤ c. Then S = v · exp(−s / L): 1 where every copy turns and all end in "
+            "the same "
+            "place, 0 where none turns. The paper does not define its score."
+        ),
+        (
+            "All copies share one cloud and one sequence of random numbers, so that only the row's own perturbation "
+            "counts."
+        ),
         f"Share of the grid with S ≥ {STABLE}, by β: "
         + ", ".join(f"{beta:g}: {share:.0%}" for beta, share in wide.items())
         + f". Best cells: {told}.",
@@ -99,7 +107,7 @@ def _line(beta: float, lam: float, values: Array, starts: int, iterations: int, 
 
 def _draw(grid: pd.DataFrame, values: Array, beta: float) -> Figure:
     figure, ax = panel(3.9, 3.2)
-    score = grid.pivot(index="mu", columns="lam", values="stability").to_numpy()
+    score = grid.sort_values(["mu", "lam"])["stability"].to_numpy().reshape(len(values), len(values))
     shown = ax.pcolormesh(values, values, score, cmap="cividis", vmin=0, vmax=1, shading="nearest")
     figure.colorbar(shown, ax=ax, label="stability S", pad=0.02)
     ax.set_xscale("log")

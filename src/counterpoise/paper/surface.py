@@ -73,11 +73,14 @@ def measure(scale: Scale) -> Exhibit:
     )
     first, last = path.iloc[0], path.iloc[-1]
     where = f"({last['delta_0']:.2f}, {last['delta_1']:.2f})"
-    least = grid.loc[grid["free_energy"].idxmin()]
+    least = grid.iloc[int(grid["free_energy"].to_numpy().argmin())]
     notes = (
-        f"F falls from {first['free_energy']:.1f} at the row, Δ = 0, to {last['free_energy']:.1f} at Δ = {where}; the "
-        f"least of the grid is {least['free_energy']:.1f}, at ({least['delta_0']:.2f}, {least['delta_1']:.2f}). "
-        "The hill on the right and the lower ground on the left are as the paper describes them.",
+        (
+            f"F falls from {first['free_energy']:.1f} at the row, Δ = 0, to {last['free_energy']:.1f} at Δ = "
+            f"{where}; the "
+            f"least of the grid is {least['free_energy']:.1f}, at ({least['delta_0']:.2f}, {least['delta_1']:.2f}). "
+            "The hill on the right and the lower ground on the left are as the paper describes them."
+        ),
         _ending(float(last["f"])),
     )
     return Exhibit(
@@ -104,8 +107,10 @@ def _ending(f: float) -> str:
     if abs(f) < EPSILON:
         return f"The path ends on the boundary: f is {f:.2g}, and c is 0; on either side of it, as |f − c| allows."
     return (
-        f"The end of the path is a valley of F, but no counterfactual: f is {f:.2f} there, and c is 0. With λ = μ = 1 and "
-        "weights of up to 10 a step towards the boundary costs more than it gains. A minimum of the energy is valid only "
+        f"The end of the path is a valley of F, but no counterfactual: f is {f:.2f} there, and c is 0. With λ = μ "
+        "= 1 and "
+        "weights of up to 10 a step towards the boundary costs more than it gains. A minimum of the energy is "
+        "valid only "
         "where μ‖∇f‖ outweighs the slope of the other terms."
     )
 
