@@ -143,6 +143,7 @@ def page(known: dict[str, dict[str, Any]]) -> str:
         missing = [(reason, count) for reason, count in both[0]["reasons"] if reason.startswith("no ")]
         if missing:
             reasons += [f"**{name}, {kind}**", "", *(f"- {count} ×: {reason}" for reason, count in missing), ""]
+    reasons += ["None."] if len(reasons) == 3 else []
     return "\n".join([*lines, *reasons]).rstrip() + "\n"
 
 

@@ -14,7 +14,9 @@ from counterpoise.errors import (
 from counterpoise.explanation import Explanation
 from counterpoise.judge.checks import robustness, stability
 from counterpoise.judge.compare import compare
+from counterpoise.judge.curves import frontier, sensitivity
 from counterpoise.judge.landscape import landscape, profile
+from counterpoise.judge.trajectory import trajectory
 from counterpoise.methods.algorithm1 import Algorithm1
 from counterpoise.methods.annealing import Annealing
 from counterpoise.methods.gradient import GradientDescent
@@ -94,6 +96,7 @@ __all__ = [
     "discover",
     "explain",
     "figures",
+    "frontier",
     "landscape",
     "load_model",
     "load_schema",
@@ -101,5 +104,7 @@ __all__ = [
     "report",
     "robustness",
     "save_schema",
+    "sensitivity",
     "stability",
+    "trajectory",
 ]

@@ -23,6 +23,7 @@ from counterpoise.methods.slopes import by_differences, slope
 from counterpoise.methods.starts import Points, donors, scored
 from counterpoise.methods.sweep import sweep
 from counterpoise.methods.tangent import tangent
+from counterpoise.physics.cooling import Geometric
 from counterpoise.problem import Problem
 from counterpoise.streams import Streams
 
@@ -144,10 +145,10 @@ def test_a_sweep_never_makes_a_point_worse(cancer, forest) -> None:
 def test_the_best_of_a_chain_only_ever_falls_and_is_always_valid(cancer, forest) -> None:
     table, _ = cancer
     problem = problem_of(forest, table, table[:6])
-    chains = Population(problem, Streams.of(problem.x0, 0), donors(problem, 4), Cells.of(problem))
+    chains = Population(problem, Streams.of(problem.x0, 0), donors(problem, 4), Cells.of(problem), 0.05)
     for step in range(12):
         before = chains.best.effort.copy()
-        chains.step(step, 0.05)
+        chains.step(step, Geometric(12))
         assert (chains.best.effort <= before).all()
         again = scored(problem, chains.best.x)
         np.testing.assert_allclose(again.effort, chains.best.effort)

@@ -35,7 +35,7 @@ def nearest_rows(schema: Schema, x0: Array, goal: Goal, donors: Donors) -> Array
         for start in range(0, len(group), TOGETHER):
             rows = group[start : start + TOGETHER]
             for row, near in zip(rows.tolist(), _candidates(measure, x0[rows], pool), strict=True):
-                exact = (_differences(measure, pool[near], x0[row]) ** 2).sum(axis=1)
+                exact = (differences(measure, pool[near], x0[row]) ** 2).sum(axis=1)
                 taken = near[np.argsort(exact, kind="stable")[:NEAREST]]
                 found[row, : len(taken)] = pool[taken]
     return found
@@ -69,7 +69,7 @@ def _candidates(measure: Distance, x0: Array, pool: Array) -> list[Index]:
     return [np.flatnonzero(line <= end) for line, end in zip(square, limit, strict=True)]
 
 
-def _differences(measure: Distance, x: Array, x0: Array) -> Array:
+def differences(measure: Distance, x: Array, x0: Array) -> Array:
     """Scaled differences ``(p, d)``; 1 where only one of the two cells is missing."""
     gone, lost = np.isnan(x), np.isnan(x0)
     plain = np.where(measure.nominal, (x != x0).astype(np.float64), np.abs(x - x0) / measure.unit)

@@ -12,7 +12,7 @@ import pandas as pd
 from counterpoise.errors import InputError
 from counterpoise.explanation import Explanation
 from counterpoise.judge.neighbourhood import Neighbourhood
-from counterpoise.judge.noisy import FEWER, KEY, kept_share, noise_of, radius
+from counterpoise.judge.noisy import FEWER, KEY, kept_share, noise_of, radius, shares
 from counterpoise.judge.recalling import Recalled, recalled
 from counterpoise.methods.chart import Chart
 from counterpoise.physics import robustness as bounds
@@ -34,10 +34,12 @@ class Robustness:
     kept, low, high: the share of noisy copies that keep the target, and its confidence interval. worst: the score's
     margin ``f - c`` at the worst perturbation found within ``xi``, Eq. (29), below 0 where the target is lost; every
     number is taken as continuous there. radius: the largest noise of the same kind of which ``share`` of the copies
-    keep the target, 0 where even the smallest tried loses too many.
+    keep the target, 0 where even the smallest tried loses too many. ``curve`` has the share kept at each noise tried
+    for that: row (its place), noise, kept.
     """
 
     table: pd.DataFrame
+    curve: pd.DataFrame
     noise: str
     copies: int
     share: float
@@ -129,17 +131,21 @@ def robustness(
     _check(xi=xi, share=share, copies=copies)
     columns = ["kept", "low", "high", "worst", "radius"]
     cells, said = np.full((len(explanation), len(columns)), np.nan), []
+    curves = []
     for part in recalled(explanation, model, constraints):
         chosen, words = noise_of(part, noise, model, explanation.schema, reference)
         draws = Streams.of(part.problem.x0, seed ^ KEY).normal((max(copies, FEWER), part.x.shape[1]))
         kept = kept_share(part, chosen, draws[:, :copies])
         low, high = bounds.share_interval(np.rint(kept * copies), copies, confidence)
-        cells[part.rows] = np.stack(
-            [kept, low, high, _worst(part, draws, xi), radius(part, chosen, draws[:, :FEWER], share)], axis=1
-        )
+        levels, kept_at = shares(part, chosen, draws[:, :FEWER])
+        worst, reach = _worst(part, draws, xi), radius(levels, kept_at, share)
+        cells[part.rows] = np.stack([kept, low, high, worst, reach], axis=1)
+        rows, noises = np.repeat(part.rows, len(levels)), np.tile(levels, len(part.rows))
+        curves.append(pd.DataFrame({"row": rows, "noise": noises, "kept": kept_at.ravel()}))
         said.append(words)
     table = pd.DataFrame(cells, index=explanation.rows.index, columns=columns)
-    return Robustness(table, " / ".join(dict.fromkeys(said)), copies, share, confidence, xi)
+    curve = pd.concat(curves, ignore_index=True)
+    return Robustness(table, curve, " / ".join(dict.fromkeys(said)), copies, share, confidence, xi)
 
 
 def stability(

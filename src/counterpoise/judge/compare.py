@@ -44,7 +44,7 @@ def compare(
     ``methods`` by name; values are methods, or answers from elsewhere: an Explanation or a frame. ``explainer`` is an
     Explainer, or a model with ``reference`` and ``constraints``. ``seconds`` and ``model_rows`` are the budgets for
     each row; every method is judged by the same code on its final rows. Distances and the like are means over the
-    rows that the method itself solves; ``l2_to_best`` is the mean of its L2 over the best of all methods on that row.
+    rows that the method itself solves; ``l2_to_best`` is the geometric mean of its L2 over the best of all on that row.
     ``instability`` is across ``seeds``; ``noise``, in feature scales, is that of ``robustness``. Further keywords go to
     the explainer's call.
 
@@ -156,7 +156,7 @@ def _line(lines: pd.DataFrame, spent: dict[str, float], best: Array) -> pd.Serie
             "reached": metrics.validity(lines["valid"].to_numpy()),
             "feasibility": metrics.validity(lines["feasible"].to_numpy()),
             **means,
-            "l2_to_best": _mean(ratio),
+            "l2_to_best": float(np.exp(_mean(np.log(ratio)))),
             **spent,
         },
         dtype=np.float64,

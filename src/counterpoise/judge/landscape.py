@@ -11,12 +11,16 @@ import numpy as np
 from counterpoise.errors import InputError
 from counterpoise.explanation import Explanation
 from counterpoise.judge.decisions import Decision, recall
+from counterpoise.physics.boltzmann import log_partition
+from counterpoise.physics.cloud import antithetic
 from counterpoise.physics.energy import Energy
 from counterpoise.physics.regularizers import Regularizer, WeightedL1
 from counterpoise.space.distance import Distance
 from counterpoise.space.features import Feature, Schema
 from counterpoise.types import Array
 
+SAMPLES = 64  # of a cloud
+CELLS = 4_000_000  # numbers in one batch of clouds
 SAME = 1e-6  # relative: how well the energy at the answer must be met
 
 
@@ -26,7 +30,8 @@ class Landscape:
 
     ``x`` ``(g,)`` and ``y`` ``(h,)`` are the values of the two features; ``energy``, ``margin`` (``f - c``, at least 0
     where the target is reached) and ``probability`` (of the target; NaN where the model has none) are ``(h, g)``.
-    ``start`` and ``answer`` are the places of the row and its answer.
+    ``start`` and ``answer`` are the places of the row and its answer. Where ``T`` is above 0, ``energy`` is the free
+    energy of a cloud of width ``sigma`` around each point.
     """
 
     features: tuple[Feature, Feature]
@@ -38,6 +43,8 @@ class Landscape:
     start: tuple[float, float]
     answer: tuple[float, float]
     target: str
+    T: float = 0.0
+    sigma: float = 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,13 +72,16 @@ def landscape(
     features: Sequence[Hashable] | None = None,
     *,
     size: int = 60,
+    T: float = 0.0,
+    sigma: float = 0.2,
     weights: Mapping[Hashable, float] | None = None,
     regularizers: Sequence[Regularizer] = (),
 ) -> Landscape:
     """The energy of Eq. (3) around the answer to one row, on a grid of ``size`` by ``size`` values of two features.
 
-    ``features`` are by default the two numbers that the answer changes most. ``weights`` and ``regularizers`` are
-    those that the explanation was made with.
+    ``features`` are by default the two numbers that the answer changes most. ``T`` above 0 asks for the free energy of
+    Eq. (6) instead, over a cloud of width ``sigma`` in feature scales around each point: the numbers that may change,
+    the same 64 draws everywhere. ``weights`` and ``regularizers`` are those that the explanation was made with.
 
     >>> import pandas as pd
     >>> from sklearn.linear_model import LogisticRegression
@@ -82,6 +92,8 @@ def landscape(
     >>> [feature.name for feature in seen.features], seen.energy.shape == (len(seen.y), len(seen.x))
     (['ports', 'load'], True)
     """
+    if not (0 <= T < np.inf and 0 < sigma < np.inf):
+        raise InputError("T must be at least 0 and sigma above 0", f"{T!r} and {sigma!r}", "for instance 0.1 and 0.2")
     decision = recall(explanation, model)
     schema, x0, x = explanation.schema, explanation.x0[0], explanation.x[0]
     across, up = _chosen(explanation, features)
@@ -93,16 +105,21 @@ def landscape(
     energy = _energy(explanation, weights, regularizers)
     _check(explanation, decision, energy)
     shape = len(lines), len(columns)
+    height = energy(points[None], x0[None], margin[None])[0]
+    if T:
+        height = _free_energy(explanation, decision, energy, points, T, sigma)
     return Landscape(
         features=(schema.features[across], schema.features[up]),
         x=columns,
         y=lines,
-        energy=energy(points[None], x0[None], margin[None])[0].reshape(shape),
+        energy=height.reshape(shape),
         margin=margin.reshape(shape),
         probability=decision.probabilities(points).reshape(shape),
         start=(float(x0[across]), float(x0[up])),
         answer=(float(x[across]), float(x[up])),
         target=str(explanation.target[0]),
+        T=float(T),
+        sigma=float(sigma) if T else 0.0,
     )
 
 
@@ -142,6 +159,22 @@ def profile(explanation: Explanation, model: Any, *, reach: float = 1.6, size: i
         lost=float(t[again[0]]) if len(again) else float("nan"),
         target=str(explanation.target[0]),
     )
+
+
+def _free_energy(
+    explanation: Explanation, decision: Decision, energy: Energy, points: Array, T: float, sigma: float
+) -> Array:
+    """``-T ln <exp(-E / T)>`` over a cloud around each of the points ``(p, d)``: ``(p,)``."""
+    schema, x0 = explanation.schema, explanation.x0
+    free = schema.numeric & np.array([name not in explanation.held for name in schema.names])
+    noise = antithetic(np.random.default_rng(explanation.seed), SAMPLES, len(schema)) * free * schema.scales * sigma
+    out, width = np.empty(len(points)), max(1, CELLS // (SAMPLES * len(schema)))
+    for start in range(0, len(points), width):
+        copies = points[start : start + width, None, :] + noise
+        flat = copies.reshape(-1, len(schema))
+        values = energy(flat[None], x0, decision.margins(flat)[None])[0].reshape(copies.shape[:2])
+        out[start : start + width] = -T * log_partition(values, T)
+    return out
 
 
 def _chosen(explanation: Explanation, features: Sequence[Hashable] | None) -> tuple[int, int]:

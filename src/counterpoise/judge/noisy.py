@@ -38,7 +38,7 @@ def noise_of(
         if ranked:
             raise InputError("rank noise must know the reference", "none was given", "give reference=")
         return Gaussian(0.2), f"{Gaussian(0.2)!r}, no reference to calibrate on"
-    x = Reference(model, reference, schema).x
+    x = (reference if isinstance(reference, Reference) else Reference(model, reference, schema)).x
     if isinstance(noise, RankNoise):
         return noise.fitted(x), repr(noise)
     outputs = model_outputs(part.problem.model, x, np.arange(len(x)), part.problem.tally, "reference row")
@@ -74,14 +74,20 @@ def kept_share(part: Recalled, noise: Noise, draws: Array) -> Array:
     return kept
 
 
-def radius(part: Recalled, noise: Noise, draws: Array, share: float) -> Array:
-    """The noise level ``(n,)`` at which the share kept falls to the one wanted, between the levels tried."""
+def shares(part: Recalled, noise: Noise, draws: Array) -> tuple[Array, Array]:
+    """Noise levels ``(g,)`` around that of a noise, and the share of copies kept at each, ``(n, g)``."""
     size = noise.sigma if isinstance(noise, Gaussian) else noise.level if isinstance(noise, RankNoise) else np.nan
     if not size > 0:
-        return np.full(len(part.rows), np.nan)
+        return np.empty(0), np.empty((len(part.rows), 0))
     levels = size * TRIED
     levels = levels[levels <= 1] if isinstance(noise, RankNoise) else levels
-    kept = np.stack([kept_share(part, _at(noise, float(level)), draws) for level in levels], axis=1)
+    return levels, np.stack([kept_share(part, _at(noise, float(level)), draws) for level in levels], axis=1)
+
+
+def radius(levels: Array, kept: Array, share: float) -> Array:
+    """The noise level ``(n,)`` at which the share ``kept`` ``(n, g)`` falls to the one wanted, between ``levels``."""
+    if not len(levels):
+        return np.full(len(kept), np.nan)
     kept = np.minimum.accumulate(kept, axis=1)
     first = np.argmax(kept < share, axis=1)  # the first level that loses too many
     rows = np.arange(len(kept))

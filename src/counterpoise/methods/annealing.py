@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from counterpoise.errors import InputError
 from counterpoise.methods import moves
 from counterpoise.methods.base import Run, last
 from counterpoise.methods.cells import Cells
@@ -36,8 +37,8 @@ SWEPT = 3  # chains of a row that are swept
 SCREENED = 20  # features that later sweeps of a row try
 SETTLED = 5  # sweeps before chains are thrown together
 PATIENT = 3  # sweeps without a gain after which a row is finished
-FEW_CELLS = 600
-MOST_THOROUGH = 3
+FEW_CELLS = 600  # a model of fewer split points than this is swept longer,
+MOST_THOROUGH = 5  # up to so many times as long
 FARTHEST = 30.0  # units of distance that a single change is tried over, where nothing bounds it
 CHECKED = 5  # steps between two looks at which rows are finished
 
@@ -51,7 +52,7 @@ class Annealing:
     with a slope ``walkers`` chains per row walk to the boundary and are kicked off it at most ``kicks`` times.
     """
 
-    chains: int = 32
+    chains: int = 48
     steps: int = 30
     patience: int = 15
     start: float = 0.03
@@ -60,6 +61,13 @@ class Annealing:
     walkers: int = 6
     kicks: int = 8
     sweeps: int = 14
+
+    def __post_init__(self) -> None:
+        for name in ("chains", "walkers"):
+            if getattr(self, name) < 1:
+                raise InputError(
+                    f"{name} must be at least 1", f"{getattr(self, name)}", "give a whole number of 1 or more"
+                )
 
     def iterate(self, problem: Problem, streams: Streams) -> Iterator[Run]:
         board = Board(starting(problem, streams, self.chains))

@@ -68,7 +68,7 @@ def descend(problem: Problem, points: Points, rounds: int) -> Points:
         margin, merit = np.where(taken, score.margin, margin), np.where(taken, energy, merit)
         aim = np.where(taken[..., None], tangent(problem, trial, score.margin, steep, slack), aim)
         share = np.where(taken, np.minimum(1.0, 2 * share), 0.5 * share)
-        if problem.expired or not (share > 1e-3).any():
+        if problem.expired:
             break
         trial, inside = landed(problem, x + share[..., None] * (aim - x), x, margin, gradient, slack)
     return best

@@ -13,7 +13,7 @@ from counterpoise.problem import Problem
 from counterpoise.streams import Streams
 from counterpoise.types import Array, Index, Mask
 
-WIDEST = 64  # columns tried one by one; beyond that, whole groups of the smallest changes are tried
+WIDEST = 64  # columns tried one by one; in wider tables, groups of the smallest changes are tried as well
 HALVINGS = 8
 PASSES = 4
 SLACK = 0.01
@@ -100,17 +100,18 @@ def _columns(problem: Problem, x: Array, wanted: Mask) -> tuple[Index, Mask]:
 
 
 def _set_back(problem: Problem, x: Array, changed: Mask) -> Array:
-    """Proposals ``(n, c, d)``: each sets one change back, or, where there are very many, all of the smallest ones."""
-    if int(changed.sum(axis=1).max(initial=0)) <= WIDEST:
-        columns, real = _columns(problem, x, changed)
-        trial = np.repeat(x[:, None, :], max(columns.shape[1], 1), axis=1)
-        rows, slots = np.nonzero(real)
-        trial[rows, slots, columns[rows, slots]] = problem.x0[rows, columns[rows, slots]]
+    """Proposals ``(n, c, d)``: each sets one change back; in wide tables also all of the smallest at once."""
+    columns, real = _columns(problem, x, changed)
+    trial = np.repeat(x[:, None, :], max(columns.shape[1], 1), axis=1)
+    rows, slots = np.nonzero(real)
+    trial[rows, slots, columns[rows, slots]] = problem.x0[rows, columns[rows, slots]]
+    if x.shape[1] <= WIDEST:
         return trial
     delta = problem.energy.distance.differences(x[:, None, :], problem.x0)[:, 0, :]
     rank = np.argsort(np.argsort(np.where(changed, delta, np.inf), axis=1), axis=1)
     sizes = np.unique(np.geomspace(1, x.shape[1], 24).astype(np.intp))
-    return np.where(rank[:, None, :] < sizes[None, :, None], problem.x0[:, None, :], x[:, None, :])
+    groups = np.where(rank[:, None, :] < sizes[None, :, None], problem.x0[:, None, :], x[:, None, :])
+    return np.concatenate([trial, groups], axis=1)
 
 
 def _bisect_columns(problem: Problem, points: Points) -> Points:

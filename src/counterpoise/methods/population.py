@@ -80,15 +80,9 @@ class Population:
         """Inside a cell the decision is the same: every chain moves to the point of its cells nearest to the row."""
         if self.cells is None or self.home is None:
             return
-        problem = self.problem
-        nearest = self.cells.snap(problem, self.home, self.now.x)
-        if len(problem.region.system):  # a repair may have to leave the cell, so the model is asked again
-            trial = scored(problem, nearest)
-            self.adopt(trial, trial.effort < self.now.effort)
-            return
-        y, inside = problem.region.settle(nearest)
-        effort = np.where(self.now.valid & inside, problem.energy.effort(y, problem.x0), np.inf)
-        self.adopt(Points(y, self.now.margin, effort), effort < self.now.effort)
+        # asked again: a repair may leave the cell, and split points may be closer than the values a column can hold
+        trial = scored(self.problem, self.cells.snap(self.problem, self.home, self.now.x))
+        self.adopt(trial, trial.effort < self.now.effort)
 
     def adopt(self, trial: Points, taken: Mask) -> None:
         """Move the chains that are ``taken`` ``(n, k)``, and remember what is better than anything they had."""

@@ -11,6 +11,7 @@ from counterpoise.streams import Streams
 from counterpoise.types import Array, Index, Mask
 
 LOOKED_AT = 48  # donors whose feasible form is tried first
+LOOKED_FURTHER = 1000  # where none of those keeps the target
 DOUBLINGS = 12
 BORROWED = 6  # donors whose features are taken one by one where only few may change
 
@@ -73,21 +74,33 @@ def donors(problem: Problem, count: int) -> Points:
 
     Fixed features keep the row's value, so that a donor may lose the target; those that keep it come first.
     """
-    n = len(problem)
-    looked = max(LOOKED_AT, count)
-    picked = np.repeat(problem.x0[:, None, :], looked, axis=1)
-    for row in range(n):
+    feasible = problem.region.project(_nearest(problem, max(LOOKED_AT, count)))
+    points = scored(problem, feasible).best(count)
+    lost = np.flatnonzero(~points.valid.any(axis=1))
+    if len(lost) and len(problem.donors.x) > LOOKED_AT:  # the near ones owe the target to what may not change
+        part = problem.take(lost)
+        more = scored(part, part.region.project(_nearest(part, LOOKED_FURTHER))).best(count)
+        for mine, found in zip(points, more, strict=True):
+            mine[lost] = found
+    return points if problem.region.max_changes is None else joined(_borrowed(problem, feasible), points).best(count)
+
+
+def _nearest(problem: Problem, count: int) -> Array:
+    """The nearest reference rows of the target, with the row's own value in fixed cells, ``(n, count, d)``.
+
+    Rows with fewer of them are filled up with the row itself.
+    """
+    picked = np.repeat(problem.x0[:, None, :], count, axis=1)
+    for row in range(len(problem)):
         reached = problem.goal.take([row]).reached(problem.donors.outputs[None])[0]
         pool = problem.donors.x[reached]
         if len(pool):
             # only the cells that may change count: the others will keep the row's value
             mixed = np.where(problem.region.free[row] & ~np.isnan(pool), pool, problem.x0[row])
             effort = problem.energy.take([row]).effort(mixed[None], problem.x0[row][None])[0]
-            near = np.argsort(effort, kind="stable")[:looked]
+            near = np.argsort(effort, kind="stable")[:count]
             picked[row, : len(near)] = mixed[near]
-    feasible = problem.region.project(picked)
-    points = scored(problem, feasible).best(count)
-    return points if problem.region.max_changes is None else joined(_borrowed(problem, feasible), points).best(count)
+    return picked
 
 
 def _borrowed(problem: Problem, given: Array) -> Points:
@@ -98,7 +111,8 @@ def _borrowed(problem: Problem, given: Array) -> Points:
     now = scored(problem, np.repeat(home, k, axis=1))
     every = np.arange(d)
     for _ in range(min(problem.region.max_changes or d, d)):
-        if problem.expired or now.valid.any(axis=1).all():
+        open_rows = np.asarray(~now.valid.any(axis=1))
+        if problem.expired or not open_rows.any():
             break
         single = np.repeat(now.x[:, :, None, :], d, axis=2)
         single[:, :, every, every] = given
@@ -108,7 +122,8 @@ def _borrowed(problem: Problem, given: Array) -> Points:
         best = rank.argmax(axis=2)
         at = np.arange(n)[:, None], np.arange(k)[None, :] * d + best
         found = Points(tried.x[at], tried.margin[at], tried.effort[at])
-        now = now.instead(found, ~now.valid & (np.take_along_axis(rank, best[..., None], axis=2)[..., 0] > now.margin))
+        gains = np.take_along_axis(rank, best[..., None], axis=2)[..., 0] > now.margin
+        now = now.instead(found, open_rows[:, None] & gains)
     return now
 
 
@@ -131,10 +146,10 @@ def jumps(problem: Problem, streams: Streams, count: int) -> Points:
         reach = start + direction * (0.125 * 2.0**doubling / np.sqrt(d))
         mixed = np.where(problem.numeric, reach, np.where(swap, anywhere, start))
         trial = scored(problem, problem.region.project(mixed))
-        better = ~found.valid & (trial.valid | (trial.margin > found.margin))
-        found = found.instead(trial, better)
-        if found.valid.any(axis=1).all():
+        open_rows = np.asarray(~found.valid.any(axis=1))
+        if not open_rows.any():
             break
+        found = found.instead(trial, open_rows[:, None] & (trial.valid | (trial.margin > found.margin)))
     return found
 
 

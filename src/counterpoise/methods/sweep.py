@@ -46,14 +46,16 @@ def sweep(
     value = np.take_along_axis(tries.value, place.reshape(n, 1, g * w), axis=2)
     here = np.take_along_axis(points.x, column[:, None, :], axis=2)
     value = np.sort(np.where(_movable(problem, column), value, here).reshape(n, q, g, w), axis=-1).reshape(n, q, g * w)
-    spots = _worthwhile(value, here, w)  # (n, q, t) places of changes that are changes, each once
+    spots, real = _worthwhile(value, here, w)  # (n, q, t) places of changes that are changes, each once
     alone = scored(problem, _changed(points.x, column, value, spots))
     t = spots.shape[2]
     moved = np.take_along_axis(np.broadcast_to(column[:, None, :], value.shape), spots, axis=2)
     gain, held = np.zeros(value.shape), here.copy()
     rise = additive(problem, alone.margin).reshape(n, q, t) - additive(problem, points.margin)[..., None]
-    np.put_along_axis(gain, spots, rise, axis=2)
-    np.put_along_axis(held, spots, np.take_along_axis(alone.x.reshape(n, q, t, d), moved[..., None], axis=3)[..., 0], 2)
+    put = np.take_along_axis(alone.x.reshape(n, q, t, d), moved[..., None], axis=3)[..., 0]
+    # what only pads a point's list says nothing, so that no row depends on how long the lists of others are
+    np.put_along_axis(gain, spots, np.where(real, rise, 0.0), axis=2)
+    np.put_along_axis(held, spots, np.where(real, put, np.take_along_axis(here, spots, axis=2)), axis=2)
     price = _price(problem, points.x, column, held)
     room = None if problem.region.max_changes is None else _room(problem, points.x)
     shape = (n, q, g, w)
@@ -71,16 +73,17 @@ def _movable(problem: Problem, column: Index) -> Mask:
     return np.take_along_axis(problem.region.free, column, axis=1)[:, None, :]
 
 
-def _worthwhile(value: Array, here: Array, w: int) -> Index:
+def _worthwhile(value: Array, here: Array, w: int) -> tuple[Index, Mask]:
     """Places ``(n, q, t)`` of values that differ from where the point is and from the one before in their group.
 
-    Points have different numbers of them: beyond its own, a point repeats places that change nothing.
+    Points have different numbers of them: beyond its own, a point's list is padded with places that are not real.
     """
     idle = (value == here) | (np.isnan(value) & np.isnan(here))
     grouped = value.reshape(*value.shape[:2], -1, w)
     idle.reshape(grouped.shape)[..., 1:] |= grouped[..., 1:] == grouped[..., :-1]
     count = int((~idle).sum(axis=-1).max(initial=1))
-    return np.argsort(idle, axis=-1, kind="stable")[..., : max(count, 1)]
+    spots = np.argsort(idle, axis=-1, kind="stable")[..., : max(count, 1)]
+    return spots, ~np.take_along_axis(idle, spots, axis=2)
 
 
 def _changed(x: Array, column: Index, value: Array, spots: Index) -> Array:

@@ -78,14 +78,14 @@ def measure(scale: Scale) -> Exhibit:
                 "counterfactual. Depth is the value of the decision function at the answer, on the benign side."
             ),
             (
-                "Far from the boundary an RBF kernel is flat: methods that follow a local slope find no way, and leave "
-                "rows unturned. Distances over the rows that a method turns therefore favour those that turn near "
-                "ones alone; "
-                "compare on the rows that all turn. A minimal answer stops just past the boundary, and is fragile."
+                "Far from the boundary an RBF kernel is flat: methods that follow a local slope find no way, and "
+                "leave rows unturned. Distances over the rows that a method turns therefore favour those that turn "
+                "near ones alone; compare on the rows that all turn. A minimal answer stops just past the boundary, "
+                "and is fragile."
             ),
         ),
-        f"SVC with an RBF kernel, γ = 1 in standard units, 1200 simulated devices (seed {scale.seed}), "
-        f"{len(alerts)} alerts, {scale.pick(2, 5)} seeds.",
+        f"SVC with an RBF kernel, γ = 1 in standard units, 1200 simulated devices (seed {scale.seed}), {len(alerts)} "
+        f"alerts, {scale.pick(2, 5)} seeds.",
         "decision function over packet loss and CPU usage with arrows to the counterfactuals of one method",
         panels,
         {"The moves, measured": table},
@@ -95,6 +95,8 @@ def measure(scale: Scale) -> Exhibit:
 
 
 def _draw(machine: Any, frame: pd.DataFrame, alerts: pd.DataFrame, part: pd.DataFrame, name: str) -> Figure:
+    from matplotlib.ticker import MaxNLocator
+
     figure, ax = panel(height=3.6)
     low, high = frame.min().to_numpy(), frame.quantile(0.995).to_numpy() * 1.05
     x, y = (np.linspace(low[k], high[k], 120) for k in (0, 1))
@@ -103,7 +105,7 @@ def _draw(machine: Any, frame: pd.DataFrame, alerts: pd.DataFrame, part: pd.Data
     top = float(np.abs(value).max())
     filled = ax.contourf(x, y, value, levels=np.linspace(-top, top, 21), cmap="RdBu_r", alpha=0.75)
     ax.contour(x, y, value, levels=[0.0], colors="white", linewidths=1.6)
-    figure.colorbar(filled, ax=ax, label="decision function (red: alert)", pad=0.02)
+    figure.colorbar(filled, ax=ax, label="decision function (red: alert)", pad=0.02, ticks=MaxNLocator(5))
     moved = part[part["valid"]]
     ends, starts = moved[["packet_loss_to", "cpu_usage_to"]].to_numpy(), moved[["packet_loss_from", "cpu_usage_from"]]
     for (a, b), (c, d) in zip(starts.to_numpy(), ends, strict=True):

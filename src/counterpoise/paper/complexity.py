@@ -161,14 +161,12 @@ def measure(scale: Scale) -> Exhibit:
         (
             (
                 "Processor time of one run on four rows of a linear score, best of the repeats, and the slope of its "
-                "logarithm over the upper half of each sweep. Best: no cloud, the entropy a constant. Worst: F "
-                "with its "
-                "whole Hessian over the cloud."
+                "logarithm over the upper half of each sweep. Best: no cloud, the entropy a constant. Worst: F with "
+                "its whole Hessian over the cloud."
             ),
             (
                 "At these sizes fixed costs of each call still weigh, so that measured exponents lie below the "
-                "paper's. "
-                "LIME takes one fit and no iterations; the gradient and the best case use no samples."
+                "paper's. LIME takes one fit and no iterations; the gradient and the best case use no samples."
             ),
         ),
         f"d = {D}, T = {scale.pick(4, 10)}, K = {K} (over d: {256 if scale.quick else 512}) unless varied; {repeats} "
@@ -215,5 +213,6 @@ def _draw(times: pd.DataFrame, letter: str) -> Figure:
     ax.set_yscale("log")
     ax.set_xlabel({"d": "features d", "K": "samples K", "T": "iterations T"}[letter])
     ax.set_ylabel("processor time (ms)")
-    ax.legend(frameon=False, fontsize=7)
+    ax.set_ylim(top=8000 * float(times["seconds"].max()))
+    ax.legend(frameon=False, fontsize=7, ncols=2, loc="upper left")
     return figure

@@ -87,7 +87,7 @@ def measure(scale: Scale) -> tuple[Exhibit, Exhibit]:
         answers[way.name] = np.array([run.x[0] for run in runs])
         lines[way.name] = _summary(runs, judges)
     summary = pd.DataFrame(lines).T.rename_axis("method").reset_index()
-    table = _table_one(row, answers, explainer)
+    table = _table_one(row, answers)
     spread = {name: float((x.std(axis=0) / explainer.schema.scales).mean()) for name, x in answers.items()}
     settings = (
         f"{ROWS} simulated devices (telemetry.simulate, seed {scale.seed}), {MODEL}, seeds 0 to {len(seeds) - 1}, "
@@ -104,14 +104,12 @@ def measure(scale: Scale) -> tuple[Exhibit, Exhibit]:
         (
             (
                 "Mean ± standard deviation over seeds. Unlike the paper's table, whose counterfactuals equal the "
-                "original "
-                "to within its ±, these turn the model's decision: the second table says in how many runs. A dash is a "
-                "feature that no run changed."
+                "original to within its ±, these turn the model's decision: the second table says in how many runs. "
+                "A dash is a feature that no run changed."
             ),
             (
-                "Algorithm 1 as printed, with f a probability and the paper's μ = 1, stays where it is: the "
-                "gradient of a "
-                "probability vanishes far from the boundary. Its column looks like the paper's."
+                "Algorithm 1 as printed, with f a probability and the paper's μ = 1, stays where it is: the gradient "
+                "of a probability vanishes far from the boundary. Its column looks like the paper's."
             ),
         ),
         settings,
@@ -149,12 +147,12 @@ def _summary(runs: list[Explanation], judges: Panel) -> dict[str, float]:
     }
 
 
-def _table_one(row: pd.DataFrame, answers: dict[str, Array], explainer: Explainer) -> pd.DataFrame:
+def _table_one(row: pd.DataFrame, answers: dict[str, Array]) -> pd.DataFrame:
     lines = []
     for column, feature in enumerate(telemetry.FEATURES):
         original = float(row[feature.name].iloc[0])
         name = feature.name.replace("_", " ") + (f" ({feature.unit})" if feature.unit else "")
-        line: dict[str, Any] = {"feature": name, "original": f"{original:g}", "description": feature.description}
+        line: dict[str, Any] = {"feature": name, "original": f"{original:g}"}
         for method, x in answers.items():
             values = x[:, column]
             line[method] = "–" if (values == original).all() else f"{values.mean():.4g} ± {values.std():.2g}"

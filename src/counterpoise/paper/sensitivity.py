@@ -44,13 +44,10 @@ def measure(scale: Scale) -> Exhibit:
     wide = table.set_index("beta")["share of cells with S ≥ 0.5"]
     notes = (
         (
-            f"The score: start from {starts} copies of the row, each moved by a normal vector of size ξ = {XI}. "
-            "Let s be "
-            "the root mean square distance of their answers from the answers' mean, L the mean length ‖Δ‖ of the "
-            "answers, "
-            "and v the share that reaches f ≤ c. Then S = v · exp(−s / L): 1 where every copy turns and all end in "
-            "the same "
-            "place, 0 where none turns. The paper does not define its score."
+            f"The score: start from {starts} copies of the row, each moved by a normal vector of size ξ = {XI}. Let s "
+            "be the root mean square distance of their answers from the answers' mean, L the mean length ‖Δ‖ of the "
+            "answers, and v the share that reaches f ≤ c. Then S = v · exp(−s / L): 1 where every copy turns and all "
+            "end in the same place, 0 where none turns. The paper does not define its score."
         ),
         (
             "All copies share one cloud and one sequence of random numbers, so that only the row's own perturbation "

@@ -76,10 +76,10 @@ def measure(scale: Scale) -> Exhibit:
     least = grid.iloc[int(grid["free_energy"].to_numpy().argmin())]
     notes = (
         (
-            f"F falls from {first['free_energy']:.1f} at the row, Δ = 0, to {last['free_energy']:.1f} at Δ = "
-            f"{where}; the "
-            f"least of the grid is {least['free_energy']:.1f}, at ({least['delta_0']:.2f}, {least['delta_1']:.2f}). "
-            "The hill on the right and the lower ground on the left are as the paper describes them."
+            f"F falls from {first['free_energy']:.1f} at the row, Δ = 0, to {last['free_energy']:.1f} at Δ = {where}; "
+            f"the least of the grid is {least['free_energy']:.1f}, at ({least['delta_0']:.2f}, "
+            f"{least['delta_1']:.2f}). The hill on the right and the lower ground on the left are as the paper "
+            "describes them."
         ),
         _ending(float(last["f"])),
     )
@@ -87,8 +87,8 @@ def measure(scale: Scale) -> Exhibit:
         "figure-1",
         "Figure 1. The free energy over the perturbations, and the path of Algorithm 1",
         notes,
-        f"Δ ∈ [−10, 2]², λ = μ = 1, w ~ U(1, 10) = {np.round(scene.weights(scale.seed), 2).tolist()}, x0 = (3, 3), "
-        f"c = 0, α = {ALPHA}, β = {BETA}, {ITERATIONS} iterations, ε = {EPSILON:g} (the caption's). Chosen by us: "
+        f"Δ ∈ [−10, 2]², λ = μ = 1, w ~ U(1, 10) = {np.round(scene.weights(scale.seed), 2).tolist()}, x0 = (3, 3), c "
+        f"= 0, α = {ALPHA}, β = {BETA}, {ITERATIONS} iterations, ε = {EPSILON:g} (the caption's). Chosen by us: "
         f"{scene.FORMULA}; F over a cloud of σ = {scene.SIGMA}; no C1, no C2.",
         "surface of the free energy with a path that descends from the right into a valley",
         {"surface": _surface(axis, value, path), "map": _map(axis, value, path)},
@@ -107,11 +107,9 @@ def _ending(f: float) -> str:
     if abs(f) < EPSILON:
         return f"The path ends on the boundary: f is {f:.2g}, and c is 0; on either side of it, as |f − c| allows."
     return (
-        f"The end of the path is a valley of F, but no counterfactual: f is {f:.2f} there, and c is 0. With λ = μ "
-        "= 1 and "
-        "weights of up to 10 a step towards the boundary costs more than it gains. A minimum of the energy is "
-        "valid only "
-        "where μ‖∇f‖ outweighs the slope of the other terms."
+        f"The end of the path is a valley of F, but no counterfactual: f is {f:.2f} there, and c is 0. With λ = μ = 1 "
+        "and weights of up to 10 a step towards the boundary costs more than it gains. A minimum of the energy is "
+        "valid only where μ‖∇f‖ outweighs the slope of the other terms."
     )
 
 
@@ -135,6 +133,7 @@ def _surface(axis: Array, value: Array, path: pd.DataFrame) -> Figure:
     ax.set_ylabel("Δ₁")
     ax.set_zlabel("free energy F")  # type: ignore[attr-defined]
     ax.view_init(28, -130)  # type: ignore[attr-defined]
+    ax.set_box_aspect(None, zoom=0.82)  # type: ignore[call-arg]
     return figure
 
 

@@ -41,9 +41,10 @@ def table_two(facts: Mapping[str, float], scale: Scale) -> Exhibit:
     def line(aspect: str, paper: tuple[str, str, str], key: str, form: str) -> None:
         cells = {name: _number(facts.get(key.format(name)), form) for name in THREE}
         told = dict(zip(THREE, paper, strict=True))
-        lines.append({"aspect": aspect, **{name: f"{cells[name]} ({told[name]})" for name in THREE}})
+        shown = {name: f"{cells[name]} ({told[name]})" if told[name] else cells[name] for name in THREE}
+        lines.append({"aspect": aspect, **shown})
 
-    none = ("–", "–", "–")
+    none = ("", "", "")
     line("Rows turned, real and simulated data", none, "real {} validity", ".0%")
     line("L2 over the best of all methods", none, "real {} l2_to_best", ".2f")
     line("Features changed", none, "real {} l0", ".1f")
@@ -61,11 +62,9 @@ def table_two(facts: Mapping[str, float], scale: Scale) -> Exhibit:
         "Table II. The three methods, in numbers",
         (
             (
-                "In parentheses what the paper's table says of the same aspect; a dash where it says nothing. "
-                "Optimisation "
+                "In parentheses what the paper's table says of the same aspect, where it says anything. Optimisation "
                 "goal, formulation and interpretability are not numbers and are left out. Constraints: here every "
-                "method "
-                "runs under the same region and is verified in the same way, so none breaks any."
+                "method runs under the same region and is verified in the same way, so none breaks any."
             ),
         ),
         "means over all tables and both budgets of the comparison, and the exponents of Figure 6",
@@ -106,10 +105,10 @@ def _search(facts: Mapping[str, float]) -> list[Claim]:
         ),
         Claim(
             "For β between 1 and 10 the algorithm oscillates and does not converge.",
-            f"With one cloud {large:.1%} of the first norm is left at most; with fresh clouds it stays at "
-            f"{fresh:.2g}, against "
-            f"{facts['norm_fresh_small']:.2g} for small β.",
-            HOLDS if large >= CONVERGED else FAILS if fresh < 3 * facts["norm_fresh_small"] else PARTLY,
+            f"With one cloud {large:.1%} of the first norm is left at most, of which {facts['wave_large']:.0%} is "
+            f"oscillation ({facts['norm_small']:.1%} and {facts['wave_small']:.0%} for small β); with fresh clouds "
+            f"the norm stays at {fresh:.2g} ({facts['norm_fresh_small']:.2g}).",
+            HOLDS if large >= CONVERGED else PARTLY if large > facts["norm_small"] else FAILS,
             "figure-2",
         ),
         Claim(
@@ -184,8 +183,7 @@ def _comparison(facts: Mapping[str, float]) -> list[Claim]:
             f"Rows turned: networks {facts['network Gradient validity']:.0%} against "
             f"{facts['network Free energy validity']:.0%}, forests {facts['forest Gradient validity']:.0%} against "
             f"{facts['forest Free energy validity']:.0%}, the SVM of Figure 5 {facts['svm Gradient turned']:.0%} "
-            "against "
-            f"{facts['svm Free energy turned']:.0%}.",
+            f"against {facts['svm Free energy turned']:.0%}.",
             _stuck(facts),
             "figure-5",
         ),

@@ -62,8 +62,8 @@ def write(folder: str | Path, quick: bool = False, progress: Told | None = None,
     command = f"python -m counterpoise.paper{' --quick' if quick else ''} --seed {seed} --out DIR"
     about = (
         f"{datetime.now(UTC):%Y-%m-%d}, counterpoise {version('counterpoise')}, Python {platform.python_version()}, "
-        f"{os.cpu_count()} cores, seed {seed}, {'quick' if quick else 'full'} form, "
-        f"{time.perf_counter() - began:.0f} s in all."
+        f"{os.cpu_count()} cores, seed {seed}, {'quick' if quick else 'full'} form, {time.perf_counter() - began:.0f} "
+        "s in all."
     )
     shown = [exhibits[name] for name in ORDER]
     for exhibit in shown:

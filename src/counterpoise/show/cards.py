@@ -14,8 +14,10 @@ import numpy as np
 import pandas as pd
 
 from counterpoise import tables
+from counterpoise.api.evidence import differences
 from counterpoise.explanation import Explanation
-from counterpoise.sentences import format_label, format_pair, format_probability, sort_by_size
+from counterpoise.sentences import format_label, format_pair, format_probability, format_value, sort_by_size
+from counterpoise.space.distance import Distance
 from counterpoise.space.features import Feature
 
 Direction = Literal["up", "down", "other", "given"]
@@ -24,6 +26,7 @@ CAUTION = (
     "A counterfactual describes the model, not the world: it says what would have changed this decision, not what "
     "happened or what to do."
 )
+MOST_CELLS = 5  # of a real row that are shown beside an answer
 RECIPE = "For an attack it is also a recipe for evading the detector: share it with care."
 REDACTED = "Values are left out of this report: it names the features and the direction of each change."
 
@@ -51,6 +54,13 @@ class Answer(NamedTuple):
     text: str  # the same in a sentence
 
 
+class Neighbour(NamedTuple):
+    """A real row of the target, as far as the answers change it."""
+
+    distance: float  # from the row, L2 in feature scales
+    values: tuple[tuple[int, str], ...]  # places in the schema, and what this row has there
+
+
 class Card(NamedTuple):
     """One row: its verdict, its answers, and how sure they are."""
 
@@ -66,6 +76,7 @@ class Card(NamedTuple):
     firmness: str  # how well the best answer holds, in words; empty where it was not asked
     noise: str  # that it was asked to withstand
     others: tuple[Answer, ...]
+    evidence: tuple[Neighbour, ...] = ()  # the nearest real rows of the target; none where redacted
 
 
 def build_cards(explanation: Explanation, *, redact: bool = False) -> list[Card]:
@@ -88,6 +99,7 @@ def build_cards(explanation: Explanation, *, redact: bool = False) -> list[Card]
     cells = [[_cell(value) for value in explanation.rows[name].astype(object)] for name in carried]
     cards = []
     for row, answers in enumerate(best):
+        beside = () if tipping is None else tipping[row][0].changes
         reason = str(explanation.reason[row])
         cards.append(
             Card(
@@ -103,6 +115,7 @@ def build_cards(explanation: Explanation, *, redact: bool = False) -> list[Card]
                 firmness=_firmness(explanation, row),
                 noise="" if explanation.firm is None else str(explanation.firm["noise"].iloc[row]),
                 others=tuple(answers[1:]),
+                evidence=() if redact else _neighbours(explanation, row, (*answers[0].changes, *beside)),
             )
         )
     return cards
@@ -192,6 +205,26 @@ def _describe(explanation: Explanation, change: tables.Change, *, redact: bool) 
         was, now = (explanation.percentile(feature.name, end, label) for end in ends)
         ranks += [] if isnan(was) or isnan(now) else [(format_label(label), was, now)]
     return described._replace(positions=ends, percentiles=tuple(ranks))
+
+
+def _neighbours(explanation: Explanation, row: int, changes: Sequence[Change]) -> tuple[Neighbour, ...]:
+    """The evidence of a row, in the features that its answers change."""
+    if explanation.evidence is None:
+        return ()
+    columns = list(dict.fromkeys(change.column for change in changes))[:MOST_CELLS]
+    real = explanation.evidence[row]
+    real = real[~np.isnan(real).all(axis=1)]
+    apart = differences(Distance.of(explanation.schema, "l2"), real, explanation.x0[row])
+    far = np.sqrt((apart**2).sum(axis=1)).tolist()
+    return tuple(
+        Neighbour(length, tuple((column, _value(explanation, column, float(cells[column]))) for column in columns))
+        for length, cells in zip(far, real, strict=True)
+    )
+
+
+def _value(explanation: Explanation, column: int, code: float) -> str:
+    feature = explanation.schema.features[column]
+    return "missing" if isnan(code) else format_value(feature, tables.value_of(feature, code))
 
 
 def _firmness(explanation: Explanation, row: int) -> str:

@@ -197,10 +197,17 @@ def _about(explanation: Explanation, written: str, *, redact: bool) -> str:
         "seed": str(explanation.seed),
         **settings,
         "took": f"{explanation.seconds:.3g} s, {explanation.model_rows:,} rows asked of the model",
-        "versions": ", ".join(f"{name} {text}" for name, text in explanation.versions.items()),
+        "model": _model(explanation),
+        "versions": ", ".join(f"{name} {text}" for name, text in explanation.versions.items() if name != "model"),
         "notes": "; ".join(explanation.notes),
     }
     return "".join(f"<dt>{escape(name)}</dt><dd>{escape(text)}</dd>" for name, text in facts.items() if text)
+
+
+def _model(explanation: Explanation) -> str:
+    """Which model it was, as far as its answers tell."""
+    known = explanation.versions.get("model", "")
+    return known and f"sha256 of what it says of reference rows: {known[:16]}"
 
 
 def _data(explanation: Explanation, cards: Sequence[Card], *, redact: bool) -> dict[str, Any]:
@@ -231,6 +238,7 @@ def _data(explanation: Explanation, cards: Sequence[Card], *, redact: bool) -> d
                 "firmness": card.firmness,
                 "noise": card.noise,
                 "others": [_answer(other) for other in card.others],
+                "evidence": [[_short_number(near.distance), near.values] for near in card.evidence],
             }
             for card in cards
         ],

@@ -25,6 +25,8 @@ def draw_card(card: Card, held: Sequence[str] = ()) -> Panel:
     parts += [
         Text(f"or: {', '.join(_short(change) for change in other.changes)}", style="dim") for other in card.others
     ]
+    real = _evidence(card)
+    parts += [Text(real, style="dim")] if real else []
     parts += [Text(f"held fixed: {', '.join(held)}", style="dim")] if held else []
     title = Text(f" {card.row} ", style="bold")
     return Panel(Group(*parts), title=title, title_align="left", box=box.ROUNDED, expand=False, padding=(0, 1))
@@ -46,7 +48,19 @@ def write_card(card: Card) -> str:
     lines += [f"  {_short(change, '->')}" for change in card.best.changes]
     lines.append(f"  {card.best.text}")
     lines += [f"  or: {', '.join(_short(change, '->') for change in other.changes)}" for other in card.others]
+    real = _evidence(card)
+    lines += [f"  {real}"] if real else []
     return "\n".join(lines)
+
+
+def _evidence(card: Card) -> str:
+    """The nearest real row of the target, in the features that change."""
+    titles = {change.column: change.title for change in (*card.best.changes, *(card.tipping or card.best).changes)}
+    if not card.evidence or not titles:
+        return ""
+    nearest = card.evidence[0]
+    cells = ", ".join(f"{titles[column]} {value}" for column, value in nearest.values)
+    return f"nearest real {card.target} row, {nearest.distance:.3g} away: {cells}"
 
 
 def _verdict(card: Card) -> Text:

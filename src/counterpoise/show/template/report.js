@@ -87,6 +87,15 @@
     return "after" in change ? `${title} ${change.before} → ${change.after}` : `${WAYS[change.direction]} ${title}`;
   }
 
+  // The nearest real rows of the target, in the features that change.
+  function drawEvidence(evidence) {
+    const rows = evidence.map(([distance, cells]) => {
+      const said = cells.map(([column, value]) => `${data.features[column].title} ${value}`).join(", ");
+      return make("li", "", said, make("span", "faint", `${said ? " · " : ""}${distance.toPrecision(3)} away`));
+    });
+    return make("ul", "", ...rows);
+  }
+
   function facts(row) {
     const list = make("dl", "facts");
     const add = (name, ...value) => list.append(make("dt", "", name), make("dd", "", ...value));
@@ -94,6 +103,7 @@
       const ways = row.others.map((other) => make("li", "", other.changes.map(describe).join(", ")));
       add("other ways", make("ul", "", ...ways));
     }
+    if (row.evidence.length) add(`real ${row.target} rows`, drawEvidence(row.evidence));
     if (row.noise) add("noise", row.noise);
     const held = data.held.map(([title, why]) => `${title} (${why})`).join(", ");
     add("held fixed", held || "nothing");

@@ -1,0 +1,142 @@
+"""Curves: what becomes of the answers when the question changes: firmer, hotter, or with other weights lam and mu."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+
+from counterpoise.api.explainer import Explainer
+from counterpoise.errors import InputError
+from counterpoise.explanation import Explanation
+from counterpoise.judge.noisy import KEY, kept_share, noise_of
+from counterpoise.judge.recalling import recalled
+from counterpoise.physics.noise import Noise
+from counterpoise.streams import Streams
+from counterpoise.types import Array
+
+COPIES = 1000
+TIPPING = "tipping point"
+
+
+@dataclass(frozen=True, eq=False)
+class Frontier:
+    """How far answers go, and the share of noisy copies that keep them, as more firmness is asked for.
+
+    ``table`` has a line for each question: asked ("tipping point", "keep 0.9", "T 0.5"), distance and kept (means over
+    the ``rows`` that have an answer to every one of them), valid (the share of all rows that have one).
+    """
+
+    table: pd.DataFrame
+    noise: str
+    rows: int
+
+
+@dataclass(frozen=True, eq=False)
+class Sensitivity:
+    """What lam and mu do to the answers: ``table`` has a line for each pair.
+
+    lam, mu ("auto" or a number), valid (the share of rows with an answer), distance and changed (how many features):
+    means over the ``rows`` that have an answer for every pair.
+    """
+
+    table: pd.DataFrame
+    rows: int
+
+
+def frontier(
+    explainer: Explainer,
+    rows: Any,
+    *,
+    keep: Sequence[float] = (0.5, 0.7, 0.8, 0.9, 0.95),
+    temperature: Sequence[float] = (),
+    noise: float | Noise | Literal["auto"] = "auto",
+    **question: Any,
+) -> Frontier:
+    """Distance against robustness: the minimal answers, then a search for each share and each temperature.
+
+    ``noise`` as in the explainer's call; all points are judged by the same one. Further keywords go to the call.
+
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> train = pd.DataFrame({"load": [0.125, 0.25, 0.7, 0.9]})
+    >>> model = LogisticRegression().fit(train, ["benign", "benign", "alert", "alert"])
+    >>> found = frontier(Explainer(model, reference=train, bounds=None), train[3:], keep=[0.9], noise=0.1).table
+    >>> found["asked"].tolist(), bool(found["distance"].is_monotonic_increasing)
+    (['tipping point', 'keep 0.9'], True)
+    """
+    wishes = [(f"keep {share:g}", {"keep": share}) for share in keep]
+    wishes += [(f"T {T:g}", {"temperature": T}) for T in temperature]
+    if not wishes:
+        raise InputError("a frontier needs firmness to ask for", "none", "for instance keep=(0.5, 0.9)")
+    tipping = explainer(rows, **question)
+    parts = list(recalled(tipping, explainer.model, explainer.constraints))
+    if noise == "auto" and len(parts) > 1:
+        raise InputError(
+            "noise='auto' is calibrated on one target",
+            f"the rows ask for {len(parts)}",
+            "give noise=0.2, or one target",
+        )
+    chosen, said = noise_of(parts[0], noise, explainer.model, explainer.schema, explainer.reference)
+    kept = np.full(len(tipping), np.nan)
+    for part in parts:
+        draws = Streams.of(part.problem.x0, tipping.seed ^ KEY).normal((COPIES, part.x.shape[1]))
+        kept[part.rows] = kept_share(part, chosen, draws)
+    found: list[tuple[str, Explanation, Array]] = [(TIPPING, tipping, kept)]
+    for name, asked in wishes:
+        firm = explainer(rows, noise=chosen, **asked, **question)
+        assert firm.firm is not None, "firmness was asked for"
+        found.append((name, firm, firm.firm["kept"].to_numpy(dtype=np.float64)))
+    everywhere = np.logical_and.reduce([each.valid for _, each, _ in found])
+    lines = [
+        {
+            "asked": name,
+            "distance": _mean(each.energy["distance"].to_numpy(dtype=np.float64)[everywhere]),
+            "kept": _mean(share[everywhere]),
+            "valid": float(each.valid.mean()),
+        }
+        for name, each, share in found
+    ]
+    return Frontier(pd.DataFrame(lines), said, int(everywhere.sum()))
+
+
+def sensitivity(
+    explainer: Explainer,
+    rows: Any,
+    *,
+    lam: Sequence[float] = (0.0, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0),
+    mu: Sequence[float | Literal["auto"]] = ("auto",),
+    **question: Any,
+) -> Sensitivity:
+    """A search for every pair of lam and mu. Further keywords go to the explainer's call.
+
+    The default method keeps to valid points, where mu weighs nothing; with ``method=cp.Algorithm1()`` it matters.
+
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> train = pd.DataFrame({"ports": [1, 2, 7, 9], "load": [0.1, 0.3, 0.2, 0.9]})
+    >>> model = LogisticRegression().fit(train, ["benign", "benign", "alert", "alert"])
+    >>> sensitivity(Explainer(model, reference=train), train[3:], lam=[0, 1]).table["lam"].tolist()
+    [0.0, 1.0]
+    """
+    if not len(lam) or not len(mu):
+        raise InputError("lam and mu must have values to try", f"{len(lam)} and {len(mu)}", "give at least one each")
+    pairs = [(weight, other) for weight in lam for other in mu]
+    found = [explainer(rows, lam=weight, mu=other, **question) for weight, other in pairs]
+    everywhere = np.logical_and.reduce([each.valid for each in found])
+    lines = [
+        {
+            "lam": float(weight),
+            "mu": other if isinstance(other, str) else float(other),
+            "valid": float(each.valid.mean()),
+            "distance": _mean(each.energy["distance"].to_numpy(dtype=np.float64)[everywhere]),
+            "changed": _mean(each.changed[everywhere].astype(np.float64)),
+        }
+        for (weight, other), each in zip(pairs, found, strict=True)
+    ]
+    return Sensitivity(pd.DataFrame(lines), int(everywhere.sum()))
+
+
+def _mean(values: Array) -> float:
+    return float(values.mean()) if len(values) else float("nan")

@@ -1,0 +1,109 @@
+"""Trajectory: one search, watched: energy, temperature and acceptance at every step."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from counterpoise.api.explainer import Explainer
+from counterpoise.errors import InputError
+from counterpoise.methods.algorithm1 import Algorithm1
+from counterpoise.methods.annealing import Annealing
+from counterpoise.methods.base import Method, Run, last
+from counterpoise.physics.cooling import ConstantSpeed, Cooling
+from counterpoise.physics.metropolis import Info
+from counterpoise.problem import Problem
+from counterpoise.streams import Streams
+from counterpoise.types import Array, Differentiable
+
+WINDOW = 10  # steps over which the acceptance of a single walker is averaged
+
+Step = tuple[float, float, float]  # energy, temperature, acceptance
+
+
+@dataclass(frozen=True, eq=False)
+class Trajectory:
+    """A search for the answer to one row: ``table`` has a line for each step.
+
+    energy: of `Algorithm1` the free energy F of its walker; of `Annealing` the mean effort ``d + lam R`` of the chains,
+    all of them valid. temperature: at which the step was taken. acceptance: the share of chains that moved, or, of a
+    single walker, of its last ten steps that did.
+    """
+
+    table: pd.DataFrame
+    method: str
+    energy: str  # what the energy is, for an axis
+    target: str
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """A cooling schedule that writes down what it sees."""
+
+    cooling: Cooling
+    seen: list[Step] = field(default_factory=list)
+
+    def __call__(self, step: int, T: Array | float, info: Info) -> Array:
+        self.seen.append((float(info.energy[0]), float(np.ravel(T)[0]), float(info.acceptance[0])))
+        return self.cooling(step, T, info)
+
+
+@dataclass(frozen=True)
+class Watched:
+    """A method whose steps are written down; it finds what the method alone would find."""
+
+    method: Algorithm1 | Annealing
+    seed: int
+    seen: list[Step] = field(default_factory=list)
+
+    def iterate(self, problem: Problem, streams: Streams) -> Iterator[Run]:
+        if isinstance(self.method, Annealing):
+            schedule = self.method.cooling or ConstantSpeed(self.method.steps)
+            yield from replace(self.method, cooling=Recorded(schedule, self.seen)).iterate(problem, streams)
+            return
+        moved: list[bool] = []
+        for state, info, _ in self.method.trace(problem, Streams.of(problem.x0, self.seed)):
+            self.seen.append((float(state.value[0]), 1 / self.method.beta, float(np.mean(moved[-WINDOW:] or [np.nan]))))
+            moved.append(bool(info.accepted[0]))
+        yield from self.method.iterate(problem, streams)
+
+    def __call__(self, problem: Problem, streams: Streams) -> Run:
+        return last(self.iterate(problem, streams))
+
+
+def trajectory(
+    explainer: Explainer, row: Any, *, method: Method | None = None, seed: int = 0, **question: Any
+) -> Trajectory:
+    """Search the answer to one row and watch the search; ``method`` is an `Algorithm1` or an `Annealing`.
+
+    By default it is `Algorithm1` on a model with gradients, else `Annealing`, whose chains anneal only on models
+    without a slope. Further keywords go to the explainer's call.
+
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> train = pd.DataFrame({"load": [0.125, 0.25, 0.7, 0.9]})
+    >>> model = LogisticRegression().fit(train, ["benign", "benign", "alert", "alert"])
+    >>> seen = trajectory(Explainer(model, reference=train), train[3:])
+    >>> bool(seen.table["energy"].iloc[-1] < seen.table["energy"].iloc[0])
+    True
+    """
+    if method is None:
+        method = Algorithm1() if isinstance(explainer.model, Differentiable) else Annealing()
+    if not isinstance(method, (Algorithm1, Annealing)):
+        raise InputError("a trajectory is of an Algorithm1 or an Annealing", f"{method!r}", "give one of them")
+    watched = Watched(method, seed)
+    found = explainer(row, method=watched, seed=seed, **question)
+    if len(found) != 1:
+        raise InputError("a trajectory is of one row", f"{len(found)} were given", "choose one: rows[:1]")
+    if not watched.seen:
+        raise InputError(
+            "a trajectory needs a search with steps of its own temperature",
+            found.reason[0] or "Annealing slides down a model with a slope, without one",
+            "choose a row that does not have the target yet, or method=cp.Algorithm1()",
+        )
+    table = pd.DataFrame(watched.seen, columns=["energy", "temperature", "acceptance"]).rename_axis("step")
+    energy = "free energy F" if isinstance(method, Algorithm1) else "mean effort of the chains"
+    return Trajectory(table.reset_index(), type(method).__name__, energy, str(found.target[0]))

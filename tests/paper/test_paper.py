@@ -1,0 +1,159 @@
+"""The quick form of the reproduction, once: the page is whole, stands alone, and its numbers are in the folder."""
+
+from __future__ import annotations
+
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import counterpoise as cp
+from counterpoise import paper
+from counterpoise.paper import complexity, flows, scene, verdicts
+from counterpoise.paper.exhibit import Scale
+from counterpoise.paper.surface import free_energies
+from counterpoise.paper.writing import ORDER
+
+HEADINGS = ["Claims", *(f"Figure {n}." for n in range(1, 7)), "Table I.", "Table II.", "Real data"]
+
+
+class Seen(HTMLParser):
+    """What a page asks for from outside, its sections, and whether its tags close."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.outside: list[str] = []
+        self.sections: list[str] = []
+        self.images = 0
+        self.open: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        named = dict(attrs)
+        if tag == "section":
+            self.sections.append(named["id"] or "")
+        self.images += tag in ("img", "canvas")
+        self.outside += [v for k, v in attrs if k in ("src", "href") and v and not v.startswith(("data:", "#"))]
+        if tag == "img":
+            assert named["alt"]
+        if tag not in ("meta", "img", "link", "br"):
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[tuple[int, int, str]]]:
+    told: list[tuple[int, int, str]] = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(flows.FOLDER, str(tmp_path_factory.mktemp("empty")))  # a clean clone has no tables
+        page = paper.write(
+            tmp_path_factory.mktemp("paper"), quick=True, progress=lambda *parts: told.append(parts), seed=0
+        )
+    return page, told
+
+
+def test_the_page_has_every_figure_and_table_and_stands_alone(made):
+    text = made[0].read_text(encoding="utf-8")
+    seen = Seen()
+    seen.feed(text)
+    assert seen.open == []
+    assert tuple(seen.sections) == ORDER
+    assert seen.outside == []
+    assert seen.images >= 16
+    for heading in HEADINGS:
+        assert f"<h2>{heading}" in text
+    assert "http" not in re.sub(r"data:image/png;base64,[\w+/=]+", "", text)
+
+
+def test_every_exhibit_says_its_command_seed_and_settings(made):
+    text = made[0].read_text(encoding="utf-8")
+    assert text.count("Command: <code>python -m counterpoise.paper --quick --seed 0") == len(ORDER)
+    assert text.count("Settings: ") == len(ORDER)
+    assert "seed 0" in text
+
+
+def test_tables_that_are_not_at_hand_are_skipped_with_a_line(made):
+    assert "unsw_nb15 is not at hand and was skipped" in made[0].read_text(encoding="utf-8")
+
+
+def test_data_of_every_figure_is_beside_the_page(made):
+    folder = made[0].parent
+    text = made[0].read_text(encoding="utf-8")
+    listed = re.findall(r"[\w-]+\.csv", text[text.index("<main>") :])
+    files = {path.name for path in folder.glob("*.csv")}
+    assert {name for name in listed if not name.endswith("gz")} >= files
+    assert files >= {"figure-1-surface.csv", "figure-3-grid.csv", "figure-6-times.csv", "table-1-answers.csv"}
+    assert len(list(folder.glob("*.png"))) >= 15
+    assert all(len(pd.read_csv(folder / name)) for name in files)
+
+
+def test_every_claim_has_a_measure_a_verdict_and_an_exhibit(made):
+    claims = pd.read_csv(made[0].parent / "claims-table-1.csv")
+    assert len(claims) >= 12
+    assert set(claims["verdict"]) <= {verdicts.HOLDS, verdicts.PARTLY, verdicts.FAILS}
+    assert set(claims["shown"]) <= set(ORDER)
+    assert claims["measured"].str.contains(r"\d").all()
+    assert not claims["measured"].str.contains("nan").any()
+
+
+def test_real_flips_are_in_table_one_and_none_as_printed(made):
+    runs = pd.read_csv(made[0].parent / "table-1-table-2.csv").set_index("method")
+    assert runs.loc["Free energy, annealed", "flipped"] == 1
+    assert runs.loc["Algorithm 1, corrected", "flipped"] == 1
+    assert runs.loc["Algorithm 1, as printed", "flipped"] == 0
+    firm, thin = runs.loc["Free energy, firm"], runs.loc["Free energy, annealed"]
+    assert firm["kept under noise 0.1"] > thin["kept under noise 0.1"]
+    assert firm["L2"] > thin["L2"]
+
+
+def test_both_budgets_are_compared_on_the_same_rows(made):
+    table = pd.read_csv(made[0].parent / "comparison-comparison.csv")
+    assert table["budget"].nunique() == 2
+    assert set(table["method"]) == set(flows.METHODS)
+    assert (table["feasibility"] >= table["validity"]).all()
+
+
+def test_progress_is_told_from_none_to_all(made):
+    told = made[1]
+    assert told[0][0] == 0
+    assert told[-1][0] == told[-1][1]
+    assert [done for done, _, _ in told] == sorted(done for done, _, _ in told)
+
+
+def test_the_scene_has_the_slope_that_it_says():
+    x = np.random.default_rng(0).uniform(-3, 4, (20, 2))
+    score, step = scene.Score(), 1e-6
+    ones = np.ones((20, 1))
+    for column in (0, 1):
+        ahead, behind = x.copy(), x.copy()
+        ahead[:, column] += step
+        behind[:, column] -= step
+        slope = (score.outputs(ahead) - score.outputs(behind))[:, 0] / (2 * step)
+        np.testing.assert_allclose(score.gradient(x, ones)[:, column], slope, atol=1e-4)
+
+
+def test_the_surface_is_the_energy_where_it_is_cold_and_smooth_where_it_is_hot():
+    x = np.array([[3.0, 3.0], [1.0, 2.0]])
+    energy = scene.energies(x, 0)
+    np.testing.assert_allclose(free_energies(x, 1e-6, 0), energy, rtol=0.25)  # the cloud's mean
+    assert (free_energies(x, 100.0, 0) < free_energies(x, 1e-6, 0)).all()  # soft minimum below the mean
+
+
+def test_exponents_are_fitted_to_what_was_timed():
+    values = np.array([2.0, 4.0, 8.0, 16.0])
+    times = pd.DataFrame({"method": "LIME", "over": "d", "value": values, "seconds": 3e-3 * values**2})
+    assert complexity._fitted(times)["measured"].iloc[0] == pytest.approx(2.0)
+
+
+def test_a_seed_must_be_a_number(tmp_path):
+    with pytest.raises(cp.InputError):
+        paper.write(tmp_path, seed=-1)
+
+
+def test_the_quick_form_measures_less():
+    assert Scale(quick=True).pick(1, 2) == 1
+    assert Scale().pick(1, 2) == 2
