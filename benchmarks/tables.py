@@ -160,6 +160,11 @@ def draw(comparison: Comparison, path: Path) -> None:
                 method.batch_milliseconds(50), batch["l2"][batch["valid"]].mean(), "o", color=colour, fillstyle="none"
             )
     axes.set(xscale="log", yscale="log", xlabel="CPU milliseconds a row", ylabel="mean L2 (standard deviations)")
+    axes.margins(x=0.15)
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_major_formatter("{x:g}")
+    axes.yaxis.set_minor_formatter("{x:g}")
+    axes.tick_params(axis="y", which="minor", labelsize=7)
     axes.set_title(comparison.task.title, fontsize=10)
     figure.savefig(path, dpi=110)
 

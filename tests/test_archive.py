@@ -47,6 +47,7 @@ def test_an_explanation_comes_back_to_the_bit(case: tuple[Schema, pd.DataFrame, 
         target=objects([label] * len(rows)),
         firm=firmness(rows, 1 / 3),
         tipping=tipping,
+        evidence=np.concatenate([x, np.full_like(x[:, :1], np.nan)], axis=1),
         held={"c0": "it is constant in the reference", 7: "Immutable(7)", ("a", 1.0): ""},
         quantiles=quantiles,
         seconds=0.1 + 0.2,
@@ -192,6 +193,13 @@ def test_a_file_with_a_part_cut_out_is_an_input_error_or_nothing_else(data: st.D
     part[key] = data.draw(st.sampled_from([None, [], {}, "x", -1, {"a": 1}]))
     with contextlib.suppress(InputError):
         Explanation.from_json(json.dumps(document))
+
+
+def test_a_document_from_before_there_was_evidence_can_be_read() -> None:
+    table = pd.DataFrame({"a": [1.0, 2.0]})
+    document = json.loads(build(Schema.infer(table), table, np.zeros((2, 1))).to_json())
+    del document["explanation"]["evidence"]
+    assert Explanation.from_json(json.dumps(document)).evidence is None
 
 
 def test_the_version_is_the_one_that_the_documentation_describes() -> None:

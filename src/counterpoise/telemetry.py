@@ -12,8 +12,9 @@ scan, a firmware update. So no detector is perfect.
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, Protocol, Self, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -24,7 +25,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Feature:
-    """One column: its unit ("" for a count or a flag), its meaning, its plausible range, its kind and its decimals."""
+    """One column: its unit ("" for a count or a flag), meaning, plausible range, kind, decimals, and people's name."""
 
     name: str
     unit: str
@@ -33,16 +34,22 @@ class Feature:
     high: float
     kind: Literal["continuous", "integer", "boolean"]
     decimals: int = 0
+    label: str = ""
+
+    @property
+    def title(self) -> str:
+        """What people call it."""
+        return self.label or self.name.replace("_", " ")
 
 
 FEATURES = (
     Feature("packet_loss", "%", "packets lost on the way", 0, 100, "continuous", 1),
     Feature("latency", "ms", "delay of an answer", 1, 2000, "continuous", 1),
     Feature("throughput", "Mbps", "data sent and received", 0, 100, "continuous", 2),
-    Feature("failed_auth", "", "failed logins in the last hour", 0, 500, "integer"),
+    Feature("failed_auth", "", "failed logins in the last hour", 0, 500, "integer", label="failed logins"),
     Feature("port_scans", "", "scans seen in the last hour", 0, 200, "integer"),
-    Feature("cpu_usage", "%", "processor in use", 0, 100, "continuous", 1),
-    Feature("memory_usage", "%", "memory in use", 0, 100, "continuous", 1),
+    Feature("cpu_usage", "%", "processor in use", 0, 100, "continuous", 1, "processor use"),
+    Feature("memory_usage", "%", "memory in use", 0, 100, "continuous", 1, "memory use"),
     Feature("battery_drain", "%/h", "charge spent in an hour", 0, 5, "continuous", 2),
     Feature("device_temperature", "°C", "temperature of the device", -20, 110, "continuous", 1),
     Feature("open_ports", "", "ports that answer", 0, 64, "integer"),
@@ -79,6 +86,15 @@ MODES = ("benign", *_PUSH)
 """What a device may be going through: nothing, or one of the attacks."""
 
 
+class Editable(Protocol):
+    """A schema, as far as it is described here: ``edit`` gives one with other words for a column."""
+
+    def edit(self, name: Hashable, **changes: Any) -> Self: ...
+
+
+Schema = TypeVar("Schema", bound=Editable)
+
+
 class Telemetry(NamedTuple):
     """Devices ``(rows, 12)``, what a detector learns of each ("benign" or "alert"), and the mode behind it."""
 
@@ -113,6 +129,18 @@ def simulate(rows: int = 2000, seed: int = 0, attack_share: float = 0.4) -> Tele
     names = pd.Series(np.array(MODES)[mode], name="mode", dtype=str)
     label = pd.Series(np.where(mode > 0, "alert", "benign"), name="label", dtype=str)
     return Telemetry(frame, label, names)
+
+
+def describe(schema: Schema) -> Schema:
+    """The schema of these devices with units, meanings, and people's names for the columns.
+
+    >>> from counterpoise.space.features import Schema
+    >>> describe(Schema.infer(simulate(rows=50).frame))["failed_auth"].title
+    'failed logins'
+    """
+    for feature in FEATURES:
+        schema = schema.edit(feature.name, unit=feature.unit, label=feature.title, description=feature.description)
+    return schema
 
 
 def _pushes(rng: np.random.Generator, mode: NDArray[np.intp]) -> Array:

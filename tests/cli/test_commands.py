@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -157,6 +158,50 @@ def test_check_judges_the_answers_of_others(run: Run, folder: Path) -> None:
     assert "Immutable" in (folder / "judged.csv").read_text(encoding="utf-8")
 
 
+def test_methods_and_answers_from_elsewhere_are_compared(run: Run, folder: Path) -> None:
+    explained().frame.to_csv(folder / "theirs.csv", index=False)
+    asked = [word for word in ASK if word not in ("--id", "name")]
+    code, out, said = run("compare", *asked, "--method", "nearest", "--answers", "theirs=theirs.csv")
+    assert code == 0
+    lines = pd.read_csv(StringIO(out), sep="\t", index_col="method")
+    assert lines.index.tolist() == ["nearest", "theirs"]
+    assert lines.loc["theirs", "validity"] == 1
+    assert lines.loc["theirs", "l2"] < lines.loc["nearest", "l2"]
+    assert "2 methods, 6 rows" in said
+    assert run("compare", *asked, "--method", "nearest", "-o", "all.csv")[0] == 0
+    assert pd.read_csv(folder / "all.csv")["method"].tolist() == ["nearest"]
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        (("--method", "magic"), "--method must be one of annealing"),
+        (("--answers", "theirs.csv"), "--answers must be NAME=FILE"),
+        (("--answers", "theirs=nowhere.csv"), "there is no file 'nowhere.csv'"),
+        (("--method", "nearest", "-o", "x.html"), "--out must end in one of .csv, .parquet"),
+    ],
+)
+def test_a_wrong_comparison_ends_in_a_line_and_two(run: Run, more: tuple[str, ...], words: str) -> None:
+    code, _, said = run("compare", *(word for word in ASK if word not in ("--id", "name")), *more)
+    assert code == 2
+    assert words in said
+
+
+def test_the_paper_is_written_to_a_folder(run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: dict[str, Any] = {}
+
+    def write(place: Path, **more: Any) -> Path:
+        asked.update(more, place=place)
+        more["progress"](1, 7, "Figure 1")
+        return place / "paper.html"
+
+    monkeypatch.setattr("counterpoise.paper.write", write)
+    code, out, _ = run("paper", "--quick", "--out", "made", "--seed", "3")
+    assert (code, out.strip()) == (0, "made/paper.html")
+    assert (asked["quick"], asked["seed"], asked["place"]) == (True, 3, Path("made"))
+    assert "--out must name a folder; 'train.csv' is a file" in run("paper", "--out", "train.csv")[2]
+
+
 def test_a_firm_answer_is_asked_for_with_keep(run: Run, folder: Path) -> None:
     assert run("explain", *ASK, "--keep", "0.8", "--noise", "0.1", "-o", "firm.json")[0] == 0
     found = cp.Explanation.load(folder / "firm.json")
@@ -305,7 +350,7 @@ def test_numbers_are_asked_for_by_a_range(run: Run, folder: Path) -> None:
 
 
 def test_every_command_has_an_example(run: Run) -> None:
-    for command in ("explain", "check", "schema", "report", "demo"):
+    for command in ("explain", "check", "compare", "schema", "report", "paper", "demo"):
         code, out, _ = run(command, "--help")
         assert code == 0
         assert f"Example: counterpoise {command}" in out

@@ -93,6 +93,22 @@ def test_the_best_of_all_has_a_ratio_of_one_and_seeds_are_compared():
     assert table.loc["random", "instability"] > table.loc["ours", "instability"] >= 0
 
 
+def test_a_threshold_is_judged_by_the_models_own_probability():
+    sure = cp.compare([cp.NearestNeighbour()], MODEL, ROWS, reference=TRAIN, target="dear", threshold=0.8)
+    assert sure.loc["NearestNeighbour", "validity"] == 1
+    barely = cp.explain(MODEL, ROWS, reference=TRAIN, target="dear").frame
+    table = cp.compare({"barely": barely}, MODEL, ROWS, reference=TRAIN, target="dear", threshold=0.8)
+    assert table.loc["barely", "validity"] == 0
+
+
+def test_a_range_of_a_number_is_a_target_too():
+    def size(frame):
+        return frame["area"].to_numpy(dtype=float) + 10 * frame["rooms"].to_numpy(dtype=float)
+
+    table = cp.compare([cp.RandomSearch(), cp.Lime()], size, SHORT, reference=NUMBERS, target=(150, 160))
+    assert (table["validity"] == 1).all()
+
+
 def test_alternatives_have_a_diversity():
     table = cp.compare([cp.RandomSearch()], MODEL, ROWS, reference=TRAIN, alternatives=2)
     assert 0 < table.loc["RandomSearch", "diversity"] <= 1

@@ -99,3 +99,17 @@ def test_the_same_question_is_put_to_the_model_whatever_the_target() -> None:
         ranged = cp.explain(number, frame[:1], reference=frame, target=target)
         found = recall(ranged, number).margins(ranged.x)[0]
         assert found == pytest.approx(ranged.scores["margin_after"].iloc[0])
+
+
+def test_the_free_energy_lies_below_the_mean_and_meets_the_energy_where_the_cloud_is_small() -> None:
+    explanation = explained()[0]
+    energy = cp.landscape(explanation, detector(), size=8).energy
+    close = cp.landscape(explanation, detector(), size=8, T=0.1, sigma=1e-6).energy
+    assert close == pytest.approx(energy, abs=1e-3)
+    hot, cold = (cp.landscape(explanation, detector(), size=8, T=T, sigma=0.3).energy for T in (10.0, 0.1))
+    assert (cold <= hot + 1e-9).all(), "F falls as T does: the cloud's lowest points win"
+
+
+def test_a_temperature_below_zero_is_refused() -> None:
+    with pytest.raises(cp.InputError, match="T must be at least 0"):
+        cp.landscape(explained()[0], detector(), T=-1)

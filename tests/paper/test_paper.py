@@ -45,8 +45,10 @@ class Seen(HTMLParser):
         assert self.open.pop() == tag
 
 
-@pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[tuple[int, int, str]]]:
+Made = tuple[Path, list[tuple[int, int, str]]]
+
+
+def made_in(tmp_path_factory: pytest.TempPathFactory) -> Made:
     told: list[tuple[int, int, str]] = []
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(flows.FOLDER, str(tmp_path_factory.mktemp("empty")))  # a clean clone has no tables
@@ -56,7 +58,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[tuple[int
     return page, told
 
 
-def test_the_page_has_every_figure_and_table_and_stands_alone(made):
+def the_page_has_every_figure_and_table_and_stands_alone(made: Made) -> None:
     text = made[0].read_text(encoding="utf-8")
     seen = Seen()
     seen.feed(text)
@@ -69,18 +71,18 @@ def test_the_page_has_every_figure_and_table_and_stands_alone(made):
     assert "http" not in re.sub(r"data:image/png;base64,[\w+/=]+", "", text)
 
 
-def test_every_exhibit_says_its_command_seed_and_settings(made):
+def every_exhibit_says_its_command_seed_and_settings(made: Made) -> None:
     text = made[0].read_text(encoding="utf-8")
     assert text.count("Command: <code>python -m counterpoise.paper --quick --seed 0") == len(ORDER)
     assert text.count("Settings: ") == len(ORDER)
     assert "seed 0" in text
 
 
-def test_tables_that_are_not_at_hand_are_skipped_with_a_line(made):
+def tables_that_are_not_at_hand_are_skipped_with_a_line(made: Made) -> None:
     assert "unsw_nb15 is not at hand and was skipped" in made[0].read_text(encoding="utf-8")
 
 
-def test_data_of_every_figure_is_beside_the_page(made):
+def data_of_every_figure_is_beside_the_page(made: Made) -> None:
     folder = made[0].parent
     text = made[0].read_text(encoding="utf-8")
     listed = re.findall(r"[\w-]+\.csv", text[text.index("<main>") :])
@@ -91,7 +93,7 @@ def test_data_of_every_figure_is_beside_the_page(made):
     assert all(len(pd.read_csv(folder / name)) for name in files)
 
 
-def test_every_claim_has_a_measure_a_verdict_and_an_exhibit(made):
+def every_claim_has_a_measure_a_verdict_and_an_exhibit(made: Made) -> None:
     claims = pd.read_csv(made[0].parent / "claims-table-1.csv")
     assert len(claims) >= 12
     assert set(claims["verdict"]) <= {verdicts.HOLDS, verdicts.PARTLY, verdicts.FAILS}
@@ -100,7 +102,7 @@ def test_every_claim_has_a_measure_a_verdict_and_an_exhibit(made):
     assert not claims["measured"].str.contains("nan").any()
 
 
-def test_real_flips_are_in_table_one_and_none_as_printed(made):
+def real_flips_are_in_table_one_and_none_as_printed(made: Made) -> None:
     runs = pd.read_csv(made[0].parent / "table-1-table-2.csv").set_index("method")
     assert runs.loc["Free energy, annealed", "flipped"] == 1
     assert runs.loc["Algorithm 1, corrected", "flipped"] == 1
@@ -110,18 +112,37 @@ def test_real_flips_are_in_table_one_and_none_as_printed(made):
     assert firm["L2"] > thin["L2"]
 
 
-def test_both_budgets_are_compared_on_the_same_rows(made):
+def both_budgets_are_compared_on_the_same_rows(made: Made) -> None:
     table = pd.read_csv(made[0].parent / "comparison-comparison.csv")
     assert table["budget"].nunique() == 2
     assert set(table["method"]) == set(flows.METHODS)
     assert (table["feasibility"] >= table["validity"]).all()
 
 
-def test_progress_is_told_from_none_to_all(made):
+def progress_is_told_from_none_to_all(made: Made) -> None:
     told = made[1]
     assert told[0][0] == 0
     assert told[-1][0] == told[-1][1]
     assert [done for done, _, _ in told] == sorted(done for done, _, _ in told)
+
+
+CHECKS = (
+    the_page_has_every_figure_and_table_and_stands_alone,
+    every_exhibit_says_its_command_seed_and_settings,
+    tables_that_are_not_at_hand_are_skipped_with_a_line,
+    data_of_every_figure_is_beside_the_page,
+    every_claim_has_a_measure_a_verdict_and_an_exhibit,
+    real_flips_are_in_table_one_and_none_as_printed,
+    both_budgets_are_compared_on_the_same_rows,
+    progress_is_told_from_none_to_all,
+)
+
+
+def test_the_quick_form(tmp_path_factory):
+    """Once for all checks: tests run on several workers, and it is the longest of all."""
+    made = made_in(tmp_path_factory)
+    for check in CHECKS:
+        check(made)
 
 
 def test_the_scene_has_the_slope_that_it_says():

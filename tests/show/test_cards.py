@@ -125,3 +125,15 @@ def test_a_terminal_takes_names_as_they_are() -> None:
     Console(file=stream, width=200).print(draw_card(card, ["[/nothing]"]))
     assert f"[red]{card.best.changes[0].title[5:]}" in stream.getvalue()
     assert "[/nothing]" in stream.getvalue()
+
+
+def test_evidence_is_shown_in_the_features_that_change_and_not_when_redacted() -> None:
+    explanation = explained()
+    plain, redacted = (build_cards(explanation, redact=redact)[0] for redact in (False, True))
+    assert redacted.evidence == ()
+    assert len(plain.evidence) == 3
+    assert [near.distance for near in plain.evidence] == sorted(near.distance for near in plain.evidence)
+    changed = [change.column for change in plain.best.changes][:5]
+    assert [column for column, _ in plain.evidence[0].values] == changed
+    assert "nearest real benign row" in write_card(plain)
+    assert "nearest real" not in write_card(redacted)

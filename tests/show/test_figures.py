@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import matplotlib as mpl
@@ -13,7 +14,7 @@ from hypothesis import given, settings
 from matplotlib import pyplot as plt
 
 import counterpoise as cp
-from alerts import detector, explained, many
+from alerts import alerts, detector, explained, many, training
 from counterpoise.sentences import format_pair
 from counterpoise.show import figures
 from counterpoise.show.figures.lanes import MOST
@@ -29,6 +30,7 @@ def _closed() -> Iterator[None]:
     plt.close("all")
 
 
+@cache
 def _drawn(name: str) -> Any:
     """What a figure draws."""
     one = explained()[0]
@@ -36,8 +38,17 @@ def _drawn(name: str) -> Any:
         "landscape": lambda: cp.landscape(one, detector(), size=15),
         "boundary": lambda: cp.profile(one, detector()),
         "frequency": explained,
+        "robustness": lambda: cp.robustness(explained(), detector(), noise=0.2, copies=50),
+        "frontier": lambda: cp.frontier(explainer(), alerts()[:2], keep=[0.9], noise=0.2, target="benign"),
+        "sensitivity": lambda: cp.sensitivity(explainer(), alerts()[:2], lam=[0, 1], target="benign"),
+        "trajectory": lambda: cp.trajectory(explainer(), alerts()[:1], target="benign"),
     }
     return made.get(name, lambda: one)()
+
+
+@cache
+def explainer() -> cp.Explainer:
+    return cp.Explainer(detector(), reference=training()[0])
 
 
 def _texts(ax: Any) -> list[str]:
@@ -60,7 +71,7 @@ def test_every_figure_draws_on_its_own_axes_or_on_those_given(name: str, style: 
 
 @pytest.mark.parametrize("name", figures.__all__)
 def test_a_figure_of_the_wrong_thing_says_what_it_draws(name: str) -> None:
-    with pytest.raises(cp.InputError, match=r"this figure draws (one row|an Explanation|a Landscape|a Profile)"):
+    with pytest.raises(cp.InputError, match=r"this figure draws (one row|an Explanation|a [A-Z]\w+); "):
         getattr(figures, name)(explained() if name in ("changes", "parallel") else "something else")
 
 
@@ -103,6 +114,44 @@ def test_bars_are_the_counts() -> None:
     seen = look_over(explanation)
     width = sum(patch.get_width() for patch in ax.patches)
     assert width == pytest.approx(100 * sum(feature.rows for feature in seen.features) / len(seen.distances))
+
+
+def test_the_curve_of_robustness_ends_in_its_table() -> None:
+    found = _drawn("robustness")
+    ax = figures.robustness(found)
+    thick = max(ax.lines, key=lambda line: line.get_linewidth())
+    middle = found.curve.groupby("noise")["kept"].median()
+    assert thick.get_xdata().tolist() == middle.index.tolist()
+    assert thick.get_ydata().tolist() == middle.tolist()
+
+
+def test_the_frontier_shows_every_question() -> None:
+    found = _drawn("frontier")
+    ax = figures.frontier(found)
+    assert _texts(ax) == found.table["asked"].tolist()
+    places = [(line.get_xdata()[0], line.get_ydata()[0]) for line in ax.lines[1:]]
+    assert places == list(zip(found.table["kept"], found.table["distance"], strict=True))
+
+
+def test_several_mu_make_a_map() -> None:
+    asked = {"method": cp.Algorithm1(iterations=60), "target": "benign"}
+    found = cp.sensitivity(explainer(), alerts()[:2], lam=[0.01, 0.1, 1], mu=["auto", 1e-4], **asked)
+    ax = figures.sensitivity(found)
+    assert np.array_equal(ax.images[0].get_array(), found.table["valid"].to_numpy().reshape(3, 2).T)
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["auto", "0.0001"]
+
+
+def test_a_trajectory_shows_every_step() -> None:
+    seen = _drawn("trajectory")
+    ax = figures.trajectory(seen)
+    assert ax.lines[0].get_ydata().tolist() == seen.table["energy"].tolist()
+    assert len(ax.figure.axes) == 2, "temperature and acceptance have a scale of their own"
+
+
+def test_a_free_energy_is_called_one() -> None:
+    ax = plt.figure().add_subplot(projection="3d")
+    seen = cp.landscape(explained()[0], detector(), size=8, T=0.1)
+    assert figures.landscape(seen, ax).get_zlabel() == "free energy F, T = 0.1"  # type: ignore[attr-defined]
 
 
 def test_a_surface_is_drawn_on_axes_with_three_dimensions() -> None:

@@ -88,7 +88,7 @@ def test_the_firm_answer_and_the_tipping_point_are_both_there() -> None:
 
 def test_a_report_says_how_to_repeat_it(tmp_path: Path) -> None:
     text = cp.report(explained(), tmp_path / "page.html").read_text(encoding="utf-8")
-    for name in ("seed", "method", "versions"):
+    for name in ("seed", "method", "versions", "model"):
         assert f"<dt>{name}</dt>" in text
     assert re.search(r"<dt>written</dt><dd>\d{4}-\d\d-\d\d", text)
 
@@ -105,3 +105,9 @@ def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
 def test_only_an_explanation_can_be_reported(tmp_path: Path) -> None:
     with pytest.raises(cp.InputError, match="a report is of an Explanation; a DataFrame was given"):
         cp.report(explained().frame, tmp_path / "page.html")  # type: ignore[arg-type]
+
+
+def test_evidence_is_in_the_page_and_not_in_a_redacted_one() -> None:
+    plain, redacted = (Page(write_page(explained(), redact=redact)).data["rows"] for redact in (False, True))
+    assert all(len(row["evidence"]) == 3 for row in plain)
+    assert all(row["evidence"] == [] for row in redacted)

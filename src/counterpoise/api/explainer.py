@@ -37,7 +37,7 @@ from counterpoise.space.region import Bounds, Region, check
 from counterpoise.space.relating import Word, as_words, prices
 from counterpoise.types import Array, Model
 
-LAM = 0.01  # how it was chosen: docs/choices.md
+SPARSE = 0.05  # lam of "auto" times the square root of the number of features: docs/choices.md
 PROBED = 256
 
 
@@ -88,7 +88,7 @@ class Explainer:
         target: Any = "opposite",
         threshold: float | None = None,
         distance: str | Mapping[str, float] = "l2",
-        lam: float = LAM,
+        lam: float | Literal["auto"] = "auto",
         mu: float | Literal["auto"] = "auto",
         regularizers: Sequence[Regularizer | Fittable] = (),
         temperature: float = 0.0,
@@ -122,7 +122,7 @@ class Explainer:
             target=target,
             threshold=threshold,
             distance=measure,
-            lam=float(lam),
+            lam=SPARSE / len(self.schema) ** 0.5 if isinstance(lam, str) else float(lam),
             mu=None if isinstance(mu, str) else float(mu),
             regularizers=self._regularizers(measure, regularizers),
             alternatives=int(alternatives),
@@ -189,7 +189,7 @@ def explain(
     target: Any = "opposite",
     threshold: float | None = None,
     distance: str | Mapping[str, float] = "l2",
-    lam: float = LAM,
+    lam: float | Literal["auto"] = "auto",
     mu: float | Literal["auto"] = "auto",
     weights: Mapping[Hashable, float] | Importance | None = None,
     regularizers: Sequence[Regularizer | Fittable] = (),

@@ -114,8 +114,8 @@ def check_settings(lam: Any, mu: Any, alternatives: Any, budget: Any, seed: Any)
     def whole(value: Any) -> bool:
         return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
 
-    if not number(lam):
-        raise InputError("lam must be a number of at least 0", f"{lam!r}", "0 switches the regulariser off")
+    if not (isinstance(lam, str) and lam == "auto") and not number(lam):
+        raise InputError("lam must be 'auto' or a number of at least 0", f"{lam!r}", "0 switches the regulariser off")
     if not (isinstance(mu, str) and mu == "auto") and not number(mu):
         raise InputError("mu must be 'auto' or a number of at least 0", f"{mu!r}", "leave it at 'auto'")
     if not whole(alternatives) or alternatives < 1:

@@ -1,4 +1,4 @@
-"""The command line: counterpoise explain, check, schema, report, demo."""
+"""The command line: counterpoise explain, check, compare, schema, report, paper, demo."""
 
 from counterpoise.cli.program import app, main
 

@@ -23,7 +23,6 @@ from counterpoise.space.features import Schema
 
 BATCH = 20
 SHOWN = 3
-LABELS = {"failed_auth": "failed logins", "cpu_usage": "processor use", "memory_usage": "memory use"}
 
 
 def run_demo(folder: Path) -> None:
@@ -37,7 +36,7 @@ def run_demo(folder: Path) -> None:
     explainer = Explainer(
         detector,
         reference=train,
-        schema=describe(Schema.infer(train)),
+        schema=telemetry.describe(Schema.infer(train)),
         # firmware can be renewed and ports can be closed; neither goes the other way by itself
         constraints=[Decreasing("firmware_age", "open_ports")],
     )
@@ -54,14 +53,6 @@ def run_demo(folder: Path) -> None:
     console.print(f"every alert on a page: {page}", soft_wrap=True, markup=False)
     console.print(f"and in a picture:      {folder / 'demo.png'}", soft_wrap=True, markup=False)
     console.print(f"in {time.perf_counter() - started:.0f} seconds")
-
-
-def describe(schema: Schema) -> Schema:
-    """The inferred schema with names, units and meanings for people."""
-    for feature in telemetry.FEATURES:
-        label = LABELS.get(feature.name, feature.name.replace("_", " "))
-        schema = schema.edit(feature.name, unit=feature.unit, label=label, description=feature.description)
-    return schema
 
 
 def pick_alerts(detector: HistGradientBoostingClassifier) -> pd.DataFrame:

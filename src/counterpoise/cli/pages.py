@@ -1,17 +1,20 @@
-"""counterpoise report and demo: pages and pictures."""
+"""counterpoise report, paper and demo: pages and pictures."""
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from counterpoise.cli import options
 from counterpoise.cli.demonstration import run_demo
 from counterpoise.cli.endings import cut_short
 from counterpoise.cli.tables import check_writable
-from counterpoise.errors import InputError
+from counterpoise.errors import InputError, MissingExtra
 from counterpoise.explanation import Explanation
 from counterpoise.show.report import report as write_report
 
@@ -31,6 +34,34 @@ def report(
         raise InputError("a report needs a saved explanation", f"there is no file {saved!r}", "correct the path")
     with cut_short():
         typer.echo(write_report(Explanation.load(saved), out, redact=redact, title=title))
+
+
+def paper(
+    out: Annotated[str, typer.Option("--out", "-o", help="The folder for the page, its images and data.")] = "paper",
+    quick: Annotated[bool, typer.Option("--quick", help="Measure less: a minute or two instead of twenty.")] = False,
+    seed: Annotated[int, typer.Option("--seed", help="The same seed gives the same numbers.")] = 0,
+) -> None:
+    """Every figure and table of the paper, made by this code, beside what the paper claims.
+
+    Example: counterpoise paper --quick --out paper
+    """
+    place = Path(out)
+    if place.exists() and not place.is_dir():
+        raise InputError("--out must name a folder", f"{out!r} is a file", "choose another place")
+    if find_spec("matplotlib") is None:
+        raise MissingExtra("plots")
+    from counterpoise.paper import write  # draws: needs matplotlib, which other commands do without
+
+    columns = (TextColumn("{task.description:22}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    console = Console(stderr=True)
+    with cut_short(), Progress(*columns, console=console, disable=not console.is_terminal) as bar:
+        task = bar.add_task("starting", total=None)
+
+        def tell(done: int, total: int, name: str) -> None:
+            bar.update(task, completed=done, total=total, description=name)
+
+        page = write(place, quick=quick, progress=tell, seed=seed)
+    typer.echo(page)
 
 
 def demo(

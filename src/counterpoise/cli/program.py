@@ -13,9 +13,10 @@ from typing import Annotated
 import typer
 
 from counterpoise.cli.checking import check
+from counterpoise.cli.comparing import compare
 from counterpoise.cli.endings import CODES, WRONG, say
 from counterpoise.cli.explaining import explain
-from counterpoise.cli.pages import demo, report
+from counterpoise.cli.pages import demo, paper, report
 from counterpoise.cli.schemas import schema
 from counterpoise.errors import CounterpoiseError
 
@@ -33,7 +34,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (explain, check, schema, report, demo):
+for command in (explain, check, compare, schema, report, paper, demo):
     app.command(help=_unwrapped(command.__doc__ or ""), epilog=CODES)(command)
 
 

@@ -39,8 +39,8 @@ class Frontier:
 class Sensitivity:
     """What lam and mu do to the answers: ``table`` has a line for each pair.
 
-    lam, mu ("auto" or a number), valid (the share of rows with an answer), distance and changed (how many features):
-    means over the ``rows`` that have an answer for every pair.
+    lam, mu ("auto" or a number), valid (the share of the ``rows`` with an answer for this pair), distance and changed
+    (how many features): means over those.
     """
 
     table: pd.DataFrame
@@ -67,7 +67,7 @@ def frontier(
     >>> found["asked"].tolist(), bool(found["distance"].is_monotonic_increasing)
     (['tipping point', 'keep 0.9'], True)
     """
-    wishes = [(f"keep {share:g}", {"keep": share}) for share in keep]
+    wishes: list[tuple[str, dict[str, Any]]] = [(f"keep {share:g}", {"keep": share}) for share in keep]
     wishes += [(f"T {T:g}", {"temperature": T}) for T in temperature]
     if not wishes:
         raise InputError("a frontier needs firmness to ask for", "none", "for instance keep=(0.5, 0.9)")
@@ -124,18 +124,17 @@ def sensitivity(
         raise InputError("lam and mu must have values to try", f"{len(lam)} and {len(mu)}", "give at least one each")
     pairs = [(weight, other) for weight in lam for other in mu]
     found = [explainer(rows, lam=weight, mu=other, **question) for weight, other in pairs]
-    everywhere = np.logical_and.reduce([each.valid for each in found])
     lines = [
         {
             "lam": float(weight),
             "mu": other if isinstance(other, str) else float(other),
             "valid": float(each.valid.mean()),
-            "distance": _mean(each.energy["distance"].to_numpy(dtype=np.float64)[everywhere]),
-            "changed": _mean(each.changed[everywhere].astype(np.float64)),
+            "distance": _mean(each.energy["distance"].to_numpy(dtype=np.float64)[each.valid]),
+            "changed": _mean(each.changed[each.valid].astype(np.float64)),
         }
         for (weight, other), each in zip(pairs, found, strict=True)
     ]
-    return Sensitivity(pd.DataFrame(lines), int(everywhere.sum()))
+    return Sensitivity(pd.DataFrame(lines), len(found[0]))
 
 
 def _mean(values: Array) -> float:

@@ -15,7 +15,6 @@ from counterpoise.models.probable import Probable
 from counterpoise.models.score import ThresholdGoal
 from counterpoise.physics.noise import Gaussian
 from counterpoise.physics.plausibility import Coordinates
-from counterpoise.problem import Tally, model_outputs
 from counterpoise.space.distance import Distance
 from counterpoise.space.encoding import encode
 from counterpoise.space.region import Region
@@ -52,15 +51,16 @@ class Panel:
     def reached(self, points: Array) -> Mask:
         """Whether the model's own word for points ``(n, k, d)`` is the target of their row, ``(n, k)``."""
         flat = points.reshape(-1, points.shape[-1])
+        said: Any
         if isinstance(self.aim.goal, ThresholdGoal):
-            owners = np.repeat(np.arange(len(points)), points.shape[1])
-            said = model_outputs(self.model, flat, owners, Tally())
-        elif self.model.labels is None:
-            said = np.asarray(self.model.predict(flat), dtype=np.float64)[:, None]
+            said = self.model.probabilities(flat)
+        elif self.model.labels is None:  # where several models must agree, each has its own number
+            each = getattr(self.model, "each", None)
+            said = np.asarray(self.model.predict(flat), dtype=np.float64)[:, None] if each is None else each(flat)
         else:
             places = {label: place for place, label in enumerate(self.model.labels)}
             said = np.eye(len(places))[[places[label] for label in np.asarray(self.model.predict(flat)).tolist()]]
-        return self.aim.goal.reached(said.reshape(*points.shape[:2], -1))
+        return self.aim.goal.reached(np.asarray(said).reshape(*points.shape[:2], -1))
 
     def measure(self, x: Array) -> pd.DataFrame:
         """One line for each row of what its answer ``x`` ``(n, d)`` is worth; a row of NaN is no answer.

@@ -65,10 +65,11 @@ class Watched:
             schedule = self.method.cooling or ConstantSpeed(self.method.steps)
             yield from replace(self.method, cooling=Recorded(schedule, self.seen)).iterate(problem, streams)
             return
-        moved: list[bool] = []
-        for state, info, _ in self.method.trace(problem, Streams.of(problem.x0, self.seed)):
-            self.seen.append((float(state.value[0]), 1 / self.method.beta, float(np.mean(moved[-WINDOW:] or [np.nan]))))
-            moved.append(bool(info.accepted[0]))
+        moved: list[float] = []
+        for step, (state, info, _) in enumerate(self.method.trace(problem, Streams.of(problem.x0, self.seed))):
+            moved += [float(info.accepted[0])] if step else []  # the first is where it starts
+            share = float(np.mean(moved[-WINDOW:])) if moved else np.nan
+            self.seen.append((float(state.value[0]), 1 / self.method.beta, share))
         yield from self.method.iterate(problem, streams)
 
     def __call__(self, problem: Problem, streams: Streams) -> Run:

@@ -28,6 +28,7 @@ from counterpoise.problem import Problem
 from counterpoise.streams import Streams
 from counterpoise.types import Array, Index
 
+STARTS = 6  # starts of a row whose model has a slope of its own
 WALKED = 24  # steps of the first walk to the boundary
 SLID = 6  # Taylor steps after it
 AGAIN = 3  # Taylor steps after a kick
@@ -70,7 +71,9 @@ class Annealing:
                 )
 
     def iterate(self, problem: Problem, streams: Streams) -> Iterator[Run]:
-        board = Board(starting(problem, streams, self.chains))
+        # walkers set out from the best start alone; blind chains differ by where they start
+        count = min(self.chains, STARTS) if problem.differentiable else self.chains
+        board = Board(starting(problem, streams, count))
         yield board.run()
         self._thin(board, problem, streams)
         searched = board.open

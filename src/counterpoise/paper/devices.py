@@ -155,9 +155,18 @@ def _table_one(row: pd.DataFrame, answers: dict[str, Array]) -> pd.DataFrame:
         line: dict[str, Any] = {"feature": name, "original": f"{original:g}"}
         for method, x in answers.items():
             values = x[:, column]
-            line[method] = "–" if (values == original).all() else f"{values.mean():.4g} ± {values.std():.2g}"
+            line[method] = "–" if (values == original).all() else f"{values.mean():.4g} ± {_short(values.std())}"
         lines.append(line)
     return pd.DataFrame(lines)
+
+
+def _short(value: float) -> str:
+    """Two digits, without an exponent.
+
+    >>> _short(0.0312), _short(143.2)
+    ('0.031', '143')
+    """
+    return f"{value:.2g}" if value < 100 else f"{value:.0f}"
 
 
 def _long(answers: dict[str, Array], explainer: Explainer) -> pd.DataFrame:

@@ -117,9 +117,14 @@ def _table(table: pd.DataFrame) -> str:
         cells = []
         for column, value in enumerate(line):
             kind = _kind(value, table.iloc[:, column], (place, column) in best)
-            cells.append(f"<td{kind}>{escape(_told(value))}</td>")
+            text = escape(_told(value))
+            link = f'<a href="#{text}">{text.replace("-", " ")}</a>' if table.columns[column] == "shown" else text
+            cells.append(f"<td{kind}>{link}</td>")
         lines.append(f"<tr>{''.join(cells)}</tr>")
-    return f'<div class="wide"><table><thead><tr>{heads}</tr></thead><tbody>{"".join(lines)}</tbody></table></div>'
+    told = ' class="stack"' if "verdict" in table.columns else ""
+    return (
+        f'<div class="wide"><table{told}><thead><tr>{heads}</tr></thead><tbody>{"".join(lines)}</tbody></table></div>'
+    )
 
 
 def _kind(value: object, column: pd.Series[Any], best: bool) -> str:

@@ -24,7 +24,7 @@ def measure(scale: Scale) -> Exhibit:
     """The stability score on a grid of (lambda, mu), for each beta."""
     betas = scale.pick((0.001, 0.1, 10.0), (0.001, 0.01, 0.1, 1.0, 10.0))
     values = np.geomspace(0.1, 10.0, scale.pick(5, 9))
-    starts, iterations = scale.pick(6, 12), scale.pick(200, 1000)
+    starts, iterations = scale.pick(6, 12), scale.pick(200, 600)
     cells = []
     for beta in betas:
         for lam in values:

@@ -21,7 +21,7 @@ class Claim(NamedTuple):
     claim: str
     measured: str
     verdict: str
-    shown: str
+    shown: str  # the name of an exhibit
 
 
 def judge(facts: Mapping[str, float]) -> list[Claim]:
@@ -74,16 +74,16 @@ def table_two(facts: Mapping[str, float], scale: Scale) -> Exhibit:
 
 def claims(facts: Mapping[str, float], scale: Scale) -> Exhibit:
     """The claims as a table."""
-    found = pd.DataFrame(judge(facts))
+    found = pd.DataFrame(judge(facts))[["verdict", "claim", "measured", "shown"]]
     counts = found["verdict"].value_counts()
-    told = ", ".join(f"{counts.get(word, 0)} {word}" for word in (HOLDS, PARTLY, FAILS))
+    told = ", ".join(f"“{word}” {counts.get(word, 0)}" for word in (HOLDS, PARTLY, FAILS))
     return Exhibit(
         "claims",
         "Claims",
         (f"Each claim of the paper in our words, what this run measured, and what follows: {told}.",),
         "verdicts are computed from the numbers of this page by the rules in counterpoise.paper.verdicts"
         + ("; the quick form measures little, so that a verdict near its limit may turn" if scale.quick else ""),
-        tables={"Claims": found},
+        tables={"Verdicts": found},
     )
 
 

@@ -6,7 +6,18 @@ figure is legible on light and on dark ground.
 
 from counterpoise.show.figures.coordinates import parallel
 from counterpoise.show.figures.counts import frequency
+from counterpoise.show.figures.curves import frontier, robustness, sensitivity, trajectory
 from counterpoise.show.figures.lanes import changes
 from counterpoise.show.figures.terrain import boundary, landscape
 
-__all__ = ["boundary", "changes", "frequency", "landscape", "parallel"]
+__all__ = [
+    "boundary",
+    "changes",
+    "frequency",
+    "frontier",
+    "landscape",
+    "parallel",
+    "robustness",
+    "sensitivity",
+    "trajectory",
+]

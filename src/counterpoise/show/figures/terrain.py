@@ -17,7 +17,7 @@ LEVELS = 14
 
 
 def landscape(seen: Landscape, ax: Axes | None = None) -> Axes:
-    """The energy of Eq. (3) along two features, and where the decision turns; on 3-D axes, as a surface."""
+    """The energy E, or the free energy F, along two features, and where the decision turns; on 3-D axes, a surface."""
     if not isinstance(seen, Landscape):
         raise InputError(
             "this figure draws a Landscape",
@@ -28,7 +28,7 @@ def landscape(seen: Landscape, ax: Axes | None = None) -> Axes:
     if getattr(ax, "name", "") == "3d":
         return _surface(seen, ax)
     filled = ax.contourf(seen.x, seen.y, seen.energy, levels=LEVELS, cmap="cividis")
-    colours: Any = ax.figure.colorbar(filled, ax=ax, label="energy E", pad=0.02)
+    colours: Any = ax.figure.colorbar(filled, ax=ax, label=_height(seen), pad=0.02)
     colours.outline.set_visible(False)
     if seen.margin.min() < 0 <= seen.margin.max():
         line = ax.contour(seen.x, seen.y, seen.margin, levels=[0.0], colors="white", linewidths=2.0)
@@ -69,6 +69,10 @@ def boundary(seen: Profile, ax: Axes | None = None) -> Axes:
     return ax
 
 
+def _height(seen: Landscape) -> str:
+    return f"free energy F, T = {seen.T:g}" if seen.T else "energy E"
+
+
 def _surface(seen: Landscape, ax: Any) -> Axes:
     x, y = np.meshgrid(seen.x, seen.y)
     ax.plot_surface(x, y, seen.energy, cmap="cividis", alpha=0.85, linewidth=0, antialiased=True)
@@ -79,7 +83,7 @@ def _surface(seen: Landscape, ax: Any) -> Axes:
         ax.plot([across], [up], [seen.energy[line, column]], mark, color=colour, ms=9, zorder=10)
     ax.set_xlabel(plain(with_unit(seen.features[0])))
     ax.set_ylabel(plain(with_unit(seen.features[1])))
-    ax.set_zlabel("energy E")
+    ax.set_zlabel(_height(seen))
     drawn: Axes = ax
     return drawn
 

@@ -91,7 +91,7 @@
   function drawEvidence(evidence) {
     const rows = evidence.map(([distance, cells]) => {
       const said = cells.map(([column, value]) => `${data.features[column].title} ${value}`).join(", ");
-      return make("li", "", said, make("span", "faint", `${said ? " · " : ""}${distance.toPrecision(3)} away`));
+      return make("li", "", said, make("span", "faint", `${said ? " · " : ""}${distance.toPrecision(3)} feature scales away`));
     });
     return make("ul", "", ...rows);
   }
@@ -103,11 +103,12 @@
       const ways = row.others.map((other) => make("li", "", other.changes.map(describe).join(", ")));
       add("other ways", make("ul", "", ...ways));
     }
-    if (row.evidence.length) add(`real ${row.target} rows`, drawEvidence(row.evidence));
+    if (row.evidence.length) add(`nearest real ${row.target} rows`, drawEvidence(row.evidence));
     if (row.noise) add("noise", row.noise);
     const held = data.held.map(([title, why]) => `${title} (${why})`).join(", ");
     add("held fixed", held || "nothing");
-    const checked = data.redacted ? "" : ": " + (data.constraints || "none");
+    const named = data.constraints && data.constraints !== "none";
+    const checked = data.redacted || !named ? "" : ": " + data.constraints;
     if (row.status === "valid") add("checked", "the model itself and every constraint confirm this row" + checked);
     else add("constraints", data.redacted ? "left out" : data.constraints || "none");
     return list;
