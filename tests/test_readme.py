@@ -1,6 +1,7 @@
 """The README tells the truth: its example runs and says what it says, its links lead somewhere, its commands exist."""
 
 import re
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
 import pytest
@@ -37,3 +38,13 @@ def test_every_command_of_the_readme_exists() -> None:
         page = CliRunner().invoke(app, [command, "--help"], env={"COLUMNS": "200"})
         assert page.exit_code == 0
         assert [word for word in rest if word.startswith("-") and word not in page.output] == []
+
+
+def test_the_comparison_is_that_of_the_measurements() -> None:
+    folder = ROOT / "benchmarks"
+    spec = spec_from_file_location("summary", folder / "summary.py")
+    assert spec is not None
+    assert spec.loader is not None
+    summary = module_from_spec(spec)
+    spec.loader.exec_module(summary)
+    assert f"{summary.BEGIN}\n{summary.table()}\n{summary.END}" in README, "run benchmarks/summary.py"

@@ -190,12 +190,20 @@ class Explanation:
 
     def save(self, path: str | Path) -> None:
         """Write the explanation to a file, as JSON."""
-        Path(path).write_text(self.to_json(), encoding="utf-8")
+        text = self.to_json()
+        try:
+            Path(path).write_text(text, encoding="utf-8")
+        except OSError as error:
+            raise InputError("the path must be writable", f"{path}: {error.strerror}", "give another path") from error
 
     @classmethod
     def load(cls, path: str | Path) -> Explanation:
         """The explanation that `save` wrote."""
-        return cls.from_json(Path(path).read_bytes())
+        try:
+            text = Path(path).read_bytes()
+        except OSError as error:
+            raise InputError("the file must be readable", f"{path}: {error.strerror}", "correct the path") from error
+        return cls.from_json(text)
 
     def __repr__(self) -> str:
         return summary.draw_text(self._headline(), self._table() if len(self) <= FEW_ROWS else [])

@@ -199,7 +199,14 @@ def test_the_paper_is_written_to_a_folder(run: Run, folder: Path, monkeypatch: p
     code, out, _ = run("paper", "--quick", "--out", "made", "--seed", "3")
     assert (code, out.strip()) == (0, "made/paper.html")
     assert (asked["quick"], asked["seed"], asked["place"]) == (True, 3, Path("made"))
-    assert "--out must name a folder; 'train.csv' is a file" in run("paper", "--out", "train.csv")[2]
+
+
+@pytest.mark.parametrize("command", ["paper", "demo"])
+@pytest.mark.parametrize(("place", "why"), [("train.csv", "it is a file"), ("train.csv/deeper", "Not a directory")])
+def test_a_folder_that_cannot_be_written_is_named_before_the_work(run: Run, command: str, place: str, why: str) -> None:
+    code, out, said = run(command, "--out", place)
+    assert (code, out) == (2, "")
+    assert f"--out must name a folder that can be written; '{place}': {why}" in said
 
 
 def test_a_firm_answer_is_asked_for_with_keep(run: Run, folder: Path) -> None:

@@ -14,6 +14,7 @@ from counterpoise.types import Array, Index, Model
 
 NEAREST = 3
 TOGETHER = 256  # rows compared with the reference at once
+CACHED = 100_000  # numbers of the reference compared at once: few enough to stay in the processor's memory
 CLOSE = 1e-6  # what the quick comparison may be wrong by
 DIGITS = 6  # of a score that count: the last ones depend on how many rows are asked about at once
 
@@ -54,19 +55,30 @@ def fingerprint(model: Model, rows: Array) -> str:
 
 def _candidates(measure: Distance, x0: Array, pool: Array) -> list[Index]:
     """For each row the places of the nearest in ``pool``, and of all that are as near but for rounding, in order."""
-    known, there = (~np.isnan(part) for part in (x0, pool))
-    number = ~measure.nominal
-    a, b = (np.nan_to_num(part) / measure.unit * number for part in (x0, pool))
-    mine, theirs = known.astype(np.float64), there.astype(np.float64)
-    both = number.astype(np.float64)
-    # |a - b|^2 over the numbers that both have, as three products of matrices
-    square = (a**2) @ theirs.T - 2 * a @ b.T + (mine * both) @ (b**2).T
-    square += mine @ (1 - theirs).T + (1 - mine) @ theirs.T
+    centre = np.nan_to_num(x0).mean(axis=0)  # large values that hardly differ would drown the differences in rounding
+    weight = np.where(measure.nominal, 0.0, 1.0 / measure.unit)
+    a = (x0 - centre) * weight
+    square, width = np.empty((len(x0), len(pool))), max(1, CACHED // len(weight))
+    for start in range(0, len(pool), width):
+        part = pool[start : start + width]
+        square[:, start : start + width] = _squares(a, (part - centre) * weight)
     for column in np.flatnonzero(measure.nominal):
-        square += (x0[:, column, None] != pool[:, column]) & known[:, column, None] & there[:, column]
-    last = np.partition(square, min(NEAREST, len(pool)) - 1, axis=1)[:, min(NEAREST, len(pool)) - 1]
-    limit = last + CLOSE * (1 + np.abs(a).max(initial=0.0) ** 2 + np.abs(last))
+        one, other = x0[:, column, None], pool[:, column]
+        square += (one != other) & ~np.isnan(one) & ~np.isnan(other)
+    count = min(NEAREST, len(pool)) - 1
+    last = np.partition(square, count, axis=1)[:, count]
+    limit = last + CLOSE * (1 + np.nanmax(np.abs(a), initial=0.0) ** 2 + np.abs(last))
     return [np.flatnonzero(line <= end) for line, end in zip(square, limit, strict=True)]
+
+
+def _squares(a: Array, b: Array) -> Array:
+    """``|a - b|**2`` of every pair, ``(n, d)`` and ``(r, d)`` to ``(n, r)``; a cell that only one of them has adds 1."""
+    if not (np.isnan(a).any() or np.isnan(b).any()):
+        return np.asarray((a**2).sum(axis=1)[:, None] - 2 * a @ b.T + np.einsum("ij,ij->i", b, b))
+    mine, theirs = ((~np.isnan(part)).astype(np.float64) for part in (a, b))
+    a, b = np.nan_to_num(a), np.nan_to_num(b)
+    both = (a**2) @ theirs.T - 2 * a @ b.T + mine @ (b**2).T
+    return np.asarray(both + mine @ (1 - theirs).T + (1 - mine) @ theirs.T)
 
 
 def differences(measure: Distance, x: Array, x0: Array) -> Array:

@@ -111,6 +111,8 @@ class Explainer:
         """
         started = time.perf_counter()
         check_settings(lam, mu, alternatives, budget, seed)
+        if method is not None and not hasattr(method, "iterate"):
+            raise InputError("method must be a method", f"{method!r}", "for instance cp.Annealing()")
         measure = Distance.of(self.schema, distance, prices(self.schema, self.constraints))
         question = Question(
             model=self.model if threshold is None or self.model.labels is None else probable(self.model),
@@ -141,6 +143,12 @@ class Explainer:
         return fingerprint(self.model, self.reference.spread(PROBED)) if len(self.reference.x) else ""
 
     def _checked(self, weights: Mapping[Hashable, float] | None) -> dict[Hashable, float]:
+        if weights is not None and not isinstance(weights, Mapping):
+            raise InputError(
+                "weights must map feature names to numbers, or be 'permutation' or 'shap'",
+                f"a {type(weights).__name__}",
+                "for instance {'age': 2.0}",
+            )
         for name, weight in (weights or {}).items():
             self.schema.position(name)
             if not isinstance(weight, (int, float, np.integer, np.floating)) or not weight >= 0:
@@ -157,6 +165,10 @@ class Explainer:
         """The weighted L1 of Eq. (9), over the features that have a weight or, without any, over all; then the rest."""
         weights = np.array([self.weights.get(name, 0.0 if self.weights else 1.0) for name in self.schema.names])
         penalty = WeightedL1(np.where(np.isinf(weights), 0.0, weights), np.where(distance.nominal, 0.0, distance.unit))
+        if not isinstance(more, Sequence):
+            raise InputError(
+                "regularizers must be a list", f"a {type(more).__name__}", "for instance [cp.NearTarget()]"
+            )
         for regularizer in more:
             if not isinstance(regularizer, (Regularizer, Fittable)):
                 raise InputError(

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Literal
 
+from counterpoise.errors import InputError
 from counterpoise.types import Progress
 
 Wanted = Progress | Literal[True, False] | None
@@ -23,6 +24,8 @@ def showing(wanted: Wanted, rows: int) -> Iterator[Progress]:
     if callable(wanted):
         yield wanted
         return
+    if wanted not in (None, True, False):
+        raise InputError("progress must be None, True, False or a function", f"{wanted!r}", "leave it at None")
     if wanted is False or (wanted is None and (rows < SHORT or not sys.stderr.isatty())):
         yield lambda done, total: None
         return

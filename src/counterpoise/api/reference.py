@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import pandas as pd
 
 from counterpoise.errors import InputError
 from counterpoise.problem import Donors, Tally, model_outputs
+from counterpoise.space.columns import infer_feature
 from counterpoise.space.encoding import encode
 from counterpoise.space.features import Schema
 from counterpoise.space.frames import as_table, quoted
@@ -16,6 +18,20 @@ from counterpoise.tables import population_quantiles
 from counterpoise.types import Array, Model
 
 MOST_DONORS = 10_000  # a larger reference is sampled: starts come from near rows, and ten thousand are near enough
+
+
+def measured(schema: Schema, table: pd.DataFrame) -> Schema:
+    """The schema with scales, decimals and dtypes of the reference where it only assumed them."""
+    features = []
+    for feature in schema:
+        if feature.assumed and feature.name in table.columns:
+            seen = infer_feature(table[feature.name], feature.name, "std")
+            if seen.numeric:
+                decimals = seen.decimals if feature.decimals is None else feature.decimals
+                features.append(replace(feature, scale=seen.scale, decimals=decimals, dtype=seen.dtype, assumed=False))
+                continue
+        features.append(feature)
+    return replace(schema, features=tuple(features))
 
 
 class Reference:
@@ -34,12 +50,16 @@ class Reference:
                 "give reference=, the data the model was trained on or a sample of it",
             )
         if schema is not None and not isinstance(schema, Schema):
-            raise InputError("schema must be a Schema", f"a {type(schema).__name__}", "make one with Schema.infer")
+            file = hasattr(schema, "schema")
+            hint = "give its .schema, and its .constraints as constraints=" if file else "make one with Schema.infer"
+            raise InputError("schema must be a Schema", f"a {type(schema).__name__}", hint)
         self.notes: tuple[str, ...] = ()
         table = None if data is None else self._used(model, as_table(data, "reference"))
         if schema is None:
             assert table is not None
             schema = Schema.infer(table if isinstance(data, pd.DataFrame) else table.to_numpy())
+        elif table is not None:
+            schema = measured(schema, table)
         self.schema: Schema = schema
         self.x: Array = np.empty((0, len(schema))) if table is None else self._encoded(data, table)
         self._donors: dict[str, tuple[Donors, dict[Any, Array]]] = {}

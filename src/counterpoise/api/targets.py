@@ -167,6 +167,8 @@ def _position(labels: Sequence[Any], label: Any) -> int:
     equal = [place for place, known in enumerate(labels) if isinstance(label, Hashable) and known == label]
     for place in sorted(equal, key=lambda place: isinstance(labels[place], (bool, np.bool_)) != flag):
         return place
+    if tuple(labels) == ("outlier", "inlier") and not flag and label in (-1, 1):  # as a detector's own predict says it
+        return int(label == 1)
     raise InputError(
         "the target must be a class that the model knows", f"{label!r}; it knows {quoted(labels, 12)}", "choose one"
     )

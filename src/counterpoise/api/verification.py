@@ -59,8 +59,9 @@ def verify(problem: Problem, schema: Schema, table: pd.DataFrame, run: Run, alte
         verdict.x[good, count[good]], verdict.holds[good, count[good]] = run.x[good, picks], True
         first = count[good] == 0
         verdict.predicted[good[first]] = predicted[holds][first]
-        # what changes the same features is no alternative
-        effort[good] = np.where((sets[good] == sets[good, picks][:, None]).all(axis=-1), np.inf, effort[good])
+        # what changes the same features, or those and more, is no alternative
+        own = sets[good, picks][:, None]
+        effort[good] = np.where(((sets[good] & own) == own).all(axis=-1), np.inf, effort[good])
         count[good] += 1
     _rescue(judge, verdict, run, inside)
     return verdict

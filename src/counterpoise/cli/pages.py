@@ -13,7 +13,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from counterpoise.cli import options
 from counterpoise.cli.demonstration import run_demo
 from counterpoise.cli.endings import cut_short
-from counterpoise.cli.tables import check_writable
+from counterpoise.cli.tables import check_writable, make_folder
 from counterpoise.errors import InputError, MissingExtra
 from counterpoise.explanation import Explanation
 from counterpoise.show.report import report as write_report
@@ -45,11 +45,9 @@ def paper(
 
     Example: counterpoise paper --quick --out paper
     """
-    place = Path(out)
-    if place.exists() and not place.is_dir():
-        raise InputError("--out must name a folder", f"{out!r} is a file", "choose another place")
     if find_spec("matplotlib") is None:
         raise MissingExtra("plots")
+    place = make_folder(out)
     from counterpoise.paper import write  # draws: needs matplotlib, which other commands do without
 
     columns = (TextColumn("{task.description:22}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
@@ -71,5 +69,6 @@ def demo(
 
     Example: counterpoise demo --out out
     """
+    place = make_folder(out)
     with cut_short():
-        run_demo(Path(out))
+        run_demo(place)

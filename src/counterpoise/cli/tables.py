@@ -112,6 +112,19 @@ def check_writable(path: str) -> None:
         raise InputError("--out must name a file that can be written", f"{path!r}: {problem}", "choose another place")
 
 
+def make_folder(path: str) -> Path:
+    """The folder of that name, made if need be; an error before the work where it cannot be, or not be written to."""
+    place = Path(path)
+    try:
+        place.mkdir(parents=True, exist_ok=True)
+        problem = "" if os.access(place, os.W_OK) else "it may not be written"
+    except OSError as error:
+        problem = "it is a file" if place.is_file() else error.strerror or str(error)
+    if problem:
+        raise InputError("--out must name a folder that can be written", f"{path!r}: {problem}", "choose another place")
+    return place
+
+
 def write_table(table: pd.DataFrame, path: str, ending: str) -> None:
     """Write a table as CSV or Parquet, without its index."""
     if ending == ".csv":

@@ -16,6 +16,7 @@ import numpy as np
 from counterpoise.methods.annealing import Board, reach
 from counterpoise.methods.base import Run, last
 from counterpoise.methods.cells import Cells
+from counterpoise.methods.polish import undone
 from counterpoise.methods.population import Population, gained
 from counterpoise.methods.starts import Points, donors, joined, scored
 from counterpoise.methods.sweep import sweep
@@ -64,6 +65,9 @@ class Firm:
         if len(rows):
             board.enter(rows, chains.best)
         yield from self._swept(guided, board, rows)
+        firm_rows = np.flatnonzero(board.points.valid.any(axis=1))
+        if len(firm_rows):
+            board.enter(firm_rows, undone(guided.take(firm_rows), board.points.at(firm_rows).best(1)))
         found = self._assured(self._clouded(problem, streams, self.checks), board.points)
         yield Run(*found, np.ones(len(problem), dtype=bool), board.steps + 1)
 

@@ -29,7 +29,8 @@ class Feature:
     ``scale`` is the raw length of one unit of distance; ``lower`` and ``upper`` are the observed range; ``decimals``
     is the precision answers are rounded to (None: not rounded); ``dtype`` is the reference's own, or what fits the
     kind; ``fixed`` says why the column may not change at all (empty: it may); ``unseen`` are categories that may come
-    but that no reference row has; ``mark`` is how an object column writes a missing cell.
+    but that no reference row has; ``assumed`` marks a scale that nobody gave: reference data puts its own in its place;
+    ``mark`` is how an object column writes a missing cell.
 
     >>> Feature("packets", "integer", scale=3.0, lower=0, upper=9).numeric
     True
@@ -49,6 +50,7 @@ class Feature:
     label: str = ""
     description: str = ""
     unseen: tuple[Any, ...] = ()
+    assumed: bool = False
     mark: Literal["nan", "None", "NA"] = "None"
 
     def __post_init__(self) -> None:

@@ -76,6 +76,8 @@ def column_of(feature: Feature, values: Array) -> Any:
     if not feature.numeric:
         return _categories_of(feature, values)
     missing = np.isnan(values)
+    if feature.kind == "integer":
+        values = np.rint(values)  # a search may ask between whole numbers; a dtype of them would cut off or refuse
     if dtype == np.dtype(object):
         return _objects_of(feature, values, missing)
     if isinstance(dtype, np.dtype):

@@ -142,6 +142,7 @@ def _feature(entry: Mapping[str, Any], seen: Schema | None) -> Feature:
     if own is not None:  # a column of numbers that are categories, or the other way round
         changes = {"dtype": own.dtype, "missing": own.missing, **changes}
     width = changes.get("upper", np.inf) - changes.get("lower", -np.inf)
+    changes["assumed"] = numeric and own is None and "scale" not in changes
     changes.setdefault("scale", float(width) if numeric and 0 < width < np.inf else 1.0)
     return Feature(name, kind, categories=categories, **changes)
 

@@ -126,7 +126,11 @@ def _records(records: Sequence[dict[Hashable, Any]]) -> pd.DataFrame:
 
 def _as_array(data: Any, what: str) -> Any:
     try:
-        return np.asarray(data)
+        array = np.asarray(data)
+        # numpy turns a list of numbers and texts into texts alone
+        return (
+            np.asarray(data, dtype=object) if array.dtype.kind in "US" and not isinstance(data, np.ndarray) else array
+        )
     except ValueError as error:
         raise InputError(
             f"the {what} must be a frame or a two-dimensional array",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -262,6 +262,10 @@ Word = Constraint | Callable[[pd.DataFrame], Any]
 def as_words(constraints: Sequence[Word] | Word) -> tuple[Constraint, ...]:
     """Constraints, given one by one or as a list, as words: a bare function of a frame becomes a `Check`."""
     given: Any = [constraints] if isinstance(constraints, Constraint) or callable(constraints) else constraints
+    if not isinstance(given, Iterable) or isinstance(given, str):
+        raise ConstraintError(
+            "constraints must be a list of words", f"{given!r}", "for instance [cp.Immutable('age')], or () for none"
+        )
     return tuple(Check(word) if callable(word) and not isinstance(word, (Constraint, type)) else word for word in given)
 
 
