@@ -40,13 +40,13 @@ KEEP = 0.9
 LOOKED_AT = 60  # real rows of the target that are tried for firmness
 
 
-def kept(explainer: cp.Explainer, explanation: cp.Explanation, x: np.ndarray, noise: Any, seed: int) -> np.ndarray:
+def kept(explainer: cp.Explainer, explanation: cp.Explanation, x: np.ndarray, noises: Any, seed: int) -> np.ndarray:
     """The share of copies of rows ``x`` ``(n, d)`` that the model gives what it gives the explanation's answers."""
     schema, rng = explanation.schema, np.random.default_rng(seed)
     region = Region.build(schema, explanation.x0, explainer.constraints, explainer.bounds)
     wanted = explanation.scores["after"].to_numpy()
     out = np.empty(len(x))
-    for row in range(len(x)):
+    for row, noise in enumerate(noises):
         draws = rng.normal(size=(1, COPIES, x.shape[1]))
         one = region.take([row])
         copies = noise.copies(x[None, row : row + 1], draws, one, schema.scales, schema.numeric)[0, 0]
@@ -66,14 +66,14 @@ def temperatures(rows: int) -> Iterator[str]:
         "| model | T | mean distance | kept | minimal answer stretched to that distance: kept | ratio |",
         "| --- | --- | --- | --- | --- | --- |",
     )
-    noise = Gaussian(0.2)
+    noise = [Gaussian(0.2)] * rows
     for name, model in models.items():
         explainer = cp.Explainer(model.fit(train, labels), reference=train)
         minimal = explainer(test[:rows])
         share = kept(explainer, minimal, minimal.x, noise, 1).mean()
         yield f"| {name} | 0 | {minimal.energy.distance.mean():.3f} | {share:.3f} | | |"
         for T in (0.3, 1.0, 2.0):
-            firm = explainer(test[:rows], temperature=T, noise=noise)
+            firm = explainer(test[:rows], temperature=T, noise=noise[0])
             far = firm.energy.distance.mean()
             stretched = minimal.x0 + far / minimal.energy.distance.mean() * (minimal.x - minimal.x0)
             ours = kept(explainer, firm, firm.x, noise, 2).mean()
@@ -113,17 +113,17 @@ def _keep(explainer: cp.Explainer, test: pd.DataFrame, name: str, label: str, as
     began = time.process_time()
     firm = explainer(test, keep=KEEP, noise=asked)
     spent = (time.process_time() - began) * 1000 / len(test)
-    words = firm.firm["noise"].iloc[0]
-    level = float(words.split(":")[0].removeprefix("rank noise ")) if asked == "auto" else asked.level
-    noise = RankNoise(level).fitted(explainer.reference.x)
+    words = firm.firm["noise"].str.split(":").str[0]  # each target has a noise of its own
+    levels = words.str.removeprefix("rank noise ").astype(float) if asked == "auto" else [asked.level] * len(test)
+    noise = [RankNoise(level).fitted(explainer.reference.x) for level in levels]
     claims = (firm.firm["kept_low"] >= KEEP).to_numpy() & firm.valid
     unseen = kept(explainer, firm, firm.x, noise, 3)
     met = share_interval(np.rint(unseen * COPIES), COPIES)[1] >= KEEP  # 0.9 is within the sampling error
-    real = np.array([_nearest(explainer, firm, row, noise) for row in range(len(test))])
+    real = np.array([_nearest(explainer, firm, row, noise[row]) for row in range(len(test))])
     there = claims & np.isfinite(real)
     tip, far = firm.tipping, firm.energy.distance.to_numpy()
     return (
-        f"| {name} | {label} | {words.split(':')[0]} | {claims.mean():.0%} "
+        f"| {name} | {label} | {' / '.join(sorted(set(words)))} | {claims.mean():.0%} "
         f"| {tip.energy.distance.mean():.3f}, {kept(explainer, tip, tip.x, noise, 3).mean():.2f} "
         f"| {far[claims].mean():.3f}, {unseen[claims].mean():.2f} | {real[there].mean():.3f} "
         f"| {far[there].mean() / real[there].mean():.2f} | {met[claims].mean():.0%} | {spent:.0f} |"

@@ -32,7 +32,7 @@ def test_no_row_of_the_target_is_nearer(seed: int, count: int, rows: int) -> Non
         {
             "a": rng.normal(0, 1e3, count).round(1),
             "b": rng.choice([0.0, 1.0, np.nan], count),
-            "c": rng.choice(["u", "v", "w"], count),
+            "c": rng.choice(np.array(["u", "v", "w", None], dtype=object), count),
         }
     )
     schema = cp.Schema.infer(pd.concat([table, pd.DataFrame({"a": [0.0, 5.0], "b": [0.0, 1.0], "c": ["u", "v"]})]))

@@ -113,3 +113,13 @@ def test_the_free_energy_lies_below_the_mean_and_meets_the_energy_where_the_clou
 def test_a_temperature_below_zero_is_refused() -> None:
     with pytest.raises(cp.InputError, match="T must be at least 0"):
         cp.landscape(explained()[0], detector(), T=-1)
+
+
+def test_noise_undoes_less_the_farther_the_change_goes() -> None:
+    explanation = explained()[0]
+    seen = cp.profile(explanation, detector(), noise=0.3)
+    at = {share: seen.kept[int(np.argmin(np.abs(seen.t - share)))] for share in (0.0, 1.0, 1.6)}
+    assert at[0.0] < at[1.0] < at[1.6]
+    told = cp.robustness(explanation, detector(), noise=0.3).table["kept"].iloc[0]
+    assert at[1.0] == pytest.approx(told, abs=0.1)
+    assert np.isnan(cp.profile(explanation, detector()).kept).all()

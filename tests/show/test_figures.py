@@ -116,6 +116,13 @@ def test_bars_are_the_counts() -> None:
     assert width == pytest.approx(100 * sum(feature.rows for feature in seen.features) / len(seen.distances))
 
 
+def test_the_boundary_shows_what_noise_undoes() -> None:
+    seen = cp.profile(explained()[0], detector(), noise=0.2)
+    ax = figures.boundary(seen)
+    assert any(np.array_equal(line.get_ydata(), seen.kept) for line in ax.lines)
+    assert "share of noisy copies that keep it" in [text.get_text() for text in ax.get_legend().get_texts()]
+
+
 def test_the_curve_of_robustness_ends_in_its_table() -> None:
     found = _drawn("robustness")
     ax = figures.robustness(found)

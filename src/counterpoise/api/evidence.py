@@ -72,7 +72,7 @@ def _candidates(measure: Distance, x0: Array, pool: Array) -> list[Index]:
 
 
 def _squares(a: Array, b: Array) -> Array:
-    """``|a - b|**2`` of every pair, ``(n, d)`` and ``(r, d)`` to ``(n, r)``; a cell that only one of them has adds 1."""
+    """``|a - b|**2`` of every pair, ``(n, d)`` and ``(r, d)`` to ``(n, r)``; a cell that only one has adds 1."""
     if not (np.isnan(a).any() or np.isnan(b).any()):
         return np.asarray((a**2).sum(axis=1)[:, None] - 2 * a @ b.T + np.einsum("ij,ij->i", b, b))
     mine, theirs = ((~np.isnan(part)).astype(np.float64) for part in (a, b))

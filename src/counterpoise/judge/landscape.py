@@ -4,19 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from counterpoise.errors import InputError
 from counterpoise.explanation import Explanation
 from counterpoise.judge.decisions import Decision, recall
+from counterpoise.judge.noisy import FEWER, KEY, kept_share, noise_of
+from counterpoise.judge.recalling import recalled
 from counterpoise.physics.boltzmann import log_partition
 from counterpoise.physics.cloud import antithetic
 from counterpoise.physics.energy import Energy
+from counterpoise.physics.noise import Noise
 from counterpoise.physics.regularizers import Regularizer, WeightedL1
 from counterpoise.space.distance import Distance
 from counterpoise.space.features import Feature, Schema
+from counterpoise.space.relating import Word
+from counterpoise.streams import Streams
 from counterpoise.types import Array
 
 SAMPLES = 64  # of a cloud
@@ -54,7 +59,8 @@ class Profile:
     Numbers go along a straight line, rounded as the schema rounds them; categories switch half-way. ``margin`` and
     ``probability`` as in `Landscape`, ``distance`` in feature scales, each ``(g,)``. ``turn`` is the first t from
     which on the target is reached all the way to the answer; ``lost`` the first beyond it where it is lost again
-    (NaN: nowhere on this line).
+    (NaN: nowhere on this line). ``kept`` ``(g,)`` is the share of noisy copies that keep the target, and ``noise`` says
+    which noise; NaN and empty where none was asked about.
     """
 
     t: Array
@@ -64,6 +70,8 @@ class Profile:
     turn: float
     lost: float
     target: str
+    kept: Array
+    noise: str = ""
 
 
 def landscape(
@@ -123,8 +131,19 @@ def landscape(
     )
 
 
-def profile(explanation: Explanation, model: Any, *, reach: float = 1.6, size: int = 161) -> Profile:
+def profile(
+    explanation: Explanation,
+    model: Any,
+    *,
+    reach: float = 1.6,
+    size: int = 161,
+    noise: float | Noise | Literal["auto"] | None = None,
+    reference: Any = None,
+    constraints: Sequence[Word] | Word = (),
+) -> Profile:
     """What the model says along the line from a row through its answer, up to ``reach`` times the way.
+
+    ``noise``, ``reference`` and ``constraints`` are those of `robustness`: where noise would undo the change.
 
     >>> import pandas as pd
     >>> from sklearn.linear_model import LogisticRegression
@@ -150,6 +169,14 @@ def profile(explanation: Explanation, model: Any, *, reach: float = 1.6, size: i
     way, beyond = t <= 1.0, t >= 1.0
     missed = np.flatnonzero(~reached & way)
     again = np.flatnonzero(~reached & beyond)
+    kept, words = np.full(len(t), np.nan), ""
+    if noise is not None:
+        part = next(recalled(explanation, model, constraints))
+        chosen, words = noise_of(part, noise, model, schema, reference)
+        line = np.zeros(len(t), dtype=np.intp)
+        draws = Streams.of(explanation.x0, explanation.seed ^ KEY).normal((FEWER, len(schema)))
+        along = part._replace(rows=line, x=points, problem=part.problem.take(line))
+        kept = kept_share(along, chosen, draws[line])
     return Profile(
         t=t,
         distance=Distance.of(schema, "l2")(points[None], x0[None])[0],
@@ -158,6 +185,8 @@ def profile(explanation: Explanation, model: Any, *, reach: float = 1.6, size: i
         turn=float(t[missed[-1] + 1]) if len(missed) else 0.0,
         lost=float(t[again[0]]) if len(again) else float("nan"),
         target=str(explanation.target[0]),
+        kept=kept,
+        noise=words,
     )
 
 

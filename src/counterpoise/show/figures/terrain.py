@@ -8,7 +8,7 @@ import numpy as np
 
 from counterpoise.errors import InputError
 from counterpoise.judge.landscape import Landscape, Profile
-from counterpoise.show.figures.style import AFTER, BEFORE, FAINT, SMALL, bare, canvas, ink, plain, with_unit
+from counterpoise.show.figures.style import AFTER, BEFORE, FAINT, MORE, SMALL, bare, canvas, ink, plain, with_unit
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -52,10 +52,17 @@ def boundary(seen: Profile, ax: Axes | None = None) -> Axes:
     likely = not np.isnan(seen.probability).any()
     height = seen.probability if likely else seen.margin
     end = seen.t[-1] if np.isnan(seen.lost) else seen.lost
-    ax.axvspan(seen.turn, end, color=AFTER, alpha=0.12, lw=0, label=plain(f"the model says {seen.target}"))
+    ax.axvspan(seen.turn, end, color=AFTER, alpha=0.18, lw=0, label=plain(f"the model says {seen.target}"))
     ax.plot(seen.t, height, color=ink(), lw=1.8)
     if not likely:
         ax.axhline(0.0, color=FAINT, lw=0.8, ls="--")
+    if seen.noise:
+        share: Any = ax if likely else ax.twinx()
+        share.plot(seen.t, seen.kept, color=MORE[1], lw=1.6, ls="--")
+        ax.plot([], [], color=MORE[1], lw=1.6, ls="--", label="share of noisy copies that keep it")
+        if not likely:
+            share.set_ylim(-0.04, 1.04)
+            share.set_ylabel("share kept")
     for at, mark, colour, name in ((0.0, "o", BEFORE, "the row"), (1.0, "D", AFTER, "the answer")):
         place = int(np.argmin(np.abs(seen.t - at)))
         ax.plot([at], [height[place]], mark, color=colour, ms=9, label=name, zorder=3)
@@ -65,7 +72,9 @@ def boundary(seen: Profile, ax: Axes | None = None) -> Axes:
         ax.set_ylim(-0.04, 1.04)
     ax.set_ylabel(plain(f"probability of {seen.target}" if likely else f"margin of {seen.target}"))
     ax.set_xlabel("share of the change made")
-    ax.legend(frameon=False, fontsize=SMALL, loc="upper left")
+    ax.legend(
+        loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2 if seen.noise else 3, frameon=False, fontsize=SMALL,
+    )  # fmt: skip
     return ax
 
 
