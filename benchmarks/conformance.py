@@ -7,6 +7,7 @@ project, gives the row the target.
 from __future__ import annotations
 
 import argparse
+import re
 import warnings
 from collections.abc import Iterator
 from importlib.metadata import version
@@ -138,17 +139,18 @@ class Notes:
     def __call__(self, cell: Cell) -> str:
         if cell.works:
             return "works"
-        if cell.why not in self.texts:
-            self.texts.append(cell.why)
-        return f"[{self.texts.index(cell.why) + 1}]"
+        text = re.sub(r"\[[-\d., na]*\]", "[…]", cell.why)  # which rows and numbers it was is by the way
+        if text not in self.texts:
+            self.texts.append(text)
+        return f"[{self.texts.index(text) + 1}]"
 
 
 INTRODUCTION = """# Conformance
 
-Every cell is a run: a model is fitted on a small table, {rows} rows are explained, and the model itself, asked directly,
-gives every answer the target. Where that does not work, the number says why. `mixed` tables have a category (pandas
-`category`) and a truth value beside numbers; `missing` ones have missing cells, in the reference and in the rows
-explained. How each kind of model enters: [models](models.md).
+Every cell is a run: a model is fitted on a small table, {rows} rows are explained, and the model itself, asked
+directly, gives every answer the target. Where that does not work, the number says why. `mixed` tables have a category
+(pandas `category`) and a truth value beside numbers; `missing` ones have missing cells, in the reference and in the
+rows explained. How each kind of model enters: [models](models.md).
 
 Made by `python benchmarks/conformance.py` with {versions}.
 """
@@ -158,7 +160,7 @@ def page() -> str:
     """The page, made by running every cell."""
     notes = Notes()
     columns = [(data, task) for data in DATA for task in TASKS]
-    versions = ", ".join(f"{name} {version(name)}" for name in PACKAGES)
+    versions = ", ".join(f"{name} {version(name).partition("+")[0]}" for name in PACKAGES)
     lines = [INTRODUCTION.format(rows=ROWS, versions=versions), "## Kinds of models", ""]
     lines += ["| model | " + " | ".join(map(", ".join, columns)) + " |", "|---|" + "---|" * len(columns)]
     for kind in KINDS:

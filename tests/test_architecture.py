@@ -23,7 +23,8 @@ def _named(path: Path) -> str:
 
 def _texts() -> list[Path]:
     """Every file that people read: those at the root, and those in the project's own folders."""
-    inside = (path for place in PLACES for path in (ROOT / place).rglob("*") if "__pycache__" not in path.parts)
+    made = {"__pycache__", ".envs", ".cache"}  # by tools and benchmarks, not by people
+    inside = (path for place in PLACES for path in (ROOT / place).rglob("*") if not made & set(path.parts))
     return sorted(
         path
         for path in (*ROOT.iterdir(), *inside)

@@ -65,10 +65,10 @@ def test_the_best_true_claim_is_taken_by_its_real_effort():
 
 def test_alternatives_are_true_claims_with_other_changes():
     e = explain([6.0, 1], [7.0, 1], [6.5, 3], [4.0, 4], alternatives=3)
-    assert e.count.tolist() == [2, 1]  # the second row has another 'b', which each of them changes
-    listed = e.alternatives
-    assert (listed["a"] > 5).all()
-    assert listed.loc[0].to_numpy().tolist() == [[6.0, 1.0], [6.5, 3.0]]
+    # the third claim changes what the first does and more: no alternative; the last is not true
+    assert e.count.tolist() == [1, 1]
+    assert (e.alternatives["a"] > 5).all()
+    assert e.alternatives.loc[0].to_numpy().tolist() == [[6.0, 1.0]]
 
 
 def test_where_scores_and_predict_disagree_the_answer_goes_on_until_predict_agrees():
@@ -109,3 +109,9 @@ def test_a_miss_that_reaches_the_target_after_all_is_valid():
 
     e = cp.explain(lambda frame: frame["a"] > 5, ROWS, reference=TRAIN, target=True, method=Shy([6.0, 1]))
     assert e.valid.all()
+
+
+def test_another_way_out_is_an_alternative():
+    e = explain([6.0, 1], [1.0, 4], [7.0, 4], model=lambda frame: (frame["a"] > 5) | (frame["b"] == 4), alternatives=3)
+    assert e.count.tolist()[0] == 2
+    assert sorted(e.alternatives.loc[0].to_numpy().tolist()) == [[1.0, 4.0], [6.0, 1.0]]

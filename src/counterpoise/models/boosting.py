@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Collection, Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from counterpoise.errors import InputError
 from counterpoise.models.feeding import Feed
 from counterpoise.models.machine import two_columns
-from counterpoise.space.features import Schema
+from counterpoise.space.features import Feature, Schema
+from counterpoise.space.frames import quoted
 from counterpoise.types import Array, Link
 
 AUTOMATIC = re.compile(r"(Column_|f)?\d+")  # what the libraries call the columns of an array
@@ -31,6 +33,7 @@ class Boosted:
     said: Callable[[Any], Any]
     likely: Callable[[Any], Any] | None = None
     link: Link = "identity"
+    notes: tuple[str, ...] = ()
 
     def outputs(self, x: Array) -> Array:
         """Decision values ``(p, c)``, or predictions ``(p, 1)``."""
@@ -81,3 +84,20 @@ def names_of(names: Sequence[str] | None, schema: Schema) -> list[Hashable] | No
     if not any(name in known for name in names) and all(AUTOMATIC.fullmatch(name) for name in names):
         return None
     return [known.get(name, name) for name in names]
+
+
+def strangers(feature: Feature, known: Collection[Any], *, refused: bool) -> tuple[str, ...]:
+    """A note where the model does not know some of a column's categories; an InputError where that will not do.
+
+    ``refused``: the library raises for a category that it does not know. Others read it as missing, which is right
+    only where the model knows the rest of them.
+    """
+    seen = [level for level in feature.categories if level not in feature.unseen]
+    strange = [level for level in seen if level not in known]
+    if strange and (refused or len(strange) == len(seen)):
+        raise InputError(
+            f"the categories of {feature.name!r} must be those that the model was fitted on",
+            f"it does not know {quoted(strange)}; it knows {quoted(list(known))}",
+            "give the reference's column the categories of the training data",
+        )
+    return (f"the model does not know {quoted(strange)} of {feature.name!r}: read as missing",) if strange else ()

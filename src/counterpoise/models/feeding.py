@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from sklearn.pipeline import Pipeline
 
 from counterpoise.errors import InputError
 from counterpoise.space.encoding import decode
@@ -66,6 +67,24 @@ def feed(schema: Schema, names: Sequence[Hashable] | None, width: int | None, *,
     if schema.frame:
         return lambda x: np.asarray(decode(schema, x))
     return lambda x: decode(schema, x)
+
+
+def feeding(model: Any, schema: Schema, probe: Array) -> Feed:
+    """How the estimator is fed: the names it was fitted with, else an array, else a frame if it wants one."""
+    names, width = getattr(model, "feature_names_in_", None), getattr(model, "n_features_in_", None)
+    if names is not None:
+        return feed(schema, list(names), width, frame=True)
+    as_array = feed(schema, None, width, frame=False)
+    first = model.steps[0][1] if isinstance(model, Pipeline) else model
+    by_dtype = any(isinstance(feature.dtype, pd.CategoricalDtype) for feature in schema)  # lost in an array
+    if not schema.frame or (type(first).__module__.startswith("sklearn.") and not by_dtype):
+        return as_array
+    as_frame = feed(schema, None, width, frame=True)
+    try:  # a class of the user's own, which may read columns by name or by number
+        model.predict(as_frame(probe))
+    except Exception:
+        return as_array
+    return as_frame
 
 
 def dense(matrix: Any) -> Array:

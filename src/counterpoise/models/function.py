@@ -217,8 +217,9 @@ def _seen(answer: NDArray[Any]) -> tuple[Any, ...]:
 
 def _answer(answer: Any, rows: int) -> NDArray[Any]:
     array = np.asarray(answer)
-    if array.dtype.kind in "OT" and array.size and not isinstance(array.flat[0], (str, bool)):
-        array = np.array(array.tolist())  # an object column of numbers
+    first = array.flat[0] if array.dtype.kind == "O" and array.size else None
+    if isinstance(first, (int, float, np.number, np.ndarray, list)) and not isinstance(first, bool):
+        array = np.array(array.tolist())  # an object column of numbers, or of lines of them
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
     if array.ndim not in (1, 2) or len(array) != rows:

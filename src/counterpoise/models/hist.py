@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from counterpoise.models import sklearn
+from counterpoise.models.boosting import strangers
 from counterpoise.models.feeding import columns_of
 from counterpoise.models.links import as_is, first_and_second
 from counterpoise.models.reading import plain
@@ -24,7 +26,17 @@ def adapt(model: Any, schema: Schema, probe: Array) -> Model | None:
         return None
     own = sklearn.adapt(model, schema, probe)
     columns = columns_of(schema, getattr(model, "feature_names_in_", None), model.n_features_in_)
-    return open_up(own, grove(model), plain(schema, *layout(model, columns)), probe)
+    ordered, known = layout(model, columns)
+    features = {column: schema.features[ordered[column]] for column in known}
+    notes = [
+        note
+        for column, feature in features.items()
+        if not feature.numeric
+        for note in strangers(feature, known[column], refused=False)
+    ]
+    if notes and isinstance(own, sklearn.Estimator):
+        own = replace(own, notes=tuple(notes))
+    return open_up(own, grove(model), plain(schema, ordered, known), probe)
 
 
 def grove(model: Any) -> Grove | None:

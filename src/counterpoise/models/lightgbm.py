@@ -6,15 +6,18 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
-from counterpoise.models.boosting import Boosted, as_outputs, most_likely, names_of
+from counterpoise.errors import InputError
+from counterpoise.models.boosting import Boosted, as_outputs, most_likely, names_of, strangers
 from counterpoise.models.feeding import columns_of, feed
 from counterpoise.models.links import Finish, as_is, exponential, first_and_second, logistic
 from counterpoise.models.reading import Reading, plain
 from counterpoise.models.sklearn import check_fitted
 from counterpoise.models.trees import Grove, Tree
 from counterpoise.models.whitebox import open_up
-from counterpoise.space.features import Schema
+from counterpoise.space.features import Feature, Schema
+from counterpoise.space.frames import quoted
 from counterpoise.types import Array, Model
 
 CLASSES = ("binary", "multiclass", "multiclassova")
@@ -46,14 +49,23 @@ def adapt(model: Any, schema: Schema, probe: Array) -> Model | None:
 
     names, width = names_of(booster.feature_name(), schema), booster.num_feature()
     columns = columns_of(schema, names, width)
+    _check_categories(
+        len(booster.pandas_categorical or ()), [schema.features[place] for place in columns], schema.frame
+    )
     known = _known(booster, head, schema, columns.tolist())
+    notes = tuple(
+        note
+        for column, levels in known.items()
+        if not schema.features[columns[column]].numeric
+        for note in strangers(schema.features[columns[column]], levels, refused=False)
+    )
     give = feed(schema, names, width, frame=bool(booster.pandas_categorical))
     if labels is None:
-        own = Boosted(give, None, ask, booster.predict)
+        own = Boosted(give, None, ask, booster.predict, notes=notes)
     elif fitted:
-        own = Boosted(give, labels, ask, model.predict, model.predict_proba)
+        own = Boosted(give, labels, ask, model.predict, model.predict_proba, notes=notes)
     else:
-        own = Boosted(give, labels, ask, most_likely(booster.predict, labels), booster.predict)
+        own = Boosted(give, labels, ask, most_likely(booster.predict, labels), booster.predict, notes=notes)
     reading = plain(schema, columns, known)
     if reading is None:
         return own
@@ -64,6 +76,16 @@ def adapt(model: Any, schema: Schema, probe: Array) -> Model | None:
 
 def _library(ask: Callable[[Any], Array], reading: Reading) -> Callable[[Array], Array]:
     return lambda x: ask(reading.rows(x))
+
+
+def _check_categories(listed: int, features: list[Feature], frame: bool) -> None:
+    coded = [feature.name for feature in features if isinstance(feature.dtype, pd.CategoricalDtype)]
+    if frame and len(coded) != listed:
+        raise InputError(
+            f"the reference must have as many columns of dtype 'category' as the model was fitted on: {listed}",
+            f"it has {len(coded)}{': ' if coded else ''}{quoted(coded)}",
+            "give the columns the dtypes of the training data, for instance astype('category')",
+        )
 
 
 def _known(booster: Any, head: dict[str, str], schema: Schema, columns: list[int]) -> dict[int, Any]:

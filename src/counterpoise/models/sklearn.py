@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import Pipeline
@@ -15,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from counterpoise.errors import CapabilityError, CounterpoiseError, InputError, ModelError
 from counterpoise.models.adapt import as_model
-from counterpoise.models.feeding import Feed, columns_of, feed
+from counterpoise.models.feeding import Feed, columns_of, feeding
 from counterpoise.models.front import Front
 from counterpoise.models.machine import first_of_equals, pair_votes, two_columns
 from counterpoise.models.pipeline import read_front
@@ -51,6 +52,7 @@ class Estimator:
     classes: NDArray[Any] | None
     link: Link
     raw: Raw
+    notes: tuple[str, ...] = ()
 
     @property
     def labels(self) -> tuple[Any, ...] | None:
@@ -59,12 +61,12 @@ class Estimator:
 
     def outputs(self, x: Array) -> Array:
         """Decision values where the estimator has them, else probabilities, else 1 for the class that it says."""
-        with np.errstate(all="ignore"):  # far from the data a model may overflow: what comes out is checked
+        with self._calm():
             return self.raw(self.feed(x))
 
     def predict(self, x: Array) -> NDArray[Any]:
         """What the estimator's own ``predict`` says."""
-        with np.errstate(all="ignore"):
+        with self._calm():
             said = np.asarray(self.model.predict(self.feed(x)))
         if self.kind == "outlier_detector":
             return np.where(said == -1, *OUTLIER_LABELS)
@@ -74,8 +76,19 @@ class Estimator:
         """The estimator's own ``predict_proba``, or None where it has none."""
         if self.kind != "classifier" or not hasattr(self.model, "predict_proba"):
             return None
-        with np.errstate(all="ignore"):
+        with self._calm():
             return np.asarray(self.model.predict_proba(self.feed(x)), dtype=np.float64)
+
+    @contextmanager
+    def _calm(self) -> Iterator[None]:
+        """Far from the data a model may overflow: what comes out is checked."""
+        with np.errstate(all="ignore"):
+            if type(innermost(self.model)).__name__ != "LocalOutlierFactor":
+                yield
+                return
+            with warnings.catch_warnings():  # it loses the columns' names on its own way inside
+                warnings.filterwarnings("ignore", "X does not have valid feature names")
+                yield
 
 
 def adapt(model: Any, schema: Schema, probe: Array) -> Model:
@@ -186,24 +199,6 @@ def _one_question(model: Any, count: int) -> CapabilityError:
         f"{type(model).__name__} answers {count} at once",
         "explain them one by one: lambda rows: model.predict(rows)[:, 0]",
     )
-
-
-def feeding(model: Any, schema: Schema, probe: Array) -> Feed:
-    """How the estimator is fed: the names it was fitted with, else an array, else a frame if it wants one."""
-    names, width = getattr(model, "feature_names_in_", None), getattr(model, "n_features_in_", None)
-    if names is not None:
-        return feed(schema, list(names), width, frame=True)
-    as_array = feed(schema, None, width, frame=False)
-    first = model.steps[0][1] if isinstance(model, Pipeline) else model
-    by_dtype = any(isinstance(feature.dtype, pd.CategoricalDtype) for feature in schema)  # lost in an array
-    if not schema.frame or (type(first).__module__.startswith("sklearn.") and not by_dtype):
-        return as_array
-    as_frame = feed(schema, None, width, frame=True)
-    try:  # a class of the user's own, which may read columns by name or by number
-        model.predict(as_frame(probe))
-    except Exception:
-        return as_array
-    return as_frame
 
 
 def innermost(model: Any) -> Any:

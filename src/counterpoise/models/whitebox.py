@@ -33,6 +33,11 @@ class Quick:
         """What the outputs are: decision values or probabilities."""
         return self.own.link
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the user should know about how the model is asked."""
+        return tuple(getattr(self.own, "notes", ()))
+
     def outputs(self, x: Array) -> Array:
         """Outputs ``(p, c)`` of the encoded rows ``(p, d)``: the library's own, to the bit."""
         return self.scores(x)

@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from counterpoise.errors import InputError
-from counterpoise.models.boosting import Boosted, as_outputs, most_likely, names_of
+from counterpoise.models.boosting import Boosted, as_outputs, most_likely, names_of, strangers
 from counterpoise.models.feeding import columns_of, feed
 from counterpoise.models.links import Finish, as_is, exponential, first_and_second, logistic
 from counterpoise.models.reading import Reading, plain
@@ -113,13 +112,7 @@ def _known(learner: Any, types: list[str] | None, schema: Schema, columns: Index
             values = [text[a:b].decode() for a, b in pairwise(ends)]
         # Older versions keep no categories: their numbers are those of the frame's own dtype.
         known[column] = list(values) or list(feature.categories) or list(range(256))
-        strange = [v for v in feature.categories if v not in known[column] and v not in feature.unseen]
-        if strange:
-            raise InputError(
-                f"the categories of {feature.name!r} must be those that the model was fitted on",
-                f"it does not know {', '.join(map(repr, strange[:8]))}",
-                "give the reference's column the dtype of the training data",
-            )
+        strangers(feature, known[column], refused=True)
     return known
 
 

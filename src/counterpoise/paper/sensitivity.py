@@ -47,7 +47,9 @@ def measure(scale: Scale) -> Exhibit:
             f"The score: start from {starts} copies of the row, each moved by a normal vector of size ξ = {XI}. Let s "
             "be the root mean square distance of their answers from the answers' mean, L the mean length ‖Δ‖ of the "
             "answers, and v the share that reaches f ≤ c. Then S = v · exp(−s / L): 1 where every copy turns and all "
-            "end in the same place, 0 where none turns. The paper does not define its score."
+            "end in the same place, 0 where none turns. The paper does not define its score. Ours is the second that "
+            "we tried, on the second f: with the spread measured against ξ instead of L, with a wider grid and with "
+            "the first f no cell of any β reached 0.5. What this figure says of β therefore depends on these choices."
         ),
         (
             "All copies share one cloud and one sequence of random numbers, so that only the row's own perturbation "
