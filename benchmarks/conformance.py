@@ -160,7 +160,8 @@ def page() -> str:
     """The page, made by running every cell."""
     notes = Notes()
     columns = [(data, task) for data in DATA for task in TASKS]
-    versions = ", ".join(f"{name} {version(name).partition("+")[0]}" for name in PACKAGES)
+    found = {name: version(name).partition("+")[0] for name in PACKAGES}
+    versions = ", ".join(f"{name} {number}" for name, number in found.items())
     lines = [INTRODUCTION.format(rows=ROWS, versions=versions), "## Kinds of models", ""]
     lines += ["| model | " + " | ".join(map(", ".join, columns)) + " |", "|---|" + "---|" * len(columns)]
     for kind in KINDS:
