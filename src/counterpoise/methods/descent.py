@@ -24,7 +24,7 @@ FIRST, LAST = 1.0, 0.01  # length of the walk's steps, as shares of the radius
 def walk(problem: Problem, x: Array, radius: Array, steps: int) -> Points:
     """The nearest valid points that walks from ``x`` ``(n, k, d)`` meet; ``radius`` ``(n, k)`` of the first sphere."""
     start, scales = np.where(np.isnan(problem.x0)[:, None, :], x, problem.x0[:, None, :]), problem.scales
-    moves = problem.numeric & problem.region.free[:, None, :]
+    moves = problem.numeric & problem.region.free[:, None, :] & ~np.isnan(x)
     low, high = problem.region.lower[:, None, :], problem.region.upper[:, None, :]
     best = Points(x.copy(), np.full(radius.shape, -np.inf), np.full(radius.shape, np.inf))
     shortest = np.full(radius.shape, np.inf)

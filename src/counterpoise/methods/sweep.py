@@ -18,6 +18,7 @@ from counterpoise.types import Array, Index, Mask
 
 MULTIPLIERS = 16
 LONGEST = 24  # levels of a category tried in one sweep
+CELLS = 4_000_000  # numbers in the points tried at once
 
 
 class Sweep(NamedTuple):
@@ -39,6 +40,14 @@ def sweep(
     tries = candidates(problem, cells, points.x, reach, width)
     if not len(tries.grouped):
         return Sweep(points, np.zeros((n, 0)))
+    size = max(1, CELLS // (q * d * (tries.grouped.size if only is None else only.shape[1] * tries.grouped.shape[1])))
+    if size < n:  # rows know nothing of each other
+        parts = [
+            sweep(problem.take(rows), cells, points.at(rows), reach[rows], width, None if only is None else only[rows])
+            for rows in np.split(np.arange(n), range(size, n, size))
+        ]
+        best = Points(*(np.concatenate(arrays) for arrays in zip(*(part.points for part in parts), strict=True)))
+        return Sweep(best, np.concatenate([part.effect for part in parts]))
     chosen = np.broadcast_to(np.arange(len(tries.grouped)), (n, len(tries.grouped))) if only is None else only
     place = tries.grouped[chosen]  # (n, g, w)
     g, w = place.shape[1:]
@@ -47,22 +56,25 @@ def sweep(
     here = np.take_along_axis(points.x, column[:, None, :], axis=2)
     value = np.sort(np.where(_movable(problem, column), value, here).reshape(n, q, g, w), axis=-1).reshape(n, q, g * w)
     spots, real = _worthwhile(value, here, w)  # (n, q, t) places of changes that are changes, each once
-    alone = scored(problem, _changed(points.x, column, value, spots))
-    t = spots.shape[2]
-    moved = np.take_along_axis(np.broadcast_to(column[:, None, :], value.shape), spots, axis=2)
     gain, held = np.zeros(value.shape), here.copy()
-    rise = additive(problem, alone.margin).reshape(n, q, t) - additive(problem, points.margin)[..., None]
-    put = np.take_along_axis(alone.x.reshape(n, q, t, d), moved[..., None], axis=3)[..., 0]
-    # what only pads a point's list says nothing, so that no row depends on how long the lists of others are
-    np.put_along_axis(gain, spots, np.where(real, rise, 0.0), axis=2)
-    np.put_along_axis(held, spots, np.where(real, put, np.take_along_axis(here, spots, axis=2)), axis=2)
+    best, pieces = _by_point(points, q), -(-spots.size * d // CELLS)
+    for some, told in zip(np.array_split(spots, pieces, axis=2), np.array_split(real, pieces, axis=2), strict=True):
+        alone = scored(problem, _changed(points.x, column, value, some))
+        t = some.shape[2]
+        moved = np.take_along_axis(np.broadcast_to(column[:, None, :], value.shape), some, axis=2)
+        rise = additive(problem, alone.margin).reshape(n, q, t) - additive(problem, points.margin)[..., None]
+        put = np.take_along_axis(alone.x.reshape(n, q, t, d), moved[..., None], axis=3)[..., 0]
+        # what only pads a point's list says nothing, so that no row depends on how long the lists of others are
+        np.put_along_axis(gain, some, np.where(told, rise, 0.0), axis=2)
+        np.put_along_axis(held, some, np.where(told, put, np.take_along_axis(here, some, axis=2)), axis=2)
+        best = joined(best, _by_point(alone, q)).best(1)
     price = _price(problem, points.x, column, held)
     room = None if problem.region.max_changes is None else _room(problem, points.x)
     shape = (n, q, g, w)
     combos = _combined(points, column[:, ::w], held.reshape(shape), gain.reshape(shape), price.reshape(shape), room)
     together = scored(problem, combos.reshape(n, -1, d))
-    tried = joined(*(_by_point(part, q) for part in (points, alone, together)))
-    best = Points(*(array.reshape(n, q, *array.shape[2:]) for array in tried.best(1)))
+    best = joined(best, _by_point(together, q)).best(1)
+    best = Points(*(array.reshape(n, q, *array.shape[2:]) for array in best))
     effect = np.zeros((n, len(tries.grouped)))
     np.put_along_axis(effect, chosen, np.abs(gain).reshape(n, q, g, w).max(axis=(1, 3)), axis=1)
     return Sweep(best, effect)
