@@ -37,7 +37,7 @@ from counterpoise.space.region import Bounds, Region, check
 from counterpoise.space.relating import Word, as_words, prices
 from counterpoise.types import Array, Model
 
-SPARSE = 0.05  # lam of "auto" times the square root of the number of features: docs/choices.md
+SPARSE = 0.02  # lam of "auto" times the square root of the number of features: docs/choices.md
 PROBED = 256
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -33,15 +34,26 @@ WALKED = 24  # steps of the first walk to the boundary
 SLID = 6  # Taylor steps after it
 AGAIN = 3  # Taylor steps after a kick
 DIFFERENCES = 3000  # model rows that a search by differences may spend on slopes
-NARROW = 5  # values each way that a sweep tries
 SWEPT = 3  # chains of a row that are swept
-SCREENED = 20  # features that later sweeps of a row try
 SETTLED = 5  # sweeps before chains are thrown together
-PATIENT = 3  # sweeps without a gain after which a row is finished
 FEW_CELLS = 600  # a model of fewer split points than this is swept longer,
 MOST_THOROUGH = 5  # up to so many times as long
 FARTHEST = 30.0  # units of distance that a single change is tried over, where nothing bounds it
 CHECKED = 5  # steps between two looks at which rows are finished
+
+
+class Care(NamedTuple):
+    """How thoroughly rows are swept."""
+
+    chains: int  # that are swept
+    width: int  # values each way that a sweep tries
+    screened: int  # features that later sweeps try
+    patient: int  # sweeps without a gain after which a row is finished
+
+
+VOTES = Care(chains=3, width=5, screened=20, patient=3)
+SUMS = Care(chains=2, width=4, screened=12, patient=2)
+"""Single changes tell scores that add up, as of boosted trees, well; votes, as of forests, less so."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +72,7 @@ class Annealing:
     end: float = 1e-4
     cooling: Cooling | None = None
     walkers: int = 6
-    kicks: int = 8
+    kicks: int = 12
     sweeps: int = 14
 
     def __post_init__(self) -> None:
@@ -158,7 +170,8 @@ class Annealing:
         cells = Cells.of(problem)
         active = np.flatnonzero(board.points.at(rows).valid.any(axis=1))
         # blind moves commit early: sweeps start from where these did too
-        raw = board.points.at(rows).best(SWEPT - 1)
+        care = VOTES if problem.model.link == "log" else SUMS
+        raw = board.points.at(rows).best(care.chains - 1)
         chains = Population(
             problem.take(active), streams.take(active), board.points.at(rows[active]), cells, self.start
         )
@@ -184,7 +197,8 @@ class Annealing:
         """The best chains swept, then thrown together and swept again while it pays."""
         active, stale = np.arange(len(rows)), np.zeros(len(rows), dtype=np.intp)
         only: Index | None = None
-        patient = PATIENT * thoroughness(cells)
+        care = VOTES if problem.model.link == "log" else SUMS
+        patient = care.patient * thoroughness(cells)
         for number in range(self.sweeps * thoroughness(cells)):
             if problem.expired or not len(active):
                 break
@@ -192,7 +206,7 @@ class Annealing:
             mine = streams if len(active) == len(rows) else streams.take(active)
             before = board.points.at(rows[active]).lowest
             start = points if number < SETTLED else self._thrown(part, mine, points, board.points.x[rows[active]])
-            found, effect = sweep(part, cells, start, reach(part, before), NARROW, only)
+            found, effect = sweep(part, cells, start, reach(part, before), care.width, only)
             T = self._temperature(number / max(self.sweeps - 1, 1)) * before
             with np.errstate(invalid="ignore"):
                 taken = accept(found.effort - points.effort, T, mine.uniform((points.x.shape[1],))) & found.valid
@@ -205,7 +219,7 @@ class Annealing:
             keep = np.flatnonzero(stale[active] < patient)
             active, points = active[keep], points.at(keep)
             # later sweeps try only the features that did most in the first one
-            only = np.argsort(-effect, axis=1, kind="stable")[:, :SCREENED][keep] if only is None else only[keep]
+            only = np.argsort(-effect, axis=1, kind="stable")[:, : care.screened][keep] if only is None else only[keep]
             yield
 
     def _thrown(self, problem: Problem, streams: Streams, points: Points, pool: Array) -> Points:
