@@ -31,6 +31,9 @@ test: $(VENV)/.installed-dev
 # `make bench QUICK=1` measures a few rows of a few tasks, in minutes.
 bench: $(VENV)/.installed-dev
 	$(BIN)/python benchmarks/run.py $(if $(QUICK),--quick)
+	@for study in $(if $(QUICK),estimators,estimators cooling algorithm1 firm constraints memory conformance); do \
+		echo "benchmarks/$$study.py"; $(BIN)/python benchmarks/$$study.py || exit 1; \
+	done
 
 $(VENV)/.installed-demo: pyproject.toml constraints.txt | $(BIN)/python
 	@echo "installing into $(VENV) ..."

@@ -5,15 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
 
+import numpy as np
+
 from counterpoise.errors import InputError
 from counterpoise.methods.base import Method, Run, last
 from counterpoise.problem import Problem
 from counterpoise.streams import Streams
+from counterpoise.types import Array
+
+
+class _Spent(Exception):
+    """The purse is empty."""
 
 
 @dataclass(frozen=True, eq=False)
 class _Limited(Problem):
-    """A problem whose time is also over when the tally has reached ``limit``."""
+    """A problem that answers no further question once the tally would pass ``limit``."""
 
     limit: float = float("inf")
 
@@ -21,12 +28,17 @@ class _Limited(Problem):
     def expired(self) -> bool:
         return self.tally.rows >= self.limit or super().expired
 
+    def outputs(self, x: Array) -> Array:
+        if self.tally.rows + x.shape[0] * x.shape[1] > self.limit:
+            raise _Spent
+        return super().outputs(x)
+
 
 @dataclass(frozen=True)
 class Rationed:
     """Another method with ``rows`` model rows for each row that it explains, in one purse for all of them.
 
-    A method looks at its purse where it looks at the clock, between two steps, so it may overspend by one step.
+    The purse is never overdrawn: a question that costs more than is left ends the search, with what it had found.
     """
 
     method: Method
@@ -39,7 +51,13 @@ class Rationed:
     def iterate(self, problem: Problem, streams: Streams) -> Iterator[Run]:
         parts = {field.name: getattr(problem, field.name) for field in fields(Problem)}
         limit = problem.tally.rows + self.rows * len(problem)
-        yield from self.method.iterate(_Limited(**parts, limit=limit), streams)
+        nothing = np.full((len(problem), 1), np.inf)
+        run = Run(problem.region.home[:, None, :], -nothing, nothing, np.zeros(len(problem), dtype=bool), 0)
+        try:
+            for run in self.method.iterate(_Limited(**parts, limit=limit), streams):
+                yield run
+        except _Spent:
+            yield run._replace(done=np.ones(len(problem), dtype=bool))
 
     def __call__(self, problem: Problem, streams: Streams) -> Run:
         return last(self.iterate(problem, streams))

@@ -135,8 +135,7 @@ def measure(scale: Scale) -> Exhibit:
         (
             (
                 "Same rows, same region, same verification; each method stops when its budget is used up, if it has "
-                "not finished; it looks between two of its steps, so that it may overspend by one: the last columns "
-                "say what it took. In the full form ours, with the longest steps, has spent up to twice the ration. "
+                "not finished. The ration of model rows is never overdrawn; the last columns say what was taken. "
                 "Valid: share of rows turned inside every constraint. L2 in standard deviations, and over the best "
                 "of all methods on the same row. Kept: share of copies under Gaussian noise of 0.05 standard "
                 "deviations that keep the target. yNN: share of the five nearest reference rows that have it. LOF: "
