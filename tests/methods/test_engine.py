@@ -19,6 +19,7 @@ import counterpoise as cp
 from counterpoise.methods.cells import Cells
 from counterpoise.methods.descent import descend
 from counterpoise.methods.population import Population
+from counterpoise.methods.rationed import Rationed
 from counterpoise.methods.slopes import by_differences, slope
 from counterpoise.methods.starts import Points, donors, scored
 from counterpoise.methods.sweep import sweep
@@ -249,3 +250,15 @@ def test_points_take_what_is_better() -> None:
     mixed = a.instead(b, np.array([[False, True]]))
     np.testing.assert_array_equal(mixed.effort, [[1.0, 3.0]])
     np.testing.assert_array_equal(mixed.best(1).x, [[[0.0]]])
+
+
+@pytest.mark.parametrize("ration", [1, 60, 700])
+def test_a_ration_of_model_rows_is_never_overdrawn(cancer, logistic, forest, ration: int) -> None:
+    table, _ = cancer
+    for model in (logistic, forest):
+        problem = problem_of(model, table, table[:4])
+        before = problem.tally.rows
+        run = Rationed(cp.Polished(cp.Annealing()), ration)(problem, Streams.of(problem.x0, 0))
+        assert problem.tally.rows - before <= ration * len(problem)
+        assert run.done.all()
+        assert problem.region.contains(run.x).all()
