@@ -63,6 +63,7 @@ class Annealing:
     ``chains`` per row; ``steps`` at most, from temperature ``start`` to ``end``, both shares of the incumbent's effort;
     a row is finished after ``patience`` steps without improvement, and then swept at most ``sweeps`` times. On models
     with a slope ``walkers`` chains per row walk to the boundary and are kicked off it at most ``kicks`` times.
+    ``cooling`` rules the blind chains, by default `ConstantSpeed`; kicks and sweeps cool geometrically to ``end``.
     """
 
     chains: int = 48
