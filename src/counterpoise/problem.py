@@ -18,9 +18,12 @@ from counterpoise.models.score import Goal
 from counterpoise.physics.boltzmann import log_mean_exp
 from counterpoise.physics.energy import Energy
 from counterpoise.physics.noise import Noise
+from counterpoise.space.distance import Distance
+from counterpoise.space.pool import Pool
 from counterpoise.space.region import Region
-from counterpoise.types import Array, Differentiable, Index, Mask, Model, TwiceDifferentiable
+from counterpoise.types import Array, Differentiable, Expanding, Index, Mask, Model, Pull, TwiceDifferentiable
 
+POOLS = 8  # kept ready
 CLOUD_CELLS = 8_000_000  # numbers in the noisy copies made at once
 
 
@@ -80,6 +83,17 @@ class Donors:
 
     x: Array  # (r, d)
     outputs: Array  # (r, c)
+    pools: dict[bytes, Pool] = field(default_factory=dict, repr=False)  # by which of the rows are in them
+
+    def pool(self, goal: Goal, distance: Distance) -> Pool:
+        """The rows that the model gives what a single row's ``goal`` asks for, ready to be compared by ``distance``."""
+        reached = goal.reached(self.outputs[None])[0]
+        key = b"".join((np.packbits(reached).tobytes(), distance.unit.tobytes()))
+        if key not in self.pools:
+            if len(self.pools) >= POOLS:
+                self.pools.pop(next(iter(self.pools)))
+            self.pools[key] = Pool.of(self.x[reached], distance)
+        return self.pools[key]
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,9 +143,12 @@ class Problem:
 
     def outputs(self, x: Array) -> Array:
         """Model outputs ``(n, k, c)`` at points ``x`` ``(n, k, d)``: one model call."""
-        flat = x.reshape(-1, x.shape[-1])
-        owners = np.repeat(self.numbers, x.shape[1])
-        return model_outputs(self.model, flat, owners, self.tally).reshape(*x.shape[:2], -1)
+        flat, owners = x.reshape(-1, x.shape[-1]), np.repeat(self.numbers, x.shape[1])
+        return checked(self.ask(self.model.outputs, flat, owners), flat, owners).reshape(*x.shape[:2], -1)
+
+    def ask(self, call: Callable[[Array], Any], flat: Array, owners: Index) -> Any:
+        """What a function of the model says of points ``(p, d)``: every model call of a search goes through here."""
+        return ask(call, flat, owners, self.tally)
 
     def score(self, x: Array) -> Score:
         """Margins and decisions ``(n, k)`` at points ``x`` ``(n, k, d)``: one model call."""
@@ -179,10 +196,18 @@ class Problem:
                 f"{type(self.model).__name__} has none",
                 "use a method that works on any model, such as Annealing",
             )
-        model = cast(Differentiable, self.model)  # asked above: isinstance of a protocol is slow in a loop
-        outputs = self.outputs(x)
+        # asked above: isinstance of a protocol is slow in a loop
+        model, flat = cast(Differentiable, self.model), x.reshape(-1, x.shape[-1])
+        pull: Pull | None = None
+        if hasattr(model, "expanded"):
+            owners = np.repeat(self.numbers, x.shape[1])
+            said, pull = self.ask(cast(Expanding, model).expanded, flat, owners)
+            outputs = checked(said, flat, owners).reshape(*x.shape[:2], -1)
+        else:
+            outputs = self.outputs(x)
         slopes = self.goal.slopes(outputs).reshape(-1, outputs.shape[-1])
-        gradient = self._derived(model.gradient, x.reshape(-1, x.shape[-1]), slopes).reshape(x.shape)
+        gradient = self._derived(model.gradient, flat, slopes) if pull is None else pull(slopes)
+        gradient = gradient.reshape(x.shape)
         score = Score(self.goal.margin(outputs), self.goal.reached(outputs))
         return (score if self.cloud is None else self.score(x)), gradient
 
@@ -237,15 +262,20 @@ def ask(call: Callable[[Array], Any], x: Array, owners: Index, tally: Tally, wha
 
 def model_outputs(model: Model, x: Array, owners: Index, tally: Tally, what: str = "row") -> Array:
     """Outputs ``(p, c)`` of the model at ``x`` ``(p, d)``, checked and counted."""
-    outputs = np.asarray(ask(model.outputs, x, owners, tally, what), dtype=np.float64)
+    return checked(ask(model.outputs, x, owners, tally, what), x, owners, what)
+
+
+def checked(said: Any, x: Array, owners: Index, what: str = "row") -> Array:
+    """What a model said of ``x`` ``(p, d)`` as outputs ``(p, c)``: a line of finite numbers each."""
+    outputs = np.asarray(said, dtype=np.float64)
     if outputs.ndim != 2 or len(outputs) != len(x):
         raise ModelError(
             "the model must give one line of outputs per row",
             f"{len(x)} rows gave outputs of shape {outputs.shape}",
             "mend the model",
         )
-    wrong = np.flatnonzero(~np.isfinite(outputs).all(axis=1))
-    if len(wrong):
+    if not np.isfinite(outputs).all():
+        wrong = np.flatnonzero(~np.isfinite(outputs).all(axis=1))
         row = int(owners[wrong].min())
         raise ModelError(
             "the model must answer with finite numbers",

@@ -58,6 +58,19 @@ class Differentiable(Model, Protocol):
         ...
 
 
+Pull = Callable[[Array], Array]
+"""Weights ``(p, c)`` of outputs to the gradient ``(p, d)`` of their sum, at points known beforehand."""
+
+
+@runtime_checkable
+class Expanding(Differentiable, Protocol):
+    """A model whose gradient can use what its outputs were computed from: the expansion of Eq. (2) in one go."""
+
+    def expanded(self, x: Array) -> tuple[Array, Pull]:
+        """Outputs ``(p, c)``, and what gives their gradient."""
+        ...
+
+
 @runtime_checkable
 class TwiceDifferentiable(Differentiable, Protocol):
     """A model with curvature: Hessian-vector products of a weighted sum of its outputs."""

@@ -1,9 +1,10 @@
 """The default search: annealed chains that use whatever the model offers, rows x chains in one model call per step.
 
-A model with a slope (its own, or one that differences show) is searched by annealed Taylor descent: chains walk to the
-boundary, slide to its nearest point, and are kicked out of it again. Any other model is searched by annealed chains of
-blind moves and by sweeps over single features; where its split points are known, chains live on the cells between them.
-Every incumbent is valid by construction, and a row leaves the batch when nothing has improved for a while.
+A model with a slope (its own, or one that differences show) is searched by Taylor steps: walkers go round the row on
+spheres that close in while the target is reached, with steps that cool, and slide to the nearest point of the boundary.
+Where only few features should change, and where there are categories, sweeps over single features follow. Any other
+model is searched by annealed chains of blind moves and by sweeps; where its split points are known, chains live on the
+cells between them. Every incumbent is valid by construction, and a row leaves the batch when nothing improves it.
 """
 
 from __future__ import annotations
@@ -18,9 +19,9 @@ from counterpoise.errors import InputError
 from counterpoise.methods import moves
 from counterpoise.methods.base import Run, last
 from counterpoise.methods.cells import Cells
-from counterpoise.methods.descent import descend, walk
+from counterpoise.methods.descent import descend, jump, walk
 from counterpoise.methods.population import Population, gained
-from counterpoise.methods.slopes import responds
+from counterpoise.methods.slopes import responds, slope
 from counterpoise.methods.starts import Points, bisected, donors, joined, jumps, scored
 from counterpoise.methods.sweep import sweep
 from counterpoise.physics.cooling import ConstantSpeed, Cooling
@@ -30,9 +31,9 @@ from counterpoise.streams import Streams
 from counterpoise.types import Array, Index
 
 STARTS = 6  # starts of a row whose model has a slope of its own
-WALKED = 24  # steps of the first walk to the boundary
-SLID = 6  # Taylor steps after it
-AGAIN = 3  # Taylor steps after a kick
+WALKED = 48  # steps of the first walk to the boundary
+SLID = 4  # Taylor steps after it
+AGAIN = 3  # Taylor steps after sweeps
 DIFFERENCES = 3000  # model rows that a search by differences may spend on slopes
 SWEPT = 3  # chains of a row that are swept
 SETTLED = 5  # sweeps before chains are thrown together
@@ -62,8 +63,8 @@ class Annealing:
 
     ``chains`` per row; ``steps`` at most, from temperature ``start`` to ``end``, both shares of the incumbent's effort;
     a row is finished after ``patience`` steps without improvement, and then swept at most ``sweeps`` times. On models
-    with a slope ``walkers`` chains per row walk to the boundary and are kicked off it at most ``kicks`` times.
-    ``cooling`` rules the blind chains, by default `ConstantSpeed`; kicks and sweeps cool geometrically to ``end``.
+    with a slope ``walkers`` chains per row walk to the boundary. ``cooling`` rules the blind chains, by default
+    `ConstantSpeed`; sweeps cool geometrically to ``end``.
     """
 
     chains: int = 48
@@ -72,12 +73,11 @@ class Annealing:
     start: float = 0.03
     end: float = 1e-4
     cooling: Cooling | None = None
-    walkers: int = 6
-    kicks: int = 12
+    walkers: int = 2
     sweeps: int = 14
 
     def __post_init__(self) -> None:
-        for name in ("chains", "walkers"):
+        for name in ("chains", "steps", "walkers"):
             if getattr(self, name) < 1:
                 raise InputError(
                     f"{name} must be at least 1", f"{getattr(self, name)}", "give a whole number of 1 or more"
@@ -86,7 +86,7 @@ class Annealing:
     def iterate(self, problem: Problem, streams: Streams) -> Iterator[Run]:
         # walkers set out from the best start alone; blind chains differ by where they start
         count = min(self.chains, STARTS) if problem.differentiable else self.chains
-        board = Board(starting(problem, streams, count))
+        board = Board(starting(problem, streams, count, 0 if problem.differentiable else 6))
         yield board.run()
         self._thin(board, problem, streams)
         searched = board.open
@@ -113,58 +113,46 @@ class Annealing:
         board.enter(rows, scored(part, self(unbound, streams.take(rows)).x))
 
     def _slide(self, board: Board, rows: Index, problem: Problem, streams: Streams) -> Iterator[None]:
-        """Models with a slope: walk, slide, then kick and slide again while it pays."""
-        n, d = problem.x0.shape
-        own = problem.differentiable
-        chains = self.walkers if own else max(1, min(2, DIFFERENCES // (12 * d)))
-        steps = WALKED if own else min(WALKED, DIFFERENCES // (2 * d * chains))
-        best = board.points.at(rows).best(1)
-        started = best
-        if steps > 3:
-            radius = np.repeat(np.where(best.valid, problem.energy.distance(best.x, problem.x0), 1.0), chains, axis=1)
-            spread = streams.normal((chains, d)) * (radius[..., None] * 0.5 / np.sqrt(d)) * problem.scales
-            spread[:, 0] = 0.0  # one chain starts at the row itself
-            # half of the walkers keep the row's own categories, the others take those of the best start
-            own_levels = (np.arange(chains) % 2 == 0)[:, None]
-            levels = np.where(own_levels, problem.x0[:, None, :], best.x)
-            x, _ = problem.region.settle(np.where(problem.numeric, problem.x0[:, None, :] + spread, levels))
-            started = joined(walk(problem, x, 0.7 * radius, steps), best)
-        yield
-        population = descend(problem, started, SLID)
-        board.enter(rows, population)
-        yield
-        active, stale = np.arange(n), np.zeros(n, dtype=np.intp)
-        for kick in range(self.kicks if steps > 3 else 0):
-            if not len(active) or problem.expired:
-                break
-            part = problem if len(active) == n else problem.take(active)
-            before = board.points.at(rows[active]).lowest
-            population = self._kick(part, streams.take(active), population, kick)
-            board.enter(rows[active], population)
-            better = gained(before, board.points.at(rows[active]).lowest)
-            stale[active] = np.where(better, 0, stale[active] + 1)
-            keep = np.flatnonzero(stale[active] < max(2, self.kicks // 3))
-            active, population = active[keep], population.at(keep)
+        """Models with a slope: jump to the boundary, walk around the row on ever nearer spheres, slide to the end."""
+        if problem.differentiable:
+            jumped, exact = jump(problem, board.points.x[rows])
+            board.enter(rows, jumped)
             yield
-        if not problem.numeric.all():
-            # no slope says which category to change: sweeps do, and the numbers slide after them
+            bent = np.flatnonzero(~exact)
+            if not len(bent):
+                return
+            if len(bent) < len(rows):
+                rows, problem, streams = rows[bent], problem.take(bent), streams.take(bent)
+        d = problem.x0.shape[1]
+        chains = self.walkers if problem.differentiable else max(1, min(self.walkers, DIFFERENCES // (12 * d)))
+        steps = WALKED if problem.differentiable else min(WALKED, DIFFERENCES // (2 * d * chains))
+        points = board.points.at(rows).best(1)
+        if steps > 3:
+            points = joined(walk(problem, *self._scattered(problem, streams, points, chains), steps), points)
+            yield
+        board.enter(rows, descend(problem, points, SLID))
+        yield
+        if not problem.numeric.all() or not problem.energy.distance.weight("l2"):
+            # no slope says which category to change, or which few features to change far: sweeps do
             yield from self._sift(board, rows, problem, streams, None, board.points.at(rows).best(SWEPT))
             board.enter(rows, descend(problem, board.points.at(rows).best(SWEPT), AGAIN))
             yield
 
-    def _kick(self, problem: Problem, streams: Streams, points: Points, number: int) -> Points:
-        """Chains thrown off their minimum, slid down again, and kept by Metropolis' rule."""
-        shape = points.margin.shape
-        draws = streams.uniform((shape[1], 2))
-        far = np.ones(shape)
-        mixed = moves.cross(problem, streams, moves.reset(problem, streams, points.x, far), far)
-        aside = moves.walk(problem, streams, points.x, far)
-        y, _ = problem.region.settle(np.where((draws[..., 0] < 0.5)[..., None], aside, mixed))
-        new = descend(problem, Points(y, np.zeros(shape), np.full(shape, np.inf)), AGAIN)
-        T = self._temperature(number / max(self.kicks - 1, 1)) * points.lowest
-        with np.errstate(invalid="ignore"):
-            rise = new.effort - points.effort
-        return points.instead(new, accept(rise, T, draws[..., 1]) & new.valid)
+    def _scattered(self, problem: Problem, streams: Streams, best: Points, chains: int) -> tuple[Array, Array]:
+        """Where ``chains`` walkers of each row set out, ``(n, k, d)``, and the radius ``(n, k)`` of their spheres."""
+        d = problem.x0.shape[1]
+        score, gradient = slope(problem, problem.x0[:, None, :])
+        steep = np.sqrt(np.square(gradient * problem.scales).sum(axis=-1))
+        expected = np.abs(score.margin) / np.maximum(steep, 1e-300)  # where the expansion puts the boundary
+        known = np.where(best.valid, problem.energy.distance(best.x, problem.x0), 1.0)
+        radius = np.repeat(np.where(steep > 0, np.minimum(expected, known), known), chains, axis=1)
+        spread = streams.normal((chains, d)) * (radius[..., None] * 0.5 / np.sqrt(d)) * problem.scales
+        spread[:, 0] = 0.0  # one chain starts at the row itself
+        # half of the walkers keep the row's own categories, the others take those of the best start
+        own_levels = (np.arange(chains) % 2 == 0)[:, None]
+        levels = np.where(own_levels, problem.x0[:, None, :], best.x)
+        x, _ = problem.region.settle(np.where(problem.numeric, problem.x0[:, None, :] + spread, levels))
+        return x, radius
 
     def _hop(self, board: Board, rows: Index, problem: Problem, streams: Streams) -> Iterator[None]:
         """Models without one: annealed blind moves, then sweeps of the best chains."""
@@ -261,7 +249,7 @@ class Board:
         return Run(*self.points, self.done, self.steps)
 
 
-def starting(problem: Problem, streams: Streams, chains: int) -> Points:
+def starting(problem: Problem, streams: Streams, chains: int, rounds: int) -> Points:
     """Chains of every row: donors on the boundary, or random jumps where no donor keeps the target."""
     points = donors(problem, chains)
     lost = np.flatnonzero(~points.valid.any(axis=1))
@@ -269,7 +257,7 @@ def starting(problem: Problem, streams: Streams, chains: int) -> Points:
         leaps = jumps(problem.take(lost), streams.take(lost), chains)
         for mine, found in zip(points, joined(points.at(lost), leaps).best(chains), strict=True):
             mine[lost] = found
-    return bisected(problem, points, rounds=6)
+    return bisected(problem, points, rounds)
 
 
 def thoroughness(cells: Cells | None) -> int:

@@ -10,13 +10,14 @@ from __future__ import annotations
 import numpy as np
 
 from counterpoise.methods.slopes import lattice_unit, slope
-from counterpoise.methods.starts import Points
+from counterpoise.methods.starts import Points, judged, scored
 from counterpoise.methods.tangent import tangent
 from counterpoise.problem import Problem
 from counterpoise.types import Array, Mask
 
 SLACK = 1e-6  # of the row's own margin: how far past the boundary a step aims
 STEEP = 2.0  # mu over the least that makes a minimum of E valid
+STRAIGHT = 1e-9  # of the slope: what rounding may make of one that is the same everywhere
 SHRINK = 0.08
 FIRST, LAST = 1.0, 0.01  # length of the walk's steps, as shares of the radius
 
@@ -44,8 +45,28 @@ def walk(problem: Problem, x: Array, radius: Array, steps: int) -> Points:
         x = np.where(moves, np.clip(start + u * scales, low, high), x)
         if problem.expired:
             break
-    # off the lattice, so that the effort is known only after the next step has landed on it
-    return Points(best.x, best.margin, best.effort)
+    return scored(problem, best.x)  # on the lattice, where one that was valid may be so no longer
+
+
+def jump(problem: Problem, elsewhere: Array) -> tuple[Points, Mask]:
+    """Each row's Taylor jump, Eq. (2), ``(n, 1, d)``, and for which rows nothing can be nearer.
+
+    ``elsewhere`` ``(n, k, d)`` are other points of the row: where the slope is the same at all of them, the score is
+    linear and the nearest point of its boundary is exact, unless a lattice, a relation or a ceiling is in the way.
+    """
+    x0 = problem.x0[:, None, :]
+    score, gradient = slope(problem, np.concatenate([x0, elsewhere], axis=1))
+    steep, size = gradient[:, :1], np.abs(gradient).max(axis=(1, 2))
+    margin = score.margin[:, :1]
+    slack = SLACK * np.maximum(np.abs(margin), 1e-3)
+    y, inside = landed(problem, tangent(problem, x0, margin, steep, slack), x0, margin, steep, slack)
+    found = judged(problem, y, problem.score(y), inside)
+    even = np.abs(gradient - steep).max(axis=(1, 2)) <= STRAIGHT * size
+    region = problem.region
+    plain = region.max_changes is None and not len(region.system) and problem.cloud is None and problem.energy.additive
+    if not plain or not problem.numeric.all() or lattice_unit(problem).any():
+        even[:] = False
+    return found, even & found.valid[:, 0]
 
 
 def descend(problem: Problem, points: Points, rounds: int) -> Points:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from counterpoise.errors import InputError
 from counterpoise.methods.base import Method, Run, last
 from counterpoise.problem import Problem
 from counterpoise.streams import Streams
-from counterpoise.types import Array
+from counterpoise.types import Array, Index
 
 
 class _Spent(Exception):
@@ -28,10 +29,10 @@ class _Limited(Problem):
     def expired(self) -> bool:
         return self.tally.rows >= self.limit or super().expired
 
-    def outputs(self, x: Array) -> Array:
-        if self.tally.rows + x.shape[0] * x.shape[1] > self.limit:
+    def ask(self, call: Callable[[Array], Any], flat: Array, owners: Index) -> Any:
+        if self.tally.rows + len(flat) > self.limit:
             raise _Spent
-        return super().outputs(x)
+        return super().ask(call, flat, owners)
 
 
 @dataclass(frozen=True)

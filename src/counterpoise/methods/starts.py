@@ -91,15 +91,16 @@ def _nearest(problem: Problem, count: int) -> Array:
     Rows with fewer of them are filled up with the row itself.
     """
     picked = np.repeat(problem.x0[:, None, :], count, axis=1)
-    for row in range(len(problem)):
-        reached = problem.goal.take([row]).reached(problem.donors.outputs[None])[0]
-        pool = problem.donors.x[reached]
-        if len(pool):
+    free = problem.region.free
+    for group in problem.goal.groups() if len(problem.donors.x) else ():
+        pool = problem.donors.pool(problem.goal.take(group[:1]), problem.energy.distance)
+        # by squares first, whatever the distance: of four times as many the nearest are taken
+        for row, near in zip(group.tolist(), pool.near(problem.x0[group], 4 * count, free[group]), strict=True):
             # only the cells that may change count: the others will keep the row's value
-            mixed = np.where(problem.region.free[row] & ~np.isnan(pool), pool, problem.x0[row])
+            mixed = np.where(free[row] & ~np.isnan(pool.x[near]), pool.x[near], problem.x0[row])
             effort = problem.energy.take([row]).effort(mixed[None], problem.x0[row][None])[0]
-            near = np.argsort(effort, kind="stable")[:count]
-            picked[row, : len(near)] = mixed[near]
+            nearest = np.argsort(effort, kind="stable")[:count]
+            picked[row, : len(nearest)] = mixed[nearest]
     return picked
 
 

@@ -15,6 +15,8 @@ from counterpoise.types import Array, Mask
 
 ROOT_ROUNDS = 24
 SPARSE_ROUNDS = 4
+SLIGHT = 0.3  # of the length: what a penalty may take off it to be slight
+HALVINGS = 40
 
 
 def tangent(problem: Problem, x: Array, margin: Array, slope: Array, slack: Array | float = 0.0) -> Array:
@@ -36,9 +38,10 @@ def tangent(problem: Problem, x: Array, margin: Array, slope: Array, slack: Arra
         h = _sparse(h, need, low, high, region.max_changes)
     distance = problem.energy.distance
     if distance.weight("l2") > 0:
-        u = _shortest(h, need, low, high, problem.energy.lam)
+        u = _shortest(h, need, low, high, np.broadcast_to(problem.energy.prices, h.shape[-1:]))
     elif distance.weight("l1") > 0 or distance.weight("gower") > 0:
         price = distance.weight("l1") + distance.weight("gower") * distance.unit / distance.span / x.shape[-1]
+        price = price + problem.energy.prices
         u = _steepest(h, need, low, high, np.abs(h) / price)
     else:
         u = _fewest(h, need, low, high)
@@ -62,18 +65,12 @@ def _sparse(h: Array, need: Array, low: Array, high: Array, count: int) -> Array
     return out
 
 
-def _shortest(h: Array, need: Array, low: Array, high: Array, lam: float) -> Array:
-    """``min ||u||_2 + lam ||u||_1``: ``u = clip(t * shrunk(h))`` with t the root of ``h . u = need``.
+def _shortest(h: Array, need: Array, low: Array, high: Array, lam: Array) -> Array:
+    """``min ||u||_2 + sum_j lam_j |u_j|``: ``u = clip(t * shrunk(h))`` with t the root of ``h . u = need``.
 
     The function of t is concave and piecewise linear, so that Newton's rule from the left ends at the root.
     """
-    norm = np.sqrt(np.einsum("nkd,nkd->nk", h, h))[..., None]
-    direction = h
-    if lam:
-        cut = lam * norm
-        for _ in range(SPARSE_ROUNDS):  # the threshold is lam times the length of what it leaves
-            direction = np.sign(h) * np.maximum(np.abs(h) - cut, 0.0)
-            cut = lam * np.sqrt(np.einsum("nkd,nkd->nk", direction, direction))[..., None]
+    direction = _shrunk(h, lam) if lam.any() else h
     t = np.zeros_like(need)
     u = np.clip(np.zeros_like(h), low, high)
     for _ in range(ROOT_ROUNDS):
@@ -89,6 +86,25 @@ def _shortest(h: Array, need: Array, low: Array, high: Array, lam: float) -> Arr
         t = np.where(going, t + lacking / np.where(rate > 0, rate, 1.0), t)
         u = np.clip(t[..., None] * direction, low, high)
     return u
+
+
+def _shrunk(h: Array, lam: Array) -> Array:
+    """``h`` with ``lam`` times its own length taken off every entry: the root of ``s = ||max(|h| - lam s, 0)||``."""
+    size, sign = np.abs(h), np.sign(h)
+    left = size
+    high = np.sqrt(np.einsum("nkd,nkd->nk", h, h))[..., None]
+    if lam.max() * np.sqrt(h.shape[-1]) < SLIGHT:  # then the length hardly depends on the cut
+        for _ in range(SPARSE_ROUNDS):
+            left = np.maximum(size - lam * high, 0.0)
+            high = np.sqrt(np.einsum("nkd,nkd->nk", left, left))[..., None]
+        return np.asarray(sign * left)
+    low = np.zeros_like(high)
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2
+        left = np.maximum(size - lam * middle, 0.0)
+        longer = np.sqrt(np.einsum("nkd,nkd->nk", left, left))[..., None] > middle
+        low, high = np.where(longer, middle, low), np.where(longer, high, middle)
+    return np.asarray(sign * np.maximum(size - lam * low, 0.0))
 
 
 def _opens(direction: Array, u: Array, low: Array, high: Array) -> Mask:

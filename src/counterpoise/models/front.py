@@ -7,11 +7,14 @@ a table of a category's levels. So derivatives can be carried back.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal, NamedTuple
 
 import numpy as np
 
 from counterpoise.types import Array, Index, Mask
+
+SHIFTS_AND_SCALES = ("subtract", "divide", "multiply", "add")
 
 OpKind = Literal["subtract", "divide", "multiply", "add", "fill", "floor", "ceiling"]
 
@@ -66,7 +69,7 @@ class Front:
     def __call__(self, x: Array) -> Array:
         return _apply(self.ops, self._beside([part(x) for part in self.parts]))
 
-    @property
+    @cached_property
     def source(self) -> Index:
         """The row's column behind each column, ``(q,)``."""
         beside = np.concatenate([part.source for part in self.parts])
@@ -78,15 +81,38 @@ class Front:
 
     def pull(self, x: Array, slopes: Array) -> Array:
         """A gradient ``(p, q)`` by the columns as one by the row ``(p, d)``."""
-        out = np.zeros((x.shape[1], len(x)))
-        np.add.at(out, self.source, (slopes * self._rates(x)).T)
-        return out.T * self.numeric
+        rated = slopes * self._rates(x)
+        if self._each_once:
+            out = np.zeros(x.shape)
+            out[:, self.source] = rated
+        else:
+            out = np.zeros(x.shape[::-1])
+            np.add.at(out, self.source, rated.T)
+            out = out.T
+        return out if self.numeric.all() else out * self.numeric
 
     def _beside(self, columns: list[Array]) -> Array:
         beside = columns[0] if len(columns) == 1 else np.hstack(columns)
         return beside if self.kept is None else beside[:, self.kept]
 
+    @cached_property
+    def _each_once(self) -> bool:
+        return len(np.unique(self.source)) == len(self.source)
+
+    @cached_property
+    def _steady(self) -> Array | None:
+        """The rates ``(1, q)``, where they are the same everywhere: numbers that are only shifted and scaled."""
+        plain = all(
+            isinstance(part, Numbers) and all(op.kind in SHIFTS_AND_SCALES for op in part.ops) for part in self.parts
+        )
+        if not plain or not all(op.kind in SHIFTS_AND_SCALES for op in self.ops):
+            return None
+        return self._varying(np.zeros((1, len(self.numeric))))
+
     def _rates(self, x: Array) -> Array:
+        return self._varying(x) if self._steady is None else self._steady
+
+    def _varying(self, x: Array) -> Array:
         rates = self._beside([part.slopes(x) for part in self.parts])
         beside = self._beside([part(x) for part in self.parts])
         return rates * _slopes(self.ops, beside)

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from scipy.special import expit
 
-from counterpoise.types import Array
+from counterpoise.types import Array, Pull
 
 Activation = Literal["identity", "relu", "tanh", "logistic"]
 
@@ -36,17 +36,24 @@ class Network:
 
     def outputs(self, z: Array) -> Array:
         """``(p, c)`` for rows ``(p, q)``."""
-        values = self._layers(z)[-1]
-        return np.hstack([np.zeros_like(values), values]) if self.against_zero else values
+        return self._against(self._layers(z)[-1])
 
     def gradient(self, z: Array, weights: Array) -> Array:
-        """``(p, q)``: gradient of the outputs summed with ``weights`` ``(p, c)``, by back-propagation."""
+        """``(p, q)``: gradient of the outputs summed with ``weights`` ``(p, c)``."""
+        return self.expanded(z)[1](weights)
+
+    def expanded(self, z: Array) -> tuple[Array, Pull]:
+        """Outputs ``(p, c)``, and what gives their gradient by back-propagation."""
         _, first, _ = ACTIVATIONS[self.activation]
         layers = self._layers(z)
-        pull = (weights[:, 1:] if self.against_zero else weights) @ self.weights[-1].T
-        for matrix, hidden in zip(self.weights[-2::-1], layers[-2:0:-1], strict=True):
-            pull = (pull * first(hidden)) @ matrix.T
-        return pull
+
+        def pull(weights: Array) -> Array:
+            back = (weights[:, 1:] if self.against_zero else weights) @ self.weights[-1].T
+            for matrix, hidden in zip(self.weights[-2::-1], layers[-2:0:-1], strict=True):
+                back = (back * first(hidden)) @ matrix.T
+            return back
+
+        return self._against(layers[-1]), pull
 
     def hvp(self, z: Array, weights: Array, v: Array) -> Array:
         """``(p, q)``: Hessian of the outputs summed with ``weights``, times ``v``: forward along v, then back."""
@@ -62,6 +69,9 @@ class Network:
             change = (change * first(hidden) + pull * second(hidden) * speed) @ matrix.T
             pull = (pull * first(hidden)) @ matrix.T
         return change
+
+    def _against(self, values: Array) -> Array:
+        return np.hstack([np.zeros_like(values), values]) if self.against_zero else values
 
     def _layers(self, z: Array) -> list[Array]:
         activate = ACTIVATIONS[self.activation][0]

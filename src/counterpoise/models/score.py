@@ -84,10 +84,16 @@ class ClassGoal:
 
     def reached(self, outputs: Array) -> Mask:
         # The first of equal outputs wins, as in numpy's argmax and so in the models' own predict.
+        if self.wanted.shape[1] == 2:
+            second = outputs[..., 1] > outputs[..., 0]
+            return np.asarray(np.where(second, self.wanted[:, 1:], self.wanted[:, :1]))
         winner = outputs.argmax(axis=-1)
         return np.take_along_axis(self.wanted, winner, axis=1)
 
     def slopes(self, outputs: Array) -> Array:
+        if self.wanted.shape[1] == 2:
+            slopes = np.broadcast_to(np.where(self.wanted, 1.0, -1.0)[:, None, :], outputs.shape)
+            return slopes / np.maximum(outputs, FLOOR) if self.link == "log" else slopes
         values = linked(outputs, self.link)
         wanted = np.broadcast_to(self.wanted[:, None, :], outputs.shape)
         slopes = np.zeros_like(outputs)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
@@ -13,7 +14,7 @@ from counterpoise.models.gaussian import read_gaussian
 from counterpoise.models.linear import read_linear
 from counterpoise.models.machine import read_machine
 from counterpoise.models.network import read_network
-from counterpoise.types import Array, Index, Link, Mask, Model
+from counterpoise.types import Array, Index, Link, Mask, Model, Pull
 
 AGREEMENT = 1e-10  # of the scores' size: how closely a formula must repeat the model to be asked in its place
 RESEMBLANCE = 1e-4  # how closely to give its slopes, where the model itself counts in single precision
@@ -63,7 +64,7 @@ class Smooth:
         if not self.exact:
             return self.plain.outputs(x)
         with np.errstate(over="ignore", invalid="ignore"):
-            return self.formula.outputs(x[:, self.columns])
+            return self.formula.outputs(self._seen(x))
 
     def predict(self, x: Array) -> NDArray[Any]:
         """What the model itself says."""
@@ -75,13 +76,32 @@ class Smooth:
 
     def gradient(self, x: Array, weights: Array) -> Array:
         """Gradient ``(p, d)`` of the outputs summed with ``weights`` ``(p, c)``."""
-        return self._spread(self.formula.gradient(x[:, self.columns], weights))
+        return self._spread(self.formula.gradient(self._seen(x), weights))
+
+    def expanded(self, x: Array) -> tuple[Array, Pull]:
+        """Outputs ``(p, c)``, and what gives their gradient."""
+        expand = getattr(self.formula, "expanded", None)
+        if expand is None or not self.exact:
+            return self.outputs(x), lambda weights: self.gradient(x, weights)
+        with np.errstate(over="ignore", invalid="ignore"):
+            outputs, pull = expand(self._seen(x))
+        return outputs, lambda weights: self._spread(pull(weights))
 
     def hvp(self, x: Array, weights: Array, v: Array) -> Array:
         """``(p, d)``: Hessian of the outputs summed with ``weights``, times ``v``."""
-        return self._spread(self.formula.hvp(x[:, self.columns], weights, v[:, self.columns]))
+        return self._spread(self.formula.hvp(self._seen(x), weights, self._seen(v)))
+
+    @cached_property
+    def _everything(self) -> bool:
+        """Whether the formula reads the row as it is."""
+        return np.array_equal(self.columns, np.arange(len(self.numeric))) and bool(self.numeric.all())
+
+    def _seen(self, x: Array) -> Array:
+        return x if self._everything else x[:, self.columns]
 
     def _spread(self, slopes: Array) -> Array:
+        if self._everything:
+            return slopes
         out = np.zeros((len(slopes), len(self.numeric)))
         out[:, self.columns] = slopes
         return out * self.numeric

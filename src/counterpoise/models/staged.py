@@ -8,7 +8,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from counterpoise.models.front import Front
-from counterpoise.types import Array, Differentiable, Link, Model, TwiceDifferentiable
+from counterpoise.types import Array, Differentiable, Link, Model, Pull, TwiceDifferentiable
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,6 +56,13 @@ class SlopedStaged(Staged):
     def gradient(self, x: Array, weights: Array) -> Array:
         """Gradient ``(p, d)``, carried back through the front."""
         return self.front.pull(x, self.last.gradient(self.front(x), weights))
+
+    def expanded(self, x: Array) -> tuple[Array, Pull]:
+        """Outputs ``(p, c)``, and what gives their gradient."""
+        if not hasattr(self.last, "expanded"):
+            return self.outputs(x), lambda weights: self.gradient(x, weights)
+        outputs, pull = self.last.expanded(self.front(x))
+        return outputs, lambda weights: self.front.pull(x, pull(weights))
 
 
 @dataclass(frozen=True, eq=False)

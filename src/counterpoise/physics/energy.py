@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from counterpoise.physics.regularizers import ByRow, Regularizer
+from counterpoise.physics.regularizers import ByRow, Regularizer, WeightedL1
 from counterpoise.space.distance import Distance
 from counterpoise.types import Array, Index
 
@@ -64,6 +64,17 @@ class Energy:
         index = np.asarray(rows, dtype=np.intp)
         parts = tuple(part.take(index) if isinstance(part, ByRow) else part for part in self.regularizers)
         return replace(self, mu=self.mu[index], regularizers=parts)
+
+    @property
+    def prices(self) -> Array | float:
+        """What a unit of each feature's difference adds through weighted L1 regularisers, ``(d,)``."""
+        return self.lam * sum((part.weights for part in self.regularizers if isinstance(part, WeightedL1)), 0.0)
+
+    @property
+    def additive(self) -> bool:
+        """Whether the effort is one norm and weighted L1 regularisers, and nothing else."""
+        plain = not self.lam or all(isinstance(part, WeightedL1) for part in self.regularizers)
+        return plain and len(self.distance.mixture) == 1 and self.distance.prices is None
 
     def effort(self, x: Array, x0: Array) -> Array:
         """The part that a valid answer pays, ``d + lam R``: ``(n, k)`` for ``x`` ``(n, k, d)``, ``x0`` ``(n, d)``."""

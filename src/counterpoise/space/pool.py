@@ -1,0 +1,89 @@
+"""Pool: rows made ready to be compared with others, many at a time, by squared distance in feature scales."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from counterpoise.space.distance import Distance
+from counterpoise.types import Array, Index, Mask
+
+CLOSE = 1e-6  # what the quick comparison may be wrong by
+CELLS = 4_000_000  # numbers of the table of squares made at once
+
+
+@dataclass(frozen=True, eq=False)
+class Pool:
+    """Rows ``(r, d)``, centred and scaled; differences of categories are 0 or 1, a cell that only one has counts 1.
+
+    >>> measure = Distance((("l2", 1.0),), np.ones(2), np.ones(2), np.zeros(2, dtype=bool))
+    >>> pool = Pool.of(np.array([[0.0, 0.0], [3.0, 4.0], [1.0, 1.0]]), measure)
+    >>> [near.tolist() for near in pool.near(np.array([[0.9, 0.9]]), 2)]
+    [[0, 2]]
+    """
+
+    x: Array
+    distance: Distance
+    centre: Array  # (d,) large values that hardly differ would drown the differences in rounding
+    scaled: Array  # (r, d) 0 where a cell is missing, and for categories
+    squared: Array  # (r, d)
+    norms: Array  # (r,)
+    missing: Mask | None  # (r, d), or None where nothing is
+
+    @classmethod
+    def of(cls, x: Array, distance: Distance) -> Pool:
+        """The pool of rows ``x`` ``(r, d)``."""
+        gone = np.isnan(x)
+        count = np.maximum((~gone).sum(axis=0), 1)
+        centre = np.where(gone, 0.0, x).sum(axis=0) / count
+        scaled = np.where(gone, 0.0, (x - centre) * cls._weight(distance))
+        return cls(
+            x, distance, centre, scaled, scaled**2, np.einsum("rd,rd->r", scaled, scaled), gone if gone.any() else None
+        )
+
+    def near(self, x0: Array, count: int, free: Mask | None = None) -> list[Index]:
+        """For each of ``x0`` ``(n, d)`` the places of the ``count`` nearest, and of all as near but for rounding.
+
+        ``free`` ``(n, d)`` marks the cells that count. Nothing that is found for a row depends on the other rows.
+        """
+        if count >= len(self.x):
+            return [np.arange(len(self.x))] * len(x0)
+        found: list[Index] = []
+        size = max(1, CELLS // len(self.x))
+        for start in range(0, len(x0), size):
+            rows = slice(start, start + size)
+            found += self._near(x0[rows], count, None if free is None else free[rows])
+        return found
+
+    def _near(self, x0: Array, count: int, free: Mask | None) -> list[Index]:
+        square, largest = self._squares(x0, free)
+        last = np.partition(square, count - 1, axis=1)[:, count - 1]
+        limit = last + CLOSE * (1 + largest + np.abs(last))
+        return [np.flatnonzero(line <= end) for line, end in zip(square, limit, strict=True)]
+
+    def _squares(self, x0: Array, free: Mask | None) -> tuple[Array, Array]:
+        """``|x0 - x|**2`` of every pair, ``(n, r)``, and the greatest square that went into it, ``(n,)``."""
+        gone = np.isnan(x0)
+        a = np.where(gone, 0.0, (x0 - self.centre) * self._weight(self.distance))
+        counts = None if free is None or free.all() else free.astype(np.float64)
+        if counts is not None:
+            a = a * counts
+        squares = np.square(a)
+        if self.missing is None and not gone.any():
+            theirs = self.norms if counts is None else counts @ self.squared.T
+            total = squares.sum(axis=1)[:, None] - 2 * a @ self.scaled.T + theirs
+        else:
+            here = np.where(gone, 0.0, 1.0 if counts is None else counts)
+            both = np.ones(self.x.shape) if self.missing is None else (~self.missing).astype(np.float64)
+            total = squares @ both.T - 2 * a @ self.scaled.T + here @ self.squared.T + here @ (1 - both).T
+            total += ((1.0 if counts is None else counts) - here) @ both.T
+        for column in np.flatnonzero(self.distance.nominal):
+            one, other = x0[:, column, None], self.x[:, column]
+            unlike = (one != other) & ~np.isnan(one) & ~np.isnan(other)
+            total += unlike if counts is None else unlike * counts[:, column, None]
+        return total, squares.max(axis=1, initial=0.0)
+
+    @staticmethod
+    def _weight(distance: Distance) -> Array:
+        return np.where(distance.nominal, 0.0, 1.0 / distance.unit)
