@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from scipy.special import softmax
 
 from counterpoise.api.balance import neighbours
 from counterpoise.api.intake import Opinion
@@ -70,6 +71,7 @@ class Task(NamedTuple):
     seed: int
     constraints: Sequence[Constraint]
     bounds: Bounds
+    softmax: bool  # whether the probabilities are the softmax of the outputs
 
     def take(self, rows: Index) -> Task:
         """The task of some of the rows."""
@@ -104,7 +106,7 @@ def answer(task: Task, watch: Watch, *, search: bool = True) -> Answers:
     lost = np.flatnonzero(problem.region.feasible & ~known)
     x[lost, 0], predicted[lost], outputs[lost, 1] = problem.x0[lost], task.now.predicted[lost], outputs[lost, 0]
     margin = problem.goal.margin(outputs)[:, 1]
-    probability = _chances(problem, x[:, 0], outputs)
+    probability = _chances(task, x[:, 0], outputs)
     terms = problem.energy.terms(x[:, :1], problem.x0, margin[:, None])
     status, reason = _explained(task, holds[:, 0], already, np.where(known, margin, np.nan))
     found = np.where(known, np.maximum(holds.sum(axis=1), 1), 0).astype(np.intp)
@@ -112,13 +114,15 @@ def answer(task: Task, watch: Watch, *, search: bool = True) -> Answers:
     return Answers(x, found, holds[:, 0], status, reason, predicted, margin, probability, terms_of, problem.energy.mu)
 
 
-def _chances(problem: Problem, x: Array, outputs: Array) -> Array:
+def _chances(task: Task, x: Array, outputs: Array) -> Array:
     """Probability of the target at the rows and at ``x`` ``(n, d)``, ``(n, 2)``; NaN where the model has none."""
-    n, model = len(x), problem.model
+    n, problem, model = len(x), task.problem, task.problem.model
     wanted = getattr(problem.goal, "wanted", None)
     if wanted is None:
         return np.full((n, 2), np.nan)
-    if model.link != "log":  # under a "log" link the outputs are the probabilities
+    if task.softmax:
+        outputs = softmax(outputs, axis=-1)
+    elif model.link != "log":  # under a "log" link the outputs are the probabilities
         both, owners = np.concatenate([problem.x0, x]), np.tile(problem.numbers, 2)
         found = ask(model.probabilities, both, owners, problem.tally)
         if found is None:

@@ -64,5 +64,8 @@ def balanced(problem: Problem, margin: Array) -> Array:
     slope = np.divide(near.effort, gain, out=np.full(gain.shape, np.nan), where=usable)
     known = usable.any(axis=1) & (margin <= 0)
     mu = np.ones(len(problem))
-    mu[known] = 2 * np.nanmedian(slope[known], axis=1)
+    ordered = np.sort(slope[known], axis=1)  # what is not usable stands last
+    count = usable[known].sum(axis=1)
+    middle = np.stack([(count - 1) // 2, count // 2], axis=1)
+    mu[known] = np.take_along_axis(ordered, middle, axis=1).sum(axis=1)  # twice the median
     return np.clip(mu, 1e-6, 1e6)

@@ -19,7 +19,7 @@ from counterpoise.api.importance import Importance, importance
 from counterpoise.api.inquiry import Inquiry, Question
 from counterpoise.api.intake import check_settings, take_in
 from counterpoise.api.progress import Wanted
-from counterpoise.api.reference import Reference
+from counterpoise.api.reference import PROBED, Reference
 from counterpoise.errors import InputError
 from counterpoise.explanation import Explanation
 from counterpoise.methods.annealing import Annealing
@@ -38,7 +38,6 @@ from counterpoise.space.relating import Word, as_words, prices
 from counterpoise.types import Array, Model
 
 SPARSE = 0.02  # lam of "auto" times the square root of the number of features: docs/choices.md
-PROBED = 256
 
 
 class Explainer:

@@ -227,6 +227,7 @@ class Inquiry:
             question.seed,
             question.constraints,
             question.bounds,
+            question.reference.repeats(question.model),
         )
 
     def _missing_donors(self) -> tuple[str, ...]:

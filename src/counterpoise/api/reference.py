@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from scipy.special import softmax
 
 from counterpoise.errors import InputError
-from counterpoise.problem import Donors, Tally, model_outputs
+from counterpoise.problem import Donors, Tally, ask, model_outputs
 from counterpoise.space.columns import infer_feature
 from counterpoise.space.encoding import encode
 from counterpoise.space.features import Schema
@@ -17,6 +18,8 @@ from counterpoise.space.frames import as_table, quoted
 from counterpoise.tables import population_quantiles
 from counterpoise.types import Array, Model
 
+PROBED = 256  # rows that show what a model is like
+SAME = 1e-12  # what rounding makes of one probability found in two ways
 MOST_DONORS = 10_000  # a larger reference is sampled: starts come from near rows, and ten thousand are near enough
 
 
@@ -63,6 +66,7 @@ class Reference:
         self.schema: Schema = schema
         self.x: Array = np.empty((0, len(schema))) if table is None else self._encoded(data, table)
         self._donors: dict[str, tuple[Donors, dict[Any, Array]]] = {}
+        self._repeats: dict[str, bool] = {}
 
     def spread(self, count: int) -> Array:
         """At most so many of the rows, evenly spread: a table is often sorted, and its head shows one class only."""
@@ -75,6 +79,23 @@ class Reference:
     def quantiles(self, model: Model) -> dict[Any, Array]:
         """Quantiles ``(q, d)`` of each number among the reference rows that the model gives each class."""
         return self._known(model)[1]
+
+    def repeats(self, model: Model) -> bool:
+        """Whether the softmax of the model's outputs is its probabilities, on every reference row that is looked at."""
+        key = type(model).__qualname__
+        if key not in self._repeats:
+            self._repeats[key] = self._probed(model)
+        return self._repeats[key]
+
+    def _probed(self, model: Model) -> bool:
+        if not len(self.x) or model.labels is None or model.link != "identity":
+            return False
+        rows = self.spread(PROBED)
+        said = ask(model.probabilities, rows, np.arange(len(rows)), Tally(), "reference row")
+        if said is None:
+            return False
+        outputs = model_outputs(model, rows, np.arange(len(rows)), Tally(), "reference row")
+        return said.shape == outputs.shape and bool(np.abs(softmax(outputs, axis=1) - said).max() <= SAME)
 
     def _known(self, model: Model) -> tuple[Donors, dict[Any, Array]]:
         key = type(model).__qualname__  # the model itself, or the same asked for its probabilities

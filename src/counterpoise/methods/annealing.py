@@ -36,24 +36,26 @@ SLID = 4  # Taylor steps after it
 AGAIN = 3  # Taylor steps after sweeps
 DIFFERENCES = 3000  # model rows that a search by differences may spend on slopes
 SWEPT = 3  # chains of a row that are swept
-SETTLED = 5  # sweeps before chains are thrown together
+SETTLED = 5  # sweeps before chains are thrown together, where a model is not swept longer
 FEW_CELLS = 600  # a model of fewer split points than this is swept longer,
-MOST_THOROUGH = 5  # up to so many times as long
+MOST_THOROUGH = 4  # up to so many times as long
 FARTHEST = 30.0  # units of distance that a single change is tried over, where nothing bounds it
 CHECKED = 5  # steps between two looks at which rows are finished
 
 
 class Care(NamedTuple):
-    """How thoroughly rows are swept."""
+    """How thoroughly rows are searched: blind chains and their steps, then sweeps."""
 
-    chains: int  # that are swept
+    chains: int
+    steps: int
+    swept: int  # chains that are swept
     width: int  # values each way that a sweep tries
     screened: int  # features that later sweeps try
     patient: int  # sweeps without a gain after which a row is finished
 
 
-VOTES = Care(chains=3, width=5, screened=20, patient=3)
-SUMS = Care(chains=2, width=4, screened=12, patient=2)
+VOTES = Care(chains=48, steps=10, swept=6, width=5, screened=20, patient=3)
+SUMS = Care(chains=24, steps=5, swept=3, width=4, screened=12, patient=1)
 """Single changes tell scores that add up, as of boosted trees, well; votes, as of forests, less so."""
 
 
@@ -62,13 +64,14 @@ class Annealing:
     """Annealed chains over the valid states of each row.
 
     ``chains`` per row; ``steps`` at most, from temperature ``start`` to ``end``, both shares of the incumbent's effort;
-    a row is finished after ``patience`` steps without improvement, and then swept at most ``sweeps`` times. On models
-    with a slope ``walkers`` chains per row walk to the boundary. ``cooling`` rules the blind chains, by default
+    None: 48 chains and 10 steps for models that vote or give probabilities, 24 and 5 for scores that add up. A row is
+    finished after ``patience`` steps without improvement, and then swept at most ``sweeps`` times. On models with a
+    slope ``walkers`` chains per row walk to the boundary. ``cooling`` rules the blind chains, by default
     `ConstantSpeed`; sweeps cool geometrically to ``end``.
     """
 
-    chains: int = 48
-    steps: int = 30
+    chains: int | None = None
+    steps: int | None = None
     patience: int = 15
     start: float = 0.03
     end: float = 1e-4
@@ -78,14 +81,14 @@ class Annealing:
 
     def __post_init__(self) -> None:
         for name in ("chains", "steps", "walkers"):
-            if getattr(self, name) < 1:
-                raise InputError(
-                    f"{name} must be at least 1", f"{getattr(self, name)}", "give a whole number of 1 or more"
-                )
+            given = getattr(self, name)
+            if given is not None and given < 1:
+                raise InputError(f"{name} must be at least 1", f"{given}", "give a whole number of 1 or more")
 
     def iterate(self, problem: Problem, streams: Streams) -> Iterator[Run]:
         # walkers set out from the best start alone; blind chains differ by where they start
-        count = min(self.chains, STARTS) if problem.differentiable else self.chains
+        chains = self.chains or care_of(problem).chains
+        count = min(chains, STARTS) if problem.differentiable else chains
         board = Board(starting(problem, streams, count, 0 if problem.differentiable else 6))
         yield board.run()
         self._thin(board, problem, streams)
@@ -159,14 +162,15 @@ class Annealing:
         cells = Cells.of(problem)
         active = np.flatnonzero(board.points.at(rows).valid.any(axis=1))
         # blind moves commit early: sweeps start from where these did too
-        care = VOTES if problem.model.link == "log" else SUMS
-        raw = board.points.at(rows).best(care.chains - 1)
+        care = care_of(problem)
+        steps = self.steps or care.steps
+        raw = board.points.at(rows).best(care.swept - 1)
         chains = Population(
             problem.take(active), streams.take(active), board.points.at(rows[active]), cells, self.start
         )
         chains.snap()
-        cooling = self.cooling if self.cooling is not None else ConstantSpeed(self.steps)
-        for step in range(self.steps):
+        cooling = self.cooling if self.cooling is not None else ConstantSpeed(steps)
+        for step in range(steps):
             if problem.expired or not len(active):
                 break
             chains.step(step, cooling)
@@ -186,15 +190,16 @@ class Annealing:
         """The best chains swept, then thrown together and swept again while it pays."""
         active, stale = np.arange(len(rows)), np.zeros(len(rows), dtype=np.intp)
         only: Index | None = None
-        care = VOTES if problem.model.link == "log" else SUMS
-        patient = care.patient * thoroughness(cells)
-        for number in range(self.sweeps * thoroughness(cells)):
+        care = care_of(problem)
+        longer = thoroughness(cells)
+        patient, settled = care.patient * longer, max(2, SETTLED // longer)
+        for number in range(self.sweeps * longer):
             if problem.expired or not len(active):
                 break
             part = problem if len(active) == len(rows) else problem.take(active)
             mine = streams if len(active) == len(rows) else streams.take(active)
             before = board.points.at(rows[active]).lowest
-            start = points if number < SETTLED else self._thrown(part, mine, points, board.points.x[rows[active]])
+            start = points if number < settled else self._thrown(part, mine, points, board.points.x[rows[active]])
             found, effect = sweep(part, cells, start, reach(part, before), care.width, only)
             T = self._temperature(number / max(self.sweeps - 1, 1)) * before
             with np.errstate(invalid="ignore"):
@@ -247,6 +252,11 @@ class Board:
     def run(self) -> Run:
         """The run so far."""
         return Run(*self.points, self.done, self.steps)
+
+
+def care_of(problem: Problem) -> Care:
+    """How thoroughly to search for a model of this kind."""
+    return VOTES if problem.model.link == "log" else SUMS
 
 
 def starting(problem: Problem, streams: Streams, chains: int, rounds: int) -> Points:

@@ -14,6 +14,8 @@ import numpy as np
 from counterpoise.problem import Problem
 from counterpoise.types import Array, Index, Partitioned
 
+COMPARED = 100_000  # values times split points
+
 
 @dataclass(frozen=True, eq=False)
 class Cells:
@@ -53,10 +55,7 @@ class Cells:
 
     def locate(self, x: Array) -> Index:
         """Cell numbers ``(..., f)`` of encoded points ``(..., d)``."""
-        out = np.empty((*x.shape[:-1], len(self.columns)), dtype=np.intp)
-        for place, column in enumerate(self.columns):
-            out[..., place] = np.searchsorted(self.edges[place, : self.count[place]], x[..., column], side="left")
-        return out
+        return self.place(x[..., self.columns])
 
     def values(self, cell: Index, home: Index, x0: Array) -> Array:
         """The value of each cell ``(n, ..., f)`` that is nearest to the row: ``home`` and ``x0`` are ``(n, f)``."""
@@ -68,10 +67,12 @@ class Cells:
         return np.where(cell < home, below, np.where(cell > home, above, start))
 
     def place(self, values: Array) -> Index:
-        """Cell numbers of values ``(n, f)`` given for the cells' own columns."""
+        """Cell numbers of values ``(..., f)`` given for the cells' own columns; a missing one is in the last."""
+        if values.size * self.edges.shape[1] <= COMPARED:  # few: comparing all is quicker than a search by column
+            return np.asarray(np.minimum((~(self.edges >= values[..., None])).sum(axis=-1), self.count))
         out = np.empty(values.shape, dtype=np.intp)
         for place in range(len(self.columns)):
-            out[:, place] = np.searchsorted(self.edges[place, : self.count[place]], values[:, place], side="left")
+            out[..., place] = np.searchsorted(self.edges[place, : self.count[place]], values[..., place], side="left")
         return out
 
     def snap(self, problem: Problem, home: Index, x: Array) -> Array:

@@ -215,15 +215,14 @@ def _combined(points: Points, column: Index, held: Array, gain: Array, price: Ar
     multipliers = np.take_along_axis(ratio, ratio.shape[-1] - rank, axis=-1) * (1 - 1e-9)
     spot = np.broadcast_to(column[:, None, :], (n, q, column.shape[1]))
     here = np.take_along_axis(points.x, spot, axis=2)
+    worth = gain[:, :, None] - multipliers[..., None, None] * price[:, :, None]  # (n, q, m, g, w)
+    best = worth.argmax(axis=-1)[..., None]
+    most = np.take_along_axis(worth, best, axis=-1)[..., 0]
+    chosen = most > 0
+    if room is not None:  # the changes worth most, as many as are left
+        rank = np.argsort(np.argsort(-most, axis=-1, kind="stable"), axis=-1, kind="stable")
+        chosen &= rank < np.maximum(room, 1)[:, :, None]
+    put = np.take_along_axis(np.broadcast_to(held[:, :, None], worth.shape), best, axis=-1)[..., 0]
     combos = np.repeat(points.x[:, :, None, :], MULTIPLIERS, axis=2)
-    for number in range(MULTIPLIERS):
-        worth = gain - multipliers[..., number, None, None] * price
-        best = worth.argmax(axis=-1)[..., None]
-        most = np.take_along_axis(worth, best, axis=-1)[..., 0]
-        chosen = most > 0
-        if room is not None:  # the changes worth most, as many as are left
-            rank = np.argsort(np.argsort(-most, axis=-1, kind="stable"), axis=-1, kind="stable")
-            chosen &= rank < np.maximum(room, 1)
-        put = np.where(chosen, np.take_along_axis(held, best, axis=-1)[..., 0], here)
-        np.put_along_axis(combos[:, :, number], spot, put, axis=2)
+    np.put_along_axis(combos, spot[:, :, None], np.where(chosen, put, here[:, :, None]), axis=3)
     return combos

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +16,16 @@ from counterpoise.types import Array, Index, Mask
 
 FAR = 1e3  # values are not expected beyond so many times the greatest that was seen
 EXACT = 2.0**52  # beyond this many counts a double has no digits left to round
+
+
+class Codes(NamedTuple):
+    """Columns ``(c,)`` of codes, the first and last that the box of each row holds ``(n, c)``, the greatest of all."""
+
+    columns: Index
+    first: Array
+    last: Array
+    top: Array
+    others: list[int]  # places of the choices that are not codes
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,6 +97,20 @@ class Lattice:
         first, last = lattice._counts(draft.lower[:, columns], draft.upper[:, columns])
         return replace(lattice, first=first, last=last)
 
+    @cached_property
+    def codes(self) -> Codes:
+        """The columns whose listed values are 0, 1, 2, …, as the codes of categories are: rounded all at once."""
+        plain = [np.array_equal(values, np.arange(len(values))) and len(values) > 0 for _, values in self.choices]
+        mine, others = np.flatnonzero(plain), np.flatnonzero(~np.array(plain, dtype=bool))
+        spans = np.stack([self.spans[place] for place in mine], axis=2) if len(mine) else np.empty((0, 2, 0))
+        return Codes(
+            np.array([self.choices[place][0] for place in mine], dtype=np.intp),
+            spans[:, 0].astype(np.float64),
+            spans[:, 1].astype(np.float64),
+            np.array([len(self.choices[place][1]) - 1.0 for place in mine]),
+            others.tolist(),
+        )
+
     def take(self, rows: Index) -> Lattice:
         """The lattice of some of the rows."""
         spans = tuple(span[rows] for span in self.spans)
@@ -108,7 +133,14 @@ class Lattice:
             count = np.minimum(np.maximum(self._count(cells, origin), first), last)
             rounded = (first <= last) & (np.abs(count) < EXACT)
             y[..., self.columns] = np.where(rounded, self._value(count, origin), y[..., self.columns])
-        for (column, values), span in zip(self.choices, self.spans, strict=True):
+        codes = self.codes
+        if len(codes.columns):
+            cells = x[..., codes.columns]
+            first, last = codes.first[:, None, :], codes.last[:, None, :]
+            near = np.minimum(np.maximum(np.ceil(cells - 0.5), 0.0), codes.top)
+            y[..., codes.columns] = np.where(first <= last, np.minimum(np.maximum(near, first), last), near)
+        for number in codes.others:
+            (column, values), span = self.choices[number], self.spans[number]
             y[..., column] = _nearest(values, x[..., column], span[:, None, 0], span[:, None, 1])
         if self.binds.all():
             return y

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -150,10 +151,15 @@ class Region:
 
         A cell set back to a value of the row that the region does not hold goes to the nearest one that it does.
         """
-        if not np.array_equal(self.x0, self.boxed, equal_nan=True):
+        if self.strays:
             x = np.where(x == self.x0[:, None, :], self.boxed[:, None, :], x)
         y = self._pin(self.lattice.round(self.reflect(x), self.x0, self.lower, self.upper))
         return self._related(y)
+
+    @cached_property
+    def strays(self) -> bool:
+        """Whether some row is not where the region allows it."""
+        return not np.array_equal(self.x0, self.boxed, equal_nan=True)
 
     def pulled(self, x: Array, gradient: Array) -> Array:
         """A gradient ``(n, k, d)`` at ``x`` ``(n, k, d)`` as it is for points of the region; 0 where nothing may move.
