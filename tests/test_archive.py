@@ -43,7 +43,6 @@ def test_an_explanation_comes_back_to_the_bit(case: tuple[Schema, pd.DataFrame, 
         schema,
         rows,
         x,
-        array_in=True,
         target=objects([label] * len(rows)),
         firm=firmness(rows, 1 / 3),
         tipping=tipping,
@@ -207,3 +206,10 @@ def test_the_version_is_the_one_that_the_documentation_describes() -> None:
     assert f"format version {VERSION}." in described
     named = [field.name for kind in (Explanation, Feature) for field in fields(kind)]
     assert [name for name in named if f"`{name}`" not in described] == []
+
+
+def test_a_document_with_a_word_that_is_no_longer_used_is_read() -> None:
+    explanation = _small()
+    document = json.loads(explanation.to_json())
+    document["explanation"]["array_in"] = True
+    assert_same(explanation, Explanation.from_json(json.dumps(document)))

@@ -45,11 +45,11 @@ def _three(**parts: Any) -> Explanation:
 
 def test_changes_name_row_alternative_feature_and_both_values() -> None:
     changes = _three().changes
-    assert changes.columns.tolist() == ["row", "alternative", "feature", "from", "to"]
+    assert changes.columns.tolist() == ["row", "alternative", "feature", "from", "to", "position"]
     assert list(changes.itertuples(index=False, name=None)) == [
-        ("h1", 0, "ports", 8, 2),
-        ("h1", 1, "proto", "tcp", "udp"),
-        ("h1", 1, "rate", 0.5, 2.5),
+        ("h1", 0, "ports", 8, 2, 0),
+        ("h1", 1, "proto", "tcp", "udp", 0),
+        ("h1", 1, "rate", 0.5, 2.5, 0),
     ]
     assert type(changes["to"].iloc[0]) is int
     assert [changes[name].dtype for name in ("from", "to")] == [object, object]
@@ -83,10 +83,20 @@ def test_rows_with_several_index_levels() -> None:
     assert explanation.alternatives.index.nlevels == 3
 
 
+def test_rows_that_share_a_label_are_told_apart_by_their_position() -> None:
+    explanation = build(SCHEMA, ROWS.set_axis(["h", "h", "h"]), ANSWERS, count=np.array([2, 1, 1]))
+    changes = explanation.changes
+    assert set(changes["row"]) == {"h"}
+    for position in range(3):
+        alone = explanation[position].changes
+        mine = changes[changes["position"] == position]
+        assert mine.drop(columns="position").to_numpy().tolist() == alone.drop(columns="position").to_numpy().tolist()
+
+
 def test_an_array_in_is_an_array_of_the_same_shape_out() -> None:
     array = np.array([[0.5, 1.0], [2.0, 3.0]])
     rows = pd.DataFrame(array, columns=["f0", "f1"])
-    explanation = build(Schema.infer(array), rows, np.array([[0.5, 2.0], [2.0, 3.0]]), array_in=True)
+    explanation = build(Schema.infer(array), rows, np.array([[0.5, 2.0], [2.0, 3.0]]))
     out = np.asarray(explanation.frame)
     assert (out.shape, out.dtype) == (array.shape, array.dtype)
     assert out.tolist() == [[0.5, 2.0], [2.0, 3.0]]
@@ -186,7 +196,7 @@ def test_an_explanation_of_no_rows_works_everywhere() -> None:
     assert none.x.shape == (0, 3)
     assert none.changed.shape == (0,)
     assert none.frame.dtypes.tolist() == ROWS.dtypes.tolist()
-    assert none.changes.columns.tolist() == ["row", "alternative", "feature", "from", "to"]
+    assert none.changes.columns.tolist() == ["row", "alternative", "feature", "from", "to", "position"]
     assert len(none.changes) == len(none.alternatives) == 0
     assert_same(Explanation.from_json(none.to_json()), none)
     assert_same(none[np.zeros(0, dtype=bool)], none)

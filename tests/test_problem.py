@@ -97,7 +97,7 @@ def test_a_derivative_that_fails_is_blamed_on_a_row():
 
     x = np.ones((3, 2, 2))
     x[1, 1, 0] = 7.0
-    with pytest.raises(ModelError, match="FloatingPointError on row 20: too steep") as caught:
+    with pytest.raises(ModelError, match="FloatingPointError on row 20, counted from 0: too steep") as caught:
         problem(Brittle()).gradient(x)
     assert caught.value.row == 20
 
@@ -118,7 +118,7 @@ def failing(bad):
 
 def test_the_first_row_whose_points_fail_is_named():
     x, owners, tally = np.array([[1.0], [7.0], [7.0]]), np.array([30, 20, 10]), Tally()
-    with pytest.raises(ModelError, match="ValueError on row 10: no such number") as caught:
+    with pytest.raises(ModelError, match="ValueError on row 10, counted from 0: no such number") as caught:
         ask(failing(7.0), x, owners, tally)
     assert caught.value.row == 10
     assert isinstance(caught.value.__cause__, ValueError)
@@ -159,7 +159,7 @@ def test_errors_in_the_house_grammar_keep_their_words_and_get_a_row():
 
 
 def test_a_row_of_the_reference_is_called_one_and_is_no_row_to_explain():
-    with pytest.raises(ModelError, match="on reference row 1: no such number; leave out") as caught:
+    with pytest.raises(ModelError, match="on reference row 1, counted from 0: no such number; leave out") as caught:
         ask(failing(7.0), np.array([[1.0], [7.0]]), np.arange(2), Tally(), "reference row")
     assert caught.value.row is None
 

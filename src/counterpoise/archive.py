@@ -38,7 +38,6 @@ _FORMS: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
     **dict.fromkeys(_ARRAYS, (packing.pack_array, packing.unpack_array)),
     "held": (_pack_held, _unpack_held),
     "quantiles": (_pack_quantiles, _unpack_quantiles),
-    "array_in": (bool, bool),
     "seconds": (float, float),
     **dict.fromkeys(("model_rows", "seed"), (int, int)),
     **dict.fromkeys(("settings", "versions"), (dict, dict)),

@@ -35,7 +35,6 @@ class Explanation:
 
     schema: the features.
     rows: the input as it came, with columns that the schema does not have.
-    array_in: the input was an array, so ``numpy.asarray(explanation.frame)`` is one of the same shape.
     x0, answers: the rows ``(n, d)`` and their answers ``(n, a, d)``, best first. The first is always there: where no
         answer is valid it is the nearest miss, or the row itself. Slots without an answer are NaN.
     count: how many answers of each row `changes` and `alternatives` list, ``(n,)``; 0 leaves a nearest miss out.
@@ -67,7 +66,6 @@ class Explanation:
     target: NDArray[np.object_]
     scores: pd.DataFrame
     energy: pd.DataFrame
-    array_in: bool = False
     held: Mapping[Hashable, str] = field(default_factory=dict)
     quantiles: Mapping[Any, Array] = field(default_factory=dict)
     firm: pd.DataFrame | None = None
@@ -137,7 +135,10 @@ class Explanation:
 
     @property
     def changes(self) -> pd.DataFrame:
-        """Every change of every answer: row (its label), alternative (0: the best), feature, from, to."""
+        """Every change of every answer: row (its label), alternative (0: the best), feature, from, to, position.
+
+        ``position`` is the row's place among those explained, from 0: labels may be shared by several rows.
+        """
         listed = tables.list_changes(self.schema, self.rows, self.x0, self.answers, self.count.tolist())
         labels = self.rows.index.take([change.row for change in listed])
         columns = {
@@ -146,6 +147,7 @@ class Explanation:
             "feature": pd.Series([self.schema.names[change.column] for change in listed], dtype=object),
             "from": pd.Series([change.before for change in listed], dtype=object),
             "to": pd.Series([change.after for change in listed], dtype=object),
+            "position": np.array([change.row for change in listed], dtype=np.int64),
         }
         return pd.DataFrame(columns)
 

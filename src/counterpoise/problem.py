@@ -252,7 +252,7 @@ def ask(call: Callable[[Array], Any], x: Array, owners: Index, tally: Tally, wha
         raise
     except Exception as error:
         row = _culprit(call, x, owners)
-        place = "" if row is None else f" on {what} {row}"
+        place = "" if row is None else f" on {what} {row}, counted from 0"
         said = error.given if isinstance(error, ModelError) else f"it raised {type(error).__name__}{place}: {error}"
         raise ModelError(
             error.must if isinstance(error, ModelError) else "the model must answer every row inside the region",
@@ -281,7 +281,7 @@ def checked(said: Any, x: Array, owners: Index, what: str = "row") -> Array:
         row = int(owners[wrong].min())
         raise ModelError(
             "the model must answer with finite numbers",
-            f"it gave {outputs[wrong[0]].tolist()} for {what} {row}",
+            f"it gave {outputs[wrong[0]].tolist()} for {what} {row}, counted from 0",
             _remedy(what),
             row=row if what == "row" else None,
         )

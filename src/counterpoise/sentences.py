@@ -91,6 +91,19 @@ def format_probability(probability: float) -> str:
     return ">0.99" if 0.995 <= probability < 1 else f"{probability:.2f}"
 
 
+def row_named(index: pd.Index[Any], position: int) -> str:
+    """A row in a message: by its label and its place, or by its place alone where the label is the same number.
+
+    >>> row_named(pd.Index(["A7", "A9"]), 1), row_named(pd.RangeIndex(5), 3)
+    ("row 'A9' (position 1, counted from 0)", 'row 3 (counted from 0)')
+    """
+    label = index[position]
+    label = label.item() if isinstance(label, np.generic) else label
+    if isinstance(label, int) and not isinstance(label, bool) and label == position:
+        return f"row {position} (counted from 0)"
+    return f"row {label!r} (position {position}, counted from 0)"
+
+
 def sort_by_size(changes: Sequence[Change]) -> list[Change]:
     """The changes of an answer, the largest first."""
     return sorted(changes, key=lambda change: -change.size)

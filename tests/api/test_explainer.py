@@ -69,7 +69,6 @@ def test_a_miss_pays_for_its_decision():
 def test_one_row_in_any_form_is_the_row_of_the_batch(given):
     e = ASK(given, method=FAST)
     np.testing.assert_array_equal(e.x[0], WHOLE.x[2])
-    assert e.array_in is isinstance(given, np.ndarray)
     if isinstance(given, pd.DataFrame):
         assert list(e.frame.columns) == list(given.columns)
         assert (e.frame.dtypes == given.dtypes).all()

@@ -73,5 +73,5 @@ def test_reference_rows_the_model_refuses_are_named():
         return MODEL.predict(frame)
 
     holes = pd.concat([TRAIN, TRAIN[:1].assign(area=np.nan)], ignore_index=True)
-    with pytest.raises(cp.ModelError, match="ValueError on reference row 120: holes"):
+    with pytest.raises(cp.ModelError, match="ValueError on reference row 120, counted from 0: holes"):
         cp.explain(picky, ROWS, reference=holes, method=NEAREST)

@@ -97,6 +97,52 @@ def test_lines_are_json_objects_in_the_order_of_the_rows(run: Run) -> None:
     )
 
 
+def test_lines_carry_the_real_rows_that_back_them_up(run: Run, folder: Path) -> None:
+    records = [json.loads(line) for line in run("explain", *ASK, "-o", "-")[1].splitlines()]
+    frame = training()[0]
+    assert [record["position"] for record in records] == list(range(6))
+    for record in records:
+        distances = [real["distance"] for real in record["evidence"]]
+        assert distances == sorted(distances)
+        for real in record["evidence"]:
+            cells = pd.DataFrame([real["values"]])[list(frame.columns)]
+            assert detector().predict(cells)[0] == "benign"
+            assert (frame == cells.iloc[0]).all(axis=1).any(), "a row of the training data"
+    hidden = run("explain", *ASK, "-o", "-", "--redact")[1]
+    assert all("evidence" not in json.loads(line) for line in hidden.splitlines())
+
+
+@pytest.mark.parametrize("out", ["-", "best.csv"])
+def test_real_rows_have_a_table_of_their_own(run: Run, folder: Path, out: str) -> None:
+    code, lines, _ = run("explain", *ASK, "-o", out, "--evidence", "real.csv")
+    assert code == 0
+    real = pd.read_csv(folder / "real.csv")
+    assert real.columns.tolist() == ["cp_row", "cp_position", "cp_rank", "cp_distance", *training()[0].columns]
+    assert real["cp_rank"].tolist() == [1, 2, 3] * 6
+    nearest = real[real["cp_rank"] == 1]["cp_distance"].tolist()
+    if out == "-":
+        assert [json.loads(line)["evidence"][0]["distance"] for line in lines.splitlines()] == pytest.approx(nearest)
+    else:
+        assert pd.read_csv(folder / out)["cp_evidence_distance"].tolist() == pytest.approx(nearest)
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        (("--evidence", "real.html"), "--evidence must end in one of .csv, .parquet"),
+        (("--evidence", "nowhere/real.csv"), "--evidence must name a file that can be written"),
+        (("--evidence", "real.csv", "--redact"), "--redact writes no values"),
+        (("-o", "real.csv", "--evidence", "./real.csv"), "--evidence must be another file than --out"),
+    ],
+)
+def test_real_rows_that_cannot_be_written_are_named_before_the_work(
+    run: Run, more: tuple[str, ...], words: str
+) -> None:
+    code, _, said = run("explain", *ASK, *more)
+    assert code == 2
+    assert words in said
+
+
 def test_lines_say_no_value_when_redacted(run: Run) -> None:
     out = run("explain", *ASK, "-o", "-", "--redact")[1]
     changes = [change for line in out.splitlines() for change in json.loads(line)["changes"]]
@@ -237,6 +283,16 @@ def test_data_is_checked_against_a_schema(run: Run, folder: Path) -> None:
     code, out, _ = run("schema", "-d", "alerts.csv", "-c", "narrow.yaml")
     assert code == 1
     assert out.startswith("latency: 6 rows break Range")
+    assert "the first is row 0 (counted from 0), with" in out
+    (folder / "wrong.yaml").write_text(text + "rules:\n- open_ports <= 1\n")
+    code, _, said = run("schema", "-d", "alerts.csv", "-c", "wrong.yaml")
+    assert code == 2
+    assert "wrong.yaml has rules:; write relations:, with entries such as - rule: a <= b" in said
+    rule = "relations:\n- rule: open_ports <= 1\n"
+    (folder / "ruled.yaml").write_text(text + rule)
+    code, out, _ = run("schema", "-d", "alerts.csv", "-c", "ruled.yaml")
+    assert code == 1
+    assert out.startswith("6 rows break Rule('open_ports <= 1'); the first is row 0 (counted from 0)")
     assert "latency: the column is missing" in run("schema", "-d", "other.csv", "-c", "schema.yaml")[1]
 
 
@@ -264,6 +320,43 @@ WRONG: dict[str, tuple[tuple[str, ...], str]] = {
     "a schema that is none": (("--schema", "train.csv"), "a schema file must list the columns"),
     "a wrong distance": (("--distance", "miles"), "distance must be one of"),
 }
+
+
+def test_semicolons_and_commas_for_points_are_understood(run: Run, folder: Path) -> None:
+    rows = alerts().rename_axis("name").reset_index()
+    rows.to_csv(folder / "semi.csv", index=False, sep=";")
+    rows.to_csv(folder / "euro.csv", index=False, sep=";", decimal=",")
+    rows.to_csv(folder / "tabs.csv", index=False, sep="\t")
+    expected = run("explain", *ASK, "-o", "-")
+    for name in ("semi.csv", "euro.csv", "tabs.csv"):
+        assert run("explain", *ASK, "-r", name, "-o", "-") == expected
+
+
+def test_the_cell_that_is_no_number_is_named(run: Run, folder: Path) -> None:
+    rows = alerts().rename_axis("name").reset_index().astype(object)
+    rows.loc[4, "latency"] = "n.a."
+    rows.to_csv(folder / "text.csv", index=False)
+    code, _, said = run("explain", *ASK, "-r", "text.csv")
+    assert code == 2
+    assert "'latency' of --rows must hold numbers; row 'A4' (position 4, counted from 0) has 'n.a.'" in said
+
+
+def test_one_table_comes_from_standard_input(run: Run) -> None:
+    code, _, said = run("explain", *ASK, "-d", "-", "-r", "-")
+    assert code == 2
+    assert "one table can come from standard input; --data and --rows are -" in said
+
+
+def test_a_file_that_cannot_be_written_in_the_end_is_named(
+    run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: Any, **__: Any) -> None:
+        raise OSError(28, "No space left on device", "found.csv")
+
+    monkeypatch.setattr(pd.DataFrame, "to_csv", full)
+    code, _, said = run("explain", *ASK, "-o", "found.csv")
+    assert code == 2
+    assert "'found.csv': No space left on device" in said
 
 
 @pytest.mark.parametrize("case", WRONG)
@@ -311,8 +404,10 @@ def test_debug_shows_the_traceback(run: Run) -> None:
 
 
 def test_an_interrupted_run_keeps_what_was_finished(run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ready = explained()  # before the patch
+
     def interrupted(self: Explainer, X: Any, **asked: Any) -> Any:
-        raise cp.Interrupted("a", "it was interrupted", "c", partial=explained()[:2])
+        raise cp.Interrupted("a", "it was interrupted", "c", partial=ready[:2])
 
     monkeypatch.setattr(Explainer, "__call__", interrupted)
     code, _, said = run("explain", *ASK, "-o", "some.csv")
@@ -322,14 +417,35 @@ def test_an_interrupted_run_keeps_what_was_finished(run: Run, folder: Path, monk
 
 
 def test_a_model_that_raises_half_way_keeps_what_was_finished(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    ready = explained()  # before the patch
+
     def raising(self: Explainer, X: Any, **asked: Any) -> Any:
-        raise cp.ModelError("the model must answer", "it raised", "mend it", partial=explained()[:3])
+        raise cp.ModelError("the model must answer", "it raised", "mend it", partial=ready[:3])
 
     monkeypatch.setattr(Explainer, "__call__", raising)
     code, out, said = run("explain", *ASK, "-o", "-")
     assert code == 3
     assert len(out.splitlines()) == 3
     assert "3 of 6 rows were finished" in said
+
+
+def test_an_error_in_a_later_part_names_the_row_by_label_and_place(
+    run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ready = explained()  # before the patch
+    rows = pd.concat([alerts()] * 12).rename_axis("name").reset_index()
+    rows["name"] = [f"B{number}" for number in range(len(rows))]
+    rows.to_csv(folder / "long.csv", index=False)
+
+    def failing(self: Explainer, X: Any, **asked: Any) -> Any:
+        if X.index[0] == "B0":
+            return ready
+        raise cp.ModelError("the model must answer", "it raised", "mend it", row=2)
+
+    monkeypatch.setattr(Explainer, "__call__", failing)
+    code, _, said = run("explain", *ASK, "-r", "long.csv", "-o", "-")
+    assert code == 3
+    assert "it is about row 'B10' (position 10, counted from 0)" in said
 
 
 def test_a_reader_that_goes_away_ends_the_run_in_a_line(folder: Path) -> None:

@@ -1,14 +1,21 @@
 """A landscape shows the numbers of the explanation, and what the model says where it says it."""
 
+from functools import cache
+
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LinearRegression
 from sklearn.tree import DecisionTreeClassifier
 
 import counterpoise as cp
 from alerts import alerts, detector, explained, training
 from counterpoise.judge.decisions import recall
+from counterpoise.judge.planes import principal_plane
+from explanations import build
 
 
 def test_the_energy_at_the_answer_is_that_of_the_explanation() -> None:
@@ -54,7 +61,7 @@ def test_another_model_is_noticed() -> None:
 def test_weights_must_be_those_of_the_explanation() -> None:
     weights = {"latency": 5.0}
     explanation = cp.explain(detector(), alerts()[:1], reference=training()[0], weights=weights, lam=0.1)
-    with pytest.raises(cp.InputError, match="the weights and the regularizers"):
+    with pytest.raises(cp.InputError, match="the weights and the regularizers, and any Cost"):
         cp.landscape(explanation, detector())
     assert cp.landscape(explanation, detector(), weights=weights, size=5).energy.size
 
@@ -123,3 +130,133 @@ def test_noise_undoes_less_the_farther_the_change_goes() -> None:
     told = cp.robustness(explanation, detector(), noise=0.3).table["kept"].iloc[0]
     assert at[1.0] == pytest.approx(told, abs=0.1)
     assert np.isnan(cp.profile(explanation, detector()).kept).all()
+
+
+@cache
+def mixed() -> tuple[cp.Function, pd.DataFrame, cp.Explainer]:
+    """A model of numbers and a category whose answers change both."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"a": rng.normal(0, 2, 300).round(2), "b": rng.normal(0, 1, 300).round(2)})
+    frame["kind"] = pd.Categorical(rng.choice(["u", "v", "w"], 300))
+
+    def says(table: pd.DataFrame) -> np.ndarray:
+        return np.where((table["a"] + table["b"] > 0) & (table["kind"] != "w"), 0.9, 0.1)
+
+    model = cp.Function(says, labels=("no", "yes"))
+    return model, frame, cp.Explainer(model, reference=frame)
+
+
+def test_row_and_answer_lie_in_the_plane_of_principal_directions() -> None:
+    for row in range(3):
+        explanation = explained()[row]
+        seen = cp.landscape(explanation, detector(), "principal", reference=training()[0], size=11)
+        assert seen.share == pytest.approx(1)
+        assert seen.start == (0.0, 0.0)
+        assert seen.answer == (pytest.approx(explanation.energy["distance"].iloc[0]), 0.0)
+        up = int(np.flatnonzero(seen.y == 0)[0])
+        at = {place: int(np.flatnonzero(seen.x == place)[0]) for place in (seen.start[0], seen.answer[0])}
+        scores = explanation.scores.iloc[0]
+        assert seen.margin[up, at[seen.start[0]]] == pytest.approx(scores["margin_before"])
+        assert seen.margin[up, at[seen.answer[0]]] == scores["margin_after"], "the answer itself, to the bit"
+        assert seen.energy[up, at[seen.answer[0]]] == pytest.approx(explanation.energy["total"].iloc[0])
+
+
+def test_a_length_on_the_plane_is_a_distance() -> None:
+    explanation = cp.explain(detector(), alerts()[:1], reference=training()[0], target="benign", lam=0)
+    seen = cp.landscape(explanation, detector(), "principal", reference=training()[0], size=7)
+    inside = seen.margin >= 0  # where the decision adds nothing, E is the distance alone
+    assert seen.energy[inside] == pytest.approx(np.hypot(*np.meshgrid(seen.x, seen.y))[inside])
+
+
+@given(st.integers(0, 10_000), st.integers(2, 6), st.integers(0, 2))
+@settings(max_examples=25)
+def test_directions_are_orthonormal_in_feature_scales_whatever_the_rows(seed: int, d: int, held: int) -> None:
+    rng = np.random.default_rng(seed)
+    frame = pd.DataFrame(rng.normal(0, 10.0 ** rng.integers(-3, 4, d), (20, d)), columns=[f"c{k}" for k in range(d)])
+    schema = cp.Schema.infer(frame)
+    answers = frame[:1].to_numpy().copy()
+    answers[0, rng.random(d) < 0.6] += 1.0
+    names = [f"c{k}" for k in range(min(held, d - 2))]
+    answers[0, : len(names)] = frame.to_numpy()[0, : len(names)]
+    explanation = build(schema, frame[:1], answers, held=dict.fromkeys(names, "held"))
+    plane = principal_plane(explanation, frame.to_numpy(), "rows")
+    unit = plane.step / schema.scales
+    assert unit @ unit.T == pytest.approx(np.eye(2), abs=1e-6)
+    assert not plane.step[:, : len(names)].any(), "what is held does not step"
+    there = rng.normal(0, 1, (5, 2))
+    back = plane.places(plane.points(*there.T, explanation.x[0]))
+    assert back == pytest.approx(there, abs=1e-6)
+
+
+def test_categories_are_held_at_the_answer_and_that_is_said() -> None:
+    model, frame, explainer = mixed()
+    rows = frame[(frame["kind"] == "w") & (frame["a"] + frame["b"] < -1)][:1]
+    explanation = explainer(rows, target="yes", lam=0)
+    seen = cp.landscape(explanation, model, "principal", reference=frame, size=9)
+    assert [feature.name for feature in seen.features] == ["a", "b"]
+    change = explanation.energy["distance"].iloc[0]
+    assert seen.share == pytest.approx(1 - 1 / change**2), "a category that changes is 1 away"
+    held = explanation.frame["kind"].iloc[0]
+    assert f"the row is projected, with kind at {held}" in seen.note
+    assert (seen.margin >= 0).any(), "with the answer's category the target can be reached"
+
+
+def test_the_states_of_a_search_are_projected_onto_the_plane() -> None:
+    forest = RandomForestClassifier(20, random_state=0).fit(*training())
+    explainer = cp.Explainer(forest, reference=training()[0])
+    rows = training()[0][forest.predict(training()[0]) == "alert"][:2]
+    explanation = explainer(rows[:1], target="benign")
+    path = cp.trajectory(explainer, rows[:1], target="benign")
+    names = list(explanation.schema.names)
+    seen = cp.landscape(explanation, forest, ["latency", "throughput"], path=path, size=9)
+    assert seen.path is not None
+    assert np.array_equal(seen.path.x, path.visited[..., names.index("latency")])
+    assert np.array_equal(seen.path.y, path.visited[..., names.index("throughput")])
+    turned = cp.landscape(explanation, forest, "principal", path=path, size=9)
+    assert turned.path is not None
+    assert 0 < turned.path.share <= 1
+    assert turned.path.share > seen.path.share, "the second direction is where these very states spread"
+    assert "states of Annealing, projected" in turned.note
+    with pytest.raises(cp.InputError, match="path must be of the same row and target"):
+        cp.landscape(explainer(rows[1:], target="benign"), forest, path=path)
+    with pytest.raises(cp.InputError, match="path must be a Trajectory"):
+        cp.landscape(explanation, forest, path=path.table)
+
+
+def test_costs_must_be_those_of_the_explanation() -> None:
+    word = cp.Cost("latency", down=3)
+    explanation = cp.explain(detector(), alerts()[:1], reference=training()[0], target="benign", constraints=word)
+    with pytest.raises(cp.InputError, match="and any Cost"):
+        cp.landscape(explanation, detector())
+    assert cp.landscape(explanation, detector(), constraints=word, size=5).energy.size
+
+
+def test_what_cannot_be_a_plane_is_said() -> None:
+    one = explained()[0]
+    with pytest.raises(cp.InputError, match="features must be two names, or 'principal'"):
+        cp.landscape(one, detector(), "latency")  # type: ignore[arg-type]
+    with pytest.raises(cp.InputError, match="a reference is what principal directions are found from"):
+        cp.landscape(one, detector(), reference=training()[0])
+    model, frame, _ = mixed()
+    narrow = cp.explain(model, frame[frame["kind"] == "w"][:1], reference=frame, constraints=cp.Immutable("a"))
+    with pytest.raises(cp.InputError, match="principal directions need two numbers that may change; this row has 1"):
+        cp.landscape(narrow, model, "principal")
+
+
+def test_a_model_is_met_again_with_rows_from_both_sides() -> None:
+    frame, _ = training()
+
+    def chance(table: pd.DataFrame) -> np.ndarray:
+        return np.clip(detector().predict_proba(table)[:, 1], 0.0, 1.0)
+
+    model = cp.Function(chance, labels=("alert", "benign"))
+    asked: list[int] = []
+
+    def counted(table: pd.DataFrame) -> np.ndarray:
+        asked.append(len(table))
+        return chance(table)
+
+    explanation = cp.explain(model, alerts()[:1], reference=frame, target="benign", alternatives=2)
+    decision = recall(explanation, cp.Function(counted, labels=("alert", "benign")))
+    assert asked[0] == 1 + explanation.count[0] + len(explanation.evidence[0]), "the row, its answers, real rows"
+    assert decision.margins(explanation.x)[0] == pytest.approx(explanation.scores["margin_after"].iloc[0])

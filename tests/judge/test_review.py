@@ -48,3 +48,11 @@ def test_a_threshold_is_asked_of_the_probability() -> None:
 def test_answers_that_do_not_fit_are_refused(answers: pd.DataFrame, words: str) -> None:
     with pytest.raises(cp.InputError, match=words):
         review(detector(), alerts(), answers, reference=training()[0], target="benign")
+
+
+def test_a_broken_rule_is_named_with_how_far_it_is_off() -> None:
+    answers = alerts().assign(open_ports=alerts()["open_ports"] + 3)
+    word = cp.Rule("open_ports <= x0.open_ports")
+    found = review(detector(), alerts(), answers, reference=training()[0], target="benign", constraints=[word])
+    assert not found.table["feasible"].any()
+    assert found.table["broken"].iloc[0] == f"{word!r} (by 3)"

@@ -46,6 +46,16 @@ def test_watching_changes_nothing(method: cp.Annealing | cp.Algorithm1) -> None:
     assert alone.x.tolist() == watched.x.tolist()
 
 
+def test_the_states_are_those_of_the_search() -> None:
+    rows = alerts()[:1]
+    walked = cp.trajectory(smooth(), rows, target="benign")
+    assert walked.visited.shape == (len(walked.table), 1, len(smooth().schema))
+    assert np.array_equal(walked.visited[0, 0], walked.x0), "the walker sets out from the row"
+    annealed = cp.trajectory(stepped(), rows, target="benign", method=cp.Annealing())
+    found = stepped()(rows, target="benign", method=cp.Annealing())
+    assert np.array_equal(annealed.visited[-1, 0], found.x[0]), "the last best state is what is answered"
+
+
 def test_what_has_no_trajectory_is_said() -> None:
     with pytest.raises(cp.InputError, match="a trajectory is of an Algorithm1 or an Annealing"):
         cp.trajectory(smooth(), alerts()[:1], method=cp.Lime())

@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from matplotlib import pyplot as plt
+from scipy.interpolate import RegularGridInterpolator
 
 import counterpoise as cp
 from alerts import alerts, detector, explained, many, training
@@ -165,6 +166,33 @@ def test_a_surface_is_drawn_on_axes_with_three_dimensions() -> None:
     ax = plt.figure().add_subplot(projection="3d")
     assert figures.landscape(_drawn("landscape"), ax) is ax
     assert ax.get_zlabel() == "energy E"
+
+
+@pytest.mark.parametrize("projection", [None, "3d"])
+def test_a_landscape_shows_the_states_of_a_search_and_says_which_plane_it_is(projection: str | None) -> None:
+    walk = _drawn("trajectory")
+    seen = cp.landscape(explained()[0], detector(), "principal", reference=training()[0], path=walk, size=15)
+    ax: Any = plt.figure().add_subplot(projection=projection)
+    figures.landscape(seen, ax)
+    lines = [line.get_data_3d()[0] if projection else line.get_xdata() for line in ax.lines]
+    assert any(np.array_equal(np.asarray(x), seen.path.x[:, 0]) for x in lines)
+    assert [len(dots.get_offsets()) for dots in ax.collections if len(dots.get_offsets()) == seen.path.x.size]
+    assert "states of Algorithm1" in [text.get_text() for text in ax.get_legend().get_texts()]
+    assert any(seen.note.split(";")[0] in " ".join(text.split()) for text in _texts(ax))
+    assert ax.get_xlabel() == seen.labels[0]
+    ax.figure.canvas.draw()
+
+
+def test_the_boundary_lies_on_the_surface_where_the_margin_is_zero() -> None:
+    ax: Any = plt.figure().add_subplot(projection="3d")
+    seen = _drawn("landscape")
+    figures.landscape(seen, ax)
+    x, y, height = ax.lines[0].get_data_3d()
+    assert len(x) > 2, "a line, not a point"
+    margin = RegularGridInterpolator((seen.y, seen.x), seen.margin)(np.column_stack([y, x]))
+    assert margin == pytest.approx(0, abs=1e-6)
+    energy = RegularGridInterpolator((seen.y, seen.x), seen.energy)(np.column_stack([y, x]))
+    assert height == pytest.approx(energy, abs=0.02 * np.ptp(seen.energy))
 
 
 def test_axes_carry_units() -> None:

@@ -81,3 +81,11 @@ def test_words_that_say_nothing_are_refused(make):
     with pytest.raises(ConstraintError) as caught:
         make()
     assert all([caught.value.must, caught.value.given, caught.value.todo])
+
+
+@pytest.mark.parametrize("swapped", [False, True])
+def test_a_feature_that_is_both_immutable_and_mutable_is_named(swapped):
+    words = [cp.Immutable("age", "proto"), cp.Mutable("rate", "age")]
+    with pytest.raises(ConstraintError, match=r"not by both; .* both name 'age'; drop it from one of them"):
+        check(SCHEMA, words[::-1] if swapped else words)
+    check(SCHEMA, [cp.Immutable("proto"), cp.Mutable("rate", "age"), cp.Immutable("proto")])

@@ -294,3 +294,28 @@ def test_a_derived_feature_takes_an_expression_and_nothing_else():
 def test_a_tolerance_must_be_one(tolerance):
     with pytest.raises(ConstraintError, match="tolerance"):
         Rule("a == b", tolerance=tolerance)
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("fwd-packets > 3", "fwd-packets"),
+        ("b <= 2 * (fwd-packets)", "fwd-packets"),
+        ("b < x0.fwd-packets", "fwd-packets"),
+        ("if b > 1 then Flow Rate > 2", "Flow Rate"),
+        ("b-1-st == 2", "b-1-st"),
+    ],
+)
+def test_a_name_without_its_backquotes_is_recognised(text, name):
+    schema = Schema.infer(pd.DataFrame({"fwd-packets": [1, 2], "b": [1, 3], "Flow Rate": [1, 2], "b-1-st": [1, 4]}))
+    with pytest.raises(ConstraintError, match=f"in backquotes: `{name}`"):
+        Rule(text).compiled(schema)
+    assert Rule(text.replace(name, f"`{name}`")).compiled(schema)
+
+
+def test_a_subtraction_stays_one_and_an_unknown_name_is_not_guessed_at():
+    schema = Schema.infer(pd.DataFrame({"fwd-packets": [1, 2], "b": [1, 3], "a": [1, 2]}))
+    assert Rule("a - b > 1").compiled(schema)
+    with pytest.raises(ConstraintError, match=r"(?s)'c', which is no feature, .*there are fwd-packets, b, a") as caught:
+        Rule("c - fwd > `fwd-packets`").compiled(schema)
+    assert "backquotes" not in str(caught.value)

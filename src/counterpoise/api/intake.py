@@ -23,7 +23,6 @@ class Intake:
 
     table: pd.DataFrame
     x0: Array  # (n, d)
-    array_in: bool
     notes: tuple[str, ...]
 
     def __len__(self) -> int:
@@ -47,7 +46,7 @@ class Opinion(NamedTuple):
 
 def take_in(data: Any, schema: Schema) -> Intake:
     """Rows in whatever form, checked against the schema and encoded; a note where columns are only carried through."""
-    table, array_in = rows_of(data, schema.names)
+    table = rows_of(data, schema.names)
     if not len(table):
         raise InputError("there must be at least one row to explain", "no rows", "give one row or more")
     absent = [name for name in schema.names if name not in table.columns]
@@ -60,7 +59,7 @@ def take_in(data: Any, schema: Schema) -> Intake:
             "add or rename the columns",
         )
     notes = (f"carried through and not shown to the model: {quoted(extra)}",) if extra else ()
-    return Intake(table, encode(schema, table), array_in, notes)
+    return Intake(table, encode(schema, table), notes)
 
 
 def predictions(model: Model, x: Array, owners: Index, tally: Tally) -> NDArray[Any]:
@@ -80,7 +79,7 @@ def predictions(model: Model, x: Array, owners: Index, tally: Tally) -> NDArray[
         row = int(owners[wrong].min())
         raise ModelError(
             f"the model must predict {'one of its own classes' if known else 'finite numbers'}",
-            f"it said {said.tolist()[wrong[0]]!r} for row {row}",
+            f"it said {said.tolist()[wrong[0]]!r} for row {row}, counted from 0",
             "mend the model",
             row=row,
         )
@@ -95,9 +94,10 @@ def first_opinion(model: Model, intake: Intake, schema: Schema, tally: Tally) ->
     except ModelError as error:
         gone = [] if error.row is None else np.flatnonzero(np.isnan(intake.x0[error.row])).tolist()
         if gone:
+            names = quoted([schema.names[place] for place in gone])
             raise InputError(
                 "the model must accept the rows as they are",
-                f"{quoted([schema.names[place] for place in gone])} missing in row {error.row}, and {error.given}",
+                f"{names} missing in row {error.row}, counted from 0, and {error.given}",
                 "fill the missing cells, or explain a pipeline that begins with an imputer",
                 row=error.row,
             ) from error

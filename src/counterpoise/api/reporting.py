@@ -69,7 +69,6 @@ def assemble(case: Case, rows: Index, answers: Answers, *, seconds: float, model
     return Explanation(
         schema=case.schema,
         rows=table,
-        array_in=case.intake.array_in,
         x0=case.intake.x0[rows],
         answers=answers.x,
         count=answers.listed,

@@ -15,7 +15,16 @@ from rich.text import Text
 from counterpoise.api.explainer import Explainer
 from counterpoise.cli import options
 from counterpoise.cli.endings import FOUND, NOT_ALL, cut_short, say
-from counterpoise.cli.tables import check_writable, ending_of, named_by, read_table, without, write_table
+from counterpoise.cli.tables import (
+    as_numbers,
+    check_streams,
+    check_writable,
+    ending_of,
+    named_by,
+    read_table,
+    without,
+    write_table,
+)
 from counterpoise.judge.review import Review, review
 from counterpoise.sentences import format_label
 
@@ -47,16 +56,17 @@ def check(
     ending = "" if out is None else ending_of(out, ENDINGS, "--out")
     if out is not None:
         check_writable(out)
+    check_streams(data=data, rows=rows, answers=answers)
     with cut_short():
         reference = without(read_table(data, "--data"), label, "--data")
-        table = named_by(read_table(rows, "--rows"), name)
+        table = as_numbers(named_by(read_table(rows, "--rows"), name), reference, "--rows")
         features, words = options.given(schema, reference, options.words(fixed, increasing, decreasing, max_changes))
         fitted = options.load_model(model, trust=trust, factory=factory)
         labels = Explainer(fitted, reference=reference).model.labels
         found = review(
             fitted,
             table,
-            read_table(answers, "--answers"),
+            as_numbers(read_table(answers, "--answers"), reference, "--answers"),
             reference=reference,
             schema=features,
             constraints=words,

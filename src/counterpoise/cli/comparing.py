@@ -15,7 +15,15 @@ from rich.table import Table
 from counterpoise.api.explainer import Explainer
 from counterpoise.cli import options
 from counterpoise.cli.endings import FOUND, NOT_ALL, cut_short, say
-from counterpoise.cli.tables import check_writable, ending_of, read_table, without, write_table
+from counterpoise.cli.tables import (
+    as_numbers,
+    check_streams,
+    check_writable,
+    ending_of,
+    read_table,
+    without,
+    write_table,
+)
 from counterpoise.errors import InputError
 from counterpoise.judge.compare import Answers
 from counterpoise.judge.compare import compare as judge
@@ -81,10 +89,11 @@ def compare(
     ending = "" if out is None else ending_of(out, ENDINGS, "--out")
     if out is not None:
         check_writable(out)
+    check_streams(data=data, rows=rows)
     with cut_short():
         entries = _entries(method, answers)
         reference = without(read_table(data, "--data"), label, "--data")
-        table = read_table(rows, "--rows")
+        table = as_numbers(read_table(rows, "--rows"), reference, "--rows")
         features, words = options.given(schema, reference, options.words(fixed, increasing, decreasing, max_changes))
         fitted = options.load_model(model, trust=trust, factory=factory)
         explainer = Explainer(fitted, reference=reference, schema=features, constraints=words)

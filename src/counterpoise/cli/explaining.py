@@ -6,6 +6,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
 from typing import Annotated, Any, TextIO
 
 import pandas as pd
@@ -15,17 +16,29 @@ from rich.console import Console
 from counterpoise.api.explainer import Explainer
 from counterpoise.cli import options
 from counterpoise.cli.endings import FOUND, INTERRUPTED, NOT_ALL, STOPPED, cut_short, say
-from counterpoise.cli.results import tabulate, write_lines
-from counterpoise.cli.tables import STANDARD, check_writable, ending_of, named_by, read_table, without, write_table
+from counterpoise.cli.results import list_evidence, tabulate, write_lines
+from counterpoise.cli.tables import (
+    STANDARD,
+    as_numbers,
+    check_streams,
+    check_writable,
+    ending_of,
+    named_by,
+    read_table,
+    without,
+    write_table,
+)
 from counterpoise.errors import CounterpoiseError, InputError, Interrupted, ModelError
 from counterpoise.explanation import Explanation
+from counterpoise.sentences import row_named
 from counterpoise.show.cards import CAUTION, build_cards
 from counterpoise.show.report import report
 from counterpoise.show.terminal import draw_card, write_card
 
 LINES = (".ndjson", ".jsonl")
+TABLES = (".csv", ".parquet")
 ENDINGS = (".html", ".json", ".csv", ".parquet", *LINES)
-AT_ONCE = 64  # rows worked on together when each is written as soon as it is finished
+FIRST, AT_ONCE = 8, 64  # rows worked on together, at first and later, when each is written as soon as it is finished
 
 
 def explain(
@@ -55,6 +68,10 @@ def explain(
         str | None,
         typer.Option("--out", "-o", help="Where to: .html, .json, .csv, .parquet or .ndjson; - for NDJSON lines."),
     ] = None,
+    evidence: Annotated[
+        str | None,
+        typer.Option("--evidence", help="Where to write the real rows of the target nearest to each: .csv, .parquet."),
+    ] = None,
     redact: options.Redact = False,
     trust: options.Trust = False,
     factory: options.Factory = None,
@@ -65,11 +82,17 @@ def explain(
 
     Columns of the rows that the data does not have, such as ids and times, are carried through. Without --out the
     answers are shown as cards, or as plain text where the output is not a terminal.
+
+    A .csv or .parquet has a line for each answer, with added columns cp_row (its label), cp_position (its place, from
+    0), cp_status and so on. The real rows that back an answer up are in NDJSON (evidence), in JSON and in the report;
+    beside a .csv, give --evidence a table of their own: they are joined by cp_position.
     """
     ending = _ending(out, redact=redact)
+    backing = _evidence_ending(evidence, out, redact=redact)
+    check_streams(data=data, rows=rows)
     with cut_short():
         reference = without(read_table(data, "--data"), label, "--data")
-        table = named_by(read_table(rows, "--rows"), name)
+        table = as_numbers(named_by(read_table(rows, "--rows"), name), reference, "--rows")
         features, words = options.given(schema, reference, options.words(fixed, increasing, decreasing, max_changes))
         fitted = options.load_model(model, trust=trust, factory=factory)
         explainer = Explainer(fitted, reference=reference, schema=features, constraints=words)
@@ -82,11 +105,16 @@ def explain(
             "alternatives": alternatives,
             "seed": seed,
         }
-        size = AT_ONCE if ending in LINES else len(table)
+        size = FIRST if ending in LINES else len(table)
         run = Run(explainer, table, asked, budget, size)
         with _writing(out, ending) as stream:
+            real = []
             for part in run:
-                _put(part, out, ending, stream, redact=redact)
+                first = run.done - len(part)
+                _put(part, out, ending, stream, redact=redact, first=first)
+                real += [list_evidence(part, first)] if evidence is not None else []
+        if evidence is not None and real:
+            write_table(pd.concat(real, ignore_index=True), evidence, backing)
     raise typer.Exit(run.finish())
 
 
@@ -100,20 +128,26 @@ class Run:
         self.ends = None if budget is None else time.monotonic() + budget
         self.done = self.valid = 0
         self.error: CounterpoiseError | None = None
+        self.where = ""  # the row that the error is about
 
     def __iter__(self) -> Iterator[Explanation]:
-        for start in range(0, len(self.table), self.size):
+        start, size = 0, self.size
+        while start < len(self.table):
             left = None if self.ends is None else max(0.0, self.ends - time.monotonic())
             try:
-                part = self.explainer(self.table.iloc[start : start + self.size], budget=left, **self.asked)
-            except (Interrupted, ModelError) as error:
-                if error.partial is None and not self.done:
+                part = self.explainer(self.table.iloc[start : start + size], budget=left, **self.asked)
+            except (Interrupted, ModelError, InputError) as error:
+                partial = getattr(error, "partial", None)
+                if partial is None and not self.done:
                     raise
                 self.error = error
-                if error.partial is not None and len(error.partial):
-                    yield self._count(error.partial)
+                place = getattr(error, "row", None)  # counted from the first row of this part
+                self.where = "" if place is None else f"; it is about {row_named(self.table.index, start + place)}"
+                if partial is not None and len(partial):
+                    yield self._count(partial)
                 return
             yield self._count(part)
+            start, size = start + size, min(2 * size, max(AT_ONCE, self.size))
 
     def _count(self, part: Explanation) -> Explanation:
         self.done += len(part)
@@ -125,7 +159,7 @@ class Run:
         if self.error is not None:
             where = " and are in the output" if self.done else "; nothing was written"
             why = "interrupted" if isinstance(self.error, Interrupted) else str(self.error)
-            say(f"counterpoise: {why}; {self.done} of {len(self.table)} rows were finished{where}")
+            say(f"counterpoise: {why}{self.where}; {self.done} of {len(self.table)} rows were finished{where}")
             return INTERRUPTED if isinstance(self.error, Interrupted) else STOPPED
         say(f"{self.valid} of {self.done} rows reach the target")
         return FOUND if self.valid == self.done else NOT_ALL
@@ -147,15 +181,30 @@ def _ending(out: str | None, *, redact: bool) -> str:
     return ending
 
 
+def _evidence_ending(evidence: str | None, out: str | None, *, redact: bool) -> str:
+    """What to write the real rows as, checked before any work; nothing where they are not asked for."""
+    if evidence is None:
+        return ""
+    ending = ending_of(evidence, TABLES, "--evidence")
+    if redact:
+        raise InputError(
+            "--redact writes no values", f"--evidence {evidence!r} is made of them", "leave one of them out"
+        )
+    if out is not None and out != STANDARD and Path(out).resolve() == Path(evidence).resolve():
+        raise InputError("--evidence must be another file than --out", f"{evidence!r} twice", "choose another name")
+    check_writable(evidence, "--evidence")
+    return ending
+
+
 def _writing(out: str | None, ending: str) -> AbstractContextManager[TextIO]:
     if ending in LINES and out is not None and out != STANDARD:
         return open(out, "w", encoding="utf-8")
     return nullcontext(sys.stdout)
 
 
-def _put(part: Explanation, out: str | None, ending: str, stream: TextIO, *, redact: bool) -> None:
+def _put(part: Explanation, out: str | None, ending: str, stream: TextIO, *, redact: bool, first: int) -> None:
     if ending in LINES:
-        for line in write_lines(part, redact=redact):
+        for line in write_lines(part, redact=redact, first=first):
             stream.write(line + "\n")
         stream.flush()
     elif ending == "" or out is None:

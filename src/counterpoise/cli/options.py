@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from difflib import get_close_matches
 from typing import Annotated, Any, Literal
 
 import pandas as pd
@@ -14,7 +15,7 @@ from counterpoise.models import disk
 from counterpoise.physics.noise import Noise, RankNoise
 from counterpoise.space.constraints import Constraint, Decreasing, Immutable, Increasing, MaxChanges
 from counterpoise.space.features import Schema
-from counterpoise.space.files import load_schema
+from counterpoise.space.files import SchemaFile, load_schema
 
 Model = Annotated[
     str, typer.Option("--model", "-m", help="The fitted model: .skops, .onnx, .ubj, .json, .txt, .cbm, .pt, .pkl.")
@@ -49,14 +50,39 @@ Most = Annotated[int | None, typer.Option("--max-changes", help="At most so many
 Redact = Annotated[bool, typer.Option("--redact", help="Names and directions only, no values of features.")]
 
 
+RULES = "relations:, with entries such as - rule: a <= b"
+HEADINGS = {  # what people write, and what is meant
+    "columns": "columns:",
+    "features": "columns:",
+    "relations": RULES,
+    "rules": RULES,
+    "constraints": "constraints:",
+}
+
+
 def given(
     path: str | None, reference: pd.DataFrame, constraints: list[Constraint]
 ) -> tuple[Schema | None, list[Constraint]]:
     """The schema and the constraints of a file, if one is given, and the constraints of the options."""
     if path is None:
         return None, constraints
-    found = load_schema(path, reference)
+    found = open_schema(path, reference)
     return found.schema, [*found.constraints, *constraints]
+
+
+def open_schema(path: str, reference: pd.DataFrame | None = None) -> SchemaFile:
+    """A schema file; a heading that is nearly a known one is an error, rather than a rule that never binds."""
+    found = load_schema(path, reference)
+    for key in found.about:
+        near = get_close_matches(str(key).lower(), HEADINGS, n=1, cutoff=0.75)
+        if near:
+            heading = HEADINGS[near[0]]
+            raise InputError(
+                "a schema file has features under columns:, rules under relations:, other words under constraints:",
+                f"{path} has {key}:",
+                f"write {heading}",
+            )
+    return found
 
 
 def parse_noise(text: str) -> float | Noise | Literal["auto"]:

@@ -64,7 +64,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         if debug:
             traceback.print_exc()
         line = str(error)
-        if not isinstance(error, CounterpoiseError):
+        if isinstance(error, OSError) and error.filename is not None:
+            line = f"files must be readable and writable; {error.filename!r}: {error.strerror}; choose another place"
+        elif not isinstance(error, CounterpoiseError):
             line = f"this should not have happened: {type(error).__name__}: {line}; run with --debug and report it"
         say(f"counterpoise: {line}")
         raise SystemExit(WRONG) from None

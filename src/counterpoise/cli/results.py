@@ -11,16 +11,22 @@ import numpy as np
 import pandas as pd
 
 from counterpoise import tables
+from counterpoise.api.evidence import differences
 from counterpoise.explanation import Explanation
 from counterpoise.sentences import sort_by_size
 from counterpoise.show.cards import Card, build_cards, direction_of
+from counterpoise.space.distance import Distance
 from counterpoise.space.features import Feature
+from counterpoise.types import Array
 
 PREFIX = "cp_"  # of columns that are added to the user's own
 
 
 def tabulate(explanation: Explanation) -> pd.DataFrame:
-    """A line for each answer: the input's columns as the answer has them, then what is known of it."""
+    """A line for each answer: the input's columns as the answer has them, then what is known of it.
+
+    Rows may share a label; ``cp_position`` is the row's place in the input, from 0.
+    """
     count = np.maximum(explanation.count, 1)
     rows = np.repeat(np.arange(len(explanation)), count)
     number = np.concatenate([np.arange(size) for size in count.tolist()])
@@ -33,6 +39,7 @@ def tabulate(explanation: Explanation) -> pd.DataFrame:
     scores = explanation.scores.iloc[rows]
     added: dict[str, Any] = {
         "row": [str(label) for label in frame.index],
+        "position": rows,
         "alternative": number,
         "status": explanation.status[rows],
         "reason": explanation.reason[rows],
@@ -43,27 +50,82 @@ def tabulate(explanation: Explanation) -> pd.DataFrame:
         "probability_after": np.where(best, scores["probability_after"].to_numpy(dtype=np.float64), np.nan),
         "distance": np.where(best, explanation.energy["distance"].to_numpy(dtype=np.float64)[rows], np.nan),
         "changed": ["; ".join(name for name, moved in zip(names, line, strict=True) if moved) for line in changed],
+        "evidence_distance": np.array([min(apart.tolist(), default=np.nan) for _, apart in _real(explanation)])[rows],
     }
     return frame.reset_index(drop=True).assign(**{PREFIX + name: values for name, values in added.items()})
 
 
-def write_lines(explanation: Explanation, *, redact: bool) -> Iterator[str]:
-    """A JSON object for each row, on one line, with names and values as in the data."""
+def list_evidence(explanation: Explanation, first: int = 0) -> pd.DataFrame:
+    """A line for each real row of the target that is near a row: whose it is, how near, and all of its features.
+
+    ``first`` is the place of the explanation's first row in the input.
+    """
+    lines, cells = [], []
+    for place, (real, apart) in enumerate(_real(explanation)):
+        label = str(explanation.rows.index[place])
+        lines += [(label, first + place, rank, length) for rank, length in enumerate(apart.tolist(), start=1)]
+        cells += [real]
+    x = np.concatenate([np.empty((0, len(explanation.schema))), *cells])
+    table = pd.DataFrame(lines, columns=[PREFIX + name for name in ("row", "position", "rank", "distance")])
+    for column, feature in enumerate(explanation.schema):
+        values = [tables.value_of(feature, code) for code in x[:, column].tolist()]
+        table.insert(
+            table.shape[1], feature.name, pd.Series(values, dtype=object).infer_objects(), allow_duplicates=True
+        )
+    return table
+
+
+def write_lines(explanation: Explanation, *, redact: bool, first: int = 0) -> Iterator[str]:
+    """A JSON object for each row, on one line, with names and values as in the data.
+
+    ``first`` is the place of the explanation's first row in the input.
+    """
     count = np.maximum(explanation.count, 1).tolist()
     listed = tables.list_changes(explanation.schema, explanation.rows, explanation.x0, explanation.answers, count)
     grouped: dict[tuple[int, int], list[dict[str, Any]]] = {}
     for change in sort_by_size(listed):
         line = _change(explanation.schema.features[change.column], change, redact=redact)
         grouped.setdefault((change.row, change.alternative), []).append(line)
+    evidence = [] if redact else _real(explanation)
     for place, card in enumerate(build_cards(explanation, redact=redact)):
         answers = [grouped.get((place, slot), []) for slot in range(count[place])]
-        yield json.dumps(_record(explanation, place, card, answers), ensure_ascii=False, allow_nan=False)
+        record = _record(explanation, place, card, answers)
+        record["position"] += first
+        if not redact:
+            record |= {"evidence": _listed(explanation, *evidence[place])}
+        yield json.dumps(record, ensure_ascii=False, allow_nan=False)
+
+
+def _real(explanation: Explanation) -> list[tuple[Array, Array]]:
+    """For each row the real rows of the target that are near it, encoded ``(m, d)``, and how far they are, ``(m,)``."""
+    if explanation.evidence is None:
+        return [(explanation.x0[:0], np.empty(0))] * len(explanation)
+    measure, out = Distance.of(explanation.schema, "l2"), []
+    for x0, rows in zip(explanation.x0, explanation.evidence, strict=True):
+        real = rows[~np.isnan(rows).all(axis=1)]
+        out.append((real, np.sqrt((differences(measure, real, x0) ** 2).sum(axis=1))))
+    return out
+
+
+def _listed(explanation: Explanation, real: Array, apart: Array) -> list[dict[str, Any]]:
+    schema = explanation.schema
+    return [
+        {
+            "distance": length,
+            "values": {
+                str(feature.name): _plain(tables.value_of(feature, code))
+                for feature, code in zip(schema, cells.tolist(), strict=True)
+            },
+        }
+        for cells, length in zip(real, apart.tolist(), strict=True)
+    ]
 
 
 def _record(explanation: Explanation, place: int, card: Card, answers: list[list[dict[str, Any]]]) -> dict[str, Any]:
     scores = explanation.scores.iloc[place]
     return {
         "row": card.row,
+        "position": place,
         "carried": dict(card.carried),
         "status": card.status,
         "reason": card.reason,

@@ -13,10 +13,12 @@ from counterpoise.cli import options
 from counterpoise.cli.endings import FOUND, NOT_ALL, cut_short, say
 from counterpoise.cli.tables import check_writable, read_table, without
 from counterpoise.errors import InputError
+from counterpoise.sentences import row_named
 from counterpoise.space.encoding import encode
 from counterpoise.space.features import Schema
-from counterpoise.space.files import SchemaFile, load_schema, save_schema
+from counterpoise.space.files import SchemaFile, save_schema
 from counterpoise.space.region import Region
+from counterpoise.types import Index
 
 
 def schema(
@@ -31,12 +33,13 @@ def schema(
 
     Example: counterpoise schema -d train.csv -l label -o s.yaml; then: counterpoise schema -d new.csv -c s.yaml
 
-    In the file, add units, labels, min and max, immutable, monotone, and rules between features.
+    In the file, add unit, label, min and max, immutable or monotone to a column, and rules between features at the
+    end, under relations: as entries such as - rule: fwd_packets + bwd_packets == packets.
     """
     with cut_short():
         table = without(read_table(data, "--data"), label, "--data")
         if check is not None:
-            misfits = find_misfits(load_schema(check), table)
+            misfits = find_misfits(options.open_schema(check), table)
             for line in misfits:
                 typer.echo(line)
             say(f"{len(table)} rows, {len(misfits)} kinds of misfit")
@@ -69,7 +72,14 @@ def find_misfits(file: SchemaFile, table: pd.DataFrame) -> list[str]:
         words = " and ".join(dict.fromkeys(region.words[column])) or "its kind"
         name = file.schema.features[column].name
         value = table[name].astype(object).iloc[rows[0]]
-        lines.append(
-            f"{name}: {len(rows)} rows break {words}; the first is row {table.index[rows[0]]!r} with {value!r}"
-        )
+        lines.append(f"{name}: {_count(rows)} {words}; the first is {row_named(table.index, rows[0])}, with {value!r}")
+    off = region.system.defects(x[:, None, :])[:, 0, :]
+    for relation in np.flatnonzero((off != 0).any(axis=0)):
+        rows = np.flatnonzero(off[:, relation])
+        first = row_named(table.index, rows[0])
+        lines.append(f"{_count(rows)} {region.system.words[relation]}; the first is {first}")
     return lines
+
+
+def _count(rows: Index) -> str:
+    return "1 row breaks" if len(rows) == 1 else f"{len(rows)} rows break"

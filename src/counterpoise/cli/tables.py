@@ -12,9 +12,11 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from counterpoise.errors import InputError, MissingExtra
+from counterpoise.sentences import row_named
 
 STANDARD = "-"
 
@@ -39,8 +41,27 @@ def _read_lines(source: Path | io.StringIO) -> pd.DataFrame:
     return pd.DataFrame(records)
 
 
+def _read_csv(source: Path | io.StringIO) -> pd.DataFrame:
+    """A table with commas, or, where its one column name shows them, with semicolons or tabs between its cells."""
+    table = pd.read_csv(source)
+    if table.shape[1] != 1:
+        return table
+    mark = next((mark for mark in (";", "\t") if mark in str(table.columns[0])), None)
+    if mark is None:
+        return table
+
+    def read(decimal: str) -> pd.DataFrame:
+        if isinstance(source, io.StringIO):
+            source.seek(0)
+        return pd.read_csv(source, sep=mark, decimal=decimal)
+
+    # programs that write semicolons often write 1,5 for one and a half
+    tables = [read("."), read(",")]
+    return max(tables, key=lambda each: each.select_dtypes("number").shape[1])
+
+
 READERS: dict[str, Callable[[Any], pd.DataFrame]] = {
-    ".csv": pd.read_csv,
+    ".csv": _read_csv,
     ".tsv": lambda source: pd.read_csv(source, sep="\t"),
     ".ndjson": _read_lines,
     ".jsonl": _read_lines,
@@ -95,7 +116,39 @@ def without(table: pd.DataFrame, column: str | None, what: str) -> pd.DataFrame:
     return table.drop(columns=[column])
 
 
-def check_writable(path: str) -> None:
+def check_streams(**paths: str | None) -> None:
+    """An error if more than one table is to come from standard input; the names are those of the options."""
+    named = [f"--{name}" for name, path in paths.items() if path == STANDARD]
+    if len(named) > 1:
+        raise InputError(
+            "one table can come from standard input", f"{' and '.join(named)} are -", "give files for the others"
+        )
+
+
+def as_numbers(table: pd.DataFrame, reference: pd.DataFrame, what: str) -> pd.DataFrame:
+    """The table with columns of text as numbers where the reference has numbers; a cell that is none is an error.
+
+    One such cell makes a CSV reader take its whole column for text, so the cell itself is looked for.
+    """
+    out = table.copy(deep=False)
+    for name in table.columns.intersection(reference.columns):
+        column = table[name]
+        if not pd.api.types.is_numeric_dtype(reference[name]) or pd.api.types.is_numeric_dtype(column):
+            continue
+        numbers = pd.to_numeric(column, errors="coerce")
+        wrong = np.flatnonzero(numbers.isna() & column.notna())
+        if len(wrong):
+            more = f", and {len(wrong) - 1} more" if len(wrong) > 1 else ""
+            raise InputError(
+                f"{name!r} of {what} must hold numbers",
+                f"{row_named(table.index, int(wrong[0]))} has {column.iloc[wrong[0]]!r}{more}",
+                "correct the cell, or leave it empty where the value is not known",
+            )
+        out[name] = numbers
+    return out
+
+
+def check_writable(path: str, what: str = "--out") -> None:
     """An error if a file could not be written there: found out before the work, not after it."""
     place = Path(path)
     folder = place.parent
@@ -109,7 +162,7 @@ def check_writable(path: str) -> None:
     if Path(path).suffix == ".parquet" and find_spec("pyarrow") is None:
         raise MissingExtra("parquet")
     if problem:
-        raise InputError("--out must name a file that can be written", f"{path!r}: {problem}", "choose another place")
+        raise InputError(f"{what} must name a file that can be written", f"{path!r}: {problem}", "choose another place")
 
 
 def make_folder(path: str) -> Path:

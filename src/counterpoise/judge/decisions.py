@@ -17,7 +17,7 @@ from counterpoise.models.score import Goal
 from counterpoise.problem import Tally, model_outputs
 from counterpoise.types import Array, Mask, Model
 
-PROBED = 256
+PROBED = 256  # rows that a model is looked at with, at most
 ALL_BUT = "anything but "
 
 
@@ -58,7 +58,7 @@ def recall(explanation: Explanation, model: Any) -> Decision:
         raise InputError(
             "an explanation of one row is needed", f"this one has {len(explanation)}", "choose one: explanation[0]"
         )
-    seen = as_model(model, explanation.schema, explanation.x0[:PROBED])
+    seen = as_model(model, explanation.schema, _probe(explanation))
     threshold = explanation.settings.get("threshold")
     asked = seen if threshold is None else Probable(seen)
     wanted = explanation.target[0]
@@ -72,6 +72,19 @@ def recall(explanation: Explanation, model: Any) -> Decision:
             "give the model that was explained",
         )
     return Decision(asked, found.goal)
+
+
+def _probe(explanation: Explanation) -> Array:
+    """Rows that show what a model gives, ``(p, d)``: the row, its answers and the real rows beside them.
+
+    A row alone is on one side of the decision: what a callable says of it does not show what it can say.
+    """
+    d = len(explanation.schema)
+    parts = [explanation.x0, explanation.answers.reshape(-1, d)]
+    parts += [] if explanation.evidence is None else [explanation.evidence.reshape(-1, d)]
+    rows = np.concatenate(parts)
+    there = rows[~np.isnan(rows).all(axis=1)] if d else rows
+    return np.asarray(there[np.linspace(0, len(there) - 1, min(len(there), PROBED)).astype(np.intp)])
 
 
 def _range(explanation: Explanation, said: str) -> tuple[float | None, float | None]:

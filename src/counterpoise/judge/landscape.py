@@ -3,43 +3,60 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal
+from dataclasses import dataclass, replace
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from counterpoise.errors import InputError
 from counterpoise.explanation import Explanation
-from counterpoise.judge.decisions import Decision, recall
+from counterpoise.judge.decisions import recall
+from counterpoise.judge.heights import check_height, cloud_energy, recalled_energy
 from counterpoise.judge.noisy import FEWER, KEY, kept_share, noise_of
+from counterpoise.judge.planes import Plane, axis_values, plane_of, rounded
 from counterpoise.judge.recalling import recalled
-from counterpoise.physics.boltzmann import log_partition
-from counterpoise.physics.cloud import antithetic
-from counterpoise.physics.energy import Energy
+from counterpoise.judge.trajectory import Trajectory
 from counterpoise.physics.noise import Noise
-from counterpoise.physics.regularizers import Regularizer, WeightedL1
+from counterpoise.physics.regularizers import Regularizer
+from counterpoise.sentences import format_value
 from counterpoise.space.distance import Distance
 from counterpoise.space.features import Feature, Schema
 from counterpoise.space.relating import Word
 from counterpoise.streams import Streams
+from counterpoise.tables import differs, value_of
 from counterpoise.types import Array
 
-SAMPLES = 64  # of a cloud
-CELLS = 4_000_000  # numbers in one batch of clouds
-SAME = 1e-6  # relative: how well the energy at the answer must be met
+NAMED = 3  # features held aside that a note names
+
+
+class Path(NamedTuple):
+    """The states of a search, projected onto the plane of a landscape: ``x`` and ``y`` ``(s, k)``, step by step.
+
+    The first of each step is the best so far. ``share`` is how much of the squared way from the answer to the states
+    is in the plane: near 1 they were where they are drawn, near 0 they were beside it.
+    """
+
+    x: Array
+    y: Array
+    share: float
+    method: str
 
 
 @dataclass(frozen=True, eq=False)
 class Landscape:
-    """A slice through the energy of one row along two features, the others as in the answer.
+    """A slice through the energy of one row: a plane through its answer, along two features or two directions.
 
-    ``x`` ``(g,)`` and ``y`` ``(h,)`` are the values of the two features; ``energy``, ``margin`` (``f - c``, at least 0
-    where the target is reached) and ``probability`` (of the target; NaN where the model has none) are ``(h, g)``.
-    ``start`` and ``answer`` are the places of the row and its answer. Where ``T`` is above 0, ``energy`` is the free
-    energy of a cloud of width ``sigma`` around each point.
+    ``x`` ``(g,)`` and ``y`` ``(h,)`` are the places along the two axes, ``labels`` what they are: the values of two
+    features, or lengths in feature scales. ``energy``, ``margin`` (``f - c``, at least 0 where the target is reached)
+    and ``probability`` (of the target; NaN where the model has none) are ``(h, g)``. ``start`` and ``answer`` are the
+    places of the row and its answer. Where ``T`` is above 0, ``energy`` is the free energy of a cloud of width
+    ``sigma`` around each point. ``features`` are those that vary over the slice, the most first; all others, and every
+    category, are as in the answer. ``share`` is how much of the squared change is in the plane: below 1 the row is
+    drawn at its projection. ``path`` are the states of a search, where one was given; ``note`` says all that in words.
     """
 
-    features: tuple[Feature, Feature]
+    features: tuple[Feature, ...]
+    labels: tuple[str, str]
     x: Array
     y: Array
     energy: Array
@@ -50,6 +67,9 @@ class Landscape:
     target: str
     T: float = 0.0
     sigma: float = 0.0
+    share: float = 1.0
+    path: Path | None = None
+    note: str = ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,58 +97,82 @@ class Profile:
 def landscape(
     explanation: Explanation,
     model: Any,
-    features: Sequence[Hashable] | None = None,
+    features: Sequence[Hashable] | Literal["principal"] | None = None,
     *,
+    reference: Any = None,
+    path: Trajectory | None = None,
     size: int = 60,
     T: float = 0.0,
     sigma: float = 0.2,
     weights: Mapping[Hashable, float] | None = None,
     regularizers: Sequence[Regularizer] = (),
+    constraints: Sequence[Word] | Word = (),
 ) -> Landscape:
-    """The energy of Eq. (3) around the answer to one row, on a grid of ``size`` by ``size`` values of two features.
+    """The energy of Eq. (3) around the answer to one row, on a grid of ``size`` by ``size`` points of a plane.
 
-    ``features`` are by default the two numbers that the answer changes most. ``T`` above 0 asks for the free energy of
-    Eq. (6) instead, over a cloud of width ``sigma`` in feature scales around each point: the numbers that may change,
-    the same 64 draws everywhere. ``weights`` and ``regularizers`` are those that the explanation was made with.
+    ``features`` are by default the two numbers that the answer changes most. ``features="principal"`` takes two
+    directions in feature scales instead: from the row to its answer, so that both are in the plane, and at right angles
+    to it the first principal component of the ``reference`` (without one: of the states of ``path``, else of the real
+    rows and alternatives that the explanation holds). Numbers are not rounded on such a plane. ``path`` is what
+    `trajectory` saw of a search for this row: its states are projected onto the plane.
+
+    ``T`` above 0 asks for the free energy of Eq. (6) instead, over a cloud of width ``sigma`` in feature scales around
+    each point: the numbers that may change, the same 64 draws everywhere. ``weights``, ``regularizers`` and, where one
+    of them is a `Cost`, ``constraints`` are those that the explanation was made with.
 
     >>> import pandas as pd
     >>> from sklearn.linear_model import LogisticRegression
     >>> from counterpoise.api import explain
     >>> train = pd.DataFrame({"ports": [1, 2, 7, 9], "load": [0.1, 0.3, 0.2, 0.9]})
     >>> model = LogisticRegression().fit(train, ["benign", "benign", "alert", "alert"])
-    >>> seen = landscape(explain(model, train[3:], reference=train), model, size=20)
+    >>> explanation = explain(model, train[3:], reference=train)
+    >>> seen = landscape(explanation, model, size=20)
     >>> [feature.name for feature in seen.features], seen.energy.shape == (len(seen.y), len(seen.x))
     (['ports', 'load'], True)
+    >>> print(landscape(explanation, model, "principal", reference=train, size=20).labels[0])
+    row → answer (feature scales)
+    − ports
     """
     if not (0 <= T < np.inf and 0 < sigma < np.inf):
         raise InputError("T must be at least 0 and sigma above 0", f"{T!r} and {sigma!r}", "for instance 0.1 and 0.2")
     decision = recall(explanation, model)
     schema, x0, x = explanation.schema, explanation.x0[0], explanation.x[0]
-    across, up = _chosen(explanation, features)
-    columns, lines = (_axis(schema.features[place], x0[place], x[place], size) for place in (across, up))
-    points = np.repeat(x[None], len(columns) * len(lines), axis=0)
-    points[:, across] = np.tile(columns, len(lines))
-    points[:, up] = np.repeat(lines, len(columns))
+    _check_path(explanation, path)
+    states = np.empty((0, 1, len(schema))) if path is None else path.visited
+    plane = plane_of(explanation, model, features, reference, states.reshape(-1, len(schema)))
+    energy = recalled_energy(explanation, weights, regularizers, constraints)
+    check_height(explanation, decision, energy)
+    places = plane.places(states)
+    columns, lines = (axis_values(plane, number, size, places[..., number].ravel()) for number in (0, 1))
+    points = plane.points(np.tile(columns, len(lines)), np.repeat(lines, len(columns)), x)
     margin = decision.margins(points)
-    energy = _energy(explanation, weights, regularizers)
-    _check(explanation, decision, energy)
+    height = (
+        cloud_energy(explanation, decision, energy, points, T, sigma)
+        if T
+        else energy(points[None], x0[None], margin[None])[0]
+    )
+    walked = None
+    if path is not None:
+        share = plane.share(schema, states.reshape(-1, len(schema)), x)
+        walked = Path(places[..., 0], places[..., 1], share, path.method)
     shape = len(lines), len(columns)
-    height = energy(points[None], x0[None], margin[None])[0]
-    if T:
-        height = _free_energy(explanation, decision, energy, points, T, sigma)
-    return Landscape(
-        features=(schema.features[across], schema.features[up]),
+    seen = Landscape(
+        features=plane.features,
+        labels=plane.labels,
         x=columns,
         y=lines,
         energy=height.reshape(shape),
         margin=margin.reshape(shape),
         probability=decision.probabilities(points).reshape(shape),
-        start=(float(x0[across]), float(x0[up])),
-        answer=(float(x[across]), float(x[up])),
+        start=plane.start,
+        answer=plane.answer,
         target=str(explanation.target[0]),
         T=float(T),
         sigma=float(sigma) if T else 0.0,
+        share=plane.share(schema, explanation.x0, x),
+        path=walked,
     )
+    return replace(seen, note=_note(explanation, plane, seen))
 
 
 def profile(
@@ -190,52 +234,42 @@ def profile(
     )
 
 
-def _free_energy(
-    explanation: Explanation, decision: Decision, energy: Energy, points: Array, T: float, sigma: float
-) -> Array:
-    """``-T ln <exp(-E / T)>`` over a cloud around each of the points ``(p, d)``: ``(p,)``."""
-    schema, x0 = explanation.schema, explanation.x0
-    free = schema.numeric & np.array([name not in explanation.held for name in schema.names])
-    noise = antithetic(np.random.default_rng(explanation.seed), SAMPLES, len(schema)) * free * schema.scales * sigma
-    out, width = np.empty(len(points)), max(1, CELLS // (SAMPLES * len(schema)))
-    for start in range(0, len(points), width):
-        copies = points[start : start + width, None, :] + noise
-        flat = copies.reshape(-1, len(schema))
-        values = energy(flat[None], x0, decision.margins(flat)[None])[0].reshape(copies.shape[:2])
-        out[start : start + width] = -T * log_partition(values, T)
-    return out
-
-
-def _chosen(explanation: Explanation, features: Sequence[Hashable] | None) -> tuple[int, int]:
-    schema = explanation.schema
-    usable = schema.numeric & ~np.isnan(explanation.x[0])
-    if features is None:
-        size = np.abs(explanation.x[0] - np.nan_to_num(explanation.x0[0])) / schema.scales
-        order = np.argsort(np.where(usable, -size, np.inf), kind="stable")
-        fixed = [
-            place for place in order if schema.features[place].fixed or schema.features[place].name in explanation.held
-        ]
-        places = [int(place) for place in [*(p for p in order if p not in fixed), *fixed] if usable[place]]
-    else:
-        places = [schema.position(name) for name in features]
-        usable[[place for place in range(len(schema)) if place not in places]] = False
-    if len(set(places)) < 2 or (features is not None and len(features) != 2) or usable.sum() < 2:
+def _check_path(explanation: Explanation, path: Trajectory | None) -> None:
+    if path is None:
+        return
+    if not isinstance(path, Trajectory):
+        raise InputError("path must be a Trajectory", f"a {type(path).__name__}", "give cp.trajectory(explainer, row)")
+    if path.target != str(explanation.target[0]) or not np.array_equal(path.x0, explanation.x0[0], equal_nan=True):
         raise InputError(
-            "a landscape needs two different features that hold numbers",
-            f"{list(features)!r}" if features is not None else f"the schema has {int(usable.sum())}",
-            "name two of them",
+            "path must be of the same row and target as the explanation",
+            f"it is of another row, or seeks {path.target}",
+            "give cp.trajectory(explainer, row) of this one",
         )
-    return places[0], places[1]
 
 
-def _axis(feature: Feature, start: float, answer: float, size: int) -> Array:
-    """Values around the row and its answer, inside what the reference has seen, rounded as answers are."""
-    start = answer if np.isnan(start) else start
-    low, high = min(start, answer), max(start, answer)
-    margin = max(0.35 * (high - low), feature.scale)
-    low = max(low - margin, min(feature.lower, low))
-    high = min(high + margin, max(feature.upper, high))
-    return np.unique(_rounded(feature, np.union1d(np.linspace(low, high, size), [start, answer])))
+def _note(explanation: Explanation, plane: Plane, seen: Landscape) -> str:
+    """Which plane is shown, how much of the change and of the search lies in it, and what is held aside."""
+    schema, x = explanation.schema, explanation.x[0]
+    changed = differs(explanation.x0, x[None, None])[0, 0]
+    aside = [schema.features[place] for place in np.flatnonzero(changed & ~plane.moved)]
+    values = [format_value(feature, value_of(feature, float(x[schema.position(feature.name)]))) for feature in aside]
+    told = [f"{feature.title} at {value}" for feature, value in zip(aside, values, strict=True)]
+    told = [*told[:NAMED], *([f"{len(told) - NAMED} more"] if len(told) > NAMED else [])]
+    parts = [f"Plane through the answer: {plane.words}; all else as in the answer."]
+    if aside:
+        parts.append(f"It holds {_percent(seen.share)} of the change; the row is projected, with {', '.join(told)}.")
+    if seen.path is not None:
+        x, y = seen.path.x, seen.path.y
+        inside = (x >= seen.x[0]) & (x <= seen.x[-1]) & (y >= seen.y[0]) & (y <= seen.y[-1])
+        parts.append(
+            f"{int(inside.sum())} of {inside.size} states of {seen.path.method}, projected: "
+            f"{_percent(seen.path.share)} of their way from the answer is in the plane."
+        )
+    return " ".join(parts)
+
+
+def _percent(share: float) -> str:
+    return "all" if share > 1 - 1e-9 else f"{100 * min(share, 0.994):.0f}\u00a0%"
 
 
 def _line(schema: Schema, x0: Array, x: Array, t: Array) -> Array:
@@ -248,48 +282,9 @@ def _line(schema: Schema, x0: Array, x: Array, t: Array) -> Array:
             points[:, place] = np.where(t < 0.5, x0[place], x[place])
         elif ends[0] != ends[1]:
             low, high = min(feature.lower, *ends), max(feature.upper, *ends)
-            points[:, place] = _rounded(feature, np.clip(points[:, place], low, high))
+            points[:, place] = rounded(feature, np.clip(points[:, place], low, high))
         else:
             points[:, place] = np.where(t < 0.5, x0[place], x[place]) if np.isnan(x0[place]) else x[place]
     points[t == 1.0] = x
     points[t == 0.0] = x0
     return points
-
-
-def _rounded(feature: Feature, values: Array) -> Array:
-    decimals = 0 if feature.kind == "integer" else feature.decimals
-    return values if decimals is None else np.round(values, decimals)
-
-
-def _energy(
-    explanation: Explanation, weights: Mapping[Hashable, float] | None, regularizers: Sequence[Regularizer]
-) -> Energy:
-    """The energy that the search minimised, rebuilt from what the explanation says of it."""
-    schema = explanation.schema
-    distance = Distance.of(schema, _mixture(explanation.settings.get("distance", "l2")))
-    given = weights or {}
-    column = np.array([given.get(name, 0.0 if given else 1.0) for name in schema.names], dtype=np.float64)
-    column[np.isinf(column)] = 0.0
-    penalty = WeightedL1(column, np.where(distance.nominal, 0.0, distance.unit))
-    terms = explanation.energy.iloc[0]
-    return Energy(distance, float(terms["lam"]), (penalty, *regularizers), np.array([float(terms["mu"])]))
-
-
-def _mixture(name: str) -> str | dict[str, float]:
-    """A distance by its name: "l2", or "0.5 l1 + 0.5 l2"."""
-    parts = [part.split() for part in name.split(" + ")]
-    return name if parts == [[name]] else {norm: float(weight) for weight, norm in parts}
-
-
-def _check(explanation: Explanation, decision: Decision, energy: Energy) -> None:
-    x0, x = explanation.x0, explanation.x
-    margin = decision.margins(x)
-    found = {"margin": margin[0], "energy": energy(x[:, None, :], x0, margin[:, None])[0, 0]}
-    told = {"margin": explanation.scores["margin_after"].iloc[0], "energy": explanation.energy["total"].iloc[0]}
-    for name, number in told.items():
-        if abs(found[name] - number) > SAME * max(1.0, abs(number)):
-            raise InputError(
-                "the model, the weights and the regularizers must be those of the explanation",
-                f"the answer's {name} is {number:.6g}, with these it is {found[name]:.6g}",
-                "give the ones that it was made with",
-            )

@@ -80,14 +80,13 @@ def review(
     before = np.asarray(seen.predict(x0))
     goals = aim(seen, target, threshold, standing(seen, x0, before))
     region = Region.build(features, x0, explainer.constraints, None)
-    broken = _broken(region, x)
     table = pd.DataFrame(
         {
             "before": pd.Series(before.tolist(), index=rows.index, dtype=object),
             "after": pd.Series(np.asarray(seen.predict(x)).tolist(), index=rows.index, dtype=object),
             "valid": _reached(seen, goals.goal, x, sure=threshold is not None),
             "feasible": region.contains(x[:, None, :])[:, 0],
-            "broken": ["; ".join(words) for words in broken],
+            "broken": ["; ".join(words) for words in region.violations(x)],
             "changed": differs(x0, x[:, None, :]).sum(axis=(1, 2)),
             "l2": Distance.of(features, "l2")(x[:, None, :], x0)[:, 0],
             "l1": Distance.of(features, "l1")(x[:, None, :], x0)[:, 0],
@@ -108,15 +107,3 @@ def _reached(model: Model, goal: Goal, x: Array, *, sure: bool) -> Mask:
     places = {label: place for place, label in enumerate(model.labels)}
     codes = np.array([places[label] for label in said.tolist()], dtype=np.intp)
     return goal.reached(np.eye(len(places))[codes][:, None, :])[:, 0]
-
-
-def _broken(region: Region, x: Array) -> list[list[str]]:
-    """For each row, the words of the constraints that its answer breaks."""
-    points = x[:, None, :]
-    cells, few, inside = region.broken(points)[:, 0, :], region.few(points)[:, 0], region.contains(points)[:, 0]
-    out = []
-    for row in range(len(x)):
-        words = [word for column in np.flatnonzero(cells[row]) for word in region.words[column] or ("its kind",)]
-        words += [] if few[row] else [region.ceiling]
-        out.append(list(dict.fromkeys(words)) or ([] if inside[row] else ["a rule between features"]))
-    return out

@@ -12,8 +12,9 @@ import pandas as pd
 from counterpoise.api.explainer import Explainer
 from counterpoise.errors import InputError
 from counterpoise.methods.algorithm1 import Algorithm1
-from counterpoise.methods.annealing import Annealing
+from counterpoise.methods.annealing import Annealing, care_of
 from counterpoise.methods.base import Method, Run, last
+from counterpoise.methods.chart import Chart
 from counterpoise.physics.cooling import ConstantSpeed, Cooling
 from counterpoise.physics.metropolis import Info
 from counterpoise.problem import Problem
@@ -32,12 +33,18 @@ class Trajectory:
     energy: of `Algorithm1` the free energy F of its walker; of `Annealing` the mean effort ``d + lam R`` of the chains,
     all of them valid. temperature: at which the step was taken. acceptance: the share of chains that moved, or, of a
     single walker, of its last ten steps that did.
+
+    ``visited`` ``(s, k, d)`` are the states, encoded as ``x0`` ``(d,)``, the row: of `Algorithm1` where its walker was
+    at every step; of `Annealing` the best state of each chain, best first, each time that it looked: where the chains
+    start, at every fifth step, and at every sweep after them.
     """
 
     table: pd.DataFrame
     method: str
     energy: str  # what the energy is, for an axis
     target: str
+    x0: Array
+    visited: Array
 
 
 @dataclass(frozen=True)
@@ -59,17 +66,22 @@ class Watched:
     method: Algorithm1 | Annealing
     seed: int
     seen: list[Step] = field(default_factory=list)
+    states: list[Array] = field(default_factory=list)  # (k, d) each
 
     def iterate(self, problem: Problem, streams: Streams) -> Iterator[Run]:
         if isinstance(self.method, Annealing):
-            schedule = self.method.cooling or ConstantSpeed(self.method.steps)
-            yield from replace(self.method, cooling=Recorded(schedule, self.seen)).iterate(problem, streams)
+            schedule = self.method.cooling or ConstantSpeed(self.method.steps or care_of(problem).steps)
+            for run in replace(self.method, cooling=Recorded(schedule, self.seen)).iterate(problem, streams):
+                self.states.append(run.x[0].copy())
+                yield run
             return
         moved: list[float] = []
+        chart = Chart.of(problem, problem.region.home)
         for step, (state, info, _) in enumerate(self.method.trace(problem, Streams.of(problem.x0, self.seed))):
             moved += [float(info.accepted[0])] if step else []  # the first is where it starts
             share = float(np.mean(moved[-WINDOW:])) if moved else np.nan
             self.seen.append((float(state.value[0]), 1 / self.method.beta, share))
+            self.states.append(chart.raw(state.z)[:1])
         yield from self.method.iterate(problem, streams)
 
     def __call__(self, problem: Problem, streams: Streams) -> Run:
@@ -107,4 +119,11 @@ def trajectory(
         )
     table = pd.DataFrame(watched.seen, columns=["energy", "temperature", "acceptance"]).rename_axis("step")
     energy = "free energy F" if isinstance(method, Algorithm1) else "mean effort of the chains"
-    return Trajectory(table.reset_index(), type(method).__name__, energy, str(found.target[0]))
+    return Trajectory(
+        table.reset_index(),
+        type(method).__name__,
+        energy,
+        str(found.target[0]),
+        found.x0[0],
+        np.stack(watched.states),
+    )

@@ -34,6 +34,7 @@ class Draft:
     ceiling: str = ""  # the word that set max_changes
     relations: list[Relation] = field(default_factory=list)  # between features, in the order in which they were given
     strides: dict[int, float] = field(default_factory=dict)  # per column, a step that counts from the row's own value
+    ruled: dict[int, object] = field(default_factory=dict)  # per column, the Immutable or Mutable that names it
 
     @classmethod
     def blank(cls, schema: Schema, x0: Array) -> Draft:
@@ -58,6 +59,18 @@ class Draft:
             )
         number = self.schema.position(name)
         self.words[number].append(repr(word))
+        return number
+
+    def settled(self, name: Hashable, word: object) -> int:
+        """The column of which a word says whether it may change; another word may not say the opposite."""
+        number = self.column(name, word)
+        other = self.ruled.setdefault(number, word)
+        if type(other) is not type(word):
+            raise ConstraintError(
+                "a feature must be named by Immutable or by Mutable, not by both",
+                f"{other!r} and {word!r} both name {name!r}",
+                "drop it from one of them",
+            )
         return number
 
     def ordered(self, name: Hashable, word: object) -> int:
@@ -136,7 +149,7 @@ class Immutable(_Naming):
 
     def apply(self, draft: Draft) -> None:
         for name in self.names:
-            draft.free[:, draft.column(name, self)] = False
+            draft.free[:, draft.settled(name, self)] = False
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -150,7 +163,7 @@ class Mutable(_Naming):
     names: tuple[Hashable, ...]
 
     def apply(self, draft: Draft) -> None:
-        named = [draft.column(name, self) for name in self.names]
+        named = [draft.settled(name, self) for name in self.names]
         for number in set(range(len(draft.schema))) - set(named):
             draft.free[:, number] = False
             draft.words[number].append(repr(self))

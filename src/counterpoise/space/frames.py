@@ -36,24 +36,24 @@ def as_table(data: Any, what: str) -> pd.DataFrame:
     return pd.DataFrame(array, columns=[f"f{number}" for number in range(array.shape[1])])
 
 
-def rows_of(data: Any, names: Sequence[Hashable]) -> tuple[pd.DataFrame, bool]:
-    """The rows to explain as a frame, whatever they came as, and whether that was an array.
+def rows_of(data: Any, names: Sequence[Hashable]) -> pd.DataFrame:
+    """The rows to explain as a frame, whatever they came as.
 
     A frame, a two-dimensional array with the columns ``names``, one row as an array, a Series or a dict, or a list of
     dicts.
 
-    >>> rows_of({"a": 1, "b": "x"}, ["a", "b"])[0].to_dict("records")
+    >>> rows_of({"a": 1, "b": "x"}, ["a", "b"]).to_dict("records")
     [{'a': 1, 'b': 'x'}]
     """
     if isinstance(data, pd.DataFrame):
-        return as_table(data, "rows"), False
+        return as_table(data, "rows")
     if isinstance(data, pd.Series):
         _check_names(data.index, "row given as a Series")
-        return _row_of(data), False
+        return _row_of(data)
     if isinstance(data, dict):
-        return pd.DataFrame([data]), False
+        return pd.DataFrame([data])
     if isinstance(data, (list, tuple)) and data and all(isinstance(item, dict) for item in data):
-        return _records(data), False
+        return _records(data)
     array = _as_array(data, "rows")
     if array.ndim == 1:
         array = array.reshape(1, -1) if array.size else array.reshape(0, len(names))
@@ -65,8 +65,8 @@ def rows_of(data: Any, names: Sequence[Hashable]) -> tuple[pd.DataFrame, bool]:
         )
     columns = pd.Index(list(names), tupleize_cols=False)
     if array.ndim == 2 and array.dtype.kind == "O":  # an array taken from a frame of mixed kinds
-        return pd.DataFrame(array, columns=columns).infer_objects(), True
-    return as_table(array, "rows").set_axis(columns, axis=1), True
+        return pd.DataFrame(array, columns=columns).infer_objects()
+    return as_table(array, "rows").set_axis(columns, axis=1)
 
 
 def quoted(names: Sequence[Hashable], most: int = 8) -> str:

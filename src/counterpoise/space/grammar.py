@@ -178,7 +178,7 @@ class _Reader:
             at = (error.offset or 0) - 1  # below 0: after the last token
             before = [start for place, start in starts.items() if place <= at]
             wrong = before[-1] if before and at < len(source) else end
-            refuse(self.text, wrong, "it cannot be read", "correct what is marked" if wrong < end else "complete it")
+            refuse(self.text, wrong, "it cannot be read", self._mending(tokens, wrong, end))
         except (RecursionError, MemoryError):
             refuse(self.text, 0, "it is nested too deeply", "write several rules")
         nodes = [node for node in ast.walk(tree) if isinstance(node, ast.expr)]
@@ -187,6 +187,16 @@ class _Reader:
         for node in sorted(nodes, key=lambda each: each.col_offset):  # the first thing that is wrong is marked
             self._allowed(node)
         return tree
+
+    def _mending(self, tokens: list[tuple[int, Token]], wrong: int, end: int) -> str:
+        """What to do about a text that cannot be read at a place; two names in a row are one with a space in it."""
+        plain = [token.kind == "name" and token.said not in PLAIN for _, token in tokens]
+        for place, (_, token) in enumerate(tokens[1:], start=1):
+            before = tokens[place - 1][1]
+            if plain[place - 1] and plain[place] and wrong in (before.start, token.start):
+                name = self.text[before.start : token.start + len(token.said)]
+                return f"write a name with a space in it in backquotes: `{name}`"
+        return "correct what is marked" if wrong < end else "complete it"
 
     def _allowed(self, node: ast.expr) -> None:
         def said(part: ast.expr) -> str:

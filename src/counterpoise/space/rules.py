@@ -202,10 +202,24 @@ class _Meaning:
                 self.refuse(node, "x0 without a name", "write x0.name")
         name = said.strip("`")
         if name not in self.names:
+            whole = self.unquoted(node)
+            if whole:
+                self.refuse(node, f"{name!r}, which is no feature,", f"write {whole} in backquotes: `{whole}`")
             close = ", ".join(list(self.names)[:8]) + (" …" if len(self.names) > 8 else "")
             self.refuse(node, f"{name!r}, which is no feature,", f"there are {close}")
         number = self.names[name]
         return Cell(self.schema.features[number], number, origin)
+
+    def unquoted(self, node: ast.expr) -> str:
+        """The feature that the text at a node spells without the backquotes that its name needs; empty if none."""
+        text, place = self.syntax.text, node.col_offset
+        if isinstance(node, ast.Attribute):  # x0.name begins where x0 does
+            place = self.syntax.tokens[int(node.attr.strip("_"))].start
+        for name in sorted(self.names, key=len, reverse=True):
+            first = max(place - len(name) + 1, 0)
+            if quoted(name) != name and text.find(name, first, place + len(name)) >= 0:
+                return name
+        return ""
 
     def attribute(self, node: ast.Attribute) -> str:
         return self.syntax.tokens[int(node.attr.strip("_"))].said

@@ -6,9 +6,10 @@ figure is legible on light and on dark ground.
 
 from counterpoise.show.figures.coordinates import parallel
 from counterpoise.show.figures.counts import frequency
+from counterpoise.show.figures.crossing import boundary
 from counterpoise.show.figures.curves import frontier, robustness, sensitivity, trajectory
 from counterpoise.show.figures.lanes import changes
-from counterpoise.show.figures.terrain import boundary, landscape
+from counterpoise.show.figures.terrain import landscape
 
 __all__ = [
     "boundary",

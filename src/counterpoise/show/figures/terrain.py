@@ -1,30 +1,39 @@
-"""Landscape and boundary: the energy around an answer, and the way to it."""
+"""Landscape: the energy around an answer as a map or a surface, where the decision turns, and the way of a search."""
 
 from __future__ import annotations
 
+from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from counterpoise.errors import InputError
-from counterpoise.judge.landscape import Landscape, Profile
-from counterpoise.show.figures.style import AFTER, BEFORE, FAINT, MORE, SMALL, bare, canvas, ink, plain, with_unit
+from counterpoise.judge.landscape import Landscape, Path
+from counterpoise.show.figures.style import AFTER, BEFORE, MORE, SMALL, canvas, ink, plain
+from counterpoise.types import Array
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 LEVELS = 14
+WALK = MORE[3]
+LIFTED = 0.01  # of the height of a surface: what is drawn on it stands so far above
+WIDE = 78  # letters of a line under the figure
 
 
 def landscape(seen: Landscape, ax: Axes | None = None) -> Axes:
-    """The energy E, or the free energy F, along two features, and where the decision turns; on 3-D axes, a surface."""
+    """The energy E, or the free energy F, on a plane, and where the decision turns; on 3-D axes, a surface.
+
+    States of a search are dots, fainter the earlier they are, with a line through the best of each step. Those outside
+    the plane are drawn where they are projected to; the text under the figure says how much of them lies in it.
+    """
     if not isinstance(seen, Landscape):
         raise InputError(
             "this figure draws a Landscape",
             f"a {type(seen).__name__} was given",
             "compute it first: cp.landscape(explanation[0], model)",
         )
-    ax = canvas(ax, 5.6, 4.4)
+    ax = canvas(ax, 5.8, 5.0)
     if getattr(ax, "name", "") == "3d":
         return _surface(seen, ax)
     filled = ax.contourf(seen.x, seen.y, seen.energy, levels=LEVELS, cmap="cividis")
@@ -33,48 +42,20 @@ def landscape(seen: Landscape, ax: Axes | None = None) -> Axes:
     if seen.margin.min() < 0 <= seen.margin.max():
         line = ax.contour(seen.x, seen.y, seen.margin, levels=[0.0], colors="white", linewidths=2.0)
         line.set_path_effects(_outlined())
+    if seen.path is not None:
+        x, y, shade = _dots(seen.path)
+        ax.scatter(x, y, s=9, color=[(*_rgb(WALK), alpha) for alpha in shade], lw=0, zorder=3)
+        ax.plot(seen.path.x[:, 0], seen.path.y[:, 0], color=WALK, lw=1.6, zorder=3, path_effects=_outlined(2.6))
     _arrow(seen, ax)
-    ax.set_xlabel(plain(with_unit(seen.features[0])))
-    ax.set_ylabel(plain(with_unit(seen.features[1])))
-    _legend(seen, ax)
-    return ax
-
-
-def boundary(seen: Profile, ax: Axes | None = None) -> Axes:
-    """What the model says on the way from the row to the answer and beyond: how much of the change is slack."""
-    if not isinstance(seen, Profile):
-        raise InputError(
-            "this figure draws a Profile",
-            f"a {type(seen).__name__} was given",
-            "compute it first: cp.profile(explanation[0], model)",
-        )
-    ax = canvas(ax, 6.0, 3.4)
-    likely = not np.isnan(seen.probability).any()
-    height = seen.probability if likely else seen.margin
-    end = seen.t[-1] if np.isnan(seen.lost) else seen.lost
-    ax.axvspan(seen.turn, end, color=AFTER, alpha=0.18, lw=0, label=plain(f"the model says {seen.target}"))
-    ax.plot(seen.t, height, color=ink(), lw=1.8)
-    if not likely:
-        ax.axhline(0.0, color=FAINT, lw=0.8, ls="--")
-    if seen.noise:
-        share: Any = ax if likely else ax.twinx()
-        share.plot(seen.t, seen.kept, color=MORE[1], lw=1.6, ls="--")
-        ax.plot([], [], color=MORE[1], lw=1.6, ls="--", label="share of noisy copies that keep it")
-        if not likely:
-            share.set_ylim(-0.04, 1.04)
-            share.set_ylabel("share kept")
-    for at, mark, colour, name in ((0.0, "o", BEFORE, "the row"), (1.0, "D", AFTER, "the answer")):
-        place = int(np.argmin(np.abs(seen.t - at)))
-        ax.plot([at], [height[place]], mark, color=colour, ms=9, label=name, zorder=3)
-    bare(ax, "top", "right")
-    ax.set_xlim(float(seen.t[0]) - 0.03, float(seen.t[-1]))
-    if likely:
-        ax.set_ylim(-0.04, 1.04)
-    ax.set_ylabel(plain(f"probability of {seen.target}" if likely else f"margin of {seen.target}"))
-    ax.set_xlabel("share of the change made")
-    ax.legend(
-        loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2 if seen.noise else 3, frameon=False, fontsize=SMALL,
+    ax.set_xlim(float(seen.x[0]), float(seen.x[-1]))
+    ax.set_ylim(float(seen.y[0]), float(seen.y[-1]))
+    ax.set_xlabel(plain(seen.labels[0]))
+    ax.set_ylabel(plain(seen.labels[1]))
+    ax.annotate(
+        plain(fill(seen.note, WIDE)), (0.5, 0), (0, -5), xycoords=ax.xaxis.label, textcoords="offset points",
+        ha="center", va="top", fontsize=SMALL - 1, color=ink(), annotation_clip=False,
     )  # fmt: skip
+    _legend(seen, ax)
     return ax
 
 
@@ -84,25 +65,69 @@ def _height(seen: Landscape) -> str:
 
 def _surface(seen: Landscape, ax: Any) -> Axes:
     x, y = np.meshgrid(seen.x, seen.y)
-    ax.plot_surface(x, y, seen.energy, cmap="cividis", alpha=0.85, linewidth=0, antialiased=True)
-    for (across, up), mark, colour in ((seen.start, "o", BEFORE), (seen.answer, "D", AFTER)):
-        if np.isnan([across, up]).any():
-            continue
-        column, line = np.argmin(np.abs(seen.x - across)), np.argmin(np.abs(seen.y - up))
-        ax.plot([across], [up], [seen.energy[line, column]], mark, color=colour, ms=9, zorder=10)
-    ax.set_xlabel(plain(with_unit(seen.features[0])))
-    ax.set_ylabel(plain(with_unit(seen.features[1])))
-    ax.set_zlabel(_height(seen))
+    ax.computed_zorder = False  # what is drawn on the surface is seen on it
+    ax.plot_surface(x, y, seen.energy, cmap="cividis", alpha=0.85, linewidth=0, antialiased=True, zorder=1)
+    for line in _turns(seen):
+        ax.plot(*line.T, _on(seen, *line.T), color="white", lw=2.0, zorder=2, path_effects=_outlined())
+    if seen.path is not None:
+        across, up, shade = _dots(seen.path)
+        inside = ~np.isnan(_on(seen, across, up))
+        colours = [(*_rgb(WALK), alpha) for alpha in shade[inside]]
+        height = _on(seen, across[inside], up[inside])
+        ax.scatter(across[inside], up[inside], height, s=7, color=colours, lw=0, zorder=3, depthshade=False)
+        best = seen.path.x[:, 0], seen.path.y[:, 0]
+        ax.plot(*best, _on(seen, *best), color=WALK, lw=1.6, zorder=3)
+    for (a, b), mark, colour in ((seen.start, "o", BEFORE), (seen.answer, "D", AFTER)):
+        if not np.isnan([a, b]).any():
+            height = _on(seen, np.array([a]), np.array([b]))
+            ax.plot([a], [b], height, mark, color=colour, ms=9, mec="white", mew=1.2, zorder=10)
+    for name, label in zip(("set_xlabel", "set_ylabel"), seen.labels, strict=True):
+        getattr(ax, name)(plain(label), labelpad=5 + 7 * len(label.splitlines()), fontsize=SMALL)
+    ax.set_zlabel(_height(seen), labelpad=8, fontsize=SMALL)
+    ax.text2D(
+        0.5, -0.13, plain(fill(seen.note, WIDE)), transform=ax.transAxes, ha="center", va="top", fontsize=SMALL - 1,
+        color=ink(),
+    )  # fmt: skip
+    _legend(seen, ax)
     drawn: Axes = ax
     return drawn
+
+
+def _on(seen: Landscape, x: Array, y: Array) -> Array:
+    """The height of the surface at some places, a little above it; NaN outside."""
+    from scipy.interpolate import RegularGridInterpolator
+
+    read = RegularGridInterpolator((seen.y, seen.x), seen.energy, bounds_error=False, fill_value=np.nan)
+    return np.asarray(read(np.column_stack([y, x])) + LIFTED * np.ptp(seen.energy))
+
+
+def _turns(seen: Landscape) -> list[Array]:
+    """The lines ``(p, 2)`` on which the decision turns."""
+    from contourpy import contour_generator
+
+    if not seen.margin.min() < 0 <= seen.margin.max():
+        return []
+    return [np.asarray(line) for line in contour_generator(seen.x, seen.y, seen.margin).lines(0.0)]
+
+
+def _dots(path: Path) -> tuple[Array, Array, Array]:
+    """The states of a search: their places, and how dark each is drawn, the last ones darkest."""
+    steps = np.repeat(np.arange(len(path.x)), path.x.shape[1])
+    return path.x.ravel(), path.y.ravel(), 0.25 + 0.65 * steps / max(len(path.x) - 1, 1)
+
+
+def _rgb(colour: str) -> tuple[float, float, float]:
+    from matplotlib.colors import to_rgb
+
+    return to_rgb(colour)
 
 
 def _arrow(seen: Landscape, ax: Axes) -> None:
     if not np.isnan(seen.start).any() and seen.start != seen.answer:
         line = ax.plot(*zip(seen.start, seen.answer, strict=True), color="white", lw=1.2, ls=":")[0]
         line.set_path_effects(_outlined())
-    ax.plot(*seen.start, "o", color=BEFORE, ms=10, mec="white", mew=1.5, zorder=4)
-    ax.plot(*seen.answer, "D", color=AFTER, ms=10, mec="white", mew=1.5, zorder=4)
+    ax.plot(*seen.start, "o", color=BEFORE, ms=10, mec="white", mew=1.5, zorder=4, clip_on=False)
+    ax.plot(*seen.answer, "D", color=AFTER, ms=10, mec="white", mew=1.5, zorder=4, clip_on=False)
 
 
 def _legend(seen: Landscape, ax: Axes) -> None:
@@ -113,13 +138,15 @@ def _legend(seen: Landscape, ax: Axes) -> None:
         Line2D([], [], marker="D", ls="", color=AFTER, mec="white", label="the answer"),
         Line2D([], [], color="white", lw=2, path_effects=_outlined(), label=plain(f"where {seen.target} begins")),
     ]
+    if seen.path is not None:
+        keys.append(Line2D([], [], color=WALK, marker=".", lw=1.6, label=f"states of {seen.path.method}"))
     ax.legend(
-        handles=keys, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3, frameon=False, fontsize=SMALL,
-        handletextpad=0.5, columnspacing=1.4,
+        handles=keys, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3 if seen.path is None else 2, frameon=False,
+        fontsize=SMALL, handletextpad=0.5, columnspacing=1.4,
     )  # fmt: skip
 
 
-def _outlined() -> list[Any]:
+def _outlined(width: float = 3.4) -> list[Any]:
     from matplotlib import patheffects
 
-    return [patheffects.Stroke(linewidth=3.4, foreground="black"), patheffects.Normal()]
+    return [patheffects.Stroke(linewidth=width, foreground="black"), patheffects.Normal()]

@@ -1,0 +1,215 @@
+"""Planes through an answer: along two features, or along the two directions that matter most to its question."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from counterpoise.api.evidence import differences
+from counterpoise.api.reference import Reference
+from counterpoise.errors import InputError
+from counterpoise.explanation import Explanation
+from counterpoise.space.distance import Distance
+from counterpoise.space.features import Feature, Schema
+from counterpoise.types import Array, Mask
+
+PRINCIPAL = "principal"
+NAMED = 2  # features that the label of a direction names
+SPREAD = 2_000  # rows that the second direction is found from, at most
+TINY = 1e-9  # a direction shorter than this is none
+BEYOND = 0.35  # of the way from the row to its answer, shown on either side of it; at least one feature scale
+
+
+class Plane(NamedTuple):
+    """The points ``origin + a * step[0] + b * step[1]``: what does not step is as in the answer.
+
+    ``read`` ``(2, d)`` gives a and b back: ``(x - origin) @ read.T``, for a point outside the plane those of its
+    projection. ``start`` and ``answer`` are the places of the row and of its answer.
+    """
+
+    origin: Array  # (d,)
+    step: Array  # (2, d) raw values
+    read: Array  # (2, d)
+    start: tuple[float, float]
+    answer: tuple[float, float]
+    features: tuple[Feature, ...]  # those that step, the most first
+    labels: tuple[str, str]  # of a and b
+    words: str  # which plane it is
+    alone: bool  # each step is that of one feature, and its places are the feature's own values
+
+    @property
+    def moved(self) -> Mask:
+        """Which features step, ``(d,)``."""
+        return np.asarray(self.step.any(axis=0))
+
+    def points(self, a: Array, b: Array, x: Array) -> Array:
+        """The rows ``(p, d)`` at places ``a`` and ``b`` ``(p,)``; the answer ``x`` ``(d,)`` is met to the bit."""
+        stepped = np.where(self.moved, self.origin, 0.0) + a[:, None] * self.step[0] + b[:, None] * self.step[1]
+        out = np.where(self.moved, stepped, x)
+        out[(a == self.answer[0]) & (b == self.answer[1])] = x
+        return np.asarray(out)
+
+    def places(self, x: Array) -> Array:
+        """Where rows ``(..., d)`` lie when projected onto the plane, ``(..., 2)``; a missing cell counts as at 0."""
+        return np.asarray(np.nan_to_num(x - self.origin) @ self.read.T)
+
+    def share(self, schema: Schema, x: Array, answer: Array) -> float:
+        """How much of the way from an answer ``(d,)`` to points ``(p, d)`` is in the plane: a share of squared L2."""
+        whole = (differences(Distance.of(schema, "l2"), x, answer) ** 2).sum()
+        there = np.nan_to_num(x - answer) @ self.read.T @ self.step / schema.scales
+        return float((there**2).sum() / whole) if whole > 0 else 1.0
+
+
+def plane_of(explanation: Explanation, model: Any, features: Any, reference: Any, states: Array) -> Plane:
+    """The plane that was asked for: two features, or "principal"; ``states`` ``(p, d)`` are a search's, if any."""
+    if not isinstance(features, str) or features != PRINCIPAL:
+        if isinstance(features, str):
+            raise InputError("features must be two names, or 'principal'", f"{features!r}", "give the names as a list")
+        if reference is not None:
+            raise InputError(
+                "a reference is what principal directions are found from",
+                "features were asked for",
+                "leave it out, or give features='principal'",
+            )
+        return feature_plane(explanation, features)
+    if reference is not None:
+        known = reference if isinstance(reference, Reference) else Reference(model, reference, explanation.schema)
+        return principal_plane(explanation, known.x, "the reference rows")
+    if len(states):
+        return principal_plane(explanation, states, "the chains")
+    held = [explanation.x0, explanation.answers[0, : max(int(explanation.count[0]), 1)]]
+    held += [] if explanation.evidence is None else [explanation.evidence[0]]
+    rows = np.concatenate(held)
+    return principal_plane(explanation, rows[~np.isnan(rows).all(axis=1)], "the nearest real rows")
+
+
+def feature_plane(explanation: Explanation, names: Sequence[Hashable] | None) -> Plane:
+    """The plane of two features, by default the two numbers that the answer to one row changes most."""
+    schema, x0, x = explanation.schema, explanation.x0[0], explanation.x[0]
+    chosen = _chosen(explanation, names)
+    read = np.zeros((2, len(schema)))
+    read[[0, 1], chosen] = 1.0
+    origin = np.where(read.any(axis=0), 0.0, x)
+    features = tuple(schema.features[place] for place in chosen)
+    across, up = ((float(row[chosen[0]]), float(row[chosen[1]])) for row in (x0, x))
+    labels = tuple(f"{feature.title} ({feature.unit})" if feature.unit else feature.title for feature in features)
+    return Plane(origin, read, read, across, up, features, (labels[0], labels[1]), "two features", True)
+
+
+def principal_plane(explanation: Explanation, cloud: Array, whose: str) -> Plane:
+    """The plane of the two principal directions of one row's question, both in feature scales.
+
+    The first goes from the row to its answer, so that both lie in the plane. The second is at right angles to it: the
+    first principal component of what is left of ``cloud`` ``(r, d)``, the rows of ``whose`` spread is looked at. Where
+    the answer changes no number, both are principal components. Held features and cells that are missing do not step.
+    """
+    schema, x0, x = explanation.schema, explanation.x0[0], explanation.x[0]
+    held = [feature.fixed != "" or feature.name in explanation.held for feature in schema]
+    free = schema.numeric & ~np.array(held) & ~np.isnan(x0) & ~np.isnan(x)
+    if free.sum() < 2:
+        raise InputError(
+            "principal directions need two numbers that may change",
+            f"this row has {int(free.sum())}",
+            "name two features",
+        )
+    way = np.where(free, np.nan_to_num(x - x0) / schema.scales, 0.0)
+    length = float(np.linalg.norm(way))
+    spread = np.where(free, (cloud - _middle(cloud)) / schema.scales, 0.0)
+    spread = np.nan_to_num(spread[np.linspace(0, len(spread) - 1, min(len(spread), SPREAD)).astype(np.intp)])
+    first = way / length if length > TINY else _widest(spread, np.zeros(len(way)), free)
+    second = _widest(spread, first, free)
+    unit = np.stack([first, second])
+    origin = np.where(free, x0, x)
+    start = "row → answer" if length > TINY else "along the widest spread"
+    labels = tuple(_label(schema, *each) for each in ((start, first), ("across", second)))
+    order = np.argsort(-np.abs(unit).max(axis=0), kind="stable")
+    return Plane(
+        origin,
+        unit * schema.scales,
+        unit / schema.scales,
+        (0.0, 0.0),
+        (length if length > TINY else 0.0, 0.0),
+        tuple(schema.features[place] for place in order if unit[:, place].any()),
+        (labels[0], labels[1]),
+        f"{'from the row to the answer' if length > TINY else f'where {whose} spread most'}, and across, where {whose} "
+        f"{'' if length > TINY else 'then '}spread most",
+        False,
+    )
+
+
+def _middle(cloud: Array) -> Array:
+    """The mean of each column ``(r, d)``, of the cells that are there."""
+    there = ~np.isnan(cloud)
+    return np.asarray(np.where(there, cloud, 0.0).sum(axis=0) / np.maximum(there.sum(axis=0), 1))
+
+
+def _widest(spread: Array, beside: Array, free: Mask) -> Array:
+    """The direction ``(d,)`` at right angles to ``beside`` along which centred points ``(r, d)`` spread most."""
+    rest = spread - np.outer(spread @ beside, beside)
+    if len(rest) and np.abs(rest).max() > TINY:
+        found = np.linalg.svd(rest, full_matrices=False)[2][0]
+    else:  # nothing spreads: the free feature that is least like what there is
+        found = np.zeros(len(beside))
+        found[np.flatnonzero(free)[np.argmin(np.abs(beside[free]))]] = 1.0
+    found = np.where(free, found - (found @ beside) * beside, 0.0)
+    found /= np.linalg.norm(found)
+    found[np.abs(found) < TINY] = 0.0
+    return np.asarray(found * np.sign(found[np.argmax(np.abs(found))]))
+
+
+def _label(schema: Schema, words: str, direction: Array) -> str:
+    """A direction in words, and the features that it moves most with their signs."""
+    order = [place for place in np.argsort(-np.abs(direction), kind="stable") if direction[place]]
+    named = [f"{'+' if direction[place] > 0 else '−'} {schema.features[place].title}" for place in order[:NAMED]]
+    return f"{words} (feature scales)\n{', '.join(named)}{', …' if len(order) > NAMED else ''}"
+
+
+def axis_values(plane: Plane, number: int, size: int, seen: Array) -> Array:
+    """Values of one axis ``(g,)`` around the row and its answer, and around what ``seen`` ``(p,)`` has nearby.
+
+    Along a feature they are rounded as answers are, and inside what the reference has seen.
+    """
+    one = plane.features[number] if plane.alone else None
+    ends = [end[number] for end in (plane.start, plane.answer) if not np.isnan(end[number])]
+    low, high = min(ends), max(ends)
+    length = float(np.linalg.norm(np.subtract(plane.answer, plane.start))) if one is None else high - low
+    if one is None and number:  # both ends are at 0 here: as much to see as along the way
+        low, high = -length / 2, length / 2
+    margin = max(BEYOND * length, 1.0 if one is None else one.scale)
+    low, high = low - margin, high + margin
+    near = seen[(seen >= 2 * low - high) & (seen <= 2 * high - low)]
+    low, high = min([low, *near]), max([high, *near])
+    if one is None:
+        return np.union1d(np.linspace(low, high, size), ends)
+    low, high = max(low, min(one.lower, *ends)), min(high, max(one.upper, *ends))
+    return np.unique(rounded(one, np.union1d(np.linspace(low, high, size), ends)))
+
+
+def rounded(feature: Feature, values: Array) -> Array:
+    """Values as answers have them: whole numbers, or the schema's decimals."""
+    decimals = 0 if feature.kind == "integer" else feature.decimals
+    return values if decimals is None else np.round(values, decimals)
+
+
+def _chosen(explanation: Explanation, names: Sequence[Hashable] | None) -> tuple[int, int]:
+    schema = explanation.schema
+    usable = schema.numeric & ~np.isnan(explanation.x[0])
+    if names is None:
+        size = np.abs(explanation.x[0] - np.nan_to_num(explanation.x0[0])) / schema.scales
+        order = np.argsort(np.where(usable, -size, np.inf), kind="stable")
+        fixed = [
+            place for place in order if schema.features[place].fixed or schema.features[place].name in explanation.held
+        ]
+        places = [int(place) for place in [*(p for p in order if p not in fixed), *fixed] if usable[place]]
+    else:
+        places = [schema.position(name) for name in names]
+        usable[[place for place in range(len(schema)) if place not in places]] = False
+    if len(set(places)) < 2 or (names is not None and len(names) != 2) or usable.sum() < 2:
+        raise InputError(
+            "a landscape needs two different features that hold numbers",
+            f"{list(names)!r}" if names is not None else f"the schema has {int(usable.sum())}",
+            "name two of them, or ask for 'principal'",
+        )
+    return places[0], places[1]
