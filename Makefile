@@ -31,7 +31,7 @@ test: $(VENV)/.installed-dev
 # `make bench QUICK=1` measures a few rows of a few tasks, in minutes.
 bench: $(VENV)/.installed-dev
 	$(BIN)/python benchmarks/run.py $(if $(QUICK),--quick)
-	@for study in $(if $(QUICK),estimators,estimators cooling algorithm1 firm constraints memory conformance); do \
+	@for study in $(if $(QUICK),estimators,estimators loop cooling algorithm1 firm constraints memory conformance); do \
 		echo "benchmarks/$$study.py"; $(BIN)/python benchmarks/$$study.py || exit 1; \
 	done
 

@@ -14,6 +14,7 @@ from sklearn.linear_model import LogisticRegression
 import counterpoise as cp
 from counterpoise.errors import ConstraintError
 from counterpoise.methods.base import last
+from counterpoise.methods.ground import Ground
 from counterpoise.methods.transfer import transfer
 from counterpoise.space.encoding import encode
 from counterpoise.space.features import Schema
@@ -392,7 +393,7 @@ def test_a_transfer_keeps_linear_equations(seed):
     x = np.repeat(problem.x0[:, None, :], 5, axis=1)
     x[..., 0] += 0.5
     x[..., 2] += 0.5
-    y = transfer(problem, streams, x, np.full(x.shape[:2], 0.9))
+    y = transfer(Ground.of(problem), streams, x, np.full(x.shape[:2], 0.9))
     np.testing.assert_allclose(y[..., 0] + y[..., 1], y[..., 2], atol=1e-9)
     moved = (y != x).sum(axis=-1)
     assert set(np.unique(moved)) <= {0, 2}

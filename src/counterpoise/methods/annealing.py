@@ -20,6 +20,7 @@ from counterpoise.methods import moves
 from counterpoise.methods.base import Run, last
 from counterpoise.methods.cells import Cells
 from counterpoise.methods.descent import descend, jump, walk
+from counterpoise.methods.ground import Ground
 from counterpoise.methods.population import Population, gained
 from counterpoise.methods.slopes import responds, slope
 from counterpoise.methods.starts import Points, bisected, donors, joined, jumps, scored
@@ -223,7 +224,7 @@ class Annealing:
         other = (draws[..., 0] * pool.shape[1]).astype(np.intp)
         partner = pool[np.arange(n)[:, None], other]
         mixed = np.where(draws[..., 2:] < 0.6 * draws[..., 1, None], partner, points.x)
-        return scored(problem, moves.reset(problem, streams, mixed, np.ones((n, q))))
+        return scored(problem, moves.reset(Ground.of(problem), streams, mixed, np.ones((n, q))))
 
     def _temperature(self, done: float) -> float:
         return float(self.start ** (1 - done) * self.end**done)

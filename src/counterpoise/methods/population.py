@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from counterpoise.methods.cells import Cells
+from counterpoise.methods.ground import Ground
 from counterpoise.methods.moves import mixture
 from counterpoise.methods.starts import Points, scored
 from counterpoise.physics.cooling import Cooling
@@ -34,7 +35,8 @@ class Population:
     def __init__(self, problem: Problem, streams: Streams, points: Points, cells: Cells | None, warm: float) -> None:
         """``warm`` is the first temperature, as a share of each row's incumbent effort."""
         self.problem, self.streams, self.cells = problem, streams, cells
-        self.moves = mixture(problem)
+        self.ground = Ground.of(problem)
+        self.moves = mixture(self.ground)
         self.home = None if cells is None else cells.place(problem.x0[:, cells.columns])
         self.now = Points(points.x.copy(), points.margin.copy(), points.effort.copy())
         self.best = Points(points.x.copy(), points.margin.copy(), points.effort.copy())
@@ -47,7 +49,7 @@ class Population:
         """The chains of some of the rows, as a population of its own."""
         other = object.__new__(Population)
         other.problem, other.streams = self.problem.take(rows), self.streams.take(rows)
-        other.cells, other.moves = self.cells, self.moves
+        other.cells, other.moves, other.ground = self.cells, self.moves, self.ground.take(rows)
         other.home = None if self.home is None else self.home[rows]
         other.now, other.best = self.now.at(rows), self.best.at(rows)
         other.size, other.weight, other.stale = self.size[rows], self.weight[rows], self.stale[rows]
@@ -62,10 +64,10 @@ class Population:
         for move in np.unique(chosen):
             rows = np.flatnonzero(chosen == move)
             if len(rows) == len(x):
-                proposal = self.moves[move](problem, self.streams, x, self.size)
+                proposal = self.moves[move](self.ground, self.streams, x, self.size)
             else:
-                part, streams = problem.take(rows), self.streams.take(rows)
-                proposal[rows] = self.moves[move](part, streams, x[rows], self.size[rows])
+                ground, streams = self.ground.take(rows), self.streams.take(rows)
+                proposal[rows] = self.moves[move](ground, streams, x[rows], self.size[rows])
         trial = scored(problem, proposal)
         with np.errstate(invalid="ignore"):
             rise = trial.effort - self.now.effort

@@ -98,6 +98,17 @@ class Lattice:
         return replace(lattice, first=first, last=last)
 
     @cached_property
+    def plain(self) -> bool:
+        """Whether every box holds a count, and none that a double has no digits left for."""
+        ends = max(np.abs(self.first).max(initial=0.0), np.abs(self.last).max(initial=0.0))
+        return bool((self.first <= self.last).all() and ends < EXACT)
+
+    @cached_property
+    def from_zero(self) -> bool:
+        """Whether every column counts from 0."""
+        return not self.origin.any()
+
+    @cached_property
     def codes(self) -> Codes:
         """The columns whose listed values are 0, 1, 2, …, as the codes of categories are: rounded all at once."""
         plain = [np.array_equal(values, np.arange(len(values))) and len(values) > 0 for _, values in self.choices]
@@ -127,12 +138,15 @@ class Lattice:
         for column, dtype in self.narrow:
             y[..., column] = _narrowed(x[..., column], dtype, lower[:, None, column], upper[:, None, column])
         if len(self.columns):
-            cells = x[..., self.columns]
-            first, last = self.first[:, None, :], self.last[:, None, :]
             origin = self.origin[:, None, :]
-            count = np.minimum(np.maximum(self._count(cells, origin), first), last)
-            rounded = (first <= last) & (np.abs(count) < EXACT)
-            y[..., self.columns] = np.where(rounded, self._value(count, origin), y[..., self.columns])
+            count = self._count(x[..., self.columns], origin)
+            np.maximum(count, self.first[:, None, :], out=count)
+            np.minimum(count, self.last[:, None, :], out=count)
+            value = self._value(count, origin)
+            if not self.plain:
+                rounded = (self.first <= self.last)[:, None, :] & (np.abs(count) < EXACT)
+                value = np.where(rounded, value, y[..., self.columns])
+            y[..., self.columns] = value
         codes = self.codes
         if len(codes.columns):
             cells = x[..., codes.columns]
@@ -214,11 +228,16 @@ class Lattice:
 
     def _count(self, cells: Array, origin: Array) -> Array:
         with np.errstate(over="ignore"):
-            return np.rint((cells - origin) * self.parts / self.step)
+            count: Array = (cells if self.from_zero else cells - origin) * self.parts
+            count /= self.step
+            return np.rint(count, out=count)
 
     def _value(self, count: Array, origin: Array) -> Array:
         """The numbers at these counts, ``(..., g)``, as the columns' dtypes hold them."""
-        value = origin + count * self.step / self.parts
+        value: Array = count * self.step
+        value /= self.parts
+        if not self.from_zero:
+            value += origin
         places = {column: place for place, column in enumerate(self.columns.tolist())} if self.narrow else {}
         for column, dtype in self.narrow:
             if column in places:

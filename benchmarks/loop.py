@@ -1,0 +1,144 @@
+"""What the loop itself costs, all but the model: microseconds for each proposal, for every kind of model.
+
+    python benchmarks/loop.py [--out benchmarks/results]
+
+Breast cancer, d = 30, a batch of 50 rows. A proposal is a row that the model is asked about. The model's outputs
+and gradients are timed apart; everything else between the first start and the polished answer is the loop's. The last
+columns are of the chains' own steps alone, 50 rows x 16 chains in one call each.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+import numpy as np
+from sklearn.datasets import load_breast_cancer
+from sklearn.ensemble import GradientBoostingClassifier, HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.neural_network import MLPClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
+from tables import markdown
+
+import counterpoise as cp
+from counterpoise.methods.base import Run
+from counterpoise.methods.cells import Cells
+from counterpoise.methods.population import Population
+from counterpoise.methods.starts import donors
+from counterpoise.physics.cooling import ConstantSpeed
+from counterpoise.problem import Problem
+from counterpoise.streams import Streams
+
+ROWS, CHAINS, STEPS = 50, 16, 60
+REPEATS = 5
+
+
+class Clocked:
+    """A model whose outputs and gradients are timed; everything else is the model's own."""
+
+    def __init__(self, model: Any) -> None:
+        self.model, self.seconds = model, 0.0
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self.model, name)
+        return self._timed(found) if name in ("outputs", "gradient", "expanded", "predict", "probabilities") else found
+
+    def _timed(self, call: Callable[..., Any]) -> Callable[..., Any]:
+        def timed(*arrays: Any) -> Any:
+            began = time.process_time()
+            said = call(*arrays)
+            self.seconds += time.process_time() - began
+            if isinstance(said, tuple):  # outputs, and what gives their gradient
+                return said[0], self._timed(said[1])
+            return said
+
+        return timed
+
+
+class Kept:
+    """A method that keeps what it was asked."""
+
+    def iterate(self, problem: Problem, streams: Streams) -> Iterator[Run]:
+        self.problem, self.streams = problem, streams
+        yield from cp.NearestNeighbour().iterate(problem, streams)
+
+
+def models() -> dict[str, Any]:
+    """One of each kind, by name."""
+    plain = make_pipeline(StandardScaler(), LogisticRegression())
+    return {
+        "logistic": plain,
+        "MLP 64x64": make_pipeline(StandardScaler(), MLPClassifier((64, 64), random_state=0, max_iter=400)),
+        "RBF SVC": make_pipeline(StandardScaler(), SVC()),
+        "forest of 100": RandomForestClassifier(random_state=0),
+        "gradient boosting": GradientBoostingClassifier(random_state=0),
+        "hist gradient boosting": HistGradientBoostingClassifier(random_state=0),
+        "nearest neighbours": make_pipeline(StandardScaler(), KNeighborsClassifier(15)),
+        "a callable": "logistic",
+    }
+
+
+def search_cost(problem: Problem, streams: Streams) -> tuple[float, float, float]:
+    """Of the default search: microseconds of the loop and of the model for each proposal, and proposals a row."""
+    best = np.inf, np.inf, 0.0
+    for _ in range(REPEATS):
+        clocked = Clocked(problem.model)
+        asked = Problem(**{name: getattr(problem, name) for name in PARTS} | {"model": clocked})
+        before, began = asked.tally.rows, time.process_time()
+        cp.Polished(cp.Annealing())(asked, streams)
+        took, rows = time.process_time() - began, asked.tally.rows - before
+        best = min(best, (1e6 * (took - clocked.seconds) / rows, 1e6 * clocked.seconds / rows, rows / len(problem)))
+    return best
+
+
+def step_cost(problem: Problem, streams: Streams) -> float:
+    """Of blind chains, 50 x 16 in one call a step: microseconds of the loop for each proposal."""
+    best = np.inf
+    for _ in range(REPEATS):
+        clocked = Clocked(problem.model)
+        asked = Problem(**{name: getattr(problem, name) for name in PARTS} | {"model": clocked})
+        chains = Population(asked, streams, donors(asked, CHAINS), Cells.of(problem), 0.03)
+        cooling, clocked.seconds = ConstantSpeed(STEPS), 0.0
+        before, began = asked.tally.rows, time.process_time()
+        for step in range(STEPS):
+            chains.step(step, cooling)
+        took = time.process_time() - began - clocked.seconds
+        best = min(best, 1e6 * took / (asked.tally.rows - before))
+    return best
+
+
+PARTS = ("x0", "model", "goal", "region", "energy", "scales", "numeric", "donors", "numbers")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results")
+    out = parser.parse_args().out
+    x, y = load_breast_cancer(return_X_y=True)
+    kinds, body = models(), []
+    for name, kind in kinds.items():
+        fitted = kinds[kind] if isinstance(kind, str) else kind.fit(x, y)
+        model = (lambda rows, fitted=fitted: fitted.predict_proba(rows)) if isinstance(kind, str) else fitted
+        kept = Kept()
+        cp.Explainer(model, reference=x)(x[:ROWS], method=kept)
+        loop, own, asked = search_cost(kept.problem, kept.streams)
+        step = step_cost(kept.problem, kept.streams)
+        body.append([name, f"{asked:,.0f}", f"{loop:.2f}", f"{own:.2f}", f"{step:.2f}"])
+        print(*body[-1], flush=True)
+    head = ["model", "proposals a row", "loop, µs a proposal", "model, µs a proposal", "chains' step alone, µs"]
+    out.mkdir(parents=True, exist_ok=True)
+    lines = ["# What the loop costs", "", "`python benchmarks/loop.py`: breast cancer, d = 30, a batch of 50 rows.", ""]
+    (out / "loop.md").write_text("\n".join([*lines, *markdown(head, body), ""]))
+
+
+if __name__ == "__main__":
+    main()
