@@ -23,10 +23,11 @@ def spread(task: Task, seeds: int, rows: int) -> dict[str, float]:
         sizes.append(judge(task, task.rows[:rows], many(task.rows[:rows]))["l2"].to_numpy())
     table = np.array(sizes)
     mean = table.mean(axis=0)
+    unit = np.where(mean > 0, mean, 1.0)  # a change below the measure's precision counts as none
     return {
         "seeds": seeds,
-        "deviation": float(np.median(table.std(axis=0) / mean)),
-        "range": float(np.median(np.ptp(table, axis=0) / mean)),
+        "deviation": float(np.median(table.std(axis=0) / unit)),
+        "range": float(np.median(np.ptp(table, axis=0) / unit)),
     }
 
 
