@@ -29,20 +29,22 @@ def walk(problem: Problem, x: Array, radius: Array, steps: int) -> Points:
     low, high = problem.region.lower[:, None, :], problem.region.upper[:, None, :]
     best = Points(x.copy(), np.full(radius.shape, -np.inf), np.full(radius.shape, np.inf))
     shortest = np.full(radius.shape, np.inf)
+    every = bool(moves.all())
     for step in range(steps):
         score, gradient = slope(problem, x)
-        length = _length(np.where(moves, (x - start) / scales, 0.0))
+        u = (x - start) / scales if every else np.where(moves, (x - start) / scales, 0.0)
+        length = _length(u)
         better = score.reached & (length < shortest)
         best.x[better], best.margin[better], shortest[better] = x[better], score.margin[better], length[better]
         h = gradient * scales
         share = LAST + (FIRST - LAST) * (1 + np.cos(np.pi * step / steps)) / 2
-        u = (
-            np.where(moves, (x - start) / scales, 0.0)
-            + (share * radius / np.maximum(_length(h), 1e-300))[..., None] * h
-        )
+        u += (share * radius / np.maximum(_length(h), 1e-300))[..., None] * h
         radius = radius * np.where(score.reached, 1 - SHRINK, 1 + SHRINK)
         u *= (radius / np.maximum(_length(u), 1e-300))[..., None]
-        x = np.where(moves, np.clip(start + u * scales, low, high), x)
+        u *= scales
+        u += start
+        y = np.minimum(np.maximum(u, low), high)
+        x = y if every else np.where(moves, y, x)
         if problem.expired:
             break
     return scored(problem, best.x)  # on the lattice, where one that was valid may be so no longer

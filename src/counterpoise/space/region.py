@@ -166,7 +166,8 @@ class Region:
 
         What a derived feature contributes goes to what it is made of; what would break an equation is taken out.
         """
-        return np.where(self.free[:, None, :], self.system.pulled(x, gradient, self.free), 0.0)
+        gradient = self.system.pulled(x, gradient, self.free)
+        return gradient if self.free.all() else np.where(self.free[:, None, :], gradient, 0.0)
 
     def reflect(self, x: Array) -> Array:
         """``x`` ``(n, k, d)`` mirrored at the edges of the box, as often as it takes."""
