@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.compose import make_column_transformer
 from sklearn.datasets import load_breast_cancer
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 import counterpoise as cp
 from counterpoise.methods.lime import proximity, surrogate
@@ -138,6 +139,7 @@ def test_a_ration_also_ends_the_default_search_early():
         lambda: cp.GradientDescent(rule="newton"),
         lambda: cp.GradientDescent(alpha=0.0),
         lambda: cp.GradientDescent(samples=3),
+        lambda: cp.GradientDescent(rounds=0),
         lambda: cp.Lime(samples=1),
         lambda: cp.GrowingSpheres(radius=0.0),
         lambda: cp.RandomSearch(rounds=0),
@@ -149,16 +151,59 @@ def test_settings_that_make_no_sense_are_refused(wrong):
         wrong()
 
 
-def test_categories_stay_but_for_random_search():
-    rng = np.random.default_rng(0)
-    table = pd.DataFrame({"a": rng.normal(size=200), "b": rng.choice(["u", "v"], 200)})
+MIXED = pd.DataFrame(
+    {"a": np.random.default_rng(0).normal(size=200), "b": np.random.default_rng(1).choice(["u", "v", "w"], 200)}
+)
+
+
+BOTH = make_pipeline(
+    make_column_transformer((StandardScaler(), ["a"]), (OneHotEncoder(), ["b"])), LogisticRegression(C=100.0)
+).fit(MIXED, np.where((MIXED["b"] == "v") & (MIXED["a"] > 0.5), "yes", "no"))
+
+
+@pytest.mark.parametrize("method", METHODS, ids=lambda method: type(method).__name__)
+def test_every_baseline_may_switch_a_category_and_none_that_is_held(method):
+    rows = MIXED[(MIXED["b"] == "u") & (MIXED["a"] < 0)][:3]
 
     def only_b(frame):
         return np.where(frame["b"] == "v", "yes", "no")
 
-    rows = table[table["b"] == "u"][:3]
-    found = {
-        type(method).__name__: bool(cp.explain(only_b, rows, reference=table, method=method).valid.any())
-        for method in METHODS
-    }
-    assert found == {"GradientDescent": False, "GrowingSpheres": False, "Lime": False, "RandomSearch": True}
+    for model in (only_b, BOTH):
+        found = cp.explain(model, rows, reference=MIXED, method=method)
+        assert found.valid.any()
+        assert (found.frame["b"][found.valid] == "v").all()
+    held = cp.explain(only_b, rows, reference=MIXED, method=method, constraints=[cp.Immutable("b")])
+    assert not held.valid.any()
+    assert (held.frame["b"] == "u").all()
+
+
+def test_spheres_count_a_switched_category_as_a_distance_of_one():
+    """A shell of radius below 1 has no room for one; every point lies in its shell."""
+    seen = {}
+
+    class Watched:
+        def iterate(self, problem, streams):
+            n = len(problem)
+            for inner in (0.5, 2.0):
+                shell = cp.GrowingSpheres(samples=50)._shell(problem, streams, np.full(n, inner), np.full(n, 0.4))
+                delta = problem.energy.distance.differences(shell, problem.x0)
+                seen[inner] = np.sqrt((delta**2).sum(axis=-1)), (delta[..., ~problem.numeric] > 0).any()
+            yield cp.NearestNeighbour()(problem, streams)
+
+    cp.explain(BOTH, MIXED[:3], reference=MIXED, method=Watched(), target="yes")
+    for inner, (far, switched) in seen.items():
+        assert ((far >= inner - 1e-9) & (far <= inner + 0.4 + 1e-9)).all()
+        assert switched == (inner > 1)
+
+
+def test_rows_that_a_descent_leaves_start_over_while_there_are_rounds():
+    """A step that is flat around the rows: only a chain that starts farther out can see it."""
+    table = pd.DataFrame({"a": np.linspace(-3, 3, 200), "b": np.linspace(-1, 1, 200)})
+
+    def step(frame):
+        return np.where(frame["a"] > 2, "yes", "no")
+
+    rows = table[:5]
+    few = cp.explain(step, rows, reference=table, method=cp.GradientDescent())
+    many = cp.explain(step, rows, reference=table, method=cp.GradientDescent(rounds=8))
+    assert many.valid.sum() > few.valid.sum()

@@ -12,12 +12,12 @@ import pytest
 
 import counterpoise as cp
 from counterpoise import paper
-from counterpoise.paper import complexity, flows, scene, verdicts
+from counterpoise.paper import complexity, flows, pairs, scene, tables, verdicts
 from counterpoise.paper.exhibit import Scale
 from counterpoise.paper.surface import free_energies
 from counterpoise.paper.writing import ORDER
 
-HEADINGS = ["Claims", *(f"Figure {n}." for n in range(1, 7)), "Table I.", "Table II.", "Real data"]
+HEADINGS = ["Claims", *(f"Figure {n}." for n in range(1, 7)), "Table I.", "Table II.", "Real data", "Choices made"]
 
 
 class Seen(HTMLParser):
@@ -51,7 +51,7 @@ Made = tuple[Path, list[tuple[int, int, str]]]
 def made_in(tmp_path_factory: pytest.TempPathFactory) -> Made:
     told: list[tuple[int, int, str]] = []
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv(flows.FOLDER, str(tmp_path_factory.mktemp("empty")))  # a clean clone has no tables
+        patch.setenv(tables.FOLDER, str(tmp_path_factory.mktemp("empty")))  # a clean clone has no tables
         page = paper.write(
             tmp_path_factory.mktemp("paper"), quick=True, progress=lambda *parts: told.append(parts), seed=0
         )
@@ -117,6 +117,10 @@ def both_budgets_are_compared_on_the_same_rows(made: Made) -> None:
     assert table["budget"].nunique() == 2
     assert set(table["method"]) == set(flows.METHODS)
     assert (table["feasibility"] >= table["validity"]).all()
+    each = pd.read_csv(made[0].parent / "comparison-answers.csv")
+    asked = each.groupby(["table", "model", "budget", "method", "seed"])["row"].agg(list)
+    assert asked.apply(lambda rows: rows == asked.iloc[0]).all()
+    assert each["seed"].nunique() == len(flows.SEEDS)
 
 
 def progress_is_told_from_none_to_all(made: Made) -> None:
@@ -168,6 +172,40 @@ def test_exponents_are_fitted_to_what_was_timed():
     values = np.array([2.0, 4.0, 8.0, 16.0])
     times = pd.DataFrame({"method": "LIME", "over": "d", "value": values, "seconds": 3e-3 * values**2})
     assert complexity._fitted(times)["measured"].iloc[0] == pytest.approx(2.0)
+
+
+def answered(method: str, l2: list[float], valid: list[bool]) -> pd.DataFrame:
+    lines = pd.DataFrame({"method": method, "l2": l2, "valid": valid, "row": range(len(l2))})
+    return lines.assign(feasible=True, seed=0, table="t", model="m", budget="b")
+
+
+def test_methods_are_compared_on_the_rows_that_both_turn_alone():
+    lines = pd.concat(
+        [answered("near", [1.0, 2.0, 90.0], [True, True, False]), answered("far", [3.0, 6.0, 1.0], [True] * 3)]
+    )
+    found = pairs.ratio(lines, "l2", "far", "near")
+    np.testing.assert_allclose(found, 3.0)
+    assert pairs.difference(lines, "l2", "far", "near").mean == pytest.approx(3.0)
+    assert np.isnan(pairs.difference(lines, "l2", "far", "nobody").mean)
+
+
+def test_an_interval_has_the_mean_inside_and_narrows_with_rows():
+    values = np.random.default_rng(0).normal(1.0, 1.0, 400)
+    few, many = pairs.bootstrapped(values[:20]), pairs.bootstrapped(values)
+    for found in (few, many):
+        assert found.low < found.mean < found.high
+    assert many.high - many.low < 0.5 * (few.high - few.low)
+    assert many.low < 1 < many.high
+
+
+@pytest.mark.parametrize(("left", "word"), [(0.01, verdicts.FAILS), (0.5, verdicts.HOLDS)])
+def test_large_and_small_beta_are_judged_by_one_rule(left, word):
+    facts = {f"norm {beta:g}": left for beta in (0.001, 0.01, 0.1, 1.0, 3.0, 10.0)}
+    facts |= dict.fromkeys(("path_drop", "path_f", "norm_fresh_large", "norm_fresh_small"), 1.0)
+    facts |= {"flipped Algorithm 1, as printed": 0.0, "flipped Algorithm 1, corrected": 1.0}
+    _, small, large, _ = verdicts._search(facts)
+    assert large.verdict == word
+    assert (small.verdict == verdicts.HOLDS) == (word == verdicts.FAILS)
 
 
 def test_a_seed_must_be_a_number(tmp_path):

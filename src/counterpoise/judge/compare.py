@@ -24,6 +24,10 @@ Answers = Method | Explanation | pd.DataFrame
 """A method to run, or answers that were found elsewhere: a table with a row for each, missing where there is none."""
 
 
+PER_METHOD = ("instability", "diversity", "seconds", "model_rows")
+"""What a method has beside what each of its answers is worth; nobody knows it of answers from elsewhere."""
+
+
 def compare(
     methods: Mapping[str, Answers] | Sequence[Method],
     explainer: Any,
@@ -37,6 +41,7 @@ def compare(
     seconds: float | None = None,
     model_rows: int | None = None,
     noise: float = 0.1,
+    each: bool = False,
     **question: Any,
 ) -> pd.DataFrame:
     """One line for each method, one column for each metric of `counterpoise.judge.metrics`, over the same rows.
@@ -44,9 +49,10 @@ def compare(
     ``methods`` by name; values are methods, or answers from elsewhere: an Explanation or a frame. ``explainer`` is an
     Explainer, or a model with ``reference`` and ``constraints``. ``seconds`` and ``model_rows`` are the budgets for
     each row; every method is judged by the same code on its final rows. Distances and the like are means over the
-    rows that the method itself solves; ``l2_to_best`` is the geometric mean of its L2 over the best of all on that row.
-    ``instability`` is across ``seeds``; ``noise``, in feature scales, is that of ``robustness``. Further keywords go to
-    the explainer's call.
+    rows and ``seeds`` that the method itself solves, so that one which solves few may look near; ``l2_to_best`` is the
+    geometric mean of its L2 over the best of all on that row. ``instability`` is across seeds; ``noise``, in feature
+    scales, is that of ``robustness``. With ``each`` there is one line for each method, seed and row instead. Further
+    keywords go to the explainer's call.
 
     >>> from sklearn.linear_model import LogisticRegression
     >>> from counterpoise.methods.nearest import NearestNeighbour
@@ -73,9 +79,32 @@ def compare(
     table = as_table(rows, "rows")
     panel = Panel.of(explainer, table, target, threshold, noise)
     asked = {"target": target, "threshold": threshold, **question}
-    found = {name: _answered(name, entry, panel, asked, seeds, seconds, model_rows) for name, entry in named.items()}
-    best = pd.concat([lines["l2"] for lines, _ in found.values()], axis=1).min(axis=1).to_numpy()
-    return pd.DataFrame({name: _line(lines, spent, best) for name, (lines, spent) in found.items()}).T
+    parts = []
+    for name, entry in named.items():
+        part = _answered(name, entry, panel, asked, seeds, seconds, model_rows)
+        part.insert(0, "method", name)
+        parts.append(part)
+    found = pd.concat(parts, ignore_index=True)
+    best = found.groupby("row")["l2"].transform("min")
+    found["l2_to_best"] = (found["l2"] / best).mask((best == 0) & found["l2"].notna(), 1.0)
+    return found if each else summary(found)
+
+
+def summary(found: pd.DataFrame) -> pd.DataFrame:
+    """The means of a comparison of each answer, one line for each method."""
+    lines = {}
+    for name, part in found.groupby("method", sort=False):
+        good = part["valid"] & part["feasible"]
+        metric = [c for c in part.columns[5:] if c not in (*PER_METHOD, "l2_to_best")]
+        lines[name] = {
+            "validity": metrics.validity(good.to_numpy()),
+            "reached": metrics.validity(part["valid"].to_numpy()),
+            "feasibility": metrics.validity(part["feasible"].to_numpy()),
+            **part[metric].mean().to_dict(),
+            "l2_to_best": float(np.exp(np.log(part["l2_to_best"]).mean())),
+            **part[list(PER_METHOD)].mean().to_dict(),
+        }
+    return pd.DataFrame(lines, dtype=np.float64).T
 
 
 def _answered(
@@ -86,12 +115,11 @@ def _answered(
     seeds: Sequence[int],
     seconds: float | None,
     model_rows: int | None,
-) -> tuple[pd.DataFrame, dict[str, float]]:
-    """The measured answers of the first seed, and what they took; of answers from elsewhere nobody knows that."""
+) -> pd.DataFrame:
+    """The measured answers of every seed and what they took; answers from elsewhere have one seed, the first."""
     n, explainer = len(panel.rows), panel.explainer
     if isinstance(entry, Explanation | pd.DataFrame):
-        lines = panel.measure(_encoded(name, entry, panel))
-        return lines, {"instability": np.nan, "diversity": np.nan, "seconds": np.nan, "model_rows": np.nan}
+        return _lines(panel, _encoded(name, entry, panel), seeds[0], dict.fromkeys(PER_METHOD, np.nan))
     if not hasattr(entry, "iterate"):
         raise InputError(
             "a method must have iterate, or be a frame of answers or an Explanation",
@@ -99,20 +127,32 @@ def _answered(
             "give one of them",
         )
     method = entry if model_rows is None else Rationed(entry, model_rows)
-    began, runs = time.perf_counter(), []
+    budget = None if seconds is None else seconds * max(n, 1)
+    runs, took = [], []
     for seed in seeds:
-        budget = None if seconds is None else seconds * max(n, 1)
+        began = time.perf_counter()
         runs.append(explainer(panel.rows, method=method, seed=seed, budget=budget, **asked))
-    took = time.perf_counter() - began
-    answers = np.stack([np.where(run.valid[:, None], run.x, np.nan) for run in runs])
-    apart = metrics.instability(answers, panel.distance.unit) if len(seeds) > 1 else np.full(n, np.nan)
-    spent = {
-        "instability": _mean(apart),
-        "diversity": _mean(metrics.diversity(_between(runs[0], panel))),
-        "seconds": metrics.average_time(took, n * len(seeds)),
-        "model_rows": metrics.average_time(sum(run.model_rows for run in runs), n * len(seeds)),
-    }
-    return panel.measure(answers[0]), spent
+        took.append(time.perf_counter() - began)
+    found = np.stack([np.where(run.valid[:, None], run.x, np.nan) for run in runs])
+    apart = metrics.instability(found, panel.distance.unit)
+    parts = []
+    for seed, run, x, spent in zip(seeds, runs, found, took, strict=True):
+        extra: dict[str, Array | float] = {
+            "instability": apart,
+            "diversity": _diversity(run, panel),
+            "seconds": metrics.average_time(spent, n),
+            "model_rows": metrics.average_time(run.model_rows, n),
+        }
+        parts.append(_lines(panel, x, seed, extra))
+    return pd.concat(parts, ignore_index=True)
+
+
+def _lines(panel: Panel, x: Array, seed: int, extra: Mapping[str, Array | float]) -> pd.DataFrame:
+    """One line for each row of one run."""
+    lines = panel.measure(x).assign(**extra).reset_index(drop=True)
+    lines.insert(0, "seed", seed)
+    lines.insert(1, "row", np.arange(len(lines)))
+    return lines
 
 
 def _encoded(name: str, given: Explanation | pd.DataFrame, panel: Panel) -> Array:
@@ -136,33 +176,12 @@ def _encoded(name: str, given: Explanation | pd.DataFrame, panel: Panel) -> Arra
     return x
 
 
-def _between(run: Explanation, panel: Panel) -> Array:
-    """L1 distances ``(n, a, a)`` per feature between the alternatives of rows that have all of them."""
+def _diversity(run: Explanation, panel: Panel) -> Array:
+    """`metrics.diversity` of the alternatives, in L1 per feature, ``(n,)``; NaN in rows that lack any of them."""
+    out = np.full(len(run.answers), np.nan)
     full = np.flatnonzero(run.count == run.answers.shape[1])
-    answers = run.answers[full]
-    pairs = [panel.distance.differences(answers, answers[:, a]).mean(axis=-1) for a in range(answers.shape[1])]
-    return np.stack(pairs, axis=1) if len(full) else np.empty((0, 1, 1))
-
-
-def _line(lines: pd.DataFrame, spent: dict[str, float], best: Array) -> pd.Series:
-    """What a method's rows amount to."""
-    good = lines["valid"] & lines["feasible"]
-    with np.errstate(invalid="ignore", divide="ignore"):
-        ratio = np.where(best > 0, lines["l2"].to_numpy() / best, 1.0)[good.to_numpy()]
-    means = {name: _mean(lines[name].to_numpy(dtype=np.float64)) for name in lines.columns[2:]}
-    return pd.Series(
-        {
-            "validity": metrics.validity((lines["valid"] & lines["feasible"]).to_numpy()),
-            "reached": metrics.validity(lines["valid"].to_numpy()),
-            "feasibility": metrics.validity(lines["feasible"].to_numpy()),
-            **means,
-            "l2_to_best": float(np.exp(_mean(np.log(ratio)))),
-            **spent,
-        },
-        dtype=np.float64,
-    )
-
-
-def _mean(values: Array) -> float:
-    known = values[~np.isnan(values)]
-    return float(known.mean()) if len(known) else float("nan")
+    if len(full):
+        answers = run.answers[full]
+        pairs = [panel.distance.differences(answers, answers[:, a]).mean(axis=-1) for a in range(answers.shape[1])]
+        out[full] = metrics.diversity(np.stack(pairs, axis=1))
+    return out

@@ -81,6 +81,27 @@ def mad_distance(delta: Array, unit: Array, mad: Array) -> Array:
     return np.asarray((delta * (unit / mad)).sum(axis=-1))
 
 
+def cost(x: Array, x0: Array, delta: Array, reference: Array, numeric: Mask) -> Array:
+    """Share of the reference that each change passes by, summed, ``(n,)``: percentile shifts (Ustun et al., 2019).
+
+    ``sum_i |Q_i(x_i) - Q_i(x0_i)|`` with ``Q_i`` the distribution of feature i over ``reference`` ``(r, d)``, so that a
+    change through a crowd costs more than one of the same size through a void; a category or a missing cell counts by
+    its difference ``delta`` ``(n, d)``. Theirs is the largest of them, or the sum of their logarithms.
+
+    >>> reference = np.array([[1.0], [2.0], [3.0], [9.0]])
+    >>> cost(np.array([[3.0]]), np.array([[1.0]]), np.array([[2.0]]), reference, np.array([True]))
+    array([0.5])
+    """
+    shift = np.array(delta, dtype=np.float64)
+    for column in np.flatnonzero(numeric):
+        seen = np.sort(reference[~np.isnan(reference[:, column]), column])
+        known = ~np.isnan(x[:, column]) & ~np.isnan(x0[:, column])
+        if len(seen):
+            after, before = (np.searchsorted(seen, part[known, column], "right") for part in (x, x0))
+            shift[known, column] = np.abs(after - before) / len(seen)
+    return np.asarray(shift.sum(axis=1))
+
+
 def sparsity(delta: Array) -> Array:
     """Share of features left as they are, ``1 - |{i: delta_i > 0}| / d``, ``(n,)``.
 
@@ -183,18 +204,19 @@ def redundancy(x: Array, x0: Array, reached: Asked) -> Array:
 def instability(x: Array, unit: Array) -> Array:
     """How far answers of several seeds lie apart, in feature scales, ``(n,)``: 0 where every seed says the same.
 
-    ``((1/s) sum_s |x_s - mean|^2)^(1/2)``, over answers ``(s, n, d)``; NaN where no seed has one.
+    ``((1/s) sum_s |x_s - mean|^2)^(1/2)``, over answers ``(s, n, d)``; NaN where fewer than two seeds have one. A cell
+    that every answer leaves missing does not count.
 
     >>> instability(np.array([[[0.0]], [[2.0]]]), np.ones(1))
     array([1.])
     """
-    z = x / unit
+    z = np.where(np.isnan(x) & ~np.isnan(x).all(axis=-1, keepdims=True), 0.0, x / unit)
     there = np.asarray(~np.isnan(z).any(axis=-1))
     count = np.maximum(there.sum(axis=0), 1)
     z = np.where(there[..., None], z, 0.0)
     mean = z.sum(axis=0) / count[:, None]
     square = (np.where(there[..., None], z - mean, 0.0) ** 2).sum(axis=(0, 2)) / count
-    return np.where(there.any(axis=0), np.sqrt(square), np.nan)
+    return np.where(there.sum(axis=0) > 1, np.sqrt(square), np.nan)
 
 
 def robustness(copies: Array, reached: Asked) -> Array:

@@ -83,6 +83,7 @@ class Panel:
                 "linf": metrics.linf_distance(delta),
                 "gower": metrics.gower_distance(delta, unit, self.distance.span),
                 "mad": metrics.mad_distance(delta, unit, self._deviations()),
+                "cost": metrics.cost(x, self.x0, delta, self.explainer.reference.x, self.explainer.schema.numeric),
                 "sparsity": metrics.sparsity(delta),
                 "redundancy": metrics.redundancy(x, self.x0, self.reached),
                 "robustness": metrics.robustness(self._copies(x), self.reached),

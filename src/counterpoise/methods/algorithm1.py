@@ -250,18 +250,15 @@ class Algorithm1:
     def _shortfall(self, chart: Chart, noise: Array, state: State, draws: Array) -> Array:
         """By how much the threshold must rise ``(n,)`` for the worst perturbation found to be survived; 0: it is."""
 
-        def values(z: Array) -> Array:
+        def seen(z: Array, name: str) -> Array:
             flat = z.reshape(len(z), -1, z.shape[-1])
-            each = [self._evaluated(chart, noise, flat[:, k], state.alpha).value for k in range(flat.shape[1])]
-            return np.stack(each, axis=1).reshape(z.shape[:-1])
-
-        def slopes(z: Array) -> Array:
-            flat = z.reshape(len(z), -1, z.shape[-1])
-            each = [self._evaluated(chart, noise, flat[:, k], state.alpha).gradient for k in range(flat.shape[1])]
-            return np.stack(each, axis=1).reshape(z.shape)
+            each = [getattr(self._evaluated(chart, noise, flat[:, k], state.alpha), name) for k in range(flat.shape[1])]
+            return np.stack(each, axis=1).reshape(*z.shape[:-1], *each[0].shape[1:])
 
         if self.printed:
-            found = worst_case(values, state.z, self.xi, draws, gradient=slopes)
+            found = worst_case(
+                lambda z: seen(z, "value"), state.z, self.xi, draws, gradient=lambda z: seen(z, "gradient")
+            )
             fails = found.rise > self.epsilon
         else:
             own = chart.problem.differentiable

@@ -12,6 +12,7 @@ from counterpoise.errors import InputError
 from counterpoise.methods.base import Run, last
 from counterpoise.methods.slopes import slope
 from counterpoise.methods.starts import Points, joined, scored
+from counterpoise.methods.switches import single
 from counterpoise.physics.montecarlo import cloud_free_energy
 from counterpoise.problem import Problem
 from counterpoise.streams import Streams
@@ -46,8 +47,11 @@ class GradientDescent:
     the row's own. The weight doubles while no answer is found, as they propose. ``alpha`` is the learning rate in
     feature scales; ``rule`` is "adam" or "momentum". Of ``restarts`` chains the first starts at the row, the others
     around it; ``noise`` is the size, in feature scales, of that and, times alpha, of the noise on every step. A row is
-    finished ``patience`` iterations after its last gain. A model without gradients is followed by the
-    Boltzmann-weighted cloud of ``samples`` points around each chain. Categories stay as they are.
+    finished ``patience`` iterations after its last gain; one without an answer after ``iterations`` starts over, twice
+    as far around, up to ``rounds`` times. A model without gradients is followed by the Boltzmann-weighted cloud of
+    ``samples`` points around each chain. Categories have no slope: as in Wachter et al., a chain keeps those that it
+    starts with. The first has the row's, the others those of the single switches that bring the row nearest to its
+    target, where these bring it nearer at all.
 
     >>> GradientDescent(phi="hinge").alpha
     0.05
@@ -61,15 +65,18 @@ class GradientDescent:
     noise: float = 0.1
     patience: int = 40
     samples: int = 16
+    rounds: int = 1
 
     def __post_init__(self) -> None:
         if self.phi not in ("squared", "hinge"):
             raise InputError("phi must be 'squared' or 'hinge'", f"{self.phi!r}", "choose one")
         if self.rule not in ("adam", "momentum"):
             raise InputError("rule must be 'adam' or 'momentum'", f"{self.rule!r}", "choose one")
-        if not (self.alpha > 0 and self.noise >= 0 and min(self.iterations, self.restarts, self.patience) >= 1):
+        if not (
+            self.alpha > 0 and self.noise >= 0 and min(self.iterations, self.restarts, self.patience, self.rounds) >= 1
+        ):
             raise InputError(
-                "alpha must be above 0, noise at least 0, iterations, restarts and patience at least 1",
+                "alpha must be above 0, noise at least 0, iterations, restarts, patience and rounds at least 1",
                 f"{self!r}",
                 "correct them",
             )
@@ -80,15 +87,33 @@ class GradientDescent:
         return last(self.iterate(problem, streams))
 
     def iterate(self, problem: Problem, streams: Streams) -> Iterator[Run]:
-        n, d = problem.x0.shape
-        k, home = self.restarts, problem.region.home[:, None, :]
-        start = self.noise * problem.scales * streams.normal((k, d))
+        home = problem.region.home[:, None, :]
+        best, total = scored(problem, problem.region.project(home)), 0
+        rows = np.flatnonzero(problem.region.feasible)
+        for number in range(self.rounds):
+            if not len(rows) or problem.expired:
+                break
+            step = 0
+            for step, found in self._descended(problem.take(rows), streams.take(rows), self.noise * 2.0**number):
+                for mine, new in zip(best, joined(best.at(rows), found).best(1), strict=True):
+                    mine[rows] = new
+                yield Run(*best, np.zeros(len(problem), dtype=bool), total + step)
+            total, rows = total + step, rows[~best.valid[rows, 0]]
+        yield Run(*best, np.ones(len(problem), dtype=bool), total)
+
+    def _descended(self, problem: Problem, streams: Streams, width: float) -> Iterator[tuple[int, Points]]:
+        """Iterations done and the best points so far, now and then, of chains started within ``width`` of the rows."""
+        (n, d), k = problem.x0.shape, self.restarts
+        home = problem.region.home[:, None, :]
+        margin = problem.score(home).margin
+        own = np.maximum(np.abs(margin), 1e-9)  # (n, 1)
+        start = width * problem.scales * streams.normal((k, d))
         start[:, 0] = 0.0
-        x = self._kept(problem, np.repeat(home, k, axis=1) + start)
-        best = scored(problem, problem.region.project(home))
-        own = np.maximum(np.abs(problem.score(home).margin), 1e-9)  # (n, 1)
+        clamped = self._clamped(problem, margin)
+        x = self._kept(problem, clamped + start, clamped)
+        best = Points(x[:, :1].copy(), np.full((n, 1), -np.inf), np.full((n, 1), np.inf))
         state = State(x, np.zeros_like(x), np.zeros_like(x), np.ones((n, k)))
-        done, stale, active, step = ~problem.region.feasible, np.zeros(n, dtype=np.intp), np.arange(n), 0
+        done, stale, step = np.zeros(n, dtype=bool), np.zeros(n, dtype=np.intp), 0
         for step in range(1, self.iterations + 1):
             active = np.flatnonzero(~done)
             if not len(active) or problem.expired:
@@ -105,8 +130,21 @@ class GradientDescent:
             stale[active] = np.where(gained | np.isinf(best.lowest[active]), 0, stale[active] + 1)
             done |= stale >= self.patience
             if step % TOLD == 0:
-                yield Run(*best, done.copy(), step)
-        yield Run(*best, np.ones(n, dtype=bool), step)
+                yield step, best
+        yield step, best
+
+    def _clamped(self, problem: Problem, margin: Array) -> Array:
+        """Where the chains start ``(n, k, d)``: the row, and the best of its single switches of a category."""
+        home = problem.region.home
+        out = np.repeat(home[:, None, :], self.restarts, axis=1)
+        tried = single(problem, home)
+        if tried.shape[1] and self.restarts > 1:
+            gain = problem.score(tried).margin
+            order = np.argsort(-gain, axis=1)[:, : self.restarts - 1, None]
+            picked = np.take_along_axis(tried, order, axis=1)
+            nearer = np.take_along_axis(gain[..., None], order, axis=1) > margin[..., None]
+            out[:, 1 : 1 + order.shape[1]] = np.where(nearer, picked, home[:, None, :])
+        return out
 
     def _step(self, problem: Problem, streams: Streams, state: State, own: Array, number: int) -> tuple[State, Points]:
         """One iteration of every chain, and the points where the chains stand now."""
@@ -122,7 +160,7 @@ class GradientDescent:
             first = FIRST * first + gradient
             move = (1 - FIRST) * first
         move = move + self.noise * streams.normal(shape) * (gradient != 0)
-        x = self._kept(problem, state.x - self.alpha * problem.scales * move)
+        x = self._kept(problem, state.x - self.alpha * problem.scales * move, state.x)
         late = (number % RAISED == 0) & (margin < 0) & ~found.valid.any(axis=1, keepdims=True)
         return State(x, first, second, np.where(late, 2 * state.weight, state.weight)), found
 
@@ -142,8 +180,10 @@ class GradientDescent:
         n, k, d = state.x.shape
         half = streams.normal((k, self.samples // 2, d))
         noise = np.concatenate([half, -half], axis=2)
-        points = state.x[:, :, None, :] + SIGMA * problem.scales * noise * problem.numeric
-        cloud = self._kept(problem, np.concatenate([state.x, points.reshape(n, -1, d)], axis=1))
+        around = SIGMA * problem.scales * noise * problem.numeric
+        start = np.concatenate([state.x, np.repeat(state.x, self.samples, axis=1)], axis=1)
+        shift = np.concatenate([np.zeros_like(state.x), around.reshape(n, -1, d)], axis=1)
+        cloud = self._kept(problem, start + shift, start)
         margin = problem.score(cloud).margin / own
         F = cloud_free_energy(self._phi(margin[:, k:].reshape(n, k, -1)) / T, noise, SIGMA, T)
         lean = state.weight[..., None] * F.gradient / problem.scales
@@ -157,8 +197,8 @@ class GradientDescent:
         short = np.maximum(0.0, SLACK - margin)
         return -2 * short if self.phi == "squared" else np.where(short > 0, -1.0, 0.0)
 
-    def _kept(self, problem: Problem, x: Array) -> Array:
-        """Points ``(n, k, d)`` clipped to the box, off the lattice; cells that may not move keep the row's value."""
+    def _kept(self, problem: Problem, x: Array, start: Array) -> Array:
+        """Points ``(n, k, d)`` clipped to the box, off the lattice; cells that may not move keep what they have."""
         low, high = problem.region.lower[:, None, :], problem.region.upper[:, None, :]
         moves = problem.numeric & problem.region.free[:, None, :]
-        return np.where(moves, np.clip(x, low, high), problem.region.home[:, None, :])
+        return np.where(moves, np.clip(x, low, high), start)

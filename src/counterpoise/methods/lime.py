@@ -11,11 +11,13 @@ from scipy.special import expit
 from counterpoise.errors import InputError
 from counterpoise.methods.base import Run, last
 from counterpoise.methods.starts import joined, scored
+from counterpoise.methods.switches import redrawn, switchable
 from counterpoise.models.score import RangeGoal
 from counterpoise.problem import Problem
 from counterpoise.streams import Streams
-from counterpoise.types import Array
+from counterpoise.types import Array, Mask
 
+LEFT = 0.5  # how often a perturbation redraws a category
 SLACK = 0.01  # how far past the surrogate's boundary the step aims, in the units of its score
 
 
@@ -56,7 +58,8 @@ class Lime:
     ``width`` times the root of the number of features, and fitted with the penalty ``ridge``: the defaults of
     Ribeiro, Singh and Guestrin (2016). As there, f is the target's probability, here against its strongest rival; a
     predicted number stays one. A row is finished when it has turned, or after ``rounds``. A step is never longer than
-    the perturbations reach. Categories stay as they are: a surrogate says what to leave, not where to go.
+    the perturbations reach. A category is 0 in the surrogate where it is as in the row, else 1, as there; where leaving
+    it is part of the least step, it takes the value whose perturbations did best.
 
     >>> Lime(samples=200)
     Lime(samples=200, sigma=1.0, width=0.75, ridge=1.0, rounds=10)
@@ -103,13 +106,47 @@ class Lime:
         moves = problem.numeric & problem.region.free & ~np.isnan(x)
         z = self.sigma * streams.normal((self.samples, d)) * moves[:, None, :]
         z[:, 0] = 0.0  # the row itself, as its authors have it
-        margin = problem.score(np.where(moves[:, None, :], x[:, None, :] + z * problem.scales, x[:, None, :])).margin
+        points = np.where(moves[:, None, :], x[:, None, :] + z * problem.scales, x[:, None, :])
+        if switchable(problem):
+            draws = streams.uniform((2, self.samples, d))
+            draws[:, 1, 0] = 1.0
+            points = redrawn(problem, points, draws[:, 0], draws[:, 1] < LEFT)
+            z = np.where(problem.numeric, z, (points != x[:, None, :]) & ~np.isnan(x[:, None, :]))
+        margin = problem.score(points).margin
         f = margin if isinstance(problem.goal, RangeGoal) else expit(margin) - 0.5
-        height, weights = surrogate(z, f, proximity(z, self.width * np.sqrt(d)), self.ridge)
+        pi = proximity(z, self.width * np.sqrt(d))
+        height, weights = surrogate(z, f, pi, self.ridge)
+        leave, lacking = _left(weights, ~problem.numeric, moves, SLACK - height)
+        weights = np.where(moves, weights, 0.0)
         square = np.maximum(np.einsum("nd,nd->n", weights, weights), 1e-300)
-        step = ((SLACK - height) / square)[:, None] * weights
+        step = (lacking / square)[:, None] * weights
         length = np.sqrt(np.einsum("nd,nd->n", step, step))
         farthest = self.sigma * np.sqrt(np.maximum(moves.sum(axis=1), 1))
         step *= np.minimum(1.0, farthest / np.maximum(length, 1e-300))[:, None]
         ahead = np.clip(x + step * problem.scales, problem.region.lower, problem.region.upper)
-        return np.where(moves, ahead, x)
+        ahead = np.where(moves, ahead, x)
+        for column, values in switchable(problem):
+            seen = (points[..., column, None] == values) * pi[..., None]  # (n, samples, v)
+            mean = (seen * f[..., None]).sum(axis=1) / np.maximum(seen.sum(axis=1), 1e-300)
+            mean[(seen.sum(axis=1) == 0) | (values == x[:, column, None])] = -np.inf
+            ahead[:, column] = np.where(leave[:, column], values[mean.argmax(axis=1)], ahead[:, column])
+        return ahead
+
+
+def _left(weights: Array, nominal: Mask, moves: Mask, lacking: Array) -> tuple[Mask, Array]:
+    """Which categories ``(n, d)`` the least step of a surrogate leaves, and what is then still lacking ``(n,)``.
+
+    Leaving one costs 1 and gains its weight; numbers gain their slope times their length. The first so many by weight
+    are left that the squares add up to least.
+    """
+    slope = np.maximum(np.sqrt((np.where(moves, weights, 0.0) ** 2).sum(axis=1)), 1e-150)
+    gains = np.where(nominal, np.maximum(weights, 0.0), 0.0)
+    order = np.argsort(-gains, axis=1, kind="stable")
+    ranked = np.take_along_axis(gains, order, axis=1)
+    total = np.concatenate([np.zeros((len(gains), 1)), np.cumsum(ranked, axis=1)], axis=1)
+    rest = np.maximum(lacking[:, None] - total, np.minimum(lacking, 0.0)[:, None])
+    effort = (rest / slope[:, None]) ** 2 + np.arange(total.shape[1])
+    effort[:, 1:][ranked <= 0] = np.inf
+    count = effort.argmin(axis=1)
+    rank = np.argsort(order, axis=1, kind="stable")
+    return rank < count[:, None], np.take_along_axis(rest, count[:, None], axis=1)[:, 0]

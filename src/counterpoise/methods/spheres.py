@@ -10,6 +10,7 @@ import numpy as np
 from counterpoise.errors import InputError
 from counterpoise.methods.base import Run, last
 from counterpoise.methods.starts import Points, joined, scored
+from counterpoise.methods.switches import redrawn, switchable
 from counterpoise.problem import Problem
 from counterpoise.streams import Streams
 from counterpoise.types import Array
@@ -20,7 +21,8 @@ class GrowingSpheres:
     """The nearest of points drawn in shells around the row, then with needless changes undone (Laugel et al., 2018).
 
     The first ball of ``radius``, in feature scales, is halved while it holds a point of the target; then shells of its
-    radius are added, up to ``shells``, each with ``samples`` points, until one does. Categories stay as they are.
+    radius are added, up to ``shells``, each with ``samples`` points, until one does. A switched category lies at a
+    distance of 1: a point at distance r has up to r^2 of them, drawn at random, and the rest of r in its numbers.
 
     >>> GrowingSpheres(samples=50).radius
     1.0
@@ -71,7 +73,23 @@ class GrowingSpheres:
         low = (inner / (inner + width))[:, None] ** power
         share = low + (1 - low) * streams.uniform((self.samples,))
         length = (inner + width)[:, None] * share ** (1 / power)
-        return np.where(moves, home + length[..., None] * ways * problem.scales, home)
+        start, length = self._switched(problem, streams, length)
+        return np.where(moves, home + length[..., None] * ways * problem.scales, start)
+
+    def _switched(self, problem: Problem, streams: Streams, length: Array) -> tuple[Array, Array]:
+        """Rows ``(n, samples, d)`` with some categories switched, and what that leaves of their lengths."""
+        columns = [column for column, _ in switchable(problem)]
+        home = problem.region.home[:, None, :]
+        if not columns:
+            return home, length
+        draws = streams.uniform((3, self.samples, problem.x0.shape[1]))
+        order = np.full(draws[:, 0].shape, np.inf)
+        order[..., columns] = draws[:, 0][..., columns]
+        room = np.floor(draws[:, 1, :, 0] * (np.minimum(np.floor(length**2), len(columns)) + 1))
+        taken = np.argsort(np.argsort(order, axis=-1), axis=-1) < room[..., None]
+        start = redrawn(problem, home, draws[:, 2], taken)
+        far = np.count_nonzero((start != home) & ~problem.numeric, axis=-1)
+        return start, np.sqrt(np.maximum(length**2 - far, 0.0))
 
 
 def _fewer(problem: Problem, points: Points) -> Points:

@@ -166,7 +166,7 @@ def _short(value: float) -> str:
     >>> _short(0.0312), _short(143.2)
     ('0.031', '143')
     """
-    return f"{value:.2g}" if value < 100 else f"{value:.0f}"
+    return "0" if value < 1e-9 else f"{value:.2g}" if value < 100 else f"{value:.0f}"
 
 
 def _long(answers: dict[str, Array], explainer: Explainer) -> pd.DataFrame:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -23,10 +23,14 @@ WIDTH = 4.4  # inches of a panel, so that its letters are legible on a phone
 
 @dataclass(frozen=True)
 class Scale:
-    """How much is measured: everything, or in ``quick`` form enough to see every figure."""
+    """How much is measured: everything, or in ``quick`` form enough to see every figure.
+
+    ``told`` hears what a long part is doing now.
+    """
 
     quick: bool = False
     seed: int = 0
+    told: Callable[[str], None] = lambda name: None
 
     def pick(self, quick: Any, full: Any) -> Any:
         """One of two amounts.

@@ -19,6 +19,7 @@ from counterpoise.paper.flows import BETTER
 from counterpoise.paper.verdicts import FAILS, HOLDS, PARTLY
 
 WORDY = 40  # letters beyond which a cell is prose
+TINY = 1e-9  # below which a number is rounding
 FOLDED = 3  # tables beyond which the rest is folded away
 TITLE = "Exploring Energy Landscapes for Minimal Counterfactual Explanations, reproduced"
 
@@ -69,8 +70,8 @@ def _section(exhibit: Exhibit, command: str) -> str:
     shown = "".join(tables)
     if len(tables) > FOLDED:
         shown = (
-            "".join(tables[:2])
-            + f"<details><summary>{len(tables) - 2} more tables</summary>{''.join(tables[2:])}</details>"
+            "".join(tables[:FOLDED])
+            + f"<details><summary>{len(tables) - FOLDED} more tables</summary>{''.join(tables[FOLDED:])}</details>"
         )
     written = [f"{exhibit.name}-{name}.csv" for name in (*exhibit.data, *_names(exhibit))]
     spent = f", {exhibit.seconds:.0f} s" if exhibit.seconds else ""
@@ -161,6 +162,8 @@ def _told(value: object) -> str:
         number = float(value)
         if np.isnan(number):
             return "–"
+        if abs(number) < TINY:
+            return "0"
         if number == round(number) and abs(number) < 1e6:
             return f"{number:.0f}"
         return f"{number:.3g}" if abs(number) < 1000 else f"{number:.0f}"

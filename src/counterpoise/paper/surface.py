@@ -131,9 +131,9 @@ def _surface(axis: Array, value: Array, path: pd.DataFrame) -> Figure:
     ax.plot(path["delta_0"], path["delta_1"], path["free_energy"], color=COLOURS[1], marker=".", ms=4, zorder=10)
     ax.set_xlabel("Δ₀")
     ax.set_ylabel("Δ₁")
-    ax.set_zlabel("free energy F")  # type: ignore[attr-defined]
+    ax.set_zlabel("free energy F", labelpad=8)  # type: ignore[attr-defined]
     ax.view_init(28, -130)  # type: ignore[attr-defined]
-    ax.set_box_aspect(None, zoom=0.82)  # type: ignore[call-arg]
+    ax.set_box_aspect(None, zoom=0.8)  # type: ignore[call-arg]
     return figure
 
 

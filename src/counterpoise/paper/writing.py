@@ -13,6 +13,8 @@ from pathlib import Path
 
 from counterpoise.errors import InputError
 from counterpoise.paper import boundary, complexity, convergence, devices, flows, sensitivity, surface, verdicts
+from counterpoise.paper.aspects import table_two
+from counterpoise.paper.choices import chosen
 from counterpoise.paper.exhibit import Exhibit, Scale
 from counterpoise.paper.page import compose, png
 
@@ -32,7 +34,7 @@ PARTS: tuple[tuple[str, Callable[[Scale], Measured]], ...] = (
 )
 ORDER = (
     *("claims", "figure-1", "figure-2", "figure-3", "table-1"),
-    *("figure-4", "figure-5", "figure-6", "table-2", "comparison"),
+    *("figure-4", "figure-5", "figure-6", "table-2", "comparison", "choices"),
 )
 
 
@@ -46,18 +48,19 @@ def write(folder: str | Path, quick: bool = False, progress: Told | None = None,
         raise InputError("seed must be a whole number of at least 0", f"{seed!r}", "for instance 0")
     place = Path(folder)
     place.mkdir(parents=True, exist_ok=True)
-    scale, began = Scale(quick, seed), time.perf_counter()
+    began = time.perf_counter()
     exhibits: dict[str, Exhibit] = {}
     for number, (name, measure) in enumerate(PARTS):
-        if progress is not None:
-            progress(number, len(PARTS), name)
+        told = _told(progress, number)
+        told(name)
+        scale = Scale(quick, seed, told)
         started = time.perf_counter()
         made = measure(scale)
         took = time.perf_counter() - started
         for exhibit in made if isinstance(made, tuple) else (made,):
             exhibits[exhibit.name] = replace(exhibit, seconds=took)
     facts = {key: value for exhibit in exhibits.values() for key, value in exhibit.facts.items()}
-    for exhibit in (verdicts.table_two(facts, scale), verdicts.claims(facts, scale)):
+    for exhibit in (table_two(facts), verdicts.claims(facts, scale), chosen()):
         exhibits[exhibit.name] = exhibit
     command = f"python -m counterpoise.paper{' --quick' if quick else ''} --seed {seed} --out DIR"
     about = (
@@ -73,6 +76,11 @@ def write(folder: str | Path, quick: bool = False, progress: Told | None = None,
     if progress is not None:
         progress(len(PARTS), len(PARTS), "the page")
     return page
+
+
+def _told(progress: Told | None, number: int) -> Callable[[str], None]:
+    """What a part calls with the name of what it is at."""
+    return lambda name: None if progress is None else progress(number, len(PARTS), name)
 
 
 def _save(exhibit: Exhibit, place: Path) -> None:

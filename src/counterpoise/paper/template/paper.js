@@ -56,10 +56,12 @@ for (const canvas of document.querySelectorAll("canvas[data-surface]")) {
     pen.font = `${13 * ratio}px system-ui, sans-serif`;
     pen.textAlign = "center";
     const end = axis[axis.length - 1], middle = first + wide / 2, out = wide * 0.16;
-    for (const [word, x, y] of [["Δ₀", middle, first - out], ["Δ₁", first - out, middle], ["−10", first, first - out / 2], ["2", end, first - out / 2]]) {
+    for (const [word, x, y] of [["Δ₀", middle, first - out], ["Δ₁", first - out, middle], ["−10", first, first - out / 2], ["2", end, first - out / 2], ["2", first - out / 2, end]]) {
       const [a, b] = place(x, y, low);
       pen.fillText(word, a, b);
     }
+    pen.textAlign = "left";
+    pen.fillText(`free energy F: ${Math.round(low)} (dark) to ${Math.round(high)}`, 10 * ratio, 20 * ratio);
   };
   canvas.addEventListener("pointerdown", (event) => { held = [event.clientX, event.clientY]; canvas.setPointerCapture(event.pointerId); });
   canvas.addEventListener("pointermove", (event) => {
