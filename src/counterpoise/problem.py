@@ -139,6 +139,11 @@ class Problem:
         return time.perf_counter() >= self.deadline
 
     @property
+    def left(self) -> float:
+        """How many model rows each row may still be asked about; a ration bounds it."""
+        return np.inf
+
+    @property
     def differentiable(self) -> bool:
         """Whether the model gives gradients."""
         return hasattr(self.model, "gradient")

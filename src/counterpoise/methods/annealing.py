@@ -19,12 +19,12 @@ from counterpoise.errors import InputError
 from counterpoise.methods import moves
 from counterpoise.methods.base import Run, last
 from counterpoise.methods.cells import Cells
-from counterpoise.methods.descent import descend, jump, walk
+from counterpoise.methods.descent import branched, descend, jump, walk
 from counterpoise.methods.ground import Ground
 from counterpoise.methods.population import Population, gained
 from counterpoise.methods.slopes import responds, slope
 from counterpoise.methods.starts import Points, bisected, donors, joined, jumps, scored
-from counterpoise.methods.sweep import sweep
+from counterpoise.methods.sweep import MULTIPLIERS, sweep
 from counterpoise.physics.cooling import ConstantSpeed, Cooling
 from counterpoise.physics.metropolis import accept
 from counterpoise.problem import Problem
@@ -37,9 +37,12 @@ SLID = 4  # Taylor steps after it
 AGAIN = 3  # Taylor steps after sweeps
 DIFFERENCES = 3000  # model rows that a search by differences may spend on slopes
 SWEPT = 3  # chains of a row that are swept
+A_CHAIN = 60  # model rows of a ration for each chain, the sweeps included
+FEW_SWEEPS = 3  # that a ration should last for
 SETTLED = 5  # sweeps before chains are thrown together, where a model is not swept longer
 FEW_CELLS = 600  # a model of fewer split points than this is swept longer,
 MOST_THOROUGH = 4  # up to so many times as long
+BRANCHED = 3  # times that whole numbers are tried one up and one down, at most
 FARTHEST = 30.0  # units of distance that a single change is tried over, where nothing bounds it
 CHECKED = 5  # steps between two looks at which rows are finished
 
@@ -88,7 +91,7 @@ class Annealing:
 
     def iterate(self, problem: Problem, streams: Streams) -> Iterator[Run]:
         # walkers set out from the best start alone; blind chains differ by where they start
-        chains = self.chains or care_of(problem).chains
+        chains = self.chains or int(max(STARTS, min(care_of(problem).chains, problem.left / A_CHAIN)))
         count = min(chains, STARTS) if problem.differentiable else chains
         board = Board(starting(problem, streams, count, 0 if problem.differentiable else 6))
         yield board.run()
@@ -136,8 +139,14 @@ class Annealing:
             yield
         board.enter(rows, descend(problem, points, SLID))
         yield
+        for _ in range(BRANCHED if problem.differentiable else 0):
+            before = board.points.at(rows).lowest
+            board.enter(rows, branched(problem, board.points.at(rows).best(1)))
+            if not gained(before, board.points.at(rows).lowest).any():
+                break
+            yield
         if not problem.numeric.all() or not problem.energy.distance.weight("l2"):
-            # no slope says which category to change, or which few features to change far: sweeps do
+            # no slope says which category to take, or which few features to change far: sweeps do
             yield from self._sift(board, rows, problem, streams, None, board.points.at(rows).best(SWEPT))
             board.enter(rows, descend(problem, board.points.at(rows).best(SWEPT), AGAIN))
             yield
@@ -193,6 +202,9 @@ class Annealing:
         only: Index | None = None
         care = care_of(problem)
         longer = thoroughness(cells)
+        # a ration that does not last for a few sweeps of all chains may last for those of the best
+        cost = problem.x0.shape[1] * (2 * care.width + 1) + MULTIPLIERS
+        points = points.first(max(1, int(min(points.x.shape[1], problem.left / (FEW_SWEEPS * cost)))))
         patient, settled = care.patient * longer, max(2, SETTLED // longer)
         for number in range(self.sweeps * longer):
             if problem.expired or not len(active):

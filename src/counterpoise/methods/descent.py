@@ -7,6 +7,8 @@ score, Eq. (2), jumps to the nearest point of the tangent boundary and repeats, 
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from counterpoise.methods.slopes import lattice_unit, slope
@@ -18,6 +20,9 @@ from counterpoise.types import Array, Mask
 SLACK = 1e-6  # of the row's own margin: how far past the boundary a step aims
 STEEP = 2.0  # mu over the least that makes a minimum of E valid
 STRAIGHT = 1e-9  # of the slope: what rounding may make of one that is the same everywhere
+COARSE = 0.02  # units of distance between neighbouring values of a column, beyond which rounding is not slight
+BRANCHES = 8
+BRANCH_STEPS = 4
 SHRINK = 0.08
 FIRST, LAST = 1.0, 0.01  # length of the walk's steps, as shares of the radius
 
@@ -95,6 +100,27 @@ def descend(problem: Problem, points: Points, rounds: int) -> Points:
             break
         trial, inside = landed(problem, x + share[..., None] * (aim - x), x, margin, gradient, slack)
     return best
+
+
+def branched(problem: Problem, points: Points) -> Points:
+    """Answers ``(n, 1, d)`` with one coarse column a value up or down, the other columns slid to fit.
+
+    Rounding settles whole numbers one by one; which of them to take decides the rest. At most `BRANCHES` columns are
+    tried, those that have moved farthest.
+    """
+    unit = lattice_unit(problem)
+    coarse = np.flatnonzero((unit > COARSE * problem.scales) & problem.numeric & problem.region.free.any(axis=0))
+    if not len(coarse):
+        return points
+    moved = np.abs(points.x[:, 0] - problem.x0)[:, coarse] / problem.scales[coarse]
+    columns = coarse[np.argsort(-np.nan_to_num(moved), axis=1, kind="stable")[:, :BRANCHES]]  # (n, c)
+    trial = np.repeat(points.x, 2 * columns.shape[1], axis=1)
+    rows, slots = np.arange(len(trial))[:, None], np.arange(columns.shape[1])
+    trial[rows, slots, columns] -= unit[columns]
+    trial[rows, slots + columns.shape[1], columns] += unit[columns]
+    region = problem.region
+    still = replace(problem, region=replace(region, free=region.free & ~np.isin(np.arange(len(unit)), coarse)))
+    return descend(still, scored(problem, trial), BRANCH_STEPS)
 
 
 def landed(problem: Problem, y: Array, x: Array, margin: Array, gradient: Array, slack: Array) -> tuple[Array, Mask]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from counterpoise.methods.base import Method, Run, last
+from counterpoise.methods.slopes import lattice_unit
 from counterpoise.methods.starts import Points, scored
 from counterpoise.problem import Problem
 from counterpoise.streams import Streams
@@ -17,6 +18,7 @@ WIDEST = 64  # columns tried one by one; in wider tables, groups of the smallest
 HALVINGS = 8
 PASSES = 4
 SLACK = 0.01
+COARSE = 1e-3  # units of distance between neighbouring values that a share of the change may not reach
 WORTH = 1e-3  # a pass that gains less than this share of the effort is the last
 
 
@@ -84,11 +86,16 @@ def shortened(problem: Problem, points: Points) -> Points:
 
 
 def _slack(problem: Problem, points: Points) -> Index:
-    """Rows whose answer ``(n, 1, d)`` stays valid a little nearer to the row: the others are on the boundary."""
+    """Rows whose answer ``(n, 1, d)`` stays valid a little nearer to the row: the others are on the boundary.
+
+    Where values are far apart, a little nearer is nowhere: such rows count too.
+    """
     start = np.where(np.isnan(problem.x0)[:, None, :], points.x, problem.x0[:, None, :])
     nearer = np.where(problem.numeric, start + (1 - SLACK) * (points.x - start), points.x)
     tried = scored(problem, nearer)
-    return np.flatnonzero(tried.effort[:, 0] < points.effort[:, 0])
+    apart = lattice_unit(problem) > COARSE * problem.scales
+    stepped = (problem.region.changed(points.x)[:, 0, :] & apart).any(axis=1)
+    return np.flatnonzero((tried.effort[:, 0] < points.effort[:, 0]) | stepped)
 
 
 def _columns(problem: Problem, x: Array, wanted: Mask) -> tuple[Index, Mask]:

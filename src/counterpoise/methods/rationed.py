@@ -29,6 +29,10 @@ class _Limited(Problem):
     def expired(self) -> bool:
         return self.tally.rows >= self.limit or super().expired
 
+    @property
+    def left(self) -> float:
+        return (self.limit - self.tally.rows) / max(len(self), 1)
+
     def ask(self, call: Callable[[Array], Any], flat: Array, owners: Index) -> Any:
         if self.tally.rows + len(flat) > self.limit:
             raise _Spent

@@ -43,6 +43,10 @@ class Points(NamedTuple):
         rows = np.arange(len(self.x))[:, None]
         return Points(self.x[rows, order], self.margin[rows, order], self.effort[rows, order])
 
+    def first(self, count: int) -> Points:
+        """The first ``count`` points of each row."""
+        return Points(self.x[:, :count], self.margin[:, :count], self.effort[:, :count])
+
     def instead(self, other: Points, taken: Mask) -> Points:
         """These points, with those of another set where they are ``taken`` ``(n, k)``."""
         return Points(
