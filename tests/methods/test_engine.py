@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -262,3 +263,34 @@ def test_a_ration_of_model_rows_is_never_overdrawn(cancer, logistic, forest, rat
         assert problem.tally.rows - before <= ration * len(problem)
         assert run.done.all()
         assert problem.region.contains(run.x).all()
+
+
+def test_answers_in_whole_numbers_are_near_the_best_of_all() -> None:
+    ratios = []
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        table = pd.DataFrame({name: rng.integers(0, 7, 80) for name in "abc"})
+        score = table.to_numpy() @ rng.normal(size=3)
+        model = LogisticRegression(C=10).fit(table, score > np.median(score))
+        explanation = cp.explain(model, table[:6], reference=table, lam=0.0)
+        grid = pd.DataFrame(list(product(range(7), repeat=3)), columns=list("abc"))
+        says, unit = model.predict(grid), explanation.schema.scales
+        told = zip(table[:6].to_numpy(), model.predict(table[:6]), explanation.energy["distance"], strict=True)
+        for row, said, distance in told:
+            far = np.sqrt((((grid.to_numpy() - row) / unit) ** 2).sum(axis=1))
+            ratios.append(distance / far[says != said].min())
+    assert min(ratios) > 1 - 1e-9
+    assert np.mean(ratios) < 1.02
+    assert np.mean(np.array(ratios) < 1 + 1e-9) > 0.7
+
+
+@pytest.mark.parametrize("ration", [1000, 2000])
+def test_a_ration_is_made_the_most_of(cancer, forest, ration: int) -> None:
+    """Sweeps that do not fit would leave the chains where ten steps took them."""
+    table, _ = cancer
+    problem = problem_of(forest, table, table[:6])
+    found = Rationed(cp.Polished(cp.Annealing()), ration)(problem, Streams.of(problem.x0, 0))
+    blind = Rationed(cp.RandomSearch(rounds=1000), ration)(problem, Streams.of(problem.x0, 0))
+    assert found.effort[:, 0].mean() < 0.8 * blind.effort[:, 0].mean()
+    free = cp.Polished(cp.Annealing())(problem, Streams.of(problem.x0, 0))
+    assert found.effort[:, 0].mean() < 1.5 * free.effort[:, 0].mean()
