@@ -91,6 +91,9 @@ def restore(schema: Schema, rows: pd.DataFrame, x0: Array, x: Array) -> pd.DataF
     1      2  alone
     """
     changed = differs(x0, x[:, None, :])[:, 0]
+    if rows.shape[1] == x.shape[1] and (rows.dtypes == np.float64).all() and list(rows.columns) == list(schema.names):
+        # one block: column by column a table of a thousand takes longer than the search
+        return pd.DataFrame(np.where(changed, x, rows.to_numpy()), index=rows.index, columns=rows.columns)
     frame = rows.copy()
     for number in np.flatnonzero(changed.any(axis=0)):
         feature, cells = schema.features[number], changed[:, number]

@@ -18,8 +18,9 @@ import numpy as np
 from counterpoise.errors import InputError
 from counterpoise.methods import moves
 from counterpoise.methods.base import Run, last
+from counterpoise.methods.board import Board
 from counterpoise.methods.cells import Cells
-from counterpoise.methods.descent import branched, descend, jump, walk
+from counterpoise.methods.descent import branched, coarse_columns, descend, jump, walk
 from counterpoise.methods.ground import Ground
 from counterpoise.methods.population import Population, gained
 from counterpoise.methods.slopes import responds, slope
@@ -139,7 +140,7 @@ class Annealing:
             yield
         board.enter(rows, descend(problem, points, SLID))
         yield
-        for _ in range(BRANCHED if problem.differentiable else 0):
+        for _ in range(BRANCHED if problem.differentiable and len(coarse_columns(problem)) else 0):
             before = board.points.at(rows).lowest
             board.enter(rows, branched(problem, board.points.at(rows).best(1)))
             if not gained(before, board.points.at(rows).lowest).any():
@@ -147,7 +148,9 @@ class Annealing:
             yield
         if not problem.numeric.all() or not problem.energy.distance.weight("l2"):
             # no slope says which category to take, or which few features to change far: sweeps do
-            yield from self._sift(board, rows, problem, streams, None, board.points.at(rows).best(SWEPT))
+            home = scored(problem, problem.region.home[:, None, :])
+            points = joined(board.points.at(rows).best(SWEPT - 1), home)
+            yield from self._sift(board, rows, problem, streams, None, points)
             board.enter(rows, descend(problem, board.points.at(rows).best(SWEPT), AGAIN))
             yield
 
@@ -174,7 +177,7 @@ class Annealing:
         # blind moves commit early: sweeps start from where these did too
         care = care_of(problem)
         steps = self.steps or care.steps
-        raw = board.points.at(rows).best(care.swept - 1)
+        raw = board.points.at(rows).best(max(care.swept - 2, 1))
         chains = Population(
             problem.take(active), streams.take(active), board.points.at(rows[active]), cells, self.start
         )
@@ -191,7 +194,8 @@ class Annealing:
                     active, chains = active[keep], chains.take(keep)
                 yield
         board.enter(rows[active], chains.best)
-        points = joined(board.points.at(rows).best(1), raw)
+        home = scored(problem, problem.region.home[:, None, :])  # few changes are found from where there are none
+        points = joined(board.points.at(rows).best(1), raw, home)
         yield from self._sift(board, rows, problem, streams, cells, points)
 
     def _sift(
@@ -240,31 +244,6 @@ class Annealing:
 
     def _temperature(self, done: float) -> float:
         return float(self.start ** (1 - done) * self.end**done)
-
-
-class Board:
-    """The best points of every row so far, up to as many as there are chains."""
-
-    def __init__(self, points: Points) -> None:
-        self.points = points
-        self.done = points.lowest == 0
-        self.steps = 0
-
-    @property
-    def open(self) -> Index:
-        """Rows that could have a nearer valid point than they have, if they have one."""
-        return np.flatnonzero(~self.done)
-
-    def enter(self, rows: Index, points: Points) -> None:
-        """New points of some rows, kept where they are among the best of the row."""
-        kept = joined(self.points.at(rows), points).best(self.points.effort.shape[1])
-        for mine, new in zip(self.points, kept, strict=True):
-            mine[rows] = new
-        self.steps += 1
-
-    def run(self) -> Run:
-        """The run so far."""
-        return Run(*self.points, self.done, self.steps)
 
 
 def care_of(problem: Problem) -> Care:

@@ -15,7 +15,7 @@ from counterpoise.methods.slopes import lattice_unit, slope
 from counterpoise.methods.starts import Points, judged, scored
 from counterpoise.methods.tangent import tangent
 from counterpoise.problem import Problem
-from counterpoise.types import Array, Mask
+from counterpoise.types import Array, Index, Mask
 
 SLACK = 1e-6  # of the row's own margin: how far past the boundary a step aims
 STEEP = 2.0  # mu over the least that makes a minimum of E valid
@@ -102,16 +102,19 @@ def descend(problem: Problem, points: Points, rounds: int) -> Points:
     return best
 
 
+def coarse_columns(problem: Problem) -> Index:
+    """The numeric columns whose values are so far apart that rounding to the nearest is not slight, ``(c,)``."""
+    apart = lattice_unit(problem) > COARSE * problem.scales
+    return np.flatnonzero(apart & problem.numeric & problem.region.free.any(axis=0))
+
+
 def branched(problem: Problem, points: Points) -> Points:
     """Answers ``(n, 1, d)`` with one coarse column a value up or down, the other columns slid to fit.
 
     Rounding settles whole numbers one by one; which of them to take decides the rest. At most `BRANCHES` columns are
     tried, those that have moved farthest.
     """
-    unit = lattice_unit(problem)
-    coarse = np.flatnonzero((unit > COARSE * problem.scales) & problem.numeric & problem.region.free.any(axis=0))
-    if not len(coarse):
-        return points
+    unit, coarse = lattice_unit(problem), coarse_columns(problem)
     moved = np.abs(points.x[:, 0] - problem.x0)[:, coarse] / problem.scales[coarse]
     columns = coarse[np.argsort(-np.nan_to_num(moved), axis=1, kind="stable")[:, :BRANCHES]]  # (n, c)
     trial = np.repeat(points.x, 2 * columns.shape[1], axis=1)
