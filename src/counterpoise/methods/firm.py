@@ -13,8 +13,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from counterpoise.methods.annealing import Board, reach
+from counterpoise.methods.annealing import reach
 from counterpoise.methods.base import Run, last
+from counterpoise.methods.board import Board
 from counterpoise.methods.cells import Cells
 from counterpoise.methods.polish import undone
 from counterpoise.methods.population import Population, gained
