@@ -43,6 +43,7 @@ FEW_SWEEPS = 3  # that a ration should last for
 SETTLED = 5  # sweeps before chains are thrown together, where a model is not swept longer
 FEW_CELLS = 600  # a model of fewer split points than this is swept longer,
 MOST_THOROUGH = 4  # up to so many times as long
+NARROW = 300  # columns: in wider tables sweeps of numbers that have a slope cost more than they find
 BRANCHED = 3  # times that whole numbers are tried one up and one down, at most
 FARTHEST = 30.0  # units of distance that a single change is tried over, where nothing bounds it
 CHECKED = 5  # steps between two looks at which rows are finished
@@ -146,7 +147,8 @@ class Annealing:
             if not gained(before, board.points.at(rows).lowest).any():
                 break
             yield
-        if not problem.numeric.all() or not problem.energy.distance.weight("l2"):
+        sparse = d <= NARROW and not problem.energy.distance.weight("l2")
+        if sparse or not problem.numeric.all():
             # no slope says which category to take, or which few features to change far: sweeps do
             home = scored(problem, problem.region.home[:, None, :])
             points = joined(board.points.at(rows).best(SWEPT - 1), home)
