@@ -60,7 +60,7 @@ class Care(NamedTuple):
     patient: int  # sweeps without a gain after which a row is finished
 
 
-VOTES = Care(chains=48, steps=10, swept=5, width=5, screened=30, patient=3)
+VOTES = Care(chains=48, steps=10, swept=6, width=5, screened=30, patient=3)
 SUMS = Care(chains=24, steps=5, swept=3, width=4, screened=14, patient=1)
 """Single changes tell scores that add up, as of boosted trees, well; votes, as of forests, less so."""
 
