@@ -448,6 +448,16 @@ def test_an_error_in_a_later_part_names_the_row_by_label_and_place(
     assert "it is about row 'B10' (position 10, counted from 0)" in said
 
 
+@pytest.mark.parametrize("option", ["-o", "--evidence"])
+@pytest.mark.parametrize("read", ["alerts.csv", "./train.csv"])
+def test_what_is_read_is_never_written_over(run: Run, folder: Path, option: str, read: str) -> None:
+    before = (folder / read).read_bytes()
+    code, _, said = run("explain", *ASK, option, read)
+    assert code == 2
+    assert "must be another file than" in said
+    assert (folder / read).read_bytes() == before
+
+
 def test_a_reader_that_goes_away_ends_the_run_in_a_line(folder: Path) -> None:
     program = "import sys; from counterpoise.cli import main; main(sys.argv[1:])"
     command = [sys.executable, "-c", program, "explain", *ASK, "-o", "-"]

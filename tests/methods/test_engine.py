@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.datasets import load_breast_cancer, make_classification
-from sklearn.ensemble import RandomForestClassifier
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -294,3 +294,37 @@ def test_a_ration_is_made_the_most_of(cancer, forest, ration: int) -> None:
     assert found.effort[:, 0].mean() < 0.8 * blind.effort[:, 0].mean()
     free = cp.Polished(cp.Annealing())(problem, Streams.of(problem.x0, 0))
     assert found.effort[:, 0].mean() < 1.5 * free.effort[:, 0].mean()
+
+
+def test_one_change_is_found_wherever_one_suffices() -> None:
+    rng = np.random.default_rng(2)
+    table = pd.DataFrame({name: rng.integers(0, 12, 500) for name in "abk"})
+    score = (table.a - 5) * (table.b - 5) * 0.3 + table.k * 0.4 + rng.normal(size=500) * 0.5
+    model = HistGradientBoostingClassifier(max_iter=40, random_state=0).fit(table, score > 5)
+    rows = table[~model.predict(table)][:30]
+    explanation = cp.explain(model, rows, reference=table, distance="l0")
+    for place, (_, row) in enumerate(rows.iterrows()):
+        alone = pd.DataFrame([{**row, name: value} for name in table for value in range(12)])
+        if model.predict(alone).any():
+            assert explanation.changed[place] == 1
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"chains": 2.5},
+        {"chains": "4"},
+        {"steps": np.nan},
+        {"sweeps": -1},
+        {"walkers": 0},
+        {"patience": True},
+        {"start": -1.0},
+        {"start": np.nan},
+        {"end": "x"},
+        {"start": 0.01, "end": 0.1},
+        {"cooling": 3},
+    ],
+)
+def test_settings_that_make_no_sense_are_named(wrong: dict[str, object]) -> None:
+    with pytest.raises(cp.InputError, match=next(iter(wrong))):
+        cp.Annealing(**wrong)  # type: ignore[arg-type]

@@ -17,6 +17,7 @@ from counterpoise.cli import options
 from counterpoise.cli.endings import FOUND, NOT_ALL, cut_short, say
 from counterpoise.cli.tables import (
     as_numbers,
+    check_apart,
     check_streams,
     check_writable,
     ending_of,
@@ -57,6 +58,8 @@ def check(
     if out is not None:
         check_writable(out)
     check_streams(data=data, rows=rows, answers=answers)
+    read = {"--model": model, "--data": data, "--rows": rows, "--answers": answers, "--schema": schema}
+    check_apart({"--out": out}, read)
     with cut_short():
         reference = without(read_table(data, "--data"), label, "--data")
         table = as_numbers(named_by(read_table(rows, "--rows"), name), reference, "--rows")

@@ -17,6 +17,7 @@ from counterpoise.cli import options
 from counterpoise.cli.endings import FOUND, NOT_ALL, cut_short, say
 from counterpoise.cli.tables import (
     as_numbers,
+    check_apart,
     check_streams,
     check_writable,
     ending_of,
@@ -90,6 +91,8 @@ def compare(
     if out is not None:
         check_writable(out)
     check_streams(data=data, rows=rows)
+    read = {"--model": model, "--data": data, "--rows": rows, "--schema": schema}
+    check_apart({"--out": out}, read)
     with cut_short():
         entries = _entries(method, answers)
         reference = without(read_table(data, "--data"), label, "--data")

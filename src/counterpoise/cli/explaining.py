@@ -6,7 +6,6 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
-from pathlib import Path
 from typing import Annotated, Any, TextIO
 
 import pandas as pd
@@ -20,6 +19,7 @@ from counterpoise.cli.results import list_evidence, tabulate, write_lines
 from counterpoise.cli.tables import (
     STANDARD,
     as_numbers,
+    check_apart,
     check_streams,
     check_writable,
     ending_of,
@@ -88,8 +88,11 @@ def explain(
     beside a .csv, give --evidence a table of their own: they are joined by cp_position.
     """
     ending = _ending(out, redact=redact)
-    backing = _evidence_ending(evidence, out, redact=redact)
+    backing = _evidence_ending(evidence, redact=redact)
     check_streams(data=data, rows=rows)
+    check_apart(
+        {"--out": out, "--evidence": evidence}, {"--model": model, "--data": data, "--rows": rows, "--schema": schema}
+    )
     with cut_short():
         reference = without(read_table(data, "--data"), label, "--data")
         table = as_numbers(named_by(read_table(rows, "--rows"), name), reference, "--rows")
@@ -181,7 +184,7 @@ def _ending(out: str | None, *, redact: bool) -> str:
     return ending
 
 
-def _evidence_ending(evidence: str | None, out: str | None, *, redact: bool) -> str:
+def _evidence_ending(evidence: str | None, *, redact: bool) -> str:
     """What to write the real rows as, checked before any work; nothing where they are not asked for."""
     if evidence is None:
         return ""
@@ -190,8 +193,6 @@ def _evidence_ending(evidence: str | None, out: str | None, *, redact: bool) -> 
         raise InputError(
             "--redact writes no values", f"--evidence {evidence!r} is made of them", "leave one of them out"
         )
-    if out is not None and out != STANDARD and Path(out).resolve() == Path(evidence).resolve():
-        raise InputError("--evidence must be another file than --out", f"{evidence!r} twice", "choose another name")
     check_writable(evidence, "--evidence")
     return ending
 

@@ -7,7 +7,7 @@ import io
 import json
 import os
 import sys
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Mapping
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -123,6 +123,20 @@ def check_streams(**paths: str | None) -> None:
         raise InputError(
             "one table can come from standard input", f"{' and '.join(named)} are -", "give files for the others"
         )
+
+
+def check_apart(outputs: Mapping[str, str | None], inputs: Mapping[str, str | None]) -> None:
+    """An error if an output is one of the files that are read, or another output: it would be lost. By option."""
+    seen: dict[Path, str] = {}
+    for option, path in [*inputs.items(), *outputs.items()]:
+        if path is None or path == STANDARD:
+            continue
+        place = Path(path).resolve()
+        if option in outputs and place in seen:
+            raise InputError(
+                f"{option} must be another file than {seen[place]}", f"{path!r} for both", "choose another name"
+            )
+        seen.setdefault(place, option)
 
 
 def as_numbers(table: pd.DataFrame, reference: pd.DataFrame, what: str) -> pd.DataFrame:

@@ -77,6 +77,10 @@ def compare(
             "give a dict of names and methods",
         )
     table = as_table(rows, "rows")
+    if not len(table):
+        raise InputError("there must be at least one row to compare on", "no rows", "give one row or more")
+    if not isinstance(seeds, Sequence) or not len(seeds):
+        raise InputError("seeds must be a list of at least one", f"{seeds!r}", "for instance (0, 1, 2)")
     panel = Panel.of(explainer, table, target, threshold, noise)
     asked = {"target": target, "threshold": threshold, **question}
     parts = []

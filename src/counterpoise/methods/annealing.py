@@ -20,7 +20,7 @@ from counterpoise.methods import moves
 from counterpoise.methods.base import Run, last
 from counterpoise.methods.board import Board
 from counterpoise.methods.cells import Cells
-from counterpoise.methods.descent import branched, coarse_columns, descend, jump, walk
+from counterpoise.methods.descent import branched, coarse_columns, descend, jump, switched, walk
 from counterpoise.methods.ground import Ground
 from counterpoise.methods.population import Population, gained
 from counterpoise.methods.slopes import responds, slope
@@ -41,6 +41,7 @@ SWEPT = 3  # chains of a row that are swept
 A_CHAIN = 60  # model rows of a ration for each chain, the sweeps included
 FEW_SWEEPS = 3  # that a ration should last for
 SETTLED = 5  # sweeps before chains are thrown together, where a model is not swept longer
+FEW_SINGLES, MOST_SINGLES = 200, 2000  # split points that are all tried alone: always, and where changes count
 FEW_CELLS = 600  # a model of fewer split points than this is swept longer,
 MOST_THOROUGH = 4  # up to so many times as long
 NARROW = 300  # columns: in wider tables sweeps of numbers that have a slope cost more than they find
@@ -86,10 +87,25 @@ class Annealing:
     sweeps: int = 14
 
     def __post_init__(self) -> None:
-        for name in ("chains", "steps", "walkers"):
+        for name, least in (("chains", 1), ("steps", 1), ("walkers", 1), ("patience", 0), ("sweeps", 0)):
             given = getattr(self, name)
-            if given is not None and given < 1:
-                raise InputError(f"{name} must be at least 1", f"{given}", "give a whole number of 1 or more")
+            whole = isinstance(given, (int, np.integer)) and not isinstance(given, bool)
+            if not (whole and given >= least) and not (given is None and name in ("chains", "steps")):
+                raise InputError(f"{name} must be at least {least}", f"{given!r}", "give a whole number")
+        for name in ("start", "end"):
+            given = getattr(self, name)
+            if not isinstance(given, (int, float, np.floating)) or not 0 < given < np.inf:
+                raise InputError(
+                    f"{name} must be a number above 0", f"{given!r}", "a share of the effort, such as 0.01"
+                )
+        if self.end > self.start:
+            raise InputError("end must not exceed start", f"{self.start!r} to {self.end!r}", "cooling goes down")
+        if self.cooling is not None and not callable(self.cooling):
+            raise InputError(
+                "cooling must be a schedule",
+                f"{self.cooling!r}",
+                "for instance Geometric of counterpoise.physics.cooling",
+            )
 
     def iterate(self, problem: Problem, streams: Streams) -> Iterator[Run]:
         # walkers set out from the best start alone; blind chains differ by where they start
@@ -141,6 +157,8 @@ class Annealing:
             yield
         board.enter(rows, descend(problem, points, SLID))
         yield
+        if problem.differentiable and not problem.numeric.all():
+            board.enter(rows, switched(problem).best(STARTS))
         for _ in range(BRANCHED if problem.differentiable and len(coarse_columns(problem)) else 0):
             before = board.points.at(rows).lowest
             board.enter(rows, branched(problem, board.points.at(rows).best(1)))
@@ -175,6 +193,7 @@ class Annealing:
     def _hop(self, board: Board, rows: Index, problem: Problem, streams: Streams) -> Iterator[None]:
         """Models without one: annealed blind moves, then sweeps of the best chains."""
         cells = Cells.of(problem)
+        lone = not (problem.energy.distance.weight("l2") or problem.energy.distance.weight("l1"))
         active = np.flatnonzero(board.points.at(rows).valid.any(axis=1))
         # blind moves commit early: sweeps start from where these did too
         care = care_of(problem)
@@ -196,6 +215,8 @@ class Annealing:
                     active, chains = active[keep], chains.take(keep)
                 yield
         board.enter(rows[active], chains.best)
+        if cells is not None and cells.count.sum() <= (MOST_SINGLES if lone else FEW_SINGLES):
+            board.enter(rows, scored(problem, cells.singles(problem)).best(SWEPT))
         home = scored(problem, problem.region.home[:, None, :])  # few changes are found from where there are none
         points = joined(board.points.at(rows).best(1), raw, home)
         yield from self._sift(board, rows, problem, streams, cells, points)

@@ -75,6 +75,20 @@ class Cells:
             out[..., place] = np.searchsorted(self.edges[place, : self.count[place]], values[..., place], side="left")
         return out
 
+    def singles(self, problem: Problem) -> Array:
+        """The rows' nearest feasible points with one feature in each of its cells, all of them, ``(n, t, d)``."""
+        home = problem.region.home
+        stands, start = self.place(home[:, self.columns]), home[:, self.columns]
+        column = np.repeat(np.arange(len(self.columns)), self.count + 1)
+        cell = np.concatenate([np.arange(count + 1) for count in self.count.tolist()])
+        below = self.left[column, np.minimum(cell, self.edges.shape[1] - 1)]
+        above = self.right[column, np.maximum(cell - 1, 0)]
+        own = stands[:, column]
+        value = np.where(cell < own, below, np.where(cell > own, above, start[:, column]))
+        points = np.repeat(home[:, None, :], len(cell), axis=1)
+        points[:, np.arange(len(cell)), self.columns[column]] = value
+        return points
+
     def snap(self, problem: Problem, home: Index, x: Array) -> Array:
         """Points ``x`` ``(n, k, d)``, each cell's value moved to the one nearest to the row: the decision stays."""
         y = x.copy()

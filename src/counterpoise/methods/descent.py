@@ -22,6 +22,7 @@ STEEP = 2.0  # mu over the least that makes a minimum of E valid
 STRAIGHT = 1e-9  # of the slope: what rounding may make of one that is the same everywhere
 COARSE = 0.02  # units of distance between neighbouring values of a column, beyond which rounding is not slight
 BRANCHES = 8
+SWITCHES = 32
 BRANCH_STEPS = 4
 SHRINK = 0.08
 FIRST, LAST = 1.0, 0.01  # length of the walk's steps, as shares of the radius
@@ -100,6 +101,17 @@ def descend(problem: Problem, points: Points, rounds: int) -> Points:
             break
         trial, inside = landed(problem, x + share[..., None] * (aim - x), x, margin, gradient, slack)
     return best
+
+
+def switched(problem: Problem) -> Points:
+    """The rows with one category each set otherwise and the numbers slid to fit, ``(n, s, d)``: at most `SWITCHES`."""
+    changes = [(column, value) for column, values in problem.region.lattice.choices for value in values]
+    changes = [(column, value) for column, value in changes if not problem.numeric[column]]
+    places = np.linspace(0, len(changes) - 1, min(len(changes), SWITCHES)).astype(np.intp)
+    trial = np.repeat(problem.region.home[:, None, :], len(places), axis=1)
+    for slot, place in enumerate(places):
+        trial[:, slot, changes[place][0]] = changes[place][1]
+    return descend(problem, scored(problem, trial), BRANCH_STEPS)
 
 
 def coarse_columns(problem: Problem) -> Index:

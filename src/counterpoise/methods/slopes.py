@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from counterpoise.problem import Problem, Score
-from counterpoise.types import Array, Mask
+from counterpoise.types import Array, Mask, Partitioned
 
 STEP = 1e-3  # in units of distance: far above rounding, also of models that compute in single precision
 CELLS = 4_000_000  # numbers in one batch of shifted points
@@ -44,9 +44,14 @@ def by_differences(problem: Problem, x: Array) -> tuple[Score, Array]:
 
 
 def responds(problem: Problem, x: Array) -> Mask:
-    """Which rows have a slope to follow at their points ``x`` ``(n, k, d)``: most small steps change the score."""
+    """Which rows have a slope to follow at their points ``x`` ``(n, k, d)``: most small steps change the score.
+
+    Trees have none, though a step between whole numbers may well change theirs.
+    """
     if problem.differentiable:
         return np.ones(len(x), dtype=bool)
+    if isinstance(problem.model, Partitioned):
+        return np.zeros(len(x), dtype=bool)
     movable = (problem.region.free & problem.numeric)[:, None, :] & ~np.isnan(x)
     _, gradient = by_differences(problem, x)
     return np.asarray((gradient != 0).sum(axis=(1, 2)) * 2 > movable.sum(axis=(1, 2)))

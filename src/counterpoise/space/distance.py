@@ -17,6 +17,10 @@ LEAST_PRICE = 1e-3  # what costs nothing is taken to cost so much where a length
 NORMS: tuple[Norm, ...] = get_args(Norm)
 
 
+def _number(given: object) -> bool:
+    return isinstance(given, (int, float, np.integer, np.floating)) and not isinstance(given, bool)
+
+
 @dataclass(frozen=True, eq=False)
 class Distance:
     """A norm, or a weighted mixture of norms, of the scaled differences: ``d(x, x0)`` of Eq. (1) and Eq. (3).
@@ -43,8 +47,8 @@ class Distance:
 
         ``prices`` ``(2, d)`` are how many times a difference downwards, and upwards, counts.
         """
-        weights = dict(spec) if isinstance(spec, Mapping) else {spec: 1.0}
-        wrong = [name for name in weights if name not in NORMS]
+        weights = dict(spec) if isinstance(spec, Mapping) else {spec: 1.0} if isinstance(spec, str) else {}
+        wrong = [name for name, weight in weights.items() if name not in NORMS or not _number(weight)]
         if (
             wrong
             or not weights
