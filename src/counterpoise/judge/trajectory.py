@@ -12,8 +12,9 @@ import pandas as pd
 from counterpoise.api.explainer import Explainer
 from counterpoise.errors import InputError
 from counterpoise.methods.algorithm1 import Algorithm1
-from counterpoise.methods.annealing import Annealing, care_of
+from counterpoise.methods.annealing import Annealing
 from counterpoise.methods.base import Method, Run, last
+from counterpoise.methods.care import care_of
 from counterpoise.methods.chart import Chart
 from counterpoise.physics.cooling import ConstantSpeed, Cooling
 from counterpoise.physics.metropolis import Info

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 import numpy as np
 
@@ -19,6 +18,7 @@ from counterpoise.errors import InputError
 from counterpoise.methods import moves
 from counterpoise.methods.base import Run, last
 from counterpoise.methods.board import Board
+from counterpoise.methods.care import care_of
 from counterpoise.methods.cells import Cells
 from counterpoise.methods.descent import branched, coarse_columns, descend, jump, switched, walk
 from counterpoise.methods.ground import Ground
@@ -48,22 +48,6 @@ NARROW = 300  # columns: in wider tables sweeps of numbers that have a slope cos
 BRANCHED = 3  # times that whole numbers are tried one up and one down, at most
 FARTHEST = 30.0  # units of distance that a single change is tried over, where nothing bounds it
 CHECKED = 5  # steps between two looks at which rows are finished
-
-
-class Care(NamedTuple):
-    """How thoroughly rows are searched: blind chains and their steps, then sweeps."""
-
-    chains: int
-    steps: int
-    swept: int  # chains that are swept
-    width: int  # values each way that a sweep tries
-    screened: int  # features that later sweeps try
-    patient: int  # sweeps without a gain after which a row is finished
-
-
-VOTES = Care(chains=48, steps=10, swept=6, width=5, screened=30, patient=3)
-SUMS = Care(chains=24, steps=5, swept=3, width=4, screened=14, patient=1)
-"""Single changes tell scores that add up, as of boosted trees, well; votes, as of forests, less so."""
 
 
 @dataclass(frozen=True)
@@ -155,15 +139,22 @@ class Annealing:
         if steps > 3:
             points = joined(walk(problem, *self._scattered(problem, streams, points, chains), steps), points)
             yield
-        board.enter(rows, descend(problem, points, SLID))
+        found = descend(problem, points, SLID)
+        board.enter(rows, found)
         yield
+        stuck = np.flatnonzero(found.lowest >= points.best(1).lowest) if problem.differentiable else rows[:0]
+        if len(stuck):  # no slope led anywhere: the start itself, brought to the boundary
+            board.enter(rows[stuck], bisected(problem.take(stuck), found.at(stuck).best(1)))
         if problem.differentiable and not problem.numeric.all():
             board.enter(rows, switched(problem).best(STARTS))
-        for _ in range(BRANCHED if problem.differentiable and len(coarse_columns(problem)) else 0):
-            before = board.points.at(rows).lowest
-            board.enter(rows, branched(problem, board.points.at(rows).best(1)))
-            if not gained(before, board.points.at(rows).lowest).any():
+        active = np.arange(len(rows) if problem.differentiable and len(coarse_columns(problem)) else 0)
+        for _ in range(BRANCHED):
+            if not len(active):
                 break
+            mine = rows[active]
+            before = board.points.at(mine).lowest
+            board.enter(mine, branched(problem.take(active), board.points.at(mine).best(1)))
+            active = active[gained(before, board.points.at(mine).lowest)]
             yield
         sparse = d <= NARROW and not problem.energy.distance.weight("l2")
         if sparse or not problem.numeric.all():
@@ -267,11 +258,6 @@ class Annealing:
 
     def _temperature(self, done: float) -> float:
         return float(self.start ** (1 - done) * self.end**done)
-
-
-def care_of(problem: Problem) -> Care:
-    """How thoroughly to search for a model of this kind."""
-    return VOTES if problem.model.link == "log" else SUMS
 
 
 def starting(problem: Problem, streams: Streams, chains: int, rounds: int) -> Points:

@@ -117,7 +117,7 @@ def switched(problem: Problem) -> Points:
 def coarse_columns(problem: Problem) -> Index:
     """The numeric columns whose values are so far apart that rounding to the nearest is not slight, ``(c,)``."""
     apart = lattice_unit(problem) > COARSE * problem.scales
-    return np.flatnonzero(apart & problem.numeric & problem.region.free.any(axis=0))
+    return np.flatnonzero(apart & problem.numeric)
 
 
 def branched(problem: Problem, points: Points) -> Points:

@@ -1,0 +1,28 @@
+"""Care: how thoroughly rows are searched, by the kind of model; docs/choices.md says how it was measured."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from counterpoise.problem import Problem
+
+
+class Care(NamedTuple):
+    """How thoroughly rows are searched: blind chains and their steps, then sweeps."""
+
+    chains: int
+    steps: int
+    swept: int  # chains that are swept
+    width: int  # values each way that a sweep tries
+    screened: int  # features that later sweeps try
+    patient: int  # sweeps without a gain after which a row is finished
+
+
+VOTES = Care(chains=48, steps=10, swept=6, width=5, screened=30, patient=3)
+SUMS = Care(chains=24, steps=5, swept=3, width=4, screened=14, patient=1)
+"""Single changes tell scores that add up, as of boosted trees, well; votes, as of forests, less so."""
+
+
+def care_of(problem: Problem) -> Care:
+    """How thoroughly to search for a model of this kind."""
+    return VOTES if problem.model.link == "log" else SUMS
