@@ -4,10 +4,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from counterpoise.asking import Tally, ask, model_outputs
 from counterpoise.errors import CapabilityError, InputError, ModelError
 from counterpoise.models.score import ClassGoal
 from counterpoise.physics.energy import Energy
-from counterpoise.problem import Donors, Problem, Tally, ask, model_outputs
+from counterpoise.problem import Donors, Problem
 from counterpoise.space.distance import Distance
 from counterpoise.space.features import Schema
 from counterpoise.space.region import Region

@@ -1,7 +1,7 @@
 """Problem: what every method reads. One row each to explain, the model, the goal, the region and the energy.
 
 The reshape between search arrays ``(n, k, d)`` and the model's ``(p, d)`` happens here and nowhere else, and so does
-every model call of a search: outputs are checked, counted, and blamed on a row when the model fails.
+every model call of a search.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 
-from counterpoise.errors import CapabilityError, InputError, ModelError
+from counterpoise.asking import Tally, ask, checked
+from counterpoise.errors import CapabilityError
 from counterpoise.models.score import Goal
 from counterpoise.physics.boltzmann import log_mean_exp
 from counterpoise.physics.energy import Energy
@@ -67,14 +68,6 @@ class Cloud:
         """The cloud of some rows."""
         kappa = self.kappa if isinstance(self.kappa, float) else self.kappa[rows]
         return replace(self, draws=self.draws[rows], kappa=kappa)
-
-
-@dataclass
-class Tally:
-    """Model rows and calls spent so far; shared by every part of a run."""
-
-    rows: int = 0
-    calls: int = 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -241,66 +234,3 @@ class Problem:
             owners = np.repeat(self.numbers, len(arrays[0]) // len(self))
             together = np.concatenate(arrays, axis=1)
             return np.asarray(ask(lambda rows: call(*np.split(rows, widths, axis=1)), together, owners, Tally()))
-
-
-def ask(call: Callable[[Array], Any], x: Array, owners: Index, tally: Tally, what: str = "row") -> Any:
-    """What a model's function says of ``x`` ``(p, d)``, counted; an exception is blamed on a row.
-
-    ``owners`` ``(p,)`` says whose points they are. The error's ``row`` is the first whose points make the function
-    raise when it is asked about them alone, or None where it does not raise again.
-    """
-    tally.rows += len(x)
-    tally.calls += 1
-    try:
-        return call(x)
-    except (CapabilityError, InputError):
-        raise
-    except Exception as error:
-        row = _culprit(call, x, owners)
-        place = "" if row is None else f" on {what} {row}, counted from 0"
-        said = error.given if isinstance(error, ModelError) else f"it raised {type(error).__name__}{place}: {error}"
-        raise ModelError(
-            error.must if isinstance(error, ModelError) else "the model must answer every row inside the region",
-            said,
-            error.todo if isinstance(error, ModelError) else _remedy(what),
-            row=row if what == "row" else None,
-        ) from error
-
-
-def model_outputs(model: Model, x: Array, owners: Index, tally: Tally, what: str = "row") -> Array:
-    """Outputs ``(p, c)`` of the model at ``x`` ``(p, d)``, checked and counted."""
-    return checked(ask(model.outputs, x, owners, tally, what), x, owners, what)
-
-
-def checked(said: Any, x: Array, owners: Index, what: str = "row") -> Array:
-    """What a model said of ``x`` ``(p, d)`` as outputs ``(p, c)``: a line of finite numbers each."""
-    outputs = np.asarray(said, dtype=np.float64)
-    if outputs.ndim != 2 or len(outputs) != len(x):
-        raise ModelError(
-            "the model must give one line of outputs per row",
-            f"{len(x)} rows gave outputs of shape {outputs.shape}",
-            "mend the model",
-        )
-    if not np.isfinite(outputs).all():
-        wrong = np.flatnonzero(~np.isfinite(outputs).all(axis=1))
-        row = int(owners[wrong].min())
-        raise ModelError(
-            "the model must answer with finite numbers",
-            f"it gave {outputs[wrong[0]].tolist()} for {what} {row}, counted from 0",
-            _remedy(what),
-            row=row if what == "row" else None,
-        )
-    return outputs
-
-
-def _remedy(what: str) -> str:
-    return "mend the model, or constrain what it cannot take" if what == "row" else f"leave out each such {what}"
-
-
-def _culprit(call: Callable[[Array], Any], x: Array, owners: Index) -> int | None:
-    for row in np.unique(owners).tolist():
-        try:
-            call(x[owners == row])
-        except Exception:
-            return int(row)
-    return None

@@ -23,7 +23,7 @@ from counterpoise.methods.population import Population
 from counterpoise.methods.rationed import Rationed
 from counterpoise.methods.slopes import by_differences, slope
 from counterpoise.methods.starts import Points, donors, scored
-from counterpoise.methods.sweep import sweep
+from counterpoise.methods.sweep import singles, sweep
 from counterpoise.methods.tangent import tangent
 from counterpoise.physics.cooling import Geometric
 from counterpoise.problem import Problem
@@ -328,3 +328,44 @@ def test_one_change_is_found_wherever_one_suffices() -> None:
 def test_settings_that_make_no_sense_are_named(wrong: dict[str, object]) -> None:
     with pytest.raises(cp.InputError, match=next(iter(wrong))):
         cp.Annealing(**wrong)  # type: ignore[arg-type]
+
+
+@given(st.integers(0, 1000))
+def test_a_place_among_cells_is_found_alike_by_either_way(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    edges = np.full((3, 5), np.inf)
+    count = np.array([5, 0, 2])
+    for feature, many in enumerate(count):
+        edges[feature, :many] = np.unique(rng.integers(0, 50, 50))[:many]
+    cells = Cells(np.arange(3), edges, count, edges, edges)
+    values = rng.integers(-1, 52, (4, 6, 3)).astype(float)
+    values[rng.random(values.shape) < 0.1] = np.nan
+    few = cells.place(values)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("counterpoise.methods.cells.COMPARED", 0)
+        np.testing.assert_array_equal(cells.place(values), few)
+
+
+def test_trees_that_split_no_number_are_searched_too() -> None:
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({name: pd.Categorical(rng.choice(list("uvwx"), 200)) for name in ("a", "b")})
+    wanted = (table["a"] == "u") | (table["b"] == "w")
+    model = HistGradientBoostingClassifier(categorical_features="from_dtype").fit(table, wanted)
+    for distance in ("l2", "l0"):
+        assert (cp.explain(model, table[:8], reference=table, distance=distance).changed >= 1).all()
+
+
+def test_all_single_changes_are_tried_in_pieces_that_fit(cancer, forest) -> None:
+    table, _ = cancer
+    problem = problem_of(forest, table, table[:5])
+    cells = Cells.of(problem)
+    assert cells is not None
+    whole = singles(problem, cells, 3)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("counterpoise.methods.sweep.CELLS", 1)
+        parts = singles(problem, cells, 3)
+    np.testing.assert_array_equal(whole.x, parts.x)
+    np.testing.assert_array_equal(whole.effort, parts.effort)
+    tried = cells.singles(problem)
+    assert ((tried != problem.region.home[:, None, :]).sum(axis=2) <= 1).all()
+    assert tried.shape[1] == cells.count.sum() + len(cells.columns)

@@ -32,7 +32,7 @@ from counterpoise.models.smooth import Smooth
 from counterpoise.models.staged import CurvedStaged, Staged
 from counterpoise.space.encoding import encode
 from counterpoise.space.features import Schema
-from counterpoise.types import Array, Differentiable, Model, TwiceDifferentiable
+from counterpoise.types import Array, Differentiable, Expanding, Model, TwiceDifferentiable
 
 RNG = np.random.default_rng(1)
 X = RNG.normal(size=(80, 4)) * [1, 2, 3, 4] + [0, 1, 2, 100]
@@ -81,6 +81,10 @@ def check_slopes(model: Model, x: Array, columns: list[int] | None = None) -> No
     size = np.abs(differences).max()
     assert size > 0
     assert np.abs(model.gradient(x, weights) - differences).max() < 1e-6 * size
+    assert isinstance(model, Expanding)  # what the search asks: both from one pass
+    outputs, pull = model.expanded(x)
+    np.testing.assert_array_equal(outputs, model.outputs(x))
+    np.testing.assert_array_equal(pull(weights), model.gradient(x, weights))
     bent = (model.gradient(x + STEP * v, weights) - model.gradient(x - STEP * v, weights)) / (2 * STEP)
     assert np.abs(model.hvp(x, weights, v) - bent).max() < 1e-6 * max(np.abs(bent).max(), size)
 

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 import counterpoise as cp
 from counterpoise.space.features import Schema
+from counterpoise.space.lattice import _nearest
 from counterpoise.space.region import Region
 
 
@@ -74,3 +75,16 @@ def test_numbers_beyond_double_precision_stay_as_they_are():
 def test_settling_twice_is_settling_once(value, dtype):
     y, _ = settle([1, 2], dtype, [value])
     assert settle([1, 2], dtype, y)[0] == y
+
+
+@given(st.lists(st.floats(-3, 9) | st.integers(-6, 18).map(lambda half: half / 2) | st.just(np.nan), min_size=1))
+def test_codes_of_categories_are_rounded_as_any_listed_values_are(values):
+    schema = Schema.infer(pd.DataFrame({"c": list("uvwxy")}))
+    for words, first, last in (((), 0, 4), ((cp.OneOf("c", ["v", "w", "x"]),), 1, 3)):
+        region = Region.build(schema, np.array([[1.0]]), words)
+        x = np.array(values).reshape(1, -1, 1)
+        ((_, listed),) = region.lattice.choices
+        span = np.array([[np.searchsorted(listed, first), np.searchsorted(listed, last)]])
+        expected = _nearest(listed, x[..., 0], span[:, :1], span[:, 1:])
+        rounded = region.lattice.round(x, region.x0, region.lower, region.upper)[..., 0]
+        np.testing.assert_array_equal(np.where(x[..., 0] == 1.0, 1.0, expected), rounded)

@@ -14,9 +14,10 @@ from counterpoise.api.balance import neighbours
 from counterpoise.api.intake import Opinion
 from counterpoise.api.targets import Aim
 from counterpoise.api.verification import reached, verify
+from counterpoise.asking import ask, model_outputs
 from counterpoise.methods.base import Method, Run
 from counterpoise.models.score import RangeGoal
-from counterpoise.problem import Problem, ask, model_outputs
+from counterpoise.problem import Problem
 from counterpoise.space.constraints import Constraint
 from counterpoise.space.features import Schema
 from counterpoise.space.region import Bounds

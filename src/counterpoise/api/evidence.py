@@ -6,8 +6,9 @@ from hashlib import sha256
 
 import numpy as np
 
+from counterpoise.asking import Tally, model_outputs
 from counterpoise.models.score import Goal
-from counterpoise.problem import Donors, Tally, model_outputs
+from counterpoise.problem import Donors
 from counterpoise.space.distance import Distance
 from counterpoise.space.features import Schema
 from counterpoise.types import Array, Model

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeGuard
 
 import numpy as np
 import pandas as pd
@@ -85,8 +85,8 @@ def wish(keep: float | None, temperature: float, noise: object) -> Wish | None:
         if not known:
             raise InputError("noise must go with keep or temperature", "neither was given", "for instance keep=0.9")
         return None
-    made = None if known else Gaussian(float(noise)) if _number(noise) else noise  # type: ignore[arg-type]
-    return Wish(None if keep is None else float(keep), float(temperature), made)  # type: ignore[arg-type]
+    made = noise if isinstance(noise, (Gaussian, RankNoise)) else Gaussian(float(noise)) if _number(noise) else None
+    return Wish(None if keep is None else float(keep), float(temperature), made)
 
 
 def firm(task: Task, tipping: Answers, asked: Wish) -> tuple[Answers, Firmness]:
@@ -187,5 +187,5 @@ def _told(answers: Answers, shares: Firmness, asked: Wish) -> Answers:
     return answers._replace(reason=reason)
 
 
-def _number(value: object) -> bool:
+def _number(value: object) -> TypeGuard[float]:
     return isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)

@@ -14,8 +14,8 @@ from typing import Literal, get_args
 import numpy as np
 from sklearn.inspection import permutation_importance
 
+from counterpoise.asking import Tally, model_outputs
 from counterpoise.errors import InputError, MissingExtra
-from counterpoise.problem import Tally, model_outputs
 from counterpoise.types import Array, Model
 
 Importance = Literal["permutation", "shap"]

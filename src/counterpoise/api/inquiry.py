@@ -19,13 +19,14 @@ from counterpoise.api.progress import Wanted, showing
 from counterpoise.api.reference import Reference
 from counterpoise.api.reporting import Case, assemble
 from counterpoise.api.targets import aim, standing
+from counterpoise.asking import Tally
 from counterpoise.errors import Interrupted, ModelError
 from counterpoise.explanation import Explanation
 from counterpoise.methods.base import Method
 from counterpoise.physics.energy import Energy
 from counterpoise.physics.plausibility import Fittable
 from counterpoise.physics.regularizers import Regularizer
-from counterpoise.problem import Problem, Tally
+from counterpoise.problem import Problem
 from counterpoise.space.constraints import Constraint
 from counterpoise.space.distance import Distance
 from counterpoise.space.features import Schema

@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from counterpoise.asking import Tally, ask, model_outputs
 from counterpoise.errors import InputError, ModelError
-from counterpoise.problem import Tally, ask, model_outputs
 from counterpoise.space.encoding import encode
 from counterpoise.space.features import Schema
 from counterpoise.space.frames import quoted, rows_of

@@ -9,14 +9,15 @@ import numpy as np
 import pandas as pd
 from scipy.special import softmax
 
+from counterpoise.asking import Tally, ask, model_outputs
 from counterpoise.errors import InputError
-from counterpoise.problem import Donors, Tally, ask, model_outputs
+from counterpoise.problem import Donors
 from counterpoise.space.columns import infer_feature
 from counterpoise.space.encoding import encode
 from counterpoise.space.features import Schema
 from counterpoise.space.frames import as_table, quoted
 from counterpoise.tables import population_quantiles
-from counterpoise.types import Array, Model
+from counterpoise.types import Array, Index, Model
 
 PROBED = 256  # rows that show what a model is like
 SAME = 1e-12  # what rounding makes of one probability found in two ways
@@ -70,7 +71,7 @@ class Reference:
 
     def spread(self, count: int) -> Array:
         """At most so many of the rows, evenly spread: a table is often sorted, and its head shows one class only."""
-        return self.x[np.linspace(0, len(self.x) - 1, min(count, len(self.x))).astype(np.intp)]
+        return self.x[self._places(count)]
 
     def donors(self, model: Model) -> Donors:
         """The reference rows with the outputs of this model."""
@@ -90,12 +91,17 @@ class Reference:
     def _probed(self, model: Model) -> bool:
         if not len(self.x) or model.labels is None or model.link != "identity":
             return False
-        rows = self.spread(PROBED)
-        said = ask(model.probabilities, rows, np.arange(len(rows)), Tally(), "reference row")
-        if said is None:
-            return False
-        outputs = model_outputs(model, rows, np.arange(len(rows)), Tally(), "reference row")
-        return said.shape == outputs.shape and bool(np.abs(softmax(outputs, axis=1) - said).max() <= SAME)
+        places = self._places(PROBED)
+        said = ask(model.probabilities, self.x[places], places, Tally(), "reference row")
+        outputs = self.donors(model).outputs[places]
+        return (
+            said is not None
+            and said.shape == outputs.shape
+            and bool(np.abs(softmax(outputs, axis=1) - said).max() <= SAME)
+        )
+
+    def _places(self, count: int) -> Index:
+        return np.linspace(0, len(self.x) - 1, min(count, len(self.x))).astype(np.intp)
 
     def _known(self, model: Model) -> tuple[Donors, dict[Any, Array]]:
         key = type(model).__qualname__  # the model itself, or the same asked for its probabilities

@@ -12,9 +12,10 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from counterpoise.api.intake import predictions
+from counterpoise.asking import ask
 from counterpoise.methods.base import Run
 from counterpoise.models.score import ThresholdGoal
-from counterpoise.problem import Problem, ask
+from counterpoise.problem import Problem
 from counterpoise.space.encoding import encode
 from counterpoise.space.features import Schema
 from counterpoise.tables import restore

@@ -13,7 +13,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from counterpoise.cli import options
 from counterpoise.cli.demonstration import run_demo
 from counterpoise.cli.endings import cut_short
-from counterpoise.cli.tables import check_writable, make_folder
+from counterpoise.cli.tables import check_apart, check_writable, make_folder
 from counterpoise.errors import InputError, MissingExtra
 from counterpoise.explanation import Explanation
 from counterpoise.show.report import report as write_report
@@ -30,6 +30,7 @@ def report(
     Example: counterpoise report alerts.json --out alerts.html --redact
     """
     check_writable(out)
+    check_apart({"--out": out}, {"the explanation": saved})
     if not Path(saved).is_file():
         raise InputError("a report needs a saved explanation", f"there is no file {saved!r}", "correct the path")
     with cut_short():

@@ -11,7 +11,7 @@ import typer
 
 from counterpoise.cli import options
 from counterpoise.cli.endings import FOUND, NOT_ALL, cut_short, say
-from counterpoise.cli.tables import check_writable, read_table, without
+from counterpoise.cli.tables import check_apart, check_writable, read_table, without
 from counterpoise.errors import InputError
 from counterpoise.sentences import row_named
 from counterpoise.space.encoding import encode
@@ -45,6 +45,7 @@ def schema(
             say(f"{len(table)} rows, {len(misfits)} kinds of misfit")
             raise typer.Exit(NOT_ALL if misfits else FOUND)
         check_writable(out)
+        check_apart({"--out": out}, {"--data": data})
         found = Schema.infer(table)
         save_schema(Path(out), found)
         typer.echo(out)

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from counterpoise.api.targets import AnythingBut, aim
+from counterpoise.asking import Tally, model_outputs
 from counterpoise.errors import InputError
 from counterpoise.explanation import Explanation
 from counterpoise.models.adapt import as_model
 from counterpoise.models.probable import Probable
 from counterpoise.models.score import Goal
-from counterpoise.problem import Tally, model_outputs
 from counterpoise.types import Array, Mask, Model
 
 PROBED = 256  # rows that a model is looked at with, at most

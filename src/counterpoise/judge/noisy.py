@@ -7,10 +7,10 @@ from typing import Any, Literal
 import numpy as np
 
 from counterpoise.api.reference import Reference
+from counterpoise.asking import model_outputs
 from counterpoise.errors import InputError
 from counterpoise.judge.recalling import Recalled
 from counterpoise.physics.noise import Gaussian, Noise, RankNoise, calibrate
-from counterpoise.problem import model_outputs
 from counterpoise.space.features import Schema
 from counterpoise.space.region import Region
 from counterpoise.streams import Streams

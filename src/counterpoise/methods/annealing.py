@@ -25,7 +25,7 @@ from counterpoise.methods.ground import Ground
 from counterpoise.methods.population import Population, gained
 from counterpoise.methods.slopes import responds, slope
 from counterpoise.methods.starts import Points, bisected, donors, joined, jumps, scored
-from counterpoise.methods.sweep import MULTIPLIERS, sweep
+from counterpoise.methods.sweep import MULTIPLIERS, singles, sweep
 from counterpoise.physics.cooling import ConstantSpeed, Cooling
 from counterpoise.physics.metropolis import accept
 from counterpoise.problem import Problem
@@ -56,8 +56,8 @@ class Annealing:
 
     ``chains`` per row; ``steps`` at most, from temperature ``start`` to ``end``, both shares of the incumbent's effort;
     None: 48 chains and 10 steps for models that vote or give probabilities, 24 and 5 for scores that add up. A row is
-    finished after ``patience`` steps without improvement, and then swept at most ``sweeps`` times. On models with a
-    slope ``walkers`` chains per row walk to the boundary. ``cooling`` rules the blind chains, by default
+    finished earlier after ``patience`` steps without improvement, and then swept at most ``sweeps`` times. On models
+    with a slope ``walkers`` chains per row walk to the boundary. ``cooling`` rules the blind chains, by default
     `ConstantSpeed`; sweeps cool geometrically to ``end``.
     """
 
@@ -184,7 +184,6 @@ class Annealing:
     def _hop(self, board: Board, rows: Index, problem: Problem, streams: Streams) -> Iterator[None]:
         """Models without one: annealed blind moves, then sweeps of the best chains."""
         cells = Cells.of(problem)
-        lone = not (problem.energy.distance.weight("l2") or problem.energy.distance.weight("l1"))
         active = np.flatnonzero(board.points.at(rows).valid.any(axis=1))
         # blind moves commit early: sweeps start from where these did too
         care = care_of(problem)
@@ -206,8 +205,10 @@ class Annealing:
                     active, chains = active[keep], chains.take(keep)
                 yield
         board.enter(rows[active], chains.best)
-        if cells is not None and cells.count.sum() <= (MOST_SINGLES if lone else FEW_SINGLES):
-            board.enter(rows, scored(problem, cells.singles(problem)).best(SWEPT))
+        if cells is not None and cells.count.sum() <= (
+            MOST_SINGLES if problem.energy.distance.weight("l0") else FEW_SINGLES
+        ):
+            board.enter(rows, singles(problem, cells, SWEPT))
         home = scored(problem, problem.region.home[:, None, :])  # few changes are found from where there are none
         points = joined(board.points.at(rows).best(1), raw, home)
         yield from self._sift(board, rows, problem, streams, cells, points)

@@ -77,16 +77,13 @@ class Cells:
 
     def singles(self, problem: Problem) -> Array:
         """The rows' nearest feasible points with one feature in each of its cells, all of them, ``(n, t, d)``."""
-        home = problem.region.home
-        stands, start = self.place(home[:, self.columns]), home[:, self.columns]
-        column = np.repeat(np.arange(len(self.columns)), self.count + 1)
-        cell = np.concatenate([np.arange(count + 1) for count in self.count.tolist()])
-        below = self.left[column, np.minimum(cell, self.edges.shape[1] - 1)]
-        above = self.right[column, np.maximum(cell - 1, 0)]
-        own = stands[:, column]
-        value = np.where(cell < own, below, np.where(cell > own, above, start[:, column]))
+        home, widest = problem.region.home, self.edges.shape[1] + 1
+        start, (n, f) = home[:, self.columns], (len(home), len(self.columns))
+        cell, feature = np.nonzero(np.arange(widest)[:, None] <= self.count)
+        every = np.broadcast_to(np.arange(widest)[:, None], (n, widest, f))
         points = np.repeat(home[:, None, :], len(cell), axis=1)
-        points[:, np.arange(len(cell)), self.columns[column]] = value
+        value = self.values(every, self.place(start), start)[:, cell, feature]
+        points[:, np.arange(len(cell)), self.columns[feature]] = value
         return points
 
     def snap(self, problem: Problem, home: Index, x: Array) -> Array:

@@ -13,6 +13,7 @@ import numpy as np
 
 from counterpoise.methods.slopes import lattice_unit, slope
 from counterpoise.methods.starts import Points, judged, scored
+from counterpoise.methods.switches import single
 from counterpoise.methods.tangent import tangent
 from counterpoise.problem import Problem
 from counterpoise.types import Array, Index, Mask
@@ -33,7 +34,7 @@ def walk(problem: Problem, x: Array, radius: Array, steps: int) -> Points:
     start, scales = np.where(np.isnan(problem.x0)[:, None, :], x, problem.x0[:, None, :]), problem.scales
     moves = problem.numeric & problem.region.free[:, None, :] & ~np.isnan(x)
     low, high = problem.region.lower[:, None, :], problem.region.upper[:, None, :]
-    best = Points(x.copy(), np.full(radius.shape, -np.inf), np.full(radius.shape, np.inf))
+    nearest = x.copy()
     shortest = np.full(radius.shape, np.inf)
     every = bool(moves.all())
     for step in range(steps):
@@ -41,7 +42,7 @@ def walk(problem: Problem, x: Array, radius: Array, steps: int) -> Points:
         u = (x - start) / scales if every else np.where(moves, (x - start) / scales, 0.0)
         length = _length(u)
         better = score.reached & (length < shortest)
-        best.x[better], best.margin[better], shortest[better] = x[better], score.margin[better], length[better]
+        nearest[better], shortest[better] = x[better], length[better]
         h = gradient * scales
         share = LAST + (FIRST - LAST) * (1 + np.cos(np.pi * step / steps)) / 2
         u += (share * radius / np.maximum(_length(h), 1e-300))[..., None] * h
@@ -53,7 +54,7 @@ def walk(problem: Problem, x: Array, radius: Array, steps: int) -> Points:
         x = y if every else np.where(moves, y, x)
         if problem.expired:
             break
-    return scored(problem, best.x)  # on the lattice, where one that was valid may be so no longer
+    return scored(problem, nearest)  # on the lattice, where one that was valid may be so no longer
 
 
 def jump(problem: Problem, elsewhere: Array) -> tuple[Points, Mask]:
@@ -105,13 +106,9 @@ def descend(problem: Problem, points: Points, rounds: int) -> Points:
 
 def switched(problem: Problem) -> Points:
     """The rows with one category each set otherwise and the numbers slid to fit, ``(n, s, d)``: at most `SWITCHES`."""
-    changes = [(column, value) for column, values in problem.region.lattice.choices for value in values]
-    changes = [(column, value) for column, value in changes if not problem.numeric[column]]
-    places = np.linspace(0, len(changes) - 1, min(len(changes), SWITCHES)).astype(np.intp)
-    trial = np.repeat(problem.region.home[:, None, :], len(places), axis=1)
-    for slot, place in enumerate(places):
-        trial[:, slot, changes[place][0]] = changes[place][1]
-    return descend(problem, scored(problem, trial), BRANCH_STEPS)
+    trial = single(problem, problem.region.home)
+    few = np.linspace(0, trial.shape[1] - 1, min(trial.shape[1], SWITCHES)).astype(np.intp)
+    return descend(problem, scored(problem, trial[:, few]), BRANCH_STEPS)
 
 
 def coarse_columns(problem: Problem) -> Index:

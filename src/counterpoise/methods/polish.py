@@ -18,7 +18,7 @@ WIDEST = 64  # columns tried one by one; in wider tables, groups of the smallest
 HALVINGS = 8
 PASSES = 4
 SLACK = 0.01
-COARSE = 1e-3  # units of distance between neighbouring values that a share of the change may not reach
+APART = 1e-3  # units of distance between neighbouring values that a share of the change may not reach
 WORTH = 1e-3  # a pass that gains less than this share of the effort is the last
 
 
@@ -93,7 +93,7 @@ def _slack(problem: Problem, points: Points) -> Index:
     start = np.where(np.isnan(problem.x0)[:, None, :], points.x, problem.x0[:, None, :])
     nearer = np.where(problem.numeric, start + (1 - SLACK) * (points.x - start), points.x)
     tried = scored(problem, nearer)
-    apart = lattice_unit(problem) > COARSE * problem.scales
+    apart = lattice_unit(problem) > APART * problem.scales
     stepped = (problem.region.changed(points.x)[:, 0, :] & apart).any(axis=1)
     return np.flatnonzero((tried.effort[:, 0] < points.effort[:, 0]) | stepped)
 

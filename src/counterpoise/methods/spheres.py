@@ -83,9 +83,9 @@ class GrowingSpheres:
         if not columns:
             return home, length
         draws = streams.uniform((3, self.samples, problem.x0.shape[1]))
-        order = np.full(draws[:, 0].shape, np.inf)
-        order[..., columns] = draws[:, 0][..., columns]
-        room = np.floor(draws[:, 1, :, 0] * (np.minimum(np.floor(length**2), len(columns)) + 1))
+        may = problem.region.free & np.isin(np.arange(problem.x0.shape[1]), columns)
+        order = np.where(may[:, None, :], draws[:, 0], np.inf)
+        room = np.floor(draws[:, 1, :, 0] * (np.minimum(np.floor(length**2), may.sum(axis=1)[:, None]) + 1))
         taken = np.argsort(np.argsort(order, axis=-1), axis=-1) < room[..., None]
         start = redrawn(problem, home, draws[:, 2], taken)
         far = np.count_nonzero((start != home) & ~problem.numeric, axis=-1)

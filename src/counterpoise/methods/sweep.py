@@ -80,6 +80,17 @@ def sweep(
     return Sweep(best, effect)
 
 
+def singles(problem: Problem, cells: Cells, count: int) -> Points:
+    """The ``count`` best points of each row that change one feature alone, of all that split points tell apart."""
+    n, d = problem.x0.shape
+    size = max(1, CELLS // (d * (int(cells.count.sum()) + len(cells.columns) + 1)))
+    parts = [
+        scored(part, np.concatenate([part.region.home[:, None, :], cells.singles(part)], axis=1)).best(count)
+        for part in (problem.take(rows) for rows in np.split(np.arange(n), range(size, n, size)))
+    ]
+    return Points(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
+
+
 def _movable(problem: Problem, column: Index) -> Mask:
     """Which changes of columns ``(n, t)`` are of cells that may change, ``(n, 1, t)``."""
     return np.take_along_axis(problem.region.free, column, axis=1)[:, None, :]

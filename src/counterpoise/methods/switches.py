@@ -9,11 +9,11 @@ from counterpoise.types import Array, Mask
 
 
 def switchable(problem: Problem) -> list[tuple[int, Array]]:
-    """The columns of categories that some row may change, each with the values that it may take."""
+    """The columns of categories that have a choice of values, and these; which of its cells may change, a row says."""
     return [
         (column, values)
         for column, values in problem.region.lattice.choices
-        if not problem.numeric[column] and len(values) > 1 and problem.region.free[:, column].any()
+        if not problem.numeric[column] and len(values) > 1
     ]
 
 

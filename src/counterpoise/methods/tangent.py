@@ -38,10 +38,10 @@ def tangent(problem: Problem, x: Array, margin: Array, slope: Array, slack: Arra
         h = _sparse(h, need, low, high, region.max_changes)
     distance = problem.energy.distance
     if distance.weight("l2") > 0:
-        u = _shortest(h, need, low, high, np.broadcast_to(problem.energy.prices, h.shape[-1:]))
+        u = _shortest(h, need, low, high, np.broadcast_to(problem.energy.rates, h.shape[-1:]))
     elif distance.weight("l1") > 0 or distance.weight("gower") > 0:
         price = distance.weight("l1") + distance.weight("gower") * distance.unit / distance.span / x.shape[-1]
-        price = price + problem.energy.prices
+        price = price + problem.energy.rates
         u = _steepest(h, need, low, high, np.abs(h) / price)
     else:
         u = _fewest(h, need, low, high)

@@ -66,7 +66,7 @@ class Energy:
         return replace(self, mu=self.mu[index], regularizers=parts)
 
     @property
-    def prices(self) -> Array | float:
+    def rates(self) -> Array | float:
         """What a unit of each feature's difference adds through weighted L1 regularisers, ``(d,)``."""
         return self.lam * sum((part.weights for part in self.regularizers if isinstance(part, WeightedL1)), 0.0)
 

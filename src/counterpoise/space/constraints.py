@@ -3,102 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
 from counterpoise.errors import ConstraintError
-from counterpoise.space.features import Schema
-from counterpoise.space.frames import plain, quoted
-from counterpoise.space.relations import Relation
-from counterpoise.types import Array, Mask
+from counterpoise.space.draft import Draft
+from counterpoise.space.frames import plain
 
 Names = Hashable | Sequence[Hashable]
-
-
-@dataclass
-class Draft:
-    """The region while the user's words are being written into it."""
-
-    schema: Schema
-    x0: Array  # (n, d)
-    lower: Array  # (n, d) starts at -inf
-    upper: Array  # (n, d) starts at +inf
-    free: Mask  # (n, d)
-    step: Array  # (d,) lattice that binds every answer; 0: none
-    choices: list[Array | None]  # per column, the encoded values that the user lists, sorted; None: any
-    ranged: Mask  # (2, d) whether the user gave the lower, the upper end; the observed one is used elsewhere
-    words: list[list[str]]  # per column, the words that touched it
-    max_changes: int | None = None
-    ceiling: str = ""  # the word that set max_changes
-    relations: list[Relation] = field(default_factory=list)  # between features, in the order in which they were given
-    strides: dict[int, float] = field(default_factory=dict)  # per column, a step that counts from the row's own value
-    ruled: dict[int, object] = field(default_factory=dict)  # per column, the Immutable or Mutable that names it
-
-    @classmethod
-    def blank(cls, schema: Schema, x0: Array) -> Draft:
-        """A region that holds everything but changes of the features that the schema fixes."""
-        n, d = x0.shape
-        free = np.ones((n, d), dtype=bool)
-        words: list[list[str]] = [[] for _ in range(d)]
-        for number, feature in enumerate(schema):
-            if feature.fixed:
-                free[:, number] = False
-                words[number].append(f"{feature.name!r} is held fixed because {feature.fixed}")
-        ends = np.full((n, d), -np.inf), np.full((n, d), np.inf)
-        return cls(schema, x0, *ends, free, np.zeros(d), [None] * d, np.zeros((2, d), dtype=bool), words)
-
-    def column(self, name: Hashable, word: object) -> int:
-        """The column a word speaks of; it is remembered as having touched it."""
-        if name not in self.schema:
-            raise ConstraintError(
-                "a constraint must name a feature of the reference",
-                f"{word!r} names {name!r}; there are {quoted(self.schema.names)}",
-                "correct the name",
-            )
-        number = self.schema.position(name)
-        self.words[number].append(repr(word))
-        return number
-
-    def settled(self, name: Hashable, word: object) -> int:
-        """The column of which a word says whether it may change; another word may not say the opposite."""
-        number = self.column(name, word)
-        other = self.ruled.setdefault(number, word)
-        if type(other) is not type(word):
-            raise ConstraintError(
-                "a feature must be named by Immutable or by Mutable, not by both",
-                f"{other!r} and {word!r} both name {name!r}",
-                "drop it from one of them",
-            )
-        return number
-
-    def ordered(self, name: Hashable, word: object) -> int:
-        """The same, for a column whose values have an order."""
-        number = self.column(name, word)
-        feature = self.schema.features[number]
-        if not (feature.numeric or feature.kind == "ordinal"):
-            raise ConstraintError(
-                f"{type(word).__name__} must name a feature whose values have an order",
-                f"{name!r} is {feature.kind}",
-                "use OneOf to list the values it may take",
-            )
-        return number
-
-    def encoded(self, number: int, value: Any, word: object) -> float:
-        """A value of a column as the search holds it."""
-        feature = self.schema.features[number]
-        if not feature.numeric:
-            if isinstance(value, Hashable) and value in feature.codes:
-                return feature.codes[value]
-            raise ConstraintError(
-                f"{word!r} must name categories of {feature.name!r}",
-                f"{value!r}; there are {quoted(feature.categories)}",
-                "correct the value, or add it to the schema's categories",
-            )
-        if isinstance(value, (int, float, np.number)) and not np.isnan(value):
-            return float(value)
-        raise ConstraintError(f"{word!r} must give numbers for {feature.name!r}", f"{value!r}", "give a number")
 
 
 @runtime_checkable

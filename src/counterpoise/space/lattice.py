@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from counterpoise.space.constraints import Draft
 from counterpoise.space.contradictions import Box
+from counterpoise.space.draft import Draft
 from counterpoise.types import Array, Index, Mask
 
 FAR = 1e3  # values are not expected beyond so many times the greatest that was seen

@@ -10,7 +10,8 @@ import numpy as np
 import pandas as pd
 
 from counterpoise.errors import ConstraintError
-from counterpoise.space.constraints import Constraint, Draft, Names, _named
+from counterpoise.space.constraints import Constraint, Names, _named
+from counterpoise.space.draft import Draft
 from counterpoise.space.features import Schema
 from counterpoise.space.formulas import Joined
 from counterpoise.space.grammar import read

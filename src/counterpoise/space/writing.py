@@ -8,7 +8,8 @@ from typing import Literal
 import numpy as np
 
 from counterpoise.errors import ConstraintError
-from counterpoise.space.constraints import Constraint, Draft
+from counterpoise.space.constraints import Constraint
+from counterpoise.space.draft import Draft
 from counterpoise.space.features import Feature, Schema
 from counterpoise.space.lattice import Lattice
 from counterpoise.space.relating import as_words

@@ -1,0 +1,83 @@
+"""Asking a model: every call is counted, what it says is checked, and an exception is blamed on a row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from counterpoise.errors import CapabilityError, InputError, ModelError
+from counterpoise.types import Array, Index, Model
+
+
+@dataclass
+class Tally:
+    """Model rows and calls spent so far; shared by every part of a run."""
+
+    rows: int = 0
+    calls: int = 0
+
+
+def ask(call: Callable[[Array], Any], x: Array, owners: Index, tally: Tally, what: str = "row") -> Any:
+    """What a model's function says of ``x`` ``(p, d)``, counted; an exception is blamed on a row.
+
+    ``owners`` ``(p,)`` says whose points they are. The error's ``row`` is the first whose points make the function
+    raise when it is asked about them alone, or None where it does not raise again.
+    """
+    tally.rows += len(x)
+    tally.calls += 1
+    try:
+        return call(x)
+    except (CapabilityError, InputError):
+        raise
+    except Exception as error:
+        row = _culprit(call, x, owners)
+        place = "" if row is None else f" on {what} {row}, counted from 0"
+        said = error.given if isinstance(error, ModelError) else f"it raised {type(error).__name__}{place}: {error}"
+        raise ModelError(
+            error.must if isinstance(error, ModelError) else "the model must answer every row inside the region",
+            said,
+            error.todo if isinstance(error, ModelError) else _remedy(what),
+            row=row if what == "row" else None,
+        ) from error
+
+
+def model_outputs(model: Model, x: Array, owners: Index, tally: Tally, what: str = "row") -> Array:
+    """Outputs ``(p, c)`` of the model at ``x`` ``(p, d)``, checked and counted."""
+    return checked(ask(model.outputs, x, owners, tally, what), x, owners, what)
+
+
+def checked(said: Any, x: Array, owners: Index, what: str = "row") -> Array:
+    """What a model said of ``x`` ``(p, d)`` as outputs ``(p, c)``: a line of finite numbers each."""
+    outputs = np.asarray(said, dtype=np.float64)
+    if outputs.ndim != 2 or len(outputs) != len(x):
+        raise ModelError(
+            "the model must give one line of outputs per row",
+            f"{len(x)} rows gave outputs of shape {outputs.shape}",
+            "mend the model",
+        )
+    if not np.isfinite(outputs).all():
+        wrong = np.flatnonzero(~np.isfinite(outputs).all(axis=1))
+        row = int(owners[wrong].min())
+        raise ModelError(
+            "the model must answer with finite numbers",
+            f"it gave {outputs[wrong[0]].tolist()} for {what} {row}, counted from 0",
+            _remedy(what),
+            row=row if what == "row" else None,
+        )
+    return outputs
+
+
+def _remedy(what: str) -> str:
+    return "mend the model, or constrain what it cannot take" if what == "row" else f"leave out each such {what}"
+
+
+def _culprit(call: Callable[[Array], Any], x: Array, owners: Index) -> int | None:
+    for row in np.unique(owners).tolist():
+        try:
+            call(x[owners == row])
+        except Exception:
+            return int(row)
+    return None
