@@ -14,9 +14,8 @@ from counterpoise.errors import InputError
 from counterpoise.methods.algorithm1 import Algorithm1
 from counterpoise.methods.annealing import Annealing
 from counterpoise.methods.base import Method, Run, last
-from counterpoise.methods.care import care_of
 from counterpoise.methods.chart import Chart
-from counterpoise.physics.cooling import ConstantSpeed, Cooling
+from counterpoise.physics.cooling import Cooling
 from counterpoise.physics.metropolis import Info
 from counterpoise.problem import Problem
 from counterpoise.streams import Streams
@@ -32,12 +31,12 @@ class Trajectory:
     """A search for the answer to one row: ``table`` has a line for each step.
 
     energy: of `Algorithm1` the free energy F of its walker; of `Annealing` the mean effort ``d + lam R`` of the chains,
-    all of them valid. temperature: at which the step was taken. acceptance: the share of chains that moved, or, of a
-    single walker, of its last ten steps that did.
+    with what those that do not reach the target still lack. temperature: at which the step was taken. acceptance: the
+    share of chains that moved, or, of a single walker, of its last ten steps that did.
 
     ``visited`` ``(s, k, d)`` are the states, encoded as ``x0`` ``(d,)``, the row: of `Algorithm1` where its walker was
-    at every step; of `Annealing` the best state of each chain, best first, each time that it looked: where the chains
-    start, at every fifth step, and at every sweep after them.
+    at every step; of `Annealing` the best states so far, best first, each time that it looked: where the chains start,
+    at every fifth step or every survey, and at every sweep after them.
     """
 
     table: pd.DataFrame
@@ -71,8 +70,8 @@ class Watched:
 
     def iterate(self, problem: Problem, streams: Streams) -> Iterator[Run]:
         if isinstance(self.method, Annealing):
-            schedule = self.method.cooling or ConstantSpeed(self.method.steps or care_of(problem).steps)
-            for run in replace(self.method, cooling=Recorded(schedule, self.seen)).iterate(problem, streams):
+            schedule = Recorded(self.method.schedule(problem), self.seen)
+            for run in replace(self.method, cooling=schedule).iterate(problem, streams):
                 self.states.append(run.x[0].copy())
                 yield run
             return

@@ -17,6 +17,7 @@ import numpy as np
 from counterpoise.errors import InputError
 from counterpoise.methods import moves
 from counterpoise.methods.base import Run, last
+from counterpoise.methods.beam import beam
 from counterpoise.methods.board import Board
 from counterpoise.methods.care import care_of
 from counterpoise.methods.cells import Cells
@@ -25,7 +26,8 @@ from counterpoise.methods.ground import Ground
 from counterpoise.methods.population import Population, gained
 from counterpoise.methods.slopes import responds, slope
 from counterpoise.methods.starts import Points, bisected, donors, joined, jumps, scored
-from counterpoise.methods.sweep import MULTIPLIERS, singles, sweep
+from counterpoise.methods.sweep import MULTIPLIERS, reach, singles, sweep
+from counterpoise.models.leaves import Leaves
 from counterpoise.physics.cooling import ConstantSpeed, Cooling
 from counterpoise.physics.metropolis import accept
 from counterpoise.problem import Problem
@@ -33,7 +35,7 @@ from counterpoise.streams import Streams
 from counterpoise.types import Array, Index
 
 STARTS = 6  # starts of a row whose model has a slope of its own
-WALKED = 48  # steps of the first walk to the boundary
+WALKED = 16  # steps of the first walk to the boundary
 SLID = 4  # Taylor steps after it
 AGAIN = 3  # Taylor steps after sweeps
 DIFFERENCES = 3000  # model rows that a search by differences may spend on slopes
@@ -46,7 +48,6 @@ FEW_CELLS = 600  # a model of fewer split points than this is swept longer,
 MOST_THOROUGH = 4  # up to so many times as long
 NARROW = 300  # columns: in wider tables sweeps of numbers that have a slope cost more than they find
 BRANCHED = 3  # times that whole numbers are tried one up and one down, at most
-FARTHEST = 30.0  # units of distance that a single change is tried over, where nothing bounds it
 CHECKED = 5  # steps between two looks at which rows are finished
 
 
@@ -67,7 +68,7 @@ class Annealing:
     start: float = 0.03
     end: float = 1e-4
     cooling: Cooling | None = None
-    walkers: int = 2
+    walkers: int = 6
     sweeps: int = 14
 
     def __post_init__(self) -> None:
@@ -95,7 +96,9 @@ class Annealing:
         # walkers set out from the best start alone; blind chains differ by where they start
         chains = self.chains or int(max(STARTS, min(care_of(problem).chains, problem.left / A_CHAIN)))
         count = min(chains, STARTS) if problem.differentiable else chains
-        board = Board(starting(problem, streams, count, 0 if problem.differentiable else 6))
+        board = Board(
+            starting(problem, streams, count, 0 if problem.differentiable or leaves_of(problem) is not None else 6)
+        )
         yield board.run()
         self._thin(board, problem, streams)
         searched = board.open
@@ -110,6 +113,11 @@ class Annealing:
 
     def __call__(self, problem: Problem, streams: Streams) -> Run:
         return last(self.iterate(problem, streams))
+
+    def schedule(self, problem: Problem) -> Cooling:
+        """The cooling of a search: the one that was set, or constant speed over as many steps as there are at most."""
+        steps = self.sweeps if leaves_of(problem) is not None else self.steps or care_of(problem).steps
+        return self.cooling if self.cooling is not None else ConstantSpeed(max(steps, 1))
 
     def _thin(self, board: Board, problem: Problem, streams: Streams) -> None:
         """Where few features may change and no start is that sparse: the sparsest answers without the ceiling."""
@@ -183,6 +191,14 @@ class Annealing:
 
     def _hop(self, board: Board, rows: Index, problem: Problem, streams: Streams) -> Iterator[None]:
         """Models without one: annealed blind moves, then sweeps of the best chains."""
+        leaves = leaves_of(problem)
+        if leaves is not None:
+            start, cooling = board.points.at(rows), self.schedule(problem)
+            rounds = beam(problem, streams, leaves, start, care_of(problem), self.sweeps, self.start, cooling)
+            for some, found in rounds:
+                board.enter(rows[some], found)
+                yield
+            return
         cells = Cells.of(problem)
         active = np.flatnonzero(board.points.at(rows).valid.any(axis=1))
         # blind moves commit early: sweeps start from where these did too
@@ -193,7 +209,7 @@ class Annealing:
             problem.take(active), streams.take(active), board.points.at(rows[active]), cells, self.start
         )
         chains.snap()
-        cooling = self.cooling if self.cooling is not None else ConstantSpeed(steps)
+        cooling = self.schedule(problem)
         for step in range(steps):
             if problem.expired or not len(active):
                 break
@@ -277,9 +293,6 @@ def thoroughness(cells: Cells | None) -> int:
     return 1 if cells is None else int(np.clip(FEW_CELLS / max(int(cells.count.sum()), 1), 1, MOST_THOROUGH))
 
 
-def reach(problem: Problem, effort: Array) -> Array:
-    """How far from the row a single change can be worth trying, ``(n,)``: no farther than the incumbent's effort."""
-    distance = problem.energy.distance
-    least = distance.weight("l2") + distance.weight("l1")
-    far = np.full(len(effort), FARTHEST)
-    return np.where(np.isfinite(effort), effort / least, far) if least else far
+def leaves_of(problem: Problem) -> Leaves | None:
+    """The leaves of the model, where they are known and tell what the search is after."""
+    return None if problem.cloud is not None else getattr(problem.model, "leaves", None)

@@ -16,10 +16,13 @@ class Care(NamedTuple):
     width: int  # values each way that a sweep tries
     screened: int  # features that later sweeps try
     patient: int  # sweeps without a gain after which a row is finished
+    beam: int  # points surveyed in a round, where the leaves are known
+    dear: float  # what margin is taken to cost then, over what it has cost so far
+    lasting: int  # rounds without a gain after which a row is finished
 
 
-VOTES = Care(chains=48, steps=10, swept=6, width=5, screened=30, patient=3)
-SUMS = Care(chains=24, steps=5, swept=3, width=4, screened=14, patient=1)
+VOTES = Care(chains=48, steps=10, swept=6, width=5, screened=30, patient=3, beam=8, dear=1.25, lasting=2)
+SUMS = Care(chains=24, steps=5, swept=3, width=4, screened=14, patient=1, beam=4, dear=2.0, lasting=1)
 """Single changes tell scores that add up, as of boosted trees, well; votes, as of forests, less so."""
 
 

@@ -42,15 +42,11 @@ class Cells:
         lattice = problem.region.lattice
         step, parts = np.zeros(len(numeric)), np.ones(len(numeric))
         step[lattice.columns], parts[lattice.columns] = lattice.step, lattice.parts
-        on, step, parts = (step > 0)[columns, None], np.where(step > 0, step, 1.0)[columns, None], parts[columns, None]
-        above = np.nextafter(edges, np.inf)
-        with np.errstate(invalid="ignore"):
-            left = np.where(on, np.floor(edges * parts / step) * step / parts, edges)
-            right = np.where(on, np.ceil(above * parts / step) * step / parts, above)
+        left, right = sides(edges, step[columns, None], parts[columns, None])
         for column, dtype in lattice.narrow:
             mine = np.flatnonzero(columns == column)
-            left[mine] = _down(left[mine], dtype)
-            right[mine] = -_down(-right[mine], dtype)
+            left[mine] = down(left[mine], dtype)
+            right[mine] = -down(-right[mine], dtype)
         return cls(columns, edges, np.array([len(model.thresholds[j]) for j in columns], dtype=np.intp), left, right)
 
     def locate(self, x: Array) -> Index:
@@ -96,7 +92,23 @@ class Cells:
         return y
 
 
-def _down(values: Array, dtype: np.dtype[np.floating]) -> Array:
+def sides(edges: Array, step: Array, parts: Array) -> tuple[Array, Array]:
+    """The largest value at or below each edge and the smallest above it, on lattices of ``step / parts``; 0: none.
+
+    >>> sides(np.array([-0.2, 0.29, 0.5]), np.array([1.0, 1.0, 0.0]), np.array([100.0, 100.0, 1.0]))[0]
+    array([-0.2 ,  0.29,  0.5 ])
+    """
+    on = step > 0
+    step = np.where(on, step, 1.0)
+    with np.errstate(invalid="ignore", over="ignore"):
+        near = np.rint(edges * parts / step)  # an edge may be a value itself, but for the last bit of the product
+        value = near * step / parts
+        left = np.where(value <= edges, value, (near - 1) * step / parts)
+        right = np.where(value > edges, value, (near + 1) * step / parts)
+    return np.where(on, left, edges), np.where(on, right, np.nextafter(edges, np.inf))
+
+
+def down(values: Array, dtype: np.dtype[np.floating]) -> Array:
     """The largest value of a narrow dtype that is at most each of ``values``."""
     with np.errstate(over="ignore"):
         near = values.astype(dtype)

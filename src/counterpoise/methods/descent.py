@@ -25,8 +25,8 @@ COARSE = 0.02  # units of distance between neighbouring values of a column, beyo
 BRANCHES = 8
 SWITCHES = 32
 BRANCH_STEPS = 4
-SHRINK = 0.08
-FIRST, LAST = 1.0, 0.01  # length of the walk's steps, as shares of the radius
+SHRINK = 0.2
+FIRST, LAST = 1.0, 0.02  # length of the walk's steps, as shares of the radius
 
 
 def walk(problem: Problem, x: Array, radius: Array, steps: int) -> Points:

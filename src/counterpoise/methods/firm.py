@@ -13,14 +13,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from counterpoise.methods.annealing import reach
 from counterpoise.methods.base import Run, last
 from counterpoise.methods.board import Board
 from counterpoise.methods.cells import Cells
 from counterpoise.methods.polish import undone
 from counterpoise.methods.population import Population, gained
 from counterpoise.methods.starts import Points, donors, joined, scored
-from counterpoise.methods.sweep import sweep
+from counterpoise.methods.sweep import reach, sweep
 from counterpoise.physics.cooling import ConstantSpeed
 from counterpoise.problem import Problem
 from counterpoise.streams import Streams

@@ -19,6 +19,7 @@ from counterpoise.types import Array, Index, Mask
 MULTIPLIERS = 16
 LONGEST = 24  # levels of a category tried in one sweep
 CELLS = 4_000_000  # numbers in the points tried at once
+FARTHEST = 30.0  # units of distance that a change is tried over where nothing bounds it
 
 
 class Sweep(NamedTuple):
@@ -237,3 +238,11 @@ def _combined(points: Points, column: Index, held: Array, gain: Array, price: Ar
     combos = np.repeat(points.x[:, :, None, :], MULTIPLIERS, axis=2)
     np.put_along_axis(combos, spot[:, :, None], np.where(chosen, put, here[:, :, None]), axis=3)
     return combos
+
+
+def reach(problem: Problem, effort: Array) -> Array:
+    """How far from the row a single change can be worth trying, ``(n,)``: no farther than the incumbent's effort."""
+    distance = problem.energy.distance
+    least = distance.weight("l2") + distance.weight("l1")
+    far = np.full(len(effort), FARTHEST)
+    return np.where(np.isfinite(effort), effort / least, far) if least else far

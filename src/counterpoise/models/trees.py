@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from counterpoise.models.leaves import Leaves
 from counterpoise.models.links import Finish, as_is
 from counterpoise.types import Array, Index, Mask
 
@@ -119,6 +120,11 @@ class TreeEnsemble:
         from counterpoise.models.descent import Descent  # needs compiled parts that a later scikit-learn may not have
 
         return Descent.of(self)
+
+    @cached_property
+    def leaves(self) -> Leaves | None:
+        """All leaves as one table, or None where it would be too large."""
+        return Leaves.of(self)
 
     def sums(self, x: Array) -> Array:
         """What the leaves add up to ``(p, s)`` for encoded rows ``(p, d)``, in the library's order and precision."""

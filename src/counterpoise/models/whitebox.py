@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from counterpoise.models.leaves import Leaves
 from counterpoise.models.reading import Reading, translate
 from counterpoise.models.trees import Grove, TreeEnsemble
 from counterpoise.types import Array, Link, Model
@@ -61,6 +62,11 @@ class TreeModel(Quick):
     def thresholds(self) -> tuple[Array, ...]:
         """Split points of each column, sorted; a value goes left where ``value <= threshold``."""
         return self.trees.thresholds
+
+    @property
+    def leaves(self) -> Leaves | None:
+        """The leaves of all trees as one table, or None where it would be too large."""
+        return self.trees.leaves
 
 
 def open_up(

@@ -1,0 +1,127 @@
+"""The search of models whose leaves are known: the most promising points are surveyed, round after round.
+
+A point that does not reach the target yet is worth what it has cost, and what the rest of the margin will cost at the
+price that the incumbent pays for it. Points are expanded in the order of this merit, the Eq. (3) of this search, a few
+at a time and none twice, until rounds no longer improve on the incumbent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from counterpoise.methods.care import Care
+from counterpoise.methods.menu import Menu
+from counterpoise.methods.population import gained
+from counterpoise.methods.starts import Points
+from counterpoise.methods.survey import ALONE, MULTIPLIERS, survey
+from counterpoise.methods.sweep import FARTHEST, additive, reach
+from counterpoise.models.leaves import Leaves
+from counterpoise.physics.cooling import Cooling
+from counterpoise.physics.metropolis import summarise
+from counterpoise.problem import Problem
+from counterpoise.streams import Streams
+from counterpoise.types import Array, Index
+
+FEW_LEAVES = 300  # a model of fewer has all of them tried as jumps
+FEW_ROUNDS = 6  # that a ration should last for
+
+
+class Front(NamedTuple):
+    """Points that have been tried and not been surveyed yet, the most promising ones of each row."""
+
+    x: Array  # (n, w, d)
+    effort: Array  # (n, w)
+    short: Array  # (n, w) what they lack of the margin; infinite where they may not be
+    mark: Array  # (n, w) a number that tells points apart
+
+    def at(self, rows: Index) -> Front:
+        """The points of some rows."""
+        return Front(*(array[rows] for array in self))
+
+    def joined(self, other: Front) -> Front:
+        """These points and others."""
+        return Front(*(np.concatenate(pair, axis=1) for pair in zip(self, other, strict=True)))
+
+    def drawn(self, price: Array, T: Array, seen: Array, draws: Array, width: int) -> Draw:
+        """``width`` points by the law of Eq. (4) for their merit at temperatures ``T`` ``(n,)``, none of them seen yet.
+
+        ``price`` ``(n,)`` is what a unit of margin costs; ``draws`` ``(n, w)`` are uniform. The largest of keys that
+        are minus the energy over T plus Gumbel noise are a draw without replacement (Vieira, 2014).
+        """
+        merit = self.effort + price[:, None] * self.short
+        order = np.lexsort((self.mark, merit), axis=-1)
+        mark = np.take_along_axis(self.mark, order, axis=1)
+        old = (mark[:, :, None] == seen[:, None, :]).any(axis=2)
+        old[:, 1:] |= mark[:, 1:] == mark[:, :-1]
+        rows = np.arange(len(merit))[:, None]
+        merit[rows, order] = np.where(old, np.inf, merit[rows, order])
+        place = np.argsort(merit + T[:, None] * np.log(-np.log(draws)), axis=1, kind="stable")[:, : 2 * width]
+        fresh = np.isfinite(merit[rows, place])
+        place = np.where(fresh, place, place[:, :1])
+        chosen = place[:, :width]
+        left = Front(*(array[rows, place[:, width:]] for array in self))
+        return Draw(self.x[rows, chosen], chosen, merit[rows, chosen], self.mark[rows, chosen], left)
+
+
+class Draw(NamedTuple):
+    """Points to be surveyed next ``(n, w, d)``, their place among those drawn from, and what is left of these."""
+
+    x: Array
+    place: Index
+    merit: Array
+    mark: Array
+    left: Front
+
+
+def beam(
+    problem: Problem,
+    streams: Streams,
+    leaves: Leaves,
+    start: Points,
+    care: Care,
+    rounds: int,
+    warm: float,
+    cooling: Cooling,
+) -> Iterator[tuple[Index, Points]]:
+    """The points that each round tries, ``(r, t, d)``, of the rows that are still searched, ``(r,)``.
+
+    ``warm`` is the first temperature, as a share of the incumbent's effort.
+    """
+    rows = np.arange(len(problem))
+    jumps = len(leaves.tree) if len(leaves.tree) <= min(FEW_LEAVES, problem.left / (FEW_ROUNDS * care.beam)) else 0
+    width = int(max(1, min(care.beam, problem.left / (FEW_ROUNDS * (jumps + MULTIPLIERS + ALONE)))))
+    menu = Menu.of(problem, leaves)
+    home = problem.region.home[:, None, :]
+    asked = problem.score(home).margin[:, 0]
+    need = np.maximum(-additive(problem, asked), 1e-300)
+    lowest, stale = start.lowest, np.zeros(len(rows), dtype=np.intp)
+    points = np.concatenate([home, start.best(1).x], axis=1)
+    none = np.empty((len(rows), 0))
+    waiting, seen = Front(points[:, :0], none, none, none), none
+    T = warm * np.where(np.isfinite(lowest), lowest, 1.0)
+    for number in range(rounds):
+        if problem.expired or not len(rows):
+            break
+        x, inside = problem.region.settle(
+            survey(problem, leaves, menu, points, reach(problem, lowest), jumping=jumps > 0)
+        )
+        score, effort = problem.score(x), problem.energy.effort(x, problem.x0)
+        found = Points(x, score.margin, np.where(score.reached & inside, effort, np.inf))
+        yield rows, found
+        before, lowest = lowest, np.minimum(lowest, found.lowest)
+        stale = np.where(gained(before, lowest), 0, stale + 1)
+        short = np.where(score.reached, 0.0, np.maximum(-additive(problem, score.margin), 0.0))
+        older = waiting.effort.shape[1]
+        waiting = waiting.joined(Front(x, effort, np.where(inside, short, np.inf), effort + np.sqrt(2) * score.margin))
+        price = care.dear * np.where(np.isfinite(lowest), lowest, FARTHEST) / need
+        draw = waiting.drawn(price, T, seen, streams.uniform((waiting.effort.shape[1],)), width)
+        T = cooling(number, T, summarise(draw.place >= older, draw.merit))
+        points, waiting, seen = draw.x, draw.left, np.concatenate([seen, draw.mark], axis=1)
+        keep = np.flatnonzero(np.isfinite(draw.merit[:, 0]) & (stale < care.lasting))
+        if len(keep) < len(rows):
+            problem, streams = problem.take(keep), streams.take(keep)
+            menu, waiting, points, seen = menu.at(keep), waiting.at(keep), points[keep], seen[keep]
+            rows, lowest, stale, need, T = rows[keep], lowest[keep], stale[keep], need[keep], T[keep]

@@ -1,0 +1,76 @@
+"""Menu: of every cell between the split points of trees, the value nearest to a row, and how far that is."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from counterpoise.methods.cells import down, sides
+from counterpoise.models.leaves import Leaves
+from counterpoise.problem import Problem
+from counterpoise.types import Array, Index, Mask
+
+
+class Menu(NamedTuple):
+    """For each row, what every cell offers: the value nearest to the row, how far that is, and whether it may be taken.
+
+    Cells are numbered through, feature after feature. Trees say the same of all values of a cell, so that no other
+    value of it is worth a try.
+    """
+
+    feature: Index  # (c,) the place of each cell's feature among those that are split
+    column: Index  # (c,) and its column
+    value: Array  # (n, c)
+    far: Array  # (n, c) in units of distance
+    open: Mask  # (n, c)
+
+    @classmethod
+    def of(cls, problem: Problem, leaves: Leaves) -> Menu:
+        """What the cells of a model's leaves offer to the rows of a problem."""
+        region, distance = problem.region, problem.energy.distance
+        column, cell = leaves.columns[leaves.feature], np.arange(len(leaves.feature))
+        largest, smallest = _ends(problem, leaves, column)
+        start, home = problem.x0[:, column], leaves.cells(problem.x0)[:, leaves.feature]
+        gone = np.isnan(start)
+        # a missing value is in a cell above all others: the nearest value of theirs is as good as any
+        value = np.where(cell < home, np.where(np.isfinite(largest), largest, smallest), smallest)
+        value = np.minimum(np.maximum(value, region.lower[:, column]), region.upper[:, column])
+        value = np.where(cell == home, region.boxed[:, column], value)
+        inside = (value > leaves.below) & (value <= leaves.above) | (gone & (cell == home))
+        far = np.abs(value - start)
+        far /= distance.unit[column]
+        odd = distance.nominal[column] | gone
+        if odd.any():
+            far = np.where(odd, cell != home, far)
+        if distance.prices is not None:
+            far = far * np.where(value > start, distance.prices[1][column], distance.prices[0][column])
+        return cls(leaves.feature, column, value, far, region.free[:, column] & inside)
+
+    def at(self, rows: Index) -> Menu:
+        """The menu of some rows."""
+        return Menu(self.feature, self.column, self.value[rows], self.far[rows], self.open[rows])
+
+    def within(self, reach: Array) -> tuple[Menu, Index]:
+        """The part of the menu no farther than ``reach`` ``(n,)`` from the rows, and the numbers of its cells."""
+        near = self.open & (self.far <= reach[:, None])
+        kept = np.flatnonzero(near.any(axis=0))
+        return Menu(self.feature[kept], self.column[kept], self.value[:, kept], self.far[:, kept], near[:, kept]), kept
+
+
+def _ends(problem: Problem, leaves: Leaves, column: Index) -> tuple[Array, Array]:
+    """The largest and the smallest value of each cell that its column can hold, ``(c,)``; outside it where none is."""
+    lattice = problem.region.lattice
+    step, parts = np.zeros(problem.x0.shape[1]), np.ones(problem.x0.shape[1])
+    step[lattice.columns], parts[lattice.columns] = lattice.step, lattice.parts
+    largest, _ = sides(leaves.above, step[column], parts[column])
+    _, smallest = sides(leaves.below, step[column], parts[column])
+    for dtype in {dtype for _, dtype in lattice.narrow}:
+        held = np.isin(column, [number for number, kind in lattice.narrow if kind == dtype])
+        largest[held], smallest[held] = down(largest[held], dtype), -down(-smallest[held], dtype)
+    for number, listed in lattice.choices:
+        mine = np.flatnonzero(column == number)
+        padded = np.concatenate([[-np.inf], listed, [np.inf]])
+        largest[mine] = padded[np.searchsorted(listed, leaves.above[mine], side="right")]
+        smallest[mine] = padded[np.searchsorted(listed, leaves.below[mine], side="right") + 1]
+    return largest, smallest

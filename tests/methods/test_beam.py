@@ -1,0 +1,167 @@
+"""The search on leaves: menus hold the nearest values, surveys promise what trees keep, and small optima are found."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+
+import counterpoise as cp
+from counterpoise.methods.annealing import leaves_of
+from counterpoise.methods.menu import Menu
+from counterpoise.methods.rationed import Rationed
+from counterpoise.methods.survey import survey
+from counterpoise.problem import Problem
+from counterpoise.streams import Streams
+
+
+class Caught(cp.NearestNeighbour):
+    """The nearest neighbour, which keeps the problem it was given."""
+
+    def iterate(self, problem: Problem, streams: Streams):
+        object.__setattr__(self, "problem", problem)
+        yield from super().iterate(problem, streams)
+
+
+def alerts(seed: int, rows: int = 200) -> pd.DataFrame:
+    """Numbers of several kinds, and two categories."""
+    rng = np.random.default_rng(seed)
+    return pd.DataFrame(
+        {
+            "rate": rng.normal(size=rows).round(2),
+            "load": rng.normal(size=rows).astype(np.float32),
+            "ports": rng.integers(0, 7, rows),
+            "state": pd.Categorical(rng.choice(["new", "open", "shut"], rows)),
+        }
+    )
+
+
+def fitted(table: pd.DataFrame, seed: int = 0) -> HistGradientBoostingClassifier:
+    score = table["rate"] + 0.5 * table["load"] * (table["ports"] > 3) + (table["state"] == "open")
+    model = HistGradientBoostingClassifier(
+        max_iter=10, max_leaf_nodes=6, min_samples_leaf=5, categorical_features="from_dtype", random_state=seed
+    )
+    return model.fit(table, np.where(score > 0.7, "alert", "benign"))
+
+
+def problem_of(table: pd.DataFrame, rows: pd.DataFrame, **question: object) -> Problem:
+    caught = Caught()
+    model = fitted(table)
+    wanted = np.where(model.predict(rows) == "alert", "benign", "alert")
+    cp.explain(model, rows, reference=table, method=caught, target=wanted, **question)
+    return caught.problem  # type: ignore[attr-defined, no-any-return]
+
+
+@given(st.integers(0, 50))
+def test_a_menu_has_the_value_of_each_cell_that_is_nearest_to_the_row(seed: int) -> None:
+    table = alerts(seed)
+    problem = problem_of(table, table[:2])
+    leaves = leaves_of(problem)
+    assert leaves is not None
+    menu = Menu.of(problem, leaves)
+    x0 = problem.x0
+    for row, cell in zip(*np.nonzero(menu.open), strict=True):
+        y = x0[row : row + 1].copy()
+        y[0, menu.column[cell]] = menu.value[row, cell]
+        place = leaves.feature[cell]
+        assert leaves.cells(y)[0, place] == cell
+        part = problem.take([int(row)])
+        settled, inside = part.region.settle(y[:, None, :])
+        assert inside[0, 0]
+        assert np.array_equal(settled[0], y), "it is a value that the column can hold"
+        assert part.energy.distance.differences(y[:, None, :], part.x0)[0, 0, menu.column[cell]] == pytest.approx(
+            menu.far[row, cell]
+        )
+        # no value of the column's own that is nearer lies in the same cell
+        if part.numeric[menu.column[cell]]:
+            between = np.linspace(x0[row, menu.column[cell]], menu.value[row, cell], 9)[:-1]
+            nearer = np.repeat(y[:, None, :], len(between), axis=1)
+            nearer[0, :, menu.column[cell]] = between
+            nearer = part.region.project(nearer)[0]
+            shorter = np.abs(nearer[:, menu.column[cell]] - x0[row, menu.column[cell]]) < np.abs(
+                menu.value[row, cell] - x0[row, menu.column[cell]]
+            )
+            assert (leaves.cells(nearer[shorter])[:, place] != cell).all()
+
+
+def test_closed_cells_are_those_that_constraints_forbid() -> None:
+    table = alerts(3)
+    row = table[:1]
+    words = [
+        cp.Immutable("rate"),
+        cp.OneOf("ports", [int(row["ports"].iloc[0]), 6]),
+        cp.OneOf("state", ["new", "shut"]),
+    ]
+    problem = problem_of(table, row, constraints=words)
+    leaves = leaves_of(problem)
+    assert leaves is not None
+    menu = Menu.of(problem, leaves)
+    names = np.array(["rate", "load", "ports", "state"])[menu.column]
+    assert not menu.open[0, names == "rate"].any()
+    assert set(menu.value[0, (names == "ports") & menu.open[0]]) <= {float(row["ports"].iloc[0]), 6.0}
+    assert set(menu.value[0, (names == "state") & menu.open[0]]) <= {0.0, 2.0}
+
+
+def test_a_survey_changes_no_more_features_than_allowed() -> None:
+    table = alerts(4)
+    problem = problem_of(table, table[:5], constraints=[cp.MaxChanges(1)])
+    leaves = leaves_of(problem)
+    assert leaves is not None
+    tried = survey(problem, leaves, Menu.of(problem, leaves), problem.x0[:, None, :], np.full(5, 30.0), jumping=False)
+    assert (problem.region.changed(tried).sum(axis=-1) <= 1).all()
+
+
+def test_a_survey_of_nothing_that_may_change_tries_nothing() -> None:
+    table = alerts(4)
+    problem = problem_of(table, table[:2], constraints=[cp.Immutable(list(table))])
+    leaves = leaves_of(problem)
+    assert leaves is not None
+    tried = survey(problem, leaves, Menu.of(problem, leaves), problem.x0[:, None, :], np.full(2, 30.0), jumping=False)
+    assert tried.shape == (2, 0, 4)
+
+
+@settings(max_examples=15)
+@given(st.integers(0, 1000), st.sampled_from(["l2", "l1", "l0"]))
+def test_of_few_cells_the_nearest_combination_is_found(seed: int, distance: str) -> None:
+    """Every combination of the menu, tried one by one."""
+    table = alerts(seed)
+    problem = problem_of(table, table[:3], distance=distance)
+    leaves = leaves_of(problem)
+    assert leaves is not None
+    found = cp.Polished(cp.Annealing())(problem, Streams.of(problem.x0, 0))
+    menu = Menu.of(problem, leaves)
+    for row in range(3):
+        choices = [np.flatnonzero((leaves.feature == place) & menu.open[row]) for place in range(len(leaves.columns))]
+        every = np.array(list(product(*choices)))
+        points = np.repeat(problem.x0[row][None, :], len(every), axis=0)
+        points[:, leaves.columns] = menu.value[row, every]
+        part = problem.take([row])
+        score, effort = part.score(points[None]), part.energy.effort(points[None], part.x0)
+        best = np.where(score.reached, effort, np.inf).min()
+        assert found.effort[row, 0] <= 1.05 * best + 1e-9
+
+
+@pytest.mark.parametrize("ration", [60, 400])
+def test_a_small_ration_is_kept_and_used(ration: int) -> None:
+    table = alerts(5)
+    problem = problem_of(table, table[:4])
+    before = problem.tally.rows
+    found = Rationed(cp.Annealing(), ration)(problem, Streams.of(problem.x0, 0))
+    assert problem.tally.rows - before <= 4 * ration
+    assert found.valid[:, 0].all()
+
+
+def test_a_row_alone_is_answered_as_in_a_batch() -> None:
+    table = alerts(6)
+    model = RandomForestClassifier(20, random_state=0).fit(table[["rate", "load", "ports"]], table["rate"] > 0.3)
+    explainer = cp.Explainer(model, reference=table[["rate", "load", "ports"]])
+    rows = table[["rate", "load", "ports"]][:12]
+    together = explainer(rows)
+    for place in range(12):
+        alone = explainer(rows[place : place + 1])
+        assert np.array_equal(alone.x, together.x[place : place + 1])

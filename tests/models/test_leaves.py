@@ -1,0 +1,118 @@
+"""The table of leaves: it says of every single change what the trees themselves say."""
+
+import pickle
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.ensemble import (
+    ExtraTreesRegressor,
+    GradientBoostingClassifier,
+    HistGradientBoostingClassifier,
+    IsolationForest,
+    RandomForestClassifier,
+)
+from sklearn.tree import DecisionTreeClassifier
+
+from counterpoise.models import leaves as module
+from counterpoise.models.adapt import as_model
+from counterpoise.models.leaves import Leaves
+from counterpoise.models.trees import TreeEnsemble, above
+from counterpoise.models.whitebox import TreeModel
+from edges import schema_and_rows, table, target
+
+PLAIN, MIXED = table(), table(missing=True, categories=True)
+
+
+def trees_of(model: object, frame: object, kind: str | None) -> tuple[TreeEnsemble, np.ndarray]:
+    """The trees of a model fitted on a table, and the table's encoded rows."""
+    schema, x = schema_and_rows(frame)
+    fitted = model.fit(frame, target(frame, kind)) if kind else model.fit(frame)  # type: ignore[attr-defined]
+    adapted = as_model(fitted, schema, x[:20])
+    assert isinstance(adapted, TreeModel)
+    return adapted.trees, x
+
+
+KINDS = {
+    "forest": lambda: trees_of(RandomForestClassifier(8, random_state=0), PLAIN, "classes"),
+    "regression": lambda: trees_of(ExtraTreesRegressor(5, max_depth=6, random_state=0), PLAIN, "numbers"),
+    "boosted": lambda: trees_of(GradientBoostingClassifier(n_estimators=6, random_state=0), PLAIN, "classes"),
+    "isolation": lambda: trees_of(IsolationForest(n_estimators=10, random_state=0), PLAIN, None),
+    "categories": lambda: trees_of(
+        HistGradientBoostingClassifier(max_iter=8, categorical_features="from_dtype"), MIXED, "classes"
+    ),
+}
+
+
+@pytest.fixture(scope="module", params=KINDS)
+def case(request: pytest.FixtureRequest) -> tuple[TreeEnsemble, Leaves, np.ndarray]:
+    trees, x = KINDS[request.param]()
+    assert trees.leaves is not None
+    return trees, trees.leaves, x
+
+
+def inside(leaves: Leaves, cell: int) -> float:
+    """A value of a cell."""
+    if np.isnan(leaves.above[cell]):
+        return float("nan")
+    return float(leaves.above[cell] if np.isfinite(leaves.above[cell]) else above(leaves.below[cell]))
+
+
+@given(seed=st.integers(0, 2**32 - 1))
+def test_every_single_change_does_what_the_table_says(case: tuple, seed: int) -> None:
+    trees, leaves, rows = case
+    rng = np.random.default_rng(seed)
+    x = rows[rng.integers(0, len(rows), 3)]
+    kept = np.sort(rng.choice(int(leaves.first[-1]), min(40, int(leaves.first[-1])), replace=False))
+    sums, shifted = leaves.survey(leaves.cells(x), kept)
+    np.testing.assert_allclose(sums, trees.sums(x), rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(leaves.finish(sums), trees.outputs(x), rtol=1e-6, atol=1e-6)
+    for place, cell in enumerate(kept.tolist()):
+        feature = leaves.feature[cell]
+        if np.isnan(leaves.above[cell]) and feature not in leaves.coded:
+            continue  # missing numbers are not looked into
+        moved = x.copy()
+        moved[:, leaves.columns[feature]] = inside(leaves, cell)
+        np.testing.assert_allclose(shifted[:, place], trees.sums(moved), rtol=1e-6, atol=1e-6)
+
+
+def test_a_value_is_in_the_cell_whose_ends_hold_it(case: tuple) -> None:
+    _, leaves, rows = case
+    cells, values = leaves.cells(rows), rows[:, leaves.columns]
+    there = ~np.isnan(values)
+    assert (leaves.feature[cells] == np.arange(len(leaves.columns))).all()
+    assert (values[there] > leaves.below[cells][there]).all()
+    assert (values[there] <= leaves.above[cells][there]).all()
+    assert np.isnan(leaves.above[cells][~there]).all()
+
+
+def test_few_and_many_rows_are_surveyed_alike(case: tuple, monkeypatch: pytest.MonkeyPatch) -> None:
+    _, leaves, rows = case
+    cells, kept = leaves.cells(rows[:50]), np.arange(int(leaves.first[-1]))
+    together = leaves.survey(cells, kept)
+    monkeypatch.setattr(module, "AT_ONCE", 1)
+    monkeypatch.setattr(module, "COMPARED", 0)
+    alone = leaves.survey(leaves.cells(rows[:50]), kept)
+    assert all(np.array_equal(one, other) for one, other in zip(together, alone, strict=True))
+
+
+def test_what_is_too_large_has_no_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    trees, _ = KINDS["forest"]()
+    monkeypatch.setattr(module, "MOST", 1000)
+    assert Leaves.of(trees) is None
+    monkeypatch.undo()
+    monkeypatch.setattr(module, "WIDEST", 1)
+    assert Leaves.of(trees) is None
+
+
+def test_a_tree_that_splits_nothing_has_no_table() -> None:
+    stump, _ = trees_of(DecisionTreeClassifier(min_samples_split=10_000), PLAIN, "classes")
+    assert stump.leaves is None
+
+
+def test_a_table_can_be_sent_to_a_worker(case: tuple) -> None:
+    _, leaves, rows = case
+    cells, kept = leaves.cells(rows[:5]), np.arange(7)
+    sent = pickle.loads(pickle.dumps(leaves))
+    assert np.array_equal(sent.survey(cells, kept)[1], leaves.survey(cells, kept)[1])
