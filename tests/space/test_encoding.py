@@ -117,3 +117,11 @@ def test_a_schema_written_by_hand_is_decoded_too():
     frame = decode(schema, np.array([[1.0, 0.0, 1.0, 1.0]]))
     assert frame.to_dict("records") == [{"proto": "udp", "level": "low", "safe": True, "rank": 2}]
     assert frame["safe"].dtype == bool
+
+
+@pytest.mark.parametrize("table", [pd.DataFrame({"a": [0.5, 1.5]}), pd.DataFrame({"a": [1, 2]})])
+def test_whoever_names_the_columns_of_a_decoded_frame_names_no_others(table):
+    schema = Schema.infer(table)
+    decode(schema, np.ones((1, 1))).columns.name = "renamed"
+    assert decode(schema, np.ones((1, 1))).columns.name is None
+    assert schema.edit("a", unit="s").columns.tolist() == ["a"]

@@ -46,11 +46,12 @@ class Opinion(NamedTuple):
 
 def take_in(data: Any, schema: Schema) -> Intake:
     """Rows in whatever form, checked against the schema and encoded; a note where columns are only carried through."""
-    table = rows_of(data, schema.names)
+    table = rows_of(data, schema.columns)
     if not len(table):
         raise InputError("there must be at least one row to explain", "no rows", "give one row or more")
-    absent = [name for name in schema.names if name not in table.columns]
-    extra = [name for name in table.columns if name not in schema]
+    given = dict.fromkeys(table.columns.tolist())
+    absent = [name for name in schema.names if name not in given]
+    extra = [name for name in given if name not in schema]
     if absent:
         hint = f"; they have {quoted(extra)}, which the reference has not" if extra else ""
         raise InputError(

@@ -18,6 +18,7 @@ from counterpoise.models.score import ThresholdGoal
 from counterpoise.problem import Problem
 from counterpoise.space.encoding import encode
 from counterpoise.space.features import Schema
+from counterpoise.space.frames import in_doubles, rows_at
 from counterpoise.tables import restore
 from counterpoise.types import Array, Index, Mask
 
@@ -95,7 +96,7 @@ class _Judge:
 
     def __init__(self, problem: Problem, schema: Schema, table: pd.DataFrame) -> None:
         self.problem, self.schema, self.table = problem, schema, table
-        self.plain = bool(schema.numeric.all() and (table.dtypes == np.float64).all())
+        self.plain = bool(schema.numeric.all()) and in_doubles(table)
 
     def __call__(self, rows: Index, x: Array) -> tuple[NDArray[Any], Mask]:
         """What the model predicts for ``x`` ``(p, d)``, answers to ``rows`` ``(p,)``, and which of them hold."""
@@ -103,7 +104,7 @@ class _Judge:
         predicted = predictions(part.model, x, part.numbers, part.tally)
         holds = reached(part, x, predicted) & part.region.contains(x[:, None, :])[:, 0]
         if not self.plain:
-            written = encode(self.schema, restore(self.schema, self.table.iloc[rows], part.x0, x))
+            written = encode(self.schema, restore(self.schema, rows_at(self.table, rows), part.x0, x))
             holds &= ((written == x) | (np.isnan(written) & np.isnan(x))).all(axis=1)
         objects = np.empty(len(x), dtype=object)
         objects[:] = predicted.tolist()

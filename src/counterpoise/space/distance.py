@@ -60,15 +60,8 @@ class Distance:
                 f"{spec!r}",
                 "for instance 'l1' or {'l2': 1.0, 'l0': 0.1}",
             )
-        ranks = [max(len(f.categories) - 1, 1) for f in schema]
-        unit = [f.scale if f.numeric else float(r) for f, r in zip(schema, ranks, strict=True)]
-        span = [
-            f.upper - f.lower if f.numeric and np.isfinite(f.upper - f.lower) and f.upper > f.lower else u
-            for f, u in zip(schema, unit, strict=True)
-        ]
-        nominal = [f.kind in ("categorical", "boolean") for f in schema]
         mixture = tuple((name, float(weights[name])) for name in NORMS if weights.get(name))
-        return cls(mixture, np.array(unit), np.array(span), np.array(nominal), prices)
+        return cls(mixture, schema.units, schema.spans, schema.nominal, prices)
 
     @property
     def name(self) -> str:

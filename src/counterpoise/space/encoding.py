@@ -27,16 +27,16 @@ def encode(schema: Schema, table: pd.DataFrame, what: str = "row") -> Array:
            [5., 1.]])
     """
     out = np.empty((len(table), len(schema)))
-    dtypes: dict[Hashable, Any] = dict(zip(table.columns, table.dtypes, strict=True))
+    names = table.columns.tolist()
+    dtypes: dict[Hashable, Any] = dict(zip(names, table.dtypes.tolist(), strict=True))
     block = [
         number
         for number, feature in enumerate(schema)
         if feature.numeric and isinstance(dtypes[feature.name], np.dtype) and dtypes[feature.name].kind in "biuf"
     ]
     if block:  # all at once: a frame gives its columns one by one only slowly
-        names = [schema.names[number] for number in block]
-        whole = len(block) == table.shape[1] and tuple(table.columns) == tuple(names)
-        out[:, block] = (table if whole else table[names]).to_numpy(dtype=np.float64)
+        picked = [schema.names[number] for number in block]
+        out[:, block] = (table if picked == names else table[picked]).to_numpy(dtype=np.float64)
         for number in _suspects(schema, out, block):
             _check_numbers(schema.features[number], out[:, number], table[schema.names[number]], what)
     for number in sorted(set(range(len(schema))) - set(block)):
@@ -49,8 +49,7 @@ def encode(schema: Schema, table: pd.DataFrame, what: str = "row") -> Array:
 def _suspects(schema: Schema, x: Array, columns: list[int]) -> list[int]:
     """Columns of numbers with a cell that may be wrong."""
     values = x[:, columns]
-    whole = np.array([schema.features[number].kind == "integer" for number in columns])
-    wrong = np.isinf(values) | ((values != np.rint(values)) & ~np.isnan(values) & whole)
+    wrong = np.isinf(values) | ((values != np.rint(values)) & ~np.isnan(values) & schema.whole[columns])
     return [number for number, bad in zip(columns, wrong.any(axis=0), strict=True) if bad]
 
 
@@ -61,13 +60,14 @@ def decode(schema: Schema, x: Array) -> Any:
     >>> decode(Schema.infer(table), np.array([[2.0, 1.0]])).to_dict("records")
     [{'n': 2, 'proto': 'udp'}]
     """
-    names = pd.Index(schema.names, tupleize_cols=False)
-    if all(feature.dtype == np.float64 and feature.numeric for feature in schema):
-        return pd.DataFrame(x, columns=names, copy=True) if schema.frame else x.copy()
+    if schema.doubles:
+        return pd.DataFrame(x, columns=schema.columns, copy=True) if schema.frame else x.copy()
     if not schema.frame:
         return _array_of(schema, x)
     columns = {number: column_of(feature, x[:, number]) for number, feature in enumerate(schema)}
-    return pd.DataFrame(columns, copy=False).set_axis(names, axis=1)
+    frame = pd.DataFrame(columns, copy=False)
+    frame.columns = schema.columns
+    return frame
 
 
 def column_of(feature: Feature, values: Array) -> Any:

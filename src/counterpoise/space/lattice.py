@@ -52,18 +52,11 @@ class Lattice:
     def of(cls, draft: Draft, choices: list[Array | None]) -> Lattice:
         """The lattice of a draft whose box is complete: the user's steps, ``choices`` by column, decimals, dtypes."""
         schema, d = draft.schema, len(draft.schema)
-        whole = np.array([feature.kind == "integer" for feature in schema])
-        step = np.where(whole, np.maximum(draft.step, 1.0), np.where(schema.numeric, draft.step, 0.0))
+        step = np.where(schema.whole, np.maximum(draft.step, 1.0), np.where(schema.numeric, draft.step, 0.0))
         for number, size in draft.strides.items():
             step[number] = size if step[number] == 0 else Fraction(size).limit_denominator(1000).numerator
-        parts = np.array([10.0**f.decimals if f.numeric and f.decimals is not None else 0.0 for f in schema])
         listed = np.array([values is not None for values in choices])
-        columns = np.flatnonzero(((step > 0) | (parts > 0)) & ~listed)
-        narrow = []
-        for number, feature in enumerate(schema):
-            storage = feature.storage
-            if storage is not None and storage.kind == "f" and storage.itemsize < 8:
-                narrow.append((number, storage))
+        columns = np.flatnonzero(((step > 0) | (schema.parts > 0)) & ~listed)
         picked = tuple((number, values) for number, values in enumerate(choices) if values is not None)
         spans = []
         for number, values in picked:
@@ -85,17 +78,24 @@ class Lattice:
             columns,
             places,
             np.where(on_step, step[columns], 1.0),
-            np.where(on_step, 1.0, parts[columns]),
+            np.where(on_step, 1.0, schema.parts[columns]),
             origin,
             empty,
             empty,
             np.array((step > 0) | by_user).reshape(d),
-            tuple(narrow),
+            schema.narrow,
             picked,
             tuple(spans),
         )
+        if not len(columns):
+            return lattice
         first, last = lattice._counts(draft.lower[:, columns], draft.upper[:, columns])
         return replace(lattice, first=first, last=last)
+
+    @property
+    def free(self) -> bool:
+        """Whether a cell can hold any number."""
+        return not (len(self.columns) or self.narrow or self.choices)
 
     @cached_property
     def plain(self) -> bool:
@@ -132,7 +132,7 @@ class Lattice:
 
         Cells that equal the row's ``x0`` ``(n, d)`` stay as they are, except where the lattice binds every answer.
         """
-        if not (len(self.columns) or self.narrow or self.choices):
+        if self.free:
             return x
         y = x.copy()
         for column, dtype in self.narrow:
@@ -164,6 +164,8 @@ class Lattice:
     def misses(self, x: Array, changed: Mask) -> Mask:
         """Which cells of ``x`` ``(n, k, d)`` are off the lattice; ``changed`` says which differ from the row."""
         off = np.zeros(x.shape, dtype=bool)
+        if self.free:
+            return off
         for column, dtype in self.narrow:
             with np.errstate(over="ignore"):
                 off[..., column] = x[..., column].astype(dtype) != x[..., column]
