@@ -92,7 +92,7 @@ def restore(schema: Schema, rows: pd.DataFrame, x0: Array, x: Array) -> pd.DataF
     1      2  alone
     """
     changed = differs(x0, x[:, None, :])[:, 0]
-    if rows.shape[1] == x.shape[1] and in_doubles(rows) and rows.columns.tolist() == [*schema.names]:
+    if rows.shape[1] == x.shape[1] and in_doubles(rows) and schema.heads(rows):
         # one block: column by column a table of a thousand takes longer than the search
         return pd.DataFrame(np.where(changed, x, rows.to_numpy()), index=rows.index, columns=rows.columns)
     frame = rows.copy()

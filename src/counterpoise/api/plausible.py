@@ -14,6 +14,7 @@ from counterpoise.physics.regularizers import ByRow, Regularizer
 from counterpoise.problem import Donors
 from counterpoise.space.distance import Distance
 from counterpoise.space.features import Schema
+from counterpoise.space.pool import spread
 from counterpoise.types import Array
 
 POOL = 2_000  # reference rows of the target that plausibility is measured against, spread evenly over the reference
@@ -38,7 +39,7 @@ def fitted(
                 "the reference has none",
                 "give such rows, another target, or no such regulariser",
             )
-        pools.append(donors.x[there[np.linspace(0, len(there) - 1, min(len(there), POOL)).astype(np.intp)]])
+        pools.append(donors.x[there[spread(len(there), POOL)]])
     space = coordinates(schema, distance, donors.x)
     out: list[Regularizer] = []
     for regularizer in regularizers:

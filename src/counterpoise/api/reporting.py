@@ -16,6 +16,7 @@ from counterpoise.api.intake import Intake, Opinion
 from counterpoise.api.targets import Aim
 from counterpoise.explanation import ENERGY, SCORES, Explanation
 from counterpoise.space.features import Schema
+from counterpoise.space.frames import rows_at
 from counterpoise.types import Array, Index
 
 PACKAGES = ("counterpoise", "numpy", "scipy", "pandas", "scikit-learn")
@@ -42,7 +43,7 @@ def assemble(
     case: Case, rows: Index, answers: Answers, *, evidence: Array | None, seconds: float, model_rows: int
 ) -> Explanation:
     """The Explanation of some rows of a case and the answers to them."""
-    table = case.intake.table.iloc[rows]
+    table = rows_at(case.intake.table, rows).copy()
     now, index = case.now.take(rows), table.index
     before = np.empty(len(rows), dtype=object)
     before[:] = now.predicted.tolist()

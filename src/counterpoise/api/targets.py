@@ -65,7 +65,9 @@ def aim(model: Model, target: Any, threshold: float | None, predicted: NDArray[A
         return _range(target, len(predicted), getattr(model, "needed", 1))
     several = _abstaining(model)
     classes = model.labels if several is None else model.labels[:-1]  # that too few of them agree is nobody's aim
-    wanted = np.pad(_wanted(classes, target, predicted), ((0, 0), (0, len(model.labels) - len(classes))))
+    wanted = _wanted(classes, target, predicted)
+    if several is not None:
+        wanted = np.pad(wanted, ((0, 0), (0, 1)))
     goal: Goal = ClassGoal(wanted, model.link)
     sure = ""
     if threshold is not None:

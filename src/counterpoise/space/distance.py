@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal, get_args
 
 import numpy as np
@@ -62,6 +63,11 @@ class Distance:
             )
         mixture = tuple((name, float(weights[name])) for name in NORMS if weights.get(name))
         return cls(mixture, schema.units, schema.spans, schema.nominal, prices)
+
+    @cached_property
+    def mixed(self) -> bool:
+        """Whether some differences are 0 or 1."""
+        return bool(self.nominal.any())
 
     @property
     def name(self) -> str:
@@ -140,7 +146,7 @@ class Distance:
         return np.where(np.isnan(x0), 1.0, self.unit / self.span)
 
     def _discrete(self, delta: Array, x: Array, x0: Array) -> Array:
-        if self.nominal.any():
+        if self.mixed:
             delta[..., self.nominal] = delta[..., self.nominal] != 0  # NaN counts as different; mended below
         gone = np.isnan(x0)
         if gone.any():

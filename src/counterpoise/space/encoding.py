@@ -27,16 +27,11 @@ def encode(schema: Schema, table: pd.DataFrame, what: str = "row") -> Array:
            [5., 1.]])
     """
     out = np.empty((len(table), len(schema)))
-    names = table.columns.tolist()
-    dtypes: dict[Hashable, Any] = dict(zip(names, table.dtypes.tolist(), strict=True))
-    block = [
-        number
-        for number, feature in enumerate(schema)
-        if feature.numeric and isinstance(dtypes[feature.name], np.dtype) and dtypes[feature.name].kind in "biuf"
-    ]
+    block = _block(schema, table)
     if block:  # all at once: a frame gives its columns one by one only slowly
-        picked = [schema.names[number] for number in block]
-        out[:, block] = (table if picked == names else table[picked]).to_numpy(dtype=np.float64)
+        whole = len(block) == len(schema) and schema.heads(table)
+        picked = table if whole else table[[schema.names[number] for number in block]]
+        out[:, slice(None) if whole else block] = picked.to_numpy(dtype=np.float64)
         for number in _suspects(schema, out, block):
             _check_numbers(schema.features[number], out[:, number], table[schema.names[number]], what)
     for number in sorted(set(range(len(schema))) - set(block)):
@@ -46,11 +41,23 @@ def encode(schema: Schema, table: pd.DataFrame, what: str = "row") -> Array:
     return out
 
 
+def _block(schema: Schema, table: pd.DataFrame) -> list[int]:
+    """Columns of numbers in NumPy's own dtypes."""
+    if schema.numeric.all() and schema.heads(table) and table.to_numpy().dtype == np.float64:
+        return [*range(len(schema))]  # what makes one array of doubles is numbers throughout
+    dtypes: dict[Hashable, Any] = dict(zip(table.columns.tolist(), table.dtypes.tolist(), strict=True))
+    return [
+        number
+        for number, feature in enumerate(schema)
+        if feature.numeric and isinstance(dtypes[feature.name], np.dtype) and dtypes[feature.name].kind in "biuf"
+    ]
+
+
 def _suspects(schema: Schema, x: Array, columns: list[int]) -> list[int]:
     """Columns of numbers with a cell that may be wrong."""
     values = x[:, columns]
     wrong = np.isinf(values) | ((values != np.rint(values)) & ~np.isnan(values) & schema.whole[columns])
-    return [number for number, bad in zip(columns, wrong.any(axis=0), strict=True) if bad]
+    return [columns[place] for place in np.flatnonzero(wrong.any(axis=0))]
 
 
 def decode(schema: Schema, x: Array) -> Any:

@@ -81,6 +81,10 @@ class Schema:
         """The names as the columns of a frame; whoever renames the index of a frame renames that one alone."""
         return self._columns.view()
 
+    def heads(self, table: pd.DataFrame) -> bool:
+        """Whether the columns of a frame are these features, in this order."""
+        return table.columns.equals(self._columns)
+
     @cached_property
     def _columns(self) -> pd.Index[Any]:
         return pd.Index(self.names, tupleize_cols=False)

@@ -66,14 +66,16 @@ class Lattice:
         by_user = np.array([values is not None for values in draft.choices])
         empty = np.zeros((len(draft.x0), len(columns)))
         origin = empty.copy()
-        for place in np.flatnonzero(np.isin(columns, list(draft.strides))):
-            origin[:, place] = np.nan_to_num(draft.x0[:, columns[place]])
-            # whole numbers, in steps from a row that is none: there are none
-            off = (draft.step[columns[place]] > 0) & (origin[:, place] != np.rint(origin[:, place]))
-            draft.lower[off, columns[place]], draft.upper[off, columns[place]] = np.inf, -np.inf
-        on_step = step[columns] > 0
         places = np.full(d, -1)
         places[columns] = np.arange(len(columns))
+        for number in draft.strides:
+            if places[number] >= 0:
+                own = np.nan_to_num(draft.x0[:, number])
+                origin[:, places[number]] = own
+                # whole numbers, in steps from a row that is none: there are none
+                off = (draft.step[number] > 0) & (own != np.rint(own))
+                draft.lower[off, number], draft.upper[off, number] = np.inf, -np.inf
+        on_step = step[columns] > 0
         lattice = cls(
             columns,
             places,
