@@ -50,6 +50,8 @@ def test_columns_may_stand_in_any_order_and_have_company():
     reference = pd.DataFrame({"a": [1, 2], "b": ["x", "y"]})
     rows = pd.DataFrame({"more": [0], "b": ["y"], "a": [2.0]})
     np.testing.assert_array_equal(encode(Schema.infer(reference), rows), [[2.0, 1.0]])
+    pairs = pd.DataFrame([[1, 2.5]], columns=pd.Index([("a", 1), ("b", 2)], tupleize_cols=False))
+    np.testing.assert_array_equal(encode(Schema.infer(pairs), pairs.iloc[:, ::-1]), [[1.0, 2.5]])
 
 
 def test_other_dtypes_with_the_same_values_are_read():

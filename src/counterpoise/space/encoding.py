@@ -30,7 +30,7 @@ def encode(schema: Schema, table: pd.DataFrame, what: str = "row") -> Array:
     block = _block(schema, table)
     if block:  # all at once: a frame gives its columns one by one only slowly
         whole = len(block) == len(schema) and schema.heads(table)
-        picked = table if whole else table[[schema.names[number] for number in block]]
+        picked = table if whole else table.iloc[:, _positions(schema, table, block)]
         out[:, slice(None) if whole else block] = picked.to_numpy(dtype=np.float64)
         for number in _suspects(schema, out, block):
             _check_numbers(schema.features[number], out[:, number], table[schema.names[number]], what)
@@ -39,6 +39,11 @@ def encode(schema: Schema, table: pd.DataFrame, what: str = "row") -> Array:
         column = table[feature.name]
         out[:, number] = _numbers(feature, column, what) if feature.numeric else _codes(feature, column, what)
     return out
+
+
+def _positions(schema: Schema, table: pd.DataFrame, columns: list[int]) -> list[Any]:
+    """Where some of the features stand in a frame."""
+    return columns if schema.heads(table) else [table.columns.get_loc(schema.names[number]) for number in columns]
 
 
 def _block(schema: Schema, table: pd.DataFrame) -> list[int]:
@@ -132,7 +137,7 @@ def _categories_of(feature: Feature, values: Array) -> Any:
         levels[-1] = MARKS[feature.mark]
         picked = levels[codes]
         return picked if dtype == np.dtype(object) or (codes < 0).any() else picked.astype(dtype)
-    return pd.array(list(feature.categories), dtype=dtype).take(codes, allow_fill=True)
+    return feature.levels.take(codes, allow_fill=True)
 
 
 def _place(column: pd.Series[Any], wrong: Mask) -> tuple[Any, Any]:
@@ -181,7 +186,7 @@ def _codes(feature: Feature, column: pd.Series[Any], what: str) -> Array:
         table = np.array([*(feature.codes.get(value, -1.0) for value in column.cat.categories), np.nan])
         codes = table[column.cat.codes.to_numpy()]
     else:
-        missing = column.isna().to_numpy()
+        missing = pd.isna(column.array)
         codes = np.full(len(column), np.nan)
         values = column.to_numpy(dtype=object)[~missing].tolist()
         codes[~missing] = [feature.codes.get(value, -1.0) if isinstance(value, Hashable) else -1.0 for value in values]

@@ -177,7 +177,12 @@ class Lattice:
             count = self._count(cells, origin)
             written = (self._value(count, origin) != cells) & (np.abs(count) < EXACT)
             off[..., self.columns] |= written & ((self.first <= self.last)[:, None, :] | self.binds[self.columns])
-        for column, values in self.choices:
+        codes = self.codes
+        if len(codes.columns):
+            cells = x[..., codes.columns]
+            off[..., codes.columns] = (cells < 0) | (cells > codes.top) | (cells != np.rint(cells))
+        for number in codes.others:
+            column, values = self.choices[number]
             off[..., column] = ~np.isin(x[..., column], values)
         return off & ~np.isnan(x) & (changed | self.binds)
 
