@@ -138,7 +138,7 @@ class Inquiry:
         rows = np.concatenate([np.arange(0), *self.rows])
         order = np.argsort(rows, kind="stable")
         none = Answers.none(question.alternatives, len(question.schema))
-        answers = Answers.joined([none, *self.parts], order)
+        answers = Answers.joined(self.parts or [none], order)
         case = Case(
             question.schema,
             self.intake,
@@ -234,6 +234,7 @@ class Inquiry:
             question.constraints,
             question.bounds,
             question.reference.repeats(question.model),
+            self.intake.exact,
         )
 
     def _missing_donors(self) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ from counterpoise.asking import Tally, ask, model_outputs
 from counterpoise.errors import InputError, ModelError
 from counterpoise.space.encoding import encode
 from counterpoise.space.features import Schema
-from counterpoise.space.frames import quoted, rows_of
+from counterpoise.space.frames import in_doubles, quoted, rows_of
 from counterpoise.types import Array, Index, Model
 
 
@@ -24,6 +24,7 @@ class Intake:
     table: pd.DataFrame
     x0: Array  # (n, d)
     notes: tuple[str, ...]
+    exact: bool  # the table takes any answer as it is: all of it is numbers in double precision
 
     def __len__(self) -> int:
         return len(self.table)
@@ -60,7 +61,8 @@ def take_in(data: Any, schema: Schema) -> Intake:
             "add or rename the columns",
         )
     notes = (f"carried through and not shown to the model: {quoted(extra)}",) if extra else ()
-    return Intake(table, encode(schema, table), notes)
+    doubles = (isinstance(data, np.ndarray) and data.dtype == np.float64) or in_doubles(table)
+    return Intake(table, encode(schema, table), notes, doubles and bool(schema.numeric.all()))
 
 
 def predictions(model: Model, x: Array, owners: Index, tally: Tally) -> NDArray[Any]:

@@ -53,7 +53,7 @@ class Distance:
         if (
             wrong
             or not weights
-            or not all(np.isfinite(w) and w >= 0 for w in weights.values())
+            or not all(0 <= weight < np.inf for weight in weights.values())
             or not any(weights.values())
         ):
             raise InputError(

@@ -205,8 +205,9 @@ class Lattice:
     def vacant(self, lower: Array, upper: Array) -> Mask:
         """Which boxes ``(n, d)`` hold no value at all that a changed cell could take."""
         none = lower > upper
-        bound = self.binds[self.columns]
-        none[:, self.columns[bound]] |= (self.first > self.last)[:, bound]
+        if len(self.columns):
+            bound = self.binds[self.columns]
+            none[:, self.columns[bound]] |= (self.first > self.last)[:, bound]
         for (column, _), span in zip(self.choices, self.spans, strict=True):
             none[:, column] |= span[:, 0] > span[:, 1]
         return none
