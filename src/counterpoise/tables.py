@@ -10,6 +10,7 @@ import pandas as pd
 
 from counterpoise.space.distance import Distance
 from counterpoise.space.features import Feature, Schema
+from counterpoise.space.frames import in_doubles
 from counterpoise.types import Array, Mask
 
 QUANTILES: Array = np.array([0.0, 0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 1.0])
@@ -91,7 +92,7 @@ def restore(schema: Schema, rows: pd.DataFrame, x0: Array, x: Array) -> pd.DataF
     1      2  alone
     """
     changed = differs(x0, x[:, None, :])[:, 0]
-    if rows.shape[1] == x.shape[1] and (rows.dtypes == np.float64).all() and list(rows.columns) == list(schema.names):
+    if rows.shape[1] == x.shape[1] and in_doubles(rows) and schema.heads(rows):
         # one block: column by column a table of a thousand takes longer than the search
         return pd.DataFrame(np.where(changed, x, rows.to_numpy()), index=rows.index, columns=rows.columns)
     frame = rows.copy()

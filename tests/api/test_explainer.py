@@ -86,6 +86,19 @@ def test_arrays_in_arrays_out():
     np.testing.assert_array_equal(np.asarray(alone.frame)[0], array[1])
 
 
+def test_what_is_done_to_the_tables_of_an_explanation_shows_nowhere_else():
+    reference = TRAIN[["area", "rooms"]].to_numpy()
+    ask = cp.Explainer(LogisticRegression().fit(reference, CLASS), reference=reference)
+    rows = reference[:1].copy()
+    first = ask(rows, method=FAST)
+    for table in (first.rows, first.scores, first.energy):
+        table.columns.name = "renamed"
+    first.rows.iloc[0, 0] = -1.0
+    second = ask(rows, method=FAST)
+    assert [table.columns.name for table in (second.rows, second.scores, second.energy)] == [None] * 3
+    np.testing.assert_array_equal(second.rows, reference[:1])
+
+
 def test_any_index_comes_back():
     for index in (
         pd.Index(["a", "a", "b", "b", "c", "c"]),

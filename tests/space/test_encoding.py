@@ -50,6 +50,8 @@ def test_columns_may_stand_in_any_order_and_have_company():
     reference = pd.DataFrame({"a": [1, 2], "b": ["x", "y"]})
     rows = pd.DataFrame({"more": [0], "b": ["y"], "a": [2.0]})
     np.testing.assert_array_equal(encode(Schema.infer(reference), rows), [[2.0, 1.0]])
+    pairs = pd.DataFrame([[1, 2.5]], columns=pd.Index([("a", 1), ("b", 2)], tupleize_cols=False))
+    np.testing.assert_array_equal(encode(Schema.infer(pairs), pairs.iloc[:, ::-1]), [[1.0, 2.5]])
 
 
 def test_other_dtypes_with_the_same_values_are_read():
@@ -117,3 +119,11 @@ def test_a_schema_written_by_hand_is_decoded_too():
     frame = decode(schema, np.array([[1.0, 0.0, 1.0, 1.0]]))
     assert frame.to_dict("records") == [{"proto": "udp", "level": "low", "safe": True, "rank": 2}]
     assert frame["safe"].dtype == bool
+
+
+@pytest.mark.parametrize("table", [pd.DataFrame({"a": [0.5, 1.5]}), pd.DataFrame({"a": [1, 2]})])
+def test_whoever_names_the_columns_of_a_decoded_frame_names_no_others(table):
+    schema = Schema.infer(table)
+    decode(schema, np.ones((1, 1))).columns.name = "renamed"
+    assert decode(schema, np.ones((1, 1))).columns.name is None
+    assert schema.edit("a", unit="s").columns.tolist() == ["a"]

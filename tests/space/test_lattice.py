@@ -88,3 +88,5 @@ def test_codes_of_categories_are_rounded_as_any_listed_values_are(values):
         expected = _nearest(listed, x[..., 0], span[:, :1], span[:, 1:])
         rounded = region.lattice.round(x, region.x0, region.lower, region.upper)[..., 0]
         np.testing.assert_array_equal(np.where(x[..., 0] == 1.0, 1.0, expected), rounded)
+        off = region.lattice.misses(x, x != 1.0)[..., 0]
+        np.testing.assert_array_equal(off, ~np.isin(x[..., 0], listed) & ~np.isnan(x[..., 0]))

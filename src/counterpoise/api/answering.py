@@ -20,6 +20,7 @@ from counterpoise.models.score import RangeGoal
 from counterpoise.problem import Problem
 from counterpoise.space.constraints import Constraint
 from counterpoise.space.features import Schema
+from counterpoise.space.frames import rows_at
 from counterpoise.space.region import Bounds
 from counterpoise.streams import Streams
 from counterpoise.types import Array, Index, Mask
@@ -73,6 +74,7 @@ class Task(NamedTuple):
     constraints: Sequence[Constraint]
     bounds: Bounds
     softmax: bool  # whether the probabilities are the softmax of the outputs
+    exact: bool  # whether the table takes any answer as it is
 
     def take(self, rows: Index) -> Task:
         """The task of some of the rows."""
@@ -99,7 +101,8 @@ def answer(task: Task, watch: Watch, *, search: bool = True) -> Answers:
     if len(open_rows):
         part = problem.take(open_rows)
         run = _searched(task, part, watch) if search else _unsearched(part)
-        verdict = verify(part, task.schema, task.table.iloc[open_rows], run, task.alternatives)
+        table = None if task.exact else rows_at(task.table, open_rows)
+        verdict = verify(part, task.schema, table, run, task.alternatives)
         x[open_rows], holds[open_rows], predicted[open_rows] = verdict
         outputs[open_rows, 1] = model_outputs(part.model, x[open_rows, 0], part.numbers, part.tally)
     # a relation may leave a row no point that anybody knows: then there is no miss to show, only the row itself

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from counterpoise.problem import Problem
+from counterpoise.space.pool import spread
 from counterpoise.types import Array, Mask
 
 POOL = 64  # reference rows of the target looked at for each row, spread evenly over the reference
@@ -35,17 +36,19 @@ def neighbours(problem: Problem) -> Neighbours:
         reached = np.flatnonzero(goal.reached(donors.outputs[None])[0]) if len(donors.x) else np.arange(0)
         if not len(reached):
             continue
-        pool = reached[np.linspace(0, len(reached) - 1, min(POOL, len(reached))).astype(np.intp)]
+        pool = reached[spread(len(reached), POOL)]
         margin = goal.margin(donors.outputs[None, pool])[0]
         size = max(1, CELLS // (len(pool) * d))
-        for rows in np.split(group, range(size, len(group), size)):
+        given = donors.x[pool]
+        for start in range(0, len(group), size):
+            rows = group[start : start + size]
             x0 = problem.x0[rows]
-            x = np.where(np.isnan(donors.x[pool]), x0[:, None, :], donors.x[pool])
+            x = np.where(np.isnan(given), x0[:, None, :], given)
             effort = problem.energy.take(rows).effort(x, x0)
             near = np.argsort(effort, axis=1, kind="stable")[:, :NEAR]
             width = near.shape[1]
-            found.x[rows, :width] = np.take_along_axis(x, near[..., None], axis=1)
-            found.effort[rows, :width] = np.take_along_axis(effort, near, axis=1)
+            at = np.arange(len(rows))[:, None], near
+            found.x[rows, :width], found.effort[rows, :width] = x[at], effort[at]
             found.margin[rows, :width] = margin[near]
             found.there[rows, :width] = True
     return found
@@ -66,6 +69,6 @@ def balanced(problem: Problem, margin: Array) -> Array:
     mu = np.ones(len(problem))
     ordered = np.sort(slope[known], axis=1)  # what is not usable stands last
     count = usable[known].sum(axis=1)
-    middle = np.stack([(count - 1) // 2, count // 2], axis=1)
-    mu[known] = np.take_along_axis(ordered, middle, axis=1).sum(axis=1)  # twice the median
+    every = np.arange(len(count))
+    mu[known] = ordered[every, (count - 1) // 2] + ordered[every, count // 2]  # twice the median
     return np.clip(mu, 1e-6, 1e6)

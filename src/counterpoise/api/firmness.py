@@ -16,6 +16,7 @@ from counterpoise.methods.firm import Firm
 from counterpoise.physics.noise import Calibration, Gaussian, Noise, RankNoise, calibrate
 from counterpoise.physics.robustness import share_interval
 from counterpoise.problem import Cloud, Donors, Problem
+from counterpoise.space.pool import spread
 from counterpoise.space.region import Region
 from counterpoise.streams import Streams
 from counterpoise.types import Array, Index, Mask
@@ -134,7 +135,7 @@ def _noise(problem: Problem, task: Task, asked: Wish) -> tuple[Noise, str]:
         raise InputError(
             "noise='auto' needs reference rows of the target", "there are none", "give the noise, for instance 0.2"
         )
-    picked = there[np.linspace(0, len(there) - 1, min(len(there), CALIBRATED)).astype(np.intp)]
+    picked = there[spread(len(there), CALIBRATED)]
     chosen = _calibrated(problem, task, reference[picked])
     return chosen.noise, chosen.words
 

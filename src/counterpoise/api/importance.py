@@ -16,6 +16,7 @@ from sklearn.inspection import permutation_importance
 
 from counterpoise.asking import Tally, model_outputs
 from counterpoise.errors import InputError, MissingExtra
+from counterpoise.space.pool import spread
 from counterpoise.types import Array, Model
 
 Importance = Literal["permutation", "shap"]
@@ -115,4 +116,4 @@ def _outputs(model: Model, x: Array) -> Array:
 
 def _spread(x: Array, count: int) -> Array:
     """At most so many rows, at even distances."""
-    return x[np.linspace(0, len(x) - 1, min(count, len(x))).astype(np.intp)]
+    return x[spread(len(x), count)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,7 @@ from counterpoise.problem import Problem
 from counterpoise.space.constraints import Constraint
 from counterpoise.space.distance import Distance
 from counterpoise.space.features import Schema
+from counterpoise.space.frames import rows_at
 from counterpoise.space.region import Bounds, Region
 from counterpoise.types import Array, Index, Model, Progress
 
@@ -136,7 +138,7 @@ class Inquiry:
         rows = np.concatenate([np.arange(0), *self.rows])
         order = np.argsort(rows, kind="stable")
         none = Answers.none(question.alternatives, len(question.schema))
-        answers = Answers.joined([none, *self.parts], order)
+        answers = Answers.joined(self.parts or [none], order)
         case = Case(
             question.schema,
             self.intake,
@@ -156,15 +158,16 @@ class Inquiry:
             question.fingerprint,
         )
         seconds = time.perf_counter() - question.started
-        tipping = assemble(case, rows[order], answers, seconds=seconds, model_rows=self.tally.rows)
+        explain = partial(assemble, case, rows[order], seconds=seconds, model_rows=self.tally.rows)
         goal = self.aim.goal.take(rows[order])
         evidence = nearest_rows(question.schema, self.intake.x0[rows[order]], goal, self.donors)
         if question.wish is None:
-            return replace(tipping, evidence=evidence)
+            return explain(answers, evidence=evidence)
         firmness = Firmness.joined([Firmness.none(), *(found for _, found in self.firm)], order)
         firmer = Answers.joined([none, *(found for found, _ in self.firm)], order)
-        found = assemble(case, rows[order], firmer, seconds=seconds, model_rows=self.tally.rows)
-        return replace(found, firm=firmness.frame(found.rows.index), tipping=tipping, evidence=evidence)
+        found = explain(firmer, evidence=evidence)
+        tipping = explain(answers, evidence=None)
+        return replace(found, firm=firmness.frame(found.rows.index), tipping=tipping)
 
     def _before(self, row: int) -> Inquiry:
         """The same question about the rows before one."""
@@ -221,7 +224,7 @@ class Inquiry:
             problem = replace(problem, energy=replace(problem.energy, mu=balanced(problem, margin)))
         return Task(
             problem,
-            self.intake.table.iloc[rows],
+            rows_at(self.intake.table, rows),
             self.aim.take(rows),
             now,
             question.schema,
@@ -231,6 +234,7 @@ class Inquiry:
             question.constraints,
             question.bounds,
             question.reference.repeats(question.model),
+            self.intake.exact,
         )
 
     def _missing_donors(self) -> tuple[str, ...]:

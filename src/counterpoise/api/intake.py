@@ -13,7 +13,7 @@ from counterpoise.asking import Tally, ask, model_outputs
 from counterpoise.errors import InputError, ModelError
 from counterpoise.space.encoding import encode
 from counterpoise.space.features import Schema
-from counterpoise.space.frames import quoted, rows_of
+from counterpoise.space.frames import in_doubles, quoted, rows_of
 from counterpoise.types import Array, Index, Model
 
 
@@ -24,6 +24,7 @@ class Intake:
     table: pd.DataFrame
     x0: Array  # (n, d)
     notes: tuple[str, ...]
+    exact: bool  # the table takes any answer as it is: all of it is numbers in double precision
 
     def __len__(self) -> int:
         return len(self.table)
@@ -46,11 +47,12 @@ class Opinion(NamedTuple):
 
 def take_in(data: Any, schema: Schema) -> Intake:
     """Rows in whatever form, checked against the schema and encoded; a note where columns are only carried through."""
-    table = rows_of(data, schema.names)
+    table = rows_of(data, schema.columns)
     if not len(table):
         raise InputError("there must be at least one row to explain", "no rows", "give one row or more")
-    absent = [name for name in schema.names if name not in table.columns]
-    extra = [name for name in table.columns if name not in schema]
+    given = dict.fromkeys(schema.names if schema.heads(table) else table.columns.tolist())
+    absent = [name for name in schema.names if name not in given]
+    extra = [name for name in given if name not in schema]
     if absent:
         hint = f"; they have {quoted(extra)}, which the reference has not" if extra else ""
         raise InputError(
@@ -59,7 +61,8 @@ def take_in(data: Any, schema: Schema) -> Intake:
             "add or rename the columns",
         )
     notes = (f"carried through and not shown to the model: {quoted(extra)}",) if extra else ()
-    return Intake(table, encode(schema, table), notes)
+    doubles = (isinstance(data, np.ndarray) and data.dtype == np.float64) or in_doubles(table)
+    return Intake(table, encode(schema, table), notes, doubles and bool(schema.numeric.all()))
 
 
 def predictions(model: Model, x: Array, owners: Index, tally: Tally) -> NDArray[Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import cast
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from counterpoise.physics.regularizers import ByRow, Regularizer
 from counterpoise.problem import Donors
 from counterpoise.space.distance import Distance
 from counterpoise.space.features import Schema
+from counterpoise.space.pool import spread
 from counterpoise.types import Array
 
 POOL = 2_000  # reference rows of the target that plausibility is measured against, spread evenly over the reference
@@ -22,8 +24,8 @@ def fitted(
     regularizers: Sequence[Regularizer | Fittable], goal: Goal, donors: Donors, distance: Distance, schema: Schema
 ) -> tuple[Regularizer, ...]:
     """The regularisers, those that need real rows of the target fitted to them, for the rows of a goal."""
-    if not any(isinstance(regularizer, Fittable) for regularizer in regularizers):
-        return tuple(regularizer for regularizer in regularizers if isinstance(regularizer, Regularizer))
+    if not any(hasattr(regularizer, "fitted") for regularizer in regularizers):  # isinstance of a protocol is slow
+        return tuple(cast(Sequence[Regularizer], regularizers))
     groups = goal.groups()
     owner = np.empty(sum(map(len, groups)), dtype=np.intp)
     pools: list[Array] = []
@@ -37,7 +39,7 @@ def fitted(
                 "the reference has none",
                 "give such rows, another target, or no such regulariser",
             )
-        pools.append(donors.x[there[np.linspace(0, len(there) - 1, min(len(there), POOL)).astype(np.intp)]])
+        pools.append(donors.x[there[spread(len(there), POOL)]])
     space = coordinates(schema, distance, donors.x)
     out: list[Regularizer] = []
     for regularizer in regularizers:

@@ -16,6 +16,7 @@ from counterpoise.space.columns import infer_feature
 from counterpoise.space.encoding import encode
 from counterpoise.space.features import Schema
 from counterpoise.space.frames import as_table, quoted
+from counterpoise.space.pool import spread
 from counterpoise.tables import population_quantiles
 from counterpoise.types import Array, Index, Model
 
@@ -101,7 +102,7 @@ class Reference:
         )
 
     def _places(self, count: int) -> Index:
-        return np.linspace(0, len(self.x) - 1, min(count, len(self.x))).astype(np.intp)
+        return spread(len(self.x), count)
 
     def _known(self, model: Model) -> tuple[Donors, dict[Any, Array]]:
         key = type(model).__qualname__  # the model itself, or the same asked for its probabilities

@@ -14,11 +14,13 @@ import pandas as pd
 from counterpoise.api.answering import Answers
 from counterpoise.api.intake import Intake, Opinion
 from counterpoise.api.targets import Aim
-from counterpoise.explanation import Explanation
+from counterpoise.explanation import ENERGY, SCORES, Explanation
 from counterpoise.space.features import Schema
+from counterpoise.space.frames import rows_at
 from counterpoise.types import Array, Index
 
 PACKAGES = ("counterpoise", "numpy", "scipy", "pandas", "scikit-learn")
+SCORED, TERMS = pd.Index(SCORES), pd.Index(ENERGY)
 
 
 class Case(NamedTuple):
@@ -37,35 +39,20 @@ class Case(NamedTuple):
     model: str  # a hash of what it says of reference rows; empty where there are none
 
 
-def assemble(case: Case, rows: Index, answers: Answers, *, seconds: float, model_rows: int) -> Explanation:
+def assemble(
+    case: Case, rows: Index, answers: Answers, *, evidence: Array | None, seconds: float, model_rows: int
+) -> Explanation:
     """The Explanation of some rows of a case and the answers to them."""
-    table = case.intake.table.iloc[rows]
+    table = rows_at(case.intake.table, rows).copy()
     now, index = case.now.take(rows), table.index
     before = np.empty(len(rows), dtype=object)
     before[:] = now.predicted.tolist()
-    goal = case.aim.goal.take(rows)
-    scores = pd.DataFrame(
-        {
-            "before": before,
-            "after": answers.predicted,
-            "probability_before": answers.probability[:, 0],
-            "probability_after": answers.probability[:, 1],
-            "margin_before": goal.margin(now.outputs[:, None, :])[:, 0],
-            "margin_after": answers.margin,
-        },
-        index=index,
-    )
-    energy = pd.DataFrame(
-        {
-            "distance": answers.terms[:, 0],
-            "regularizer": answers.terms[:, 1],
-            "decision": answers.terms[:, 2],
-            "total": answers.terms.sum(axis=1),
-            "lam": np.full(len(rows), case.lam),
-            "mu": answers.mu,
-        },
-        index=index,
-    )
+    margin = case.aim.goal.take(rows).margin(now.outputs[:, None, :])[:, 0]
+    said = (before, answers.predicted, *answers.probability.T, margin, answers.margin)
+    scores = pd.DataFrame(dict(enumerate(said)), index=index)
+    scores.columns = SCORED.view()  # names known beforehand: an index of texts takes longer to make than the frame
+    terms = (answers.terms, answers.terms.sum(axis=1), np.full(len(rows), case.lam), answers.mu)
+    energy = pd.DataFrame(np.column_stack(terms), index=index, columns=TERMS.view())
     return Explanation(
         schema=case.schema,
         rows=table,
@@ -80,6 +67,7 @@ def assemble(case: Case, rows: Index, answers: Answers, *, seconds: float, model
         energy=energy,
         held=case.held,
         quantiles=case.quantiles,
+        evidence=evidence,
         seconds=seconds,
         model_rows=model_rows,
         seed=case.seed,

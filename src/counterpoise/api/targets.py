@@ -45,11 +45,11 @@ class Aim:
 
 def standing(model: Model, x0: Array, predicted: NDArray[Any]) -> NDArray[Any]:
     """What rows ``x0`` ``(n, d)`` are to the model now: ``predicted``; where it abstains, what most members say."""
-    now = predicted.copy()
-    if isinstance(model, Abstaining):
-        undecided = np.flatnonzero([label == model.abstention for label in predicted.tolist()])
+    now, several = predicted.copy(), _abstaining(model)
+    if several is not None:
+        undecided = np.flatnonzero([label == several.abstention for label in predicted.tolist()])
         if len(undecided):
-            now[undecided] = model.majority(x0[undecided])
+            now[undecided] = several.majority(x0[undecided])
     return now
 
 
@@ -63,9 +63,11 @@ def aim(model: Model, target: Any, threshold: float | None, predicted: NDArray[A
                 "give the target as a range, for instance (0.9, None)",
             )
         return _range(target, len(predicted), getattr(model, "needed", 1))
-    several = model if isinstance(model, Abstaining) else None
+    several = _abstaining(model)
     classes = model.labels if several is None else model.labels[:-1]  # that too few of them agree is nobody's aim
-    wanted = np.pad(_wanted(classes, target, predicted), ((0, 0), (0, len(model.labels) - len(classes))))
+    wanted = _wanted(classes, target, predicted)
+    if several is not None:
+        wanted = np.pad(wanted, ((0, 0), (0, 1)))
     goal: Goal = ClassGoal(wanted, model.link)
     sure = ""
     if threshold is not None:
@@ -86,6 +88,12 @@ def aim(model: Model, target: Any, threshold: float | None, predicted: NDArray[A
         for row in rows.tolist():
             targets[row], words[row] = label, f"that the model calls {label}{sure}"
     return Aim(goal, targets, tuple(words))
+
+
+def _abstaining(model: Model) -> Abstaining | None:
+    """The model, where it is several that must agree."""
+    # asked for one name first: isinstance of a protocol is slow
+    return model if hasattr(model, "abstention") and isinstance(model, Abstaining) else None
 
 
 def _range(target: Any, n: int, needed: int) -> Aim:

@@ -18,6 +18,7 @@ from counterpoise.models.score import ThresholdGoal
 from counterpoise.problem import Problem
 from counterpoise.space.encoding import encode
 from counterpoise.space.features import Schema
+from counterpoise.space.frames import rows_at
 from counterpoise.tables import restore
 from counterpoise.types import Array, Index, Mask
 
@@ -35,10 +36,10 @@ class Verdict(NamedTuple):
     predicted: NDArray[Any]  # (n,) what the user's own predict says of the first
 
 
-def verify(problem: Problem, schema: Schema, table: pd.DataFrame, run: Run, alternatives: int) -> Verdict:
+def verify(problem: Problem, schema: Schema, table: pd.DataFrame | None, run: Run, alternatives: int) -> Verdict:
     """The best verified answers with distinct sets of changed features, up to ``alternatives`` per row.
 
-    ``table`` has the rows as they came; an answer is judged as it will stand there.
+    ``table`` has the rows as they came; an answer is judged as it will stand there. None: it takes any as it is.
     """
     n, _, d = run.x.shape
     judge = _Judge(problem, schema, table)
@@ -93,17 +94,16 @@ def _rescue(judge: _Judge, verdict: Verdict, run: Run, inside: Mask) -> None:
 class _Judge:
     """Judges points by the user's own model, by every constraint, and as they will stand in the table."""
 
-    def __init__(self, problem: Problem, schema: Schema, table: pd.DataFrame) -> None:
+    def __init__(self, problem: Problem, schema: Schema, table: pd.DataFrame | None) -> None:
         self.problem, self.schema, self.table = problem, schema, table
-        self.plain = bool(schema.numeric.all() and (table.dtypes == np.float64).all())
 
     def __call__(self, rows: Index, x: Array) -> tuple[NDArray[Any], Mask]:
         """What the model predicts for ``x`` ``(p, d)``, answers to ``rows`` ``(p,)``, and which of them hold."""
         part = self.problem.take(rows)
         predicted = predictions(part.model, x, part.numbers, part.tally)
         holds = reached(part, x, predicted) & part.region.contains(x[:, None, :])[:, 0]
-        if not self.plain:
-            written = encode(self.schema, restore(self.schema, self.table.iloc[rows], part.x0, x))
+        if self.table is not None:
+            written = encode(self.schema, restore(self.schema, rows_at(self.table, rows), part.x0, x))
             holds &= ((written == x) | (np.isnan(written) & np.isnan(x))).all(axis=1)
         objects = np.empty(len(x), dtype=object)
         objects[:] = predicted.tolist()

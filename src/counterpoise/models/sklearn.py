@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -79,16 +80,21 @@ class Estimator:
         with self._calm():
             return np.asarray(self.model.predict_proba(self.feed(x)), dtype=np.float64)
 
-    @contextmanager
-    def _calm(self) -> Iterator[None]:
+    def _calm(self) -> AbstractContextManager[Any]:
         """Far from the data a model may overflow: what comes out is checked."""
-        with np.errstate(all="ignore"):
-            if type(innermost(self.model)).__name__ != "LocalOutlierFactor":
-                yield
-                return
-            with warnings.catch_warnings():  # it loses the columns' names on its own way inside
-                warnings.filterwarnings("ignore", "X does not have valid feature names")
-                yield
+        return _hushed() if self._warns else np.errstate(all="ignore")
+
+    @cached_property
+    def _warns(self) -> bool:
+        return type(innermost(self.model)).__name__ == "LocalOutlierFactor"
+
+
+@contextmanager
+def _hushed() -> Iterator[None]:
+    """For an estimator that loses the columns' names on its own way inside."""
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "X does not have valid feature names")
+        yield
 
 
 def adapt(model: Any, schema: Schema, probe: Array) -> Model:

@@ -103,6 +103,11 @@ class Feature:
         return dtype if self.numeric and isinstance(dtype, np.dtype) and dtype.kind in "iuf" else None
 
     @cached_property
+    def levels(self) -> Any:
+        """The categories as an array of the column's dtype."""
+        return pd.array(list(self.categories), dtype=self.dtype)
+
+    @cached_property
     def codes(self) -> dict[Any, float]:
         """The code of each category."""
         return {value: float(code) for code, value in enumerate(self.categories)}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal, get_args
 
 import numpy as np
@@ -52,7 +53,7 @@ class Distance:
         if (
             wrong
             or not weights
-            or not all(np.isfinite(w) and w >= 0 for w in weights.values())
+            or not all(0 <= weight < np.inf for weight in weights.values())
             or not any(weights.values())
         ):
             raise InputError(
@@ -60,15 +61,13 @@ class Distance:
                 f"{spec!r}",
                 "for instance 'l1' or {'l2': 1.0, 'l0': 0.1}",
             )
-        ranks = [max(len(f.categories) - 1, 1) for f in schema]
-        unit = [f.scale if f.numeric else float(r) for f, r in zip(schema, ranks, strict=True)]
-        span = [
-            f.upper - f.lower if f.numeric and np.isfinite(f.upper - f.lower) and f.upper > f.lower else u
-            for f, u in zip(schema, unit, strict=True)
-        ]
-        nominal = [f.kind in ("categorical", "boolean") for f in schema]
         mixture = tuple((name, float(weights[name])) for name in NORMS if weights.get(name))
-        return cls(mixture, np.array(unit), np.array(span), np.array(nominal), prices)
+        return cls(mixture, schema.units, schema.spans, schema.nominal, prices)
+
+    @cached_property
+    def mixed(self) -> bool:
+        """Whether some differences are 0 or 1."""
+        return bool(self.nominal.any())
 
     @property
     def name(self) -> str:
@@ -147,7 +146,7 @@ class Distance:
         return np.where(np.isnan(x0), 1.0, self.unit / self.span)
 
     def _discrete(self, delta: Array, x: Array, x0: Array) -> Array:
-        if self.nominal.any():
+        if self.mixed:
             delta[..., self.nominal] = delta[..., self.nominal] != 0  # NaN counts as different; mended below
         gone = np.isnan(x0)
         if gone.any():

@@ -27,16 +27,11 @@ def encode(schema: Schema, table: pd.DataFrame, what: str = "row") -> Array:
            [5., 1.]])
     """
     out = np.empty((len(table), len(schema)))
-    dtypes: dict[Hashable, Any] = dict(zip(table.columns, table.dtypes, strict=True))
-    block = [
-        number
-        for number, feature in enumerate(schema)
-        if feature.numeric and isinstance(dtypes[feature.name], np.dtype) and dtypes[feature.name].kind in "biuf"
-    ]
+    block = _block(schema, table)
     if block:  # all at once: a frame gives its columns one by one only slowly
-        names = [schema.names[number] for number in block]
-        whole = len(block) == table.shape[1] and tuple(table.columns) == tuple(names)
-        out[:, block] = (table if whole else table[names]).to_numpy(dtype=np.float64)
+        whole = len(block) == len(schema) and schema.heads(table)
+        picked = table if whole else table.iloc[:, _positions(schema, table, block)]
+        out[:, slice(None) if whole else block] = picked.to_numpy(dtype=np.float64)
         for number in _suspects(schema, out, block):
             _check_numbers(schema.features[number], out[:, number], table[schema.names[number]], what)
     for number in sorted(set(range(len(schema))) - set(block)):
@@ -46,12 +41,28 @@ def encode(schema: Schema, table: pd.DataFrame, what: str = "row") -> Array:
     return out
 
 
+def _positions(schema: Schema, table: pd.DataFrame, columns: list[int]) -> list[Any]:
+    """Where some of the features stand in a frame."""
+    return columns if schema.heads(table) else [table.columns.get_loc(schema.names[number]) for number in columns]
+
+
+def _block(schema: Schema, table: pd.DataFrame) -> list[int]:
+    """Columns of numbers in NumPy's own dtypes."""
+    if schema.numeric.all() and schema.heads(table) and table.to_numpy().dtype == np.float64:
+        return [*range(len(schema))]  # what makes one array of doubles is numbers throughout
+    dtypes: dict[Hashable, Any] = dict(zip(table.columns.tolist(), table.dtypes.tolist(), strict=True))
+    return [
+        number
+        for number, feature in enumerate(schema)
+        if feature.numeric and isinstance(dtypes[feature.name], np.dtype) and dtypes[feature.name].kind in "biuf"
+    ]
+
+
 def _suspects(schema: Schema, x: Array, columns: list[int]) -> list[int]:
     """Columns of numbers with a cell that may be wrong."""
     values = x[:, columns]
-    whole = np.array([schema.features[number].kind == "integer" for number in columns])
-    wrong = np.isinf(values) | ((values != np.rint(values)) & ~np.isnan(values) & whole)
-    return [number for number, bad in zip(columns, wrong.any(axis=0), strict=True) if bad]
+    wrong = np.isinf(values) | ((values != np.rint(values)) & ~np.isnan(values) & schema.whole[columns])
+    return [columns[place] for place in np.flatnonzero(wrong.any(axis=0))]
 
 
 def decode(schema: Schema, x: Array) -> Any:
@@ -61,13 +72,14 @@ def decode(schema: Schema, x: Array) -> Any:
     >>> decode(Schema.infer(table), np.array([[2.0, 1.0]])).to_dict("records")
     [{'n': 2, 'proto': 'udp'}]
     """
-    names = pd.Index(schema.names, tupleize_cols=False)
-    if all(feature.dtype == np.float64 and feature.numeric for feature in schema):
-        return pd.DataFrame(x, columns=names, copy=True) if schema.frame else x.copy()
+    if schema.doubles:
+        return pd.DataFrame(x, columns=schema.columns, copy=True) if schema.frame else x.copy()
     if not schema.frame:
         return _array_of(schema, x)
     columns = {number: column_of(feature, x[:, number]) for number, feature in enumerate(schema)}
-    return pd.DataFrame(columns, copy=False).set_axis(names, axis=1)
+    frame = pd.DataFrame(columns, copy=False)
+    frame.columns = schema.columns
+    return frame
 
 
 def column_of(feature: Feature, values: Array) -> Any:
@@ -125,7 +137,7 @@ def _categories_of(feature: Feature, values: Array) -> Any:
         levels[-1] = MARKS[feature.mark]
         picked = levels[codes]
         return picked if dtype == np.dtype(object) or (codes < 0).any() else picked.astype(dtype)
-    return pd.array(list(feature.categories), dtype=dtype).take(codes, allow_fill=True)
+    return feature.levels.take(codes, allow_fill=True)
 
 
 def _place(column: pd.Series[Any], wrong: Mask) -> tuple[Any, Any]:
@@ -174,7 +186,7 @@ def _codes(feature: Feature, column: pd.Series[Any], what: str) -> Array:
         table = np.array([*(feature.codes.get(value, -1.0) for value in column.cat.categories), np.nan])
         codes = table[column.cat.codes.to_numpy()]
     else:
-        missing = column.isna().to_numpy()
+        missing = pd.isna(column.array)
         codes = np.full(len(column), np.nan)
         values = column.to_numpy(dtype=object)[~missing].tolist()
         codes[~missing] = [feature.codes.get(value, -1.0) if isinstance(value, Hashable) else -1.0 for value in values]

@@ -76,6 +76,19 @@ class Schema:
         """Column names, in order."""
         return tuple(feature.name for feature in self.features)
 
+    @property
+    def columns(self) -> pd.Index[Any]:
+        """The names as the columns of a frame; whoever renames the index of a frame renames that one alone."""
+        return self._columns.view()
+
+    def heads(self, table: pd.DataFrame) -> bool:
+        """Whether the columns of a frame are these features, in this order."""
+        return table.columns.equals(self._columns)
+
+    @cached_property
+    def _columns(self) -> pd.Index[Any]:
+        return pd.Index(self.names, tupleize_cols=False)
+
     @cached_property
     def _places(self) -> dict[Hashable, int]:
         return {name: place for place, name in enumerate(self.names)}
@@ -109,6 +122,48 @@ class Schema:
     def numeric(self) -> Mask:
         """Which columns are numbers, ``(d,)``."""
         return _shared(np.array([f.numeric for f in self.features]))
+
+    @cached_property
+    def whole(self) -> Mask:
+        """Which columns are whole numbers, ``(d,)``."""
+        return _shared(np.array([f.kind == "integer" for f in self.features]))
+
+    @cached_property
+    def nominal(self) -> Mask:
+        """Which columns are categories without an order, ``(d,)``."""
+        return _shared(np.array([f.kind in ("categorical", "boolean") for f in self.features]))
+
+    @cached_property
+    def units(self) -> Array:
+        """Encoded length of one unit of distance, ``(d,)``: the scale of a number, all ranks of an ordered category."""
+        return _shared(np.array([f.scale if f.numeric else max(len(f.categories) - 1.0, 1.0) for f in self.features]))
+
+    @cached_property
+    def spans(self) -> Array:
+        """Length of each number's observed range, ``(d,)``; the unit where it has none, and for categories."""
+        spans = [
+            f.upper - f.lower if f.numeric and np.isfinite(f.upper - f.lower) and f.upper > f.lower else unit
+            for f, unit in zip(self.features, self.units.tolist(), strict=True)
+        ]
+        return _shared(np.array(spans))
+
+    @cached_property
+    def parts(self) -> Array:
+        """Into how many parts the decimals of a number divide 1, ``(d,)``; 0 where it is not rounded."""
+        return _shared(
+            np.array([10.0**f.decimals if f.numeric and f.decimals is not None else 0.0 for f in self.features])
+        )
+
+    @cached_property
+    def narrow(self) -> tuple[tuple[int, np.dtype[Any]], ...]:
+        """The columns of a float dtype below double precision, and that dtype."""
+        kept = ((number, feature.storage) for number, feature in enumerate(self.features))
+        return tuple((number, dtype) for number, dtype in kept if dtype and dtype.kind == "f" and dtype.itemsize < 8)
+
+    @cached_property
+    def doubles(self) -> bool:
+        """Whether every column holds numbers in double precision."""
+        return all(feature.numeric and feature.dtype == np.float64 for feature in self.features)
 
     @cached_property
     def observed(self) -> Array:

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from counterpoise.errors import InputError
+from counterpoise.types import Index
 
 
 def as_table(data: Any, what: str) -> pd.DataFrame:
@@ -20,7 +21,12 @@ def as_table(data: Any, what: str) -> pd.DataFrame:
     if isinstance(data, pd.DataFrame):
         _check_names(data.columns, what)
         return data
-    array = _as_array(data, what)
+    array = _numbers_of(_as_array(data, what), what)
+    return pd.DataFrame(array, columns=[f"f{number}" for number in range(array.shape[1])])
+
+
+def _numbers_of(array: Any, what: str) -> Any:
+    """The array, or an error where it is not a table of numbers."""
     if array.ndim != 2:
         raise InputError(
             f"the {what} must be a frame or a two-dimensional array",
@@ -33,10 +39,10 @@ def as_table(data: Any, what: str) -> pd.DataFrame:
             f"its dtype is {array.dtype}",
             "give a pandas DataFrame, whose columns may be of different kinds",
         )
-    return pd.DataFrame(array, columns=[f"f{number}" for number in range(array.shape[1])])
+    return array
 
 
-def rows_of(data: Any, names: Sequence[Hashable]) -> pd.DataFrame:
+def rows_of(data: Any, names: Sequence[Hashable] | pd.Index[Any]) -> pd.DataFrame:
     """The rows to explain as a frame, whatever they came as.
 
     A frame, a two-dimensional array with the columns ``names``, one row as an array, a Series or a dict, or a list of
@@ -63,10 +69,10 @@ def rows_of(data: Any, names: Sequence[Hashable]) -> pd.DataFrame:
             f"the array has {array.shape[1]}",
             "give the columns of the reference, in its order",
         )
-    columns = pd.Index(list(names), tupleize_cols=False)
+    columns = names if isinstance(names, pd.Index) else pd.Index(list(names), tupleize_cols=False)
     if array.ndim == 2 and array.dtype.kind == "O":  # an array taken from a frame of mixed kinds
         return pd.DataFrame(array, columns=columns).infer_objects()
-    return as_table(array, "rows").set_axis(columns, axis=1)
+    return pd.DataFrame(_numbers_of(array, "rows"), columns=columns)
 
 
 def quoted(names: Sequence[Hashable], most: int = 8) -> str:
@@ -86,6 +92,20 @@ def plain(value: Any) -> Any:
     0.5
     """
     return value.item() if isinstance(value, np.generic) else value
+
+
+def in_doubles(table: pd.DataFrame) -> bool:
+    """Whether every column of a frame holds numbers in double precision."""
+    return all(dtype == np.float64 for dtype in table.dtypes.tolist())
+
+
+def rows_at(table: pd.DataFrame, rows: Index) -> pd.DataFrame:
+    """Some rows of a frame, by position; the frame itself where they are all of it, in order.
+
+    >>> rows_at(pd.DataFrame({"a": [5, 6, 7]}), np.array([2, 0]))["a"].tolist()
+    [7, 5]
+    """
+    return table if np.array_equal(rows, np.arange(len(table))) else table.iloc[rows]
 
 
 def _check_names(names: pd.Index[Any], what: str) -> None:

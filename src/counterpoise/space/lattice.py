@@ -52,18 +52,11 @@ class Lattice:
     def of(cls, draft: Draft, choices: list[Array | None]) -> Lattice:
         """The lattice of a draft whose box is complete: the user's steps, ``choices`` by column, decimals, dtypes."""
         schema, d = draft.schema, len(draft.schema)
-        whole = np.array([feature.kind == "integer" for feature in schema])
-        step = np.where(whole, np.maximum(draft.step, 1.0), np.where(schema.numeric, draft.step, 0.0))
+        step = np.where(schema.whole, np.maximum(draft.step, 1.0), np.where(schema.numeric, draft.step, 0.0))
         for number, size in draft.strides.items():
             step[number] = size if step[number] == 0 else Fraction(size).limit_denominator(1000).numerator
-        parts = np.array([10.0**f.decimals if f.numeric and f.decimals is not None else 0.0 for f in schema])
         listed = np.array([values is not None for values in choices])
-        columns = np.flatnonzero(((step > 0) | (parts > 0)) & ~listed)
-        narrow = []
-        for number, feature in enumerate(schema):
-            storage = feature.storage
-            if storage is not None and storage.kind == "f" and storage.itemsize < 8:
-                narrow.append((number, storage))
+        columns = np.flatnonzero(((step > 0) | (schema.parts > 0)) & ~listed)
         picked = tuple((number, values) for number, values in enumerate(choices) if values is not None)
         spans = []
         for number, values in picked:
@@ -73,29 +66,38 @@ class Lattice:
         by_user = np.array([values is not None for values in draft.choices])
         empty = np.zeros((len(draft.x0), len(columns)))
         origin = empty.copy()
-        for place in np.flatnonzero(np.isin(columns, list(draft.strides))):
-            origin[:, place] = np.nan_to_num(draft.x0[:, columns[place]])
-            # whole numbers, in steps from a row that is none: there are none
-            off = (draft.step[columns[place]] > 0) & (origin[:, place] != np.rint(origin[:, place]))
-            draft.lower[off, columns[place]], draft.upper[off, columns[place]] = np.inf, -np.inf
-        on_step = step[columns] > 0
         places = np.full(d, -1)
         places[columns] = np.arange(len(columns))
+        for number in draft.strides:
+            if places[number] >= 0:
+                own = np.nan_to_num(draft.x0[:, number])
+                origin[:, places[number]] = own
+                # whole numbers, in steps from a row that is none: there are none
+                off = (draft.step[number] > 0) & (own != np.rint(own))
+                draft.lower[off, number], draft.upper[off, number] = np.inf, -np.inf
+        on_step = step[columns] > 0
         lattice = cls(
             columns,
             places,
             np.where(on_step, step[columns], 1.0),
-            np.where(on_step, 1.0, parts[columns]),
+            np.where(on_step, 1.0, schema.parts[columns]),
             origin,
             empty,
             empty,
             np.array((step > 0) | by_user).reshape(d),
-            tuple(narrow),
+            schema.narrow,
             picked,
             tuple(spans),
         )
+        if not len(columns):
+            return lattice
         first, last = lattice._counts(draft.lower[:, columns], draft.upper[:, columns])
         return replace(lattice, first=first, last=last)
+
+    @property
+    def free(self) -> bool:
+        """Whether a cell can hold any number."""
+        return not (len(self.columns) or self.narrow or self.choices)
 
     @cached_property
     def plain(self) -> bool:
@@ -132,7 +134,7 @@ class Lattice:
 
         Cells that equal the row's ``x0`` ``(n, d)`` stay as they are, except where the lattice binds every answer.
         """
-        if not (len(self.columns) or self.narrow or self.choices):
+        if self.free:
             return x
         y = x.copy()
         for column, dtype in self.narrow:
@@ -164,6 +166,8 @@ class Lattice:
     def misses(self, x: Array, changed: Mask) -> Mask:
         """Which cells of ``x`` ``(n, k, d)`` are off the lattice; ``changed`` says which differ from the row."""
         off = np.zeros(x.shape, dtype=bool)
+        if self.free:
+            return off
         for column, dtype in self.narrow:
             with np.errstate(over="ignore"):
                 off[..., column] = x[..., column].astype(dtype) != x[..., column]
@@ -173,7 +177,12 @@ class Lattice:
             count = self._count(cells, origin)
             written = (self._value(count, origin) != cells) & (np.abs(count) < EXACT)
             off[..., self.columns] |= written & ((self.first <= self.last)[:, None, :] | self.binds[self.columns])
-        for column, values in self.choices:
+        codes = self.codes
+        if len(codes.columns):
+            cells = x[..., codes.columns]
+            off[..., codes.columns] = (cells < 0) | (cells > codes.top) | (cells != np.rint(cells))
+        for number in codes.others:
+            column, values = self.choices[number]
             off[..., column] = ~np.isin(x[..., column], values)
         return off & ~np.isnan(x) & (changed | self.binds)
 
@@ -196,8 +205,9 @@ class Lattice:
     def vacant(self, lower: Array, upper: Array) -> Mask:
         """Which boxes ``(n, d)`` hold no value at all that a changed cell could take."""
         none = lower > upper
-        bound = self.binds[self.columns]
-        none[:, self.columns[bound]] |= (self.first > self.last)[:, bound]
+        if len(self.columns):
+            bound = self.binds[self.columns]
+            none[:, self.columns[bound]] |= (self.first > self.last)[:, bound]
         for (column, _), span in zip(self.choices, self.spans, strict=True):
             none[:, column] |= span[:, 0] > span[:, 1]
         return none

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -11,6 +12,18 @@ from counterpoise.types import Array, Index, Mask
 
 CLOSE = 1e-6  # what the quick comparison may be wrong by
 CELLS = 4_000_000  # numbers of the table of squares made at once
+
+
+@lru_cache(maxsize=64)
+def spread(total: int, count: int) -> Index:
+    """The places of at most ``count`` of so many rows, evenly spread over all of them.
+
+    >>> spread(9, 3)
+    array([0, 4, 8])
+    """
+    places = np.linspace(0, total - 1, min(total, count)).astype(np.intp)
+    places.flags.writeable = False
+    return places
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,6 +38,7 @@ class Pool:
 
     x: Array
     distance: Distance
+    weight: Array  # (d,) what a unit of each column counts; 0 for categories
     centre: Array  # (d,) large values that hardly differ would drown the differences in rounding
     scaled: Array  # (r, d) 0 where a cell is missing, and for categories
     squared: Array  # (r, d)
@@ -37,10 +51,10 @@ class Pool:
         gone = np.isnan(x)
         count = np.maximum((~gone).sum(axis=0), 1)
         centre = np.where(gone, 0.0, x).sum(axis=0) / count
-        scaled = np.where(gone, 0.0, (x - centre) * cls._weight(distance))
-        return cls(
-            x, distance, centre, scaled, scaled**2, np.einsum("rd,rd->r", scaled, scaled), gone if gone.any() else None
-        )
+        weight = np.where(distance.nominal, 0.0, 1.0 / distance.unit)
+        scaled = np.where(gone, 0.0, (x - centre) * weight)
+        norms = np.einsum("rd,rd->r", scaled, scaled)
+        return cls(x, distance, weight, centre, scaled, scaled**2, norms, gone if gone.any() else None)
 
     def near(self, x0: Array, count: int, free: Mask | None = None) -> list[Index]:
         """For each of ``x0`` ``(n, d)`` the places of the ``count`` nearest, and of all as near but for rounding.
@@ -65,7 +79,7 @@ class Pool:
     def _squares(self, x0: Array, free: Mask | None) -> tuple[Array, Array]:
         """``|x0 - x|**2`` of every pair, ``(n, r)``, and the greatest square that went into it, ``(n,)``."""
         gone = np.isnan(x0)
-        a = np.where(gone, 0.0, (x0 - self.centre) * self._weight(self.distance))
+        a = np.where(gone, 0.0, (x0 - self.centre) * self.weight)
         counts = None if free is None or free.all() else free.astype(np.float64)
         if counts is not None:
             a = a * counts
@@ -83,7 +97,3 @@ class Pool:
             unlike = (one != other) & ~np.isnan(one) & ~np.isnan(other)
             total += unlike if counts is None else unlike * counts[:, column, None]
         return total, squares.max(axis=1, initial=0.0)
-
-    @staticmethod
-    def _weight(distance: Distance) -> Array:
-        return np.where(distance.nominal, 0.0, 1.0 / distance.unit)

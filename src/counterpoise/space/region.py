@@ -79,7 +79,7 @@ class Region:
             draft.ceiling,
             np.full(len(x0), None, dtype=object),
         )
-        alone = replace(region, system=system.without())
+        alone = replace(region, system=system.without()) if len(system) else region
         boxed = alone.project(x0[:, None, :])
         feasible = alone.contains(boxed)[:, 0]
         region = replace(region, boxed=boxed[:, 0, :], home=boxed[:, 0, :], feasible=feasible)
@@ -120,7 +120,10 @@ class Region:
 
     def contains(self, x: Array) -> Mask:
         """Which points of ``x`` ``(n, k, d)`` every constraint allows, ``(n, k)``."""
-        return np.asarray(~self.broken(x).any(axis=-1)) & self.few(x) & self.system.holds(x)
+        inside: Mask = np.asarray(~self.broken(x).any(axis=-1))
+        if self.max_changes is not None:
+            inside &= self.few(x)
+        return inside & self.system.holds(x) if len(self.system) else inside
 
     def broken(self, x: Array) -> Mask:
         """Which cells of ``x`` ``(n, k, d)`` break a constraint of their own column, ``(n, k, d)``."""

@@ -262,7 +262,8 @@ Word = Constraint | Callable[[pd.DataFrame], Any]
 
 def as_words(constraints: Sequence[Word] | Word) -> tuple[Constraint, ...]:
     """Constraints, given one by one or as a list, as words: a bare function of a frame becomes a `Check`."""
-    given: Any = [constraints] if isinstance(constraints, Constraint) or callable(constraints) else constraints
+    # a word has apply: isinstance of a protocol would say the same, slowly
+    given: Any = [constraints] if hasattr(constraints, "apply") or callable(constraints) else constraints
     if not isinstance(given, Iterable) or isinstance(given, str):
         raise ConstraintError(
             "constraints must be a list of words", f"{given!r}", "for instance [cp.Immutable('age')], or () for none"

@@ -168,7 +168,10 @@ class System:
 
     def waived(self) -> list[tuple[str, ...]]:
         """For each row, the relations that it breaks itself and is therefore let off."""
-        return [tuple(np.asarray(self.words, dtype=object)[~row]) for row in self.active]
+        if self.active.all():
+            return [()] * len(self.active)
+        words = np.asarray(self.words, dtype=object)
+        return [tuple(words[~row]) for row in self.active]
 
     def mended(self, x: Array, lower: Array, upper: Array, free: Mask, grid: Grid) -> Array:
         """``x`` ``(n, k, d)``, in the box ``(n, d)`` and on the lattice, moved to where the relations hold if possible.

@@ -56,23 +56,24 @@ def written(
 
 
 def _limit(draft: Draft, bounds: Bounds, observed: Sequence[int] | None) -> None:
-    """Numbers stay within the reference's range, widened to the row itself, and in any case within their dtype."""
+    """Numbers stay within the reference's range, widened to the row itself, and in any case within their dtype.
+
+    Categories have no ends of either kind.
+    """
     own, lower, upper = draft.x0, draft.lower, draft.upper
     if bounds == "observed":
         ends = draft.schema.observed
         if observed is not None:
             ends = np.where(np.isin(np.arange(len(draft.schema)), observed), ends, [[-np.inf], [np.inf]])
-        low = np.where(draft.schema.numeric, np.fmin(ends[0], own), -np.inf)
-        high = np.where(draft.schema.numeric, np.fmax(ends[1], own), np.inf)
+        low, high = np.fmin(ends[0], own), np.fmax(ends[1], own)
         listed = np.array([values is not None for values in draft.choices])
         # a range that the user gives takes the place of the observed one, also where the two do not meet
         low = np.where(draft.ranged[0] | listed | (upper < low), -np.inf, low)
         high = np.where(draft.ranged[1] | listed | (lower > high), np.inf, high)
         lower, upper = np.fmax(lower, low), np.fmin(upper, high)
     least, most = draft.schema.room
-    numeric = draft.schema.numeric
-    draft.lower = np.where(numeric, np.fmax(lower, np.fmin(least, own)), lower)
-    draft.upper = np.where(numeric, np.fmin(upper, np.fmax(most, own)), upper)
+    draft.lower = np.fmax(lower, np.fmin(least, own))
+    draft.upper = np.fmin(upper, np.fmax(most, own))
 
 
 def _choices(draft: Draft, number: int, feature: Feature, bounds: Bounds) -> Array | None:
