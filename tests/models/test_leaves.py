@@ -59,13 +59,20 @@ def inside(leaves: Leaves, cell: int) -> float:
     return float(leaves.above[cell] if np.isfinite(leaves.above[cell]) else above(leaves.below[cell]))
 
 
+def every(points: int, kept: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Every point moved to every one of these cells."""
+    return np.repeat(np.arange(points), len(kept)), np.tile(kept, points)
+
+
 @given(seed=st.integers(0, 2**32 - 1))
 def test_every_single_change_does_what_the_table_says(case: tuple, seed: int) -> None:
     trees, leaves, rows = case
     rng = np.random.default_rng(seed)
     x = rows[rng.integers(0, len(rows), 3)]
     kept = np.sort(rng.choice(int(leaves.first[-1]), min(40, int(leaves.first[-1])), replace=False))
-    sums, shifted = leaves.survey(leaves.cells(x), kept)
+    sums, shifted = leaves.survey(leaves.cells(x), *every(3, kept))
+    shifted = shifted.reshape(3, len(kept), -1)
+    np.testing.assert_array_equal(sums, leaves.sums(leaves.cells(x)))
     np.testing.assert_allclose(sums, trees.sums(x), rtol=1e-6, atol=1e-6)
     np.testing.assert_allclose(leaves.finish(sums), trees.outputs(x), rtol=1e-6, atol=1e-6)
     for place, cell in enumerate(kept.tolist()):
@@ -90,11 +97,12 @@ def test_a_value_is_in_the_cell_whose_ends_hold_it(case: tuple) -> None:
 def test_few_and_many_rows_are_surveyed_alike(case: tuple, monkeypatch: pytest.MonkeyPatch) -> None:
     _, leaves, rows = case
     cells, kept = leaves.cells(rows[:50]), np.arange(int(leaves.first[-1]))
-    together = leaves.survey(cells, kept)
+    together = leaves.survey(cells, *every(50, kept))
     monkeypatch.setattr(module, "AT_ONCE", 1)
     monkeypatch.setattr(module, "COMPARED", 0)
-    alone = leaves.survey(leaves.cells(rows[:50]), kept)
-    assert all(np.array_equal(one, other) for one, other in zip(together, alone, strict=True))
+    alone = leaves.survey(leaves.cells(rows[:50]), *every(50, kept))
+    for one, other in zip(together, alone, strict=True):
+        np.testing.assert_array_equal(one, other)
 
 
 def test_what_is_too_large_has_no_table(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -113,6 +121,6 @@ def test_a_tree_that_splits_nothing_has_no_table() -> None:
 
 def test_a_table_can_be_sent_to_a_worker(case: tuple) -> None:
     _, leaves, rows = case
-    cells, kept = leaves.cells(rows[:5]), np.arange(7)
+    cells, changes = leaves.cells(rows[:5]), every(5, np.arange(7))
     sent = pickle.loads(pickle.dumps(leaves))
-    assert np.array_equal(sent.survey(cells, kept)[1], leaves.survey(cells, kept)[1])
+    assert np.array_equal(sent.survey(cells, *changes)[1], leaves.survey(cells, *changes)[1])

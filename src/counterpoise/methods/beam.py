@@ -95,15 +95,15 @@ def beam(
     width = int(max(1, min(care.beam, problem.left / (FEW_ROUNDS * (jumps + MULTIPLIERS + ALONE)))))
     menu = Menu.of(problem, leaves)
     home = problem.region.home[:, None, :]
-    asked = problem.score(home).margin[:, 0]
-    need = np.maximum(-additive(problem, asked), 1e-300)
+    now = problem.goal.margin(leaves.finish(leaves.sums(leaves.cells(home[:, 0])))[:, None, :])[:, 0]
+    need = np.maximum(-additive(problem, now), 1e-300)
     lowest, stale = start.lowest, np.zeros(len(rows), dtype=np.intp)
     points = np.concatenate([home, start.best(1).x], axis=1)
     none = np.empty((len(rows), 0))
     waiting, seen = Front(points[:, :0], none, none, none), none
     T = warm * np.where(np.isfinite(lowest), lowest, 1.0)
     for number in range(rounds):
-        if problem.expired or not len(rows):
+        if problem.expired:
             break
         x, inside = problem.region.settle(
             survey(problem, leaves, menu, points, reach(problem, lowest), jumping=jumps > 0)
@@ -121,6 +121,8 @@ def beam(
         T = cooling(number, T, summarise(draw.place >= older, draw.merit))
         points, waiting, seen = draw.x, draw.left, np.concatenate([seen, draw.mark], axis=1)
         keep = np.flatnonzero(np.isfinite(draw.merit[:, 0]) & (stale < care.lasting))
+        if not len(keep):
+            break
         if len(keep) < len(rows):
             problem, streams = problem.take(keep), streams.take(keep)
             menu, waiting, points, seen = menu.at(keep), waiting.at(keep), points[keep], seen[keep]

@@ -24,6 +24,7 @@ class Menu(NamedTuple):
     value: Array  # (n, c)
     far: Array  # (n, c) in units of distance
     open: Mask  # (n, c)
+    home: Index  # (n, f) the cells that the rows themselves are in
 
     @classmethod
     def of(cls, problem: Problem, leaves: Leaves) -> Menu:
@@ -31,7 +32,8 @@ class Menu(NamedTuple):
         region, distance = problem.region, problem.energy.distance
         column, cell = leaves.columns[leaves.feature], np.arange(len(leaves.feature))
         largest, smallest = _ends(problem, leaves, column)
-        start, home = problem.x0[:, column], leaves.cells(problem.x0)[:, leaves.feature]
+        start, cells = problem.x0[:, column], leaves.cells(problem.x0)
+        home = cells[:, leaves.feature]
         gone = np.isnan(start)
         # a missing value is in a cell above all others: the nearest value of theirs is as good as any
         value = np.where(cell < home, np.where(np.isfinite(largest), largest, smallest), smallest)
@@ -45,17 +47,11 @@ class Menu(NamedTuple):
             far = np.where(odd, cell != home, far)
         if distance.prices is not None:
             far = far * np.where(value > start, distance.prices[1][column], distance.prices[0][column])
-        return cls(leaves.feature, column, value, far, region.free[:, column] & inside)
+        return cls(leaves.feature, column, value, far, region.free[:, column] & inside, cells)
 
     def at(self, rows: Index) -> Menu:
         """The menu of some rows."""
-        return Menu(self.feature, self.column, self.value[rows], self.far[rows], self.open[rows])
-
-    def within(self, reach: Array) -> tuple[Menu, Index]:
-        """The part of the menu no farther than ``reach`` ``(n,)`` from the rows, and the numbers of its cells."""
-        near = self.open & (self.far <= reach[:, None])
-        kept = np.flatnonzero(near.any(axis=0))
-        return Menu(self.feature[kept], self.column[kept], self.value[:, kept], self.far[:, kept], near[:, kept]), kept
+        return Menu(self.feature, self.column, *(array[rows] for array in self[2:]))
 
 
 def _ends(problem: Problem, leaves: Leaves, column: Index) -> tuple[Array, Array]:
@@ -63,8 +59,8 @@ def _ends(problem: Problem, leaves: Leaves, column: Index) -> tuple[Array, Array
     lattice = problem.region.lattice
     step, parts = np.zeros(problem.x0.shape[1]), np.ones(problem.x0.shape[1])
     step[lattice.columns], parts[lattice.columns] = lattice.step, lattice.parts
-    largest, _ = sides(leaves.above, step[column], parts[column])
-    _, smallest = sides(leaves.below, step[column], parts[column])
+    largest, beyond = sides(leaves.above, step[column], parts[column])
+    smallest = np.concatenate([[-np.inf], beyond[:-1]])  # of a column's first cell it is of no use to anybody
     for dtype in {dtype for _, dtype in lattice.narrow}:
         held = np.isin(column, [number for number, kind in lattice.narrow if kind == dtype])
         largest[held], smallest[held] = down(largest[held], dtype), -down(-smallest[held], dtype)

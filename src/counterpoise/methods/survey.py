@@ -6,18 +6,32 @@ exact and complete, and the model is asked only about combinations of them.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from counterpoise.methods.menu import Menu
 from counterpoise.methods.sweep import additive
 from counterpoise.models.leaves import Leaves
 from counterpoise.problem import Problem
-from counterpoise.types import Array, Index
+from counterpoise.types import Array, Index, Mask
 
 MULTIPLIERS = 16
 SHARES = np.linspace(0, 1, MULTIPLIERS)
 ALONE = 3  # single changes of a point that are tried
 LEAST = np.finfo(np.float64).tiny
+
+
+class Changes(NamedTuple):
+    """Single changes worth a thought, point after point and feature after feature; each array is ``(e,)``."""
+
+    point: Index
+    feature: Index  # its place among those that are split
+    column: Index
+    value: Array
+    gain: Array  # of the margin, on the scale where it adds up
+    price: Array  # what it adds to the effort, to first order
+    rank: Array  # the effort after it, where it reaches the target by itself; else infinite
 
 
 def survey(problem: Problem, leaves: Leaves, menu: Menu, x: Array, reach: Array, *, jumping: bool) -> Array:
@@ -28,80 +42,115 @@ def survey(problem: Problem, leaves: Leaves, menu: Menu, x: Array, reach: Array,
     the target are tried by themselves. With ``jumping`` each point is also moved into every leaf of every tree.
     """
     n, q, d = x.shape
-    near, kept = menu.within(reach)
     cells = leaves.cells(x.reshape(n * q, d))
-    parts = [np.empty((n, q, 0, d))]
-    if len(kept):
-        sums, shifted = leaves.survey(cells, kept)
-        now = problem.goal.margin(leaves.finish(sums).reshape(n, q, -1))
-        outputs = leaves.finish(shifted.reshape(-1, shifted.shape[-1])).reshape(n, q * len(kept), -1)
-        margin = problem.goal.margin(outputs).reshape(n, q, -1)
-        gain = additive(problem, margin) - additive(problem, now)[..., None]
-        price, effort = _price(problem, near, x)
-        reached = near.open[:, None, :] & (margin >= 0)
-        parts += [
-            _combined(near, x, gain, price, _room(problem, x)),
-            _alone(near, x, np.where(reached, effort, np.inf)),
-        ]
+    changes = _changes(problem, leaves, menu, x, cells, menu.open & (menu.far <= reach[:, None]))
+    spot = _spots(changes.point, n * q)
+    parts = [_combined(problem, changes, spot, x), _alone(changes, spot, x.reshape(n * q, d))]
     if jumping:
         parts.append(_jumps(leaves, menu, x, cells))
-    return np.concatenate(parts, axis=2).reshape(n, -1, d)
+    return np.concatenate(parts, axis=1).reshape(n, -1, d)
 
 
-def _price(problem: Problem, near: Menu, x: Array) -> tuple[Array, Array]:
-    """What each change ``(n, q, c)`` adds to the effort to first order, and by what the effort after it is ranked."""
+def _changes(problem: Problem, leaves: Leaves, menu: Menu, x: Array, cells: Index, near: Mask) -> Changes:
+    """The single changes to cells of the menu that are ``near`` ``(n, c)``, without those that another one beats."""
+    n, q, d = x.shape
+    point, cell = np.divmod(np.flatnonzero(np.repeat(near, q, axis=0)), near.shape[1])
+    sums, shifted = leaves.survey(cells, point, cell)
+    row = point // q
+    goal = problem.goal.take(row)
+    now = problem.goal.margin(leaves.finish(sums).reshape(n, q, -1)).reshape(-1)
+    margin = goal.margin(leaves.finish(shifted)[:, None, :])[:, 0]
+    gain = additive(problem, margin) - additive(problem, now).take(point)
+    at, feature = row * near.shape[1] + cell, menu.feature.take(cell)
+    far, up = menu.far.take(at), menu.home.take(row * len(leaves.columns) + feature) <= cell
+    best = np.flatnonzero(_records(point * len(leaves.columns) + feature, far, gain, up, leaves.grain))
+    point, cell, at = point.take(best), cell.take(best), at.take(best)
+    column, gain = menu.column.take(cell), gain.take(best)
+    price, effort = _price(problem, x.reshape(n * q, d), point, column, far.take(best), q)
+    rank = np.where(margin.take(best) >= 0, effort, np.inf)
+    return Changes(point, feature.take(best), column, menu.value.take(at), gain, price, rank)
+
+
+def _records(group: Index, far: Array, gain: Array, up: Mask, grain: float) -> Mask:
+    """Changes that gain more than all that are nearer to the row, feature by feature, on either side of it.
+
+    More by at least ``grain``: the groups of all points share one running maximum, whose rounding they share too.
+    """
+    if not len(gain):
+        return up
+    most = max(float(gain.max()), -float(gain.min())) + 0.1
+    apart = np.zeros(len(gain))
+    np.cumsum(group[1:] != group[:-1], out=apart[1:])
+    apart *= 4 * most
+    above = np.maximum.accumulate(np.where(up, gain, -most) + apart)
+    below = np.maximum.accumulate((np.where(up & (far > 0), -most, gain) - apart)[::-1])[::-1]
+    found = up.copy()
+    found[1:] &= above[1:] > above[:-1] + grain
+    found[:-1] |= ~up[:-1] & (below[:-1] > below[1:] + grain)
+    found[-1] |= ~up[-1]
+    return found
+
+
+def _price(problem: Problem, x: Array, point: Index, column: Index, far: Array, q: int) -> tuple[Array, Array]:
+    """What each change adds to the effort of its point to first order, and the effort after it, both ``(e,)``."""
     distance = problem.energy.distance
-    before = distance.differences(x, problem.x0)
-    old, new = before[..., near.column], near.far[:, None, :]
+    before = distance.differences(x.reshape(-1, q, x.shape[-1]), problem.x0).reshape(x.shape)
+    old = before[point, column]
     l2, l0, gower = (distance.weight(norm) for norm in ("l2", "l0", "gower"))
     rate = distance.weight("l1") + problem.energy.lam
-    rest = (rate + gower * (distance.unit / distance.span)[near.column] / x.shape[-1] if gower else rate) * (new - old)
+    rest = (rate + gower * (distance.unit / distance.span)[column] / x.shape[-1] if gower else rate) * (far - old)
     if l0:
-        rest += l0 * ((new > 0).astype(np.float64) - (old > 0))
+        rest += l0 * ((far > 0).astype(np.float64) - (old > 0))
     if not l2:
         return rest, rest
-    square = np.einsum("nqd,nqd->nq", before, before)[..., None]
-    rise, total = new**2 - old**2, np.sqrt(square)
-    first = rest + rise * (l2 / (2 * np.where(total > 0, total, 1.0)))
-    return first, rest + l2 * np.sqrt(np.maximum(square + rise, 0.0))
+    square = np.einsum("pd,pd->p", before, before)
+    slope = l2 / (2 * np.sqrt(np.where(square > 0, square, 1.0)))
+    rise = far**2 - old**2
+    return rest + rise * slope[point], rest + l2 * np.sqrt(np.maximum(square[point] + rise, 0.0))
 
 
-def _room(problem: Problem, x: Array) -> Array | None:
-    """How many more features of points ``x`` ``(n, q, d)`` may change, ``(n * q,)``; None: all."""
-    if problem.region.max_changes is None:
-        return None
-    return np.asarray(problem.region.max_changes - np.count_nonzero(problem.region.changed(x), axis=-1)).reshape(-1)
+class Spots(NamedTuple):
+    """Where the changes of each point stand in a table ``(p, w)``: column ``(e,)``, and the table's width."""
+
+    column: Index
+    width: int
 
 
-def _combined(near: Menu, x: Array, gain: Array, price: Array, room: Array | None) -> Array:
-    """Combinations ``(n, q, m, d)``, one per multiplier: each feature takes the change worth most."""
+def _spots(point: Index, points: int) -> Spots:
+    count = np.bincount(point, minlength=points)
+    first = np.cumsum(count) - count
+    return Spots(np.arange(len(point)) - first[point], max(ALONE, int(count.max(initial=0))))
+
+
+def _combined(problem: Problem, changes: Changes, spot: Spots, x: Array) -> Array:
+    """Combinations ``(p, m, d)``, one per multiplier: each feature takes the change worth most."""
     n, q, d = x.shape
-    width = len(near.column)
+    combos = np.repeat(x.reshape(n * q, 1, d), MULTIPLIERS, axis=1)
+    point, gain, price = changes.point, changes.gain, changes.price
+    if not len(point):
+        return combos
     with np.errstate(divide="ignore", invalid="ignore"):
-        ratio = gain / price
-    useful = near.open[:, None, :] & ((gain > 0) | (price < 0))
-    ratio = np.where(useful & (ratio > 0) & (ratio < np.inf), ratio, 0.0).reshape(n * q, width)
+        slope = gain / price
+    ratio = np.zeros((n * q, spot.width))
+    ratio[point, spot.column] = np.where((slope > 0) & (slope < np.inf), slope, 0.0)
     ratio.sort(axis=-1)
     count = np.maximum(np.count_nonzero(ratio, axis=-1), 1)[:, None]
-    rank = np.minimum(np.rint(count**SHARES), count).astype(np.intp)
-    multipliers = np.take_along_axis(ratio, width - rank, axis=-1) * (1 - 1e-9)  # (p, m)
-    combos = np.repeat(x.reshape(n * q, 1, d), MULTIPLIERS, axis=1)
-    flat = np.flatnonzero(useful)
-    if len(flat):
-        point, cell = np.divmod(flat, width)
-        worth = gain.reshape(-1)[flat] - multipliers.T[:, point] * price.reshape(-1)[flat]  # (m, entries)
-        group = point * (near.feature[-1] + 1) + near.feature[cell]
-        begin = np.flatnonzero(np.concatenate([[True], group[1:] != group[:-1]]))
-        most = np.maximum(np.maximum.reduceat(worth, begin, axis=1), LEAST)
-        size = np.diff(np.append(begin, len(flat)))
-        m, entry = np.divmod(np.flatnonzero(worth >= np.repeat(most, size, axis=1)), len(flat))
-        if room is not None:
-            m, entry = _fewest(m, entry, point, worth, room)
-        combos[point[entry], m, near.column[cell[entry]]] = near.value[point[entry] // q, cell[entry]]
-    return combos.reshape(n, q, MULTIPLIERS, d)
+    order = np.minimum(np.rint(count**SHARES), count).astype(np.intp)
+    multipliers = np.take_along_axis(ratio, spot.width - order, axis=-1) * (1 - 1e-9)  # (p, m)
+    worth = gain - multipliers.T[:, point] * price  # (m, e)
+    apart = (changes.feature[1:] != changes.feature[:-1]) | (point[1:] != point[:-1])
+    begin = np.concatenate([[0], np.flatnonzero(apart) + 1])
+    most = np.maximum(np.maximum.reduceat(worth, begin, axis=1), LEAST)
+    size = np.diff(np.append(begin, len(point)))
+    m, entry = np.divmod(np.flatnonzero(worth >= np.repeat(most, size, axis=1)), len(point))
+    if problem.region.max_changes is not None:
+        room = problem.region.max_changes - np.count_nonzero(problem.region.changed(x), axis=-1).reshape(-1)
+        m, entry = _fewest(m, entry, point, worth, room)
+    combos[point[entry], m, changes.column[entry]] = changes.value[entry]
+    return combos
 
 
-def _fewest(m: Index, entry: Index, point: Index, worth: Array, room: Array) -> tuple[Index, Index]:
+def _fewest(m: Index, entry: Index, point: Index, worth: Array, room: Index) -> tuple[Index, Index]:
     """Of the changes of each combination, those worth most: as many as a point has room for, and one at least."""
     owner = m * len(room) + point[entry]
     order = np.lexsort((-worth[m, entry], owner))
@@ -110,27 +159,28 @@ def _fewest(m: Index, entry: Index, point: Index, worth: Array, room: Array) -> 
     return m[kept], entry[kept]
 
 
-def _alone(near: Menu, x: Array, rank: Array) -> Array:
-    """Points ``(n, q, s, d)`` with one change each: those that rank lowest, ``(n, q, c)``."""
-    few = min(ALONE, rank.shape[-1])
-    best = np.argpartition(rank, few - 1, axis=-1)[..., :few]
-    out = np.repeat(x[:, :, None, :], few, axis=2)
-    row, point, slot = np.nonzero(np.isfinite(np.take_along_axis(rank, best, axis=-1)))
-    cell = best[row, point, slot]
-    out[row, point, slot, near.column[cell]] = near.value[row, cell]
+def _alone(changes: Changes, spot: Spots, x: Array) -> Array:
+    """Points ``(p, s, d)`` with one change each: the cheapest that reach the target by themselves."""
+    rank = np.full((len(x), spot.width), np.inf)
+    rank[changes.point, spot.column] = changes.rank
+    best = np.argsort(rank, axis=-1, kind="stable")[:, :ALONE]
+    number = np.zeros(rank.shape, dtype=np.intp)
+    number[changes.point, spot.column] = np.arange(len(changes.point))
+    point, slot = np.nonzero(np.isfinite(np.take_along_axis(rank, best, axis=-1)))
+    entry = number[point, best[point, slot]]
+    out = np.repeat(x[:, None, :], ALONE, axis=1)
+    out[point, slot, changes.column[entry]] = changes.value[entry]
     return out
 
 
 def _jumps(leaves: Leaves, menu: Menu, x: Array, cells: Index) -> Array:
-    """Points ``(n, q, l, d)``: each moved to the nearest cells that are open to a leaf, one for every leaf."""
+    """Points ``(p, l, d)``: each moved to the nearest cells that are open to a leaf, one for every leaf."""
     n, q, d = x.shape
     leaf, feature = leaves.bounds
-    here = cells[:, feature]  # (p, e)
-    shut = leaves.shut[here, leaf] > 0
+    here = cells[:, feature]  # (p, bounds)
     there = np.minimum(np.maximum(here, leaves.low[leaf, feature]), leaves.high[leaf, feature])
     row = np.repeat(np.arange(n), q)[:, None]
-    moved = shut & menu.open[row, there]
-    point, bound = np.nonzero(moved)
+    point, bound = np.nonzero((leaves.shut[here, leaf] > 0) & menu.open[row, there])
     out = np.repeat(x.reshape(n * q, 1, d), len(leaves.tree), axis=1)
     out[point, leaf[bound], leaves.columns[feature[bound]]] = menu.value[point // q, there[point, bound]]
-    return out.reshape(n, q, -1, d)
+    return out

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -99,6 +100,11 @@ class Leaves:
         return np.concatenate([_ends(edge, size)[0] for edge, size in self._columns()])
 
     @cached_property
+    def grain(self) -> float:
+        """A change of the sums that is nothing but rounding, whatever the batch."""
+        return float(1e-7 * np.abs(self.value).max())
+
+    @cached_property
     def bounds(self) -> tuple[Index, Index]:
         """Every column that a leaf has a bound on: the leaf, and the place of the column, ``(bounds,)`` each."""
         leaf, place = np.nonzero(np.maximum.reduceat(self.shut, self.first[:-1], axis=0).T)
@@ -120,39 +126,54 @@ class Leaves:
         cell += self.first[:-1]
         return np.where(gone, self.first[1:] - 1, cell) if gone.any() else cell
 
-    def survey(self, cells: Index, kept: Index) -> tuple[Array, Array]:
-        """The sums ``(p, s)`` of rows in these cells ``(p, f)``, and what they would be with one cell changed.
+    def sums(self, cells: Index) -> Array:
+        """The sums ``(p, s)`` of rows in these cells ``(p, f)``."""
+        count = np.add.reduce(self.shut.take(cells, axis=0), axis=1, dtype=np.uint8)
+        return np.asarray(self.base + self.value[np.nonzero(count == 0)[1].reshape(len(cells), -1)].sum(axis=1))
 
-        The other columns stay: ``(p, k, s)`` for each cell of ``kept`` ``(k,)``. Missing values of a column of numbers
-        are not looked into: their cell says what the row has now.
+    def survey(self, cells: Index, point: Index, cell: Index) -> tuple[Array, Array]:
+        """The sums ``(p, s)`` of rows in these cells ``(p, f)``, and what single changes make of them, ``(e, s)``.
+
+        Each change moves one ``point`` ``(e,)``, in rising order, to a ``cell`` ``(e,)``; its other columns stay.
+        Missing values of a column of numbers are not looked into: their cell says what the row has now.
         """
         size = max(1, AT_ONCE // (len(self.columns) * len(self.tree)))
-        parts = [self._survey(cells[start : start + size], kept) for start in range(0, len(cells), size)]
-        if len(parts) == 1:
-            return parts[0]
+        if size >= len(cells):
+            return self._survey(cells, point, cell)
+        cuts = [*range(0, len(cells), size), len(cells)]
+        ends = np.searchsorted(point, cuts).tolist()
+        parts = [
+            self._survey(cells[start:stop], point[first:last] - start, cell[first:last])
+            for (start, stop), (first, last) in zip(pairwise(cuts), pairwise(ends), strict=True)
+        ]
         return np.concatenate([sums for sums, _ in parts]), np.concatenate([shifted for _, shifted in parts])
 
-    def _survey(self, cells: Index, kept: Index) -> tuple[Array, Array]:
+    def _survey(self, cells: Index, moved: Index, cell: Index) -> tuple[Array, Array]:
         p, leaves, total = len(cells), len(self.tree), int(self.first[-1]) + 1
         shut = self.shut.take(cells, axis=0)  # (p, f, leaves)
         count = np.add.reduce(shut, axis=1, dtype=np.uint8).reshape(-1)
-        now = self.value[(np.flatnonzero(count == 0) % leaves).reshape(p, -1)]  # (p, trees, s): each tree's own leaf
+        own = np.flatnonzero(count == 0)  # each tree's leaf, point after point
+        own -= np.repeat(np.arange(p) * leaves, len(own) // p)
+        now = self.value.take(own, axis=0)
         near = np.flatnonzero(count == 1)
-        point, leaf = np.divmod(near, leaves)
+        point = np.repeat(np.arange(p), np.diff(np.searchsorted(near, np.arange(p + 1) * leaves)))
+        leaf = near - point * leaves
         shut *= self._numbers  # the sum of one number is that number: the column that keeps the row out
-        place = np.add.reduce(shut, axis=1, dtype=np.uint8).reshape(-1)[near].astype(np.intp)
-        change = self.value[leaf] - now[point, self.tree[leaf]]
+        place = np.add.reduce(shut, axis=1, dtype=np.uint8).reshape(-1).take(near).astype(np.intp)
+        change = self.value.take(leaf, axis=0) - now.take(point * (len(own) // p) + self.tree.take(leaf), axis=0)
         # what a leaf brings begins at its first open cell and ends after its last
-        begin, end = self.low[leaf, place], self.high[leaf, place] + 1
+        bound = leaf * len(self.columns) + place
+        begin, end = self.low.take(bound), self.high.take(bound) + 1
         if len(self.coded):
             which, begin, end = self._levels(leaf, place, begin, end)
             point, change = point[which], change[which]
-        at = np.concatenate([point * total + begin, point * total + end])
-        sums = self.base + now.sum(axis=1)
-        shifted = np.empty((p, len(kept), len(self.base)))
+        at = np.concatenate([begin, end]) + np.tile(point * total, 2)
+        sums = self.base + now.reshape(p, -1, len(self.base)).sum(axis=1)
+        shifted = sums.take(moved, axis=0)
+        asked = moved * total + cell
         for k in range(len(self.base)):
             steps = np.bincount(at, np.concatenate([change[:, k], -change[:, k]]), p * total).reshape(p, total)
-            np.add(np.cumsum(steps, axis=1)[:, kept], sums[:, k, None], out=shifted[..., k])
+            shifted[:, k] += np.cumsum(steps, axis=1).take(asked)  # point by point: none depends on another
         return sums, shifted
 
     def _levels(self, leaf: Index, place: Index, begin: Index, end: Index) -> tuple[Index, Index, Index]:
