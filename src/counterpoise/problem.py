@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 
@@ -76,17 +76,29 @@ class Donors:
 
     x: Array  # (r, d)
     outputs: Array  # (r, c)
-    pools: dict[bytes, Pool] = field(default_factory=dict, repr=False)  # by which of the rows are in them
+    pools: dict[bytes, Pool] = field(default_factory=dict, repr=False)  # by goal and units of distance
+    targets: dict[bytes, Index] = field(default_factory=dict, repr=False)  # by goal
+
+    def of_target(self, goal: Goal) -> Index:
+        """The places of the rows that the model gives what a single row's ``goal`` asks for."""
+        return _kept(self.targets, goal.key, lambda: np.flatnonzero(goal.reached(self.outputs[None])[0]))
 
     def pool(self, goal: Goal, distance: Distance) -> Pool:
-        """The rows that the model gives what a single row's ``goal`` asks for, ready to be compared by ``distance``."""
-        reached = goal.reached(self.outputs[None])[0]
-        key = b"".join((np.packbits(reached).tobytes(), distance.unit.tobytes()))
-        if key not in self.pools:
-            if len(self.pools) >= POOLS:
-                self.pools.pop(next(iter(self.pools)))
-            self.pools[key] = Pool.of(self.x[reached], distance)
-        return self.pools[key]
+        """The same rows, ready to be compared by ``distance``."""
+        key = b"".join((goal.key, distance.unit.tobytes()))
+        return _kept(self.pools, key, lambda: Pool.of(self.x[self.of_target(goal)], distance))
+
+
+Kept = TypeVar("Kept")
+
+
+def _kept(ready: dict[bytes, Kept], key: bytes, make: Callable[[], Kept]) -> Kept:
+    """What is ready under a key, made where it is not; the oldest goes when there are too many."""
+    if key not in ready:
+        if len(ready) >= POOLS:
+            ready.pop(next(iter(ready)))
+        ready[key] = make()
+    return ready[key]
 
 
 @dataclass(frozen=True, eq=False)

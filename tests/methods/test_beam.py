@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.tree import DecisionTreeClassifier
 
 import counterpoise as cp
 from counterpoise.methods.annealing import leaves_of
@@ -105,6 +106,28 @@ def test_closed_cells_are_those_that_constraints_forbid() -> None:
     assert not menu.open[0, names == "rate"].any()
     assert set(menu.value[0, (names == "ports") & menu.open[0]]) <= {float(row["ports"].iloc[0]), 6.0}
     assert set(menu.value[0, (names == "state") & menu.open[0]]) <= {0.0, 2.0}
+
+
+def test_values_are_found_beyond_cells_that_hold_none() -> None:
+    """Nothing whole lies between 2.5 and 2.75, and for the row's rate the tree says the same beyond it."""
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(
+        {"level": rng.choice([2.4, 2.6, 2.9], 300, p=[0.6, 0.3, 0.1]), "rate": rng.normal(1.2, 1.0, 300)}
+    )
+    said = (table["level"] > 2.5) & ((table["level"] > 2.75) | (table["rate"] > 0.5))
+    model = DecisionTreeClassifier(random_state=0).fit(table, np.where(said, "alert", "benign"))
+    assert sorted(model.tree_.threshold[model.tree_.feature == 0].round(2)) == [2.5, 2.75]
+    row = pd.DataFrame({"level": [0.0], "rate": [1.0]})
+    caught = Caught()
+    cp.explain(
+        model, row, reference=table, target="alert", bounds=None, constraints=[cp.Integer("level")], method=caught
+    )
+    problem: Problem = caught.problem  # type: ignore[attr-defined]
+    leaves = leaves_of(problem)
+    assert leaves is not None
+    menu = Menu.of(problem, leaves)
+    tried = survey(problem, leaves, menu, problem.x0[:, None, :], np.full(1, 30.0), jumping=False)
+    assert [3.0, 1.0] in tried[0].tolist()
 
 
 def test_a_survey_changes_no_more_features_than_allowed() -> None:

@@ -70,8 +70,8 @@ def test_every_single_change_does_what_the_table_says(case: tuple, seed: int) ->
     rng = np.random.default_rng(seed)
     x = rows[rng.integers(0, len(rows), 3)]
     kept = np.sort(rng.choice(int(leaves.first[-1]), min(40, int(leaves.first[-1])), replace=False))
-    sums, shifted = leaves.survey(leaves.cells(x), *every(3, kept))
-    shifted = shifted.reshape(3, len(kept), -1)
+    seen = leaves.survey(leaves.cells(x))
+    sums, shifted = seen.sums, seen.at(*every(3, kept)).reshape(3, len(kept), -1)
     np.testing.assert_array_equal(sums, leaves.sums(leaves.cells(x)))
     np.testing.assert_allclose(sums, trees.sums(x), rtol=1e-6, atol=1e-6)
     np.testing.assert_allclose(leaves.finish(sums), trees.outputs(x), rtol=1e-6, atol=1e-6)
@@ -82,6 +82,14 @@ def test_every_single_change_does_what_the_table_says(case: tuple, seed: int) ->
         moved = x.copy()
         moved[:, leaves.columns[feature]] = inside(leaves, cell)
         np.testing.assert_allclose(shifted[:, place], trees.sums(moved), rtol=1e-6, atol=1e-6)
+
+
+def test_cells_without_a_mark_say_the_same_as_the_cell_before(case: tuple) -> None:
+    _, leaves, rows = case
+    seen = leaves.survey(leaves.cells(rows[:20]))
+    still = ~seen.marks[:, 1:]
+    np.testing.assert_array_equal(seen.shifts[:, :, 1:][:, still], seen.shifts[:, :, :-1][:, still])
+    assert 0 < still.mean() < 1
 
 
 def test_a_value_is_in_the_cell_whose_ends_hold_it(case: tuple) -> None:
@@ -96,11 +104,10 @@ def test_a_value_is_in_the_cell_whose_ends_hold_it(case: tuple) -> None:
 
 def test_few_and_many_rows_are_surveyed_alike(case: tuple, monkeypatch: pytest.MonkeyPatch) -> None:
     _, leaves, rows = case
-    cells, kept = leaves.cells(rows[:50]), np.arange(int(leaves.first[-1]))
-    together = leaves.survey(cells, *every(50, kept))
+    together = leaves.survey(leaves.cells(rows[:50]))
     monkeypatch.setattr(module, "AT_ONCE", 1)
     monkeypatch.setattr(module, "COMPARED", 0)
-    alone = leaves.survey(leaves.cells(rows[:50]), *every(50, kept))
+    alone = leaves.survey(leaves.cells(rows[:50]))
     for one, other in zip(together, alone, strict=True):
         np.testing.assert_array_equal(one, other)
 
@@ -121,6 +128,6 @@ def test_a_tree_that_splits_nothing_has_no_table() -> None:
 
 def test_a_table_can_be_sent_to_a_worker(case: tuple) -> None:
     _, leaves, rows = case
-    cells, changes = leaves.cells(rows[:5]), every(5, np.arange(7))
+    cells = leaves.cells(rows[:5])
     sent = pickle.loads(pickle.dumps(leaves))
-    assert np.array_equal(sent.survey(cells, *changes)[1], leaves.survey(cells, *changes)[1])
+    assert np.array_equal(sent.survey(cells).shifts, leaves.survey(cells).shifts)

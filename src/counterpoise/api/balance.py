@@ -33,7 +33,7 @@ def neighbours(problem: Problem) -> Neighbours:
     donors = problem.donors
     for group in problem.goal.groups():
         goal = problem.goal.take(group[:1])
-        reached = np.flatnonzero(goal.reached(donors.outputs[None])[0]) if len(donors.x) else np.arange(0)
+        reached = donors.of_target(goal) if len(donors.x) else np.arange(0)
         if not len(reached):
             continue
         pool = reached[spread(len(reached), POOL)]
@@ -44,7 +44,7 @@ def neighbours(problem: Problem) -> Neighbours:
             rows = group[start : start + size]
             x0 = problem.x0[rows]
             x = np.where(np.isnan(given), x0[:, None, :], given)
-            effort = problem.energy.take(rows).effort(x, x0)
+            effort = (problem if len(rows) == n else problem.take(rows)).energy.effort(x, x0)
             near = np.argsort(effort, axis=1, kind="stable")[:, :NEAR]
             width = near.shape[1]
             at = np.arange(len(rows))[:, None], near

@@ -25,7 +25,7 @@ from counterpoise.methods.descent import branched, coarse_columns, descend, jump
 from counterpoise.methods.ground import Ground
 from counterpoise.methods.population import Population, gained
 from counterpoise.methods.slopes import responds, slope
-from counterpoise.methods.starts import Points, bisected, donors, joined, jumps, scored
+from counterpoise.methods.starts import Points, bisected, donors, joined, jumps, scored, sectioned
 from counterpoise.methods.sweep import MULTIPLIERS, reach, singles, sweep
 from counterpoise.models.leaves import Leaves
 from counterpoise.physics.cooling import ConstantSpeed, Cooling
@@ -36,7 +36,7 @@ from counterpoise.types import Array, Index
 
 STARTS = 6  # starts of a row whose model has a slope of its own
 WALKED = 16  # steps of the first walk to the boundary
-SLID = 4  # Taylor steps after it
+SLID = 3  # Taylor steps after it
 AGAIN = 3  # Taylor steps after sweeps
 DIFFERENCES = 3000  # model rows that a search by differences may spend on slopes
 SWEPT = 3  # chains of a row that are swept
@@ -132,27 +132,32 @@ class Annealing:
     def _slide(self, board: Board, rows: Index, problem: Problem, streams: Streams) -> Iterator[None]:
         """Models with a slope: jump to the boundary, walk around the row on ever nearer spheres, slide to the end."""
         if problem.differentiable:
-            jumped, exact = jump(problem, board.points.x[rows])
-            board.enter(rows, jumped)
+            jumped = jump(problem, board.points.x[rows])
+            board.enter(rows, jumped.points)
             yield
-            bent = np.flatnonzero(~exact)
+            bent = np.flatnonzero(~jumped.exact)
             if not len(bent):
                 return
+            margin, gradient = jumped.margin[bent], jumped.gradient[bent]
             if len(bent) < len(rows):
                 rows, problem, streams = rows[bent], problem.take(bent), streams.take(bent)
+        else:
+            score, gradient = slope(problem, problem.x0[:, None, :])
+            margin = score.margin
         d = problem.x0.shape[1]
         chains = self.walkers if problem.differentiable else max(1, min(self.walkers, DIFFERENCES // (12 * d)))
         steps = WALKED if problem.differentiable else min(WALKED, DIFFERENCES // (2 * d * chains))
         points = board.points.at(rows).best(1)
         if steps > 3:
-            points = joined(walk(problem, *self._scattered(problem, streams, points, chains), steps), points)
+            spheres = self._scattered(problem, streams, points, chains, margin, gradient)
+            points = joined(walk(problem, *spheres, steps), points)
             yield
         found = descend(problem, points, SLID)
         board.enter(rows, found)
         yield
-        stuck = np.flatnonzero(found.lowest >= points.best(1).lowest) if problem.differentiable else rows[:0]
-        if len(stuck):  # no slope led anywhere: the start itself, brought to the boundary
-            board.enter(rows[stuck], bisected(problem.take(stuck), found.at(stuck).best(1)))
+        stuck = np.flatnonzero(found.lowest >= points.lowest) if problem.differentiable else rows[:0]
+        if len(stuck):  # no slope led anywhere from where the walks ended: that point, brought to the boundary
+            board.enter(rows[stuck], sectioned(problem.take(stuck), found.at(stuck).best(1)))
         if problem.differentiable and not problem.numeric.all():
             board.enter(rows, switched(problem).best(STARTS))
         active = np.arange(len(rows) if problem.differentiable and len(coarse_columns(problem)) else 0)
@@ -173,12 +178,16 @@ class Annealing:
             board.enter(rows, descend(problem, board.points.at(rows).best(SWEPT), AGAIN))
             yield
 
-    def _scattered(self, problem: Problem, streams: Streams, best: Points, chains: int) -> tuple[Array, Array]:
-        """Where ``chains`` walkers of each row set out, ``(n, k, d)``, and the radius ``(n, k)`` of their spheres."""
+    def _scattered(
+        self, problem: Problem, streams: Streams, best: Points, chains: int, margin: Array, gradient: Array
+    ) -> tuple[Array, Array]:
+        """Where ``chains`` walkers of each row set out, ``(n, k, d)``, and the radius ``(n, k)`` of their spheres.
+
+        ``margin`` ``(n, 1)`` and ``gradient`` ``(n, 1, d)`` are those of the rows.
+        """
         d = problem.x0.shape[1]
-        score, gradient = slope(problem, problem.x0[:, None, :])
         steep = np.sqrt(np.square(gradient * problem.scales).sum(axis=-1))
-        expected = np.abs(score.margin) / np.maximum(steep, 1e-300)  # where the expansion puts the boundary
+        expected = np.abs(margin) / np.maximum(steep, 1e-300)  # where the expansion puts the boundary
         known = np.where(best.valid, problem.energy.distance(best.x, problem.x0), 1.0)
         radius = np.repeat(np.where(steep > 0, np.minimum(expected, known), known), chains, axis=1)
         spread = streams.normal((chains, d)) * (radius[..., None] * 0.5 / np.sqrt(d)) * problem.scales

@@ -8,6 +8,7 @@ score, Eq. (2), jumps to the nearest point of the tangent boundary and repeats, 
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -57,8 +58,17 @@ def walk(problem: Problem, x: Array, radius: Array, steps: int) -> Points:
     return scored(problem, nearest)  # on the lattice, where one that was valid may be so no longer
 
 
-def jump(problem: Problem, elsewhere: Array) -> tuple[Points, Mask]:
-    """Each row's Taylor jump, Eq. (2), ``(n, 1, d)``, and for which rows nothing can be nearer.
+class Jump(NamedTuple):
+    """Where Taylor jumps lead ``(n, 1, d)``, for which rows nothing can be nearer, and the expansion at the rows."""
+
+    points: Points
+    exact: Mask  # (n,)
+    margin: Array  # (n, 1)
+    gradient: Array  # (n, 1, d)
+
+
+def jump(problem: Problem, elsewhere: Array) -> Jump:
+    """Each row's Taylor jump, Eq. (2).
 
     ``elsewhere`` ``(n, k, d)`` are other points of the row: where the slope is the same at all of them, the score is
     linear and the nearest point of its boundary is exact, unless a lattice, a relation or a ceiling is in the way.
@@ -75,7 +85,7 @@ def jump(problem: Problem, elsewhere: Array) -> tuple[Points, Mask]:
     plain = region.max_changes is None and not len(region.system) and problem.cloud is None and problem.energy.additive
     if not plain or not problem.numeric.all() or lattice_unit(problem).any():
         even[:] = False
-    return found, even & found.valid[:, 0]
+    return Jump(found, even & found.valid[:, 0], margin, steep)
 
 
 def descend(problem: Problem, points: Points, rounds: int) -> Points:
@@ -86,11 +96,13 @@ def descend(problem: Problem, points: Points, rounds: int) -> Points:
     inside = points.valid
     gradient, margin = np.zeros_like(x), points.margin
     merit, share = np.full(margin.shape, np.inf), np.ones(margin.shape)
-    for _ in range(rounds):
+    for number in range(rounds):
         score, steep = slope(problem, trial)
         effort = problem.energy.effort(trial, problem.x0) + score.toll
         better = score.reached & (effort < best.effort) & inside
         best.x[better], best.margin[better], best.effort[better] = trial[better], score.margin[better], effort[better]
+        if number == rounds - 1 or problem.expired:
+            break
         energy = effort + _weight(problem, steep) * np.maximum(0.0, slack - score.margin)
         taken = energy <= merit
         x = np.where(taken[..., None], trial, x)
@@ -98,8 +110,6 @@ def descend(problem: Problem, points: Points, rounds: int) -> Points:
         margin, merit = np.where(taken, score.margin, margin), np.where(taken, energy, merit)
         aim = np.where(taken[..., None], tangent(problem, trial, score.margin, steep, slack), aim)
         share = np.where(taken, np.minimum(1.0, 2 * share), 0.5 * share)
-        if problem.expired:
-            break
         trial, inside = landed(problem, x + share[..., None] * (aim - x), x, margin, gradient, slack)
     return best
 

@@ -24,7 +24,7 @@ class Menu(NamedTuple):
     value: Array  # (n, c)
     far: Array  # (n, c) in units of distance
     open: Mask  # (n, c)
-    home: Index  # (n, f) the cells that the rows themselves are in
+    up: Mask  # (n, c) whether it is the row's own cell, or one of those above that
 
     @classmethod
     def of(cls, problem: Problem, leaves: Leaves) -> Menu:
@@ -32,8 +32,7 @@ class Menu(NamedTuple):
         region, distance = problem.region, problem.energy.distance
         column, cell = leaves.columns[leaves.feature], np.arange(len(leaves.feature))
         largest, smallest = _ends(problem, leaves, column)
-        start, cells = problem.x0[:, column], leaves.cells(problem.x0)
-        home = cells[:, leaves.feature]
+        start, home = problem.x0[:, column], leaves.cells(problem.x0)[:, leaves.feature]
         gone = np.isnan(start)
         # a missing value is in a cell above all others: the nearest value of theirs is as good as any
         value = np.where(cell < home, np.where(np.isfinite(largest), largest, smallest), smallest)
@@ -47,11 +46,12 @@ class Menu(NamedTuple):
             far = np.where(odd, cell != home, far)
         if distance.prices is not None:
             far = far * np.where(value > start, distance.prices[1][column], distance.prices[0][column])
-        return cls(leaves.feature, column, value, far, region.free[:, column] & inside, cells)
+        return cls(leaves.feature, column, value, far, region.free[:, column] & inside, cell >= home)
 
     def at(self, rows: Index) -> Menu:
         """The menu of some rows."""
-        return Menu(self.feature, self.column, *(array[rows] for array in self[2:]))
+        mine = self.value[rows], self.far[rows], self.open[rows], self.up[rows]
+        return Menu(self.feature, self.column, *mine)
 
 
 def _ends(problem: Problem, leaves: Leaves, column: Index) -> tuple[Array, Array]:

@@ -14,9 +14,10 @@ from counterpoise.problem import Problem
 from counterpoise.streams import Streams
 from counterpoise.types import Array, Index, Mask
 
-WIDEST = 64  # columns tried one by one; in wider tables, groups of the smallest changes are tried as well
+WIDEST = 64  # columns tried one by one
 HALVINGS = 8
 PASSES = 4
+GROUPS = np.unique(np.geomspace(2, 1e6, 60).astype(np.intp))  # sizes of groups of changes that are set back at once
 SLACK = 0.01
 APART = 1e-3  # units of distance between neighbouring values that a share of the change may not reach
 WORTH = 1e-3  # a pass that gains less than this share of the effort is the last
@@ -107,16 +108,14 @@ def _columns(problem: Problem, x: Array, wanted: Mask) -> tuple[Index, Mask]:
 
 
 def _set_back(problem: Problem, x: Array, changed: Mask) -> Array:
-    """Proposals ``(n, c, d)``: each sets one change back; in wide tables also all of the smallest at once."""
+    """Proposals ``(n, c, d)``: each sets one change back, or several of the smallest at once."""
     columns, real = _columns(problem, x, changed)
     trial = np.repeat(x[:, None, :], max(columns.shape[1], 1), axis=1)
     rows, slots = np.nonzero(real)
     trial[rows, slots, columns[rows, slots]] = problem.x0[rows, columns[rows, slots]]
-    if x.shape[1] <= WIDEST:
-        return trial
     delta = problem.energy.distance.differences(x[:, None, :], problem.x0)[:, 0, :]
     rank = np.argsort(np.argsort(np.where(changed, delta, np.inf), axis=1), axis=1)
-    sizes = np.unique(np.geomspace(1, x.shape[1], 24).astype(np.intp))
+    sizes = GROUPS[: np.searchsorted(GROUPS, x.shape[1], side="right")]
     groups = np.where(rank[:, None, :] < sizes[None, :, None], problem.x0[:, None, :], x[:, None, :])
     return np.concatenate([trial, groups], axis=1)
 

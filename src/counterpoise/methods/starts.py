@@ -13,6 +13,7 @@ from counterpoise.types import Array, Index, Mask
 LOOKED_AT = 48  # donors whose feasible form is tried first
 LOOKED_FURTHER = 1000  # where none of those keeps the target
 DOUBLINGS = 12
+SECTIONS, SECTIONINGS = 16, 2
 BORROWED = 6  # donors whose features are taken one by one where only few may change
 
 
@@ -102,7 +103,8 @@ def _nearest(problem: Problem, count: int) -> Array:
         for row, near in zip(group.tolist(), pool.near(problem.x0[group], 4 * count, free[group]), strict=True):
             # only the cells that may change count: the others will keep the row's value
             mixed = np.where(free[row] & ~np.isnan(pool.x[near]), pool.x[near], problem.x0[row])
-            effort = problem.energy.take([row]).effort(mixed[None], problem.x0[row][None])[0]
+            energy = problem.energy if len(problem) == 1 else problem.energy.take([row])
+            effort = energy.effort(mixed[None], problem.x0[row][None])[0]
             nearest = np.argsort(effort, kind="stable")[:count]
             picked[row, : len(nearest)] = mixed[nearest]
     return picked
@@ -171,4 +173,23 @@ def bisected(problem: Problem, points: Points, rounds: int = 10) -> Points:
         good = trial.valid & valid
         found = found.instead(trial, good & (trial.effort < found.effort))  # nearer may be dearer: an odd row
         near, far = np.where(good, near, middle), np.where(good, middle, far)
+    return found
+
+
+def sectioned(problem: Problem, points: Points) -> Points:
+    """Valid points ``(n, 1, d)`` moved along the line to their row to the nearest valid point that sections meet.
+
+    The same as bisection in fewer model calls: many points of the line at once, then many between the last two.
+    """
+    start = np.where(np.isnan(problem.x0)[:, None, :], points.x, problem.x0[:, None, :])
+    near, far = np.zeros((len(problem), 1)), np.ones((len(problem), 1))
+    found = points
+    for _ in range(SECTIONINGS):
+        share = near + (far - near) * np.arange(1, SECTIONS) / SECTIONS
+        trial = scored(problem, np.where(problem.numeric, start + share[..., None] * (points.x - start), points.x))
+        hit = np.where(trial.valid, share, far).argmin(axis=1)[:, None]
+        valid = np.take_along_axis(trial.valid, hit, axis=1)
+        far = np.where(valid, np.take_along_axis(share, hit, axis=1), far)
+        near = np.where(share < far, share, near).max(axis=1, keepdims=True)
+        found = joined(found, trial).best(1)  # nearer may be dearer: an odd row
     return found

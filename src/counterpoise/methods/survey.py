@@ -20,6 +20,7 @@ MULTIPLIERS = 16
 SHARES = np.linspace(0, 1, MULTIPLIERS)
 ALONE = 3  # single changes of a point that are tried
 LEAST = np.finfo(np.float64).tiny
+AT_ONCE = 1_000_000  # numbers that surveys hold at once
 
 
 class Changes(NamedTuple):
@@ -42,28 +43,38 @@ def survey(problem: Problem, leaves: Leaves, menu: Menu, x: Array, reach: Array,
     the target are tried by themselves. With ``jumping`` each point is also moved into every leaf of every tree.
     """
     n, q, d = x.shape
+    size = max(1, AT_ONCE // (q * len(menu.feature) * len(leaves.base)))
+    if size < n:  # rows know nothing of each other
+        parts = np.split(np.arange(n), range(size, n, size))
+        each = [
+            survey(problem.take(rows), leaves, menu.at(rows), x[rows], reach[rows], jumping=jumping) for rows in parts
+        ]
+        return np.concatenate(each)
     cells = leaves.cells(x.reshape(n * q, d))
     changes = _changes(problem, leaves, menu, x, cells, menu.open & (menu.far <= reach[:, None]))
     spot = _spots(changes.point, n * q)
-    parts = [_combined(problem, changes, spot, x), _alone(changes, spot, x.reshape(n * q, d))]
+    tried = [_combined(problem, changes, spot, x), _alone(changes, spot, x.reshape(n * q, d))]
     if jumping:
-        parts.append(_jumps(leaves, menu, x, cells))
-    return np.concatenate(parts, axis=1).reshape(n, -1, d)
+        tried.append(_jumps(leaves, menu, x, cells))
+    return np.concatenate(tried, axis=1).reshape(n, -1, d)
 
 
 def _changes(problem: Problem, leaves: Leaves, menu: Menu, x: Array, cells: Index, near: Mask) -> Changes:
     """The single changes to cells of the menu that are ``near`` ``(n, c)``, without those that another one beats."""
     n, q, d = x.shape
-    point, cell = np.divmod(np.flatnonzero(np.repeat(near, q, axis=0)), near.shape[1])
-    sums, shifted = leaves.survey(cells, point, cell)
+    seen = leaves.survey(cells)
+    # of neighbouring cells that the trees do not tell apart, the one nearer to the row is enough
+    marks, edged = seen.marks.reshape(n, q, -1), np.pad(near, ((0, 0), (1, 1)))
+    told = np.where(menu.up[:, None, :], marks[..., :-1], marks[..., 1:])
+    first = ~np.where(menu.up, edged[:, :-2], edged[:, 2:]) | (menu.far == 0)
+    point, cell = np.divmod(np.flatnonzero((told | first[:, None, :]) & near[:, None, :]), near.shape[1])
     row = point // q
-    goal = problem.goal.take(row)
-    now = problem.goal.margin(leaves.finish(sums).reshape(n, q, -1)).reshape(-1)
-    margin = goal.margin(leaves.finish(shifted)[:, None, :])[:, 0]
+    now = problem.goal.margin(leaves.finish(seen.sums).reshape(n, q, -1)).reshape(-1)
+    margin = problem.goal.take(row).margin(leaves.finish(seen.at(point, cell))[:, None, :])[:, 0]
     gain = additive(problem, margin) - additive(problem, now).take(point)
     at, feature = row * near.shape[1] + cell, menu.feature.take(cell)
-    far, up = menu.far.take(at), menu.home.take(row * len(leaves.columns) + feature) <= cell
-    best = np.flatnonzero(_records(point * len(leaves.columns) + feature, far, gain, up, leaves.grain))
+    far = menu.far.take(at)
+    best = np.flatnonzero(_records(point * len(leaves.columns) + feature, far, gain, menu.up.take(at), leaves.grain))
     point, cell, at = point.take(best), cell.take(best), at.take(best)
     column, gain = menu.column.take(cell), gain.take(best)
     price, effort = _price(problem, x.reshape(n * q, d), point, column, far.take(best), q)

@@ -72,7 +72,8 @@ def _shortest(h: Array, need: Array, low: Array, high: Array, lam: Array) -> Arr
     """
     direction = _shrunk(h, lam) if lam.any() else h
     t = np.zeros_like(need)
-    u = np.clip(np.zeros_like(h), low, high)
+    u = np.minimum(np.maximum(0.0, low), high)
+    u = np.repeat(u, h.shape[1], axis=1) if u.shape[1] < h.shape[1] else u
     for _ in range(ROOT_ROUNDS):
         reached = np.einsum("nkd,nkd->nk", h, u)
         lacking = need - reached
@@ -84,7 +85,10 @@ def _shortest(h: Array, need: Array, low: Array, high: Array, lam: Array) -> Arr
         if not going.any():
             break
         t = np.where(going, t + lacking / np.where(rate > 0, rate, 1.0), t)
-        u = np.clip(t[..., None] * direction, low, high)
+        ahead = t[..., None] * direction
+        u = np.minimum(np.maximum(ahead, low), high)
+        if (u == ahead).all():  # no edge was met: the root of a line
+            break
     return u
 
 

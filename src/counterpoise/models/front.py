@@ -82,7 +82,9 @@ class Front:
     def pull(self, x: Array, slopes: Array) -> Array:
         """A gradient ``(p, q)`` by the columns as one by the row ``(p, d)``."""
         rated = slopes * self._rates(x)
-        if self._each_once:
+        if self._in_order:
+            out = rated
+        elif self._each_once:
             out = np.zeros(x.shape)
             out[:, self.source] = rated
         else:
@@ -94,6 +96,11 @@ class Front:
     def _beside(self, columns: list[Array]) -> Array:
         beside = columns[0] if len(columns) == 1 else np.hstack(columns)
         return beside if self.kept is None else beside[:, self.kept]
+
+    @cached_property
+    def _in_order(self) -> bool:
+        """Whether the columns are the row's own, all of them and in its order."""
+        return np.array_equal(self.source, np.arange(len(self.numeric)))
 
     @cached_property
     def _each_once(self) -> bool:

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +24,21 @@ MOST = 16_000_000  # cells times leaves: beyond it, asking the model is quicker 
 WIDEST = 255  # columns that are split, so that a byte can count and number them
 AT_ONCE = 2_000_000  # bytes of the table looked at together, so that they stay near the processor
 COMPARED = 100_000  # values times split points
+
+
+class Survey(NamedTuple):
+    """What p points sum up to, and what changes of a single cell make of that; cells are numbered through."""
+
+    sums: Array  # (p, s)
+    shifts: Array  # (s, p, cells + 1) what is added in each cell
+    marks: Mask  # (p, cells + 1) where it may differ from what is added in the cell before
+
+    def at(self, point: Index, cell: Index) -> Array:
+        """The sums ``(e, s)`` of points ``(e,)`` moved to a cell ``(e,)`` each."""
+        place = point * self.marks.shape[1] + cell
+        return np.stack(
+            [self.sums[:, k].take(point) + shift.take(place) for k, shift in enumerate(self.shifts)], axis=1
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,24 +145,19 @@ class Leaves:
         count = np.add.reduce(self.shut.take(cells, axis=0), axis=1, dtype=np.uint8)
         return np.asarray(self.base + self.value[np.nonzero(count == 0)[1].reshape(len(cells), -1)].sum(axis=1))
 
-    def survey(self, cells: Index, point: Index, cell: Index) -> tuple[Array, Array]:
-        """The sums ``(p, s)`` of rows in these cells ``(p, f)``, and what single changes make of them, ``(e, s)``.
+    def survey(self, cells: Index) -> Survey:
+        """What rows in these cells ``(p, f)`` sum up to, and what they would with any one of their cells changed.
 
-        Each change moves one ``point`` ``(e,)``, in rising order, to a ``cell`` ``(e,)``; its other columns stay.
         Missing values of a column of numbers are not looked into: their cell says what the row has now.
         """
         size = max(1, AT_ONCE // (len(self.columns) * len(self.tree)))
-        if size >= len(cells):
-            return self._survey(cells, point, cell)
-        cuts = [*range(0, len(cells), size), len(cells)]
-        ends = np.searchsorted(point, cuts).tolist()
-        parts = [
-            self._survey(cells[start:stop], point[first:last] - start, cell[first:last])
-            for (start, stop), (first, last) in zip(pairwise(cuts), pairwise(ends), strict=True)
-        ]
-        return np.concatenate([sums for sums, _ in parts]), np.concatenate([shifted for _, shifted in parts])
+        parts = [self._survey(cells[start : start + size]) for start in range(0, len(cells), size)]
+        if len(parts) == 1:
+            return parts[0]
+        sums, shifts, marks = zip(*parts, strict=True)
+        return Survey(np.concatenate(sums), np.concatenate(shifts, axis=1), np.concatenate(marks))
 
-    def _survey(self, cells: Index, moved: Index, cell: Index) -> tuple[Array, Array]:
+    def _survey(self, cells: Index) -> Survey:
         p, leaves, total = len(cells), len(self.tree), int(self.first[-1]) + 1
         shut = self.shut.take(cells, axis=0)  # (p, f, leaves)
         count = np.add.reduce(shut, axis=1, dtype=np.uint8).reshape(-1)
@@ -168,13 +177,14 @@ class Leaves:
             which, begin, end = self._levels(leaf, place, begin, end)
             point, change = point[which], change[which]
         at = np.concatenate([begin, end]) + np.tile(point * total, 2)
+        marks = np.zeros(p * total, dtype=bool)
+        marks[at] = True
+        shifts = np.empty((len(self.base), p, total))
+        for k, shift in enumerate(shifts):
+            steps = np.bincount(at, np.concatenate([change[:, k], -change[:, k]]), p * total)
+            np.cumsum(steps.reshape(p, total), axis=1, out=shift)  # point by point: none depends on another
         sums = self.base + now.reshape(p, -1, len(self.base)).sum(axis=1)
-        shifted = sums.take(moved, axis=0)
-        asked = moved * total + cell
-        for k in range(len(self.base)):
-            steps = np.bincount(at, np.concatenate([change[:, k], -change[:, k]]), p * total).reshape(p, total)
-            shifted[:, k] += np.cumsum(steps, axis=1).take(asked)  # point by point: none depends on another
-        return sums, shifted
+        return Survey(sums, shifts, marks.reshape(p, total))
 
     def _levels(self, leaf: Index, place: Index, begin: Index, end: Index) -> tuple[Index, Index, Index]:
         """The same beginnings and ends, those of categories level by level, and which leaf of the list each is of."""

@@ -71,7 +71,11 @@ class Network:
         return change
 
     def _against(self, values: Array) -> Array:
-        return np.hstack([np.zeros_like(values), values]) if self.against_zero else values
+        if not self.against_zero:
+            return values
+        both = np.zeros((len(values), 2))
+        both[:, 1:] = values
+        return both
 
     def _layers(self, z: Array) -> list[Array]:
         activate = ACTIVATIONS[self.activation][0]

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy.special import softmax
 
 from counterpoise.errors import CapabilityError
+from counterpoise.models.leaves import Leaves
 from counterpoise.types import Abstaining, Array, Differentiable, Link, Model, Partitioned
 
 
@@ -70,6 +71,11 @@ class SplitProbable(Probable):
         """Split points of each column."""
         assert isinstance(self.model, Partitioned)
         return self.model.thresholds
+
+    @property
+    def leaves(self) -> Leaves | None:
+        """The leaves of all trees, where they add up to the probabilities."""
+        return getattr(self.model, "leaves", None) if self.model.link == "log" else None
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,11 @@ class Goal(Protocol):
         """The goals of some rows."""
         ...
 
+    @property
+    def key(self) -> bytes:
+        """All that the goals are, to know them again by."""
+        ...
+
     def groups(self) -> tuple[Index, ...]:
         """The rows, those that want the same together."""
         ...
@@ -69,6 +74,10 @@ class ClassGoal:
     def take(self, rows: Index | Sequence[int]) -> ClassGoal:
         return ClassGoal(self.wanted[np.asarray(rows, dtype=np.intp)], self.link)
 
+    @property
+    def key(self) -> bytes:
+        return b"".join((self.link.encode(), self.wanted.tobytes()))
+
     def groups(self) -> tuple[Index, ...]:
         return _alike(self.wanted)
 
@@ -86,13 +95,13 @@ class ClassGoal:
         # The first of equal outputs wins, as in numpy's argmax and so in the models' own predict.
         if self.wanted.shape[1] == 2:
             second = outputs[..., 1] > outputs[..., 0]
-            return np.asarray(np.where(second, self.wanted[:, 1:], self.wanted[:, :1]))
+            return (second & self.wanted[:, 1:]) | (~second & self.wanted[:, :1])
         winner = outputs.argmax(axis=-1)
         return np.take_along_axis(self.wanted, winner, axis=1)
 
     def slopes(self, outputs: Array) -> Array:
         if self.wanted.shape[1] == 2:
-            slopes = np.broadcast_to(np.where(self.wanted, 1.0, -1.0)[:, None, :], outputs.shape)
+            slopes = np.repeat(np.where(self.wanted, 1.0, -1.0)[:, None, :], outputs.shape[1], axis=1)
             return slopes / np.maximum(outputs, FLOOR) if self.link == "log" else slopes
         values = linked(outputs, self.link)
         wanted = np.broadcast_to(self.wanted[:, None, :], outputs.shape)
@@ -121,6 +130,10 @@ class ThresholdGoal:
     def take(self, rows: Index | Sequence[int]) -> ThresholdGoal:
         index = np.asarray(rows, dtype=np.intp)
         return ThresholdGoal(self.wanted[index], self.p[index])
+
+    @property
+    def key(self) -> bytes:
+        return b"".join((b"threshold", self.wanted.tobytes(), self.p.tobytes()))
 
     def groups(self) -> tuple[Index, ...]:
         return _alike(np.column_stack([self.wanted, self.p]))
@@ -160,6 +173,10 @@ class RangeGoal:
     def take(self, rows: Index | Sequence[int]) -> RangeGoal:
         index = np.asarray(rows, dtype=np.intp)
         return RangeGoal(self.low[index], self.high[index], self.needed)
+
+    @property
+    def key(self) -> bytes:
+        return b"".join((b"range", bytes([self.needed % 256]), self.low.tobytes(), self.high.tobytes()))
 
     def groups(self) -> tuple[Index, ...]:
         return _alike(np.column_stack([self.low, self.high]))
