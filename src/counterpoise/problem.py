@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
@@ -142,6 +143,11 @@ class Problem:
     def expired(self) -> bool:
         """Whether the time for the whole call is over."""
         return time.perf_counter() >= self.deadline
+
+    @cached_property
+    def plain(self) -> bool:
+        """Whether all columns are numbers."""
+        return bool(self.numeric.all())
 
     @property
     def left(self) -> float:

@@ -158,7 +158,7 @@ class Annealing:
         stuck = np.flatnonzero(found.lowest >= points.lowest) if problem.differentiable else rows[:0]
         if len(stuck):  # no slope led anywhere from where the walks ended: that point, brought to the boundary
             board.enter(rows[stuck], sectioned(problem.take(stuck), found.at(stuck).best(1)))
-        if problem.differentiable and not problem.numeric.all():
+        if problem.differentiable and not problem.plain:
             board.enter(rows, switched(problem).best(STARTS))
         active = np.arange(len(rows) if problem.differentiable and len(coarse_columns(problem)) else 0)
         for _ in range(BRANCHED):
@@ -170,7 +170,7 @@ class Annealing:
             active = active[gained(before, board.points.at(mine).lowest)]
             yield
         sparse = d <= NARROW and not problem.energy.distance.weight("l2")
-        if sparse or not problem.numeric.all():
+        if sparse or not problem.plain:
             # no slope says which category to take, or which few features to change far: sweeps do
             home = scored(problem, problem.region.home[:, None, :])
             points = joined(board.points.at(rows).best(SWEPT - 1), home)

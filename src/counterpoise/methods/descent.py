@@ -83,7 +83,7 @@ def jump(problem: Problem, elsewhere: Array) -> Jump:
     even = np.abs(gradient - steep).max(axis=(1, 2)) <= STRAIGHT * size
     region = problem.region
     plain = region.max_changes is None and not len(region.system) and problem.cloud is None and problem.energy.additive
-    if not plain or not problem.numeric.all() or lattice_unit(problem).any():
+    if not plain or not problem.plain or lattice_unit(problem).any():
         even[:] = False
     return Jump(found, even & found.valid[:, 0], margin, steep)
 

@@ -15,7 +15,7 @@ def slope(problem: Problem, x: Array) -> tuple[Score, Array]:
     """Score ``(n, k)`` and the margin's gradient ``(n, k, d)`` in raw units; categories and fixed cells have none."""
     if problem.differentiable:
         score, gradient = problem.gradient(x)
-        gradient = gradient if problem.numeric.all() else np.where(problem.numeric, gradient, 0.0)
+        gradient = gradient if problem.plain else np.where(problem.numeric, gradient, 0.0)
     else:
         score, gradient = by_differences(problem, x)
     return score, problem.region.pulled(x, gradient)

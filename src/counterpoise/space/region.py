@@ -169,8 +169,12 @@ class Region:
 
         What a derived feature contributes goes to what it is made of; what would break an equation is taken out.
         """
-        gradient = self.system.pulled(x, gradient, self.free)
-        return gradient if self.free.all() else np.where(self.free[:, None, :], gradient, 0.0)
+        gradient = self.system.pulled(x, gradient, self.free) if len(self.system) else gradient
+        return gradient if self._all_free else np.where(self.free[:, None, :], gradient, 0.0)
+
+    @cached_property
+    def _all_free(self) -> bool:
+        return bool(self.free.all())
 
     def reflect(self, x: Array) -> Array:
         """``x`` ``(n, k, d)`` mirrored at the edges of the box, as often as it takes."""
