@@ -2,9 +2,11 @@
 
 A model with a slope (its own, or one that differences show) is searched by Taylor steps: walkers go round the row on
 spheres that close in while the target is reached, with steps that cool, and slide to the nearest point of the boundary.
-Where only few features should change, and where there are categories, sweeps over single features follow. Any other
-model is searched by annealed chains of blind moves and by sweeps; where its split points are known, chains live on the
-cells between them. Every incumbent is valid by construction, and a row leaves the batch when nothing improves it.
+Where only few features should change, and where there are categories, sweeps over single features follow. Trees whose
+leaves fit a table are searched on it: the most promising points, drawn by their Boltzmann weights, are surveyed round
+after round. Any other model is searched by annealed chains of blind moves and by sweeps; where its split points are
+known, chains live on the cells between them. Every incumbent is valid by construction, and a row leaves the batch when
+nothing improves it.
 """
 
 from __future__ import annotations
@@ -58,7 +60,8 @@ class Annealing:
     ``chains`` per row; ``steps`` at most, from temperature ``start`` to ``end``, both shares of the incumbent's effort;
     None: 48 chains and 10 steps for models that vote or give probabilities, 24 and 5 for scores that add up. A row is
     finished earlier after ``patience`` steps without improvement, and then swept at most ``sweeps`` times. On models
-    with a slope ``walkers`` chains per row walk to the boundary. ``cooling`` rules the blind chains, by default
+    with a slope ``walkers`` chains per row walk to the boundary; on trees whose leaves fit a table at most ``sweeps``
+    rounds of surveys take the place of steps and sweeps. ``cooling`` rules blind chains and surveys, by default
     `ConstantSpeed`; sweeps cool geometrically to ``end``.
     """
 
