@@ -1,8 +1,8 @@
 """The search of models whose leaves are known: the most promising points are surveyed, round after round.
 
 A point that does not reach the target yet is worth what it has cost, and what the rest of the margin will cost at the
-price that the incumbent pays for it. Points are expanded in the order of this merit, the Eq. (3) of this search, a few
-at a time and none twice, until rounds no longer improve on the incumbent.
+price that the incumbent pays for it: the Eq. (3) of this search. The points surveyed next are drawn by the Boltzmann
+law for this merit, a few at a time and none twice, while T falls, until rounds no longer improve anything.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ from counterpoise.problem import Problem
 from counterpoise.streams import Streams
 from counterpoise.types import Array, Index
 
-FEW_LEAVES = 300  # a model of fewer has all of them tried as jumps
+FEW_LEAVES = 10_000  # leaves times columns: a model of fewer has all leaves tried as jumps
+TINY = np.finfo(np.float64).tiny
 FEW_ROUNDS = 6  # that a ration should last for
 
 
@@ -58,7 +59,9 @@ class Front(NamedTuple):
         old[:, 1:] |= mark[:, 1:] == mark[:, :-1]
         rows = np.arange(len(merit))[:, None]
         merit[rows, order] = np.where(old, np.inf, merit[rows, order])
-        place = np.argsort(merit + T[:, None] * np.log(-np.log(draws)), axis=1, kind="stable")[:, : 2 * width]
+        place = np.argsort(merit + T[:, None] * np.log(-np.log(np.maximum(draws, TINY))), axis=1, kind="stable")[
+            :, : 2 * width
+        ]
         fresh = np.isfinite(merit[rows, place])
         place = np.where(fresh, place, place[:, :1])
         chosen = place[:, :width]
@@ -91,7 +94,8 @@ def beam(
     ``warm`` is the first temperature, as a share of the incumbent's effort.
     """
     rows = np.arange(len(problem))
-    jumps = len(leaves.tree) if len(leaves.tree) <= min(FEW_LEAVES, problem.left / (FEW_ROUNDS * care.beam)) else 0
+    most = min(FEW_LEAVES / problem.x0.shape[1], problem.left / (FEW_ROUNDS * care.beam))
+    jumps = len(leaves.tree) if len(leaves.tree) <= most else 0
     width = int(max(1, min(care.beam, problem.left / (FEW_ROUNDS * (jumps + MULTIPLIERS + ALONE)))))
     menu = Menu.of(problem, leaves)
     home = problem.region.home[:, None, :]

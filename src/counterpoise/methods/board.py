@@ -23,17 +23,16 @@ class Board:
         return np.flatnonzero(~self.done)
 
     def enter(self, rows: Index, points: Points) -> None:
-        """New points of some rows, kept where they are among the best of the row."""
-        here = self.points.at(rows)
-        # a point that is there already would take the place of another one that sweeps could start from
-        row, theirs, mine = np.nonzero(
-            (points.effort[:, :, None] == here.effort[:, None, :]) & points.valid[:, :, None]
-        )
-        same = (points.x[row, theirs] == here.x[row, mine]).all(axis=1)
-        again = np.zeros(points.effort.shape, dtype=bool)
-        again[row[same], theirs[same]] = True
-        fresh = Points(points.x, np.where(again, -np.inf, points.margin), np.where(again, np.inf, points.effort))
-        kept = joined(here, fresh).best(self.points.effort.shape[1])
+        """New points of some rows, kept where they are among the best of the row; none is kept twice."""
+        every = joined(self.points.at(rows), points)
+        every = every.best(every.effort.shape[1])
+        alike = (every.effort[:, 1:] == every.effort[:, :-1]) & every.valid[:, 1:]
+        row, place = np.nonzero(alike)
+        one, other = every.x[row, place], every.x[row, place + 1]
+        # what is there already would take the place of another one that a search could go on from
+        same = ((one == other) | (np.isnan(one) & np.isnan(other))).all(axis=1)
+        every.effort[row[same], place[same] + 1], every.margin[row[same], place[same] + 1] = np.inf, -np.inf
+        kept = every.best(self.points.effort.shape[1])
         for array, best in zip(self.points, kept, strict=True):
             array[rows] = best
         self.steps += 1

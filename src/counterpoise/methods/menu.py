@@ -24,7 +24,8 @@ class Menu(NamedTuple):
     value: Array  # (n, c)
     far: Array  # (n, c) in units of distance
     open: Mask  # (n, c)
-    up: Mask  # (n, c) whether it is the row's own cell, or one of those above that
+    own: Mask  # (n, c) whether the row itself is there
+    up: Mask  # (n, c) the same, or above that
 
     @classmethod
     def of(cls, problem: Problem, leaves: Leaves) -> Menu:
@@ -37,20 +38,21 @@ class Menu(NamedTuple):
         # a missing value is in a cell above all others: the nearest value of theirs is as good as any
         value = np.where(cell < home, np.where(np.isfinite(largest), largest, smallest), smallest)
         value = np.minimum(np.maximum(value, region.lower[:, column]), region.upper[:, column])
-        value = np.where(cell == home, region.boxed[:, column], value)
-        inside = (value > leaves.below) & (value <= leaves.above) | (gone & (cell == home))
+        own = cell == home
+        value = np.where(own, region.boxed[:, column], value)
+        inside = (value > leaves.below) & (value <= leaves.above) | (gone & own)
         far = np.abs(value - start)
         far /= distance.unit[column]
         odd = distance.nominal[column] | gone
         if odd.any():
-            far = np.where(odd, cell != home, far)
+            far = np.where(odd, ~own, far)
         if distance.prices is not None:
             far = far * np.where(value > start, distance.prices[1][column], distance.prices[0][column])
-        return cls(leaves.feature, column, value, far, region.free[:, column] & inside, cell >= home)
+        return cls(leaves.feature, column, value, far, region.free[:, column] & inside, own, cell >= home)
 
     def at(self, rows: Index) -> Menu:
         """The menu of some rows."""
-        mine = self.value[rows], self.far[rows], self.open[rows], self.up[rows]
+        mine = self.value[rows], self.far[rows], self.open[rows], self.own[rows], self.up[rows]
         return Menu(self.feature, self.column, *mine)
 
 

@@ -66,23 +66,23 @@ def _changes(problem: Problem, leaves: Leaves, menu: Menu, x: Array, cells: Inde
     # of neighbouring cells that the trees do not tell apart, the one nearer to the row is enough
     marks, edged = seen.marks.reshape(n, q, -1), np.pad(near, ((0, 0), (1, 1)))
     told = np.where(menu.up[:, None, :], marks[..., :-1], marks[..., 1:])
-    first = ~np.where(menu.up, edged[:, :-2], edged[:, 2:]) | (menu.far == 0)
+    first = ~np.where(menu.up, edged[:, :-2], edged[:, 2:]) | menu.own
     point, cell = np.divmod(np.flatnonzero((told | first[:, None, :]) & near[:, None, :]), near.shape[1])
     row = point // q
     now = problem.goal.margin(leaves.finish(seen.sums).reshape(n, q, -1)).reshape(-1)
     margin = problem.goal.take(row).margin(leaves.finish(seen.at(point, cell))[:, None, :])[:, 0]
     gain = additive(problem, margin) - additive(problem, now).take(point)
     at, feature = row * near.shape[1] + cell, menu.feature.take(cell)
-    far = menu.far.take(at)
-    best = np.flatnonzero(_records(point * len(leaves.columns) + feature, far, gain, menu.up.take(at), leaves.grain))
+    groups = point * len(leaves.columns) + feature
+    best = np.flatnonzero(_records(groups, gain, menu.own.take(at), menu.up.take(at), leaves.grain))
     point, cell, at = point.take(best), cell.take(best), at.take(best)
     column, gain = menu.column.take(cell), gain.take(best)
-    price, effort = _price(problem, x.reshape(n * q, d), point, column, far.take(best), q)
+    price, effort = _price(problem, x.reshape(n * q, d), point, column, menu.far.take(at), q)
     rank = np.where(margin.take(best) >= 0, effort, np.inf)
     return Changes(point, feature.take(best), column, menu.value.take(at), gain, price, rank)
 
 
-def _records(group: Index, far: Array, gain: Array, up: Mask, grain: float) -> Mask:
+def _records(group: Index, gain: Array, own: Mask, up: Mask, grain: float) -> Mask:
     """Changes that gain more than all that are nearer to the row, feature by feature, on either side of it.
 
     More by at least ``grain``: the groups of all points share one running maximum, whose rounding they share too.
@@ -94,7 +94,7 @@ def _records(group: Index, far: Array, gain: Array, up: Mask, grain: float) -> M
     np.cumsum(group[1:] != group[:-1], out=apart[1:])
     apart *= 4 * most
     above = np.maximum.accumulate(np.where(up, gain, -most) + apart)
-    below = np.maximum.accumulate((np.where(up & (far > 0), -most, gain) - apart)[::-1])[::-1]
+    below = np.maximum.accumulate((np.where(up & ~own, -most, gain) - apart)[::-1])[::-1]
     found = up.copy()
     found[1:] &= above[1:] > above[:-1] + grain
     found[:-1] |= ~up[:-1] & (below[:-1] > below[1:] + grain)
