@@ -16,7 +16,7 @@ Activation = Literal["identity", "relu", "tanh", "logistic"]
 # Each activation with its first and second derivative, the two as functions of what the activation gave.
 ACTIVATIONS: dict[Activation, tuple[Callable[[Array], Array], Callable[[Array], Array], Callable[[Array], Array]]] = {
     "identity": (lambda a: a, np.ones_like, np.zeros_like),
-    "relu": (lambda a: np.maximum(a, 0.0), lambda h: (h > 0).astype(np.float64), np.zeros_like),
+    "relu": (lambda a: np.maximum(a, 0.0, out=a), lambda h: (h > 0).astype(np.float64), np.zeros_like),
     "tanh": (np.tanh, lambda h: 1.0 - h * h, lambda h: -2.0 * h * (1.0 - h * h)),
     "logistic": (lambda a: np.asarray(expit(a)), lambda h: h * (1.0 - h), lambda h: h * (1.0 - h) * (1.0 - 2.0 * h)),
 }
@@ -81,9 +81,12 @@ class Network:
         activate = ACTIVATIONS[self.activation][0]
         layers = [z]
         for matrix, bias in zip(self.weights[:-1], self.biases[:-1], strict=True):
-            layers.append(activate(layers[-1] @ matrix + bias))
-        layers.append(layers[-1] @ self.weights[-1] + self.biases[-1])
-        return layers
+            entering = layers[-1] @ matrix
+            entering += bias
+            layers.append(activate(entering))
+        last = layers[-1] @ self.weights[-1]
+        last += self.biases[-1]
+        return [*layers, last]
 
 
 def read_network(model: Any) -> Network | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
@@ -84,8 +85,7 @@ class ClassGoal:
     def margin(self, outputs: Array) -> Array:
         values = linked(outputs, self.link)
         if self.wanted.shape[1] == 2:
-            sign = np.where(self.wanted[:, 1], 1.0, -1.0)[:, None]
-            return sign * (values[..., 1] - values[..., 0])
+            return self._signs[..., 1] * (values[..., 1] - values[..., 0])
         wanted = self.wanted[:, None, :]
         return np.asarray(
             np.where(wanted, values, -np.inf).max(axis=-1) - np.where(wanted, -np.inf, values).max(axis=-1)
@@ -99,9 +99,14 @@ class ClassGoal:
         winner = outputs.argmax(axis=-1)
         return np.take_along_axis(self.wanted, winner, axis=1)
 
+    @cached_property
+    def _signs(self) -> Array:
+        """1 for a wanted class, -1 for another, ``(n, 1, c)``."""
+        return np.where(self.wanted, 1.0, -1.0)[:, None, :]
+
     def slopes(self, outputs: Array) -> Array:
         if self.wanted.shape[1] == 2:
-            slopes = np.repeat(np.where(self.wanted, 1.0, -1.0)[:, None, :], outputs.shape[1], axis=1)
+            slopes = self._signs.repeat(outputs.shape[1], axis=1)
             return slopes / np.maximum(outputs, FLOOR) if self.link == "log" else slopes
         values = linked(outputs, self.link)
         wanted = np.broadcast_to(self.wanted[:, None, :], outputs.shape)
