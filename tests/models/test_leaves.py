@@ -126,8 +126,9 @@ def test_a_tree_that_splits_nothing_has_no_table() -> None:
     assert stump.leaves is None
 
 
-def test_a_table_can_be_sent_to_a_worker(case: tuple) -> None:
-    _, leaves, rows = case
+def test_trees_are_sent_to_a_worker_without_their_table(case: tuple) -> None:
+    trees, leaves, rows = case
     cells = leaves.cells(rows[:5])
-    sent = pickle.loads(pickle.dumps(leaves))
-    assert np.array_equal(sent.survey(cells).shifts, leaves.survey(cells).shifts)
+    sent = pickle.loads(pickle.dumps(trees))
+    assert "leaves" not in vars(sent)
+    assert np.array_equal(sent.leaves.survey(cells).shifts, leaves.survey(cells).shifts)

@@ -53,8 +53,8 @@ class Leaves:
     edges: tuple[Array | None, ...]  # (f,) their split points; None for a category
     first: Index  # (f + 1,) the first cell of each, and one past the last
     shut: NDArray[np.uint8]  # (cells, leaves) 1 where a row in the cell cannot be in the leaf
-    low: Index  # (leaves, f) the first cell of a column that is open,
-    high: Index  # (leaves, f) and the last one of numbers; of levels, the first once more
+    low: NDArray[np.int32]  # (leaves, f) the first cell of a column that is open,
+    high: NDArray[np.int32]  # (leaves, f) and the last one of numbers; of levels, the first once more
     tree: Index  # (leaves,)
     value: Array  # (leaves, s) what a leaf adds to the sums
     base: Array  # (s,)
@@ -76,7 +76,7 @@ class Leaves:
         boxes = [trees.boxes(tree) for tree in range(len(trees.roots))]
         first = np.concatenate([[0], np.cumsum(counts)])
         shut = np.zeros((int(first[-1]), leaves), dtype=np.uint8)
-        low, high = np.zeros((2, leaves, len(columns)), dtype=np.intp)
+        low, high = np.zeros((2, leaves, len(columns)), dtype=np.int32)
         for place, (column, edge) in enumerate(zip(columns.tolist(), edges, strict=True)):
             mine = shut[first[place] : first[place + 1]]
             if edge is None:
@@ -172,7 +172,7 @@ class Leaves:
         change = self.value.take(leaf, axis=0) - now.take(point * (len(own) // p) + self.tree.take(leaf), axis=0)
         # what a leaf brings begins at its first open cell and ends after its last
         bound = leaf * len(self.columns) + place
-        begin, end = self.low.take(bound), self.high.take(bound) + 1
+        begin, end = self.low.take(bound).astype(np.intp), self.high.take(bound).astype(np.intp) + 1
         if len(self.coded):
             which, begin, end = self._levels(leaf, place, begin, end)
             point, change = point[which], change[which]
