@@ -58,6 +58,7 @@ def problem_of(table: pd.DataFrame, rows: pd.DataFrame, **question: object) -> P
     return caught.problem  # type: ignore[attr-defined, no-any-return]
 
 
+@settings(max_examples=15)
 @given(st.integers(0, 50))
 def test_a_menu_has_the_value_of_each_cell_that_is_nearest_to_the_row(seed: int) -> None:
     table = alerts(seed)

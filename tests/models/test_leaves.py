@@ -112,13 +112,24 @@ def test_few_and_many_rows_are_surveyed_alike(case: tuple, monkeypatch: pytest.M
         np.testing.assert_array_equal(one, other)
 
 
-def test_what_is_too_large_has_no_table(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("limit", ["LARGEST", "MOST", "DEEPEST"])
+def test_what_is_too_large_has_no_table(limit: str, monkeypatch: pytest.MonkeyPatch) -> None:
     trees, _ = KINDS["forest"]()
-    monkeypatch.setattr(module, "MOST", 1000)
+    monkeypatch.setattr(module, limit, 1)
     assert Leaves.of(trees) is None
-    monkeypatch.undo()
-    monkeypatch.setattr(module, "WIDEST", 1)
-    assert Leaves.of(trees) is None
+
+
+def test_blocks_of_few_trees_say_what_one_block_says(case: tuple, monkeypatch: pytest.MonkeyPatch) -> None:
+    trees, leaves, rows = case
+    monkeypatch.setattr(module, "BLOCK", 1000)
+    apart = Leaves.of(trees)
+    assert apart is not None
+    assert len(apart.blocks) > len(leaves.blocks) == 1
+    assert sum(block.shut.nbytes for block in apart.blocks) < leaves.blocks[0].shut.nbytes
+    cells = leaves.cells(rows[:20])
+    for one, other in zip(apart.survey(cells), leaves.survey(cells), strict=True):
+        np.testing.assert_array_equal(one, other)
+    np.testing.assert_array_equal(apart.sums(cells), leaves.sums(cells))
 
 
 def test_a_tree_that_splits_nothing_has_no_table() -> None:

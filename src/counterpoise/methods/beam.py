@@ -95,7 +95,7 @@ def beam(
     """
     rows = np.arange(len(problem))
     most = min(FEW_LEAVES / problem.x0.shape[1], problem.left / (FEW_ROUNDS * care.beam))
-    jumps = len(leaves.tree) if len(leaves.tree) <= most else 0
+    jumps = len(leaves.value) if len(leaves.value) <= most else 0
     width = int(max(1, min(care.beam, problem.left / (FEW_ROUNDS * (jumps + MULTIPLIERS + ALONE)))))
     menu = Menu.of(problem, leaves)
     home = problem.region.home[:, None, :]

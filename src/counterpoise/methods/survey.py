@@ -187,11 +187,9 @@ def _alone(changes: Changes, spot: Spots, x: Array) -> Array:
 def _jumps(leaves: Leaves, menu: Menu, x: Array, cells: Index) -> Array:
     """Points ``(p, l, d)``: each moved to the nearest cells that are open to a leaf, one for every leaf."""
     n, q, d = x.shape
-    leaf, feature = leaves.bounds
-    here = cells[:, feature]  # (p, bounds)
-    there = np.minimum(np.maximum(here, leaves.low[leaf, feature]), leaves.high[leaf, feature])
-    row = np.repeat(np.arange(n), q)[:, None]
-    point, bound = np.nonzero((leaves.shut[here, leaf] > 0) & menu.open[row, there])
-    out = np.repeat(x.reshape(n * q, 1, d), len(leaves.tree), axis=1)
-    out[point, leaf[bound], leaves.columns[feature[bound]]] = menu.value[point // q, there[point, bound]]
+    there = leaves.nearest(cells)  # (p, leaves, f)
+    row = np.repeat(np.arange(n), q)
+    point, leaf, feature = np.nonzero((there != cells[:, None, :]) & menu.open[row[:, None, None], there])
+    out = np.repeat(x.reshape(n * q, 1, d), there.shape[1], axis=1)
+    out[point, leaf, leaves.columns[feature]] = menu.value[row[point], there[point, leaf, feature]]
     return out

@@ -1,4 +1,4 @@
-"""Leaves of all trees as one table: which cells of which columns keep a row out of each leaf.
+"""Leaves of all trees as a table: which cells of which columns keep a row out of each leaf.
 
 A row is in the leaf of a tree that none of its cells is shut out of. A leaf that a single cell shuts it out of is where
 the tree goes if that column changes. So one look at the table tells what every change of a single column does to the
@@ -9,19 +9,23 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from counterpoise.models.links import Finish
+from counterpoise.models.paths import Paths
 from counterpoise.types import Array, Index, Mask
 
 if TYPE_CHECKING:
-    from counterpoise.models.trees import Boxes, TreeEnsemble
+    from counterpoise.models.trees import TreeEnsemble
 
-MOST = 16_000_000  # cells times leaves: beyond it, asking the model is quicker than the table
-WIDEST = 255  # columns that are split, so that a byte can count and number them
+LARGEST = 2_000_000  # columns times leaves: beyond it, asking the model is quicker than the table
+MOST = 150_000_000  # bytes of the table
+BLOCK = 10_000_000  # bytes of the part for some of the trees: those that split at other points share no cells
+DEEPEST = 255  # columns split on the way to one leaf, so that a byte can count them
 AT_ONCE = 2_000_000  # bytes of the table looked at together, so that they stay near the processor
 COMPARED = 100_000  # values times split points
 
@@ -41,6 +45,24 @@ class Survey(NamedTuple):
         )
 
 
+class Block(NamedTuple):
+    """The leaves of some trees: which cells shut a row out of them, for cells that these trees tell apart."""
+
+    local: Index  # (cells,) the line of the table that each cell has
+    shut: NDArray[np.uint8]  # (lines, leaves) 1 where a row in the cell cannot be in the leaf
+
+    @classmethod
+    def of(cls, paths: Paths, first: Index, part: slice) -> Block:
+        """The block of the leaves in a slice of all leaves."""
+        lines, local, last = [], np.empty(int(first[-1]), dtype=np.intp), 0
+        for place, (start, stop) in enumerate(pairwise(first.tolist())):
+            cells = paths.told_apart(place, start, stop, part)
+            local[start:stop] = last - 1 + np.searchsorted(cells, np.arange(start, stop), side="right")
+            lines.append(paths.shut(place, cells, part))
+            last += len(cells)
+        return cls(local, np.concatenate(lines))
+
+
 @dataclass(frozen=True, eq=False)
 class Leaves:
     """The leaves of an ensemble, and the cells between its split points: numbered through, column after column.
@@ -52,10 +74,8 @@ class Leaves:
     columns: Index  # (f,) columns that are split
     edges: tuple[Array | None, ...]  # (f,) their split points; None for a category
     first: Index  # (f + 1,) the first cell of each, and one past the last
-    shut: NDArray[np.uint8]  # (cells, leaves) 1 where a row in the cell cannot be in the leaf
-    low: NDArray[np.int32]  # (leaves, f) the first cell of a column that is open,
-    high: NDArray[np.int32]  # (leaves, f) and the last one of numbers; of levels, the first once more
-    tree: Index  # (leaves,)
+    paths: Paths
+    blocks: tuple[Block, ...]  # all leaves, those of some trees each
     value: Array  # (leaves, s) what a leaf adds to the sums
     base: Array  # (s,)
     finish: Finish
@@ -67,31 +87,23 @@ class Leaves:
         coded = trees.category >= 0
         of_sets = zip(trees.feature[coded].tolist(), trees.category[coded].tolist(), strict=True)
         sizes = {column: len(trees.sets[number]) for column, number in of_sets}
+        mixed = any(len(trees.thresholds[column]) for column in sizes)  # a number here and a category there
+        if not len(columns) or mixed or np.count_nonzero(trees.feature < 0) * len(columns) > LARGEST:
+            return None
         edges = tuple(None if column in sizes else trees.thresholds[column] for column in columns.tolist())
         counts = [sizes[j] if edge is None else len(edge) + 2 for j, edge in zip(columns.tolist(), edges, strict=True)]
-        leaves = int(np.count_nonzero(trees.feature < 0))
-        mixed = any(len(trees.thresholds[column]) for column in sizes)  # a number here and a category there
-        if not 0 < len(columns) <= WIDEST or sum(counts) * leaves > MOST or mixed:
-            return None
-        boxes = [trees.boxes(tree) for tree in range(len(trees.roots))]
         first = np.concatenate([[0], np.cumsum(counts)])
-        shut = np.zeros((int(first[-1]), leaves), dtype=np.uint8)
-        low, high = np.zeros((2, leaves, len(columns)), dtype=np.int32)
-        for place, (column, edge) in enumerate(zip(columns.tolist(), edges, strict=True)):
-            mine = shut[first[place] : first[place + 1]]
-            if edge is None:
-                mine[:] = _by_level(boxes, column, len(mine))
-                start = end = mine.argmin(axis=0)
-            else:
-                start = edge.searchsorted(np.concatenate([box.lower[:, column] for box in boxes]), side="right")
-                end = edge.searchsorted(np.concatenate([box.upper[:, column] for box in boxes]), side="left")
-                cell = np.arange(len(edge) + 1)[:, None]
-                mine[:-1] = (cell < start) | (cell > end)
-                mine[-1] = ~np.concatenate([box.missing[:, column] for box in boxes])
-            low[:, place], high[:, place] = first[place] + start, first[place] + end
-        tree = np.repeat(np.arange(len(boxes)), [len(box.value) for box in boxes])
+        paths = Paths.of(trees, columns, edges, first)
+        deep = np.count_nonzero((paths.low > first[:-1]) | (paths.high < first[1:] - 2), axis=1).max() > DEEPEST
+        blocks = None if deep else _blocks(paths, first)
+        if blocks is None:
+            return None
+        value = trees.value[paths.node]
+        if value.shape[1] == 1 and len(trees.base) > 1:
+            value = np.where(np.arange(len(trees.base)) == trees.column[paths.tree][:, None], value, 0.0)
+        value = value / len(trees.roots) if trees.mean else trees.scale * value
         base = np.zeros(len(trees.base)) if trees.mean else trees.base
-        return cls(columns, edges, first, shut, low, high, tree, _values(trees, boxes, tree), base, trees.finish)
+        return cls(columns, edges, first, paths, blocks, value, base, trees.finish)
 
     @cached_property
     def feature(self) -> Index:
@@ -118,12 +130,6 @@ class Leaves:
         """A change of the sums that is nothing but rounding, whatever the batch."""
         return float(1e-7 * np.abs(self.value).max())
 
-    @cached_property
-    def bounds(self) -> tuple[Index, Index]:
-        """Every column that a leaf has a bound on: the leaf, and the place of the column, ``(bounds,)`` each."""
-        leaf, place = np.nonzero(np.maximum.reduceat(self.shut, self.first[:-1], axis=0).T)
-        return leaf, place
-
     def cells(self, x: Array) -> Index:
         """The cells ``(p, f)`` that encoded rows ``(p, d)`` are in."""
         values = x[:, self.columns]
@@ -142,15 +148,26 @@ class Leaves:
 
     def sums(self, cells: Index) -> Array:
         """The sums ``(p, s)`` of rows in these cells ``(p, f)``."""
-        count = np.add.reduce(self.shut.take(cells, axis=0), axis=1, dtype=np.uint8)
-        return np.asarray(self.base + self.value[np.nonzero(count == 0)[1].reshape(len(cells), -1)].sum(axis=1))
+        count = np.concatenate(
+            [block.shut.take(block.local[cells], axis=0).any(axis=1) for block in self.blocks], axis=1
+        )
+        return np.asarray(self.base + self.value[np.nonzero(~count)[1].reshape(len(cells), -1)].sum(axis=1))
+
+    def nearest(self, cells: Index) -> Index:
+        """The nearest cells that are open to each leaf, ``(p, leaves, f)``, to rows in these cells ``(p, f)``."""
+        there = np.minimum(np.maximum(cells[:, None, :], self.paths.low), self.paths.high)
+        for place, levels in self.paths.levels.items():
+            here = cells[:, None, place]
+            inside = levels[np.arange(len(levels)), here - self.first[place]]
+            there[..., place] = np.where(inside, here, there[..., place])
+        return there
 
     def survey(self, cells: Index) -> Survey:
         """What rows in these cells ``(p, f)`` sum up to, and what they would with any one of their cells changed.
 
         Missing values of a column of numbers are not looked into: their cell says what the row has now.
         """
-        size = max(1, AT_ONCE // (len(self.columns) * len(self.tree)))
+        size = max(1, AT_ONCE // (len(self.columns) * len(self.value)))
         parts = [self._survey(cells[start : start + size]) for start in range(0, len(cells), size)]
         if len(parts) == 1:
             return parts[0]
@@ -158,21 +175,24 @@ class Leaves:
         return Survey(np.concatenate(sums), np.concatenate(shifts, axis=1), np.concatenate(marks))
 
     def _survey(self, cells: Index) -> Survey:
-        p, leaves, total = len(cells), len(self.tree), int(self.first[-1]) + 1
-        shut = self.shut.take(cells, axis=0)  # (p, f, leaves)
-        count = np.add.reduce(shut, axis=1, dtype=np.uint8).reshape(-1)
+        p, leaves, total = len(cells), len(self.value), int(self.first[-1]) + 1
+        counts, places = [], []
+        for block in self.blocks:
+            shut = block.shut.take(block.local[cells], axis=0)  # (p, f, leaves of the block)
+            counts.append(np.add.reduce(shut, axis=1, dtype=np.uint8))
+            # the sum of one number is that number: the column that keeps the row out
+            places.append(np.add.reduce(shut * self._numbers, axis=1, dtype=self._numbers.dtype))
+        count, where = _beside(counts).reshape(-1), _beside(places).reshape(-1)
         own = np.flatnonzero(count == 0)  # each tree's leaf, point after point
         own -= np.repeat(np.arange(p) * leaves, len(own) // p)
         now = self.value.take(own, axis=0)
         near = np.flatnonzero(count == 1)
         point = np.repeat(np.arange(p), np.diff(np.searchsorted(near, np.arange(p + 1) * leaves)))
-        leaf = near - point * leaves
-        shut *= self._numbers  # the sum of one number is that number: the column that keeps the row out
-        place = np.add.reduce(shut, axis=1, dtype=np.uint8).reshape(-1).take(near).astype(np.intp)
-        change = self.value.take(leaf, axis=0) - now.take(point * (len(own) // p) + self.tree.take(leaf), axis=0)
+        leaf, place = near - point * leaves, where.take(near).astype(np.intp)
+        change = self.value.take(leaf, axis=0) - now.take(point * (len(own) // p) + self.paths.tree.take(leaf), axis=0)
         # what a leaf brings begins at its first open cell and ends after its last
         bound = leaf * len(self.columns) + place
-        begin, end = self.low.take(bound).astype(np.intp), self.high.take(bound).astype(np.intp) + 1
+        begin, end = self.paths.low.take(bound).astype(np.intp), self.paths.high.take(bound).astype(np.intp) + 1
         if len(self.coded):
             which, begin, end = self._levels(leaf, place, begin, end)
             point, change = point[which], change[which]
@@ -192,7 +212,7 @@ class Leaves:
         which, begins, ends = [of_numbers], [begin[of_numbers]], [end[of_numbers]]
         for column in self.coded.tolist():
             mine = np.flatnonzero(place == column)
-            level, number = np.nonzero(self.shut[self.first[column] : self.first[column + 1], leaf[mine]] == 0)
+            number, level = np.nonzero(self.paths.levels[column][leaf[mine]])
             which.append(mine[number])
             begins.append(self.first[column] + level)
             ends.append(self.first[column] + level + 1)
@@ -202,8 +222,9 @@ class Leaves:
         return list(zip(self.edges, np.diff(self.first).tolist(), strict=True))
 
     @cached_property
-    def _numbers(self) -> NDArray[np.uint8]:
-        return np.arange(len(self.columns), dtype=np.uint8)[:, None]
+    def _numbers(self) -> NDArray[Any]:
+        narrow = len(self.columns) <= np.iinfo(np.uint8).max
+        return np.arange(len(self.columns)).astype(np.uint8 if narrow else np.uint16)[:, None]
 
     @cached_property
     def _padded(self) -> Array:
@@ -224,16 +245,22 @@ def _ends(edge: Array | None, size: int) -> tuple[Array, Array]:
     return np.concatenate([[-np.inf], edge, [np.nan]]), np.concatenate([edge, [np.inf, np.nan]])
 
 
-def _by_level(boxes: list[Boxes], column: int, size: int) -> Mask:
-    """Which levels of a category are shut out of each leaf, ``(levels + 1, leaves)``."""
-    every = [box.levels.get(column, np.ones((len(box.value), size), dtype=bool)) for box in boxes]
-    return ~np.concatenate(every).T
+def _beside(parts: list[NDArray[Any]]) -> NDArray[Any]:
+    return parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
 
 
-def _values(trees: TreeEnsemble, boxes: list[Boxes], tree: Index) -> Array:
-    """What each leaf adds to the sums, ``(leaves, s)``."""
-    value = np.concatenate([box.value for box in boxes])
-    if value.shape[1] == 1 and len(trees.base) > 1:
-        column = np.arange(len(trees.base)) == trees.column[tree][:, None]
-        value = np.where(column, value, 0.0)
-    return value / len(boxes) if trees.mean else trees.scale * value
+def _blocks(paths: Paths, first: Index) -> tuple[Block, ...] | None:
+    """The table of all leaves in blocks of whole trees; None where it would be too large."""
+    starts = np.searchsorted(paths.tree, np.arange(int(paths.tree[-1]) + 2))
+    blocks: list[Block] = []
+    total, begin = 0, 0
+    leaves, cells = len(paths.tree) / (len(starts) - 1), float(first[-1])  # of a tree; in all
+    few = np.sqrt(BLOCK) / leaves if BLOCK < cells**2 else BLOCK / (cells * leaves)  # trees whose block is not too large
+    step = int(max(1, min(few, 0.9 * MOST / leaves**2 / (len(starts) - 1))))
+    for end in [*range(step, len(starts) - 1, step), len(starts) - 1]:
+        block = Block.of(paths, first, slice(int(starts[begin]), int(starts[end])))
+        total, begin = total + block.shut.nbytes, end
+        if total > MOST:
+            return None
+        blocks.append(block)
+    return tuple(blocks)

@@ -1,0 +1,113 @@
+"""Paths: from the roots of all trees to their leaves, level by level: which cells of each column a leaf is open to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from counterpoise.types import Array, Index, Mask
+
+if TYPE_CHECKING:
+    from counterpoise.models.trees import TreeEnsemble
+
+
+@dataclass(frozen=True, eq=False)
+class Paths:
+    """The leaves of an ensemble, tree after tree, and the cells that are open to each; cells are numbered through."""
+
+    node: Index  # (leaves,) the number of each in the ensemble
+    tree: Index  # (leaves,)
+    low: NDArray[np.int32]  # (leaves, f) the first open cell of a column of numbers; of a category, some open level
+    high: NDArray[np.int32]  # (leaves, f) the last one, missing values aside; of a category, the same level
+    missing: Mask  # (leaves, f) whether a missing number may be in the leaf
+    levels: dict[int, Mask]  # by place of a category, (leaves, levels + 1), the missing cell last
+
+    @classmethod
+    def of(cls, trees: TreeEnsemble, columns: Index, edges: tuple[Array | None, ...], first: Index) -> Paths:
+        """All paths down an ensemble over ``columns`` with these split points; ``first`` ``(f + 1,)`` cell of each."""
+        place = np.searchsorted(columns, np.maximum(trees.feature, columns[0]))
+        bound = _bounds(trees, place, edges)
+        sizes = np.diff(first)
+        roots, f = trees.roots.astype(np.intp), len(columns)
+        low, high = (np.tile(ends.astype(np.int32), (len(roots), 1)) for ends in (first[:-1], first[1:] - 2))
+        levels = {j: np.ones((len(roots), sizes[j]), dtype=bool) for j, edge in enumerate(edges) if edge is None}
+        here = cls(roots, np.arange(len(roots)), low, high, np.ones((len(roots), f), dtype=bool), levels)
+        found: list[Paths] = []
+        while len(here.node):
+            leaf = trees.feature[here.node] < 0
+            found.append(here.take(np.flatnonzero(leaf)))
+            inner = here.take(np.flatnonzero(~leaf))
+            here = joined([inner.split(trees, place, bound, first, left=left) for left in (True, False)])
+        every = joined(found)
+        return every.take(np.argsort(every.tree, kind="stable")).settled()
+
+    def take(self, rows: Index) -> Paths:
+        """Some of the paths."""
+        levels = {j: mask[rows] for j, mask in self.levels.items()}
+        return Paths(self.node[rows], self.tree[rows], self.low[rows], self.high[rows], self.missing[rows], levels)
+
+    def settled(self) -> Paths:
+        """The same paths, in which any open level of a category stands for low and high."""
+        low, high = self.low.copy(), self.high.copy()
+        for j, mask in self.levels.items():
+            low[:, j] = high[:, j] = low[:, j] + mask.argmax(axis=1)
+        return replace(self, low=low, high=high)
+
+    def split(self, trees: TreeEnsemble, place: Index, bound: Index, first: Index, *, left: bool) -> Paths:
+        """The paths one node further, all to the left or all to the right."""
+        rows, at = np.arange(len(self.node)), place[self.node]
+        low, high, missing = self.low.copy(), self.high.copy(), self.missing.copy()
+        levels = {j: mask.copy() for j, mask in self.levels.items()}
+        number = trees.category[self.node] < 0
+        mine, column = rows[number], at[number]
+        edge = (first[:-1][column] + bound[self.node[number]]).astype(np.int32)
+        if left:
+            high[mine, column] = np.minimum(high[mine, column], edge)
+        else:
+            low[mine, column] = np.maximum(low[mine, column], edge + 1)
+        missing[mine, column] &= trees.missing_left[self.node[number]] == left
+        for row in rows[~number].tolist():
+            levels[int(at[row])][row] &= trees.sets[trees.category[self.node[row]]] == left
+        return Paths((trees.left if left else trees.right)[self.node], self.tree, low, high, missing, levels)
+
+    def told_apart(self, place: int, start: int, stop: int, part: slice) -> Index:
+        """The cells ``start`` to ``stop`` of a column that differ from the one before for some of the leaves."""
+        if place in self.levels:
+            return np.arange(start, stop)
+        cuts = np.concatenate([self.low[part, place], self.high[part, place] + 1, [start, stop - 1]])
+        return np.unique(cuts[(cuts >= start) & (cuts < stop)]).astype(np.intp)
+
+    def shut(self, place: int, cells: Index, part: slice) -> NDArray[np.uint8]:
+        """Which cells ``(c,)`` of a column, missing values last, keep a row out of some of the leaves, ``(c, l)``."""
+        if place in self.levels:
+            return (~self.levels[place][part].T).astype(np.uint8)
+        shut = (cells[:, None] < self.low[part, place]) | (cells[:, None] > self.high[part, place])
+        shut[-1] = ~self.missing[part, place]
+        return shut.astype(np.uint8)
+
+
+def _bounds(trees: TreeEnsemble, place: Index, edges: tuple[Array | None, ...]) -> Index:
+    """For each node that splits a number, the last cell of its column that goes left, counted from 0."""
+    bound = np.zeros(len(trees.feature), dtype=np.intp)
+    for j, edge in enumerate(edges):
+        if edge is not None:
+            mine = np.flatnonzero((trees.feature >= 0) & (place == j))
+            bound[mine] = np.searchsorted(edge, trees.threshold[mine])
+    bound[trees.threshold == -np.inf] = -1  # nothing but a missing value goes left
+    return bound
+
+
+def joined(parts: list[Paths]) -> Paths:
+    """Several lists of paths as one."""
+    levels = {j: np.concatenate([part.levels[j] for part in parts]) for j in parts[0].levels}
+    return Paths(
+        np.concatenate([part.node for part in parts]),
+        np.concatenate([part.tree for part in parts]),
+        np.concatenate([part.low for part in parts]),
+        np.concatenate([part.high for part in parts]),
+        np.concatenate([part.missing for part in parts]),
+        levels,
+    )
