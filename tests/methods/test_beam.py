@@ -9,7 +9,12 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.ensemble import (
+    GradientBoostingRegressor,
+    HistGradientBoostingClassifier,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
 from sklearn.tree import DecisionTreeClassifier
 
 import counterpoise as cp
@@ -189,3 +194,33 @@ def test_a_row_alone_is_answered_as_in_a_batch() -> None:
     for place in range(12):
         alone = explainer(rows[place : place + 1])
         assert np.array_equal(alone.x, together.x[place : place + 1])
+
+
+def test_gains_of_other_sizes_do_not_decide_for_a_row() -> None:
+    """Outputs over many decades: what is slight beside one row's gains is not slight beside another's."""
+    rng = np.random.default_rng(1)
+    table = pd.DataFrame(rng.normal(size=(300, 3)), columns=list("abc"))
+    number = np.exp(5 * (table["a"] + table["b"] * table["c"]))
+    model = RandomForestRegressor(15, min_samples_leaf=5, random_state=0).fit(table, number)
+    target = (None, float(np.quantile(model.predict(table), 0.1)))
+    explainer = cp.Explainer(model, reference=table)
+    together = explainer(table[:40], target=target)
+    for place in range(40):
+        alone = explainer(table[place : place + 1], target=target)
+        assert np.array_equal(alone.x, together.x[place : place + 1])
+
+
+def test_a_narrow_range_is_searched_for_while_it_comes_nearer() -> None:
+    rng = np.random.default_rng(2)
+    table = pd.DataFrame(rng.normal(size=(400, 4)), columns=list("abcd"))
+    model = GradientBoostingRegressor(random_state=0).fit(table, 2 * table["a"] + table["b"] * table["c"])
+    middle = float(np.median(model.predict(table)))
+    found = cp.explain(model, table[:20], reference=table, target=(middle, middle + 0.02))
+    assert found.valid.mean() >= 0.9
+
+
+def test_alternatives_are_at_hand() -> None:
+    table = alerts(7)
+    found = cp.explain(fitted(table), table[:15], reference=table, alternatives=3)
+    changed = found.count[found.status == "valid"]
+    assert np.mean(changed) > 2

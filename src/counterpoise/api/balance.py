@@ -64,7 +64,8 @@ def balanced(problem: Problem, margin: Array) -> Array:
     near = neighbours(problem)
     gain = near.margin - margin[:, None]
     usable = near.there & (gain > 0)
-    slope = np.divide(near.effort, gain, out=np.full(gain.shape, np.nan), where=usable)
+    with np.errstate(over="ignore"):  # too slight a gain: mu is bounded below
+        slope = np.divide(near.effort, gain, out=np.full(gain.shape, np.nan), where=usable)
     known = usable.any(axis=1) & (margin <= 0)
     mu = np.ones(len(problem))
     ordered = np.sort(slope[known], axis=1)  # what is not usable stands last

@@ -42,6 +42,7 @@ def fingerprint(model: Model, rows: Array) -> str:
     with np.errstate(divide="ignore", invalid="ignore"):
         power = np.floor(np.log10(np.abs(outputs)))
     unit = 10.0 ** (np.where(np.isfinite(power), power, 0.0) - (DIGITS - 1))
+    unit = np.maximum(unit, np.finfo(np.float64).tiny)
     digits = np.where(np.isfinite(outputs), np.round(outputs / unit), 0.0) + 0.0
     said = repr((model.labels, digits.tolist(), power.tolist()))
     return sha256(said.encode()).hexdigest()

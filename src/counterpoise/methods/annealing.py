@@ -99,9 +99,9 @@ class Annealing:
         # walkers set out from the best start alone; blind chains differ by where they start
         chains = self.chains or int(max(STARTS, min(care_of(problem).chains, problem.left / A_CHAIN)))
         count = min(chains, STARTS) if problem.differentiable else chains
-        board = Board(
-            starting(problem, streams, count, 0 if problem.differentiable or leaves_of(problem) is not None else 6)
-        )
+        known = leaves_of(problem) is not None
+        start = starting(problem, streams, count, 0 if problem.differentiable or known else 6)
+        board = Board(start, problem.region, varied=known)
         yield board.run()
         self._thin(board, problem, streams)
         searched = board.open

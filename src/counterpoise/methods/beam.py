@@ -25,7 +25,8 @@ from counterpoise.problem import Problem
 from counterpoise.streams import Streams
 from counterpoise.types import Array, Index
 
-FEW_LEAVES = 10_000  # leaves times columns: a model of fewer has all leaves tried as jumps
+FEW_LEAVES = 120  # a model of no more has all of them tried as jumps
+LEAST = 1e-6  # of margin that a row is taken to lack
 TINY = np.finfo(np.float64).tiny
 FEW_ROUNDS = 6  # that a ration should last for
 
@@ -94,14 +95,14 @@ def beam(
     ``warm`` is the first temperature, as a share of the incumbent's effort.
     """
     rows = np.arange(len(problem))
-    most = min(FEW_LEAVES / problem.x0.shape[1], problem.left / (FEW_ROUNDS * care.beam))
+    most = min(FEW_LEAVES, problem.left / (FEW_ROUNDS * care.beam))
     jumps = len(leaves.value) if len(leaves.value) <= most else 0
     width = int(max(1, min(care.beam, problem.left / (FEW_ROUNDS * (jumps + MULTIPLIERS + ALONE)))))
     menu = Menu.of(problem, leaves)
     home = problem.region.home[:, None, :]
     now = problem.goal.margin(leaves.finish(leaves.sums(leaves.cells(home[:, 0])))[:, None, :])[:, 0]
-    need = np.maximum(-additive(problem, now), 1e-300)
-    lowest, stale = start.lowest, np.zeros(len(rows), dtype=np.intp)
+    need = np.maximum(-additive(problem, now), LEAST)
+    lowest, missed, stale = start.lowest, need, np.zeros(len(rows), dtype=np.intp)
     points = np.concatenate([home, start.best(1).x], axis=1)
     none = np.empty((len(rows), 0))
     waiting, seen = Front(points[:, :0], none, none, none), none
@@ -115,11 +116,14 @@ def beam(
         score, effort = problem.score(x), problem.energy.effort(x, problem.x0)
         found = Points(x, score.margin, np.where(score.reached & inside, effort, np.inf))
         yield rows, found
-        before, lowest = lowest, np.minimum(lowest, found.lowest)
-        stale = np.where(gained(before, lowest), 0, stale + 1)
         short = np.where(score.reached, 0.0, np.maximum(-additive(problem, score.margin), 0.0))
+        short = np.where(inside, short, np.inf)
+        before, lowest = lowest, np.minimum(lowest, found.lowest)
+        farther, missed = missed, np.minimum(missed, short.min(axis=1))
+        # a row that has no answer yet gains by coming nearer to one
+        stale = np.where(gained(before, lowest) | (np.isinf(lowest) & (missed < farther)), 0, stale + 1)
         older = waiting.effort.shape[1]
-        waiting = waiting.joined(Front(x, effort, np.where(inside, short, np.inf), effort + np.sqrt(2) * score.margin))
+        waiting = waiting.joined(Front(x, effort, short, effort + np.sqrt(2) * score.margin))
         price = care.dear * np.where(np.isfinite(lowest), lowest, FARTHEST) / need
         draw = waiting.drawn(price, T, seen, streams.uniform((waiting.effort.shape[1],)), width)
         T = cooling(number, T, summarise(draw.place >= older, draw.merit))
@@ -130,4 +134,5 @@ def beam(
         if len(keep) < len(rows):
             problem, streams = problem.take(keep), streams.take(keep)
             menu, waiting, points, seen = menu.at(keep), waiting.at(keep), points[keep], seen[keep]
-            rows, lowest, stale, need, T = rows[keep], lowest[keep], stale[keep], need[keep], T[keep]
+            rows, lowest, missed, stale = rows[keep], lowest[keep], missed[keep], stale[keep]
+            need, T = need[keep], T[keep]

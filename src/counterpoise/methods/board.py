@@ -6,14 +6,20 @@ import numpy as np
 
 from counterpoise.methods.base import Run
 from counterpoise.methods.starts import Points, joined
-from counterpoise.types import Index
+from counterpoise.space.region import Region
+from counterpoise.types import Index, Mask
+
+MARKS = np.random.default_rng(0).integers(2**63, size=100_000, dtype=np.uint64)  # of eight columns each
 
 
 class Board:
-    """The best points of every row so far, up to as many as there are chains."""
+    """The best points of every row so far, up to as many as there are chains.
 
-    def __init__(self, points: Points) -> None:
-        self.points = points
+    ``varied``: of those that change the same features the best alone is kept, so that alternatives are at hand.
+    """
+
+    def __init__(self, points: Points, region: Region, *, varied: bool = False) -> None:
+        self.points, self.region, self.varied = points, region, varied
         self.done = points.lowest == 0
         self.steps = 0
 
@@ -26,16 +32,31 @@ class Board:
         """New points of some rows, kept where they are among the best of the row; none is kept twice."""
         every = joined(self.points.at(rows), points)
         every = every.best(every.effort.shape[1])
-        alike = (every.effort[:, 1:] == every.effort[:, :-1]) & every.valid[:, 1:]
-        row, place = np.nonzero(alike)
-        one, other = every.x[row, place], every.x[row, place + 1]
         # what is there already would take the place of another one that a search could go on from
-        same = ((one == other) | (np.isnan(one) & np.isnan(other))).all(axis=1)
-        every.effort[row[same], place[same] + 1], every.margin[row[same], place[same] + 1] = np.inf, -np.inf
+        again = self._alike(rows, every) & every.valid
+        every.effort[again], every.margin[again] = np.inf, -np.inf
         kept = every.best(self.points.effort.shape[1])
         for array, best in zip(self.points, kept, strict=True):
             array[rows] = best
         self.steps += 1
+
+    def _alike(self, rows: Index, points: Points) -> Mask:
+        """Which points ``(r, k)``, the best of each row first, are others once more, or change the same features."""
+        found = np.zeros(points.effort.shape, dtype=bool)
+        if self.varied:
+            sets = np.packbits(self.region.take(rows).changed(points.x), axis=-1).astype(np.uint64)
+            mark = (sets * MARKS[: sets.shape[-1]]).sum(
+                axis=-1, dtype=np.uint64
+            )  # of the same features the same number
+            order = np.argsort(mark, axis=1, kind="stable")
+            mark = np.take_along_axis(mark, order, axis=1)
+            np.put_along_axis(found, order[:, 1:], mark[:, 1:] == mark[:, :-1], axis=1)
+            return found
+        row, place = np.nonzero((points.effort[:, 1:] == points.effort[:, :-1]) & points.valid[:, 1:])
+        one, other = points.x[row, place], points.x[row, place + 1]
+        same = ((one == other) | (np.isnan(one) & np.isnan(other))).all(axis=1)
+        found[row[same], place[same] + 1] = True
+        return found
 
     def run(self) -> Run:
         """The run so far."""

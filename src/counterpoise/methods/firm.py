@@ -50,7 +50,7 @@ class Firm:
     def iterate(self, problem: Problem, streams: Streams) -> Iterator[Run]:
         assert problem.cloud is not None, "a firm search needs a cloud"
         guided = self._clouded(problem, streams, self.samples)
-        board = Board(self._starting(guided))
+        board = Board(self._starting(guided), problem.region)
         yield board.run()
         rows = board.open
         chains = Population(guided.take(rows), streams.take(rows), board.points.at(rows), None, self.start)

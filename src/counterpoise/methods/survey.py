@@ -20,6 +20,8 @@ MULTIPLIERS = 16
 SHARES = np.linspace(0, 1, MULTIPLIERS)
 ALONE = 3  # single changes of a point that are tried
 LEAST = np.finfo(np.float64).tiny
+WORST = -10.0  # a change that loses more than this, times what the point has to do, is as bad as any other
+GRAIN = 1e-9  # and a gain of less is none
 AT_ONCE = 1_000_000  # numbers that surveys hold at once
 
 
@@ -74,7 +76,11 @@ def _changes(problem: Problem, leaves: Leaves, menu: Menu, x: Array, cells: Inde
     gain = additive(problem, margin) - additive(problem, now).take(point)
     at, feature = row * near.shape[1] + cell, menu.feature.take(cell)
     groups = point * len(leaves.columns) + feature
-    best = np.flatnonzero(_records(groups, gain, menu.own.take(at), menu.up.take(at), leaves.grain))
+    # measured by what each point has to do: no other point's gains say what is slight in its own
+    largest = np.abs(additive(problem, now))
+    np.maximum.at(largest, point, gain)
+    slight = np.maximum(gain / np.maximum(largest, LEAST).take(point), WORST)
+    best = np.flatnonzero(_records(groups, slight, menu.own.take(at), menu.up.take(at)))
     point, cell, at = point.take(best), cell.take(best), at.take(best)
     column, gain = menu.column.take(cell), gain.take(best)
     price, effort = _price(problem, x.reshape(n * q, d), point, column, menu.far.take(at), q)
@@ -82,22 +88,21 @@ def _changes(problem: Problem, leaves: Leaves, menu: Menu, x: Array, cells: Inde
     return Changes(point, feature.take(best), column, menu.value.take(at), gain, price, rank)
 
 
-def _records(group: Index, gain: Array, own: Mask, up: Mask, grain: float) -> Mask:
+def _records(group: Index, gain: Array, own: Mask, up: Mask) -> Mask:
     """Changes that gain more than all that are nearer to the row, feature by feature, on either side of it.
 
-    More by at least ``grain``: the groups of all points share one running maximum, whose rounding they share too.
+    Gains are from `WORST` to 1, and more is more by `GRAIN`: all groups share one running maximum, and its rounding.
     """
     if not len(gain):
         return up
-    most = max(float(gain.max()), -float(gain.min())) + 0.1
     apart = np.zeros(len(gain))
     np.cumsum(group[1:] != group[:-1], out=apart[1:])
-    apart *= 4 * most
-    above = np.maximum.accumulate(np.where(up, gain, -most) + apart)
-    below = np.maximum.accumulate((np.where(up & ~own, -most, gain) - apart)[::-1])[::-1]
+    apart *= 1 - 2 * WORST
+    above = np.maximum.accumulate(np.where(up, gain, WORST) + apart)
+    below = np.maximum.accumulate((np.where(up & ~own, WORST, gain) - apart)[::-1])[::-1]
     found = up.copy()
-    found[1:] &= above[1:] > above[:-1] + grain
-    found[:-1] |= ~up[:-1] & (below[:-1] > below[1:] + grain)
+    found[1:] &= above[1:] > above[:-1] + GRAIN
+    found[:-1] |= ~up[:-1] & (below[:-1] > below[1:] + GRAIN)
     found[-1] |= ~up[-1]
     return found
 

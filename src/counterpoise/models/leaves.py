@@ -125,11 +125,6 @@ class Leaves:
         """The lower end of each cell ``(cells,)``, which does not belong to it."""
         return np.concatenate([_ends(edge, size)[0] for edge, size in self._columns()])
 
-    @cached_property
-    def grain(self) -> float:
-        """A change of the sums that is nothing but rounding, whatever the batch."""
-        return float(1e-7 * np.abs(self.value).max())
-
     def cells(self, x: Array) -> Index:
         """The cells ``(p, f)`` that encoded rows ``(p, d)`` are in."""
         values = x[:, self.columns]
@@ -255,7 +250,7 @@ def _blocks(paths: Paths, first: Index) -> tuple[Block, ...] | None:
     blocks: list[Block] = []
     total, begin = 0, 0
     leaves, cells = len(paths.tree) / (len(starts) - 1), float(first[-1])  # of a tree; in all
-    few = np.sqrt(BLOCK) / leaves if BLOCK < cells**2 else BLOCK / (cells * leaves)  # trees whose block is not too large
+    few = np.sqrt(BLOCK) / leaves if cells**2 > BLOCK else BLOCK / (cells * leaves)  # trees that fit into a block
     step = int(max(1, min(few, 0.9 * MOST / leaves**2 / (len(starts) - 1))))
     for end in [*range(step, len(starts) - 1, step), len(starts) - 1]:
         block = Block.of(paths, first, slice(int(starts[begin]), int(starts[end])))
