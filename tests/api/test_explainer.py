@@ -1,9 +1,17 @@
 """explain() and Explainer: every form of a row, every form of a setting, and what comes back."""
 
+import pickle
+
 import numpy as np
 import pandas as pd
 import pytest
+from lightgbm import LGBMClassifier
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
+from xgboost import XGBClassifier
 
 import counterpoise as cp
 from api.houses import CLASS, FAST, MODEL, PRICE, ROWS, TRAIN, explainer
@@ -231,3 +239,29 @@ def test_whole_numbers_beyond_double_precision_come_back_to_the_bit():
     kept = e.x[:, 2] == e.x0[:, 2]
     assert kept.any()
     assert (e.frame["ident"] == rows["ident"])[kept].all()
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        LogisticRegression(),
+        make_pipeline(StandardScaler(), SVC()),
+        RandomForestClassifier(5, random_state=0),
+        HistGradientBoostingClassifier(max_iter=5),
+        XGBClassifier(n_estimators=5, n_jobs=1),
+        LGBMClassifier(n_estimators=5, verbose=-1, n_jobs=1),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_an_explainer_can_be_kept_and_sent(model):
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.normal(size=(80, 3)), columns=["rate", "load", "size"])
+    model.fit(table, (table["rate"] + table["load"] > 0).astype(int))
+    fresh = cp.Explainer(model, reference=table, constraints=[cp.Immutable("size")])
+    before = len(pickle.dumps(fresh))
+    found = fresh(table[:4])
+    kept = pickle.dumps(fresh)
+    assert len(kept) < 1.1 * before + 1000, "what was worked out on the way stays behind"
+    again = pickle.loads(kept)(table[:4])
+    assert np.array_equal(found.x, again.x)
+    assert found.versions == again.versions

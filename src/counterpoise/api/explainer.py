@@ -66,6 +66,7 @@ class Explainer:
         bounds: Bounds = "observed",
         weights: Mapping[Hashable, float] | Importance | None = None,
     ) -> None:
+        self._given = model
         self.reference = Reference(model, reference, schema)
         self.schema = self.reference.schema
         self.bounds: Bounds = bounds
@@ -79,6 +80,14 @@ class Explainer:
         if isinstance(weights, str):
             found = importance(weights, self.model, self.reference.x)
             self.weights = dict(zip(self.schema.names, found.tolist(), strict=True))
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What it was made of: the user's own model, and nothing that can be made again."""
+        return {name: value for name, value in self.__dict__.items() if name not in ("model", "fingerprint")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self.model = as_model(self._given, self.schema, self.reference.spread(PROBED))
 
     def __call__(
         self,

@@ -70,6 +70,9 @@ class Reference:
         self._donors: dict[str, tuple[Donors, dict[Any, Array]]] = {}
         self._repeats: dict[str, bool] = {}
 
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"_donors": {}, "_repeats": {}}  # what a model said is asked again where it is needed
+
     def spread(self, count: int) -> Array:
         """At most so many of the rows, evenly spread: a table is often sorted, and its head shows one class only."""
         return self.x[self._places(count)]
