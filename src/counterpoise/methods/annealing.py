@@ -136,13 +136,16 @@ class Annealing:
         """Models with a slope: jump to the boundary, walk around the row on ever nearer spheres, slide to the end."""
         if problem.differentiable:
             jumped = jump(problem, board.points.x[rows])
-            board.enter(rows, jumped.points)
-            yield
-            bent = np.flatnonzero(~jumped.exact)
-            if not len(bent):
-                return
-            margin, gradient = jumped.margin[bent], jumped.gradient[bent]
-            if len(bent) < len(rows):
+            margin, gradient = jumped.margin, jumped.gradient
+            if len(jumped.straight):
+                board.enter(rows[jumped.straight], jumped.points)
+                yield
+                bent = np.ones(len(rows), dtype=bool)
+                bent[jumped.straight[jumped.points.valid[:, 0]]] = False
+                bent = np.flatnonzero(bent)
+                if not len(bent):
+                    return
+                margin, gradient = margin[bent], gradient[bent]
                 rows, problem, streams = rows[bent], problem.take(bent), streams.take(bent)
         else:
             score, gradient = slope(problem, problem.x0[:, None, :])

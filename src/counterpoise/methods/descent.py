@@ -59,33 +59,35 @@ def walk(problem: Problem, x: Array, radius: Array, steps: int) -> Points:
 
 
 class Jump(NamedTuple):
-    """Where Taylor jumps lead ``(n, 1, d)``, for which rows nothing can be nearer, and the expansion at the rows."""
+    """The expansion at n rows, Eq. (2), and where it leads those whose score is linear."""
 
-    points: Points
-    exact: Mask  # (n,)
     margin: Array  # (n, 1)
     gradient: Array  # (n, 1, d)
+    straight: Index  # (r,) the rows whose score is linear,
+    points: Points  # (r, 1, d) the nearest points of their boundaries
 
 
 def jump(problem: Problem, elsewhere: Array) -> Jump:
-    """Each row's Taylor jump, Eq. (2).
+    """The Taylor jump, Eq. (2), of each row whose score is linear: then nothing can be nearer.
 
-    ``elsewhere`` ``(n, k, d)`` are other points of the row: where the slope is the same at all of them, the score is
-    linear and the nearest point of its boundary is exact, unless a lattice, a relation or a ceiling is in the way.
+    ``elsewhere`` ``(n, k, d)`` are other points of the row: the slope is the same at all of them where the score is
+    linear. A lattice, a relation or a ceiling may be in the way of the nearest point: then no row counts as such.
     """
     x0 = problem.x0[:, None, :]
     score, gradient = slope(problem, np.concatenate([x0, elsewhere], axis=1))
-    steep, size = gradient[:, :1], np.abs(gradient).max(axis=(1, 2))
-    margin = score.margin[:, :1]
-    slack = SLACK * np.maximum(np.abs(margin), 1e-3)
-    y, inside = landed(problem, tangent(problem, x0, margin, steep, slack), x0, margin, steep, slack)
-    found = judged(problem, y, problem.score(y), inside)
-    even = np.abs(gradient - steep).max(axis=(1, 2)) <= STRAIGHT * size
+    steep, margin = gradient[:, :1], score.margin[:, :1]
+    even = np.abs(gradient - steep).max(axis=(1, 2)) <= STRAIGHT * np.abs(gradient).max(axis=(1, 2))
     region = problem.region
     plain = region.max_changes is None and not len(region.system) and problem.cloud is None and problem.energy.additive
     if not plain or not problem.plain or lattice_unit(problem).any():
         even[:] = False
-    return Jump(found, even & found.valid[:, 0], margin, steep)
+    rows = np.flatnonzero(even)
+    if not len(rows):
+        return Jump(margin, steep, rows, scored(problem.take(rows), x0[rows]))
+    part, here, slack = problem.take(rows), x0[rows], SLACK * np.maximum(np.abs(margin[rows]), 1e-3)
+    ahead = tangent(part, here, margin[rows], steep[rows], slack)
+    y, inside = landed(part, ahead, here, margin[rows], steep[rows], slack)
+    return Jump(margin, steep, rows, judged(part, y, part.score(y), inside))
 
 
 def descend(problem: Problem, points: Points, rounds: int) -> Points:
