@@ -21,13 +21,13 @@ from counterpoise.methods import moves
 from counterpoise.methods.base import Run, last
 from counterpoise.methods.beam import beam
 from counterpoise.methods.board import Board
-from counterpoise.methods.care import care_of
+from counterpoise.methods.care import care_of, thoroughness
 from counterpoise.methods.cells import Cells
 from counterpoise.methods.descent import branched, coarse_columns, descend, jump, switched, walk
 from counterpoise.methods.ground import Ground
 from counterpoise.methods.population import Population, gained
 from counterpoise.methods.slopes import responds, slope
-from counterpoise.methods.starts import Points, bisected, donors, joined, jumps, scored, sectioned
+from counterpoise.methods.starts import Points, joined, scored, sectioned, starting
 from counterpoise.methods.sweep import MULTIPLIERS, reach, singles, sweep
 from counterpoise.models.leaves import Leaves
 from counterpoise.physics.cooling import ConstantSpeed, Cooling
@@ -46,8 +46,6 @@ A_CHAIN = 60  # model rows of a ration for each chain, the sweeps included
 FEW_SWEEPS = 3  # that a ration should last for
 SETTLED = 5  # sweeps before chains are thrown together, where a model is not swept longer
 FEW_SINGLES, MOST_SINGLES = 200, 2000  # split points that are all tried alone: always, and where changes count
-FEW_CELLS = 600  # a model of fewer split points than this is swept longer,
-MOST_THOROUGH = 4  # up to so many times as long
 NARROW = 300  # columns: in wider tables sweeps of numbers that have a slope cost more than they find
 BRANCHED = 3  # times that whole numbers are tried one up and one down, at most
 CHECKED = 5  # steps between two looks at which rows are finished
@@ -290,22 +288,6 @@ class Annealing:
 
     def _temperature(self, done: float) -> float:
         return float(self.start ** (1 - done) * self.end**done)
-
-
-def starting(problem: Problem, streams: Streams, chains: int, rounds: int) -> Points:
-    """Chains of every row: donors on the boundary, or random jumps where no donor keeps the target."""
-    points = donors(problem, chains)
-    lost = np.flatnonzero(~points.valid.any(axis=1))
-    if len(lost):
-        leaps = jumps(problem.take(lost), streams.take(lost), chains)
-        for mine, found in zip(points, joined(points.at(lost), leaps).best(chains), strict=True):
-            mine[lost] = found
-    return bisected(problem, points, rounds)
-
-
-def thoroughness(cells: Cells | None) -> int:
-    """How many times as long to sweep: a model of few cells answers fast, and its best combination can be had."""
-    return 1 if cells is None else int(np.clip(FEW_CELLS / max(int(cells.count.sum()), 1), 1, MOST_THOROUGH))
 
 
 def leaves_of(problem: Problem) -> Leaves | None:

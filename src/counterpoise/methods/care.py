@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import numpy as np
+
+from counterpoise.methods.cells import Cells
 from counterpoise.problem import Problem
+
+FEW_CELLS = 600  # a model of fewer split points than this is swept longer,
+MOST_THOROUGH = 4  # up to so many times as long
 
 
 class Care(NamedTuple):
@@ -29,3 +35,8 @@ SUMS = Care(chains=24, steps=5, swept=3, width=4, screened=14, patient=1, beam=6
 def care_of(problem: Problem) -> Care:
     """How thoroughly to search for a model of this kind."""
     return VOTES if problem.model.link == "log" else SUMS
+
+
+def thoroughness(cells: Cells | None) -> int:
+    """How many times as long to sweep: a model of few cells answers fast, and its best combination can be had."""
+    return 1 if cells is None else int(np.clip(FEW_CELLS / max(int(cells.count.sum()), 1), 1, MOST_THOROUGH))

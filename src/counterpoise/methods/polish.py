@@ -115,7 +115,7 @@ def _set_back(problem: Problem, x: Array, changed: Mask) -> Array:
     trial[rows, slots, columns[rows, slots]] = problem.x0[rows, columns[rows, slots]]
     delta = problem.energy.distance.differences(x[:, None, :], problem.x0)[:, 0, :]
     rank = np.argsort(np.argsort(np.where(changed, delta, np.inf), axis=1), axis=1)
-    sizes = GROUPS[: np.searchsorted(GROUPS, x.shape[1], side="right")]
+    sizes = GROUPS[: np.searchsorted(GROUPS, changed.sum(axis=1).max(initial=0), side="right")]
     groups = np.where(rank[:, None, :] < sizes[None, :, None], problem.x0[:, None, :], x[:, None, :])
     return np.concatenate([trial, groups], axis=1)
 

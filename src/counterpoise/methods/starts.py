@@ -193,3 +193,14 @@ def sectioned(problem: Problem, points: Points) -> Points:
         near = np.where(share < far, share, near).max(axis=1, keepdims=True)
         found = joined(found, trial).best(1)  # nearer may be dearer: an odd row
     return found
+
+
+def starting(problem: Problem, streams: Streams, chains: int, rounds: int) -> Points:
+    """Chains of every row: donors on the boundary, or random jumps where no donor keeps the target."""
+    points = donors(problem, chains)
+    lost = np.flatnonzero(~points.valid.any(axis=1))
+    if len(lost):
+        leaps = jumps(problem.take(lost), streams.take(lost), chains)
+        for mine, found in zip(points, joined(points.at(lost), leaps).best(chains), strict=True):
+            mine[lost] = found
+    return bisected(problem, points, rounds)
