@@ -416,3 +416,18 @@ def captured():
 
     cp.explain(MODEL, TRAIN, reference=TRAIN, constraints=[cp.Rule("a + b == total")], method=Watching())
     return Watching.problem
+
+
+@given(st.lists(st.floats(-5, 5), min_size=3, max_size=3), st.integers(0, 2), st.floats(-9, 9))
+def test_columns_follow_the_one_that_was_moved(start: list[float], moved: int, value: float) -> None:
+    schema = Schema.infer(pd.DataFrame({"low": [-9.5, 9.5], "mean": [-9.5, 9.5], "high": [-9.5, 9.5]}))
+    base = np.sort(np.array(start))[None, None, :]
+    system = Region.build(schema, base[0], [cp.Rule("low <= mean <= high")]).system
+    asked = base.copy()
+    asked[..., moved] = value
+    found = system.carried(asked, base)
+    assert found[0, 0, moved] == value, "what was asked for is kept"
+    assert system.holds(found)[0, 0]
+    still = np.array([column <= value if place < moved else column >= value for place, column in enumerate(base[0, 0])])
+    still[moved] = False
+    assert np.array_equal(found[0, 0][still], base[0, 0][still]), "nothing moves that need not"

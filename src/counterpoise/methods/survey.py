@@ -58,7 +58,9 @@ def survey(problem: Problem, leaves: Leaves, menu: Menu, x: Array, reach: Array,
     tried = [_combined(problem, changes, spot, x), _alone(changes, spot, x.reshape(n * q, d))]
     if jumping:
         tried.append(_jumps(leaves, menu, x, cells))
-    return np.concatenate(tried, axis=1).reshape(n, -1, d)
+    every = np.concatenate(tried, axis=1).reshape(n, -1, d)
+    system = problem.region.system
+    return system.carried(every, np.repeat(x, every.shape[1] // q, axis=1)) if len(system) else every
 
 
 def _changes(problem: Problem, leaves: Leaves, menu: Menu, x: Array, cells: Index, near: Mask) -> Changes:

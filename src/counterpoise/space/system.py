@@ -18,6 +18,8 @@ from counterpoise.types import Array, Index, Mask
 
 PULLS = 3  # rounds of taking equations out of a gradient, where there are several
 
+FOLLOWED = 2  # times that orders are gone through: chains of three columns follow to the end
+
 
 @dataclass(frozen=True, eq=False)
 class System:
@@ -172,6 +174,26 @@ class System:
             return [()] * len(self.active)
         words = np.asarray(self.words, dtype=object)
         return [tuple(words[~row]) for row in self.active]
+
+    def carried(self, x: Array, base: Array) -> Array:
+        """``x`` ``(n, k, d)`` in which columns follow one that was moved from ``base``, where an order binds them.
+
+        Mending would take such a move back, since only it differs from what was.
+        """
+        if not self.rules.orders:
+            return x
+        y, moved = x.copy(), x != base
+        for _ in range(FOLLOWED):
+            for orders in self.rules.orders:
+                sides = list(orders.left), list(orders.right)
+                left, right = y[..., sides[0]], y[..., sides[1]]
+                wrong = (left > right) & self.active[:, None, orders.sources]
+                if wrong.any():
+                    up = wrong & moved[..., sides[0]]
+                    down = wrong & ~up
+                    y[..., sides[1]], moved[..., sides[1]] = np.where(up, left, right), moved[..., sides[1]] | up
+                    y[..., sides[0]], moved[..., sides[0]] = np.where(down, right, left), moved[..., sides[0]] | down
+        return y
 
     def mended(self, x: Array, lower: Array, upper: Array, free: Mask, grid: Grid) -> Array:
         """``x`` ``(n, k, d)``, in the box ``(n, d)`` and on the lattice, moved to where the relations hold if possible.
