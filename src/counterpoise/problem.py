@@ -161,7 +161,7 @@ class Problem:
 
     def outputs(self, x: Array) -> Array:
         """Model outputs ``(n, k, c)`` at points ``x`` ``(n, k, d)``: one model call."""
-        flat, owners = x.reshape(-1, x.shape[-1]), np.repeat(self.numbers, x.shape[1])
+        flat, owners = x.reshape(-1, x.shape[-1]), self.numbers.repeat(x.shape[1])
         return checked(self.ask(self.model.outputs, flat, owners), flat, owners).reshape(*x.shape[:2], -1)
 
     def ask(self, call: Callable[[Array], Any], flat: Array, owners: Index) -> Any:
@@ -218,7 +218,7 @@ class Problem:
         model, flat = cast(Differentiable, self.model), x.reshape(-1, x.shape[-1])
         pull: Pull | None = None
         if hasattr(model, "expanded"):
-            owners = np.repeat(self.numbers, x.shape[1])
+            owners = self.numbers.repeat(x.shape[1])
             said, pull = self.ask(cast(Expanding, model).expanded, flat, owners)
             outputs = checked(said, flat, owners).reshape(*x.shape[:2], -1)
         else:

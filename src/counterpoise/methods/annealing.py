@@ -156,7 +156,7 @@ class Annealing:
             spheres = self._scattered(problem, streams, points, chains, margin, gradient)
             points = joined(walk(problem, *spheres, steps), points)
             yield
-        found = descend(problem, points, SLID)
+        found = descend(problem, points, SLID, margin)
         board.enter(rows, found)
         yield
         stuck = np.flatnonzero(found.lowest >= points.lowest) if problem.differentiable else rows[:0]

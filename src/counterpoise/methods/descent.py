@@ -8,6 +8,7 @@ score, Eq. (2), jumps to the nearest point of the tangent boundary and repeats, 
 from __future__ import annotations
 
 from dataclasses import replace
+from math import cos, pi
 from typing import NamedTuple
 
 import numpy as np
@@ -35,17 +36,16 @@ def walk(problem: Problem, x: Array, radius: Array, steps: int) -> Points:
     start, scales = np.where(np.isnan(problem.x0)[:, None, :], x, problem.x0[:, None, :]), problem.scales
     moves = problem.numeric & problem.region.free[:, None, :] & ~np.isnan(x)
     low, high = problem.region.lower[:, None, :], problem.region.upper[:, None, :]
-    nearest = x.copy()
-    shortest = np.full(radius.shape, np.inf)
+    nearest, shortest = x, np.full(radius.shape, np.inf)
     every = bool(moves.all())
     for step in range(steps):
         score, gradient = slope(problem, x)
         u = (x - start) / scales if every else np.where(moves, (x - start) / scales, 0.0)
         length = _length(u)
         better = score.reached & (length < shortest)
-        nearest[better], shortest[better] = x[better], length[better]
+        nearest, shortest = np.where(better[..., None], x, nearest), np.where(better, length, shortest)
         h = gradient * scales
-        share = LAST + (FIRST - LAST) * (1 + np.cos(np.pi * step / steps)) / 2
+        share = LAST + (FIRST - LAST) * (1 + cos(pi * step / steps)) / 2
         u += (share * radius / np.maximum(_length(h), 1e-300))[..., None] * h
         radius = radius * np.where(score.reached, 1 - SHRINK, 1 + SHRINK)
         u *= (radius / np.maximum(_length(u), 1e-300))[..., None]
@@ -83,17 +83,21 @@ def jump(problem: Problem, elsewhere: Array) -> Jump:
         even[:] = False
     rows = np.flatnonzero(even)
     if not len(rows):
-        return Jump(margin, steep, rows, scored(problem.take(rows), x0[rows]))
+        return Jump(margin, steep, rows, Points(x0[rows], margin[rows], margin[rows]))
     part, here, slack = problem.take(rows), x0[rows], SLACK * np.maximum(np.abs(margin[rows]), 1e-3)
     ahead = tangent(part, here, margin[rows], steep[rows], slack)
     y, inside = landed(part, ahead, here, margin[rows], steep[rows], slack)
     return Jump(margin, steep, rows, judged(part, y, part.score(y), inside))
 
 
-def descend(problem: Problem, points: Points, rounds: int) -> Points:
-    """The best valid points of chains that start at ``points`` and take ``rounds`` damped Taylor steps each."""
+def descend(problem: Problem, points: Points, rounds: int, own: Array | None = None) -> Points:
+    """The best valid points of chains that start at ``points`` and take ``rounds`` damped Taylor steps each.
+
+    ``own`` ``(n, 1)`` is the margin of the rows themselves, where it is known.
+    """
     best = Points(points.x.copy(), points.margin.copy(), points.effort.copy())
-    slack = SLACK * np.maximum(np.abs(problem.score(problem.x0[:, None, :]).margin), 1e-3)
+    own = problem.score(problem.x0[:, None, :]).margin if own is None else own
+    slack = SLACK * np.maximum(np.abs(own), 1e-3)
     trial = x = aim = points.x
     inside = points.valid
     gradient, margin = np.zeros_like(x), points.margin

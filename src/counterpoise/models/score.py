@@ -95,9 +95,16 @@ class ClassGoal:
         # The first of equal outputs wins, as in numpy's argmax and so in the models' own predict.
         if self.wanted.shape[1] == 2:
             second = outputs[..., 1] > outputs[..., 0]
+            if self._one:
+                return np.asarray(second == self.wanted[:, 1:])
             return (second & self.wanted[:, 1:]) | (~second & self.wanted[:, :1])
         winner = outputs.argmax(axis=-1)
         return np.take_along_axis(self.wanted, winner, axis=1)
+
+    @cached_property
+    def _one(self) -> bool:
+        """Whether each row wants one class."""
+        return bool((self.wanted.sum(axis=1) == 1).all())
 
     @cached_property
     def _signs(self) -> Array:
