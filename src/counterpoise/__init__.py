@@ -43,10 +43,11 @@ from counterpoise.space.constraints import (
     OneOf,
     Range,
 )
+from counterpoise.space.departing import Cost, Step, Within
 from counterpoise.space.discover import discover
 from counterpoise.space.features import Feature, Schema
 from counterpoise.space.files import load_schema, save_schema
-from counterpoise.space.relating import Cost, Derived, Linked, Lookup, Rule, Step, Within
+from counterpoise.space.relating import Derived, Linked, Lookup, Rule
 
 __all__ = [
     "Algorithm1",

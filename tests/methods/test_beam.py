@@ -15,23 +15,19 @@ from sklearn.ensemble import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
+from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
 import counterpoise as cp
 from counterpoise.methods.annealing import leaves_of
+from counterpoise.methods.board import Board
 from counterpoise.methods.menu import Menu
 from counterpoise.methods.rationed import Rationed
-from counterpoise.methods.survey import survey
+from counterpoise.methods.starts import donors, scored, sectioned
+from counterpoise.methods.survey import _records, survey
 from counterpoise.problem import Problem
 from counterpoise.streams import Streams
-
-
-class Caught(cp.NearestNeighbour):
-    """The nearest neighbour, which keeps the problem it was given."""
-
-    def iterate(self, problem: Problem, streams: Streams):
-        object.__setattr__(self, "problem", problem)
-        yield from super().iterate(problem, streams)
+from problems import problem_of
 
 
 def alerts(seed: int, rows: int = 200) -> pd.DataFrame:
@@ -55,19 +51,18 @@ def fitted(table: pd.DataFrame, seed: int = 0) -> HistGradientBoostingClassifier
     return model.fit(table, np.where(score > 0.7, "alert", "benign"))
 
 
-def problem_of(table: pd.DataFrame, rows: pd.DataFrame, **question: object) -> Problem:
-    caught = Caught()
+def flipped(table: pd.DataFrame, rows: pd.DataFrame, **question: object) -> Problem:
+    """The problem of giving each row the other class."""
     model = fitted(table)
     wanted = np.where(model.predict(rows) == "alert", "benign", "alert")
-    cp.explain(model, rows, reference=table, method=caught, target=wanted, **question)
-    return caught.problem  # type: ignore[attr-defined, no-any-return]
+    return problem_of(model, table, rows, target=wanted, **question)
 
 
 @settings(max_examples=15)
 @given(st.integers(0, 50))
 def test_a_menu_has_the_value_of_each_cell_that_is_nearest_to_the_row(seed: int) -> None:
     table = alerts(seed)
-    problem = problem_of(table, table[:2])
+    problem = flipped(table, table[:2])
     leaves = leaves_of(problem)
     assert leaves is not None
     menu = Menu.of(problem, leaves)
@@ -104,7 +99,7 @@ def test_closed_cells_are_those_that_constraints_forbid() -> None:
         cp.OneOf("ports", [int(row["ports"].iloc[0]), 6]),
         cp.OneOf("state", ["new", "shut"]),
     ]
-    problem = problem_of(table, row, constraints=words)
+    problem = flipped(table, row, constraints=words)
     leaves = leaves_of(problem)
     assert leaves is not None
     menu = Menu.of(problem, leaves)
@@ -124,11 +119,7 @@ def test_values_are_found_beyond_cells_that_hold_none() -> None:
     model = DecisionTreeClassifier(random_state=0).fit(table, np.where(said, "alert", "benign"))
     assert sorted(model.tree_.threshold[model.tree_.feature == 0].round(2)) == [2.5, 2.75]
     row = pd.DataFrame({"level": [0.0], "rate": [1.0]})
-    caught = Caught()
-    cp.explain(
-        model, row, reference=table, target="alert", bounds=None, constraints=[cp.Integer("level")], method=caught
-    )
-    problem: Problem = caught.problem  # type: ignore[attr-defined]
+    problem = problem_of(model, table, row, target="alert", bounds=None, constraints=[cp.Integer("level")])
     leaves = leaves_of(problem)
     assert leaves is not None
     menu = Menu.of(problem, leaves)
@@ -138,7 +129,7 @@ def test_values_are_found_beyond_cells_that_hold_none() -> None:
 
 def test_a_survey_changes_no_more_features_than_allowed() -> None:
     table = alerts(4)
-    problem = problem_of(table, table[:5], constraints=[cp.MaxChanges(1)])
+    problem = flipped(table, table[:5], constraints=[cp.MaxChanges(1)])
     leaves = leaves_of(problem)
     assert leaves is not None
     tried = survey(problem, leaves, Menu.of(problem, leaves), problem.x0[:, None, :], np.full(5, 30.0), jumping=False)
@@ -147,7 +138,7 @@ def test_a_survey_changes_no_more_features_than_allowed() -> None:
 
 def test_a_survey_of_nothing_that_may_change_stays() -> None:
     table = alerts(4)
-    problem = problem_of(table, table[:2], constraints=[cp.Immutable(list(table))])
+    problem = flipped(table, table[:2], constraints=[cp.Immutable(list(table))])
     leaves = leaves_of(problem)
     assert leaves is not None
     tried = survey(problem, leaves, Menu.of(problem, leaves), problem.x0[:, None, :], np.full(2, 30.0), jumping=False)
@@ -159,7 +150,7 @@ def test_a_survey_of_nothing_that_may_change_stays() -> None:
 def test_of_few_cells_the_nearest_combination_is_found(seed: int, distance: str) -> None:
     """Every combination of the menu, tried one by one."""
     table = alerts(seed)
-    problem = problem_of(table, table[:3], distance=distance)
+    problem = flipped(table, table[:3], distance=distance)
     leaves = leaves_of(problem)
     assert leaves is not None
     found = cp.Polished(cp.Annealing())(problem, Streams.of(problem.x0, 0))
@@ -178,7 +169,7 @@ def test_of_few_cells_the_nearest_combination_is_found(seed: int, distance: str)
 @pytest.mark.parametrize("ration", [60, 400])
 def test_a_small_ration_is_kept_and_used(ration: int) -> None:
     table = alerts(5)
-    problem = problem_of(table, table[:4])
+    problem = flipped(table, table[:4])
     before = problem.tally.rows
     found = Rationed(cp.Annealing(), ration)(problem, Streams.of(problem.x0, 0))
     assert problem.tally.rows - before <= 4 * ration
@@ -219,8 +210,63 @@ def test_a_narrow_range_is_searched_for_while_it_comes_nearer() -> None:
     assert found.valid.mean() >= 0.9
 
 
-def test_alternatives_are_at_hand() -> None:
-    table = alerts(7)
-    found = cp.explain(fitted(table), table[:15], reference=table, alternatives=3)
-    changed = found.count[found.status == "valid"]
-    assert np.mean(changed) > 2
+@given(
+    st.lists(
+        st.tuples(st.integers(1, 6), st.integers(0, 5), st.lists(st.sampled_from([-9.0, -1.0, 0.0, 0.25, 0.5, 1.0]))),
+        min_size=1,
+        max_size=5,
+    )
+)
+def test_records_are_the_changes_that_no_nearer_one_equals(groups: list[tuple[int, int, list[float]]]) -> None:
+    """Feature by feature, outwards from the row's own cell on either side, which is there or not."""
+    group, gain, own, up, expected = [], [], [], [], []
+    for number, (size, at, values) in enumerate(groups):
+        mine = (values * size + [0.0] * size)[:size]
+        home = at if at < size else None
+        first = size if home is None else home
+        found = [False] * size
+        most = -np.inf
+        for place in range(first, size):
+            found[place], most = mine[place] > most, max(most, mine[place])
+        most = -np.inf if home is None else mine[home]
+        for place in range(first - 1, -1, -1):
+            found[place], most = mine[place] > most, max(most, mine[place])
+        group += [number] * size
+        gain += mine
+        own += [place == home for place in range(size)]
+        up += [place >= first for place in range(size)]
+        expected += found
+    found = _records(np.array(group), np.array(gain), np.array(own), np.array(up))
+    assert found.tolist() == expected
+
+
+@given(st.integers(0, 2**32 - 1))
+def test_a_board_keeps_the_best_of_each_set_of_features(seed: int) -> None:
+    table = alerts(1)
+    problem = flipped(table, table[:2])
+    rng = np.random.default_rng(seed)
+    x = np.where(rng.random((2, 30, 4)) < 0.4, problem.donors.x[rng.integers(0, 200, (2, 30))], problem.x0[:, None, :])
+    points = scored(problem, x)
+    board = Board(points.best(8), problem.region, varied=True)
+    board.enter(np.arange(2), points)
+    for row in range(2):
+        kept = board.points.at(np.array([row]))
+        sets = [line.tobytes() for line in problem.region.take([row]).changed(kept.x)[0][kept.valid[0]]]
+        assert len(sets) == len(set(sets))
+        assert kept.lowest[0] == points.lowest[row], "the best of all is among them"
+
+
+@given(st.integers(0, 19))
+def test_sections_lead_to_the_boundary(row: int) -> None:
+    """On a linear score the boundary is met once: the last valid point of the line is within a section of a section."""
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.normal(size=(100, 3)), columns=list("abc"))
+    model = LogisticRegression().fit(table, table["a"] + 2 * table["b"] > 0)
+    problem = problem_of(model, table, table[row : row + 1])
+    start = donors(problem, 1)
+    found = sectioned(problem, start)
+    assert found.valid.all()
+    share = (found.x - problem.x0[:, None, :])[0, 0, 0] / (start.x - problem.x0[:, None, :])[0, 0, 0]
+    margin = float(problem.score(problem.x0[:, None, :]).margin[0, 0])
+    exact = -margin / (float(start.margin[0, 0]) - margin)
+    assert exact - 1e-9 <= share <= exact + 2 / 256

@@ -26,24 +26,8 @@ from counterpoise.methods.starts import Points, donors, scored
 from counterpoise.methods.sweep import singles, sweep
 from counterpoise.methods.tangent import tangent
 from counterpoise.physics.cooling import Geometric
-from counterpoise.problem import Problem
 from counterpoise.streams import Streams
-
-
-class Caught(cp.NearestNeighbour):
-    """The nearest neighbour, which keeps the problem it was given."""
-
-    def iterate(self, problem: Problem, streams: Streams):
-        object.__setattr__(self, "problem", problem)
-        yield from super().iterate(problem, streams)
-
-
-def problem_of(model: object, reference: object, rows: object, **question: object) -> Problem:
-    """The problem that `explain` makes of a question."""
-    caught = Caught()
-    explainer_words = {name: question.pop(name) for name in ("bounds", "constraints") if name in question}
-    cp.explain(model, rows, reference=reference, method=caught, **explainer_words, **question)
-    return caught.problem  # type: ignore[attr-defined, no-any-return]
+from problems import problem_of
 
 
 @pytest.fixture(scope="module")
@@ -342,7 +326,7 @@ def test_a_place_among_cells_is_found_alike_by_either_way(seed: int) -> None:
     values[rng.random(values.shape) < 0.1] = np.nan
     few = cells.place(values)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("counterpoise.methods.cells.COMPARED", 0)
+        patch.setattr("counterpoise.models.leaves.COMPARED", 0)
         np.testing.assert_array_equal(cells.place(values), few)
 
 

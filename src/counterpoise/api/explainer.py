@@ -31,10 +31,11 @@ from counterpoise.physics.noise import Noise
 from counterpoise.physics.plausibility import Fittable
 from counterpoise.physics.regularizers import Regularizer, WeightedL1
 from counterpoise.space.constraints import Constraint, Immutable
+from counterpoise.space.departing import prices
 from counterpoise.space.distance import Distance
 from counterpoise.space.features import Schema
 from counterpoise.space.region import Bounds, Region, check
-from counterpoise.space.relating import Word, as_words, prices
+from counterpoise.space.relating import Word, as_words
 from counterpoise.types import Array, Model
 
 SPARSE = 0.02  # lam of "auto" times the square root of the number of features: docs/choices.md

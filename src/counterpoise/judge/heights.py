@@ -13,8 +13,9 @@ from counterpoise.physics.boltzmann import log_partition
 from counterpoise.physics.cloud import antithetic
 from counterpoise.physics.energy import Energy
 from counterpoise.physics.regularizers import Regularizer, WeightedL1
+from counterpoise.space.departing import prices
 from counterpoise.space.distance import Distance
-from counterpoise.space.relating import Word, as_words, prices
+from counterpoise.space.relating import Word, as_words
 from counterpoise.types import Array
 
 SAMPLES = 64  # of a cloud

@@ -14,9 +14,10 @@ from counterpoise.physics.energy import Energy
 from counterpoise.physics.regularizers import Regularizer, WeightedL1
 from counterpoise.problem import Donors, Problem
 from counterpoise.space.constraints import Constraint, Immutable
+from counterpoise.space.departing import prices
 from counterpoise.space.distance import Distance
 from counterpoise.space.region import Bounds, Region
-from counterpoise.space.relating import Word, as_words, prices
+from counterpoise.space.relating import Word, as_words
 from counterpoise.types import Array, Index
 
 

@@ -9,7 +9,7 @@ from counterpoise.methods.starts import Points, joined
 from counterpoise.space.region import Region
 from counterpoise.types import Index, Mask
 
-MARKS = np.random.default_rng(0).integers(2**63, size=100_000, dtype=np.uint64)  # of eight columns each
+ODD = np.uint64(0x9E3779B97F4A7C15)  # powers of it number sets of columns, so that no two are likely to share one
 
 
 class Board:
@@ -45,9 +45,7 @@ class Board:
         found = np.zeros(points.effort.shape, dtype=bool)
         if self.varied:
             sets = np.packbits(self.region.take(rows).changed(points.x), axis=-1).astype(np.uint64)
-            mark = (sets * MARKS[: sets.shape[-1]]).sum(
-                axis=-1, dtype=np.uint64
-            )  # of the same features the same number
+            mark = (sets * np.cumprod(np.full(sets.shape[-1], ODD))).sum(axis=-1, dtype=np.uint64)
             order = np.argsort(mark, axis=1, kind="stable")
             mark = np.take_along_axis(mark, order, axis=1)
             np.put_along_axis(found, order[:, 1:], mark[:, 1:] == mark[:, :-1], axis=1)

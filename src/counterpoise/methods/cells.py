@@ -11,10 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from counterpoise.models.leaves import placed
 from counterpoise.problem import Problem
 from counterpoise.types import Array, Index, Partitioned
-
-COMPARED = 100_000  # values times split points
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,12 +63,7 @@ class Cells:
 
     def place(self, values: Array) -> Index:
         """Cell numbers of values ``(..., f)`` given for the cells' own columns; a missing one is in the last."""
-        if values.size * self.edges.shape[1] <= COMPARED:  # few: comparing all is quicker than a search by column
-            return np.asarray(np.minimum((~(self.edges >= values[..., None])).sum(axis=-1), self.count))
-        out = np.empty(values.shape, dtype=np.intp)
-        for place in range(len(self.columns)):
-            out[..., place] = np.searchsorted(self.edges[place, : self.count[place]], values[..., place], side="left")
-        return out
+        return np.minimum(placed(self.edges, values), self.count)
 
     def singles(self, problem: Problem) -> Array:
         """The rows' nearest feasible points with one feature in each of its cells, all of them, ``(n, t, d)``."""

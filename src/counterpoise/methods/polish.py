@@ -99,9 +99,8 @@ def _slack(problem: Problem, points: Points) -> Index:
     return np.flatnonzero((tried.effort[:, 0] < points.effort[:, 0]) | stepped)
 
 
-def _columns(problem: Problem, x: Array, wanted: Mask) -> tuple[Index, Mask]:
-    """For each row, up to `WIDEST` wanted columns, the dearest first, ``(n, c)``, and which entries are real."""
-    delta = problem.energy.distance.differences(x[:, None, :], problem.x0)[:, 0, :]
+def _columns(delta: Array, wanted: Mask) -> tuple[Index, Mask]:
+    """For each row, up to `WIDEST` wanted columns, those of the largest ``delta`` first, and which entries are real."""
     count = int(min(WIDEST, wanted.sum(axis=1).max(initial=0)))
     order = np.argsort(np.where(wanted, -delta, np.inf), axis=1, kind="stable")[:, :count]
     return order, np.take_along_axis(wanted, order, axis=1)
@@ -109,11 +108,11 @@ def _columns(problem: Problem, x: Array, wanted: Mask) -> tuple[Index, Mask]:
 
 def _set_back(problem: Problem, x: Array, changed: Mask) -> Array:
     """Proposals ``(n, c, d)``: each sets one change back, or several of the smallest at once."""
-    columns, real = _columns(problem, x, changed)
+    delta = problem.energy.distance.differences(x[:, None, :], problem.x0)[:, 0, :]
+    columns, real = _columns(delta, changed)
     trial = np.repeat(x[:, None, :], max(columns.shape[1], 1), axis=1)
     rows, slots = np.nonzero(real)
     trial[rows, slots, columns[rows, slots]] = problem.x0[rows, columns[rows, slots]]
-    delta = problem.energy.distance.differences(x[:, None, :], problem.x0)[:, 0, :]
     rank = np.argsort(np.argsort(np.where(changed, delta, np.inf), axis=1), axis=1)
     sizes = GROUPS[: np.searchsorted(GROUPS, changed.sum(axis=1).max(initial=0), side="right")]
     groups = np.where(rank[:, None, :] < sizes[None, :, None], problem.x0[:, None, :], x[:, None, :])
@@ -124,7 +123,7 @@ def _bisect_columns(problem: Problem, points: Points) -> Points:
     """Points ``(n, c, d)``: in each one changed column is as near to the row as bisection brings it, alone."""
     x = points.x[:, 0]
     movable = problem.region.changed(points.x)[:, 0, :] & problem.numeric & ~np.isnan(problem.x0)
-    columns, real = _columns(problem, x, movable)
+    columns, real = _columns(problem.energy.distance.differences(points.x, problem.x0)[:, 0], movable)
     held = Points(*(np.repeat(array, max(columns.shape[1], 1), axis=1) for array in points))
     if not real.any():
         return held

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from counterpoise.methods.menu import Menu
-from counterpoise.methods.sweep import additive
+from counterpoise.methods.sweep import additive, priced
 from counterpoise.models.leaves import Leaves
 from counterpoise.problem import Problem
 from counterpoise.types import Array, Index, Mask
@@ -85,7 +85,9 @@ def _changes(problem: Problem, leaves: Leaves, menu: Menu, x: Array, cells: Inde
     best = np.flatnonzero(_records(groups, slight, menu.own.take(at), menu.up.take(at)))
     point, cell, at = point.take(best), cell.take(best), at.take(best)
     column, gain = menu.column.take(cell), gain.take(best)
-    price, effort = _price(problem, x.reshape(n * q, d), point, column, menu.far.take(at), q)
+    before = problem.energy.distance.differences(x, problem.x0).reshape(n * q, d)
+    square = np.einsum("pd,pd->p", before, before)
+    price, effort = priced(problem, column, before[point, column], menu.far.take(at), square[point])
     rank = np.where(margin.take(best) >= 0, effort, np.inf)
     return Changes(point, feature.take(best), column, menu.value.take(at), gain, price, rank)
 
@@ -107,24 +109,6 @@ def _records(group: Index, gain: Array, own: Mask, up: Mask) -> Mask:
     found[:-1] |= ~up[:-1] & (below[:-1] > below[1:] + GRAIN)
     found[-1] |= ~up[-1]
     return found
-
-
-def _price(problem: Problem, x: Array, point: Index, column: Index, far: Array, q: int) -> tuple[Array, Array]:
-    """What each change adds to the effort of its point to first order, and the effort after it, both ``(e,)``."""
-    distance = problem.energy.distance
-    before = distance.differences(x.reshape(-1, q, x.shape[-1]), problem.x0).reshape(x.shape)
-    old = before[point, column]
-    l2, l0, gower = (distance.weight(norm) for norm in ("l2", "l0", "gower"))
-    rate = distance.weight("l1") + problem.energy.lam
-    rest = (rate + gower * (distance.unit / distance.span)[column] / x.shape[-1] if gower else rate) * (far - old)
-    if l0:
-        rest += l0 * ((far > 0).astype(np.float64) - (old > 0))
-    if not l2:
-        return rest, rest
-    square = np.einsum("pd,pd->p", before, before)
-    slope = l2 / (2 * np.sqrt(np.where(square > 0, square, 1.0)))
-    rise = far**2 - old**2
-    return rest + rise * slope[point], rest + l2 * np.sqrt(np.maximum(square[point] + rise, 0.0))
 
 
 class Spots(NamedTuple):

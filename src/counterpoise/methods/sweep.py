@@ -196,17 +196,34 @@ def _price(problem: Problem, x: Array, column: Index, held: Array) -> Array:
     """What each change of a column ``(n, t)`` to ``held`` ``(n, q, t)`` adds to the effort, to first order."""
     distance = problem.energy.distance
     before = distance.differences(x, problem.x0)
-    total = np.sqrt(np.einsum("nqd,nqd->nq", before, before))[..., None]
+    square = np.einsum("nqd,nqd->nq", before, before)[..., None]
     before = np.take_along_axis(before, column[:, None, :], axis=2)
     start = np.take_along_axis(problem.x0, column, axis=1)[:, None, :]
     after = np.abs(held - start) / distance.unit[column][:, None, :]
     nominal = distance.nominal[column][:, None, :] | np.isnan(start)
     after = np.where(nominal, np.where(np.isnan(held) & np.isnan(start), 0.0, held != start), after)
-    price = distance.weight("l2") * (after**2 - before**2) / (2 * np.where(total > 0, total, 1.0))
-    gower = distance.weight("gower") * (distance.unit / distance.span)[column][:, None, :] / x.shape[-1]
-    price += (distance.weight("l1") + problem.energy.lam + gower) * (after - before)
-    price += distance.weight("l0") * ((after > 0).astype(np.float64) - (before > 0))
-    return np.asarray(price)
+    return priced(problem, column[:, None, :], before, after, square)[0]
+
+
+def priced(problem: Problem, column: Index, old: Array, new: Array, square: Array) -> tuple[Array, Array]:
+    """What changes of single columns from ``old`` to ``new`` differences add to the effort, and the effort after them.
+
+    The first to first order, so that it adds up over columns; ``square`` is that of the length before. Any shapes that
+    broadcast to that of the changes.
+    """
+    distance, rates = problem.energy.distance, problem.energy.rates
+    l2, l0, gower = (distance.weight(norm) for norm in ("l2", "l0", "gower"))
+    rate = distance.weight("l1") + np.broadcast_to(rates, distance.unit.shape)[column]
+    if gower:
+        rate = rate + gower * (distance.unit / distance.span)[column] / len(distance.unit)
+    rest = rate * (new - old)
+    if l0:
+        rest += l0 * ((new > 0).astype(np.float64) - (old > 0))
+    if not l2:
+        return rest, rest
+    rise = new**2 - old**2
+    slope = l2 / (2 * np.sqrt(np.where(square > 0, square, 1.0)))
+    return rest + rise * slope, rest + l2 * np.sqrt(np.maximum(square + rise, 0.0))
 
 
 def _room(problem: Problem, x: Array) -> Array:

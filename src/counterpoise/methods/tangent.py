@@ -72,8 +72,7 @@ def _shortest(h: Array, need: Array, low: Array, high: Array, lam: Array) -> Arr
     """
     direction = _shrunk(h, lam) if lam.any() else h
     t = np.zeros_like(need)
-    u = np.minimum(np.maximum(0.0, low), high)
-    u = np.repeat(u, h.shape[1], axis=1) if u.shape[1] < h.shape[1] else u
+    u = np.minimum(np.maximum(np.zeros_like(h), low), high)
     for _ in range(ROOT_ROUNDS):
         reached = np.einsum("nkd,nkd->nk", h, u)
         lacking = need - reached

@@ -128,13 +128,7 @@ class Leaves:
     def cells(self, x: Array) -> Index:
         """The cells ``(p, f)`` that encoded rows ``(p, d)`` are in."""
         values = x[:, self.columns]
-        if values.size * self._padded.shape[1] <= COMPARED:  # few: comparing all is quicker than a search by column
-            cell = np.count_nonzero(~(self._padded >= values[..., None]), axis=-1)
-        else:
-            cell = np.empty(values.shape, dtype=np.intp)
-            for place, edge in enumerate(self.edges):
-                if edge is not None:
-                    cell[:, place] = edge.searchsorted(values[:, place], side="left")
+        cell = placed(self._padded, values)
         gone = np.isnan(values)
         if len(self.coded):
             cell[:, self.coded] = np.where(gone[:, self.coded], 0, values[:, self.coded])
@@ -230,6 +224,20 @@ class Leaves:
             if edge is not None:
                 out[place, : len(edge)] = edge
         return out
+
+
+def placed(edges: Array, values: Array) -> Index:
+    """How many split points ``(f, t)``, sorted and padded with infinity, lie below each of ``values`` ``(..., f)``.
+
+    >>> placed(np.array([[1.0, 2.0], [5.0, np.inf]]), np.array([[2.0, 6.0]]))
+    array([[1, 1]])
+    """
+    if values.size * edges.shape[1] <= COMPARED:  # few: comparing all is quicker than a search by column
+        return np.asarray(np.count_nonzero(~(edges >= values[..., None]), axis=-1))
+    out = np.empty(values.shape, dtype=np.intp)
+    for place, line in enumerate(edges):
+        out[..., place] = line.searchsorted(values[..., place], side="left")
+    return out
 
 
 def _ends(edge: Array | None, size: int) -> tuple[Array, Array]:

@@ -22,7 +22,7 @@ class Constraint(Protocol):
     def apply(self, draft: Draft) -> None: ...
 
 
-def _named(names: tuple[Names, ...]) -> tuple[Hashable, ...]:
+def named(names: tuple[Names, ...]) -> tuple[Hashable, ...]:
     """Names given one by one or as lists, flat."""
     flat: list[Hashable] = []
     for name in names:
@@ -39,7 +39,7 @@ class _Naming:
     names: tuple[Hashable, ...]
 
     def __init__(self, *names: Names) -> None:
-        object.__setattr__(self, "names", _named(names))
+        object.__setattr__(self, "names", named(names))
         if not self.names:
             raise ConstraintError(
                 f"{type(self).__name__} must name at least one feature",
@@ -152,7 +152,7 @@ class Range:
         object.__setattr__(self, "high", plain(self.high))
 
     def apply(self, draft: Draft) -> None:
-        for name in _named((self.name,)):
+        for name in named((self.name,)):
             number = draft.ordered(name, self)
             if self.low is not None:
                 draft.lower[:, number] = np.maximum(draft.lower[:, number], draft.encoded(number, self.low, self))
@@ -184,7 +184,7 @@ class OneOf:
             )
 
     def apply(self, draft: Draft) -> None:
-        for name in _named((self.name,)):
+        for name in named((self.name,)):
             number = draft.column(name, self)
             allowed = np.unique([draft.encoded(number, value, self) for value in self.values])
             if np.isinf(allowed).any():

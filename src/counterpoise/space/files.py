@@ -37,8 +37,9 @@ from counterpoise.space.constraints import (
     OneOf,
     Range,
 )
+from counterpoise.space.departing import Cost, Step, Within
 from counterpoise.space.features import Feature, Schema
-from counterpoise.space.relating import TOLERANCE, Cost, Derived, Linked, Lookup, Rule, Step, Within
+from counterpoise.space.relating import TOLERANCE, Derived, Linked, Lookup, Rule
 from counterpoise.types import Array
 
 NAMING = (Immutable, Mutable, Increasing, Decreasing, Integer, Linked)  # words made of names alone
