@@ -24,7 +24,7 @@ from counterpoise.methods.board import Board
 from counterpoise.methods.menu import Menu
 from counterpoise.methods.rationed import Rationed
 from counterpoise.methods.starts import donors, scored, sectioned
-from counterpoise.methods.survey import _records, survey
+from counterpoise.methods.survey import ALONE, _records, survey
 from counterpoise.problem import Problem
 from counterpoise.streams import Streams
 from problems import problem_of
@@ -270,3 +270,35 @@ def test_sections_lead_to_the_boundary(row: int) -> None:
     margin = float(problem.score(problem.x0[:, None, :]).margin[0, 0])
     exact = -margin / (float(start.margin[0, 0]) - margin)
     assert exact - 1e-9 <= share <= exact + 2 / 256
+
+
+@settings(max_examples=10)
+@given(st.integers(0, 50))
+def test_where_one_change_is_enough_the_cheapest_one_is_found(seed: int) -> None:
+    table = alerts(seed)
+    problem = flipped(table, table[:8], distance="l0")
+    leaves = leaves_of(problem)
+    assert leaves is not None
+    menu = Menu.of(problem, leaves)
+    every = np.repeat(problem.x0[:, None, :], len(menu.feature), axis=1)
+    every[:, np.arange(len(menu.feature)), menu.column] = np.where(menu.open, menu.value, problem.x0[:, menu.column])
+    cheapest = scored(problem, every).lowest
+    found = cp.Annealing()(problem, Streams.of(problem.x0, 0)).effort.min(axis=1)
+    one = np.isfinite(cheapest)
+    assert found[one] == pytest.approx(cheapest[one])
+    assert (found[~one] >= 2).all()
+
+
+@settings(max_examples=10)
+@given(st.integers(0, 50))
+def test_single_changes_that_are_tried_are_of_different_features(seed: int) -> None:
+    table = alerts(seed)
+    problem = flipped(table, table[:8])
+    leaves = leaves_of(problem)
+    assert leaves is not None
+    home = problem.x0[:, None, :]
+    tried = survey(problem, leaves, Menu.of(problem, leaves), home, np.full(8, np.inf), jumping=False)[:, -ALONE:]
+    changed = tried != home
+    assert (changed.sum(axis=2) <= 1).all()
+    assert (changed.sum(axis=1) <= 1).all()
+    assert scored(problem, tried).valid[changed.any(axis=2)].all(), "each of them is enough"

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from sklearn.datasets import load_breast_cancer, make_classification
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
+from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -291,6 +292,25 @@ def test_one_change_is_found_wherever_one_suffices() -> None:
         alone = pd.DataFrame([{**row, name: value} for name in table for value in range(12)])
         if model.predict(alone).any():
             assert explanation.changed[place] == 1
+
+
+@pytest.mark.parametrize("blind", [False, True])
+def test_a_network_that_one_change_turns_is_turned_by_one(blind: bool) -> None:
+    X, y = make_classification(600, 8, n_informative=6, n_redundant=0, random_state=3)
+    table = pd.DataFrame(X, columns=[f"f{place}" for place in range(8)])
+    layers = MLPClassifier((16,), tol=1e-3, max_iter=2000, random_state=0)
+    network = make_pipeline(StandardScaler(), layers).fit(table, y)
+    rows = table[:25]
+    before = network.predict(rows)
+    easy = np.zeros(len(rows), dtype=bool)  # some feature turns the row at many places of its range
+    for name in table:
+        turns = np.zeros(len(rows))
+        for value in np.linspace(table[name].min(), table[name].max(), 30):
+            turns += network.predict(rows.assign(**{name: value})) != before
+        easy |= turns >= 5
+    assert easy.sum() > 10
+    found = cp.explain(network.predict_proba if blind else network, rows, reference=table, distance="l0")
+    assert (found.changed[easy] == 1).all()
 
 
 @pytest.mark.parametrize(

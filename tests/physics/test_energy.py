@@ -41,6 +41,24 @@ def test_without_lam_the_effort_is_the_distance():
     assert (e.terms(x, X0, np.zeros((2, 1))).regularizer == 0).all()
 
 
+@given(st.lists(st.floats(-3, 3), min_size=2, max_size=2), st.floats(0, 3), st.sampled_from([0, 1]))
+def test_a_settled_answer_is_beaten_by_no_point_that_changes_two_features(both, alone, column):
+    e = energy(norm={"l0": 1.0, "l2": 0.2})
+    one, two = X0[:1, None, :].copy(), X0[:1, None, :].copy()
+    one[..., column] += alone
+    two[..., :2] += both
+    effort = e.effort(one, X0[:1])
+    if e.settled(effort).all() and np.count_nonzero(two[0, 0] != X0[0]) == 2:
+        assert (e.effort(two, X0[:1]) > effort).all()
+
+
+def test_nothing_is_settled_where_changes_are_not_counted_or_may_be_free():
+    assert not energy(norm="l2").settled(np.zeros(1)).any()
+    free = Distance.of(SCHEMA, "l0", np.zeros((2, 3)))
+    assert not Energy(free, 0.0, (), np.ones(1)).settled(np.zeros(1)).any()
+    assert Energy(Distance.of(SCHEMA, "l0"), 0.0, (), np.ones(1)).settled(np.ones(1)).all()
+
+
 def test_part_of_the_rows_has_their_mu():
     assert energy().take([1]).mu.tolist() == [5.0]
 

@@ -23,7 +23,7 @@ from counterpoise.methods.beam import beam
 from counterpoise.methods.board import Board
 from counterpoise.methods.care import care_of, thoroughness
 from counterpoise.methods.cells import Cells
-from counterpoise.methods.descent import branched, coarse_columns, descend, jump, switched, walk
+from counterpoise.methods.descent import branched, coarse_columns, descend, jump, scattered, switched, walk
 from counterpoise.methods.ground import Ground
 from counterpoise.methods.population import Population, gained
 from counterpoise.methods.slopes import responds, slope
@@ -149,11 +149,20 @@ class Annealing:
             score, gradient = slope(problem, problem.x0[:, None, :])
             margin = score.margin
         d = problem.x0.shape[1]
+        changes_alone = [norm for norm, _ in problem.energy.distance.mixture] == ["l0"]
+        counting = changes_alone and d <= NARROW and problem.cloud is None
+        if counting:
+            left = self._single(board, rows, problem)
+            yield
+            if not len(left):
+                return
+            margin, gradient = margin[left], gradient[left]
+            rows, problem, streams = rows[left], problem.take(left), streams.take(left)
         chains = self.walkers if problem.differentiable else max(1, min(self.walkers, DIFFERENCES // (12 * d)))
         steps = WALKED if problem.differentiable else min(WALKED, DIFFERENCES // (2 * d * chains))
         points = board.points.at(rows).best(1)
-        if steps > 3:
-            spheres = self._scattered(problem, streams, points, chains, margin, gradient)
+        if steps > 3 and not counting:  # what is near by other measures takes many changes
+            spheres = scattered(problem, streams, points, chains, margin, gradient)
             points = joined(walk(problem, *spheres, steps), points)
             yield
         found = descend(problem, points, SLID, margin)
@@ -182,25 +191,12 @@ class Annealing:
             board.enter(rows, descend(problem, board.points.at(rows).best(SWEPT), AGAIN))
             yield
 
-    def _scattered(
-        self, problem: Problem, streams: Streams, best: Points, chains: int, margin: Array, gradient: Array
-    ) -> tuple[Array, Array]:
-        """Where ``chains`` walkers of each row set out, ``(n, k, d)``, and the radius ``(n, k)`` of their spheres.
-
-        ``margin`` ``(n, 1)`` and ``gradient`` ``(n, 1, d)`` are those of the rows.
-        """
-        d = problem.x0.shape[1]
-        steep = np.sqrt(np.square(gradient * problem.scales).sum(axis=-1))
-        expected = np.abs(margin) / np.maximum(steep, 1e-300)  # where the expansion puts the boundary
-        known = np.where(best.valid, problem.energy.distance(best.x, problem.x0), 1.0)
-        radius = np.repeat(np.where(steep > 0, np.minimum(expected, known), known), chains, axis=1)
-        spread = streams.normal((chains, d)) * (radius[..., None] * 0.5 / np.sqrt(d)) * problem.scales
-        spread[:, 0] = 0.0  # one chain starts at the row itself
-        # half of the walkers keep the row's own categories, the others take those of the best start
-        own_levels = (np.arange(chains) % 2 == 0)[:, None]
-        levels = np.where(own_levels, problem.x0[:, None, :], best.x)
-        x, _ = problem.region.settle(np.where(problem.numeric, problem.x0[:, None, :] + spread, levels))
-        return x, radius
+    def _single(self, board: Board, rows: Index, problem: Problem) -> Index:
+        """Single changes where changes alone are counted; the places of the rows for which none is enough."""
+        home, width = scored(problem, problem.region.home[:, None, :]), care_of(problem).width
+        if problem.left > problem.x0.shape[1] * 2 * width + MULTIPLIERS:
+            board.enter(rows, sweep(problem, None, home, reach(problem, home.lowest), width).points)
+        return np.flatnonzero(~problem.energy.settled(board.points.at(rows).lowest))
 
     def _hop(self, board: Board, rows: Index, problem: Problem, streams: Streams) -> Iterator[None]:
         """Models without one: annealed blind moves, then sweeps of the best chains."""

@@ -128,7 +128,11 @@ def beam(
         draw = waiting.drawn(price, T, seen, streams.uniform((waiting.effort.shape[1],)), width)
         T = cooling(number, T, summarise(draw.place >= older, draw.merit))
         points, waiting, seen = draw.x, draw.left, np.concatenate([seen, draw.mark], axis=1)
-        keep = np.flatnonzero(np.isfinite(draw.merit[:, 0]) & (stale < care.lasting))
+        promise = draw.merit.min(axis=1)
+        # a round without a gain is the last one, unless a point that is left promises less than the incumbent
+        more = (stale == 0) | ((stale < care.lasting) & (promise < lowest))
+        # single changes have all been seen: an answer of one is beaten by none of two where changes are counted
+        keep = np.flatnonzero(np.isfinite(promise) & more & ~problem.energy.settled(lowest))
         if not len(keep):
             break
         if len(keep) < len(rows):

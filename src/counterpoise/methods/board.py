@@ -44,7 +44,8 @@ class Board:
         """Which points ``(r, k)``, the best of each row first, are others once more, or change the same features."""
         found = np.zeros(points.effort.shape, dtype=bool)
         if self.varied:
-            sets = np.packbits(self.region.take(rows).changed(points.x), axis=-1).astype(np.uint64)
+            region = self.region if len(rows) == len(self.points.x) else self.region.take(rows)
+            sets = np.packbits(region.changed(points.x), axis=-1).astype(np.uint64)
             mark = (sets * np.cumprod(np.full(sets.shape[-1], ODD))).sum(axis=-1, dtype=np.uint64)
             order = np.argsort(mark, axis=1, kind="stable")
             mark = np.take_along_axis(mark, order, axis=1)

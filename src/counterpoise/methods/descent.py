@@ -18,6 +18,7 @@ from counterpoise.methods.starts import Points, judged, scored
 from counterpoise.methods.switches import single
 from counterpoise.methods.tangent import tangent
 from counterpoise.problem import Problem
+from counterpoise.streams import Streams
 from counterpoise.types import Array, Index, Mask
 
 SLACK = 1e-6  # of the row's own margin: how far past the boundary a step aims
@@ -56,6 +57,27 @@ def walk(problem: Problem, x: Array, radius: Array, steps: int) -> Points:
         if problem.expired:
             break
     return scored(problem, nearest)  # on the lattice, where one that was valid may be so no longer
+
+
+def scattered(
+    problem: Problem, streams: Streams, best: Points, chains: int, margin: Array, gradient: Array
+) -> tuple[Array, Array]:
+    """Where ``chains`` walkers of each row set out, ``(n, k, d)``, and the radius ``(n, k)`` of their spheres.
+
+    ``margin`` ``(n, 1)`` and ``gradient`` ``(n, 1, d)`` are those of the rows.
+    """
+    d = problem.x0.shape[1]
+    steep = np.sqrt(np.square(gradient * problem.scales).sum(axis=-1))
+    expected = np.abs(margin) / np.maximum(steep, 1e-300)  # where the expansion puts the boundary
+    known = np.where(best.valid, problem.energy.distance(best.x, problem.x0), 1.0)
+    radius = np.repeat(np.where(steep > 0, np.minimum(expected, known), known), chains, axis=1)
+    spread = streams.normal((chains, d)) * (radius[..., None] * 0.5 / np.sqrt(d)) * problem.scales
+    spread[:, 0] = 0.0  # one chain starts at the row itself
+    # half of the walkers keep the row's own categories, the others take those of the best start
+    own_levels = (np.arange(chains) % 2 == 0)[:, None]
+    levels = np.where(own_levels, problem.x0[:, None, :], best.x)
+    x, _ = problem.region.settle(np.where(problem.numeric, problem.x0[:, None, :] + spread, levels))
+    return x, radius
 
 
 class Jump(NamedTuple):

@@ -54,7 +54,7 @@ def survey(problem: Problem, leaves: Leaves, menu: Menu, x: Array, reach: Array,
         return np.concatenate(each)
     cells = leaves.cells(x.reshape(n * q, d))
     changes = _changes(problem, leaves, menu, x, cells, menu.open & (menu.far <= reach[:, None]))
-    spot = _spots(changes.point, n * q)
+    spot = _spots(changes, n * q)
     tried = [_combined(problem, changes, spot, x), _alone(changes, spot, x.reshape(n * q, d))]
     if jumping:
         tried.append(_jumps(leaves, menu, x, cells))
@@ -68,7 +68,8 @@ def _changes(problem: Problem, leaves: Leaves, menu: Menu, x: Array, cells: Inde
     n, q, d = x.shape
     seen = leaves.survey(cells)
     # of neighbouring cells that the trees do not tell apart, the one nearer to the row is enough
-    marks, edged = seen.marks.reshape(n, q, -1), np.pad(near, ((0, 0), (1, 1)))
+    marks, edged = seen.marks.reshape(n, q, -1), np.zeros((n, near.shape[1] + 2), dtype=bool)
+    edged[:, 1:-1] = near
     told = np.where(menu.up[:, None, :], marks[..., :-1], marks[..., 1:])
     first = ~np.where(menu.up, edged[:, :-2], edged[:, 2:]) | menu.own
     point, cell = np.divmod(np.flatnonzero((told | first[:, None, :]) & near[:, None, :]), near.shape[1])
@@ -112,16 +113,24 @@ def _records(group: Index, gain: Array, own: Mask, up: Mask) -> Mask:
 
 
 class Spots(NamedTuple):
-    """Where the changes of each point stand in a table ``(p, w)``: column ``(e,)``, and the table's width."""
+    """Where changes stand: in a table ``(p, w)`` of those of each point, and in groups of those of one feature."""
 
-    column: Index
-    width: int
+    column: Index  # (e,) in the table
+    width: int  # of the table
+    begin: Index  # (g,) the first change of each group
+    size: Index  # (g,)
 
 
-def _spots(point: Index, points: int) -> Spots:
+def _spots(changes: Changes, points: int) -> Spots:
+    point = changes.point
     count = np.bincount(point, minlength=points)
     first = np.cumsum(count) - count
-    return Spots(np.arange(len(point)) - first[point], max(ALONE, int(count.max(initial=0))))
+    apart = np.ones(len(point) + 1, dtype=bool)  # where a group begins, or all of them end
+    np.not_equal(changes.feature[1:], changes.feature[:-1], out=apart[1:-1])
+    apart[1:-1] |= point[1:] != point[:-1]
+    ends = np.flatnonzero(apart)
+    column = np.arange(len(point)) - first[point]
+    return Spots(column, max(ALONE, int(count.max(initial=0))), ends[:-1], np.diff(ends))
 
 
 def _combined(problem: Problem, changes: Changes, spot: Spots, x: Array) -> Array:
@@ -140,11 +149,8 @@ def _combined(problem: Problem, changes: Changes, spot: Spots, x: Array) -> Arra
     order = np.minimum(np.rint(count**SHARES), count).astype(np.intp)
     multipliers = np.take_along_axis(ratio, spot.width - order, axis=-1) * (1 - 1e-9)  # (p, m)
     worth = gain - multipliers.T[:, point] * price  # (m, e)
-    apart = (changes.feature[1:] != changes.feature[:-1]) | (point[1:] != point[:-1])
-    begin = np.concatenate([[0], np.flatnonzero(apart) + 1])
-    most = np.maximum(np.maximum.reduceat(worth, begin, axis=1), LEAST)
-    size = np.diff(np.append(begin, len(point)))
-    m, entry = np.divmod(np.flatnonzero(worth >= np.repeat(most, size, axis=1)), len(point))
+    most = np.maximum(np.maximum.reduceat(worth, spot.begin, axis=1), LEAST)
+    m, entry = np.divmod(np.flatnonzero(worth >= np.repeat(most, spot.size, axis=1)), len(point))
     if problem.region.max_changes is not None:
         room = problem.region.max_changes - np.count_nonzero(problem.region.changed(x), axis=-1).reshape(-1)
         m, entry = _fewest(m, entry, point, worth, room)
@@ -162,15 +168,19 @@ def _fewest(m: Index, entry: Index, point: Index, worth: Array, room: Index) -> 
 
 
 def _alone(changes: Changes, spot: Spots, x: Array) -> Array:
-    """Points ``(p, s, d)`` with one change each: the cheapest that reach the target by themselves."""
-    rank = np.full((len(x), spot.width), np.inf)
-    rank[changes.point, spot.column] = changes.rank
-    best = np.argsort(rank, axis=-1, kind="stable")[:, :ALONE]
-    number = np.zeros(rank.shape, dtype=np.intp)
-    number[changes.point, spot.column] = np.arange(len(changes.point))
-    point, slot = np.nonzero(np.isfinite(np.take_along_axis(rank, best, axis=-1)))
-    entry = number[point, best[point, slot]]
+    """Points ``(p, s, d)`` with one change each: the cheapest that reach the target so, of different features."""
     out = np.repeat(x[:, None, :], ALONE, axis=1)
+    enough = np.flatnonzero(np.isfinite(changes.rank))
+    if not len(enough):
+        return out
+    group = np.repeat(np.arange(len(spot.size)), spot.size)[enough]
+    order = np.lexsort((changes.rank[enough], group))
+    entry, group = enough[order], group[order]
+    entry = entry[np.diff(group, prepend=-1) > 0]  # the cheapest of each feature
+    entry = entry[np.lexsort((changes.rank[entry], changes.point[entry]))]
+    point = changes.point[entry]
+    slot = np.arange(len(entry)) - np.searchsorted(point, point)
+    entry, point, slot = entry[slot < ALONE], point[slot < ALONE], slot[slot < ALONE]
     out[point, slot, changes.column[entry]] = changes.value[entry]
     return out
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from counterpoise.physics.regularizers import ByRow, Regularizer, WeightedL1
 from counterpoise.space.distance import Distance
-from counterpoise.types import Array, Index
+from counterpoise.types import Array, Index, Mask
 
 
 class Terms(NamedTuple):
@@ -81,6 +81,11 @@ class Energy:
         delta = self.distance.differences(x, x0)
         total = self.distance.norm(delta, x0)
         return total + self._penalty(x, x0, delta) if self.lam and self.regularizers else total
+
+    def settled(self, effort: Array) -> Mask:
+        """Which efforts of answers are so low that no point which changes two features or more could cost less."""
+        counted = self.distance.weight("l0") if self.distance.prices is None else 0.0  # what is free counts for nothing
+        return np.asarray(effort < 2 * counted)
 
     def terms(self, x: Array, x0: Array, margin: Array) -> Terms:
         """All three terms for points ``x`` ``(n, k, d)`` with margins ``f - c`` ``(n, k)``."""
