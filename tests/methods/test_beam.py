@@ -19,8 +19,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
 import counterpoise as cp
-from counterpoise.methods.annealing import leaves_of
 from counterpoise.methods.board import Board
+from counterpoise.methods.care import leaves_of
 from counterpoise.methods.menu import Menu
 from counterpoise.methods.rationed import Rationed
 from counterpoise.methods.starts import donors, scored, sectioned

@@ -7,10 +7,12 @@ from typing import NamedTuple
 import numpy as np
 
 from counterpoise.methods.cells import Cells
+from counterpoise.models.leaves import Leaves
 from counterpoise.problem import Problem
 
 FEW_CELLS = 600  # a model of fewer split points than this is swept longer,
 MOST_THOROUGH = 4  # up to so many times as long
+NARROW = 300  # columns: in wider tables trying each of them alone costs more than it finds
 
 
 class Care(NamedTuple):
@@ -40,3 +42,26 @@ def care_of(problem: Problem) -> Care:
 def thoroughness(cells: Cells | None) -> int:
     """How many times as long to sweep: a model of few cells answers fast, and its best combination can be had."""
     return 1 if cells is None else int(np.clip(FEW_CELLS / max(int(cells.count.sum()), 1), 1, MOST_THOROUGH))
+
+
+def leaves_of(problem: Problem) -> Leaves | None:
+    """The leaves of the model, where they are known and tell what the search is after."""
+    return None if problem.cloud is not None else getattr(problem.model, "leaves", None)
+
+
+def sparing(problem: Problem) -> bool:
+    """Whether few features should change, of so few that each can be tried alone."""
+    return problem.x0.shape[1] <= NARROW and not problem.energy.distance.weight("l2")
+
+
+def late(problem: Problem) -> bool:
+    """Whether the row itself leads to answers as near as reference rows do: these are looked for where it does not.
+
+    They say which of several classes is near and what is plausible, and half of the walkers take their categories from
+    one.
+    """
+    if problem.region.max_changes is not None or problem.cloud is not None or not problem.energy.additive:
+        return False
+    if problem.differentiable:
+        return sparing(problem) or (problem.plain and len(problem.model.labels or ()) <= 2)
+    return problem.energy.distance.weight("l0") > 0 and leaves_of(problem) is not None

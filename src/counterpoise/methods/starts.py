@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from counterpoise.problem import Problem, Score
+from counterpoise.space.pool import spread
 from counterpoise.streams import Streams
 from counterpoise.types import Array, Index, Mask
 
@@ -193,6 +194,21 @@ def sectioned(problem: Problem, points: Points) -> Points:
         near = np.where(share < far, share, near).max(axis=1, keepdims=True)
         found = joined(found, trial).best(1)  # nearer may be dearer: an odd row
     return found
+
+
+def at_home(problem: Problem, chains: int) -> Points:
+    """Chains of every row that start at the row itself, or as near to it as the region allows."""
+    home = scored(problem, problem.region.home[:, None, :])
+    return Points(*(np.repeat(array, chains, axis=1) for array in home))
+
+
+def elsewhere(problem: Problem, streams: Streams, count: int) -> Array:
+    """Points ``(n, count, d)`` to compare a row with: reference rows, or random ones where there are none."""
+    x0 = problem.x0[:, None, :]
+    if not len(problem.donors.x):
+        return x0 + np.where(problem.numeric, streams.normal((count, x0.shape[2])) * problem.scales, 0.0)
+    given = problem.donors.x[spread(len(problem.donors.x), count)]
+    return np.where(np.isnan(given), x0, given)
 
 
 def starting(problem: Problem, streams: Streams, chains: int, rounds: int) -> Points:

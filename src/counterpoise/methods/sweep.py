@@ -69,10 +69,10 @@ def sweep(
         np.put_along_axis(gain, some, np.where(told, rise, 0.0), axis=2)
         np.put_along_axis(held, some, np.where(told, put, np.take_along_axis(here, some, axis=2)), axis=2)
         best = joined(best, _by_point(alone, q)).best(1)
-    price = _price(problem, points.x, column, held)
-    room = None if problem.region.max_changes is None else _room(problem, points.x)
+    cost = costs(problem, points.x, column, held)
+    room = room_of(problem, points.x)
     shape = (n, q, g, w)
-    combos = _combined(points, column[:, ::w], held.reshape(shape), gain.reshape(shape), price.reshape(shape), room)
+    combos = combined(points, column[:, ::w], held.reshape(shape), gain.reshape(shape), cost.reshape(shape), room)
     together = scored(problem, combos.reshape(n, -1, d))
     best = joined(best, _by_point(together, q)).best(1)
     best = Points(*(array.reshape(n, q, *array.shape[2:]) for array in best))
@@ -192,7 +192,7 @@ def additive(problem: Problem, margin: Array) -> Array:
     return np.tanh(margin / 2) if problem.model.link == "log" else margin
 
 
-def _price(problem: Problem, x: Array, column: Index, held: Array) -> Array:
+def costs(problem: Problem, x: Array, column: Index, held: Array) -> Array:
     """What each change of a column ``(n, t)`` to ``held`` ``(n, q, t)`` adds to the effort, to first order."""
     distance = problem.energy.distance
     before = distance.differences(x, problem.x0)
@@ -226,13 +226,14 @@ def priced(problem: Problem, column: Index, old: Array, new: Array, square: Arra
     return rest + rise * slope, rest + l2 * np.sqrt(np.maximum(square + rise, 0.0))
 
 
-def _room(problem: Problem, x: Array) -> Array:
-    """How many more features of points ``x`` ``(n, q, d)`` may change, ``(n, q, 1)``."""
-    assert problem.region.max_changes is not None
+def room_of(problem: Problem, x: Array) -> Array | None:
+    """How many more features of points ``x`` ``(n, q, d)`` may change, ``(n, q, 1)``; None where nothing says."""
+    if problem.region.max_changes is None:
+        return None
     return np.asarray(problem.region.max_changes - np.count_nonzero(problem.region.changed(x), axis=-1))[..., None]
 
 
-def _combined(points: Points, column: Index, held: Array, gain: Array, price: Array, room: Array | None) -> Array:
+def combined(points: Points, column: Index, held: Array, gain: Array, price: Array, room: Array | None) -> Array:
     """Combinations ``(n, q, m, d)``, one per multiplier: each feature ``(n, g)`` takes the change worth most."""
     n, q = points.margin.shape
     with np.errstate(divide="ignore", invalid="ignore"):

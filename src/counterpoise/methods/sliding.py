@@ -1,0 +1,125 @@
+"""Sliding: the search of models with a slope, their own or one that differences show.
+
+A row whose score is linear is finished by its Taylor jump. Elsewhere walkers go round the row on spheres that close in;
+where few features should change, lines along single features take their place. Taylor steps lead from there to the
+nearest point of the boundary. No slope says which category to take, or which of many features to change far: sweeps do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from counterpoise.methods.board import Board
+from counterpoise.methods.care import late, sparing
+from counterpoise.methods.descent import branched, coarse_columns, descend, jump, scattered, switched, walk
+from counterpoise.methods.lines import lines, most_asked
+from counterpoise.methods.population import gained
+from counterpoise.methods.sifting import Sifting
+from counterpoise.methods.slopes import slope
+from counterpoise.methods.starts import Points, elsewhere, joined, scored, sectioned, starting
+from counterpoise.problem import Problem
+from counterpoise.streams import Streams
+from counterpoise.types import Array, Index
+
+STARTS = 6  # of a row
+TOGETHER = 3  # starts that change several features, where few should change
+WALKED = 16  # steps of the walk to the boundary
+SLID = 3  # Taylor steps after it
+AGAIN = 3  # Taylor steps after sweeps
+FEW = 2  # changes that lines find as well as sweeps do
+SWEPT = 3  # chains of a row that are swept
+BRANCHED = 3  # times that whole numbers are tried one up and one down, at most
+DIFFERENCES = 3000  # model rows that a search by differences may spend on slopes
+
+
+def slide(board: Board, rows: Index, problem: Problem, streams: Streams, walkers: int, sift: Sifting) -> Iterator[None]:
+    """Search some rows of a board, ``walkers`` chains each; what is found is entered, and each stage yields."""
+    if problem.differentiable:
+        jumped = jump(problem, elsewhere(problem, streams, STARTS))
+        margin, gradient = jumped.margin, jumped.gradient
+        if len(jumped.straight):
+            board.enter(rows[jumped.straight], jumped.points)
+            yield
+            bent = np.ones(len(rows), dtype=bool)
+            bent[jumped.straight[jumped.points.valid[:, 0]]] = False
+            left = np.flatnonzero(bent)
+            if not len(left):
+                return
+            margin, gradient = margin[left], gradient[left]
+            rows, problem, streams = rows[left], problem.take(left), streams.take(left)
+    else:
+        score, gradient = slope(problem, problem.x0[:, None, :])
+        margin = score.margin
+    points = board.points.at(rows).best(1)
+    if sparing(problem) and problem.left > most_asked(problem):
+        points = joined(lines(problem, STARTS, TOGETHER), points)
+        board.enter(rows, points)
+        yield
+        # one change is beaten by none of two where changes are counted
+        left = np.flatnonzero((problem.cloud is not None) | ~problem.energy.settled(points.lowest))
+        if not len(left):
+            return
+        points, margin = points.at(left), margin[left]
+        rows, problem, streams = rows[left], problem.take(left), streams.take(left)
+        if not problem.differentiable:
+            points = points.best(max(1, DIFFERENCES // (SLID * problem.x0.shape[1])))
+    else:
+        points = _walked(problem, streams, points, walkers, margin, gradient)
+        yield
+    found = descend(problem, points, SLID, margin)
+    board.enter(rows, found)
+    yield
+    if problem.differentiable:
+        stuck = np.flatnonzero(found.lowest >= points.lowest)
+        if len(stuck):  # no slope led anywhere from where the walks ended: that point, brought to the boundary
+            board.enter(rows[stuck], sectioned(problem.take(stuck), found.at(stuck).best(1)))
+        if not problem.plain:
+            board.enter(rows, switched(problem).best(STARTS))
+        yield from _branched(board, rows, problem)
+    if problem.plain:
+        best = board.points.at(rows).best(1).x
+        left = np.flatnonzero(np.count_nonzero(problem.region.changed(best), axis=-1)[:, 0] > FEW)
+        left = left if sparing(problem) else left[:0]
+        rows, problem, streams = rows[left], problem.take(left), streams.take(left)
+    if len(rows):
+        yield from sift(board, rows, problem, streams, None, _to_sweep(board, rows, problem, streams))
+        board.enter(rows, descend(problem, board.points.at(rows).best(SWEPT), AGAIN))
+        yield
+
+
+def _walked(problem: Problem, streams: Streams, points: Points, walkers: int, margin: Array, gradient: Array) -> Points:
+    """Where walkers end, and the ``points`` ``(n, 1, d)`` themselves; by differences, as many as there are rows for."""
+    d = problem.x0.shape[1]
+    chains = walkers if problem.differentiable else max(1, min(walkers, DIFFERENCES // (12 * d)))
+    steps = WALKED if problem.differentiable else min(WALKED, DIFFERENCES // (2 * d * chains))
+    if steps <= 3:
+        return points
+    spheres = scattered(problem, streams, points, chains, margin, gradient)
+    return joined(walk(problem, *spheres, steps), points)
+
+
+def _branched(board: Board, rows: Index, problem: Problem) -> Iterator[None]:
+    """Whole numbers one up and one down, while it pays."""
+    if not len(coarse_columns(problem)):
+        return
+    active = np.arange(len(rows))
+    for _ in range(BRANCHED):
+        mine = rows[active]
+        before = board.points.at(mine).lowest
+        board.enter(mine, branched(problem.take(active), board.points.at(mine).best(1)))
+        active = active[gained(before, board.points.at(mine).lowest)]
+        yield
+        if not len(active):
+            return
+
+
+def _to_sweep(board: Board, rows: Index, problem: Problem, streams: Streams) -> Points:
+    """The chains to sweep: the best so far, one that a reference row led to, and the row itself."""
+    points = board.points.at(rows).best(SWEPT - 1)
+    if late(problem):
+        others = descend(problem, starting(problem, streams, STARTS, 0).best(SWEPT - 1), AGAIN)
+        board.enter(rows, others)
+        points = joined(points.first(1), others.best(1))
+    return joined(points, scored(problem, problem.region.home[:, None, :]))

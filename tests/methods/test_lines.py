@@ -1,0 +1,101 @@
+"""Lines along single features, and rows that lead nowhere by themselves."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.linear_model import LogisticRegression
+from sklearn.neural_network import MLPClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.svm import SVC
+
+import counterpoise as cp
+from counterpoise.methods import annealing
+from counterpoise.methods.care import late
+from counterpoise.methods.lines import lines, most_asked
+from counterpoise.methods.starts import scored
+from counterpoise.problem import Problem
+from problems import problem_of
+
+
+def turning(rows: int = 3, **question: object) -> Problem:
+    """A bent model of four numbers, and rows that should get the other class."""
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.normal(size=(300, 4)), columns=list("abcd"))
+    score = table.a * table.b + table.c - 0.5 * table.d**2
+    model = make_pipeline(StandardScaler(), SVC(C=10.0)).fit(table, score > 0)
+    some = table[:rows]
+    return problem_of(model, table, some, target=~model.predict(some), **question)
+
+
+@settings(max_examples=20)
+@given(st.integers(0, 3), st.integers(0, 3), st.sampled_from(["l1", "l0", "gower"]))
+def test_a_line_ends_no_farther_than_any_point_of_its_ladder_that_is_enough(row: int, column: int, norm: str) -> None:
+    problem = turning(4, distance=norm).take([row])
+    found = lines(problem, alone=4, together=2)
+    changed = problem.region.changed(found.x)[0]
+    alone = changed[:4]
+    assert (alone.sum(axis=1) <= 1).all()
+    assert (alone.sum(axis=0) <= 1).all(), "one for every feature"
+    assert not changed[-1].any(), "the row itself is there too"
+    ladder = np.repeat(problem.x0[:, None, :], 40, axis=1)
+    low, high = problem.region.lower[0, column], problem.region.upper[0, column]
+    ladder[0, :, column] = np.concatenate(
+        [problem.x0[0, column] + (end - problem.x0[0, column]) * np.linspace(0.05, 1, 20) for end in (low, high)]
+    )
+    enough = scored(problem, ladder)
+    mine = alone[:, column] & found.valid[0, :4]
+    if enough.valid[0, -1] or enough.valid[0, 19]:  # the edge is enough, so a ladder cannot miss it
+        assert mine.any()
+    if mine.any():
+        # between two rungs of the ladder nobody looks, and a rung is at most 2.2 times the one before
+        assert found.effort[0, :4][mine].min() <= 2.3 * enough.lowest[0] + 0.01
+
+
+def test_lines_ask_no_more_than_they_say() -> None:
+    problem = turning()
+    before = problem.tally.rows
+    lines(problem, 4, 2)
+    assert (problem.tally.rows - before) / len(problem) <= most_asked(problem)
+
+
+def test_lines_of_categories_alone() -> None:
+    rng = np.random.default_rng(1)
+    table = pd.DataFrame({name: pd.Categorical(rng.choice(list("xyz"), 200)) for name in "ab"})
+    model = make_pipeline(OneHotEncoder(), LogisticRegression()).fit(table, (table.a == "x") & (table.b != "z"))
+    rows = table[~model.predict(table)][:5]
+    problem = problem_of(model, table, rows, target=np.ones(5, dtype=bool), distance="l0")
+    found = lines(problem, 6, 3)
+    assert (problem.region.changed(found.x).sum(axis=-1) <= 1).all()
+
+
+def test_a_row_on_a_plateau_is_answered_from_reference_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(0)
+    island = rng.normal([8.0, -5.0], 0.1, (15, 2))
+    table = pd.DataFrame(np.vstack([rng.uniform(-3, 3, (200, 2)), island]), columns=["a", "b"])
+    model = SVC(gamma=30.0).fit(table, np.repeat(["near", "far"], [200, 15]))
+    looked_for: list[int] = []
+    starting = annealing.starting
+    monkeypatch.setattr(
+        annealing, "starting", lambda problem, *more: (looked_for.append(len(problem)), starting(problem, *more))[1]
+    )
+    explanation = cp.explain(model, table[:10], reference=table)
+    assert looked_for, "walkers found nothing on the plateau"
+    assert explanation.valid.all()
+    assert (model.predict(explanation.frame) == "far").all()
+
+
+def test_reference_rows_come_first_where_a_search_needs_what_they_know() -> None:
+    problem = turning()
+    assert late(problem)
+    assert not late(turning(constraints=[cp.MaxChanges(1)]))
+    assert not late(turning(distance={"l2": 1.0, "l0": 0.1}))
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.normal(size=(300, 2)), columns=list("ab"))
+    classes = np.digitize(table.a + table.b, [-1, 1])
+    model = MLPClassifier((4,), tol=1e-2, random_state=0).fit(table, classes)
+    assert not late(problem_of(model, table, table[:1], target=np.array([2])))
