@@ -28,7 +28,9 @@ def ours(distance: str, bounds: str | None = "observed", blind: bool = False, se
         def many(rows: np.ndarray) -> np.ndarray:
             explanation = explainer(task.table(rows), distance=distance, seed=seed)
             counted.rows += explanation.model_rows
-            return np.where(explanation.valid[:, None], task.codes(explanation.frame), np.nan)
+            # arrays in, arrays out, as with every peer; a table with categories comes back as a table
+            answers = task.codes(explanation.frame) if task.categories else explanation.x
+            return np.where(explanation.valid[:, None], answers, np.nan)
 
         def one(row: np.ndarray) -> np.ndarray | None:
             answer = many(row[None])[0]

@@ -37,35 +37,55 @@ def lines(problem: Problem, alone: int, together: int) -> Points:
 
 def _lines(problem: Problem, columns: Index, alone: int, together: int) -> Points:
     region, home = problem.region, problem.region.home
-    trial = single(problem, home)
-    some = np.linspace(0, trial.shape[1] - 1, min(trial.shape[1], SWITCHES)).astype(np.intp)
-    own, switched = scored(problem, home[:, None, :]), scored(problem, trial[:, some])
-    if not len(columns):
-        return joined(switched.best(alone), own)
     n, f, w = len(home), len(columns), 2 * len(RUNGS)
     start, farthest = home[:, columns], FARTHEST * problem.scales[columns]
     down = np.maximum(region.lower[:, columns], start - farthest) - start
     up = np.minimum(region.upper[:, columns], start + farthest) - start
     way = np.where(region.free[:, columns, None], np.stack([down, up], axis=2), 0.0)
-    ladder = _tried(problem, columns, way[..., None] * RUNGS)
+    seen = scored(problem, np.concatenate([_moved(home, columns, way[..., None] * RUNGS), _few(problem)], axis=1))
+    own, switched, ladder = _part(seen, -1, None), _part(seen, f * w, -1), _part(seen, 0, f * w)
+    if not f:
+        return joined(switched.best(alone), own)
     reached = ladder.valid.reshape(n, f, 2, -1)
     first = reached.argmax(axis=-1)
     near, far = np.where(first > 0, RUNGS[first - 1], 0.0), RUNGS[first]
     share = near[..., None] + (far - near)[..., None] * BETWEEN
-    closer = _tried(problem, columns, np.where(reached.any(axis=-1), way, 0.0)[..., None] * share)
+    between = _moved(home, columns, np.where(reached.any(axis=-1), way, 0.0)[..., None] * share)
+    seen = scored(problem, np.concatenate([between, _together(problem, columns, own, ladder)], axis=1))
+    closer, several = _part(seen, 0, between.shape[1]), _part(seen, between.shape[1], None)
     best = joined(_by_line(ladder, f), _by_line(closer, f)).best(1)
     best = Points(*(array.reshape(n, f, *array.shape[2:]) for array in best))
-    # what all steps of all lines promise together
-    column = np.broadcast_to(np.repeat(columns, w), (n, f * w))
-    held = np.take_along_axis(ladder.x, column[:, :, None], axis=2).reshape(n, 1, f * w)
-    gain = additive(problem, ladder.margin) - additive(problem, own.margin)
-    cost, shape = costs(problem, own.x, column, held), (n, 1, f, w)
-    values, gains, prices = held.reshape(shape), gain.reshape(shape), cost.reshape(shape)
-    trial = combined(own, column[:, ::w], values, gains, prices, room_of(problem, own.x))
-    several = scored(problem, trial[:, 0])
-    few = np.count_nonzero(region.changed(several.x), axis=-1) < 2
-    several = several._replace(effort=np.where(few, np.inf, several.effort))
+    single_change = np.count_nonzero(region.changed(several.x), axis=-1) < 2
+    several = several._replace(effort=np.where(single_change, np.inf, several.effort))
     return joined(joined(best, switched).best(alone), several.best(together), own)
+
+
+def _moved(home: Array, columns: Index, by: Array) -> Array:
+    """Rows ``home`` ``(n, d)`` with one of ``columns`` ``(f,)`` moved ``by`` so much ``(n, f, 2, w)``, one each."""
+    n, each = len(home), by.shape[2] * by.shape[3]
+    x = np.repeat(home[:, None, :], len(columns) * each, axis=1)
+    x[:, np.arange(x.shape[1]), np.repeat(columns, each)] += by.reshape(n, -1)
+    return x
+
+
+def _few(problem: Problem) -> Array:
+    """The rows with one category switched, at most `SWITCHES` of all switches, and the rows themselves, last."""
+    home = problem.region.home
+    every = single(problem, home)
+    some = np.linspace(0, every.shape[1] - 1, min(every.shape[1], SWITCHES)).astype(np.intp)
+    return np.concatenate([every[:, some], home[:, None, :]], axis=1)
+
+
+def _together(problem: Problem, columns: Index, own: Points, ladder: Points) -> Array:
+    """What all steps of all lines promise together, ``(n, m, d)``."""
+    n, steps = ladder.margin.shape
+    w = steps // len(columns)
+    column = np.broadcast_to(np.repeat(columns, w), (n, steps))
+    held = np.take_along_axis(ladder.x, column[:, :, None], axis=2).reshape(n, 1, steps)
+    gain = additive(problem, ladder.margin) - additive(problem, own.margin)
+    cost, shape = costs(problem, own.x, column, held), (n, 1, len(columns), w)
+    values, gains, prices = held.reshape(shape), gain.reshape(shape), cost.reshape(shape)
+    return combined(own, column[:, ::w], values, gains, prices, room_of(problem, own.x))[:, 0]
 
 
 def most_asked(problem: Problem) -> int:
@@ -78,14 +98,8 @@ def _levels(problem: Problem) -> int:
     return sum(len(values) for _, values in switchable(problem))
 
 
-def _tried(problem: Problem, columns: Index, moved: Array) -> Points:
-    """Points ``(n, f * 2 * w, d)``: the row with one of ``columns`` ``(f,)`` ``moved`` by so much ``(n, f, 2, w)``."""
-    n, f, _, w = moved.shape
-    home = problem.region.home
-    x = np.repeat(home[:, None, :], f * 2 * w, axis=1)
-    place, column = np.arange(f * 2 * w), np.repeat(columns, 2 * w)
-    x[:, place, column] += moved.reshape(n, -1)
-    return scored(problem, x)
+def _part(points: Points, first: int, last: int | None) -> Points:
+    return Points(*(array[:, first:last] for array in points))
 
 
 def _by_line(points: Points, lines: int) -> Points:

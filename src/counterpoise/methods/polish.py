@@ -58,7 +58,8 @@ def polished(problem: Problem, run: Run, answers: int) -> Run:
 def undone(problem: Problem, points: Points) -> Points:
     """Answers ``(n, 1, d)`` with every change set back that can be, the dearest first."""
     found = Points(points.x.copy(), points.margin.copy(), points.effort.copy())
-    active = np.arange(len(problem))
+    several = np.count_nonzero(problem.region.changed(points.x)[:, 0], axis=1) > 1  # one change is what it takes
+    active = np.flatnonzero(several)
     while len(active) and not problem.expired:
         part, here = problem.take(active), found.at(active)
         changed = part.region.changed(here.x)[:, 0, :] & part.region.free

@@ -197,9 +197,9 @@ def sectioned(problem: Problem, points: Points) -> Points:
 
 
 def at_home(problem: Problem, chains: int) -> Points:
-    """Chains of every row that start at the row itself, or as near to it as the region allows."""
-    home = scored(problem, problem.region.home[:, None, :])
-    return Points(*(np.repeat(array, chains, axis=1) for array in home))
+    """Chains of every row that start at the row itself, or as near as the region allows; the model is not asked yet."""
+    infinite = np.full((len(problem), chains), np.inf)
+    return Points(np.repeat(problem.region.home[:, None, :], chains, axis=1), -infinite, infinite)
 
 
 def elsewhere(problem: Problem, streams: Streams, count: int) -> Array:
