@@ -78,3 +78,9 @@ def test_scores_of_misses_are_those_of_the_miss():
     column = MODEL.classes_.tolist().index("dear")
     np.testing.assert_allclose(e.scores["probability_after"], MODEL.predict_proba(e.frame)[:, column])
     assert e.scores["after"].tolist() == MODEL.predict(e.frame).tolist()
+
+
+def test_a_row_that_may_not_change_at_all_is_told_why():
+    e = explainer(reference=ROWS[:1])(ROWS[:1], target="dear", method=FAST)
+    assert e.status.tolist() == ["not_found"]
+    assert "every feature is held fixed: 'area' is held fixed because it is constant in the reference" in e.reason[0]

@@ -137,3 +137,11 @@ def test_a_row_outside_a_range_comes_inside_although_it_has_the_target():
     e = explainer(constraints=[cp.Range("area", 20, 200)])(dear, target="dear", method=FAST)
     assert e.valid.all()
     assert (e.frame["area"] <= 200).all()
+
+
+def test_a_budget_that_ended_a_search_is_told():
+    hurried = "the budget of 0 s ended the search of 6 of the 6 rows: more time may find nearer answers"
+    assert hurried in ASK(ROWS, budget=0.0).notes
+    assert "the budget of 0 s ended the search of the row" in " ".join(ASK(ROWS[:1], budget=0.0).notes)
+    for relaxed in ({}, {"budget": 1000.0}):
+        assert not any("budget" in note for note in ASK(ROWS, method=FAST, **relaxed).notes)

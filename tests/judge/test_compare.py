@@ -167,3 +167,19 @@ def test_questions_that_make_no_sense_are_refused(methods, more):
 def test_an_explainer_needs_no_second_reference():
     with pytest.raises(cp.InputError):
         cp.compare([cp.Lime()], cp.Explainer(PLAIN, reference=NUMBERS), SHORT, reference=NUMBERS)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "named"),
+    [
+        ({"seconds": -1}, "seconds must be the time for each row"),
+        ({"seconds": "1"}, "seconds must be the time for each row"),
+        ({"model_rows": 0}, "model_rows must be a whole number of at least 1"),
+        ({"model_rows": 2.5}, "model_rows must be a whole number of at least 1"),
+        ({"seeds": 5}, "seeds must be a list of at least one"),
+        ({"seeds": ()}, "seeds must be a list of at least one"),
+    ],
+)
+def test_budgets_and_seeds_that_make_no_sense_are_named(wrong, named):
+    with pytest.raises(cp.InputError, match=named):
+        cp.compare([cp.NearestNeighbour()], PLAIN, SHORT, reference=NUMBERS, **wrong)

@@ -10,6 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import softmax
 
+from counterpoise.api.alternatives import filled
 from counterpoise.api.balance import neighbours
 from counterpoise.api.intake import Opinion
 from counterpoise.api.targets import Aim
@@ -103,6 +104,8 @@ def answer(task: Task, watch: Watch, *, search: bool = True) -> Answers:
         run = _searched(task, part, watch) if search else _unsearched(part)
         table = None if task.exact else rows_at(task.table, open_rows)
         verdict = verify(part, task.schema, table, run, task.alternatives)
+        if search and task.alternatives > 1 and part.cloud is None:
+            verdict = filled(part, task.schema, table, run, verdict, task.method, task.seed)
         x[open_rows], holds[open_rows], predicted[open_rows] = verdict
         outputs[open_rows, 1] = model_outputs(part.model, x[open_rows, 0], part.numbers, part.tally)
     # a relation may leave a row no point that anybody knows: then there is no miss to show, only the row itself
@@ -202,7 +205,7 @@ def _obstacles(task: Task, problem: Problem, rows: Index, margin: Array) -> list
         if problem.region.max_changes is not None and crowded[place]:
             words.append(problem.region.ceiling)
         if not problem.region.free[place].any():
-            message += "; every feature is held fixed"
+            message += f"; every feature is held fixed{_held(problem)}"
         elif not near.there[place].any():
             message += "; no reference row is one"
         elif words:
@@ -214,3 +217,10 @@ def _obstacles(task: Task, problem: Problem, rows: Index, margin: Array) -> list
             message += f"; the nearest miss lacks {-margin[place]:.3g} of the score"
         out.append(message)
     return out
+
+
+def _held(problem: Problem) -> str:
+    """Why features may not change, as far as words say so."""
+    words = list(dict.fromkeys(word for column in problem.region.words for word in column))
+    more = f" and {len(words) - 2} more" if len(words) > 2 else ""
+    return f": {', '.join(words[:2])}{more}" if words else ""

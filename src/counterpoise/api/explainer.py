@@ -137,7 +137,7 @@ class Explainer:
             mu=None if isinstance(mu, str) else float(mu),
             regularizers=self._regularizers(measure, regularizers),
             alternatives=int(alternatives),
-            method=method if method is not None else Polished(Annealing(), answers=max(1, 2 * alternatives - 1)),
+            method=method if method is not None else Polished(Annealing(), answers=2 * alternatives - 1),
             seed=int(seed),
             started=started,
             budget=None if budget is None else float(budget),

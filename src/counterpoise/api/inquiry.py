@@ -99,6 +99,7 @@ class Inquiry:
         self.rows: list[Index] = []
         self.parts: list[Answers] = []
         self.firm: list[tuple[Answers, Firmness]] = []
+        self.hurried = 0  # rows whose search the budget may have ended
 
     def run(self, progress: Wanted) -> Explanation:
         """The explanation of all rows, or an error whose ``partial`` is that of the rows that were finished."""
@@ -153,6 +154,7 @@ class Inquiry:
                 *getattr(question.model, "notes", ()),
                 *self.intake.notes,
                 *self._missing_donors(),
+                *self._haste(),
             ),
             question.seed,
             question.fingerprint,
@@ -197,6 +199,7 @@ class Inquiry:
             if len(earlier):
                 self._finish(earlier, deadline, tell)
             raise
+        self.hurried += len(rows) if time.perf_counter() >= deadline else 0
         self.rows.append(rows)
         self.parts.append(answers)
         self.firm.extend([] if firmer is None else [firmer])
@@ -235,6 +238,15 @@ class Inquiry:
             question.bounds,
             question.reference.repeats(question.model),
             self.intake.exact,
+        )
+
+    def _haste(self) -> tuple[str, ...]:
+        """A note where the budget ended a search."""
+        if not self.hurried:
+            return ()
+        whose = "of the row" if len(self.intake) == 1 else f"of {self.hurried} of the {len(self.intake)} rows"
+        return (
+            f"the budget of {self.question.budget:g} s ended the search {whose}: more time may find nearer answers",
         )
 
     def _missing_donors(self) -> tuple[str, ...]:

@@ -70,17 +70,18 @@ def compare(
             "an Explainer has its reference and constraints", "they were given beside one", "leave them out"
         )
     named = methods if isinstance(methods, Mapping) else {type(method).__name__: method for method in methods}
-    if not len(named) or len(named) < len(methods) or not len(seeds):
+    if not len(named) or len(named) < len(methods):
         raise InputError(
-            "there must be at least one method, each with a name of its own, and one seed",
-            f"{len(methods)} methods, {len(named)} names, {len(seeds)} seeds",
+            "there must be at least one method, each with a name of its own",
+            f"{len(methods)} methods, {len(named)} names",
             "give a dict of names and methods",
         )
+    if not isinstance(seeds, Sequence) or not len(seeds):
+        raise InputError("seeds must be a list of at least one", f"{seeds!r}", "for instance (0, 1, 2)")
+    _check_budgets(seconds, model_rows)
     table = as_table(rows, "rows")
     if not len(table):
         raise InputError("there must be at least one row to compare on", "no rows", "give one row or more")
-    if not isinstance(seeds, Sequence) or not len(seeds):
-        raise InputError("seeds must be a list of at least one", f"{seeds!r}", "for instance (0, 1, 2)")
     panel = Panel.of(explainer, table, target, threshold, noise)
     asked = {"target": target, "threshold": threshold, **question}
     parts = []
@@ -92,6 +93,17 @@ def compare(
     best = found.groupby("row")["l2"].transform("min")
     found["l2_to_best"] = (found["l2"] / best).mask((best == 0) & found["l2"].notna(), 1.0)
     return found if each else summary(found)
+
+
+def _check_budgets(seconds: Any, model_rows: Any) -> None:
+    real = isinstance(seconds, (int, float, np.integer, np.floating)) and not isinstance(seconds, bool)
+    if seconds is not None and not (real and 0 <= seconds < np.inf):
+        raise InputError("seconds must be the time for each row, or None", f"{seconds!r}", "for instance 0.1")
+    whole = isinstance(model_rows, (int, np.integer)) and not isinstance(model_rows, bool)
+    if model_rows is not None and not (whole and model_rows >= 1):
+        raise InputError(
+            "model_rows must be a whole number of at least 1, or None", f"{model_rows!r}", "for instance 1000"
+        )
 
 
 def summary(found: pd.DataFrame) -> pd.DataFrame:

@@ -115,7 +115,7 @@ def trajectory(
         raise InputError(
             "a trajectory needs a search with steps of its own temperature",
             found.reason[0] or "Annealing slides down a model with a slope, without one",
-            "choose a row that does not have the target yet, or method=cp.Algorithm1()",
+            "choose a row that does not have the target yet" if found.reason[0] else "give method=cp.Algorithm1()",
         )
     table = pd.DataFrame(watched.seen, columns=["energy", "temperature", "acceptance"]).rename_axis("step")
     energy = "free energy F" if isinstance(method, Algorithm1) else "mean effort of the chains"

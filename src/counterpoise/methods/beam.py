@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from counterpoise.methods.care import Care
+from counterpoise.methods.care import Care, late
 from counterpoise.methods.menu import Menu
 from counterpoise.methods.population import gained
 from counterpoise.methods.starts import Points
@@ -103,7 +103,7 @@ def beam(
     now = problem.goal.margin(leaves.finish(leaves.sums(leaves.cells(home[:, 0])))[:, None, :])[:, 0]
     need = np.maximum(-additive(problem, now), LEAST)
     lowest, missed, stale = start.lowest, need, np.zeros(len(rows), dtype=np.intp)
-    points = np.concatenate([home, start.best(1).x], axis=1)
+    points = home if late(problem) else np.concatenate([home, start.best(1).x], axis=1)
     none = np.empty((len(rows), 0))
     waiting, seen = Front(points[:, :0], none, none, none), none
     T = warm * np.where(np.isfinite(lowest), lowest, 1.0)

@@ -51,7 +51,7 @@ def leaves_of(problem: Problem) -> Leaves | None:
 
 def sparing(problem: Problem) -> bool:
     """Whether few features should change, of so few that each can be tried alone."""
-    return problem.x0.shape[1] <= NARROW and not problem.energy.distance.weight("l2")
+    return problem.x0.shape[1] <= NARROW and problem.energy.distance.weight("l2") == 0
 
 
 def late(problem: Problem) -> bool:

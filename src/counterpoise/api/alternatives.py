@@ -1,0 +1,65 @@
+"""Alternatives: a row with fewer answers than were asked for is searched again without what its answers rest on."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+
+from counterpoise.api.verification import Verdict, verify
+from counterpoise.methods.base import Method, Run, last
+from counterpoise.problem import Problem
+from counterpoise.space.features import Schema
+from counterpoise.space.frames import rows_at
+from counterpoise.streams import Streams
+from counterpoise.types import Array, Mask
+
+
+def filled(
+    problem: Problem,
+    schema: Schema,
+    table: pd.DataFrame | None,
+    run: Run,
+    verdict: Verdict,
+    method: Method,
+    seed: int,
+) -> Verdict:
+    """A verdict with further answers in rows that lack some: each leaves out the main features of those before it.
+
+    An alternative may not change all that a better answer changes, so to hold one feature of each is enough to find
+    another. A row is given up when that finds none. ``run`` and ``table`` are those of the verdict.
+    """
+    alternatives = verdict.holds.shape[1]
+    found = Verdict(verdict.x.copy(), verdict.holds.copy(), verdict.predicted.copy())
+    short = np.flatnonzero(_lacking(found.holds))
+    run = run.at(short)
+    for _ in range(alternatives - 1):
+        if not len(short) or problem.expired:
+            break
+        part, before = problem.take(short), found.holds[short].sum(axis=1)
+        held = _main(part, found.x[short], found.holds[short])
+        region = replace(part.region, free=part.region.free & ~held, fixed=part.region.fixed | held)
+        again = last(method.iterate(replace(part, region=region), Streams.of(part.x0, seed)))
+        x, margin, effort = (np.concatenate(pair, axis=1) for pair in zip(run[:3], again[:3], strict=True))
+        run = Run(x, margin, effort, again.done, run.steps + again.steps)
+        more = verify(part, schema, None if table is None else rows_at(table, short), run, alternatives)
+        for mine, new in zip(found, more, strict=True):
+            mine[short] = new
+        left = np.flatnonzero(_lacking(more.holds) & (more.holds.sum(axis=1) > before))
+        short, run = short[left], run.at(left)
+    return found
+
+
+def _lacking(holds: Mask) -> Mask:
+    """Rows that have an answer, but not all of those asked for, ``(n,)``."""
+    return np.asarray(holds[:, 0] & ~holds.all(axis=1))
+
+
+def _main(problem: Problem, x: Array, holds: Mask) -> Mask:
+    """The features ``(n, d)`` that change most in each of the answers ``x`` ``(n, a, d)`` that hold."""
+    far = problem.energy.distance.differences(np.where(np.isnan(x), problem.x0[:, None, :], x), problem.x0)
+    out = np.zeros(problem.x0.shape, dtype=bool)
+    rows, slots = np.nonzero(holds)
+    out[rows, far[rows, slots].argmax(axis=1)] = True
+    return out
