@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
-from sklearn.svm import SVC
+from sklearn.svm import SVC, SVR
 
 import counterpoise as cp
 from counterpoise.methods import annealing
@@ -89,11 +89,50 @@ def test_a_row_on_a_plateau_is_answered_from_reference_rows(monkeypatch: pytest.
     assert (model.predict(explanation.frame) == "far").all()
 
 
+@pytest.fixture(scope="module")
+def bent() -> tuple[pd.DataFrame, object]:
+    rng = np.random.default_rng(4)
+    table = pd.DataFrame(rng.normal(size=(250, 4)), columns=list("abcd"))
+    number = 3 * table.a + table.b**2 - table.c * table.d
+    return table, make_pipeline(StandardScaler(), SVR(C=50.0)).fit(table, number)
+
+
+@settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.floats(-4, 5), st.sampled_from(["l2", "l1", "l0"]), st.booleans())
+def test_a_narrow_range_is_met_where_the_way_leads_past_it(bent, low: float, distance: str, blind: bool) -> None:
+    table, model = bent
+    rows = table[::25]
+    asked = (lambda given: model.predict(given)) if blind else model
+    found = cp.explain(asked, rows, reference=table, target=(low, low + 1e-4), distance=distance)
+    said = model.predict(found.frame)
+    assert found.valid.all()
+    assert ((said >= low) & (said <= low + 1e-4)).all()
+
+
+def test_one_change_meets_a_narrow_range_where_one_suffices(bent) -> None:
+    table, model = bent
+    rows = table[:20]
+    low = 1.0
+    before = model.predict(rows)
+    rows = rows[(before < low) | (before > low + 0.01)]
+    below = model.predict(rows) < low
+    enough = np.zeros(len(rows), dtype=bool)
+    for name in table:  # an edge of the box on the other side: then the line passes through
+        for end in (table[name].min(), table[name].max()):
+            enough |= (model.predict(rows.assign(**{name: end})) < low) != below
+    found = cp.explain(model, rows, reference=table, target=(low, low + 0.01), distance="l0")
+    assert enough.sum() > 10
+    assert (found.changed[enough] == 1).mean() > 0.9
+
+
 def test_reference_rows_come_first_where_a_search_needs_what_they_know() -> None:
     problem = turning()
     assert late(problem)
     assert not late(turning(constraints=[cp.MaxChanges(1)]))
     assert not late(turning(distance={"l2": 1.0, "l0": 0.1}))
+    assert not late(
+        problem_of(LinearRegression().fit(problem.x0, [1.0, 2.0, 3.0]), problem.x0, problem.x0, target=(5, 6))
+    )
     rng = np.random.default_rng(0)
     table = pd.DataFrame(rng.normal(size=(300, 2)), columns=list("ab"))
     classes = np.digitize(table.a + table.b, [-1, 1])

@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from counterpoise.methods.starts import Points, joined, scored
+from counterpoise.methods.starts import Points, across, joined, ranged, scored, underneath
 from counterpoise.methods.sweep import FARTHEST, MULTIPLIERS, additive, combined, costs, room_of
 from counterpoise.methods.switches import single, switchable
 from counterpoise.problem import Problem
-from counterpoise.types import Array, Index
+from counterpoise.types import Array, Index, Mask
 
 RUNGS = np.geomspace(0.004, 1.0, 8)  # shares of the way to the edge
-BETWEEN = np.arange(1, 8) / 8
+UP_TO = np.arange(1, 9) / 8  # of the way between two rungs
+HALVINGS = 24
 SWITCHES = 256  # of categories
 CELLS = 4_000_000  # numbers in the points tried at once
 
@@ -46,11 +47,15 @@ def _lines(problem: Problem, columns: Index, alone: int, together: int) -> Point
     own, switched, ladder = _part(seen, -1, None), _part(seen, f * w, -1), _part(seen, 0, f * w)
     if not f:
         return joined(switched.best(alone), own)
-    reached = ladder.valid.reshape(n, f, 2, -1)
+    below = underneath(problem) if ranged(problem) else None
+    reached = (ladder.valid if below is None else across(problem, ladder.x, below)).reshape(n, f, 2, -1)
     first = reached.argmax(axis=-1)
     near, far = np.where(first > 0, RUNGS[first - 1], 0.0), RUNGS[first]
-    share = near[..., None] + (far - near)[..., None] * BETWEEN
-    between = _moved(home, columns, np.where(reached.any(axis=-1), way, 0.0)[..., None] * share)
+    way = np.where(reached.any(axis=-1), way, 0.0)
+    if below is not None:  # a ladder steps over a narrow range
+        near, far = _halved(problem, columns, way, near, far, below)
+    share = near[..., None] + (far - near)[..., None] * UP_TO
+    between = _moved(home, columns, way[..., None] * share)
     seen = scored(problem, np.concatenate([between, _together(problem, columns, own, ladder)], axis=1))
     closer, several = _part(seen, 0, between.shape[1]), _part(seen, between.shape[1], None)
     best = joined(_by_line(ladder, f), _by_line(closer, f)).best(1)
@@ -66,6 +71,16 @@ def _moved(home: Array, columns: Index, by: Array) -> Array:
     x = np.repeat(home[:, None, :], len(columns) * each, axis=1)
     x[:, np.arange(x.shape[1]), np.repeat(columns, each)] += by.reshape(n, -1)
     return x
+
+
+def _halved(problem: Problem, columns: Index, way: Array, near: Array, far: Array, below: Mask) -> tuple[Array, Array]:
+    """Shares ``(n, f, 2)`` of ways between which numbers come into a range, halved until they are side by side."""
+    for _ in range(HALVINGS):
+        middle = (near + far) / 2
+        x, _ = problem.region.settle(_moved(problem.region.home, columns, (way * middle)[..., None]))
+        past = across(problem, x, below).reshape(way.shape)
+        near, far = np.where(past, near, middle), np.where(past, middle, far)
+    return near, far
 
 
 def _few(problem: Problem) -> Array:
@@ -90,7 +105,8 @@ def _together(problem: Problem, columns: Index, own: Points, ladder: Points) -> 
 
 def most_asked(problem: Problem) -> int:
     """How many model rows the lines of a row take at most."""
-    steps = 2 * (len(RUNGS) + len(BETWEEN)) * int(problem.numeric.sum())
+    each = len(RUNGS) + len(UP_TO) + (HALVINGS + len(RUNGS) + 1 if ranged(problem) else 0)
+    steps = 2 * each * int(problem.numeric.sum())
     return steps + min(_levels(problem), SWITCHES) + MULTIPLIERS + 1
 
 

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from counterpoise.models.score import RangeGoal
 from counterpoise.problem import Problem, Score
 from counterpoise.space.pool import spread
 from counterpoise.streams import Streams
@@ -15,6 +16,7 @@ LOOKED_AT = 48  # donors whose feasible form is tried first
 LOOKED_FURTHER = 1000  # where none of those keeps the target
 DOUBLINGS = 12
 SECTIONS, SECTIONINGS = 16, 2
+CROSSED, HALVINGS = 256, 40  # reference rows across a range, and halvings of the ways to them
 BORROWED = 6  # donors whose features are taken one by one where only few may change
 
 
@@ -135,6 +137,54 @@ def _borrowed(problem: Problem, given: Array) -> Points:
     return now
 
 
+def crossings(problem: Problem, count: int) -> Points:
+    """Where the ways to reference rows on the other side of a range of numbers pass through it: ``count`` at most.
+
+    A narrow range may hold no reference row, and random jumps miss it. A model without steps meets every number between
+    two that it gives, so halving the way ends inside. No points for other goals, and for models of several numbers.
+    """
+    given, home = problem.donors, problem.region.home[:, None, :]
+    if not ranged(problem) or not len(given.x):
+        return scored(problem, home[:, :0])
+    rows = spread(len(given.x), CROSSED)
+    below = underneath(problem)
+    # fixed cells keep the row's value, so what a reference row says may change
+    others = problem.region.project(np.where(np.isnan(given.x[rows]), home, given.x[rows]))
+    effort = np.where(across(problem, others, below), problem.energy.effort(others, problem.x0), np.inf)
+    order = np.argsort(effort, axis=1, kind="stable")[:, :count]
+    far = np.take_along_axis(others, order[..., None], axis=1)
+    start = np.where(problem.numeric & ~np.isnan(home), home, far)  # categories switch at once
+    near, end = np.zeros(order.shape), np.ones(order.shape)
+    for _ in range(HALVINGS):
+        middle = (near + end) / 2
+        past = across(problem, problem.region.project(start + middle[..., None] * (far - start)), below)
+        near, end = np.where(past, near, middle), np.where(past, middle, end)
+        if problem.expired:
+            break
+    return scored(problem, start + end[..., None] * (far - start))
+
+
+def ranged(problem: Problem) -> bool:
+    """Whether the target is a range with two ends, of a model that gives one number: a way may lead past it."""
+    goal = problem.goal
+    if not isinstance(goal, RangeGoal) or getattr(problem.model, "each", None) is not None:
+        return False
+    return bool((np.isfinite(goal.low) & np.isfinite(goal.high)).all())
+
+
+def underneath(problem: Problem) -> Mask:
+    """Whether the number of each row is below the range that it should be in, ``(n, 1)``."""
+    assert isinstance(problem.goal, RangeGoal)
+    return np.asarray(problem.outputs(problem.region.home[:, None, :])[..., 0] < problem.goal.low[:, None])
+
+
+def across(problem: Problem, x: Array, below: Mask) -> Mask:
+    """Whether points ``(n, k, d)`` are inside the range or beyond it, for rows ``below`` it ``(n, 1)`` or above."""
+    assert isinstance(problem.goal, RangeGoal)
+    said, low, high = problem.outputs(x)[..., 0], problem.goal.low[:, None], problem.goal.high[:, None]
+    return np.asarray(np.where(below, said >= low, said <= high))
+
+
 def jumps(problem: Problem, streams: Streams, count: int) -> Points:
     """Random directions with doubling length and random points of the box, for rows that no donor serves."""
     d = problem.x0.shape[1]
@@ -212,8 +262,8 @@ def elsewhere(problem: Problem, streams: Streams, count: int) -> Array:
 
 
 def starting(problem: Problem, streams: Streams, chains: int, rounds: int) -> Points:
-    """Chains of every row: donors on the boundary, or random jumps where no donor keeps the target."""
-    points = donors(problem, chains)
+    """Chains of every row: donors and crossings, on the boundary, or random jumps where none keeps the target."""
+    points = joined(donors(problem, chains), crossings(problem, chains)).best(chains)
     lost = np.flatnonzero(~points.valid.any(axis=1))
     if len(lost):
         leaps = jumps(problem.take(lost), streams.take(lost), chains)
