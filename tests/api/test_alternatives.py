@@ -61,3 +61,13 @@ def test_where_one_feature_decides_there_is_one_answer() -> None:
     found = cp.explain(model, table[:3], reference=table, alternatives=3)
     assert (found.count == 1).all()
     assert (found.changes["feature"] == "a").all()
+
+
+def test_what_has_to_change_anyway_is_not_held_back() -> None:
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.normal(size=(300, 4)), columns=list("abcd"))
+    model = make_pipeline(StandardScaler(), LogisticRegression()).fit(table, table.sum(axis=1) > 0)
+    row = pd.DataFrame({"a": [5.0], "b": [-3.0], "c": [-3.0], "d": [-3.0]})
+    found = cp.explain(model, row, reference=table, constraints=[cp.Range("a", -1, 1)], distance="l1", alternatives=3)
+    assert found.count[0] >= 2
+    assert (found.answers[0, : found.count[0], 0] <= 1).all()

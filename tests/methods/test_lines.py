@@ -19,6 +19,7 @@ from counterpoise.methods.care import late
 from counterpoise.methods.lines import lines, most_asked
 from counterpoise.methods.starts import scored
 from counterpoise.problem import Problem
+from counterpoise.streams import Streams
 from problems import problem_of
 
 
@@ -138,3 +139,14 @@ def test_reference_rows_come_first_where_a_search_needs_what_they_know() -> None
     classes = np.digitize(table.a + table.b, [-1, 1])
     model = MLPClassifier((4,), tol=1e-2, random_state=0).fit(table, classes)
     assert not late(problem_of(model, table, table[:1], target=np.array([2])))
+
+
+@pytest.mark.parametrize("weight", [0.5, 2.0])
+def test_a_mixture_that_counts_changes_is_no_farther_than_the_answers_of_fewest_changes(weight: float) -> None:
+    mixed = {"l2": 1.0, "l0": weight}
+    problem = turning(12, distance=mixed)
+    streams = Streams.of(problem.x0, 0)
+    found = cp.Polished(cp.Annealing())(problem, streams).effort.min(axis=1)
+    sparse = cp.Polished(cp.Annealing())(turning(12, distance="l0"), streams).x[:, :1]
+    few = problem.energy.effort(sparse, problem.x0)[:, 0]
+    assert (found <= few * 1.05).mean() > 0.8

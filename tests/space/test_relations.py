@@ -431,3 +431,14 @@ def test_columns_follow_the_one_that_was_moved(start: list[float], moved: int, v
     still = np.array([column <= value if place < moved else column >= value for place, column in enumerate(base[0, 0])])
     still[moved] = False
     assert np.array_equal(found[0, 0][still], base[0, 0][still]), "nothing moves that need not"
+
+
+def test_what_a_link_sets_back_out_of_its_range_is_not_inside():
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.normal(2, 2, (60, 3)), columns=list("abc"))
+    rows = table[(table["a"] < 1) | (table["a"] > 3)].to_numpy()[:20]
+    region = Region.build(Schema.infer(table), rows, [cp.Linked("a", "b"), cp.Range("a", 1, 3)])
+    proposals = np.repeat(rows[:, None, :], 8, axis=1)
+    proposals[:, :4] += rng.normal(size=(len(rows), 4, 3))
+    settled, inside = region.settle(proposals)
+    assert (region.contains(settled) | ~inside).all()

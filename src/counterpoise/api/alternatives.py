@@ -57,9 +57,15 @@ def _lacking(holds: Mask) -> Mask:
 
 
 def _main(problem: Problem, x: Array, holds: Mask) -> Mask:
-    """The features ``(n, d)`` that change most in each of the answers ``x`` ``(n, a, d)`` that hold."""
+    """The features ``(n, d)`` that change most in each of the answers ``x`` ``(n, a, d)`` that hold.
+
+    What is computed from others, and what has to change in any answer, cannot be held.
+    """
+    region = problem.region
+    choice = region.free & ~region.changed(region.home[:, None, :])[:, 0]
     far = problem.energy.distance.differences(np.where(np.isnan(x), problem.x0[:, None, :], x), problem.x0)
+    far = np.where(choice[:, None, :], far, 0.0)
     out = np.zeros(problem.x0.shape, dtype=bool)
-    rows, slots = np.nonzero(holds)
+    rows, slots = np.nonzero(holds & (far.max(axis=2) > 0))
     out[rows, far[rows, slots].argmax(axis=1)] = True
     return out

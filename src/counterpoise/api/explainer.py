@@ -120,7 +120,7 @@ class Explainer:
         """
         started = time.perf_counter()
         check_settings(lam, mu, alternatives, budget, seed)
-        if method is not None and not hasattr(method, "iterate"):
+        if method is not None and (not hasattr(method, "iterate") or isinstance(method, type)):
             raise InputError("method must be a method", f"{method!r}", "for instance cp.Annealing()")
         measure = Distance.of(self.schema, distance, prices(self.schema, self.constraints))
         question = Question(

@@ -54,6 +54,13 @@ def sparing(problem: Problem) -> bool:
     return problem.x0.shape[1] <= NARROW and problem.energy.distance.weight("l2") == 0
 
 
+def counted(problem: Problem) -> bool:
+    """Whether changes are counted beside their length, or few are allowed, where each feature can be tried alone."""
+    distance = problem.energy.distance
+    few = distance.weight("l0") > 0 or problem.region.max_changes is not None
+    return few and distance.weight("l2") > 0 and problem.x0.shape[1] <= NARROW
+
+
 def late(problem: Problem) -> bool:
     """Whether the row itself leads to answers as near as reference rows do: these are looked for where it does not.
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from counterpoise.methods.board import Board
-from counterpoise.methods.care import late, sparing
+from counterpoise.methods.care import counted, late, sparing
 from counterpoise.methods.descent import branched, coarse_columns, descend, jump, scattered, switched, walk
 from counterpoise.methods.lines import lines, most_asked
 from counterpoise.methods.population import gained
@@ -21,7 +21,7 @@ from counterpoise.methods.slopes import slope
 from counterpoise.methods.starts import Points, elsewhere, joined, scored, sectioned, starting
 from counterpoise.problem import Problem
 from counterpoise.streams import Streams
-from counterpoise.types import Array, Index
+from counterpoise.types import Array, Index, Mask
 
 STARTS = 6  # of a row
 TOGETHER = 3  # starts that change several features, where few should change
@@ -29,6 +29,7 @@ WALKED = 16  # steps of the walk to the boundary
 SLID = 3  # Taylor steps after it
 AGAIN = 3  # Taylor steps after sweeps
 FEW = 2  # changes that lines find as well as sweeps do
+NEARER, FARTHER = 0.4, 1.4  # times what the expansion promised: beyond these, its slope says little
 SWEPT = 3  # chains of a row that are swept
 BRANCHED = 3  # times that whole numbers are tried one up and one down, at most
 DIFFERENCES = 3000  # model rows that a search by differences may spend on slopes
@@ -61,11 +62,13 @@ def slide(board: Board, rows: Index, problem: Problem, streams: Streams, walkers
         left = np.flatnonzero((problem.cloud is not None) | ~problem.energy.settled(points.lowest))
         if not len(left):
             return
-        points, margin = points.at(left), margin[left]
+        points, margin, gradient = points.at(left), margin[left], gradient[left]
         rows, problem, streams = rows[left], problem.take(left), streams.take(left)
         if not problem.differentiable:
             points = points.best(max(1, DIFFERENCES // (SLID * problem.x0.shape[1])))
     else:
+        if counted(problem):  # beside the nearest by length, those of few changes
+            board.enter(rows, lines(problem, STARTS, TOGETHER))
         points = _walked(problem, streams, points, walkers, margin, gradient)
         yield
     found = descend(problem, points, SLID, margin)
@@ -78,10 +81,12 @@ def slide(board: Board, rows: Index, problem: Problem, streams: Streams, walkers
         if not problem.plain:
             board.enter(rows, switched(problem).best(STARTS))
         yield from _branched(board, rows, problem)
-    if problem.plain:
+    if problem.plain and not counted(problem):
         best = board.points.at(rows).best(1).x
-        left = np.flatnonzero(np.count_nonzero(problem.region.changed(best), axis=-1)[:, 0] > FEW)
-        left = left if sparing(problem) else left[:0]
+        odd = _astray(problem, best, margin, gradient)
+        board.doubtful[rows] = odd & (not sparing(problem))
+        many = np.count_nonzero(problem.region.changed(best), axis=-1)[:, 0] > FEW
+        left = np.flatnonzero(odd | many) if sparing(problem) else rows[:0]
         rows, problem, streams = rows[left], problem.take(left), streams.take(left)
     if len(rows):
         yield from sift(board, rows, problem, streams, None, _to_sweep(board, rows, problem, streams))
@@ -98,6 +103,21 @@ def _walked(problem: Problem, streams: Streams, points: Points, walkers: int, ma
         return points
     spheres = scattered(problem, streams, points, chains, margin, gradient)
     return joined(walk(problem, *spheres, steps), points)
+
+
+def _astray(problem: Problem, x: Array, margin: Array, gradient: Array) -> Mask:
+    """Rows whose answer ``x`` ``(n, 1, d)`` is not about as far as the expansion at the row promised, ``(n,)``.
+
+    Then the slope there, ``gradient`` ``(n, 1, d)``, says little of where the boundary is.
+    """
+    u = problem.energy.distance.differences(x, problem.x0)[:, 0]
+    steep = np.abs(gradient[:, 0] * problem.scales)
+    if problem.energy.distance.weight("l2"):
+        length, rate = np.sqrt(np.square(u).sum(axis=1)), np.sqrt(np.square(steep).sum(axis=1))
+    else:
+        length, rate = u.sum(axis=1), steep.max(axis=1)
+    promised = np.abs(margin[:, 0]) / np.maximum(rate, 1e-300)
+    return np.asarray((length < NEARER * promised) | (length > FARTHER * promised))
 
 
 def _branched(board: Board, rows: Index, problem: Problem) -> Iterator[None]:

@@ -223,8 +223,7 @@ class Region:
         if len(self.system):
             y = self.system.mended(y, self.lower, self.upper, self.free, self.lattice)
             inside = inside & self.system.holds(y, count=True)
-            if self.system.derived.any():
-                inside &= ~self.broken(y)[..., self.system.derived].any(axis=-1)
+            inside &= ~self.broken(y).any(axis=-1)  # what a relation moves may leave its box
         return y, self.few(y) & inside
 
 
