@@ -223,7 +223,10 @@ class Region:
         if len(self.system):
             y = self.system.mended(y, self.lower, self.upper, self.free, self.lattice)
             inside = inside & self.system.holds(y, count=True)
-            inside &= ~self.broken(y).any(axis=-1)  # what a relation moves may leave its box
+            # what a relation moves may leave its box, and what it computes the lattice too
+            inside &= ~((y < self.lower[:, None, :]) | (y > self.upper[:, None, :])).any(axis=-1)
+            if self.system.derived.any():
+                inside &= ~self.broken(y)[..., self.system.derived].any(axis=-1)
         return y, self.few(y) & inside
 
 
