@@ -223,8 +223,8 @@ class Region:
         if len(self.system):
             y = self.system.mended(y, self.lower, self.upper, self.free, self.lattice)
             inside = inside & self.system.holds(y, count=True)
-            # what a relation moves may leave its box, and what it computes the lattice too
-            inside &= ~((y < self.lower[:, None, :]) | (y > self.upper[:, None, :])).any(axis=-1)
+            if self.strays:  # what a relation sets back to the row's value may leave its box
+                inside &= ~((y < self.lower[:, None, :]) | (y > self.upper[:, None, :])).any(axis=-1)
             if self.system.derived.any():
                 inside &= ~self.broken(y)[..., self.system.derived].any(axis=-1)
         return y, self.few(y) & inside
