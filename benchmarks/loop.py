@@ -14,9 +14,9 @@ import argparse
 import os
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
+from unittest.mock import patch
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
@@ -105,7 +105,8 @@ def search_cost(problem: Problem, streams: Streams) -> Cost:
     for _ in range(REPEATS):
         clocked = Clocked(problem.model)
         asked = Problem(**{name: getattr(problem, name) for name in PARTS} | {"model": clocked})
-        with reading() as counted:
+        counted: list[int] = []
+        with reading(counted):
             before, began = asked.tally.rows, time.process_time()
             cp.Polished(cp.Annealing())(asked, streams)
             took, rows = time.process_time() - began, asked.tally.rows - before
@@ -117,21 +118,15 @@ def search_cost(problem: Problem, streams: Streams) -> Cost:
     return best
 
 
-@contextmanager
-def reading() -> Iterator[list[int]]:
-    """How many proposals each survey reads off, while this lasts."""
-    counted: list[int] = []
-    at = Survey.at
+def reading(counted: list[int]) -> Any:
+    """A context in which each survey's number of proposals that are read off is written down."""
 
     def counting(self: Survey, point: np.ndarray, cell: np.ndarray) -> np.ndarray:
         counted.append(len(point))
         return at(self, point, cell)
 
-    Survey.at = counting  # type: ignore[method-assign]
-    try:
-        yield counted
-    finally:
-        Survey.at = at  # type: ignore[method-assign]
+    at = Survey.at
+    return patch.object(Survey, "at", counting)
 
 
 def step_cost(problem: Problem, streams: Streams) -> float:

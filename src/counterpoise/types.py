@@ -9,7 +9,7 @@ Search arrays hold encoded values: a number as it is, a category as its code, a 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol, TypeGuard, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,24 @@ Mask = NDArray[np.bool_]
 Index = NDArray[np.intp]
 
 Link = Literal["identity", "log"]
+
+
+def is_number(value: object) -> TypeGuard[float]:
+    """Whether a setting is a number; True and False are none.
+
+    >>> is_number(np.float32(0.5)), is_number(True), is_number("1")
+    (True, False, False)
+    """
+    return isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
+
+
+def is_whole(value: object) -> TypeGuard[int]:
+    """Whether a setting is a whole number, by its type; True and False are none.
+
+    >>> is_whole(np.int64(3)), is_whole(3.0), is_whole(True)
+    (True, False, False)
+    """
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
 
 
 @runtime_checkable

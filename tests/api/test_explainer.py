@@ -265,3 +265,9 @@ def test_an_explainer_can_be_kept_and_sent(model):
     again = pickle.loads(kept)(table[:4])
     assert np.array_equal(found.x, again.x)
     assert found.versions == again.versions
+
+
+@pytest.mark.parametrize("method", [cp.GrowingSpheres, "annealing", 3])
+def test_what_is_no_method_is_refused(method):
+    with pytest.raises(cp.InputError, match="method must be a method"):
+        ASK(ROWS[:1], method=method)

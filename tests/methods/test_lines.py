@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from sklearn.ensemble import RandomForestRegressor
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
@@ -17,7 +18,7 @@ import counterpoise as cp
 from counterpoise.methods import annealing
 from counterpoise.methods.care import late
 from counterpoise.methods.lines import lines, most_asked
-from counterpoise.methods.starts import scored
+from counterpoise.methods.starts import crossings, scored
 from counterpoise.problem import Problem
 from counterpoise.streams import Streams
 from problems import problem_of
@@ -108,6 +109,18 @@ def test_a_narrow_range_is_met_where_the_way_leads_past_it(bent, low: float, dis
     said = model.predict(found.frame)
     assert found.valid.all()
     assert ((said >= low) & (said <= low + 1e-4)).all()
+
+
+def test_ways_across_a_range_end_inside_and_steps_are_not_halved(bent) -> None:
+    table, model = bent
+    rows = table[:10]
+    problem = problem_of(model, table, rows, target=(1.0, 1.001))
+    far = ~((model.predict(rows) >= 1.0) & (model.predict(rows) <= 1.001))
+    assert crossings(problem).valid[far].all()
+    pieces = problem.take(np.arange(3))
+    assert np.array_equal(crossings(problem).x[:3], crossings(pieces).x), "no row knows of the others"
+    trees = RandomForestRegressor(5, random_state=0).fit(table, model.predict(table))
+    assert crossings(problem_of(trees, table, rows, target=(1.0, 1.001))).x.shape[1] == 0
 
 
 def test_one_change_meets_a_narrow_range_where_one_suffices(bent) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, TypeGuard
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -19,7 +19,7 @@ from counterpoise.problem import Cloud, Donors, Problem
 from counterpoise.space.pool import spread
 from counterpoise.space.region import Region
 from counterpoise.streams import Streams
-from counterpoise.types import Array, Index, Mask
+from counterpoise.types import Array, Index, Mask, is_number
 
 FRESH = 1000  # noisy copies on which a share is verified: drawn after the search, and never shown to it
 FRESH_KEY = 0x5EED  # sets their streams apart from those of the search
@@ -71,22 +71,22 @@ class Firmness(NamedTuple):
 
 def wish(keep: float | None, temperature: float, noise: object) -> Wish | None:
     """The user's words, or None where no firmness is asked for."""
-    if keep is not None and not (_number(keep) and 0 < keep < 1):
+    if keep is not None and not (is_number(keep) and 0 < keep < 1):
         raise InputError("keep must be a share between 0 and 1", f"{keep!r}", "for instance 0.9, or None")
-    if not (_number(temperature) and 0 <= temperature < np.inf):
+    if not (is_number(temperature) and 0 <= temperature < np.inf):
         raise InputError("temperature must be a number of at least 0", f"{temperature!r}", "0 gives the minimal answer")
     if keep is not None and temperature:
         raise InputError(
             "keep and temperature must not be given together", "both were", "keep finds the temperature of each row"
         )
     known = isinstance(noise, str) and noise == "auto"
-    if not known and not _number(noise) and not isinstance(noise, (Gaussian, RankNoise)):
+    if not known and not is_number(noise) and not isinstance(noise, (Gaussian, RankNoise)):
         raise InputError("noise must be 'auto', a number, Gaussian or RankNoise", f"{noise!r}", "for instance 0.2")
     if keep is None and not temperature:
         if not known:
             raise InputError("noise must go with keep or temperature", "neither was given", "for instance keep=0.9")
         return None
-    made = noise if isinstance(noise, (Gaussian, RankNoise)) else Gaussian(float(noise)) if _number(noise) else None
+    made = noise if isinstance(noise, (Gaussian, RankNoise)) else Gaussian(float(noise)) if is_number(noise) else None
     return Wish(None if keep is None else float(keep), float(temperature), made)
 
 
@@ -186,7 +186,3 @@ def _told(answers: Answers, shares: Firmness, asked: Wish) -> Answers:
         )
         reason[row] = f"{reason[row]}; {reached}" if reason[row] else reached
     return answers._replace(reason=reason)
-
-
-def _number(value: object) -> TypeGuard[float]:
-    return isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)

@@ -14,7 +14,7 @@ from counterpoise.errors import InputError, ModelError
 from counterpoise.space.encoding import encode
 from counterpoise.space.features import Schema
 from counterpoise.space.frames import in_doubles, quoted, rows_of
-from counterpoise.types import Array, Index, Model
+from counterpoise.types import Array, Index, Model, is_number, is_whole
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,20 +110,16 @@ def first_opinion(model: Model, intake: Intake, schema: Schema, tally: Tally) ->
 def check_settings(lam: Any, mu: Any, alternatives: Any, budget: Any, seed: Any) -> None:
     """An error for a setting of a call that makes no sense."""
 
-    def number(value: Any) -> bool:
-        real = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
-        return real and bool(0 <= value < np.inf)
+    def fair(value: Any) -> bool:
+        return is_number(value) and 0 <= value < np.inf
 
-    def whole(value: Any) -> bool:
-        return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
-
-    if not (isinstance(lam, str) and lam == "auto") and not number(lam):
+    if not (isinstance(lam, str) and lam == "auto") and not fair(lam):
         raise InputError("lam must be 'auto' or a number of at least 0", f"{lam!r}", "0 switches the regulariser off")
-    if not (isinstance(mu, str) and mu == "auto") and not number(mu):
+    if not (isinstance(mu, str) and mu == "auto") and not fair(mu):
         raise InputError("mu must be 'auto' or a number of at least 0", f"{mu!r}", "leave it at 'auto'")
-    if not whole(alternatives) or alternatives < 1:
+    if not is_whole(alternatives) or alternatives < 1:
         raise InputError("alternatives must be a whole number of at least 1", f"{alternatives!r}", "for instance 3")
-    if budget is not None and not number(budget):
+    if budget is not None and not fair(budget):
         raise InputError("budget must be seconds, or None", f"{budget!r}", "for instance 10.0")
-    if not whole(seed):
+    if not is_whole(seed):
         raise InputError("seed must be a whole number", f"{seed!r}", "for instance 0")

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from counterpoise.errors import InputError
 from counterpoise.models.score import ClassGoal, Goal, RangeGoal, ThresholdGoal
 from counterpoise.space.frames import quoted
-from counterpoise.types import Abstaining, Array, Index, Mask, Model
+from counterpoise.types import Abstaining, Array, Index, Mask, Model, is_number
 
 
 @dataclass(frozen=True, init=False)
@@ -71,8 +71,7 @@ def aim(model: Model, target: Any, threshold: float | None, predicted: NDArray[A
     goal: Goal = ClassGoal(wanted, model.link)
     sure = ""
     if threshold is not None:
-        number = isinstance(threshold, (int, float, np.integer, np.floating)) and not isinstance(threshold, bool)
-        if not (number and 0 < threshold < 1):
+        if not (is_number(threshold) and 0 < threshold < 1):
             raise InputError("threshold must be a probability between 0 and 1", f"{threshold!r}", "for instance 0.8")
         if several is not None and not several.unanimous and wanted.sum(axis=1).max() > 1:
             raise InputError(

@@ -18,7 +18,7 @@ from counterpoise.methods.base import Method
 from counterpoise.methods.rationed import Rationed
 from counterpoise.space.encoding import encode
 from counterpoise.space.frames import as_table
-from counterpoise.types import Array
+from counterpoise.types import Array, is_number, is_whole
 
 Answers = Method | Explanation | pd.DataFrame
 """A method to run, or answers that were found elsewhere: a table with a row for each, missing where there is none."""
@@ -96,11 +96,9 @@ def compare(
 
 
 def _check_budgets(seconds: Any, model_rows: Any) -> None:
-    real = isinstance(seconds, (int, float, np.integer, np.floating)) and not isinstance(seconds, bool)
-    if seconds is not None and not (real and 0 <= seconds < np.inf):
+    if seconds is not None and not (is_number(seconds) and 0 <= seconds < np.inf):
         raise InputError("seconds must be the time for each row, or None", f"{seconds!r}", "for instance 0.1")
-    whole = isinstance(model_rows, (int, np.integer)) and not isinstance(model_rows, bool)
-    if model_rows is not None and not (whole and model_rows >= 1):
+    if model_rows is not None and not (is_whole(model_rows) and model_rows >= 1):
         raise InputError(
             "model_rows must be a whole number of at least 1, or None", f"{model_rows!r}", "for instance 1000"
         )

@@ -30,7 +30,7 @@ from counterpoise.methods.sweep import singles
 from counterpoise.physics.cooling import ConstantSpeed, Cooling
 from counterpoise.problem import Problem
 from counterpoise.streams import Streams
-from counterpoise.types import Index
+from counterpoise.types import Index, is_number, is_whole
 
 A_CHAIN = 60  # model rows of a ration for each chain, the sweeps included
 BISECTED = 6  # times that reference rows are halved towards the row, where nothing else brings them nearer
@@ -63,12 +63,11 @@ class Annealing:
     def __post_init__(self) -> None:
         for name, least in (("chains", 1), ("steps", 1), ("walkers", 1), ("patience", 0), ("sweeps", 0)):
             given = getattr(self, name)
-            whole = isinstance(given, (int, np.integer)) and not isinstance(given, bool)
-            if not (whole and given >= least) and not (given is None and name in ("chains", "steps")):
+            if not (is_whole(given) and given >= least) and not (given is None and name in ("chains", "steps")):
                 raise InputError(f"{name} must be at least {least}", f"{given!r}", "give a whole number")
         for name in ("start", "end"):
             given = getattr(self, name)
-            if not isinstance(given, (int, float, np.floating)) or not 0 < given < np.inf:
+            if not (is_number(given) and 0 < given < np.inf):
                 raise InputError(
                     f"{name} must be a number above 0", f"{given!r}", "a share of the effort, such as 0.01"
                 )

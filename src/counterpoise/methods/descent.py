@@ -69,6 +69,7 @@ def scattered(
     d = problem.x0.shape[1]
     steep = np.sqrt(np.square(gradient * problem.scales).sum(axis=-1))
     expected = np.abs(margin) / np.maximum(steep, 1e-300)  # where the expansion puts the boundary
+    # where no answer is known, about as far as rows are from each other
     known = np.where(best.valid, problem.energy.distance(best.x, problem.x0), d**0.5)
     radius = np.repeat(np.where(steep > 0, np.minimum(expected, known), known), chains, axis=1)
     spread = streams.normal((chains, d)) * (radius[..., None] * 0.5 / np.sqrt(d)) * problem.scales

@@ -16,7 +16,7 @@ from counterpoise.problem import Problem
 from counterpoise.types import Array, Index, Mask
 
 RUNGS = np.geomspace(0.004, 1.0, 8)  # shares of the way to the edge
-UP_TO = np.arange(1, 9) / 8  # of the way between two rungs
+BETWEEN = np.arange(1, 8) / 8  # of the way from one rung to the next
 HALVINGS = 24
 SWITCHES = 256  # of categories
 CELLS = 4_000_000  # numbers in the points tried at once
@@ -52,9 +52,9 @@ def _lines(problem: Problem, columns: Index, alone: int, together: int) -> Point
     first = reached.argmax(axis=-1)
     near, far = np.where(first > 0, RUNGS[first - 1], 0.0), RUNGS[first]
     way = np.where(reached.any(axis=-1), way, 0.0)
+    share = near[..., None] + (far - near)[..., None] * BETWEEN
     if below is not None:  # a ladder steps over a narrow range
-        near, far = _halved(problem, columns, way, near, far, below)
-    share = near[..., None] + (far - near)[..., None] * UP_TO
+        share = _halved(problem, columns, way, near, far, below)[..., None]
     between = _moved(home, columns, way[..., None] * share)
     seen = scored(problem, np.concatenate([between, _together(problem, columns, own, ladder)], axis=1))
     closer, several = _part(seen, 0, between.shape[1]), _part(seen, between.shape[1], None)
@@ -73,14 +73,14 @@ def _moved(home: Array, columns: Index, by: Array) -> Array:
     return x
 
 
-def _halved(problem: Problem, columns: Index, way: Array, near: Array, far: Array, below: Mask) -> tuple[Array, Array]:
-    """Shares ``(n, f, 2)`` of ways between which numbers come into a range, halved until they are side by side."""
+def _halved(problem: Problem, columns: Index, way: Array, near: Array, far: Array, below: Mask) -> Array:
+    """The share ``(n, f, 2)`` of each way at which numbers come into a range, between ``near`` and ``far`` ones."""
     for _ in range(HALVINGS):
         middle = (near + far) / 2
         x, _ = problem.region.settle(_moved(problem.region.home, columns, (way * middle)[..., None]))
         past = across(problem, x, below).reshape(way.shape)
         near, far = np.where(past, near, middle), np.where(past, middle, far)
-    return near, far
+    return far
 
 
 def _few(problem: Problem) -> Array:
@@ -105,7 +105,7 @@ def _together(problem: Problem, columns: Index, own: Points, ladder: Points) -> 
 
 def most_asked(problem: Problem) -> int:
     """How many model rows the lines of a row take at most."""
-    each = len(RUNGS) + len(UP_TO) + (HALVINGS + len(RUNGS) + 1 if ranged(problem) else 0)
+    each = len(RUNGS) + len(BETWEEN) + (HALVINGS + len(RUNGS) + 1 if ranged(problem) else 0)
     steps = 2 * each * int(problem.numeric.sum())
     return steps + min(_levels(problem), SWITCHES) + MULTIPLIERS + 1
 

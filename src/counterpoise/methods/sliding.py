@@ -55,7 +55,8 @@ def slide(board: Board, rows: Index, problem: Problem, streams: Streams, walkers
         margin = score.margin
     points = board.points.at(rows).best(1)
     if sparing(problem) and problem.left > most_asked(problem):
-        points = joined(lines(problem, STARTS, TOGETHER), points)
+        found = lines(problem, STARTS, TOGETHER)
+        points = found if late(problem) else joined(found, points)  # else the best start is the row, which lines have
         board.enter(rows, points)
         yield
         # one change is beaten by none of two where changes are counted
@@ -67,7 +68,9 @@ def slide(board: Board, rows: Index, problem: Problem, streams: Streams, walkers
         if not problem.differentiable:
             points = points.best(max(1, DIFFERENCES // (SLID * problem.x0.shape[1])))
     else:
-        if counted(problem):  # beside the nearest by length, those of few changes
+        if counted(problem) and problem.left > most_asked(
+            problem
+        ):  # beside the nearest by length, those of few changes
             board.enter(rows, lines(problem, STARTS, TOGETHER))
         points = _walked(problem, streams, points, walkers, margin, gradient)
         yield

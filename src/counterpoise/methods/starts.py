@@ -16,7 +16,8 @@ LOOKED_AT = 48  # donors whose feasible form is tried first
 LOOKED_FURTHER = 1000  # where none of those keeps the target
 DOUBLINGS = 12
 SECTIONS, SECTIONINGS = 16, 2
-CROSSED, HALVINGS = 256, 40  # reference rows across a range, and halvings of the ways to them
+CROSSED, WAYS, HALVINGS = 256, 6, 40  # reference rows, ways to those across a range, and halvings of these
+CROSSED_CELLS = 4_000_000  # numbers in reference rows looked at together
 BORROWED = 6  # donors whose features are taken one by one where only few may change
 
 
@@ -137,21 +138,29 @@ def _borrowed(problem: Problem, given: Array) -> Points:
     return now
 
 
-def crossings(problem: Problem, count: int) -> Points:
-    """Where the ways to reference rows on the other side of a range of numbers pass through it: ``count`` at most.
+def crossings(problem: Problem) -> Points:
+    """Where the ways to reference rows on the other side of a range of numbers pass through it: `WAYS` at most.
 
     A narrow range may hold no reference row, and random jumps miss it. A model without steps meets every number between
-    two that it gives, so halving the way ends inside. No points for other goals, and for models of several numbers.
+    two that it gives, so halving the way ends inside. No points for other goals and models, or where a ration is short.
     """
-    given, home = problem.donors, problem.region.home[:, None, :]
-    if not ranged(problem) or not len(given.x):
-        return scored(problem, home[:, :0])
-    rows = spread(len(given.x), CROSSED)
+    n, d = problem.x0.shape
+    asked = CROSSED + HALVINGS * WAYS
+    if not ranged(problem) or not len(problem.donors.x) or problem.left < 2 * asked:
+        return scored(problem, problem.region.home[:, None, :][:, :0])
+    size = max(1, CROSSED_CELLS // (CROSSED * d))
+    parts = [_crossings(problem.take(rows)) for rows in np.split(np.arange(n), range(size, n, size))]
+    return Points(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
+
+
+def _crossings(problem: Problem) -> Points:
+    given, home = problem.donors.x, problem.region.home[:, None, :]
+    given = given[spread(len(given), CROSSED)]
     below = underneath(problem)
     # fixed cells keep the row's value, so what a reference row says may change
-    others = problem.region.project(np.where(np.isnan(given.x[rows]), home, given.x[rows]))
+    others = problem.region.project(np.where(np.isnan(given), home, given))
     effort = np.where(across(problem, others, below), problem.energy.effort(others, problem.x0), np.inf)
-    order = np.argsort(effort, axis=1, kind="stable")[:, :count]
+    order = np.argsort(effort, axis=1, kind="stable")[:, :WAYS]
     far = np.take_along_axis(others, order[..., None], axis=1)
     start = np.where(problem.numeric & ~np.isnan(home), home, far)  # categories switch at once
     near, end = np.zeros(order.shape), np.ones(order.shape)
@@ -165,9 +174,9 @@ def crossings(problem: Problem, count: int) -> Points:
 
 
 def ranged(problem: Problem) -> bool:
-    """Whether the target is a range with two ends, of a model that gives one number: a way may lead past it."""
-    goal = problem.goal
-    if not isinstance(goal, RangeGoal) or getattr(problem.model, "each", None) is not None:
+    """Whether the target is a range with two ends, of one model whose numbers have no steps: a way leads past it."""
+    goal, model = problem.goal, problem.model
+    if not isinstance(goal, RangeGoal) or hasattr(model, "each") or hasattr(model, "thresholds"):
         return False
     return bool((np.isfinite(goal.low) & np.isfinite(goal.high)).all())
 
@@ -263,7 +272,7 @@ def elsewhere(problem: Problem, streams: Streams, count: int) -> Array:
 
 def starting(problem: Problem, streams: Streams, chains: int, rounds: int) -> Points:
     """Chains of every row: donors and crossings, on the boundary, or random jumps where none keeps the target."""
-    points = joined(donors(problem, chains), crossings(problem, chains)).best(chains)
+    points = joined(donors(problem, chains), crossings(problem)).best(chains)
     lost = np.flatnonzero(~points.valid.any(axis=1))
     if len(lost):
         leaps = jumps(problem.take(lost), streams.take(lost), chains)

@@ -11,15 +11,11 @@ import numpy as np
 
 from counterpoise.errors import InputError
 from counterpoise.space.features import Schema
-from counterpoise.types import Array, Mask
+from counterpoise.types import Array, Mask, is_number
 
 Norm = Literal["l2", "l1", "l0", "gower"]
 LEAST_PRICE = 1e-3  # what costs nothing is taken to cost so much where a length is asked for
 NORMS: tuple[Norm, ...] = get_args(Norm)
-
-
-def _number(given: object) -> bool:
-    return isinstance(given, (int, float, np.integer, np.floating)) and not isinstance(given, bool)
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +45,7 @@ class Distance:
         ``prices`` ``(2, d)`` are how many times a difference downwards, and upwards, counts.
         """
         weights = dict(spec) if isinstance(spec, Mapping) else {spec: 1.0} if isinstance(spec, str) else {}
-        wrong = [name for name, weight in weights.items() if name not in NORMS or not _number(weight)]
+        wrong = [name for name, weight in weights.items() if name not in NORMS or not is_number(weight)]
         if (
             wrong
             or not weights
