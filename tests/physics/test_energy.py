@@ -56,7 +56,8 @@ def test_nothing_is_settled_where_changes_are_not_counted_or_may_be_free():
     assert not energy(norm="l2").settled(np.zeros(1)).any()
     free = Distance.of(SCHEMA, "l0", np.zeros((2, 3)))
     assert not Energy(free, 0.0, (), np.ones(1)).settled(np.zeros(1)).any()
-    assert Energy(Distance.of(SCHEMA, "l0"), 0.0, (), np.ones(1)).settled(np.ones(1)).all()
+    counted = Energy(Distance.of(SCHEMA, {"l0": 0.5}), 0.0, (), np.ones(1))
+    assert counted.settled(np.array([0.5, 0.99, 1.0, 1.2])).tolist() == [True, True, False, False]
 
 
 def test_part_of_the_rows_has_their_mu():

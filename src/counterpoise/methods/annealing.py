@@ -91,8 +91,8 @@ class Annealing:
         yield board.run()
         self._thin(board, problem, streams)
         yield from self._searched(board, board.open, problem, streams)
-        lost = np.flatnonzero(board.doubtful | ~board.points.valid.any(axis=1))
-        if len(lost) and not at_first:  # the row itself led nowhere, or astray: from reference rows, then
+        lost = np.flatnonzero(~board.points.valid.any(axis=1))
+        if len(lost) and not at_first:  # the row itself led nowhere: from reference rows, then
             board.enter(lost, starting(problem.take(lost), streams.take(lost), count, bisections))
             yield from self._searched(board, lost, problem, streams)
         board.done[:] = True

@@ -21,7 +21,6 @@ class Board:
     def __init__(self, points: Points, region: Region, *, varied: bool = False) -> None:
         self.points, self.region, self.varied = points, region, varied
         self.done = points.lowest == 0
-        self.doubtful = np.zeros(len(points.x), dtype=bool)  # rows whose answer is not where their slope promised
         self.steps = 0
 
     @property

@@ -62,15 +62,14 @@ def counted(problem: Problem) -> bool:
 
 
 def late(problem: Problem) -> bool:
-    """Whether the row itself leads to answers as near as reference rows do: these are looked for where it does not.
+    """Whether the row itself leads to answers of few changes as well as reference rows do.
 
-    They say which of several classes is near, where a range of numbers is met and what is plausible, and half of the
-    walkers take their categories from one.
+    Then these are looked for where it leads nowhere. They say where a range of numbers is met and what is plausible.
     """
     if problem.region.max_changes is not None or problem.cloud is not None or not problem.energy.additive:
         return False
     if problem.model.labels is None:
         return False
     if problem.differentiable:
-        return sparing(problem) or (problem.plain and len(problem.model.labels) == 2)
+        return sparing(problem)
     return problem.energy.distance.weight("l0") > 0 and leaves_of(problem) is not None

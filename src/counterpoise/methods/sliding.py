@@ -84,14 +84,12 @@ def slide(board: Board, rows: Index, problem: Problem, streams: Streams, walkers
         if not problem.plain:
             board.enter(rows, switched(problem).best(STARTS))
         yield from _branched(board, rows, problem)
-    if problem.plain and not counted(problem):
+    if problem.plain and sparing(problem):
         best = board.points.at(rows).best(1).x
-        odd = _astray(problem, best, margin, gradient)
-        board.doubtful[rows] = odd & (not sparing(problem))
         many = np.count_nonzero(problem.region.changed(best), axis=-1)[:, 0] > FEW
-        left = np.flatnonzero(odd | many) if sparing(problem) else rows[:0]
+        left = np.flatnonzero(many | _astray(problem, best, margin, gradient))
         rows, problem, streams = rows[left], problem.take(left), streams.take(left)
-    if len(rows):
+    if len(rows) and (sparing(problem) or counted(problem) or not problem.plain):
         yield from sift(board, rows, problem, streams, None, _to_sweep(board, rows, problem, streams))
         board.enter(rows, descend(problem, board.points.at(rows).best(SWEPT), AGAIN))
         yield
@@ -113,13 +111,9 @@ def _astray(problem: Problem, x: Array, margin: Array, gradient: Array) -> Mask:
 
     Then the slope there, ``gradient`` ``(n, 1, d)``, says little of where the boundary is.
     """
-    u = problem.energy.distance.differences(x, problem.x0)[:, 0]
-    steep = np.abs(gradient[:, 0] * problem.scales)
-    if problem.energy.distance.weight("l2"):
-        length, rate = np.sqrt(np.square(u).sum(axis=1)), np.sqrt(np.square(steep).sum(axis=1))
-    else:
-        length, rate = u.sum(axis=1), steep.max(axis=1)
-    promised = np.abs(margin[:, 0]) / np.maximum(rate, 1e-300)
+    length = problem.energy.distance.differences(x, problem.x0)[:, 0].sum(axis=1)
+    steep = np.abs(gradient[:, 0] * problem.scales).max(axis=1)
+    promised = np.abs(margin[:, 0]) / np.maximum(steep, 1e-300)  # where the steepest feature alone would end
     return np.asarray((length < NEARER * promised) | (length > FARTHER * promised))
 
 

@@ -83,10 +83,11 @@ def donors(problem: Problem, count: int) -> Points:
 
     Fixed features keep the row's value, so that a donor may lose the target; those that keep it come first.
     """
-    feasible = problem.region.project(_nearest(problem, max(LOOKED_AT, count)))
+    looked_at = 2 * count if problem.differentiable else max(LOOKED_AT, count)  # walkers set out from the nearest alone
+    feasible = problem.region.project(_nearest(problem, looked_at))
     points = scored(problem, feasible).best(count)
     lost = np.flatnonzero(~points.valid.any(axis=1))
-    if len(lost) and len(problem.donors.x) > LOOKED_AT:  # the near ones owe the target to what may not change
+    if len(lost) and len(problem.donors.x) > looked_at:  # the near ones owe the target to what may not change
         part = problem.take(lost)
         more = scored(part, part.region.project(_nearest(part, LOOKED_FURTHER))).best(count)
         for mine, found in zip(points, more, strict=True):
