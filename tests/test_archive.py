@@ -150,6 +150,14 @@ def test_save_and_load(tmp_path: Path) -> None:
     assert_same(Explanation.load(str(path)), _small())
 
 
+@pytest.mark.parametrize(("name", "hint"), [("x.html", "cp.report("), ("x.HTM", "cp.report("), ("x.csv", ".to_csv(")])
+def test_json_is_not_saved_under_the_name_of_something_else(tmp_path: Path, name: str, hint: str) -> None:
+    with pytest.raises(InputError) as refused:
+        _small().save(tmp_path / name)
+    assert hint in refused.value.todo
+    assert not (tmp_path / name).exists()
+
+
 def test_values_that_no_file_can_hold_are_refused_by_name() -> None:
     rows = pd.DataFrame({"a": [1.0, 2.0], "id": [object(), None]})
     explanation = build(Schema.infer(rows[["a"]]), rows, np.array([[2.0], [2.0]]))

@@ -148,6 +148,25 @@ def test_text_has_a_line_for_each_of_several_rows() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("kept", "low", "enough", "words"),
+    [
+        (0.93, 0.91, True, "in 93 of 100 noisy copies."),
+        (0.91, 0.89, False, "in 91 of 100 noisy copies, not surely in the 90 asked for."),
+        (0.17, 0.15, False, "in 17 of 100 noisy copies, not in the 90 asked for."),
+    ],
+)
+def test_a_share_that_was_asked_for_is_kept_or_not(kept: float, low: float, enough: bool, words: str) -> None:
+    firm = firmness(ROWS, kept).assign(kept_low=low)
+    asked = _three(firm=firm, settings={"keep": "0.9"})
+    assert asked.firm_enough.tolist() == [enough, enough, False]
+    assert asked[0].text().endswith(words)
+    # without a share to keep, to be valid is enough
+    for free in (_three(firm=firm, settings={"temperature": "0.1"}), _three(settings={"keep": "0.9"})):
+        assert free.firm_enough.tolist() == [True, True, False]
+        assert "asked for" not in free[0].text()
+
+
 def test_the_repr_of_a_few_rows_is_a_table_and_of_many_a_count() -> None:
     few = repr(_three())
     assert "3 rows: 2 valid, 1 not found; median distance 1.5, median changes 0.5" in few

@@ -22,6 +22,11 @@ FIRM = ("kept", "kept_low", "kept_high", "temperature", "noise")
 FEW_ROWS = 10  # shown one by one in the repr; more are counted
 FEW_CHANGES = 3  # of a row in the repr
 NOTEBOOK_ROWS = 20
+OTHERS = {  # endings of what is not JSON, and what writes it
+    **dict.fromkeys((".html", ".htm"), "for a page use cp.report(explanation, path), or end the path in .json"),
+    ".csv": "for a table use explanation.alternatives.to_csv(path), or end the path in .json",
+    ".parquet": "for a table use explanation.alternatives.to_parquet(path), or end the path in .json",
+}
 
 Rows = slice | Sequence[int] | Sequence[bool] | NDArray[Any] | pd.Series
 
@@ -134,6 +139,18 @@ class Explanation:
         return np.asarray(different.sum(axis=(1, 2)), dtype=np.intp)
 
     @property
+    def firm_enough(self) -> Mask:
+        """Whether the best answer is valid and surely keeps the share of noisy copies that was asked for, ``(n,)``.
+
+        Sure is the lower end of the share's confidence interval. Where no share was asked for, to be valid is enough.
+        """
+        if self.firm is None or "keep" not in self.settings:
+            return self.valid
+        return np.asarray(
+            self.valid & (self.firm["kept_low"].to_numpy(dtype=np.float64) >= float(self.settings["keep"]))
+        )
+
+    @property
     def changes(self) -> pd.DataFrame:
         """Every change of every answer: row (its label), alternative (0: the best), feature, from, to, position.
 
@@ -192,6 +209,9 @@ class Explanation:
 
     def save(self, path: str | Path) -> None:
         """Write the explanation to a file, as JSON."""
+        ending = Path(path).suffix.lower()
+        if ending in OTHERS:
+            raise InputError("what is saved is JSON", f"{str(path)!r} ends in {ending}", OTHERS[ending])
         text = self.to_json()
         try:
             Path(path).write_text(text, encoding="utf-8")
@@ -241,10 +261,11 @@ class Explanation:
 
     def _verdict(self, row: int) -> sentences.Verdict:
         after, probability = self.scores["after"].iloc[row], float(self.scores["probability_after"].iloc[row])
-        kept = float("nan") if self.firm is None else float(self.firm["kept"].iloc[row])
-        return sentences.Verdict(
-            self.target[row], after, probability, bool(self.valid[row]), self.status[row], self.reason[row], kept
-        )
+        said = (self.target[row], after, probability, bool(self.valid[row]), self.status[row], self.reason[row])
+        if self.firm is None:
+            return sentences.Verdict(*said)
+        kept, sure = (float(self.firm[name].iloc[row]) for name in ("kept", "kept_low"))
+        return sentences.Verdict(*said, kept, sure, float(self.settings.get("keep", "nan")))
 
     def _headline(self) -> str:
         distance = self.energy["distance"].to_numpy(dtype=np.float64)

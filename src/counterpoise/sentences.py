@@ -30,6 +30,8 @@ class Verdict(NamedTuple):
     status: str
     reason: str
     kept: float = float("nan")  # share of noisy copies that keep the target
+    sure: float = float("nan")  # the lower end of its confidence interval
+    asked: float = float("nan")  # the share that was asked for
 
 
 def format_value(feature: Feature, value: Any) -> str:
@@ -135,7 +137,7 @@ def compose_text(schema: Schema, changes: Sequence[Change], verdict: Verdict) ->
     else:
         verb = "already predicts" if number else "already says"
         first = f"The model {_says(verdict, verb, reached)}; nothing needs to change."
-    return _joined(first, _firmness(verdict.kept, number))
+    return _joined(first, _firmness(verdict, number))
 
 
 def _clauses(schema: Schema, changes: Sequence[Change], been: str) -> str:
@@ -184,11 +186,14 @@ def _miss(schema: Schema, changes: Sequence[Change], verdict: Verdict, number: b
     return f"The nearest miss has {_clauses(schema, changes, '')}; with it the model {says}."
 
 
-def _firmness(kept: float, number: bool) -> str:
-    if isnan(kept):
+def _firmness(verdict: Verdict, number: bool) -> str:
+    if isnan(verdict.kept):
         return ""
-    share = floor(100 * kept + 1e-9)  # rounded down: a share that is not quite all is not called all
-    return f"It {'stays there' if number else 'keeps saying so'} in {share} of 100 noisy copies."
+    share = floor(100 * verdict.kept + 1e-9)  # rounded down: a share that is not quite all is not called all
+    missed = ""
+    if verdict.sure < verdict.asked:
+        missed = f", not {'surely ' if verdict.kept >= verdict.asked else ''}in the {100 * verdict.asked:g} asked for"
+    return f"It {'stays there' if number else 'keeps saying so'} in {share} of 100 noisy copies{missed}."
 
 
 def _is_number(verdict: Verdict) -> bool:

@@ -16,6 +16,9 @@ import counterpoise as cp
 from alerts import alerts, detector, explained, training
 from counterpoise.api.explainer import Explainer
 from counterpoise.cli import main
+from counterpoise.space.departing import prices
+from counterpoise.space.distance import Distance
+from counterpoise.space.encoding import encode
 
 Run = Callable[..., tuple[int, str, str]]
 
@@ -245,6 +248,7 @@ def test_the_paper_is_written_to_a_folder(run: Run, folder: Path, monkeypatch: p
     code, out, _ = run("paper", "--quick", "--out", "made", "--seed", "3")
     assert (code, out.strip()) == (0, "made/paper.html")
     assert (asked["quick"], asked["seed"], asked["place"]) == (True, 3, Path("made"))
+    assert "twenty" not in run("paper", "--help")[1]  # a quarter of an hour, as docs/paper.md says
 
 
 @pytest.mark.parametrize("command", ["paper", "demo"])
@@ -263,8 +267,96 @@ def test_a_firm_answer_is_asked_for_with_keep(run: Run, folder: Path) -> None:
     assert (found.firm["kept"] > 0.7).all()
 
 
+@pytest.fixture
+def fragile() -> tuple[str, ...]:
+    """A question whose noise is so loud that no answer keeps the share asked for."""
+    return (*ASK, "--keep", "0.99", "--noise", "30", "-a", "2")
+
+
+def test_a_share_that_is_not_kept_is_told_and_ends_in_one(run: Run, folder: Path, fragile: tuple[str, ...]) -> None:
+    code, _, said = run("explain", *fragile, "-o", "loud.csv")
+    assert code == 1
+    assert "6 of 6 rows reach the target; 0 surely keep it in 99 % of noisy copies" in said
+    loud = pd.read_csv(folder / "loud.csv")
+    assert set(loud["cp_status"]) == {"valid"}
+    best = loud[loud["cp_alternative"] == 0]
+    assert (best["cp_kept_low"] < 0.99).all()
+    assert ((best["cp_kept_low"] <= best["cp_kept"]) & (best["cp_kept"] <= best["cp_kept_high"])).all()
+    assert loud[loud["cp_alternative"] > 0]["cp_kept"].isna().all()
+    for more in ((), ("--redact",)):
+        out = run("explain", *fragile, *more)[1]
+        told = "fewer than were asked for." if more else "in the 99 asked for."
+        assert out.count(told) == 6
+    records = [json.loads(line) for line in run("explain", *fragile, "-o", "-")[1].splitlines()]
+    assert [record["kept"] for record in records] == pytest.approx(best["cp_kept"].tolist())
+
+
+def test_a_share_that_is_kept_ends_in_zero(run: Run, folder: Path) -> None:
+    code, out, said = run("explain", *ASK, "--keep", "0.8", "--noise", "0.1", "-o", "-")
+    assert code == 0
+    assert "6 of 6 rows reach the target; 6 surely keep it in 80 % of noisy copies" in said
+    assert all(json.loads(line)["kept_low"] >= 0.8 for line in out.splitlines())
+    run("explain", *ASK, "-o", "plain.csv")
+    assert not [name for name in pd.read_csv(folder / "plain.csv") if name.startswith("cp_kept")]
+
+
+def test_fewer_firm_answers_than_asked_for_are_told(run: Run) -> None:
+    _, out, said = run("explain", *ASK, "--keep", "0.8", "--noise", "0.1", "-a", "3", "-o", "-")
+    records = [json.loads(line) for line in out.splitlines()]
+    few = sum(len(record["alternatives"]) < 2 for record in records)
+    assert few
+    assert f"note: {few} of 6 rows have fewer firm answers than the 3 asked for" in said
+    plain = [json.loads(line) for line in run("explain", *ASK, "-a", "3", "-o", "-")[1].splitlines()]
+    for record, other in zip(records, plain, strict=True):
+        assert record["tipping"] == {name: other[name] for name in ("distance", "changes", "alternatives")}
+        assert "tipping" not in other
+
+
+def test_a_budget_that_ran_out_is_told_once(run: Run, folder: Path) -> None:
+    assert (
+        "note: the budget of 0 s ended the search of 6 of the 6 rows"
+        in run("explain", *ASK, "--budget", "0", "-o", "late.csv")[2]
+    )
+    rows = pd.concat([pd.read_csv(folder / "alerts.csv")] * 4)
+    rows.to_csv(folder / "long.csv", index=False)
+    said = run("explain", *ASK, "-r", "long.csv", "--budget", "0", "-o", "-")[2]
+    assert said.count("the budget of") == 1
+    assert "note: the budget of 0 s ended the search of some rows: more time may find nearer answers\n" in said
+
+
+def test_what_is_said_once_for_all_rows_is_on_standard_error(run: Run) -> None:
+    assert run("explain", *ASK, "-o", "-")[2].startswith("note: carried through and not shown to the model: 'name'")
+
+
+def test_a_label_keeps_its_kind_in_lines(run: Run, folder: Path) -> None:
+    from sklearn.linear_model import LogisticRegression
+
+    frame, label = training()
+    joblib.dump(LogisticRegression(max_iter=2000).fit(frame, (label == "alert").astype(int)), folder / "numbers.pkl")
+    asked = _replaced(_replaced(list(ASK), "-m", "numbers.pkl"), "-t", "0")
+    for line in run("explain", *asked, "-o", "-")[1].splitlines():
+        record = json.loads(line)
+        assert record["target"] == record["after"] == 0
+
+
+@pytest.mark.parametrize("distance", ["l2", "l1", "gower"])
+def test_every_alternative_has_its_distance(run: Run, folder: Path, distance: str) -> None:
+    run("schema", "-d", "train.csv", "-l", "label", "-o", "dear.yaml", "--force")
+    with (folder / "dear.yaml").open("a") as file:
+        file.write("constraints:\n- {word: Cost, name: latency, up: 3, down: 5}\n")
+    asked = (*ASK, "-a", "3", "--distance", distance, "--schema", "dear.yaml")
+    assert run("explain", *asked, "-o", "far.csv")[0] == 0
+    far = pd.read_csv(folder / "far.csv")
+    assert (far["cp_alternative"] > 0).any()
+    told = cp.load_schema(folder / "dear.yaml", training()[0])
+    measure = Distance.of(told.schema, distance, prices(told.schema, told.constraints))
+    rows = encode(told.schema, alerts().iloc[far["cp_position"]])
+    expected = measure(encode(told.schema, far)[:, None, :], rows)[:, 0]
+    assert far["cp_distance"].tolist() == pytest.approx(expected.tolist())
+
+
 def test_a_schema_is_written_edited_and_obeyed(run: Run, folder: Path) -> None:
-    assert run("schema", "-d", "train.csv", "-l", "label", "-o", "schema.yaml")[:2] == (0, "schema.yaml\n")
+    assert run("schema", "-d", "train.csv", "-l", "label", "-o", "schema.yaml", "--force")[:2] == (0, "schema.yaml\n")
     text = (folder / "schema.yaml").read_text(encoding="utf-8")
     edited = text.replace("- name: latency\n", "- name: latency\n  immutable: true\n  unit: ms\n", 1)
     (folder / "edited.yaml").write_text(edited, encoding="utf-8")
@@ -274,8 +366,46 @@ def test_a_schema_is_written_edited_and_obeyed(run: Run, folder: Path) -> None:
     assert found.frame["latency"].tolist() == alerts()["latency"].tolist()
 
 
+def test_a_schema_that_may_have_been_edited_is_not_written_over(run: Run, folder: Path) -> None:
+    (folder / "mine.yaml").write_text("columns: []  # my work\n")
+    asked = ("schema", "-d", "train.csv", "-l", "label", "-o", "mine.yaml")
+    code, _, said = run(*asked)
+    assert code == 2
+    assert "--out must be a new file; 'mine.yaml' is there" in said
+    assert "my work" in (folder / "mine.yaml").read_text(encoding="utf-8")
+    assert run(*asked, "--force")[0] == 0
+    assert "latency" in (folder / "mine.yaml").read_text(encoding="utf-8")
+
+
+def test_every_value_that_does_not_fit_is_listed_with_a_row(run: Run, folder: Path) -> None:
+    size = 12
+    known = pd.DataFrame({"proto": ["tcp", "udp"] * 6, "level": [1, 2] * 6, "load": range(size), "ports": range(size)})
+    known.to_csv(folder / "known.csv", index=False)
+    run("schema", "-d", "known.csv", "-o", "known.yaml", "--force")
+    text = (folder / "known.yaml").read_text(encoding="utf-8")
+    text = text.replace("- name: ports\n", "- name: ports\n  max: 9\n", 1) + "relations:\n- rule: load <= ports\n"
+    (folder / "known.yaml").write_text(text)
+    other = known.astype(object)
+    other.loc[[2, 5], "proto"] = "icmp"
+    other.loc[7, "proto"] = "gre"
+    other.loc[8, "load"] = "n.a."
+    other.loc[3, "load"] = 4
+    other.to_csv(folder / "odd.csv", index=False)
+    code, out, said = run("schema", "-d", "odd.csv", "-c", "known.yaml")
+    assert code == 1
+    assert out.splitlines() == [
+        "proto: 'icmp' is none of its categories; 2 rows, the first is row 2 (counted from 0)",
+        "proto: 'gre' is none of its categories; 1 row, the first is row 7 (counted from 0)",
+        "load: 'n.a.' is no number; 1 row, the first is row 8 (counted from 0)",
+        out.splitlines()[3],
+        "1 row breaks Rule('load <= ports'); the first is row 3 (counted from 0)",
+    ]
+    assert out.splitlines()[3].startswith("ports: 2 rows break Range")
+    assert said == "12 rows, 5 misfits\n"
+
+
 def test_data_is_checked_against_a_schema(run: Run, folder: Path) -> None:
-    run("schema", "-d", "train.csv", "-l", "label", "-o", "schema.yaml")
+    run("schema", "-d", "train.csv", "-l", "label", "-o", "schema.yaml", "--force")
     text = (folder / "schema.yaml").read_text(encoding="utf-8")
     (folder / "narrow.yaml").write_text(text.replace("- name: latency\n", "- name: latency\n  max: 30\n", 1))
     (folder / "other.csv").write_text("a,b\n1,2\n")
@@ -314,7 +444,16 @@ WRONG: dict[str, tuple[tuple[str, ...], str]] = {
     "an unknown target": (("-t", "cheese"), "--target must be a class that the model knows; 'cheese'"),
     "an unknown label": (("-l", "cheese"), "--label must name a column of --data; 'cheese'"),
     "an unknown id": (("--id", "cheese"), "--id must name a column of the rows; 'cheese'"),
-    "an unknown constraint": (("--fixed", "cheese"), "names 'cheese'"),
+    "an unknown constraint": (("--fixed", "cheese"), "--fixed must name a feature; 'cheese'; there are 'packet_loss'"),
+    "a typo in a feature": (("--increasing", "Latencyy"), "did you mean 'latency'?"),
+    "a typo in an id": (("--id", "nam"), "did you mean 'name'?"),
+    "features in one go": (("--fixed", "latency,cpu_usage"), "repeat the option: --fixed latency --fixed cpu_usage"),
+    "a separator too many": (
+        ("-d", "wide.csv"),
+        "'wide.csv' cannot be read as csv (line 2 has 14 cells, the header 12)",
+    ),
+    "a time below zero": (("--budget", "-1"), "--budget must be seconds, of at least 0; -1.0"),
+    "a time that is none": (("--budget", "nan"), "--budget must be seconds, of at least 0; nan"),
     "a wrong number": (("-a", "0"), "alternatives must be a whole number of at least 1"),
     "a wrong noise": (("--noise", "loud"), "--noise must be auto, a number of feature scales, or rank:SHARE; 'loud'"),
     "a schema that is none": (("--schema", "train.csv"), "a schema file must list the columns"),
@@ -362,6 +501,8 @@ def test_a_file_that_cannot_be_written_in_the_end_is_named(
 @pytest.mark.parametrize("case", WRONG)
 def test_a_wrong_question_ends_in_a_line_and_two(run: Run, folder: Path, case: str) -> None:
     (folder / "empty.csv").touch()
+    lines = (folder / "train.csv").read_text(encoding="utf-8").splitlines()
+    (folder / "wide.csv").write_text("\n".join([lines[0], *(line + ",," for line in lines[1:])]))
     (folder / "bare.csv").write_text("a,b\n")
     (folder / "lines.ndjson").write_text('{"a": 1}\nnothing\n')
     (folder / "other.csv").write_text("a,b\n1,2\n")

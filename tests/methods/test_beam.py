@@ -123,7 +123,7 @@ def test_values_are_found_beyond_cells_that_hold_none() -> None:
     leaves = leaves_of(problem)
     assert leaves is not None
     menu = Menu.of(problem, leaves)
-    tried = survey(problem, leaves, menu, problem.x0[:, None, :], np.full(1, 30.0), jumping=False)
+    tried = survey(problem, leaves, menu, problem.x0[:, None, :], np.full(1, 30.0))
     assert [3.0, 1.0] in tried[0].tolist()
 
 
@@ -132,7 +132,7 @@ def test_a_survey_changes_no_more_features_than_allowed() -> None:
     problem = flipped(table, table[:5], constraints=[cp.MaxChanges(1)])
     leaves = leaves_of(problem)
     assert leaves is not None
-    tried = survey(problem, leaves, Menu.of(problem, leaves), problem.x0[:, None, :], np.full(5, 30.0), jumping=False)
+    tried = survey(problem, leaves, Menu.of(problem, leaves), problem.x0[:, None, :], np.full(5, 30.0))
     assert (problem.region.changed(tried).sum(axis=-1) <= 1).all()
 
 
@@ -141,7 +141,7 @@ def test_a_survey_of_nothing_that_may_change_stays() -> None:
     problem = flipped(table, table[:2], constraints=[cp.Immutable(list(table))])
     leaves = leaves_of(problem)
     assert leaves is not None
-    tried = survey(problem, leaves, Menu.of(problem, leaves), problem.x0[:, None, :], np.full(2, 30.0), jumping=False)
+    tried = survey(problem, leaves, Menu.of(problem, leaves), problem.x0[:, None, :], np.full(2, 30.0))
     assert np.array_equal(tried, np.repeat(problem.x0[:, None, :], tried.shape[1], axis=1))
 
 
@@ -300,8 +300,19 @@ def test_single_changes_that_are_tried_are_of_different_features(seed: int) -> N
     leaves = leaves_of(problem)
     assert leaves is not None
     home = problem.x0[:, None, :]
-    tried = survey(problem, leaves, Menu.of(problem, leaves), home, np.full(8, np.inf), jumping=False)[:, -ALONE:]
+    tried = survey(problem, leaves, Menu.of(problem, leaves), home, np.full(8, np.inf))[:, -ALONE:]
     changed = tried != home
     assert (changed.sum(axis=2) <= 1).all()
     assert (changed.sum(axis=1) <= 1).all()
     assert scored(problem, tried).valid[changed.any(axis=2)].all(), "each of them is enough"
+
+
+def test_a_narrow_range_is_found_from_reference_rows_that_just_miss_it() -> None:
+    rng = np.random.default_rng(3)
+    x = np.round(rng.normal(size=(1500, 5)), 1)
+    model = GradientBoostingRegressor(n_estimators=30, random_state=0)
+    said = model.fit(x, 10 * np.sin(x[:, 0]) + x[:, 1] * x[:, 2] + x[:, 3]).predict(x)
+    middle = float(np.quantile(said, 0.7))
+    outside = x[np.abs(said - middle) > 0.005]
+    explanation = cp.explain(model, x[:25], reference=outside, target=(middle - 0.005, middle + 0.005))
+    assert explanation.valid.all(), "what one row can have, all of them can"

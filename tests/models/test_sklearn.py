@@ -269,3 +269,23 @@ def test_a_model_that_was_not_fitted_is_refused(own) -> None:
 def test_what_cannot_be_explained_is_refused_with_a_reason(own, error: type, message: str) -> None:
     with pytest.raises(error, match=message):
         as_model(own, SCHEMA, X)
+
+
+@pytest.mark.parametrize("fits", [True, False])
+def test_a_class_that_only_looks_like_an_estimator_is_taken_at_its_word(fits: bool) -> None:
+    class Plain:
+        def __init__(self) -> None:
+            self.inner = LogisticRegression().fit(X, BINARY)
+            self.classes_ = self.inner.classes_
+
+        def predict(self, rows: Array) -> Array:
+            return self.inner.predict(rows)
+
+        def predict_proba(self, rows: Array) -> Array:
+            return self.inner.predict_proba(rows)
+
+    if fits:
+        Plain.fit = lambda self, x, y: self  # type: ignore[attr-defined]
+    model = as_model(Plain(), SCHEMA, X)
+    assert model.labels == (False, True)
+    assert (model.predict(ROWS) == Plain().predict(ROWS)).all()

@@ -83,7 +83,7 @@ def aim(model: Model, target: Any, threshold: float | None, predicted: NDArray[A
         sure = f" with a probability of at least {threshold:g}"
     targets, words = np.empty(len(wanted), dtype=object), [""] * len(wanted)
     for rows in goal.groups():
-        label = _say(classes, wanted[rows[0], : len(classes)])
+        label = _say(classes, wanted[rows[0], : len(classes)], listed=isinstance(target, (list, set, frozenset)))
         for row in rows.tolist():
             targets[row], words[row] = label, f"that the model calls {label}{sure}"
     return Aim(goal, targets, tuple(words))
@@ -181,12 +181,12 @@ def _position(labels: Sequence[Any], label: Any) -> int:
     )
 
 
-def _say(labels: tuple[Any, ...], wanted: Mask) -> Any:
-    """The label that is wanted, or a phrase for several."""
+def _say(labels: tuple[Any, ...], wanted: Mask, *, listed: bool) -> Any:
+    """The label that is wanted, or a phrase for several: those that were ``listed``, else what they leave out."""
     named = [label for label, want in zip(labels, wanted, strict=True) if want]
     rest = [label for label, want in zip(labels, wanted, strict=True) if not want]
     if len(named) == 1:
         return named[0]
-    if len(rest) <= len(named):
+    if len(rest) <= len(named) and not listed:
         return f"anything but {' or '.join(map(str, rest))}"
     return " or ".join(map(str, named))

@@ -63,7 +63,7 @@ def check(
     with cut_short():
         reference = without(read_table(data, "--data"), label, "--data")
         table = as_numbers(named_by(read_table(rows, "--rows"), name), reference, "--rows")
-        features, words = options.given(schema, reference, options.words(fixed, increasing, decreasing, max_changes))
+        features, words = options.given(schema, reference, fixed, increasing, decreasing, max_changes)
         fitted = options.load_model(model, trust=trust, factory=factory)
         labels = Explainer(fitted, reference=reference).model.labels
         found = review(

@@ -97,7 +97,7 @@ def compare(
         entries = _entries(method, answers)
         reference = without(read_table(data, "--data"), label, "--data")
         table = as_numbers(read_table(rows, "--rows"), reference, "--rows")
-        features, words = options.given(schema, reference, options.words(fixed, increasing, decreasing, max_changes))
+        features, words = options.given(schema, reference, fixed, increasing, decreasing, max_changes)
         fitted = options.load_model(model, trust=trust, factory=factory)
         explainer = Explainer(fitted, reference=reference, schema=features, constraints=words)
         found = judge(

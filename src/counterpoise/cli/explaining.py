@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from typing import Annotated, Any, TextIO
+from typing import Annotated, TextIO
 
 import pandas as pd
 import typer
@@ -14,8 +13,9 @@ from rich.console import Console
 
 from counterpoise.api.explainer import Explainer
 from counterpoise.cli import options
-from counterpoise.cli.endings import FOUND, INTERRUPTED, NOT_ALL, STOPPED, cut_short, say
+from counterpoise.cli.endings import cut_short
 from counterpoise.cli.results import list_evidence, tabulate, write_lines
+from counterpoise.cli.run import Run
 from counterpoise.cli.tables import (
     STANDARD,
     as_numbers,
@@ -28,17 +28,18 @@ from counterpoise.cli.tables import (
     without,
     write_table,
 )
-from counterpoise.errors import CounterpoiseError, InputError, Interrupted, ModelError
+from counterpoise.errors import InputError
 from counterpoise.explanation import Explanation
-from counterpoise.sentences import row_named
-from counterpoise.show.cards import CAUTION, build_cards
+from counterpoise.show.cards import CAUTION, Card, build_cards
 from counterpoise.show.report import report
 from counterpoise.show.terminal import draw_card, write_card
+from counterpoise.space.departing import prices
+from counterpoise.space.distance import Distance
 
 LINES = (".ndjson", ".jsonl")
 TABLES = (".csv", ".parquet")
 ENDINGS = (".html", ".json", ".csv", ".parquet", *LINES)
-FIRST, AT_ONCE = 8, 64  # rows worked on together, at first and later, when each is written as soon as it is finished
+FIRST = 8  # rows worked on together at first, when each is written as soon as it is finished
 
 
 def explain(
@@ -89,6 +90,7 @@ def explain(
     """
     ending = _ending(out, redact=redact)
     backing = _evidence_ending(evidence, redact=redact)
+    options.check_seconds(budget)
     check_streams(data=data, rows=rows)
     check_apart(
         {"--out": out, "--evidence": evidence}, {"--model": model, "--data": data, "--rows": rows, "--schema": schema}
@@ -96,7 +98,7 @@ def explain(
     with cut_short():
         reference = without(read_table(data, "--data"), label, "--data")
         table = as_numbers(named_by(read_table(rows, "--rows"), name), reference, "--rows")
-        features, words = options.given(schema, reference, options.words(fixed, increasing, decreasing, max_changes))
+        features, words = options.given(schema, reference, fixed, increasing, decreasing, max_changes)
         fitted = options.load_model(model, trust=trust, factory=factory)
         explainer = Explainer(fitted, reference=reference, schema=features, constraints=words)
         asked = {
@@ -109,63 +111,17 @@ def explain(
             "seed": seed,
         }
         size = FIRST if ending in LINES else len(table)
+        measure = Distance.of(explainer.schema, distance, prices(explainer.schema, explainer.constraints))
         run = Run(explainer, table, asked, budget, size)
         with _writing(out, ending) as stream:
             real = []
             for part in run:
                 first = run.done - len(part)
-                _put(part, out, ending, stream, redact=redact, first=first)
+                _put(part, measure, out, ending, stream, redact=redact, first=first)
                 real += [list_evidence(part, first)] if evidence is not None else []
         if evidence is not None and real:
             write_table(pd.concat(real, ignore_index=True), evidence, backing)
     raise typer.Exit(run.finish())
-
-
-class Run:
-    """The rows in parts; what is finished comes out even where the run is stopped, and the reason is kept."""
-
-    def __init__(
-        self, explainer: Explainer, table: pd.DataFrame, asked: dict[str, Any], budget: float | None, size: int
-    ) -> None:
-        self.explainer, self.table, self.asked, self.size = explainer, table, asked, size
-        self.ends = None if budget is None else time.monotonic() + budget
-        self.done = self.valid = 0
-        self.error: CounterpoiseError | None = None
-        self.where = ""  # the row that the error is about
-
-    def __iter__(self) -> Iterator[Explanation]:
-        start, size = 0, self.size
-        while start < len(self.table):
-            left = None if self.ends is None else max(0.0, self.ends - time.monotonic())
-            try:
-                part = self.explainer(self.table.iloc[start : start + size], budget=left, **self.asked)
-            except (Interrupted, ModelError, InputError) as error:
-                partial = getattr(error, "partial", None)
-                if partial is None and not self.done:
-                    raise
-                self.error = error
-                place = getattr(error, "row", None)  # counted from the first row of this part
-                self.where = "" if place is None else f"; it is about {row_named(self.table.index, start + place)}"
-                if partial is not None and len(partial):
-                    yield self._count(partial)
-                return
-            yield self._count(part)
-            start, size = start + size, min(2 * size, max(AT_ONCE, self.size))
-
-    def _count(self, part: Explanation) -> Explanation:
-        self.done += len(part)
-        self.valid += int(part.valid.sum())
-        return part
-
-    def finish(self) -> int:
-        """Say how it went, on standard error; the exit code."""
-        if self.error is not None:
-            where = " and are in the output" if self.done else "; nothing was written"
-            why = "interrupted" if isinstance(self.error, Interrupted) else str(self.error)
-            say(f"counterpoise: {why}{self.where}; {self.done} of {len(self.table)} rows were finished{where}")
-            return INTERRUPTED if isinstance(self.error, Interrupted) else STOPPED
-        say(f"{self.valid} of {self.done} rows reach the target")
-        return FOUND if self.valid == self.done else NOT_ALL
 
 
 def _ending(out: str | None, *, redact: bool) -> str:
@@ -203,7 +159,9 @@ def _writing(out: str | None, ending: str) -> AbstractContextManager[TextIO]:
     return nullcontext(sys.stdout)
 
 
-def _put(part: Explanation, out: str | None, ending: str, stream: TextIO, *, redact: bool, first: int) -> None:
+def _put(
+    part: Explanation, measure: Distance, out: str | None, ending: str, stream: TextIO, *, redact: bool, first: int
+) -> None:
     if ending in LINES:
         for line in write_lines(part, redact=redact, first=first):
             stream.write(line + "\n")
@@ -215,14 +173,16 @@ def _put(part: Explanation, out: str | None, ending: str, stream: TextIO, *, red
     else:
         writers: dict[str, Callable[[], None]] = {
             ".json": lambda: part.save(out),
-            ".csv": lambda: write_table(tabulate(part), out, ending),
-            ".parquet": lambda: write_table(tabulate(part), out, ending),
+            ".csv": lambda: write_table(tabulate(part, measure), out, ending),
+            ".parquet": lambda: write_table(tabulate(part, measure), out, ending),
         }
         writers[ending]()
 
 
 def _show(part: Explanation, *, redact: bool) -> None:
     cards = build_cards(part, redact=redact)
+    if redact and part.firm is not None:
+        cards = [_with_firmness(card, enough) for card, enough in zip(cards, part.firm_enough.tolist(), strict=True)]
     if not sys.stdout.isatty():
         sys.stdout.write("\n\n".join(map(write_card, cards)) + f"\n\n{CAUTION}\n")
         sys.stdout.flush()
@@ -232,3 +192,11 @@ def _show(part: Explanation, *, redact: bool) -> None:
     for card in cards:
         console.print(draw_card(card, held))
     console.print(CAUTION, style="dim", markup=False)
+
+
+def _with_firmness(card: Card, enough: bool) -> Card:
+    """A card whose sentence says how firm the answer is: without values it has said nothing of that."""
+    if not card.firmness:
+        return card
+    told = card.firmness + ("" if enough else ", fewer than were asked for")
+    return card._replace(best=card.best._replace(text=f"{card.best.text} {told}."))

@@ -10,6 +10,7 @@ import pandas as pd
 import typer
 
 from counterpoise.api.targets import AnythingBut
+from counterpoise.cli.tables import misnamed
 from counterpoise.errors import InputError
 from counterpoise.models import disk
 from counterpoise.physics.noise import Noise, RankNoise
@@ -61,13 +62,24 @@ HEADINGS = {  # what people write, and what is meant
 
 
 def given(
-    path: str | None, reference: pd.DataFrame, constraints: list[Constraint]
+    path: str | None,
+    reference: pd.DataFrame,
+    fixed: list[str] | None,
+    rising: list[str] | None,
+    falling: list[str] | None,
+    most: int | None,
 ) -> tuple[Schema | None, list[Constraint]]:
     """The schema and the constraints of a file, if one is given, and the constraints of the options."""
-    if path is None:
-        return None, constraints
-    found = open_schema(path, reference)
-    return found.schema, [*found.constraints, *constraints]
+    found = None if path is None else open_schema(path, reference)
+    named = (("--fixed", Immutable, fixed), ("--increasing", Increasing, rising), ("--decreasing", Decreasing, falling))
+    known = list(reference.columns if found is None else found.schema.names)
+    words: list[Constraint] = [] if found is None else [*found.constraints]
+    for option, word, names in named:
+        for name in names or ():
+            if name not in known:
+                raise InputError(f"{option} must name a feature", *misnamed(name, known, option))
+        words += [word(*names)] if names else []
+    return None if found is None else found.schema, [*words, *([MaxChanges(most)] if most is not None else [])]
 
 
 def open_schema(path: str, reference: pd.DataFrame | None = None) -> SchemaFile:
@@ -104,6 +116,12 @@ def parse_noise(text: str) -> float | Noise | Literal["auto"]:
     )
 
 
+def check_seconds(seconds: float | None, option: str = "--budget") -> None:
+    """An error for a time that is none."""
+    if seconds is not None and not 0 <= seconds < math.inf:
+        raise InputError(f"{option} must be seconds, of at least 0", f"{seconds!r}", "for instance 10")
+
+
 def load_model(path: str, *, trust: bool, factory: str | None) -> Any:
     """The fitted model in a file; a file of the wrong kind ends in an error that says so."""
     try:
@@ -117,15 +135,6 @@ def load_model(path: str, *, trust: bool, factory: str | None) -> Any:
             f"{path!r} cannot be opened as one ({type(error).__name__}: {first})",
             "give the file that the model was saved to, with the ending of its format",
         ) from error
-
-
-def words(
-    fixed: list[str] | None, rising: list[str] | None, falling: list[str] | None, most: int | None
-) -> list[Constraint]:
-    """The constraints that the options name."""
-    named = ((Immutable, fixed), (Increasing, rising), (Decreasing, falling))
-    given: list[Constraint] = [word(*names) for word, names in named if names]
-    return [*given, *([MaxChanges(most)] if most is not None else [])]
 
 
 def parse_target(text: str, labels: tuple[Any, ...] | None) -> Any:

@@ -22,21 +22,22 @@ from counterpoise.types import Array
 PREFIX = "cp_"  # of columns that are added to the user's own
 
 
-def tabulate(explanation: Explanation) -> pd.DataFrame:
+def tabulate(explanation: Explanation, measure: Distance) -> pd.DataFrame:
     """A line for each answer: the input's columns as the answer has them, then what is known of it.
 
-    Rows may share a label; ``cp_position`` is the row's place in the input, from 0.
+    Rows may share a label; ``cp_position`` is the row's place in the input, from 0. ``measure`` is the distance that
+    was asked for.
     """
     count = np.maximum(explanation.count, 1)
     rows = np.repeat(np.arange(len(explanation)), count)
     number = np.concatenate([np.arange(size) for size in count.tolist()])
-    frame = tables.restore(
-        explanation.schema, explanation.rows.iloc[rows], explanation.x0[rows], explanation.answers[rows, number]
-    )
+    x0, answers = explanation.x0[rows], explanation.answers[rows, number]
+    frame = tables.restore(explanation.schema, explanation.rows.iloc[rows], x0, answers)
     names = [str(name) for name in explanation.schema.names]
-    changed = tables.differs(explanation.x0[rows], explanation.answers[rows, number][:, None, :])[:, 0]
+    changed = tables.differs(x0, answers[:, None, :])[:, 0]
     best = number == 0
     scores = explanation.scores.iloc[rows]
+    distance = explanation.energy["distance"].to_numpy(dtype=np.float64)[rows]
     added: dict[str, Any] = {
         "row": [str(label) for label in frame.index],
         "position": rows,
@@ -48,11 +49,23 @@ def tabulate(explanation: Explanation) -> pd.DataFrame:
         "after": [said if first else None for said, first in zip(scores["after"], best, strict=True)],
         "probability_before": scores["probability_before"].to_numpy(),
         "probability_after": np.where(best, scores["probability_after"].to_numpy(dtype=np.float64), np.nan),
-        "distance": np.where(best, explanation.energy["distance"].to_numpy(dtype=np.float64)[rows], np.nan),
+        "distance": np.where(best, distance, measure(answers[:, None, :], x0)[:, 0]),
         "changed": ["; ".join(name for name, moved in zip(names, line, strict=True) if moved) for line in changed],
+        **{name: np.where(best, share[rows], np.nan) for name, share in _kept(explanation).items()},
         "evidence_distance": np.array([min(apart.tolist(), default=np.nan) for _, apart in _real(explanation)])[rows],
     }
     return frame.reset_index(drop=True).assign(**{PREFIX + name: values for name, values in added.items()})
+
+
+def _kept(explanation: Explanation) -> dict[str, Array]:
+    """The share of noisy copies that the best answers keep, and its interval, ``(n,)``; NaN where there is no answer.
+
+    Nothing where no firm answer was asked for.
+    """
+    if explanation.firm is None:
+        return {}
+    firm = explanation.firm[["kept", "kept_low", "kept_high"]].astype(np.float64)
+    return {str(name): np.where(explanation.valid, share.to_numpy(), np.nan) for name, share in firm.items()}
 
 
 def list_evidence(explanation: Explanation, first: int = 0) -> pd.DataFrame:
@@ -80,20 +93,33 @@ def write_lines(explanation: Explanation, *, redact: bool, first: int = 0) -> It
 
     ``first`` is the place of the explanation's first row in the input.
     """
-    count = np.maximum(explanation.count, 1).tolist()
-    listed = tables.list_changes(explanation.schema, explanation.rows, explanation.x0, explanation.answers, count)
-    grouped: dict[tuple[int, int], list[dict[str, Any]]] = {}
-    for change in sort_by_size(listed):
-        line = _change(explanation.schema.features[change.column], change, redact=redact)
-        grouped.setdefault((change.row, change.alternative), []).append(line)
-    evidence = [] if redact else _real(explanation)
+    changes, evidence = _changes(explanation, redact=redact), [] if redact else _real(explanation)
+    tipping = None if explanation.tipping is None else _changes(explanation.tipping, redact=redact)
+    kept = _kept(explanation)
     for place, card in enumerate(build_cards(explanation, redact=redact)):
-        answers = [grouped.get((place, slot), []) for slot in range(count[place])]
-        record = _record(explanation, place, card, answers)
+        record = _record(explanation, place, card, changes[place])
         record["position"] += first
+        record |= {name: _plain(share[place]) for name, share in kept.items()}
+        if tipping is not None and card.tipping is not None:
+            record["tipping"] = {
+                "distance": _plain(card.tipping.distance),
+                "changes": tipping[place][0],
+                "alternatives": tipping[place][1:],
+            }
         if not redact:
             record |= {"evidence": _listed(explanation, *evidence[place])}
         yield json.dumps(record, ensure_ascii=False, allow_nan=False)
+
+
+def _changes(explanation: Explanation, *, redact: bool) -> list[list[list[dict[str, Any]]]]:
+    """For each row, for each of its answers, what changes, the largest change first."""
+    count = np.maximum(explanation.count, 1).tolist()
+    listed = tables.list_changes(explanation.schema, explanation.rows, explanation.x0, explanation.answers, count)
+    out: list[list[list[dict[str, Any]]]] = [[[] for _ in range(size)] for size in count]
+    for change in sort_by_size(listed):
+        line = _change(explanation.schema.features[change.column], change, redact=redact)
+        out[change.row][change.alternative].append(line)
+    return out
 
 
 def _real(explanation: Explanation) -> list[tuple[Array, Array]]:
@@ -129,7 +155,7 @@ def _record(explanation: Explanation, place: int, card: Card, answers: list[list
         "carried": dict(card.carried),
         "status": card.status,
         "reason": card.reason,
-        "target": card.target,
+        "target": _plain(explanation.target[place]),
         "before": _plain(scores["before"]),
         "after": _plain(scores["after"]),
         "probability_before": _plain(scores["probability_before"]),

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from numbers import Real
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 import pandas as pd
@@ -15,16 +16,19 @@ from counterpoise.cli.tables import check_apart, check_writable, read_table, wit
 from counterpoise.errors import InputError
 from counterpoise.sentences import row_named
 from counterpoise.space.encoding import encode
-from counterpoise.space.features import Schema
+from counterpoise.space.features import Feature, Schema
 from counterpoise.space.files import SchemaFile, save_schema
 from counterpoise.space.region import Region
-from counterpoise.types import Index
+from counterpoise.types import Index, Mask, is_number
 
 
 def schema(
     data: options.Data,
     label: options.Label = None,
     out: Annotated[str, typer.Option("--out", "-o", help="The YAML file to write.")] = "schema.yaml",
+    force: Annotated[
+        bool, typer.Option("--force", help="Write over a file that is there, and what was edited.")
+    ] = False,
     check: Annotated[
         str | None, typer.Option("--check", "-c", help="A schema file: say what in the data does not fit it.")
     ] = None,
@@ -36,46 +40,96 @@ def schema(
     In the file, add unit, label, min and max, immutable or monotone to a column, and rules between features at the
     end, under relations: as entries such as - rule: fwd_packets + bwd_packets == packets.
     """
+    if check is None:
+        _check_out(out, data, force=force)
     with cut_short():
         table = without(read_table(data, "--data"), label, "--data")
         if check is not None:
             misfits = find_misfits(options.open_schema(check), table)
             for line in misfits:
                 typer.echo(line)
-            say(f"{len(table)} rows, {len(misfits)} kinds of misfit")
+            say(f"{len(table)} rows, {len(misfits)} misfit{'' if len(misfits) == 1 else 's'}")
             raise typer.Exit(NOT_ALL if misfits else FOUND)
-        check_writable(out)
-        check_apart({"--out": out}, {"--data": data})
         found = Schema.infer(table)
         save_schema(Path(out), found)
         typer.echo(out)
         say(f"{len(found)} features")
 
 
+def _check_out(out: str, data: str, *, force: bool) -> None:
+    check_writable(out)
+    check_apart({"--out": out}, {"--data": data})
+    if Path(out).exists() and not force:
+        raise InputError(
+            "--out must be a new file", f"{out!r} is there, perhaps edited", "choose another name, or give --force"
+        )
+
+
 def find_misfits(file: SchemaFile, table: pd.DataFrame) -> list[str]:
-    """What in a table does not fit a schema file, a line for each kind of misfit."""
-    lines = []
-    for feature in file.schema:
+    """What in a table does not fit a schema file: a line for each value that its column cannot hold, and each rule."""
+    lines, lost = [], False
+    foreign = np.zeros((len(table), len(file.schema)), dtype=bool)
+    readable = table.copy(deep=False)
+    for number, feature in enumerate(file.schema):
         if feature.name not in table.columns:
             lines.append(f"{feature.name}: the column is missing")
+            lost = True
             continue
+        column = _with_numbers(feature, table[feature.name])
+        for value, rows in _foreign(feature, column).items():
+            what = "no number" if feature.numeric else "none of its categories"
+            count = "1 row" if len(rows) == 1 else f"{len(rows)} rows"
+            first = row_named(table.index, rows[0])
+            lines.append(f"{feature.name}: {value!r} is {what}; {count}, the first is {first}")
+            foreign[rows, number] = True
+        column = column.mask(foreign[:, number])
+        readable[feature.name] = column
         try:
-            encode(Schema((feature,)), table)
+            encode(Schema((feature,)), column.to_frame())
         except InputError as error:
             lines.append(f"{feature.name}: {error.must}; {error.given}")
-    if lines:  # rules speak of several columns, so they are checked only where every column can be read
-        return lines
-    x = encode(file.schema, table)
+            lost = True
+    # rules speak of several columns, so they are checked only where every column can be read
+    return lines if lost else [*lines, *_find_broken(file, readable, foreign)]
+
+
+def _with_numbers(feature: Feature, column: pd.Series[Any]) -> pd.Series[Any]:
+    """The column with text as numbers where the feature has some: one cell that is none makes all of it text."""
+    if pd.api.types.is_numeric_dtype(column) or not (feature.numeric or all(map(is_number, feature.categories))):
+        return column
+    numbers = pd.to_numeric(column.astype(object), errors="coerce")
+    return column.astype(object).where(numbers.isna(), numbers)
+
+
+def _foreign(feature: Feature, column: pd.Series[Any]) -> dict[Any, list[int]]:
+    """The values of a column that the feature cannot hold, and the places of the rows that have them."""
+    if feature.numeric and pd.api.types.is_numeric_dtype(column):
+        return {}
+    codes, values = pd.factorize(column.astype(object))
+    wrong = [
+        code
+        for code, value in enumerate(values)
+        if not (isinstance(value, (Real, np.bool_)) if feature.numeric else value in feature.codes)
+    ]
+    found: dict[Any, list[int]] = {values[code]: [] for code in wrong}
+    for place in np.flatnonzero(np.isin(codes, wrong)).tolist():
+        found[values[codes[place]]].append(place)
+    return found
+
+
+def _find_broken(file: SchemaFile, table: pd.DataFrame, foreign: Mask) -> list[str]:
+    """The ranges and rules that rows of a table break, a line each; ``foreign`` ``(n, d)`` cells are left out."""
+    lines, x = [], encode(file.schema, table)
     region = Region.build(file.schema, x, file.constraints, None)
-    broken = region.broken(x[:, None, :])[:, 0, :]
+    broken = region.broken(x[:, None, :])[:, 0, :] & ~foreign
     for column in np.flatnonzero(broken.any(axis=0)):
         rows = np.flatnonzero(broken[:, column])
         words = " and ".join(dict.fromkeys(region.words[column])) or "its kind"
         name = file.schema.features[column].name
         value = table[name].astype(object).iloc[rows[0]]
         lines.append(f"{name}: {_count(rows)} {words}; the first is {row_named(table.index, rows[0])}, with {value!r}")
-    off = region.system.defects(x[:, None, :])[:, 0, :]
-    for relation in np.flatnonzero((off != 0).any(axis=0)):
+    off = (region.system.defects(x[:, None, :])[:, 0, :] != 0) & ~foreign.any(axis=1, keepdims=True)
+    for relation in np.flatnonzero(off.any(axis=0)):
         rows = np.flatnonzero(off[:, relation])
         first = row_named(table.index, rows[0])
         lines.append(f"{_count(rows)} {region.system.words[relation]}; the first is {first}")

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import gzip
-import io
 import json
 import os
+import shlex
 import sys
-from collections.abc import Callable, Hashable, Mapping
+import zlib
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from difflib import get_close_matches
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -15,54 +16,41 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from counterpoise.cli.delimited import (
+    PEEK,
+    NotText,
+    Source,
+    UnevenLines,
+    open_text,
+    read_delimited,
+    why_not_text,
+)
 from counterpoise.errors import InputError, MissingExtra
 from counterpoise.sentences import row_named
+from counterpoise.space.frames import quoted
 
 STANDARD = "-"
 
 
-def _read_lines(source: Path | io.StringIO) -> pd.DataFrame:
+def _read_lines(source: Source) -> pd.DataFrame:
     """A table of JSON objects, one a line."""
-    if isinstance(source, io.StringIO):
-        text = source.read()
-    else:
-        packed = source.read_bytes()
-        text = (gzip.decompress(packed) if source.suffix == ".gz" else packed).decode("utf-8")
     records = []
-    for number, line in enumerate(text.splitlines(), start=1):
-        if line.strip():
-            try:
-                record = json.loads(line)
-            except ValueError as error:
-                raise ValueError(f"line {number}: {error}") from None
-            if not isinstance(record, dict):
-                raise ValueError(f"line {number} is not a JSON object")
-            records.append(record)
+    with open_text(source) as text:
+        for number, line in enumerate(text.read().splitlines(), start=1):
+            if line.strip():
+                try:
+                    record = json.loads(line)
+                except ValueError as error:
+                    raise ValueError(f"line {number}: {error}") from None
+                if not isinstance(record, dict):
+                    raise ValueError(f"line {number} is not a JSON object")
+                records.append(record)
     return pd.DataFrame(records)
 
 
-def _read_csv(source: Path | io.StringIO) -> pd.DataFrame:
-    """A table with commas, or, where its one column name shows them, with semicolons or tabs between its cells."""
-    table = pd.read_csv(source)
-    if table.shape[1] != 1:
-        return table
-    mark = next((mark for mark in (";", "\t") if mark in str(table.columns[0])), None)
-    if mark is None:
-        return table
-
-    def read(decimal: str) -> pd.DataFrame:
-        if isinstance(source, io.StringIO):
-            source.seek(0)
-        return pd.read_csv(source, sep=mark, decimal=decimal)
-
-    # programs that write semicolons often write 1,5 for one and a half
-    tables = [read("."), read(",")]
-    return max(tables, key=lambda each: each.select_dtypes("number").shape[1])
-
-
 READERS: dict[str, Callable[[Any], pd.DataFrame]] = {
-    ".csv": _read_csv,
-    ".tsv": lambda source: pd.read_csv(source, sep="\t"),
+    ".csv": read_delimited,
+    ".tsv": lambda source: read_delimited(source, "\t"),
     ".ndjson": _read_lines,
     ".jsonl": _read_lines,
     ".parquet": pd.read_parquet,
@@ -73,9 +61,8 @@ PACKED = (".gz",)
 def read_table(path: str, what: str) -> pd.DataFrame:
     """The table in a file, or on standard input for "-"; ``what`` is its name in messages."""
     if path == STANDARD:
-        text = sys.stdin.read()
-        ending = ".ndjson" if text.lstrip().startswith("{") else ".csv"
-        return _parsed(io.StringIO(text), ending, what, "standard input")
+        given = sys.stdin.buffer.read()  # bytes: text would already be decoded, by whatever the terminal is set to
+        return _parsed(given, ".ndjson" if _begins_with_a_brace(given) else ".csv", what, "standard input")
     place = Path(path)
     if not place.is_file():
         raise InputError(f"{what} must name a file", f"there is no file {path!r}", "correct the path")
@@ -101,8 +88,7 @@ def named_by(table: pd.DataFrame, column: str | None) -> pd.DataFrame:
     if column is None:
         return table
     if column not in table.columns:
-        known = ", ".join(map(repr, list(table.columns)[:8]))
-        raise InputError("--id must name a column of the rows", f"{column!r}; they have {known}", "correct the name")
+        raise InputError("--id must name a column of the rows", *misnamed(column, list(table.columns)))
     return table.set_axis(pd.Index(table[column].astype(str), name=None), axis=0)
 
 
@@ -111,9 +97,25 @@ def without(table: pd.DataFrame, column: str | None, what: str) -> pd.DataFrame:
     if column is None:
         return table
     if column not in table.columns:
-        known = ", ".join(map(repr, list(table.columns)[:8]))
-        raise InputError(f"--label must name a column of {what}", f"{column!r}; it has {known}", "correct the name")
+        raise InputError(f"--label must name a column of {what}", *misnamed(column, list(table.columns)))
     return table.drop(columns=[column])
+
+
+def misnamed(name: str, known: Sequence[Hashable], option: str = "") -> tuple[str, str]:
+    """What to say of a name that there is none of, and what to do; several in one go are to be given one by one.
+
+    >>> misnamed("sttll", ["sttl", "dttl"])
+    ("'sttll'; there are 'sttl', 'dttl'", "did you mean 'sttl'?")
+    >>> misnamed("sttl,dttl", ["sttl", "dttl"], "--fixed")[1]
+    'repeat the option: --fixed sttl --fixed dttl'
+    """
+    given, names = f"{name!r}; there are {quoted(known)}", [str(other) for other in known]
+    parts = [part.strip() for part in name.split(",")]
+    if option and len(parts) > 1 and all(part in names for part in parts):
+        return given, "repeat the option: " + " ".join(f"{option} {shlex.quote(part)}" for part in parts)
+    lower = {other.lower(): other for other in reversed(names)}
+    near = get_close_matches(name.lower().strip(), lower, n=1)
+    return given, f"did you mean {lower[near[0]]!r}?" if near else "correct the name"
 
 
 def check_streams(**paths: str | None) -> None:
@@ -216,19 +218,31 @@ def _as_text(value: Hashable) -> str:
     return str(value)
 
 
+def _begins_with_a_brace(given: bytes) -> bool:
+    try:
+        with open_text(given) as text:
+            return text.read(PEEK).lstrip().startswith("{")
+    except ValueError:  # no text: the reader will say so
+        return False
+
+
 def _parsed(source: Any, ending: str, what: str, name: str) -> pd.DataFrame:
-    todo = "give a table with a line of column names and at least one row"
+    must, todo = f"{what} must hold a table", "give a table with a line of column names and at least one row"
     try:
         table = READERS[ending](source)
     except ImportError:
         raise MissingExtra("parquet") from None
     except pd.errors.EmptyDataError:
-        raise InputError(f"{what} must hold a table", f"{name} is empty", todo) from None
-    except (ValueError, OSError) as error:  # what pandas and pyarrow raise for a file that is something else
+        raise InputError(must, f"{name} is empty", todo) from None
+    except (ValueError, OSError, EOFError, zlib.error) as error:  # from pandas, pyarrow, gzip
         first = next(iter(str(error).strip().splitlines()), type(error).__name__)
-        raise InputError(
-            f"{what} must hold a table", f"{name} cannot be read as {ending[1:]} ({first})", todo
-        ) from error
+        if isinstance(error, UnicodeError):
+            first = why_not_text(source, error)
+        if isinstance(error, (UnicodeError, NotText)):
+            todo = "save it as text in UTF-8"
+        elif isinstance(error, UnevenLines):
+            todo = "mend the line, or name the column that has no name"
+        raise InputError(must, f"{name} cannot be read as {ending[1:]} ({first})", todo) from error
     if not len(table):
-        raise InputError(f"{what} must hold a table", f"{name} has no rows", todo)
+        raise InputError(must, f"{name} has no rows", todo)
     return table

@@ -25,7 +25,7 @@ from counterpoise.methods.population import Population
 from counterpoise.methods.sifting import Sifting
 from counterpoise.methods.sliding import STARTS, slide
 from counterpoise.methods.slopes import responds
-from counterpoise.methods.starts import at_home, joined, scored, starting
+from counterpoise.methods.starts import Points, at_home, joined, scored, starting, verging
 from counterpoise.methods.sweep import singles
 from counterpoise.physics.cooling import ConstantSpeed, Cooling
 from counterpoise.problem import Problem
@@ -36,6 +36,7 @@ A_CHAIN = 60  # model rows of a ration for each chain, the sweeps included
 BISECTED = 6  # times that reference rows are halved towards the row, where nothing else brings them nearer
 SWEPT = 3  # single changes of a row that enter
 FEW_SINGLES, MOST_SINGLES = 200, 2000  # split points that are all tried alone: always, and where changes count
+VERGING = 120  # reference rows that a target which no row has met is looked for from
 CHECKED = 5  # steps between two looks at which rows are finished
 
 
@@ -131,15 +132,21 @@ class Annealing:
         unbound = replace(part, energy=sparsest, region=replace(part.region, max_changes=None))
         board.enter(rows, scored(part, self(unbound, streams.take(rows)).x))
 
+    def _surveyed(self, board: Board, rows: Index, problem: Problem, streams: Streams, start: Points) -> Iterator[None]:
+        """Rows of a model whose leaves are known, from themselves and from ``start`` ``(n, k, d)``."""
+        care, cooling = care_of(problem), self.schedule(problem)
+        for some, found in beam(problem, streams, start, care, self.sweeps, self.start, cooling):
+            board.enter(rows[some], found)
+            yield
+
     def _hop(self, board: Board, rows: Index, problem: Problem, streams: Streams, sift: Sifting) -> Iterator[None]:
         """Models without one: annealed blind moves, then sweeps of the best chains."""
-        leaves = leaves_of(problem)
-        if leaves is not None:
-            start, cooling = board.points.at(rows), self.schedule(problem)
-            rounds = beam(problem, streams, leaves, start, care_of(problem), self.sweeps, self.start, cooling)
-            for some, found in rounds:
-                board.enter(rows[some], found)
-                yield
+        if leaves_of(problem) is not None:
+            yield from self._surveyed(board, rows, problem, streams, board.points.at(rows).best(1))
+            lost = np.flatnonzero(~board.points.at(rows).valid.any(axis=1))
+            if len(lost) and len(problem.donors.x) and not late(problem):  # a narrow target: from what just misses it
+                rows, problem, streams = rows[lost], problem.take(lost), streams.take(lost)
+                yield from self._surveyed(board, rows, problem, streams, verging(problem, VERGING))
             return
         cells = Cells.of(problem)
         active = np.flatnonzero(board.points.at(rows).valid.any(axis=1))

@@ -12,20 +12,21 @@ from typing import NamedTuple
 
 import numpy as np
 
-from counterpoise.methods.care import Care, late
+from counterpoise.methods.care import Care, late, leaves_of
+from counterpoise.methods.jumping import JUMPS
 from counterpoise.methods.menu import Menu
 from counterpoise.methods.population import gained
 from counterpoise.methods.starts import Points
 from counterpoise.methods.survey import ALONE, MULTIPLIERS, survey
 from counterpoise.methods.sweep import FARTHEST, additive, reach
-from counterpoise.models.leaves import Leaves
 from counterpoise.physics.cooling import Cooling
 from counterpoise.physics.metropolis import summarise
 from counterpoise.problem import Problem
 from counterpoise.streams import Streams
 from counterpoise.types import Array, Index
 
-FEW_LEAVES = 120  # a model of no more has all of them tried as jumps
+FEW_TREES = 12  # a model of no more is searched by jumps into its leaves too,
+JUMPING = 4  # in so many rounds
 LEAST = 1e-6  # of margin that a row is taken to lack
 TINY = np.finfo(np.float64).tiny
 FEW_ROUNDS = 6  # that a ration should last for
@@ -83,7 +84,6 @@ class Draw(NamedTuple):
 def beam(
     problem: Problem,
     streams: Streams,
-    leaves: Leaves,
     start: Points,
     care: Care,
     rounds: int,
@@ -92,27 +92,29 @@ def beam(
 ) -> Iterator[tuple[Index, Points]]:
     """The points that each round tries, ``(r, t, d)``, of the rows that are still searched, ``(r,)``.
 
-    ``warm`` is the first temperature, as a share of the incumbent's effort.
+    The rows themselves and the points of ``start`` ``(n, k, d)`` are surveyed first. ``warm`` is the first temperature,
+    as a share of the incumbent's effort.
     """
-    rows = np.arange(len(problem))
-    most = min(FEW_LEAVES, problem.left / (FEW_ROUNDS * care.beam))
-    jumps = len(leaves.value) if len(leaves.value) <= most else 0
-    width = int(max(1, min(care.beam, problem.left / (FEW_ROUNDS * (jumps + MULTIPLIERS + ALONE)))))
+    rows, leaves = np.arange(len(problem)), leaves_of(problem)
+    assert leaves is not None, "without leaves there is nothing to survey"
+    jumping = JUMPING if leaves.trees <= FEW_TREES else 0
+    tried = MULTIPLIERS + ALONE + (JUMPS if jumping else 0)
+    width = int(max(1, min(care.beam, problem.left / (FEW_ROUNDS * tried))))
     menu = Menu.of(problem, leaves)
     home = problem.region.home[:, None, :]
     now = problem.goal.margin(leaves.finish(leaves.sums(leaves.cells(home[:, 0])))[:, None, :])[:, 0]
     need = np.maximum(-additive(problem, now), LEAST)
     lowest, missed, stale = start.lowest, need, np.zeros(len(rows), dtype=np.intp)
-    points = home if late(problem) else np.concatenate([home, start.best(1).x], axis=1)
+    points = home if late(problem) else np.concatenate([home, start.x], axis=1)
     none = np.empty((len(rows), 0))
     waiting, seen = Front(points[:, :0], none, none, none), none
     T = warm * np.where(np.isfinite(lowest), lowest, 1.0)
     for number in range(rounds):
         if problem.expired:
             break
-        x, inside = problem.region.settle(
-            survey(problem, leaves, menu, points, reach(problem, lowest), jumping=jumps > 0)
-        )
+        price = _price(care, lowest, need)
+        every = survey(problem, leaves, menu, points, reach(problem, lowest), price if number < jumping else None)
+        x, inside = problem.region.settle(every)
         score, effort = problem.score(x), problem.energy.effort(x, problem.x0)
         found = Points(x, score.margin, np.where(score.reached & inside, effort, np.inf))
         yield rows, found
@@ -124,7 +126,7 @@ def beam(
         stale = np.where(gained(before, lowest) | (np.isinf(lowest) & (missed < farther)), 0, stale + 1)
         older = waiting.effort.shape[1]
         waiting = waiting.joined(Front(x, effort, short, effort + np.sqrt(2) * score.margin))
-        price = care.dear * np.where(np.isfinite(lowest), lowest, FARTHEST) / need
+        price = _price(care, lowest, need)
         draw = waiting.drawn(price, T, seen, streams.uniform((waiting.effort.shape[1],)), width)
         T = cooling(number, T, summarise(draw.place >= older, draw.merit))
         points, waiting, seen = draw.x, draw.left, np.concatenate([seen, draw.mark], axis=1)
@@ -140,3 +142,8 @@ def beam(
             menu, waiting, points, seen = menu.at(keep), waiting.at(keep), points[keep], seen[keep]
             rows, lowest, missed, stale = rows[keep], lowest[keep], missed[keep], stale[keep]
             need, T = need[keep], T[keep]
+
+
+def _price(care: Care, lowest: Array, need: Array) -> Array:
+    """What a unit of margin is taken to cost each row, ``(n,)``."""
+    return np.asarray(care.dear * np.where(np.isfinite(lowest), lowest, FARTHEST) / need)

@@ -18,7 +18,7 @@ from counterpoise.methods.board import Board
 from counterpoise.methods.cells import Cells
 from counterpoise.methods.polish import undone
 from counterpoise.methods.population import Population, gained
-from counterpoise.methods.starts import Points, donors, joined, scored
+from counterpoise.methods.starts import Points, donors, joined, jumps, scored
 from counterpoise.methods.sweep import reach, sweep
 from counterpoise.physics.cooling import ConstantSpeed
 from counterpoise.problem import Problem
@@ -29,6 +29,7 @@ STRETCHES = (1.0, 1.08, 1.2, 1.4, 1.7, 2.2, 3.0, 4.5)
 LAST_STRETCHES = (1.0, 1.02, 1.05, 1.09, 1.15, 1.25, 1.4, 1.7)
 BLENDS = (0.25, 0.5, 0.75)
 HALVINGS = 5
+FARTHER_OUT = 64  # reference rows, and random points, that are tried where nothing nearer holds
 
 
 @dataclass(frozen=True)
@@ -50,7 +51,7 @@ class Firm:
     def iterate(self, problem: Problem, streams: Streams) -> Iterator[Run]:
         assert problem.cloud is not None, "a firm search needs a cloud"
         guided = self._clouded(problem, streams, self.samples)
-        board = Board(self._starting(guided), problem.region)
+        board = Board(self._starting(guided, streams), problem.region)
         yield board.run()
         rows = board.open
         chains = Population(guided.take(rows), streams.take(rows), board.points.at(rows), None, self.start)
@@ -82,8 +83,11 @@ class Firm:
         keep = min(cloud.keep + self.spare, 1.0) if cloud.keep else 0.0
         return replace(problem, cloud=replace(cloud, draws=np.concatenate([half, -half], axis=1), keep=keep))
 
-    def _starting(self, problem: Problem) -> Points:
-        """The hints, stretched away from the row and mixed with donors; the donors brought towards the hints."""
+    def _starting(self, problem: Problem, streams: Streams) -> Points:
+        """The hints, stretched away from the row and mixed with donors; the donors brought towards the hints.
+
+        A row that holds nowhere there is looked for farther out: wide noise asks for points deep inside the target.
+        """
         assert problem.hints is not None
         start = np.where(np.isnan(problem.x0)[:, None, :], problem.hints, problem.x0[:, None, :])
         lines = [start + factor * (problem.hints - start) for factor in STRETCHES]
@@ -94,6 +98,12 @@ class Firm:
         mixed = [np.where(problem.numeric, best + share * (given.x - best), given.x) for share in BLENDS]
         blends = scored(problem, problem.region.project(np.concatenate(mixed, axis=1)))
         points = joined(found, given, blends).best(self.chains)
+        lost = np.flatnonzero(~points.valid.any(axis=1))
+        if len(lost):
+            part, few = problem.take(lost), points.at(lost)
+            more = joined(few, donors(part, FARTHER_OUT), jumps(part, streams.take(lost), FARTHER_OUT))
+            for mine, new in zip(points, more.best(self.chains), strict=True):
+                mine[lost] = new
         return self._nearer(problem, points, np.repeat(best, points.x.shape[1], axis=1))
 
     def _nearer(self, problem: Problem, points: Points, towards: Array) -> Points:

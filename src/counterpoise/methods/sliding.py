@@ -13,6 +13,7 @@ import numpy as np
 
 from counterpoise.methods.board import Board
 from counterpoise.methods.care import counted, late, sparing
+from counterpoise.methods.curving import curve, curved, unsettled
 from counterpoise.methods.descent import branched, coarse_columns, descend, jump, scattered, switched, walk
 from counterpoise.methods.lines import lines, most_asked
 from counterpoise.methods.population import gained
@@ -88,11 +89,13 @@ def slide(board: Board, rows: Index, problem: Problem, streams: Streams, walkers
         best = board.points.at(rows).best(1).x
         many = np.count_nonzero(problem.region.changed(best), axis=-1)[:, 0] > FEW
         left = np.flatnonzero(many | _astray(problem, best, margin, gradient))
-        rows, problem, streams = rows[left], problem.take(left), streams.take(left)
+        rows, problem, streams, margin = rows[left], problem.take(left), streams.take(left), margin[left]
     if len(rows) and (sparing(problem) or counted(problem) or not problem.plain):
         yield from sift(board, rows, problem, streams, None, _to_sweep(board, rows, problem, streams))
         board.enter(rows, descend(problem, board.points.at(rows).best(SWEPT), AGAIN))
         yield
+    if len(rows) and curved(problem):
+        yield from _bent(board, rows, problem, streams, margin, sift)
 
 
 def _walked(problem: Problem, streams: Streams, points: Points, walkers: int, margin: Array, gradient: Array) -> Points:
@@ -115,6 +118,24 @@ def _astray(problem: Problem, x: Array, margin: Array, gradient: Array) -> Mask:
     steep = np.abs(gradient[:, 0] * problem.scales).max(axis=1)
     promised = np.abs(margin[:, 0]) / np.maximum(steep, 1e-300)  # where the steepest feature alone would end
     return np.asarray((length < NEARER * promised) | (length > FARTHER * promised))
+
+
+def _bent(
+    board: Board, rows: Index, problem: Problem, streams: Streams, margin: Array, sift: Sifting
+) -> Iterator[None]:
+    """Rows that slopes have misled, by second-order steps; those that these help are swept once more in L1."""
+    nearest = board.points.at(rows).best(1)
+    left = np.flatnonzero(nearest.valid[:, 0])
+    left = left[unsettled(problem.take(left), nearest.x[left])] if len(left) else left
+    if not len(left):
+        return
+    rows, problem, streams, before = rows[left], problem.take(left), streams.take(left), nearest.lowest[left]
+    board.enter(rows, curve(problem, board.points.at(rows), margin[left]))
+    yield
+    left = np.flatnonzero(gained(before, board.points.at(rows).lowest))
+    if len(left) and sparing(problem):
+        part = board.points.at(rows[left]).best(1)
+        yield from sift(board, rows[left], problem.take(left), streams.take(left), None, part)
 
 
 def _branched(board: Board, rows: Index, problem: Problem) -> Iterator[None]:

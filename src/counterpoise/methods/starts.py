@@ -174,6 +174,13 @@ def _crossings(problem: Problem) -> Points:
     return scored(problem, start + end[..., None] * (far - start))
 
 
+def verging(problem: Problem, count: int) -> Points:
+    """Of reference rows with the row's own value in fixed cells, ``count`` that come nearest to the target by score."""
+    given, home = problem.donors.x, problem.region.home[:, None, :]
+    given = given[spread(len(given), int(min(CROSSED, problem.left / 2)))]
+    return scored(problem, np.where(np.isnan(given), home, given)).best(count)
+
+
 def ranged(problem: Problem) -> bool:
     """Whether the target is a range with two ends, of one model whose numbers have no steps: a way leads past it."""
     goal, model = problem.goal, problem.model

@@ -10,9 +10,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from counterpoise.methods.jumping import jumps
 from counterpoise.methods.menu import Menu
 from counterpoise.methods.sweep import additive, priced
-from counterpoise.models.leaves import Leaves
+from counterpoise.models.leaves import Leaves, Survey
 from counterpoise.problem import Problem
 from counterpoise.types import Array, Index, Mask
 
@@ -37,36 +38,38 @@ class Changes(NamedTuple):
     rank: Array  # the effort after it, where it reaches the target by itself; else infinite
 
 
-def survey(problem: Problem, leaves: Leaves, menu: Menu, x: Array, reach: Array, *, jumping: bool) -> Array:
+def survey(problem: Problem, leaves: Leaves, menu: Menu, x: Array, reach: Array, price: Array | None = None) -> Array:
     """Points ``(n, t, d)`` that changes of the points ``x`` ``(n, q, d)`` promise most of.
 
     ``reach`` ``(n,)`` bounds how far from the row a value is worth trying. For every multiplier of a grid each feature
     takes the value that is worth most, gain of margin against rise of effort; the cheapest single changes that reach
-    the target are tried by themselves. With ``jumping`` each point is also moved into every leaf of every tree.
+    the target are tried by themselves. With a ``price`` ``(n,)`` of margin each point is also moved into the leaves
+    that promise most at that price.
     """
     n, q, d = x.shape
-    size = max(1, AT_ONCE // (q * len(menu.feature) * len(leaves.base)))
+    jumping = 0 if price is None else max(len(leaves.value), len(leaves.walls.place))
+    size = max(1, AT_ONCE // (q * max(len(menu.feature), jumping) * len(leaves.base)))
     if size < n:  # rows know nothing of each other
-        parts = np.split(np.arange(n), range(size, n, size))
-        each = [
-            survey(problem.take(rows), leaves, menu.at(rows), x[rows], reach[rows], jumping=jumping) for rows in parts
-        ]
+        each = []
+        for rows in np.split(np.arange(n), range(size, n, size)):
+            part = problem.take(rows), leaves, menu.at(rows), x[rows], reach[rows]
+            each.append(survey(*part, None if price is None else price[rows]))
         return np.concatenate(each)
     cells = leaves.cells(x.reshape(n * q, d))
-    changes = _changes(problem, leaves, menu, x, cells, menu.open & (menu.far <= reach[:, None]))
+    seen = leaves.survey(cells)
+    changes = _changes(problem, leaves, menu, x, seen, menu.open & (menu.far <= reach[:, None]))
     spot = _spots(changes, n * q)
     tried = [_combined(problem, changes, spot, x), _alone(changes, spot, x.reshape(n * q, d))]
-    if jumping:
-        tried.append(_jumps(leaves, menu, x, cells))
+    if price is not None:
+        tried.append(jumps(problem, leaves, menu, x, cells, seen, price))
     every = np.concatenate(tried, axis=1).reshape(n, -1, d)
     system = problem.region.system
     return system.carried(every, np.repeat(x, every.shape[1] // q, axis=1)) if len(system) else every
 
 
-def _changes(problem: Problem, leaves: Leaves, menu: Menu, x: Array, cells: Index, near: Mask) -> Changes:
+def _changes(problem: Problem, leaves: Leaves, menu: Menu, x: Array, seen: Survey, near: Mask) -> Changes:
     """The single changes to cells of the menu that are ``near`` ``(n, c)``, without those that another one beats."""
     n, q, d = x.shape
-    seen = leaves.survey(cells)
     # of neighbouring cells that the trees do not tell apart, the one nearer to the row is enough
     marks, edged = seen.marks.reshape(n, q, -1), np.zeros((n, near.shape[1] + 2), dtype=bool)
     edged[:, 1:-1] = near
@@ -182,15 +185,4 @@ def _alone(changes: Changes, spot: Spots, x: Array) -> Array:
     slot = np.arange(len(entry)) - np.searchsorted(point, point)
     entry, point, slot = entry[slot < ALONE], point[slot < ALONE], slot[slot < ALONE]
     out[point, slot, changes.column[entry]] = changes.value[entry]
-    return out
-
-
-def _jumps(leaves: Leaves, menu: Menu, x: Array, cells: Index) -> Array:
-    """Points ``(p, l, d)``: each moved to the nearest cells that are open to a leaf, one for every leaf."""
-    n, q, d = x.shape
-    there = leaves.nearest(cells)  # (p, leaves, f)
-    row = np.repeat(np.arange(n), q)
-    point, leaf, feature = np.nonzero((there != cells[:, None, :]) & menu.open[row[:, None, None], there])
-    out = np.repeat(x.reshape(n * q, 1, d), there.shape[1], axis=1)
-    out[point, leaf, leaves.columns[feature]] = menu.value[row[point], there[point, leaf, feature]]
     return out

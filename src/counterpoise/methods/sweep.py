@@ -211,19 +211,28 @@ def priced(problem: Problem, column: Index, old: Array, new: Array, square: Arra
     The first to first order, so that it adds up over columns; ``square`` is that of the length before. Any shapes that
     broadcast to that of the changes.
     """
+    l2 = problem.energy.distance.weight("l2")
+    rest, rise = parted(problem, column, old, new)
+    if not l2:
+        return rest, rest
+    slope = l2 / (2 * np.sqrt(np.where(square > 0, square, 1.0)))
+    return rest + rise * slope, rest + l2 * np.sqrt(np.maximum(square + rise, 0.0))
+
+
+def parted(problem: Problem, column: Index, old: Array, new: Array) -> tuple[Array, Array]:
+    """What changes of columns from ``old`` to ``new`` differences add to the effort, L2 aside, and to its square.
+
+    Both add up over columns.
+    """
     distance, rates = problem.energy.distance, problem.energy.rates
-    l2, l0, gower = (distance.weight(norm) for norm in ("l2", "l0", "gower"))
+    l0, gower = (distance.weight(norm) for norm in ("l0", "gower"))
     rate = distance.weight("l1") + np.broadcast_to(rates, distance.unit.shape)[column]
     if gower:
         rate = rate + gower * (distance.unit / distance.span)[column] / len(distance.unit)
     rest = rate * (new - old)
     if l0:
         rest += l0 * ((new > 0).astype(np.float64) - (old > 0))
-    if not l2:
-        return rest, rest
-    rise = new**2 - old**2
-    slope = l2 / (2 * np.sqrt(np.where(square > 0, square, 1.0)))
-    return rest + rise * slope, rest + l2 * np.sqrt(np.maximum(square + rise, 0.0))
+    return rest, new**2 - old**2
 
 
 def room_of(problem: Problem, x: Array) -> Array | None:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from counterpoise.models.links import Finish
 from counterpoise.models.paths import Paths
+from counterpoise.models.walls import Walls
 from counterpoise.types import Array, Index, Mask
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ COMPARED = 100_000  # values times split points
 class Survey(NamedTuple):
     """What p points sum up to, and what changes of a single cell make of that; cells are numbered through."""
 
+    own: Index  # (p, trees) the leaf of each tree that a point is in
     sums: Array  # (p, s)
     shifts: Array  # (s, p, cells + 1) what is added in each cell
     marks: Mask  # (p, cells + 1) where it may differ from what is added in the cell before
@@ -110,6 +112,23 @@ class Leaves:
         """The place of each cell's column among those that are split, ``(cells,)``."""
         return np.repeat(np.arange(len(self.columns)), np.diff(self.first))
 
+    @property
+    def trees(self) -> int:
+        """How many trees there are."""
+        return int(self.paths.tree[-1]) + 1
+
+    @cached_property
+    def walls(self) -> Walls:
+        """What a row has to be inside of to be in each leaf."""
+        return Walls.of(self.paths, self.first)
+
+    @cached_property
+    def kinds(self) -> tuple[Index, Index]:
+        """Leaves of which no two of a tree are worth the same ``(k,)``, and which of these each leaf is worth."""
+        every = np.column_stack([self.paths.tree, self.value])
+        _, leaf, kind = np.unique(every, axis=0, return_index=True, return_inverse=True)
+        return leaf, kind.reshape(-1)
+
     @cached_property
     def coded(self) -> Index:
         """The places of categories among the columns."""
@@ -142,14 +161,11 @@ class Leaves:
         )
         return np.asarray(self.base + self.value[np.nonzero(~count)[1].reshape(len(cells), -1)].sum(axis=1))
 
-    def nearest(self, cells: Index) -> Index:
-        """The nearest cells that are open to each leaf, ``(p, leaves, f)``, to rows in these cells ``(p, f)``."""
-        there = np.minimum(np.maximum(cells[:, None, :], self.paths.low), self.paths.high)
-        for place, levels in self.paths.levels.items():
-            here = cells[:, None, place]
-            inside = levels[np.arange(len(levels)), here - self.first[place]]
-            there[..., place] = np.where(inside, here, there[..., place])
-        return there
+    def swapped(self, seen: Survey) -> Array:
+        """The outputs ``(p, kinds, c)`` of points if one tree alone gave them another leaf, for every kind of leaf."""
+        leaf, p = self.kinds[0], len(seen.own)
+        change = self.value[leaf] - self.value[seen.own].take(self.paths.tree[leaf], axis=1)
+        return self.finish((seen.sums[:, None, :] + change).reshape(-1, len(self.base))).reshape(p, len(leaf), -1)
 
     def survey(self, cells: Index) -> Survey:
         """What rows in these cells ``(p, f)`` sum up to, and what they would with any one of their cells changed.
@@ -160,8 +176,8 @@ class Leaves:
         parts = [self._survey(cells[start : start + size]) for start in range(0, len(cells), size)]
         if len(parts) == 1:
             return parts[0]
-        sums, shifts, marks = zip(*parts, strict=True)
-        return Survey(np.concatenate(sums), np.concatenate(shifts, axis=1), np.concatenate(marks))
+        own, sums, shifts, marks = zip(*parts, strict=True)
+        return Survey(np.concatenate(own), np.concatenate(sums), np.concatenate(shifts, axis=1), np.concatenate(marks))
 
     def _survey(self, cells: Index) -> Survey:
         p, leaves, total = len(cells), len(self.value), int(self.first[-1]) + 1
@@ -193,7 +209,7 @@ class Leaves:
             steps = np.bincount(at, np.concatenate([change[:, k], -change[:, k]]), p * total)
             np.cumsum(steps.reshape(p, total), axis=1, out=shift)  # point by point: none depends on another
         sums = self.base + now.reshape(p, -1, len(self.base)).sum(axis=1)
-        return Survey(sums, shifts, marks.reshape(p, total))
+        return Survey(own.reshape(p, -1), sums, shifts, marks.reshape(p, total))
 
     def _levels(self, leaf: Index, place: Index, begin: Index, end: Index) -> tuple[Index, Index, Index]:
         """The same beginnings and ends, those of categories level by level, and which leaf of the list each is of."""

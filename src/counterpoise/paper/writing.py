@@ -41,8 +41,8 @@ ORDER = (
 def write(folder: str | Path, quick: bool = False, progress: Told | None = None, seed: int = 0) -> Path:
     """Make every figure and table of the paper into ``folder``; returns the page, paper.html.
 
-    ``quick`` measures less, in a minute or two instead of twenty. ``progress`` is called with the parts done, the parts
-    in all and the name of the next.
+    ``quick`` measures less, in a minute or two instead of a quarter of an hour. ``progress`` is called with the parts
+    done, the parts in all and the name of the next.
     """
     if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
         raise InputError("seed must be a whole number of at least 0", f"{seed!r}", "for instance 0")

@@ -8,8 +8,8 @@ columns:
   immutable: false
   monotone: increase      # or decrease
 relations:
-- rule: fwd + bwd == total
-  tolerance: 0.001
+- fwd >= bwd              # or, with options:
+- {rule: fwd + bwd == total, tolerance: 0.001}
 constraints:
 - {word: MaxChanges, count: 4}
 """
@@ -26,29 +26,15 @@ import pandas as pd
 import yaml
 
 from counterpoise.errors import InputError
-from counterpoise.space.constraints import (
-    Constraint,
-    Decreasing,
-    Immutable,
-    Increasing,
-    Integer,
-    MaxChanges,
-    Mutable,
-    OneOf,
-    Range,
-)
-from counterpoise.space.departing import Cost, Step, Within
+from counterpoise.space.constraints import Constraint, Decreasing, Immutable, Increasing, Range
+from counterpoise.space.entries import FLAG, check_known, listed, read_column, read_keys, shown
 from counterpoise.space.features import Feature, Schema
-from counterpoise.space.relating import TOLERANCE, Derived, Linked, Lookup, Rule
+from counterpoise.space.relating import Rule
+from counterpoise.space.statements import RULE, WORDS, read_rules, read_words
 from counterpoise.types import Array
 
-NAMING = (Immutable, Mutable, Increasing, Decreasing, Integer, Linked)  # words made of names alone
-WORDS: dict[str, Callable[..., Any]] = {
-    word.__name__: word for word in (*NAMING, Range, OneOf, MaxChanges, Rule, Derived, Lookup, Step, Within, Cost)
-}
 COPIED = ("unit", "label", "description", "decimals", "scale", "missing", "fixed", "mark")  # as Feature has them
-KEYS = {"name", "kind", "min", "max", "observed_min", "observed_max", "categories", "ordinal", "order", "immutable"}
-KEYS |= {"monotone", "why", "dtype", "unseen", *COPIED}
+COLUMN = "{name: age, kind: integer}"
 
 
 @dataclass(frozen=True)
@@ -66,21 +52,25 @@ def load_schema(path: str | Path, reference: pd.DataFrame | Array | None = None)
     Reference data gives what the file does not: scales, decimals and dtypes. Without either, one unit of distance is
     the whole observed range of a feature.
     """
-    try:
-        text = Path(path).read_text(encoding="utf-8")
-        said = yaml.safe_load(text)
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise InputError("a schema file must be readable YAML", f"{path}: {error}", "correct the file") from error
-    if not isinstance(said, dict) or not isinstance(said.get("columns"), list) or not said["columns"]:
-        raise InputError("a schema file must list the columns", f"{path} has none", "add columns:, one entry for each")
-    for entry in said["columns"]:
-        _check(entry, path)
+    said = _read(path)
+    columns = [
+        read_column(entry, f"entry {number} of columns:")
+        for number, entry in enumerate(listed(said, "columns", COLUMN), start=1)
+    ]
+    if not columns:
+        raise InputError(
+            "a schema file must list the columns", f"{path} has none", f"add columns:, with - {COLUMN} ..."
+        )
+    frame = read_keys("the file", {"frame": said.get("frame", True)}, {"frame": FLAG})["frame"]
+    rules = read_rules(listed(said, "relations", RULE))
+    words = read_words(listed(said, "constraints", WORDS["Immutable"].example))
     seen = None if reference is None else Schema.infer(reference)
-    features = tuple(_feature(entry, seen) for entry in said["columns"])
-    schema = Schema(features, frame=said.get("frame", True) if seen is None else seen.frame)
-    words = [*_flags(said["columns"]), *_rules(said.get("relations") or ()), *_words(said.get("constraints") or ())]
+    features = tuple(_feature(entry, seen) for entry in columns)
+    schema = Schema(features, frame=frame if seen is None else seen.frame)
+    if not schema.frame:
+        _check_array(schema)
     about = {key: value for key, value in said.items() if key not in ("columns", "relations", "constraints", "frame")}
-    return SchemaFile(schema, tuple(words), about)
+    return SchemaFile(schema, (*_flags(columns), *rules, *words), about)
 
 
 def save_schema(
@@ -94,102 +84,144 @@ def save_schema(
     said |= {"columns": [_column(feature) for feature in schema]}
     said |= {"relations": [{"rule": rule.pop("text"), **rule} for rule in relations]} if relations else {}
     said |= {"constraints": others} if others else {}
-    Path(path).write_text(yaml.safe_dump(said, sort_keys=False, allow_unicode=True, width=120), encoding="utf-8")
+    try:
+        text = yaml.safe_dump(said, sort_keys=False, allow_unicode=True, width=120)
+    except yaml.representer.RepresenterError as error:
+        raise InputError(
+            "a schema file must hold numbers, texts and booleans",
+            f"{shown(error.args[-1])} is a {type(error.args[-1]).__name__}",
+            "convert the column's categories to texts",
+        ) from None
+    Path(path).write_text(text, encoding="utf-8")
 
 
-def _check(entry: Any, path: str | Path) -> None:
-    if not isinstance(entry, dict) or "name" not in entry or "kind" not in entry:
-        raise InputError("a column must have a name and a kind", f"{entry!r} in {path}", "add what is missing")
-    unknown = [str(key) for key in entry if key not in KEYS]
-    if unknown:
+class _Loader(yaml.SafeLoader):
+    """Plain YAML; a key that is given twice is an error, rather than a rule that never binds."""
+
+    def compose_mapping_node(self, anchor: Any) -> Any:
+        node = super().compose_mapping_node(anchor)
+        known: set[tuple[str, str]] = set()
+        for key, _ in node.value:
+            if isinstance(key, yaml.ScalarNode):
+                if (key.tag, key.value) in known:
+                    raise yaml.MarkedYAMLError(problem=f"{key.value!r} is given twice", problem_mark=key.start_mark)
+                known.add((key.tag, key.value))
+        return node
+
+
+def _read(path: str | Path) -> dict[Any, Any]:
+    try:
+        said = yaml.load(Path(path).read_text(encoding="utf-8"), _Loader)
+    except Exception as error:  # a date that is none, or a wrong tag, is refused in as many ways
+        raise InputError("a schema file must be readable YAML", f"{path}: {error}", "correct the file") from error
+    if not isinstance(said, dict):
         raise InputError(
-            "a column must be described in known words",
-            f"{entry['name']!r} has {', '.join(unknown)}",
-            f"the words are {', '.join(sorted(KEYS))}",
+            "a schema file must list the columns", f"{path} holds {shown(said)}", f"add columns:, with - {COLUMN} ..."
         )
-    if entry.get("monotone") not in (None, "increase", "decrease"):
-        raise InputError(
-            "monotone must be increase or decrease", f"{entry['name']!r} has {entry['monotone']!r}", "correct it"
-        )
+    return said
+
+
+def _check_array(schema: Schema) -> None:
+    """The rows of an array are numbers: categories can only be those that count from 0, as their codes do."""
+    for feature in schema:
+        counted = feature.numeric or feature.categories == tuple(range(len(feature.categories)))
+        if not counted or not isinstance(feature.dtype, np.dtype) or feature.dtype.kind not in "biuf":
+            values = "" if feature.numeric else f" with categories: {shown(list(feature.categories))}"
+            raise InputError(
+                "the columns of an array must be numbers, or categories 0, 1, 2 …, in a dtype of NumPy",
+                f"the column {feature.name!r} is {feature.kind}{values}, and has dtype: {feature.dtype}",
+                "give the reference as a frame, without frame: false in the file; or correct the column",
+            )
 
 
 def _feature(entry: Mapping[str, Any], seen: Schema | None) -> Feature:
     name, kind = entry["name"], entry["kind"]
     own = seen[name] if seen is not None else None
-    categories: tuple[Any, ...] = tuple(entry.get("order") or entry.get("categories") or ())
-    if entry.get("ordinal"):
-        kind = "ordinal"
-    if kind == "binary":
-        kind, categories = ("integer", ()) if entry.get("monotone") else ("boolean", (0, 1))
     numeric = kind in ("continuous", "integer")
-    if not categories and own is not None and not numeric:
-        categories = own.categories
+    categories: tuple[Any, ...] = entry.get("categories", ())
+    if not categories and own is not None and not numeric and (kind != "ordinal" or own.kind == "ordinal"):
+        categories = own.categories  # those of text are in the order of the alphabet, which is not that of the ranks
     changes: dict[str, Any] = {key: entry[key] for key in COPIED if key in entry}
     if "why" in entry:
-        changes.setdefault("description", str(entry["why"]))
-    if numeric:
-        low, high = (entry.get(f"observed_{end}", entry.get(end)) for end in ("min", "max"))
-        changes |= {} if low is None else {"lower": float(low)}
-        changes |= {} if high is None else {"upper": float(high)}
-    changes["unseen"] = tuple(entry.get("unseen", ()))
-    if "dtype" in entry:
-        ordered = kind == "ordinal"
-        index = pd.Index(categories, tupleize_cols=False)
-        changes["dtype"] = (
-            pd.CategoricalDtype(index, ordered=ordered) if entry["dtype"] == "category" else entry["dtype"]
-        )
+        changes.setdefault("description", entry["why"])
+    changes |= _ends(entry, own) if numeric else {}
+    changes["unseen"] = entry.get("unseen", ())
+    known = f"the column {name!r} has unseen: {shown(list(changes['unseen']))}"
+    check_known("unseen", known, changes["unseen"], categories)
+    if own is not None or "dtype" in entry:
+        changes["dtype"] = _dtype(entry, categories, own)
     if own is not None and own.numeric == numeric:
         return replace(own, kind=kind, categories=categories, **changes)
     if own is not None:  # a column of numbers that are categories, or the other way round
-        changes = {"dtype": own.dtype, "missing": own.missing, **changes}
+        changes.setdefault("missing", own.missing)
     width = changes.get("upper", np.inf) - changes.get("lower", -np.inf)
     changes["assumed"] = numeric and own is None and "scale" not in changes
     changes.setdefault("scale", float(width) if numeric and 0 < width < np.inf else 1.0)
     return Feature(name, kind, categories=categories, **changes)
 
 
-def _flags(entries: Iterable[Mapping[str, Any]]) -> list[Constraint]:
+def _ends(entry: Mapping[str, Any], own: Feature | None) -> dict[str, float]:
+    """The ends of the range that a file says was observed; min and max stand in where they do not contradict it."""
+    observed, allowed = (
+        {end: float(entry[key + said]) for end, said in (("lower", "min"), ("upper", "max")) if key + said in entry}
+        for key in ("observed_", "")
+    )
+    sample = {} if own is None or not own.numeric else {"lower": own.lower, "upper": own.upper}
+    for ends in (allowed | observed, observed):
+        whole = {"lower": -np.inf, "upper": np.inf} | sample | ends
+        if whole["lower"] <= whole["upper"]:
+            return ends
+    raise InputError(
+        "observed_min and observed_max must fit the reference",
+        f"the column {entry['name']!r} would go from {whole['lower']:g} to {whole['upper']:g}",
+        "correct them, or leave them out: the reference shows its own",
+    )
+
+
+def _dtype(entry: Mapping[str, Any], categories: tuple[Any, ...], own: Feature | None) -> Any:
+    """The dtype that a file names, or else the reference's own, where it can hold the values of the column."""
+    types, kind, said = pd.api.types, entry["kind"], entry.get("dtype")
+    numeric, seen = kind in ("continuous", "integer"), None if own is None else own.dtype
+    if said is None and isinstance(seen, pd.CategoricalDtype) and numeric:
+        return None
+    if said is None and (numeric or (own is not None and categories == own.categories)):
+        return seen
+    try:
+        dtype: Any = types.pandas_dtype(seen if said is None else said)
+        if isinstance(dtype, pd.CategoricalDtype):  # a name alone, or with other categories than the file's
+            ordered = kind == "ordinal" if said is not None else dtype.ordered
+            dtype = pd.CategoricalDtype(pd.Index(categories, tupleize_cols=False), ordered=ordered)
+        if numeric:
+            fits = types.is_any_real_numeric_dtype(dtype) or types.is_bool_dtype(dtype) or dtype == np.dtype(object)
+        else:
+            levels = pd.Series(list(categories), dtype=object)
+            fits = levels.astype(dtype).tolist() == list(categories)
+    except Exception:  # each dtype has its own ways to refuse a name or a value
+        fits = False
+    if not fits:
+        given = f"dtype: {said!r}" if said is not None else f"is {seen} in the reference"
+        values = f", categories: {shown(list(categories))}" if categories else ""
+        raise InputError(
+            "the dtype of a column must be one of pandas that holds its values",
+            f"the column {entry['name']!r} has kind: {kind}{values}; {given}",
+            "correct the kind or the categories, or write dtype: float64, Int64, object or category",
+        )
+    return dtype
+
+
+def _flags(columns: Iterable[Mapping[str, Any]]) -> list[Constraint]:
     """The constraints that columns carry: immutable, monotone, min and max."""
     out: list[Constraint] = []
-    flags: list[tuple[Callable[..., Constraint], Callable[[Mapping[str, Any]], bool]]] = [
-        (Immutable, lambda entry: bool(entry.get("immutable"))),
-        (Increasing, lambda entry: entry.get("monotone") == "increase"),
-        (Decreasing, lambda entry: entry.get("monotone") == "decrease"),
+    flags: list[tuple[Callable[..., Constraint], str, Any]] = [
+        (Immutable, "immutable", True),
+        (Increasing, "monotone", "increase"),
+        (Decreasing, "monotone", "decrease"),
     ]
-    for word, flagged in flags:
-        names = [entry["name"] for entry in entries if flagged(entry)]
+    for word, key, value in flags:
+        names = [column["name"] for column in columns if column.get(key) == value]
         out.extend([word(*names)] if names else [])
-    for entry in entries:
-        low, high = entry.get("min"), entry.get("max")
-        number = entry["kind"] in ("continuous", "integer") or (entry["kind"] == "binary" and entry.get("monotone"))
-        if number and not entry.get("ordinal") and (low is not None or high is not None):
-            out.append(Range(entry["name"], low, high))
-    return out
-
-
-def _rules(entries: Iterable[Mapping[str, Any]]) -> list[Rule]:
-    return [
-        Rule(entry["rule"], float(entry.get("tolerance", TOLERANCE)), bool(entry.get("relax", False)))
-        for entry in entries
-    ]
-
-
-def _words(entries: Iterable[Mapping[str, Any]]) -> list[Constraint]:
-    out: list[Constraint] = []
-    for entry in entries:
-        rest = dict(entry)
-        word = rest.pop("word", None)
-        if word not in WORDS:
-            raise InputError(
-                "a constraint in a schema file must be one of Counterpoise's words",
-                f"{entry!r}",
-                f"the words are {', '.join(sorted(WORDS))}",
-            )
-        if "table" in rest:
-            rest["table"] = dict(map(tuple, rest["table"]))
-        made = WORDS[word](*rest["names"]) if "names" in rest else WORDS[word](**rest)
-        out.append(made)
-    return out
+    ends = [(column["name"], column.get("min"), column.get("max")) for column in columns]
+    return [*out, *(Range(*each) for each in ends if each[1:] != (None, None))]
 
 
 def _fields(word: Any) -> dict[str, Any]:

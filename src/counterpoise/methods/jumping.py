@@ -1,0 +1,76 @@
+"""Jumps: points moved into whole leaves, those leaves first that promise most if their tree alone follows.
+
+A leaf is a box, and the nearest point of a box is had column by column, so that every leaf of every tree can be looked
+at. For a single tree the promise is exact: the first jump of a row is its nearest answer.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from counterpoise.methods.menu import Menu
+from counterpoise.methods.sweep import additive, parted
+from counterpoise.models.leaves import Leaves, Survey
+from counterpoise.problem import Problem
+from counterpoise.types import Array, Index
+
+JUMPS = 16  # leaves that each point is moved into
+SURE = 4  # of them, the nearest that are enough by themselves
+
+
+def jumps(problem: Problem, leaves: Leaves, menu: Menu, x: Array, cells: Index, seen: Survey, price: Array) -> Array:
+    """Points ``(n * q, JUMPS, d)``: ``x`` ``(n, q, d)`` in ``cells`` ``(n * q, f)``, moved into one leaf each.
+
+    ``seen`` is what the leaves say of them, ``price`` ``(n,)`` what a unit of margin is taken to cost. Where fewer
+    leaves are better than those that a point is in, it stays where it is.
+    """
+    n, q, d = x.shape
+    row, walls = np.repeat(np.arange(n), q), leaves.walls
+    there = np.where(
+        walls.inside(cells), cells.take(walls.place, axis=1), walls.entries(cells, row, menu.open, menu.far)
+    )
+    outputs = leaves.swapped(seen)
+    margin = additive(problem, problem.goal.margin(outputs.reshape(n, -1, outputs.shape[2]))).reshape(n * q, -1)
+    effort = _efforts(problem, leaves, menu, x, cells, there)
+    np.put_along_axis(effort, seen.own, np.inf, axis=1)
+    merit = effort + (price[row][:, None] * np.maximum(-margin, 0.0)).take(leaves.kinds[1], axis=1)
+    enough = np.where((margin > 0).take(leaves.kinds[1], axis=1), effort, np.inf)
+    leaf = np.concatenate([_least(enough, SURE), _least(merit, JUMPS - SURE)], axis=1)
+    point, place = np.nonzero(np.isfinite(np.take_along_axis(effort, leaf, axis=1)))
+    out = np.repeat(x.reshape(n * q, 1, d), leaf.shape[1], axis=1)
+    begin, width = walls.leaves.indptr[leaf[point, place]], np.diff(walls.leaves.indptr)[leaf[point, place]]
+    entry = np.repeat(begin - np.cumsum(width) + width, width) + np.arange(width.sum())
+    wall, point, place = walls.leaves.indices[entry], np.repeat(point, width), np.repeat(place, width)
+    cell = there[point, wall]
+    moved = np.flatnonzero(cell != cells[point, walls.place[wall]])
+    point, place, cell = point[moved], place[moved], cell[moved]
+    out[point, place, menu.column[cell]] = menu.value[row[point], cell]
+    return out
+
+
+def _efforts(problem: Problem, leaves: Leaves, menu: Menu, x: Array, cells: Index, there: Index) -> Array:
+    """How the effort of points would rise in every leaf, ``(p, leaves)``: infinite where they may not be.
+
+    ``there`` ``(p, w)`` are the cells that each wall asks for.
+    """
+    n, q, d = x.shape
+    walls, row = leaves.walls, np.repeat(np.arange(n), q)
+    before = problem.energy.distance.differences(x, problem.x0).reshape(n * q, d)
+    column = leaves.columns[walls.place]
+    old = before[:, column]
+    far = menu.far.take(there + row[:, None] * menu.far.shape[1])
+    new = np.where(there == cells.take(walls.place, axis=1), old, far)
+    rest, rise = parted(problem, column, old, new)
+    rest[there < 0] = np.inf
+    total = (walls.leaves @ rest.T).T
+    weight = problem.energy.distance.weight("l2")
+    if weight:
+        square = np.einsum("pd,pd->p", before, before)[:, None] + (walls.leaves @ rise.T).T
+        total = total + weight * np.sqrt(np.maximum(square, 0.0))
+    return np.ascontiguousarray(total)
+
+
+def _least(array: Array, count: int) -> Index:
+    """The places of the ``count`` least numbers of each line, or of all."""
+    count = min(count, array.shape[1])
+    return np.argpartition(array, count - 1, axis=1)[:, :count]

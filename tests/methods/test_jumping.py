@@ -1,0 +1,117 @@
+"""Jumps into leaves: of a single tree the nearest answer is found, whatever is missing, whole, named or forbidden."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.tree import DecisionTreeClassifier
+
+import counterpoise as cp
+from counterpoise.methods.care import leaves_of
+from counterpoise.methods.jumping import JUMPS, SURE, jumps
+from counterpoise.methods.menu import Menu
+from counterpoise.problem import Problem
+from counterpoise.streams import Streams
+from problems import problem_of
+
+
+def flows(seed: int, rows: int = 400) -> pd.DataFrame:
+    """Numbers, some of them missing, counts and names."""
+    rng = np.random.default_rng(seed)
+    table = pd.DataFrame(
+        {
+            "rate": rng.normal(size=rows),
+            "load": rng.normal(size=rows),
+            "ports": rng.integers(0, 9, rows),
+            "state": pd.Categorical(rng.choice(["idle", "new", "open", "shut"], rows)),
+        }
+    )
+    table.loc[rng.random(rows) < 0.1, "load"] = np.nan
+    return table
+
+
+def of_one_tree(seed: int, rows: int, **question: object) -> Problem:
+    """The problem of giving rows the other class of a deep tree that knows all kinds of columns."""
+    table = flows(seed)
+    rng = np.random.default_rng(seed)
+    wave = np.sin(3 * table["rate"]) + table["load"].fillna(0.3) * (table["ports"] % 3 - 1)
+    labels = np.where(wave + (table["state"].isin(["new", "shut"])) + rng.normal(0, 0.3, len(table)) > 0.5, "bad", "ok")
+    model = HistGradientBoostingClassifier(
+        max_iter=1,
+        learning_rate=1.0,
+        max_leaf_nodes=None,
+        min_samples_leaf=3,
+        categorical_features="from_dtype",
+        random_state=0,
+    ).fit(table, labels)
+    wanted = np.where(model.predict(table[:rows]) == "bad", "ok", "bad")
+    return problem_of(model, table, table[:rows], target=wanted, **question)
+
+
+def nearest_answers(problem: Problem) -> np.ndarray:
+    """The least effort of each row by looking into every leaf, column by column: infinite where none is open."""
+    leaves = leaves_of(problem)
+    assert leaves is not None
+    menu, paths = Menu.of(problem, leaves), leaves.paths
+    said = np.repeat(leaves.finish(leaves.base + leaves.value)[None], len(problem), axis=0)
+    reached = problem.goal.reached(said)  # (n, leaves)
+    out = np.full(len(problem), np.inf)
+    norm = problem.energy.distance.name
+    for row in range(len(problem)):
+        home = leaves.cells(problem.x0[row : row + 1])[0]
+        steps = np.empty((len(leaves.value), len(home)))
+        for place, (start, stop) in enumerate(zip(leaves.first[:-1], leaves.first[1:], strict=True)):
+            cells = np.arange(start, stop)
+            if place in paths.levels:
+                inside = paths.levels[place]
+            else:
+                inside = (cells >= paths.low[:, place, None]) & (cells <= paths.high[:, place, None])
+                inside[:, -1] = paths.missing[:, place]
+            allowed = inside & (menu.open[row, cells] | (cells == home[place]))
+            costs = np.where(cells == home[place], 0.0, menu.far[row, cells])
+            steps[:, place] = np.where(allowed, costs, np.inf).min(axis=1)
+        length = {"l2": np.sqrt((steps**2).sum(axis=1)), "l1": steps.sum(axis=1), "l0": (steps > 0).sum(axis=1) * 1.0}
+        out[row] = length[norm][reached[row] & np.isfinite(steps).all(axis=1)].min(initial=np.inf)
+    return out
+
+
+@settings(max_examples=12)
+@given(st.integers(0, 200), st.sampled_from(["l2", "l1", "l0"]), st.booleans())
+def test_of_a_single_tree_the_nearest_answer_is_found(seed: int, distance: str, bound: bool) -> None:
+    words = [cp.Immutable("state"), cp.Increasing("ports"), cp.Decreasing("rate")] if bound else []
+    problem = of_one_tree(seed, 6, distance=distance, constraints=words, lam=0)
+    best = nearest_answers(problem)
+    run = cp.Annealing()(problem, Streams.of(problem.x0, 0))
+    found = run.effort.min(axis=1)
+    assert found == pytest.approx(best, rel=1e-6)
+
+
+def test_jumps_lead_into_leaves_and_change_nothing_else() -> None:
+    problem = of_one_tree(1, 5)
+    leaves = leaves_of(problem)
+    assert leaves is not None
+    menu, cells = Menu.of(problem, leaves), leaves.cells(problem.x0)
+    tried = jumps(problem, leaves, menu, problem.x0[:, None, :], cells, leaves.survey(cells), np.ones(5))
+    for row, points in enumerate(tried):
+        own = leaves.survey(cells[row : row + 1]).own[0]
+        there = leaves.survey(leaves.cells(points)).own[:, 0]
+        assert own[0] not in there
+        assert len(set(there.tolist())) >= JUMPS - SURE, "they go to different ones"
+        inside = problem.region.take([row]).contains(points[None])[0]
+        assert inside.all()
+
+
+def test_the_nearest_answer_is_found_among_many_leaves() -> None:
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(4000, 6))
+    y = (np.sin(2 * x).sum(axis=1) > 0).astype(int)
+    tree = DecisionTreeClassifier(random_state=0).fit(x, y)
+    assert tree.get_n_leaves() > 300
+    problem = problem_of(tree, x, x[:20], target=1 - tree.predict(x[:20]), lam=0)
+    assert cp.Annealing()(problem, Streams.of(problem.x0, 0)).effort.min(axis=1) == pytest.approx(
+        nearest_answers(problem), rel=1e-6
+    )
