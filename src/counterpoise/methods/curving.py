@@ -56,7 +56,7 @@ def unsettled(problem: Problem, x: Array) -> Mask:
 
 
 def curve(problem: Problem, points: Points, own: Array) -> Points:
-    """The best points of chains that start at the best of ``points`` ``(n, k, d)`` and take second-order steps.
+    """The best points of chains that start at the best of ``points`` ``(n, k, d)`` and take steps of Eq. (2) in full.
 
     Each goes as far along its steps as they stay valid, while that gains. ``own`` ``(n, 1)`` is the rows' own margin.
     """
