@@ -26,7 +26,7 @@ from counterpoise.streams import Streams
 from counterpoise.types import Array, Index
 
 FEW_TREES = 12  # a model of no more is searched by jumps into its leaves too,
-JUMPING = 4  # in so many rounds
+FEWEST, MOST, WALLS = 2, 8, 20_000  # in so many rounds, as many as keep the walls looked at below this
 LEAST = 1e-6  # of margin that a row is taken to lack
 TINY = np.finfo(np.float64).tiny
 FEW_ROUNDS = 6  # that a ration should last for
@@ -97,8 +97,9 @@ def beam(
     """
     rows, leaves = np.arange(len(problem)), leaves_of(problem)
     assert leaves is not None, "without leaves there is nothing to survey"
-    jumping = JUMPING if leaves.trees <= FEW_TREES else 0
-    tried = MULTIPLIERS + ALONE + (JUMPS if jumping else 0)
+    few = leaves.trees <= FEW_TREES
+    jumping = int(np.clip(WALLS // max(len(leaves.walls.place), 1), FEWEST, MOST)) if few else 0
+    tried = MULTIPLIERS + ALONE + (JUMPS if few else 0)
     width = int(max(1, min(care.beam, problem.left / (FEW_ROUNDS * tried))))
     menu = Menu.of(problem, leaves)
     home = problem.region.home[:, None, :]
