@@ -179,6 +179,11 @@ class Explanation:
         names = list(index.names) if len(levels) > 1 else ["row"]
         return frame.set_axis(pd.MultiIndex.from_arrays([*levels, number], names=[*names, "alternative"]))
 
+    @property
+    def real_rows(self) -> pd.DataFrame:
+        """The evidence as a table: row (its label), position, rank (1: the nearest), distance, and the real values."""
+        return tables.list_real(self.schema, self.rows.index, self.x0, self.evidence)
+
     def percentile(self, feature: Hashable, value: float, label: Any) -> float:
         """Where a value lies among the reference rows of a label, from 0 to 100; NaN for categories."""
         if label not in self.quantiles:

@@ -193,3 +193,47 @@ def _objects(values: Sequence[Any]) -> Any:
     for place, value in enumerate(values):
         out[place] = value
     return out
+
+
+def apart(measure: Distance, x: Array, x0: Array) -> Array:
+    """Scaled differences ``(p, d)`` of rows ``x`` ``(p, d)`` from one, ``(d,)``; 1 where only one cell is missing."""
+    gone, lost = np.isnan(x), np.isnan(x0)
+    plain = np.where(measure.nominal, (x != x0).astype(np.float64), np.abs(x - x0) / measure.unit)
+    return np.asarray(np.where(gone | lost, (gone != lost).astype(np.float64), plain))
+
+
+def real_rows(schema: Schema, x0: Array, evidence: Array | None) -> list[tuple[Array, Array]]:
+    """For each row ``(n, d)`` the real ones near it, ``(m, d)``, and how far they are, ``(m,)``, by L2."""
+    if evidence is None:
+        return [(x0[:0], np.empty(0))] * len(x0)
+    measure, out = Distance.of(schema, "l2"), []
+    for start, rows in zip(x0, evidence, strict=True):
+        real = rows[~np.isnan(rows).all(axis=1)]
+        out.append((real, np.sqrt((apart(measure, real, start) ** 2).sum(axis=1))))
+    return out
+
+
+def list_real(schema: Schema, index: pd.Index[Any], x0: Array, evidence: Array | None) -> pd.DataFrame:
+    """A line for each real row near one of ``x0`` ``(n, d)``: whose it is, its rank, how far it is, and its features.
+
+    >>> table = pd.DataFrame({"ports": [8, 2], "proto": ["tcp", "udp"]})
+    >>> schema = Schema.infer(table)
+    >>> list_real(schema, table.index[:1], np.array([[8.0, 0.0]]), np.array([[[2.0, 1.0]]])).iloc[0].to_list()
+    [0, 0, 1, 2.2360679774997894, 2, 'udp']
+    """
+    found = real_rows(schema, x0, evidence)
+    counts = [len(real) for real, _ in found]
+    place = np.repeat(np.arange(len(found)), counts)
+    labels = index.take(place)
+    columns: dict[str, Any] = {
+        "row": labels.to_flat_index() if isinstance(labels, pd.MultiIndex) else labels,
+        "position": place,
+        "rank": np.concatenate([np.arange(0), *(np.arange(1, count + 1) for count in counts)]).astype(np.int64),
+        "distance": np.concatenate([np.empty(0), *(length for _, length in found)]),
+    }
+    table = pd.DataFrame(columns)
+    x = np.concatenate([np.empty((0, len(schema))), *(real for real, _ in found)])
+    for column, feature in enumerate(schema):
+        values = pd.Series([value_of(feature, code) for code in x[:, column].tolist()], dtype=object).infer_objects()
+        table.insert(table.shape[1], feature.name, values, allow_duplicates=True)
+    return table

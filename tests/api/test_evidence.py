@@ -9,11 +9,12 @@ from sklearn.linear_model import LogisticRegression
 
 import counterpoise as cp
 from alerts import alerts, detector, explained, training
-from counterpoise.api.evidence import NEAREST, differences, nearest_rows
+from counterpoise.api.evidence import NEAREST, nearest_rows
 from counterpoise.models.score import ClassGoal
 from counterpoise.problem import Donors
 from counterpoise.space.distance import Distance
 from counterpoise.space.encoding import encode
+from counterpoise.tables import apart
 
 
 def test_evidence_is_real_and_of_the_target() -> None:
@@ -45,9 +46,9 @@ def test_no_row_of_the_target_is_nearer(seed: int, count: int, rows: int) -> Non
     pool = x[outputs[:, 0] >= outputs[:, 1]]
     measure = Distance.of(schema, "l2")
     for row in range(rows):
-        best = np.sort((differences(measure, pool, x0[row]) ** 2).sum(axis=1))[:NEAREST]
+        best = np.sort((apart(measure, pool, x0[row]) ** 2).sum(axis=1))[:NEAREST]
         there = found[row][~np.isnan(found[row]).all(axis=1)]
-        mine = (differences(measure, there, x0[row]) ** 2).sum(axis=1)
+        mine = (apart(measure, there, x0[row]) ** 2).sum(axis=1)
         assert mine.tolist() == best.tolist()
         alone = nearest_rows(schema, x0[[row]], goal.take([row]), Donors(x, outputs))
         assert alone is not None

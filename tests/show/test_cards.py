@@ -127,13 +127,21 @@ def test_a_terminal_takes_names_as_they_are() -> None:
     assert "[/nothing]" in stream.getvalue()
 
 
-def test_evidence_is_shown_in_the_features_that_change_and_not_when_redacted() -> None:
+def test_evidence_is_shown_where_it_changes_or_differs_and_not_when_redacted() -> None:
     explanation = explained()
     plain, redacted = (build_cards(explanation, redact=redact)[0] for redact in (False, True))
     assert redacted.evidence == ()
     assert len(plain.evidence) == 3
     assert [near.distance for near in plain.evidence] == sorted(near.distance for near in plain.evidence)
     changed = [change.column for change in plain.best.changes][:5]
-    assert [column for column, _ in plain.evidence[0].values] == changed
+    real = explanation.real_rows
+    for near, line in zip(plain.evidence, real[real.position == 0].itertuples(), strict=True):
+        columns = [column for column, *_ in near.values]
+        assert columns[: len(changed)] == changed
+        assert near.distance == line.distance
+        beside = near.values[len(changed) :]
+        assert all(" instead of " in said for _, _, said in beside), "where else it is another row"
+        unlike = {name for name in explanation.schema.names if getattr(line, name) != explanation.rows[name].iloc[0]}
+        assert {explanation.schema.names[column] for column in columns[len(changed) :]} <= unlike
     assert "nearest real benign row" in write_card(plain)
     assert "nearest real" not in write_card(redacted)

@@ -11,6 +11,7 @@ from counterpoise.models.score import Goal
 from counterpoise.problem import Donors
 from counterpoise.space.distance import Distance
 from counterpoise.space.features import Schema
+from counterpoise.tables import apart
 from counterpoise.types import Array, Model
 
 NEAREST = 3
@@ -30,7 +31,7 @@ def nearest_rows(schema: Schema, x0: Array, goal: Goal, donors: Donors) -> Array
     for group in goal.groups() if len(x0) else ():
         pool = donors.pool(goal.take(group[:1]), measure)
         for row, near in zip(group.tolist(), pool.near(x0[group], NEAREST), strict=True):
-            exact = (differences(measure, pool.x[near], x0[row]) ** 2).sum(axis=1)
+            exact = (apart(measure, pool.x[near], x0[row]) ** 2).sum(axis=1)
             taken = near[np.argsort(exact, kind="stable")[:NEAREST]]
             found[row, : len(taken)] = pool.x[taken]
     return found
@@ -46,10 +47,3 @@ def fingerprint(model: Model, rows: Array) -> str:
     digits = np.where(np.isfinite(outputs), np.round(outputs / unit), 0.0) + 0.0
     said = repr((model.labels, digits.tolist(), power.tolist()))
     return sha256(said.encode()).hexdigest()
-
-
-def differences(measure: Distance, x: Array, x0: Array) -> Array:
-    """Scaled differences ``(p, d)``; 1 where only one of the two cells is missing."""
-    gone, lost = np.isnan(x), np.isnan(x0)
-    plain = np.where(measure.nominal, (x != x0).astype(np.float64), np.abs(x - x0) / measure.unit)
-    return np.asarray(np.where(gone | lost, (gone != lost).astype(np.float64), plain))

@@ -11,7 +11,6 @@ import numpy as np
 import pandas as pd
 
 from counterpoise import tables
-from counterpoise.api.evidence import differences
 from counterpoise.explanation import Explanation
 from counterpoise.sentences import sort_by_size
 from counterpoise.show.cards import Card, build_cards, direction_of
@@ -73,19 +72,10 @@ def list_evidence(explanation: Explanation, first: int = 0) -> pd.DataFrame:
 
     ``first`` is the place of the explanation's first row in the input.
     """
-    lines, cells = [], []
-    for place, (real, apart) in enumerate(_real(explanation)):
-        label = str(explanation.rows.index[place])
-        lines += [(label, first + place, rank, length) for rank, length in enumerate(apart.tolist(), start=1)]
-        cells += [real]
-    x = np.concatenate([np.empty((0, len(explanation.schema))), *cells])
-    table = pd.DataFrame(lines, columns=[PREFIX + name for name in ("row", "position", "rank", "distance")])
-    for column, feature in enumerate(explanation.schema):
-        values = [tables.value_of(feature, code) for code in x[:, column].tolist()]
-        table.insert(
-            table.shape[1], feature.name, pd.Series(values, dtype=object).infer_objects(), allow_duplicates=True
-        )
-    return table
+    table = explanation.real_rows
+    head = table[["row", "position", "rank", "distance"]].add_prefix(PREFIX)
+    head[PREFIX + "row"], head[PREFIX + "position"] = head[PREFIX + "row"].map(str), head[PREFIX + "position"] + first
+    return pd.concat([head, table.iloc[:, head.shape[1] :]], axis=1)
 
 
 def write_lines(explanation: Explanation, *, redact: bool, first: int = 0) -> Iterator[str]:
@@ -123,14 +113,7 @@ def _changes(explanation: Explanation, *, redact: bool) -> list[list[list[dict[s
 
 
 def _real(explanation: Explanation) -> list[tuple[Array, Array]]:
-    """For each row the real rows of the target that are near it, encoded ``(m, d)``, and how far they are, ``(m,)``."""
-    if explanation.evidence is None:
-        return [(explanation.x0[:0], np.empty(0))] * len(explanation)
-    measure, out = Distance.of(explanation.schema, "l2"), []
-    for x0, rows in zip(explanation.x0, explanation.evidence, strict=True):
-        real = rows[~np.isnan(rows).all(axis=1)]
-        out.append((real, np.sqrt((differences(measure, real, x0) ** 2).sum(axis=1))))
-    return out
+    return tables.real_rows(explanation.schema, explanation.x0, explanation.evidence)
 
 
 def _listed(explanation: Explanation, real: Array, apart: Array) -> list[dict[str, Any]]:

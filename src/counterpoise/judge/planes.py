@@ -7,12 +7,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from counterpoise.api.evidence import differences
 from counterpoise.api.reference import Reference
 from counterpoise.errors import InputError
 from counterpoise.explanation import Explanation
 from counterpoise.space.distance import Distance
 from counterpoise.space.features import Feature, Schema
+from counterpoise.tables import apart
 from counterpoise.types import Array, Mask
 
 PRINCIPAL = "principal"
@@ -57,7 +57,7 @@ class Plane(NamedTuple):
 
     def share(self, schema: Schema, x: Array, answer: Array) -> float:
         """How much of the way from an answer ``(d,)`` to points ``(p, d)`` is in the plane: a share of squared L2."""
-        whole = (differences(Distance.of(schema, "l2"), x, answer) ** 2).sum()
+        whole = (apart(Distance.of(schema, "l2"), x, answer) ** 2).sum()
         there = np.nan_to_num(x - answer) @ self.read.T @ self.step / schema.scales
         return float((there**2).sum() / whole) if whole > 0 else 1.0
 

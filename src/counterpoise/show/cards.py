@@ -14,7 +14,6 @@ import numpy as np
 import pandas as pd
 
 from counterpoise import tables
-from counterpoise.api.evidence import differences
 from counterpoise.explanation import Explanation
 from counterpoise.sentences import format_label, format_pair, format_probability, format_value, sort_by_size
 from counterpoise.space.distance import Distance
@@ -26,7 +25,8 @@ CAUTION = (
     "A counterfactual describes the model, not the world: it says what would have changed this decision, not what "
     "happened or what to do."
 )
-MOST_CELLS = 5  # of a real row that are shown beside an answer
+MOST_CELLS = 5  # of a real row that are shown beside an answer,
+MOST_BESIDE = 3  # and of those that no answer changes
 RECIPE = "For an attack it is also a recipe for evading the detector: share it with care."
 REDACTED = "Values are left out of this report: it names the features and the direction of each change."
 
@@ -55,10 +55,10 @@ class Answer(NamedTuple):
 
 
 class Neighbour(NamedTuple):
-    """A real row of the target, as far as the answers change it."""
+    """A real row of the target: what it has where the answers change something, and where else it differs most."""
 
     distance: float  # from the row, L2 in feature scales
-    values: tuple[tuple[int, str], ...]  # places in the schema, and what this row has there
+    values: tuple[tuple[int, str, str], ...]  # places in the schema, titles, and what this row has there
 
 
 class Card(NamedTuple):
@@ -208,18 +208,25 @@ def _describe(explanation: Explanation, change: tables.Change, *, redact: bool) 
 
 
 def _neighbours(explanation: Explanation, row: int, changes: Sequence[Change]) -> tuple[Neighbour, ...]:
-    """The evidence of a row, in the features that its answers change."""
+    """The evidence of a row, in the features that its answers change and those in which it differs most."""
     if explanation.evidence is None:
         return ()
+    schema, x0 = explanation.schema, explanation.x0[row]
     columns = list(dict.fromkeys(change.column for change in changes))[:MOST_CELLS]
-    real = explanation.evidence[row]
-    real = real[~np.isnan(real).all(axis=1)]
-    apart = differences(Distance.of(explanation.schema, "l2"), real, explanation.x0[row])
-    far = np.sqrt((apart**2).sum(axis=1)).tolist()
-    return tuple(
-        Neighbour(length, tuple((column, _value(explanation, column, float(cells[column]))) for column in columns))
-        for length, cells in zip(far, real, strict=True)
-    )
+    (real, far), *_ = tables.real_rows(schema, x0[None], explanation.evidence[row : row + 1])
+    out = []
+    for length, cells in zip(far.tolist(), real, strict=True):
+        size = tables.apart(Distance.of(schema, "l2"), cells[None], x0)[0]
+        size[columns] = 0.0
+        most = [column for column in np.argsort(-size, kind="stable")[:MOST_BESIDE].tolist() if size[column] > 0]
+        own = [(column, _value(explanation, column, float(cells[column]))) for column in columns]
+        own += [(column, _instead(explanation, column, float(cells[column]), float(x0[column]))) for column in most]
+        out.append(Neighbour(length, tuple((column, schema.features[column].title, said) for column, said in own)))
+    return tuple(out)
+
+
+def _instead(explanation: Explanation, column: int, code: float, own: float) -> str:
+    return f"{_value(explanation, column, code)} instead of {_value(explanation, column, own)}"
 
 
 def _value(explanation: Explanation, column: int, code: float) -> str:

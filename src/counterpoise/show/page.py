@@ -238,7 +238,10 @@ def _data(explanation: Explanation, cards: Sequence[Card], *, redact: bool) -> d
                 "firmness": card.firmness,
                 "noise": card.noise,
                 "others": [_answer(other) for other in card.others],
-                "evidence": [[_short_number(near.distance), near.values] for near in card.evidence],
+                "evidence": [
+                    [_short_number(near.distance), [(column, said) for column, _, said in near.values]]
+                    for near in card.evidence
+                ],
             }
             for card in cards
         ],

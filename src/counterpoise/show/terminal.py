@@ -54,12 +54,11 @@ def write_card(card: Card) -> str:
 
 
 def _evidence(card: Card) -> str:
-    """The nearest real row of the target, in the features that change."""
-    titles = {change.column: change.title for change in (*card.best.changes, *(card.tipping or card.best).changes)}
-    if not card.evidence or not titles:
+    """The nearest real row of the target, in the features that change and those in which it differs most."""
+    if not card.evidence or not card.evidence[0].values:
         return ""
     nearest = card.evidence[0]
-    cells = ", ".join(f"{titles[column]} {value}" for column, value in nearest.values)
+    cells = ", ".join(f"{title} {value}" for _, title, value in nearest.values)
     return f"nearest real {card.target} row, {nearest.distance:.3g} away: {cells}"
 
 

@@ -87,7 +87,7 @@
     return "after" in change ? `${title} ${change.before} → ${change.after}` : `${WAYS[change.direction]} ${title}`;
   }
 
-  // The nearest real rows of the target, in the features that change.
+  // The nearest real rows of the target, in the features that change and those in which they differ most.
   function drawEvidence(evidence) {
     const rows = evidence.map(([distance, cells]) => {
       const said = cells.map(([column, value]) => `${data.features[column].title} ${value}`).join(", ");
