@@ -301,3 +301,28 @@ def test_threshold_without_probabilities():
         model=lambda f: SAYS[f.index % 80],
         threshold=0.8,
     )
+
+
+@pytest.mark.parametrize(
+    "word",
+    [
+        lambda: cp.Range("a", -(10**400), 1),
+        lambda: cp.Cost("a", up=10**400),
+        lambda: cp.Step("a", 10**400),
+        lambda: cp.Within("a", percent=10**400),
+        lambda: cp.Rule("a < " + "9" * 400),
+        lambda: cp.Rule("a < 1e999"),
+    ],
+)
+def test_numbers_that_no_double_holds_are_refused(word):
+    table = pd.DataFrame({"a": [0.0, 1.0, 2.0, 3.0], "b": [1.0, 0.0, 1.0, 0.0]})
+    model = LogisticRegression().fit(table, [0, 0, 1, 1])
+    with pytest.raises(cp.CounterpoiseError):
+        cp.explain(model, table[:1], reference=table, constraints=[word()])
+
+
+@pytest.mark.parametrize("word", [cp.Range("a", -(10**30), 10**30), cp.Cost("a", down=10**30), cp.MaxChanges(10**30)])
+def test_whole_numbers_beyond_those_of_a_machine_are_numbers(word):
+    table = pd.DataFrame({"a": [0.0, 1.0, 2.0, 3.0], "b": [1.0, 0.0, 1.0, 0.0]})
+    model = LogisticRegression().fit(table, [0, 0, 1, 1])
+    assert cp.explain(model, table[:1], reference=table, constraints=[word]).valid.all()

@@ -8,6 +8,7 @@ Search arrays hold encoded values: a number as it is, a category as its code, a 
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import Any, Literal, Protocol, TypeGuard, runtime_checkable
 
@@ -22,12 +23,14 @@ Link = Literal["identity", "log"]
 
 
 def is_number(value: object) -> TypeGuard[float]:
-    """Whether a setting is a number; True and False are none.
+    """Whether a setting is a number that double precision can hold; True and False are none.
 
-    >>> is_number(np.float32(0.5)), is_number(True), is_number("1")
-    (True, False, False)
+    >>> is_number(np.float32(0.5)), is_number(True), is_number("1"), is_number(10**400)
+    (True, False, False, False)
     """
-    return isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
+    if isinstance(value, int):
+        return not isinstance(value, bool) and abs(value) <= sys.float_info.max
+    return isinstance(value, (float, np.integer, np.floating))
 
 
 def is_whole(value: object) -> TypeGuard[int]:

@@ -127,3 +127,12 @@ def test_whoever_names_the_columns_of_a_decoded_frame_names_no_others(table):
     decode(schema, np.ones((1, 1))).columns.name = "renamed"
     assert decode(schema, np.ones((1, 1))).columns.name is None
     assert schema.edit("a", unit="s").columns.tolist() == ["a"]
+
+
+def test_all_values_that_are_not_known_are_named_at_once() -> None:
+    schema = Schema.infer(pd.DataFrame({"c": ["tcp", "udp"]}))
+    rows = pd.DataFrame({"c": ["tcp", "irc", "radius", "irc", "udp", *"abcdef"]}, index=list("rstuvwxyz12"))
+    with pytest.raises(InputError) as caught:
+        encode(schema, rows)
+    assert "'c' is 'irc' in row 's' and 1 more, 'radius' in row 't', 'a' in row 'w'" in str(caught.value)
+    assert "and 2 other values; known are 'tcp', 'udp'" in str(caught.value)

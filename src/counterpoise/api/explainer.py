@@ -36,7 +36,7 @@ from counterpoise.space.distance import Distance
 from counterpoise.space.features import Schema
 from counterpoise.space.region import Bounds, Region, check
 from counterpoise.space.relating import Word, as_words
-from counterpoise.types import Array, Model
+from counterpoise.types import Array, Model, is_number
 
 SPARSE = 0.02  # lam of "auto" times the square root of the number of features: docs/choices.md
 
@@ -55,6 +55,8 @@ class Explainer:
     >>> explanation = explainer(train[2:3], target="benign")
     >>> explanation.valid.tolist(), explanation.changes["feature"].tolist()
     ([True], ['ports'])
+    >>> explainer
+    Explainer of LogisticRegression: 2 features, 4 reference rows, 1 constraint
     """
 
     def __init__(
@@ -81,6 +83,15 @@ class Explainer:
         if isinstance(weights, str):
             found = importance(weights, self.model, self.reference.x)
             self.weights = dict(zip(self.schema.names, found.tolist(), strict=True))
+
+    def __repr__(self) -> str:
+        counts = {
+            "feature": len(self.schema),
+            "reference row": len(self.reference.x),
+            "constraint": len(self.constraints),
+        }
+        said = ", ".join(f"{count} {what}{'' if count == 1 else 's'}" for what, count in counts.items())
+        return f"Explainer of {type(self._given).__name__}: {said}"
 
     def __getstate__(self) -> dict[str, Any]:
         """What it was made of: the user's own model, and nothing that can be made again."""
@@ -121,7 +132,9 @@ class Explainer:
         started = time.perf_counter()
         check_settings(lam, mu, alternatives, budget, seed)
         if method is not None and (not hasattr(method, "iterate") or isinstance(method, type)):
-            raise InputError("method must be a method", f"{method!r}", "for instance cp.Annealing()")
+            raise InputError(
+                "method must be a method", f"{method!r}", "for instance cp.Annealing() or cp.NearestNeighbour()"
+            )
         measure = Distance.of(self.schema, distance, prices(self.schema, self.constraints))
         question = Question(
             model=self.model if threshold is None or self.model.labels is None else probable(self.model),
@@ -160,7 +173,7 @@ class Explainer:
             )
         for name, weight in (weights or {}).items():
             self.schema.position(name)
-            if not isinstance(weight, (int, float, np.integer, np.floating)) or not weight >= 0:
+            if not is_number(weight) or not weight >= 0:
                 raise InputError(
                     "weights must be numbers of at least 0",
                     f"{name!r} has {weight!r}",

@@ -103,7 +103,7 @@ def _range(target: Any, n: int, needed: int) -> Aim:
             "for instance (0.9, None): at least 0.9",
         )
     low, high = (np.inf * sign if end is None else end for sign, end in zip((-1, 1), target, strict=True))
-    numbers = all(isinstance(end, (int, float, np.number)) and not np.isnan(end) for end in (low, high))
+    numbers = all(is_number(end) and not np.isnan(float(end)) for end in (low, high))
     if not numbers or low > high or not (np.isfinite(low) or np.isfinite(high)):
         raise InputError(
             "the ends of a target range must be numbers, low before high, at most one of them None",

@@ -213,4 +213,4 @@ class MaxChanges:
 
     def apply(self, draft: Draft) -> None:
         if draft.max_changes is None or self.count < draft.max_changes:
-            draft.max_changes, draft.ceiling = int(self.count), repr(self)
+            draft.max_changes, draft.ceiling = min(int(self.count), len(draft.schema)), repr(self)

@@ -11,7 +11,7 @@ from counterpoise.errors import ConstraintError
 from counterpoise.space.constraints import Constraint, Names, named
 from counterpoise.space.draft import Draft
 from counterpoise.space.features import Schema
-from counterpoise.types import Array
+from counterpoise.types import Array, is_number
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Step:
     size: float
 
     def __post_init__(self) -> None:
-        if not isinstance(self.size, (int, float, np.number)) or not 0 < self.size < np.inf:
+        if not is_number(self.size) or not 0 < self.size < np.inf:
             raise ConstraintError("a Step must be a positive number", f"{self!r}", "for instance Step('days', 7)")
 
     def apply(self, draft: Draft) -> None:
@@ -61,7 +61,7 @@ class Within:
 
     def __post_init__(self) -> None:
         given = [value for value in (self.percent, self.distance) if value is not None]
-        if len(given) != 1 or not isinstance(given[0], (int, float, np.number)) or not 0 <= given[0] < np.inf:
+        if len(given) != 1 or not is_number(given[0]) or not 0 <= given[0] < np.inf:
             raise ConstraintError(
                 "Within must have one of percent and distance, a number of at least 0",
                 f"{self!r}",
@@ -91,7 +91,7 @@ class Cost:
 
     def __post_init__(self) -> None:
         for value in (self.up, self.down):
-            if not isinstance(value, (int, float, np.number)) or not value >= 0:
+            if not is_number(value) or not value >= 0:
                 raise ConstraintError(
                     "a Cost must be a number of at least 0", f"{self!r}", "infinity forbids a direction"
                 )
@@ -100,9 +100,9 @@ class Cost:
         for name in named((self.name,)):
             number = draft.ordered(name, self)
             own = draft.x0[:, number]
-            if np.isinf(self.up):
+            if self.up == np.inf:
                 draft.upper[:, number] = np.fmin(draft.upper[:, number], own)
-            if np.isinf(self.down):
+            if self.down == np.inf:
                 draft.lower[:, number] = np.fmax(draft.lower[:, number], own)
 
 
@@ -119,6 +119,6 @@ def prices(schema: Schema, constraints: Sequence[Constraint]) -> Array | None:
     out = np.ones((2, len(schema)))
     for cost in costs:
         for name in named((cost.name,)):
-            ways = [float(value) if np.isfinite(value) else 1.0 for value in (cost.down, cost.up)]
+            ways = [float(value) if value != np.inf else 1.0 for value in (cost.down, cost.up)]
             out[:, schema.position(name)] = ways
     return out

@@ -12,7 +12,7 @@ from counterpoise.errors import ConstraintError
 from counterpoise.space.features import Schema
 from counterpoise.space.frames import quoted
 from counterpoise.space.relations import Relation
-from counterpoise.types import Array, Mask
+from counterpoise.types import Array, Mask, is_number
 
 
 @dataclass
@@ -94,6 +94,6 @@ class Draft:
                 f"{value!r}; there are {quoted(feature.categories)}",
                 "correct the value, or add it to the schema's categories",
             )
-        if isinstance(value, (int, float, np.number)) and not np.isnan(value):
+        if isinstance(value, bool) or (is_number(value) and not np.isnan(float(value))):
             return float(value)
         raise ConstraintError(f"{word!r} must give numbers for {feature.name!r}", f"{value!r}", "give a number")

@@ -16,6 +16,7 @@ from counterpoise.space.frames import plain, quoted
 from counterpoise.types import Array, Mask
 
 MARKS = {"nan": np.nan, "None": None, "NA": pd.NA}
+MOST_STRANGERS = 6  # values that an error names
 
 
 def encode(schema: Schema, table: pd.DataFrame, what: str = "row") -> Array:
@@ -192,10 +193,22 @@ def _codes(feature: Feature, column: pd.Series[Any], what: str) -> Array:
         codes[~missing] = [feature.codes.get(value, -1.0) if isinstance(value, Hashable) else -1.0 for value in values]
     unknown = codes == -1.0
     if unknown.any():
-        place, value = _place(column, unknown)
         raise InputError(
             "categories must be known from the reference or the schema",
-            f"{feature.name!r} is {value!r} in {what} {place!r}; known are {quoted(feature.categories)}",
-            "correct the value, or add it to the schema's categories",
+            f"{feature.name!r} is {_strangers(column, unknown, what)}; known are {quoted(feature.categories)}",
+            "correct the values, or add them to the schema's categories",
         )
     return codes
+
+
+def _strangers(column: pd.Series[Any], unknown: Mask, what: str) -> str:
+    """Every value that is not known, where it stands first and how often."""
+    places: dict[str, list[int]] = {}
+    for place in np.flatnonzero(unknown).tolist():
+        places.setdefault(repr(plain(column.iloc[place])), []).append(place)
+    said = []
+    for value, found in list(places.items())[:MOST_STRANGERS]:
+        more = f" and {len(found) - 1} more" if len(found) > 1 else ""
+        said.append(f"{value} in {what} {plain(column.index[found[0]])!r}{more}")
+    left = len(places) - MOST_STRANGERS
+    return ", ".join(said) + (f", and {left} other values" if left > 0 else "")

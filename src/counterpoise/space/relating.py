@@ -6,7 +6,6 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from counterpoise.errors import ConstraintError
@@ -18,6 +17,7 @@ from counterpoise.space.grammar import read
 from counterpoise.space.relations import Checked, Derivation, Stated
 from counterpoise.space.rules import expression, formula
 from counterpoise.space.ties import Kept, Mapped
+from counterpoise.types import is_number
 
 TOLERANCE = 1e-6
 
@@ -28,7 +28,7 @@ def _options(tolerance: float, relax: bool) -> str:
 
 
 def _check_tolerance(word: object, tolerance: Any) -> None:
-    if not isinstance(tolerance, (int, float, np.number)) or not 0 <= tolerance < 1:
+    if not is_number(tolerance) or not 0 <= tolerance < 1:
         raise ConstraintError(
             "a tolerance must be a number from 0 to below 1",
             f"{word!r} has {tolerance!r}",

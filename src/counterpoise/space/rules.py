@@ -7,6 +7,7 @@ if a > x0.a then b >= x0.b + 2             proto == 'udp' implies flags == 0    
 from __future__ import annotations
 
 import ast
+from math import isfinite
 from typing import Any, NamedTuple, NoReturn
 
 from counterpoise.space.expressions import (
@@ -23,6 +24,7 @@ from counterpoise.space.expressions import (
 from counterpoise.space.features import Feature, Schema
 from counterpoise.space.formulas import Among, Compare, Formula, Joined
 from counterpoise.space.grammar import Implication, Syntax, Tree, read, refuse
+from counterpoise.types import is_number
 
 OPERATORS: dict[type[ast.operator], Operator] = {
     ast.Add: "+",
@@ -165,6 +167,8 @@ class _Meaning:
             inner = self.number(node.operand)
             return negative(inner) if isinstance(node.op, ast.USub) else inner
         if isinstance(node, ast.Constant) and isinstance(node.value, (int, float)):
+            if not isinstance(node.value, bool) and not (is_number(node.value) and isfinite(node.value)):
+                self.refuse(node, "a number too large for double precision", "write a smaller one")
             return Number(float(node.value))
         if isinstance(node, ast.Call):
             return self.call(node)
