@@ -218,8 +218,9 @@ def list_real(schema: Schema, index: pd.Index[Any], x0: Array, evidence: Array |
 
     >>> table = pd.DataFrame({"ports": [8, 2], "proto": ["tcp", "udp"]})
     >>> schema = Schema.infer(table)
-    >>> list_real(schema, table.index[:1], np.array([[8.0, 0.0]]), np.array([[[2.0, 1.0]]])).iloc[0].to_list()
-    [0, 0, 1, 2.2360679774997894, 2, 'udp']
+    >>> real = list_real(schema, table.index[:1], np.array([[8.0, 0.0]]), np.array([[[2.0, 1.0]]]))
+    >>> real[["position", "rank", "ports", "proto"]].values.tolist()
+    [[0, 1, 2, 'udp']]
     """
     found = real_rows(schema, x0, evidence)
     counts = [len(real) for real, _ in found]

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.ensemble import HistGradientBoostingClassifier
-from sklearn.tree import DecisionTreeClassifier
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import counterpoise as cp
 from counterpoise.methods.care import leaves_of
@@ -115,3 +115,24 @@ def test_the_nearest_answer_is_found_among_many_leaves() -> None:
     assert cp.Annealing()(problem, Streams.of(problem.x0, 0)).effort.min(axis=1) == pytest.approx(
         nearest_answers(problem), rel=1e-6
     )
+
+
+@pytest.mark.parametrize("lam", [0, "auto"])
+def test_cells_that_hold_no_listed_value_are_shut(lam: object) -> None:
+    rng = np.random.default_rng(0)
+    x = pd.DataFrame(rng.normal(size=(300, 4)).round(2), columns=list("abcd"))
+    tree = DecisionTreeClassifier(random_state=0).fit(x, x["a"] + x["b"] > 0)
+    words = [cp.OneOf("a", [-1.0, 1.0])]
+    problem = problem_of(tree, x, x[:20], target=True, constraints=words)
+    leaves = leaves_of(problem)
+    assert leaves is not None
+    menu = Menu.of(problem, leaves)
+    assert np.isfinite(menu.value[menu.open]).all()
+    assert cp.explain(tree, x[:20], reference=x, target=True, lam=lam, constraints=words).valid.all()
+
+
+def test_a_point_exactly_on_the_boundary_is_surveyed_without_a_warning() -> None:
+    rng = np.random.default_rng(0)
+    x = pd.DataFrame(rng.normal(size=(300, 4)).round(2), columns=list("abcd"))
+    tree = DecisionTreeRegressor(random_state=0).fit(x, np.rint(2 * x["a"] + x["b"]))
+    assert cp.explain(tree, x[tree.predict(x) < 0][:20], reference=x, target=(1.0, None)).valid.all()

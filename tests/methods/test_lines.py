@@ -157,3 +157,19 @@ def test_a_mixture_that_counts_changes_is_no_farther_than_the_answers_of_fewest_
     sparse = cp.Polished(cp.Annealing())(turning(12, distance="l0"), streams).x[:, :1]
     few = problem.energy.effort(sparse, problem.x0)[:, 0]
     assert (found <= few * 1.05).mean() > 0.8
+
+
+def test_a_range_is_met_as_near_as_its_nearer_end_where_that_is_inside() -> None:
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(300, 6))
+    model = SVR().fit(x, np.sin(2 * x[:, 0]) + x[:, 1] * x[:, 2])
+    said = model.predict(x)
+    low = float(np.quantile(said, 0.8))
+    rows = x[said < np.quantile(said, 0.5)][:12]
+    one = cp.explain(model, rows, reference=x, target=(low, None))
+    both = cp.explain(model, rows, reference=x, target=(low, low + 1e-3 * float(said.std())))
+    assert both.valid.all()
+    inside = (model.predict(one.x) >= low) & (model.predict(one.x) <= low + 1e-3 * said.std())
+    assert inside.sum() >= 3
+    near, far = one.energy["distance"].to_numpy()[inside], both.energy["distance"].to_numpy()[inside]
+    assert (far <= near * 1.02).all()

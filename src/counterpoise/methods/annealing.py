@@ -25,7 +25,7 @@ from counterpoise.methods.population import Population
 from counterpoise.methods.sifting import Sifting
 from counterpoise.methods.sliding import STARTS, slide
 from counterpoise.methods.slopes import responds
-from counterpoise.methods.starts import Points, at_home, joined, scored, starting, verging
+from counterpoise.methods.starts import Points, at_home, joined, one_sided, ranged, scored, starting, verging
 from counterpoise.methods.sweep import singles
 from counterpoise.physics.cooling import ConstantSpeed, Cooling
 from counterpoise.problem import Problem
@@ -91,6 +91,8 @@ class Annealing:
         board = Board(start, problem.region, varied=known)
         yield board.run()
         self._thin(board, problem, streams)
+        if ranged(problem) and len(problem.donors.x) and problem.left == np.inf:
+            board.enter(np.arange(len(problem)), scored(problem, self(one_sided(problem), streams).x))
         yield from self._searched(board, board.open, problem, streams)
         lost = np.flatnonzero(~board.points.valid.any(axis=1))
         if len(lost) and not at_first:  # the row itself led nowhere: from reference rows, then
@@ -144,7 +146,8 @@ class Annealing:
         if leaves_of(problem) is not None:
             yield from self._surveyed(board, rows, problem, streams, board.points.at(rows).best(1))
             lost = np.flatnonzero(~board.points.at(rows).valid.any(axis=1))
-            if len(lost) and len(problem.donors.x) and not late(problem):  # a narrow target: from what just misses it
+            if len(lost) and len(problem.donors.x) and not (late(problem) or problem.expired):
+                # a narrow target: from what just misses it
                 rows, problem, streams = rows[lost], problem.take(lost), streams.take(lost)
                 yield from self._surveyed(board, rows, problem, streams, verging(problem, VERGING))
             return

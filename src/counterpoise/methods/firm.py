@@ -30,6 +30,7 @@ LAST_STRETCHES = (1.0, 1.02, 1.05, 1.09, 1.15, 1.25, 1.4, 1.7)
 BLENDS = (0.25, 0.5, 0.75)
 HALVINGS = 5
 FARTHER_OUT = 64  # reference rows, and random points, that are tried where nothing nearer holds
+DEEPER = 24  # reference rows that are tried where what was found does not hold on other draws
 
 
 @dataclass(frozen=True)
@@ -142,6 +143,14 @@ class Firm:
         lines = [np.where(problem.numeric, start + f * (points.x - start), points.x) for f in LAST_STRETCHES]
         found = scored(problem, problem.region.project(np.concatenate(lines, axis=1)))
         weak = np.flatnonzero(~found.valid.any(axis=1))
+        if len(weak):
+            part = problem.take(weak)
+            deep = donors(part, DEEPER)
+            if deep.valid.any():  # reference rows that these draws, too, find firm
+                better = joined(deep, found.at(weak)).best(found.x.shape[1])
+                for mine, new in zip(found, better, strict=True):
+                    mine[weak] = new
+                weak = weak[~better.valid.any(axis=1)]
         if len(weak):
             part = problem.take(weak)
             assert part.hints is not None

@@ -59,7 +59,7 @@ def _efforts(problem: Problem, leaves: Leaves, menu: Menu, x: Array, cells: Inde
     column = leaves.columns[walls.place]
     old = before[:, column]
     far = menu.far.take(there + row[:, None] * menu.far.shape[1])
-    new = np.where(there == cells.take(walls.place, axis=1), old, far)
+    new = np.where((there == cells.take(walls.place, axis=1)) | (there < 0), old, far)
     rest, rise = parted(problem, column, old, new)
     rest[there < 0] = np.inf
     total = (walls.leaves @ rest.T).T

@@ -40,7 +40,7 @@ class Menu(NamedTuple):
         value = np.minimum(np.maximum(value, region.lower[:, column]), region.upper[:, column])
         own = cell == home
         value = np.where(own, region.boxed[:, column], value)
-        inside = (value > leaves.below) & (value <= leaves.above) | (gone & own)
+        inside = (value > leaves.below) & (value <= leaves.above) & np.isfinite(value) | (gone & own)
         far = np.abs(value - start)
         far /= distance.unit[column]
         odd = distance.nominal[column] | gone

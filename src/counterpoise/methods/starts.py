@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -187,6 +188,15 @@ def ranged(problem: Problem) -> bool:
     if not isinstance(goal, RangeGoal) or hasattr(model, "each") or hasattr(model, "thresholds"):
         return False
     return bool((np.isfinite(goal.low) & np.isfinite(goal.high)).all())
+
+
+def one_sided(problem: Problem) -> Problem:
+    """The same rows, asked to reach the nearer end of their range alone: the nearest answer to that may lie inside."""
+    below = underneath(problem)[:, 0]
+    goal = problem.goal
+    assert isinstance(goal, RangeGoal)
+    ends = replace(goal, low=np.where(below, goal.low, -np.inf), high=np.where(below, np.inf, goal.high))
+    return replace(problem, goal=ends)
 
 
 def underneath(problem: Problem) -> Mask:

@@ -85,7 +85,8 @@ def _changes(problem: Problem, leaves: Leaves, menu: Menu, x: Array, seen: Surve
     # measured by what each point has to do: no other point's gains say what is slight in its own
     largest = np.abs(additive(problem, now))
     np.maximum.at(largest, point, gain)
-    slight = np.maximum(gain / np.maximum(largest, LEAST).take(point), WORST)
+    with np.errstate(over="ignore"):  # a point on the boundary has nothing to do, and every change may lose
+        slight = np.maximum(gain / np.maximum(largest, LEAST).take(point), WORST)
     best = np.flatnonzero(_records(groups, slight, menu.own.take(at), menu.up.take(at)))
     point, cell, at = point.take(best), cell.take(best), at.take(best)
     column, gain = menu.column.take(cell), gain.take(best)

@@ -68,7 +68,7 @@ class Walls:
         below = np.maximum.accumulate(np.where(open_cells, number, -1), axis=1)
         # from below to the first open cell of the range, from above to the last; beyond its other end there is none
         up, down = above.take(self.low, axis=1), below.take(self.high, axis=1)
-        up, down = np.where(up <= self.high, up, -1), np.where(down >= self.low, down, -1)
+        up, down = np.where(up <= self.high, up, -1), np.where((down >= self.low) & (down <= self.high), down, -1)
         found = np.where(cells.take(self.place, axis=1) < self.low, up.take(row, axis=0), down.take(row, axis=0))
         for mine, listed, open_to in self.levels:
             price = np.where(open_cells[:, listed], far[:, listed], np.inf)[:, None, :]
