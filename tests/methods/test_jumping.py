@@ -136,3 +136,14 @@ def test_a_point_exactly_on_the_boundary_is_surveyed_without_a_warning() -> None
     x = pd.DataFrame(rng.normal(size=(300, 4)).round(2), columns=list("abcd"))
     tree = DecisionTreeRegressor(random_state=0).fit(x, np.rint(2 * x["a"] + x["b"]))
     assert cp.explain(tree, x[tree.predict(x) < 0][:20], reference=x, target=(1.0, None)).valid.all()
+
+
+def test_another_value_of_the_own_cell_is_taken_where_the_own_one_may_not_be_kept() -> None:
+    rng = np.random.default_rng(0)
+    x = np.column_stack([rng.uniform(-4, 2, 400), rng.uniform(-1, 1, 400)])
+    tree = DecisionTreeClassifier(random_state=0).fit(x, (x[:, 0] <= -1.35) & (x[:, 1] > 0))
+    row = np.array([[-1.61, -0.1]])
+    explanation = cp.explain(tree, row, reference=x, target=True, constraints=[cp.OneOf("f0", [-2.87, -0.9])])
+    assert explanation.valid.all()
+    assert explanation.x[0, 0] == -2.87
+    assert 0 <= explanation.x[0, 1] < 0.05

@@ -38,8 +38,11 @@ class Menu(NamedTuple):
         # a missing value is in a cell above all others: the nearest value of theirs is as good as any
         value = np.where(cell < home, np.where(np.isfinite(largest), largest, smallest), smallest)
         value = np.minimum(np.maximum(value, region.lower[:, column]), region.upper[:, column])
-        own = cell == home
-        value = np.where(own, region.boxed[:, column], value)
+        own, kept = cell == home, region.boxed[:, column]
+        # where the row's own value may not be kept, another one of its cell may do
+        there = (kept > leaves.below) & (kept <= leaves.above)
+        other = np.where(np.abs(largest - start) < np.abs(smallest - start), largest, smallest)
+        value = np.where(own, np.where(there | gone, kept, other), value)
         inside = (value > leaves.below) & (value <= leaves.above) & np.isfinite(value) | (gone & own)
         far = np.abs(value - start)
         far /= distance.unit[column]
