@@ -91,8 +91,6 @@ class Annealing:
         board = Board(start, problem.region, varied=known)
         yield board.run()
         self._thin(board, problem, streams)
-        if ranged(problem) and len(problem.donors.x) and problem.left == np.inf:
-            board.enter(np.arange(len(problem)), scored(problem, self(one_sided(problem), streams).x))
         yield from self._searched(board, board.open, problem, streams)
         lost = np.flatnonzero(~board.points.valid.any(axis=1))
         if len(lost) and not at_first:  # the row itself led nowhere: from reference rows, then
@@ -109,7 +107,10 @@ class Annealing:
         sift = Sifting(self.sweeps, self.start, self.end)
         if steep.any():
             some = rows[steep]
-            for _ in slide(board, some, problem.take(some), streams.take(some), self.walkers, sift):
+            part, own = problem.take(some), streams.take(some)
+            if ranged(part) and len(part.donors.x) and part.left == np.inf:
+                board.enter(some, scored(part, self(one_sided(part), own).x))
+            for _ in slide(board, some, part, own, self.walkers, sift):
                 yield board.run()
         if not steep.all():
             some = rows[~steep]
