@@ -17,6 +17,7 @@ from counterpoise.types import Array, Mask
 
 STATIONARY, SPARSELY = 0.9, 0.4  # how far change and slope agree at an answer that is taken for a nearest one
 WIDEST = 100  # columns: beyond it the Hessian costs more than it finds
+DEAREST = 15_000  # model rows that all steps of a row may take
 CHAINS = 2  # answers of a row that are led on
 ROUNDS = 8
 SHARES = 0.5 ** np.arange(5)[:, None]  # of the step
@@ -34,7 +35,7 @@ def curved(problem: Problem) -> bool:
     d, chains = problem.x0.shape[1], CHAINS if problem.differentiable else 1
     asked = chains * ROUNDS * (d + 1) ** (1 if problem.differentiable else 2)
     plain = problem.plain and problem.cloud is None and problem.region.max_changes is None
-    return plain and problem.energy.distance.weight("l0") == 0 and d <= WIDEST and problem.left > asked
+    return plain and problem.energy.distance.weight("l0") == 0 and d <= WIDEST and asked < min(problem.left, DEAREST)
 
 
 def unsettled(problem: Problem, x: Array) -> Mask:
