@@ -89,13 +89,14 @@ def slide(board: Board, rows: Index, problem: Problem, streams: Streams, walkers
         best = board.points.at(rows).best(1).x
         many = np.count_nonzero(problem.region.changed(best), axis=-1)[:, 0] > FEW
         left = np.flatnonzero(many | _astray(problem, best, margin, gradient))
-        rows, problem, streams, margin = rows[left], problem.take(left), streams.take(left), margin[left]
+        rows, problem, streams = rows[left], problem.take(left), streams.take(left)
+        margin, gradient = margin[left], gradient[left]
     if len(rows) and (sparing(problem) or counted(problem) or not problem.plain):
         yield from sift(board, rows, problem, streams, None, _to_sweep(board, rows, problem, streams))
         board.enter(rows, descend(problem, board.points.at(rows).best(SWEPT), AGAIN))
         yield
     if len(rows) and curved(problem):
-        yield from _bent(board, rows, problem, streams, margin, sift)
+        yield from _bent(board, rows, problem, streams, margin, gradient, sift)
 
 
 def _walked(problem: Problem, streams: Streams, points: Points, walkers: int, margin: Array, gradient: Array) -> Points:
@@ -114,18 +115,21 @@ def _astray(problem: Problem, x: Array, margin: Array, gradient: Array) -> Mask:
 
     Then the slope there, ``gradient`` ``(n, 1, d)``, says little of where the boundary is.
     """
-    length = problem.energy.distance.differences(x, problem.x0)[:, 0].sum(axis=1)
-    steep = np.abs(gradient[:, 0] * problem.scales).max(axis=1)
-    promised = np.abs(margin[:, 0]) / np.maximum(steep, 1e-300)  # where the steepest feature alone would end
+    u, h = problem.energy.distance.differences(x, problem.x0)[:, 0], np.abs(gradient[:, 0] * problem.scales)
+    if problem.energy.distance.weight("l2"):
+        length, steep = np.sqrt(np.square(u).sum(axis=1)), np.sqrt(np.square(h).sum(axis=1))
+    else:
+        length, steep = u.sum(axis=1), h.max(axis=1)  # where the steepest feature alone would end
+    promised = np.abs(margin[:, 0]) / np.maximum(steep, 1e-300)
     return np.asarray((length < NEARER * promised) | (length > FARTHER * promised))
 
 
 def _bent(
-    board: Board, rows: Index, problem: Problem, streams: Streams, margin: Array, sift: Sifting
+    board: Board, rows: Index, problem: Problem, streams: Streams, margin: Array, gradient: Array, sift: Sifting
 ) -> Iterator[None]:
     """Rows that slopes have misled, by second-order steps; those that these help are swept once more in L1."""
     nearest = board.points.at(rows).best(1)
-    left = np.flatnonzero(nearest.valid[:, 0])
+    left = np.flatnonzero(nearest.valid[:, 0] & _astray(problem, nearest.x, margin, gradient))
     left = left[unsettled(problem.take(left), nearest.x[left])] if len(left) else left
     if not len(left):
         return
