@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from counterpoise import packing
@@ -11,6 +12,11 @@ from counterpoise.errors import InputError
 
 FORMAT = "counterpoise.explanation"
 VERSION = 1
+OTHERS = {  # endings of what is not JSON, and what writes it
+    **dict.fromkeys((".html", ".htm"), "for a page use cp.report(explanation, path), or end the path in .json"),
+    ".csv": "for a table use explanation.alternatives.to_csv(path), or end the path in .json",
+    ".parquet": "for a table use explanation.alternatives.to_parquet(path), or end the path in .json",
+}
 
 Fields = dict[str, Any]
 
@@ -49,6 +55,17 @@ def write(fields: Fields) -> str:
     """The JSON document of an explanation's fields (``tipping`` as a dict of fields too)."""
     document = {"format": FORMAT, "version": VERSION, "explanation": _pack(fields)}
     return json.dumps(document, allow_nan=False)
+
+
+def save(path: str | Path, text: str) -> None:
+    """Write a document to a file; one whose ending promises something else is refused."""
+    ending = Path(path).suffix.lower()
+    if ending in OTHERS:
+        raise InputError("what is saved is JSON", f"{str(path)!r} ends in {ending}", OTHERS[ending])
+    try:
+        Path(path).write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise InputError("the path must be writable", f"{path}: {error.strerror}", "give another path") from error
 
 
 def read(text: str | bytes) -> Fields:

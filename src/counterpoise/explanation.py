@@ -22,11 +22,6 @@ FIRM = ("kept", "kept_low", "kept_high", "temperature", "noise")
 FEW_ROWS = 10  # shown one by one in the repr; more are counted
 FEW_CHANGES = 3  # of a row in the repr
 NOTEBOOK_ROWS = 20
-OTHERS = {  # endings of what is not JSON, and what writes it
-    **dict.fromkeys((".html", ".htm"), "for a page use cp.report(explanation, path), or end the path in .json"),
-    ".csv": "for a table use explanation.alternatives.to_csv(path), or end the path in .json",
-    ".parquet": "for a table use explanation.alternatives.to_parquet(path), or end the path in .json",
-}
 
 Rows = slice | Sequence[int] | Sequence[bool] | NDArray[Any] | pd.Series
 
@@ -214,14 +209,7 @@ class Explanation:
 
     def save(self, path: str | Path) -> None:
         """Write the explanation to a file, as JSON."""
-        ending = Path(path).suffix.lower()
-        if ending in OTHERS:
-            raise InputError("what is saved is JSON", f"{str(path)!r} ends in {ending}", OTHERS[ending])
-        text = self.to_json()
-        try:
-            Path(path).write_text(text, encoding="utf-8")
-        except OSError as error:
-            raise InputError("the path must be writable", f"{path}: {error.strerror}", "give another path") from error
+        archive.save(path, self.to_json())
 
     @classmethod
     def load(cls, path: str | Path) -> Explanation:

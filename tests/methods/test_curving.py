@@ -84,3 +84,11 @@ def test_what_has_to_be_counted_or_named_is_not_curved(steep) -> None:
     model, table = steep
     assert not curved(problem_of(model, table, table[:2], distance="l0"))
     assert not curved(problem_of(model, table, table[:2], constraints=[cp.MaxChanges(2)]))
+
+
+def test_a_black_box_is_not_asked_for_a_hessian_of_many_columns() -> None:
+    rng = np.random.default_rng(0)
+    for d, can in ((40, True), (60, False)):
+        table = rng.normal(size=(200, d))
+        asked = problem_of(lambda x: 1 / (1 + np.exp(-x[:, 0] - 0.1 * x[:, 1] ** 2)), table, table[:2], target=(0.9, 1))
+        assert curved(asked) is can

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from counterpoise.methods.descent import slack_of
 from counterpoise.methods.slopes import slope
 from counterpoise.methods.starts import Points, judged
 from counterpoise.problem import Problem
@@ -22,7 +23,6 @@ CHAINS = 2  # answers of a row that are led on
 ROUNDS = 8
 SHARES = 0.5 ** np.arange(5)[:, None]  # of the step
 GAIN = 1e-4  # of the effort: steps that gain less are the last
-SLACK = 1e-6  # of the row's own margin: how far past the boundary a step aims
 APART = 1e-3  # feature scales between the points that slopes are compared at,
 ROUGHLY = 0.03  # where these are differences themselves
 HALVINGS = 60
@@ -32,10 +32,14 @@ LARGE = 1e12
 
 def curved(problem: Problem) -> bool:
     """Whether second-order steps can be had: of numbers alone, with as many model rows as a Hessian takes."""
-    d, chains = problem.x0.shape[1], CHAINS if problem.differentiable else 1
-    asked = chains * ROUNDS * (d + 1) ** (1 if problem.differentiable else 2)
+    d = problem.x0.shape[1]
+    asked = _chains(problem) * ROUNDS * (d + 1) ** (1 if problem.differentiable else 2)
     plain = problem.plain and problem.cloud is None and problem.region.max_changes is None
     return plain and problem.energy.distance.weight("l0") == 0 and d <= WIDEST and asked < min(problem.left, DEAREST)
+
+
+def _chains(problem: Problem) -> int:
+    return CHAINS if problem.differentiable else 1
 
 
 def unsettled(problem: Problem, x: Array) -> Mask:
@@ -61,14 +65,14 @@ def curve(problem: Problem, points: Points, own: Array) -> Points:
 
     Each goes as far along its steps as they stay valid, while that gains. ``own`` ``(n, 1)`` is the rows' own margin.
     """
-    best = points.best(CHAINS if problem.differentiable else 1)
+    best = points.best(_chains(problem))
     rows = np.arange(len(problem))
     for _ in range(ROUNDS):
         if problem.expired or not len(rows):
             break
         part, here = problem.take(rows), best.at(rows)
         r, k, d = here.x.shape
-        aim = _nearest(part, here.x, SLACK * np.maximum(np.abs(own[rows]), 1e-3))
+        aim = _nearest(part, here.x, slack_of(own[rows]))
         y, inside = part.region.settle(
             (here.x[:, :, None, :] + SHARES * (aim - here.x)[:, :, None, :]).reshape(r, -1, d)
         )
@@ -89,6 +93,7 @@ def _nearest(problem: Problem, x: Array, slack: Array) -> Array:
     apart = APART if problem.differentiable else ROUGHLY
     step = np.where(x + apart * scales > region.upper[:, None, :], -apart, apart)  # inwards, at an edge
     around = np.concatenate([x[:, :, None, :], x[:, :, None, :] + step[..., None] * np.diag(scales)], axis=2)
+    # differences, though some models have Hessian products: these serve every link, and black boxes
     score, slopes = slope(problem, around.reshape(n, -1, d))
     slopes = (slopes * scales).reshape(n, k, d + 1, d)
     h, hessian = slopes[:, :, 0], (slopes[:, :, 1:] - slopes[:, :, :1]) / step[..., None]

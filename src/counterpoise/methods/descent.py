@@ -107,7 +107,7 @@ def jump(problem: Problem, elsewhere: Array) -> Jump:
     rows = np.flatnonzero(even)
     if not len(rows):
         return Jump(margin, steep, rows, Points(x0[rows], margin[rows], margin[rows]))
-    part, here, slack = problem.take(rows), x0[rows], SLACK * np.maximum(np.abs(margin[rows]), 1e-3)
+    part, here, slack = problem.take(rows), x0[rows], slack_of(margin[rows])
     ahead = tangent(part, here, margin[rows], steep[rows], slack)
     y, inside = landed(part, ahead, here, margin[rows], steep[rows], slack)
     return Jump(margin, steep, rows, judged(part, y, part.score(y), inside))
@@ -120,7 +120,7 @@ def descend(problem: Problem, points: Points, rounds: int, own: Array | None = N
     """
     best = Points(points.x.copy(), points.margin.copy(), points.effort.copy())
     own = problem.score(problem.x0[:, None, :]).margin if own is None else own
-    slack = SLACK * np.maximum(np.abs(own), 1e-3)
+    slack = slack_of(own)
     trial = x = aim = points.x
     inside = points.valid
     gradient, margin = np.zeros_like(x), points.margin
@@ -204,6 +204,11 @@ def landed(problem: Problem, y: Array, x: Array, margin: Array, gradient: Array,
         np.put_along_axis(z, column, np.where(use, new, old), axis=-1)
         lacking = np.where(use[..., 0], lacking - gained[..., 0], lacking)
     return problem.region.settle(z)
+
+
+def slack_of(own: Array) -> Array:
+    """How far past the boundary steps of rows with this margin of their own aim."""
+    return np.asarray(SLACK * np.maximum(np.abs(own), 1e-3))
 
 
 def _length(u: Array) -> Array:

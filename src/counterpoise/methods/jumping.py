@@ -1,7 +1,8 @@
 """Jumps: points moved into whole leaves, those leaves first that promise most if their tree alone follows.
 
 A leaf is a box, and the nearest point of a box is had column by column, so that every leaf of every tree can be looked
-at. For a single tree the promise is exact: the first jump of a row is its nearest answer.
+at. For a single tree the promise is exact: the first jump of a row is its nearest answer, as long as no relation moves
+other cells along and no step counts from the row's own value.
 """
 
 from __future__ import annotations

@@ -69,9 +69,8 @@ def slide(board: Board, rows: Index, problem: Problem, streams: Streams, walkers
         if not problem.differentiable:
             points = points.best(max(1, DIFFERENCES // (SLID * problem.x0.shape[1])))
     else:
-        if counted(problem) and problem.left > most_asked(
-            problem
-        ):  # beside the nearest by length, those of few changes
+        # beside the nearest by length, those of few changes
+        if counted(problem) and problem.left > most_asked(problem):
             board.enter(rows, lines(problem, STARTS, TOGETHER))
         points = _walked(problem, streams, points, walkers, margin, gradient)
         yield
