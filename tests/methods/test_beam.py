@@ -67,9 +67,9 @@ def test_a_menu_has_the_value_of_each_cell_that_is_nearest_to_the_row(seed: int)
     assert leaves is not None
     menu = Menu.of(problem, leaves)
     x0 = problem.x0
-    for row, cell in zip(*np.nonzero(menu.open), strict=True):
+    for row, cell in zip(*np.nonzero(menu.every.open), strict=True):
         y = x0[row : row + 1].copy()
-        y[0, menu.column[cell]] = menu.value[row, cell]
+        y[0, menu.column[cell]] = menu.every.value[row, cell]
         place = leaves.feature[cell]
         assert leaves.cells(y)[0, place] == cell
         part = problem.take([int(row)])
@@ -77,16 +77,16 @@ def test_a_menu_has_the_value_of_each_cell_that_is_nearest_to_the_row(seed: int)
         assert inside[0, 0]
         assert np.array_equal(settled[0], y), "it is a value that the column can hold"
         assert part.energy.distance.differences(y[:, None, :], part.x0)[0, 0, menu.column[cell]] == pytest.approx(
-            menu.far[row, cell]
+            menu.every.far[row, cell]
         )
         # no value of the column's own that is nearer lies in the same cell
         if part.numeric[menu.column[cell]]:
-            between = np.linspace(x0[row, menu.column[cell]], menu.value[row, cell], 9)[:-1]
+            between = np.linspace(x0[row, menu.column[cell]], menu.every.value[row, cell], 9)[:-1]
             nearer = np.repeat(y[:, None, :], len(between), axis=1)
             nearer[0, :, menu.column[cell]] = between
             nearer = part.region.project(nearer)[0]
             shorter = np.abs(nearer[:, menu.column[cell]] - x0[row, menu.column[cell]]) < np.abs(
-                menu.value[row, cell] - x0[row, menu.column[cell]]
+                menu.every.value[row, cell] - x0[row, menu.column[cell]]
             )
             assert (leaves.cells(nearer[shorter])[:, place] != cell).all()
 
@@ -104,9 +104,9 @@ def test_closed_cells_are_those_that_constraints_forbid() -> None:
     assert leaves is not None
     menu = Menu.of(problem, leaves)
     names = np.array(["rate", "load", "ports", "state"])[menu.column]
-    assert not menu.open[0, names == "rate"].any()
-    assert set(menu.value[0, (names == "ports") & menu.open[0]]) <= {float(row["ports"].iloc[0]), 6.0}
-    assert set(menu.value[0, (names == "state") & menu.open[0]]) <= {0.0, 2.0}
+    assert not menu.every.open[0, names == "rate"].any()
+    assert set(menu.every.value[0, (names == "ports") & menu.every.open[0]]) <= {float(row["ports"].iloc[0]), 6.0}
+    assert set(menu.every.value[0, (names == "state") & menu.every.open[0]]) <= {0.0, 2.0}
 
 
 def test_values_are_found_beyond_cells_that_hold_none() -> None:
@@ -156,10 +156,12 @@ def test_of_few_cells_the_nearest_combination_is_found(seed: int, distance: str)
     found = cp.Polished(cp.Annealing())(problem, Streams.of(problem.x0, 0))
     menu = Menu.of(problem, leaves)
     for row in range(3):
-        choices = [np.flatnonzero((leaves.feature == place) & menu.open[row]) for place in range(len(leaves.columns))]
+        choices = [
+            np.flatnonzero((leaves.feature == place) & menu.every.open[row]) for place in range(len(leaves.columns))
+        ]
         every = np.array(list(product(*choices)))
         points = np.repeat(problem.x0[row][None, :], len(every), axis=0)
-        points[:, leaves.columns] = menu.value[row, every]
+        points[:, leaves.columns] = menu.every.value[row, every]
         part = problem.take([row])
         score, effort = part.score(points[None]), part.energy.effort(points[None], part.x0)
         best = np.where(score.reached, effort, np.inf).min()
@@ -280,8 +282,10 @@ def test_where_one_change_is_enough_the_cheapest_one_is_found(seed: int) -> None
     leaves = leaves_of(problem)
     assert leaves is not None
     menu = Menu.of(problem, leaves)
-    every = np.repeat(problem.x0[:, None, :], len(menu.feature), axis=1)
-    every[:, np.arange(len(menu.feature)), menu.column] = np.where(menu.open, menu.value, problem.x0[:, menu.column])
+    every = np.repeat(problem.x0[:, None, :], len(leaves.feature), axis=1)
+    every[:, np.arange(len(leaves.feature)), menu.column] = np.where(
+        menu.every.open, menu.every.value, problem.x0[:, menu.column]
+    )
     cheapest = scored(problem, every).lowest
     found = cp.Annealing()(problem, Streams.of(problem.x0, 0)).effort.min(axis=1)
     one = np.isfinite(cheapest)

@@ -56,7 +56,7 @@ def nearest_answers(problem: Problem) -> np.ndarray:
     """The least effort of each row by looking into every leaf, column by column: infinite where none is open."""
     leaves = leaves_of(problem)
     assert leaves is not None
-    menu, paths = Menu.of(problem, leaves), leaves.paths
+    menu, paths = Menu.of(problem, leaves), leaves.finder.paths
     said = np.repeat(leaves.finish(leaves.base + leaves.value)[None], len(problem), axis=0)
     reached = problem.goal.reached(said)  # (n, leaves)
     out = np.full(len(problem), np.inf)
@@ -71,8 +71,8 @@ def nearest_answers(problem: Problem) -> np.ndarray:
             else:
                 inside = (cells >= paths.low[:, place, None]) & (cells <= paths.high[:, place, None])
                 inside[:, -1] = paths.missing[:, place]
-            allowed = inside & (menu.open[row, cells] | (cells == home[place]))
-            costs = np.where(cells == home[place], 0.0, menu.far[row, cells])
+            allowed = inside & (menu.every.open[row, cells] | (cells == home[place]))
+            costs = np.where(cells == home[place], 0.0, menu.every.far[row, cells])
             steps[:, place] = np.where(allowed, costs, np.inf).min(axis=1)
         length = {"l2": np.sqrt((steps**2).sum(axis=1)), "l1": steps.sum(axis=1), "l0": (steps > 0).sum(axis=1) * 1.0}
         out[row] = length[norm][reached[row] & np.isfinite(steps).all(axis=1)].min(initial=np.inf)
@@ -95,10 +95,10 @@ def test_jumps_lead_into_leaves_and_change_nothing_else() -> None:
     leaves = leaves_of(problem)
     assert leaves is not None
     menu, cells = Menu.of(problem, leaves), leaves.cells(problem.x0)
-    tried = jumps(problem, leaves, menu, problem.x0[:, None, :], cells, leaves.survey(cells), np.ones(5))
+    tried = jumps(problem, leaves, menu, problem.x0[:, None, :], cells, leaves.survey(cells, cells), np.ones(5))
     for row, points in enumerate(tried):
-        own = leaves.survey(cells[row : row + 1]).own[0]
-        there = leaves.survey(leaves.cells(points)).own[:, 0]
+        own = leaves.finder.inside(cells[row : row + 1])[0]
+        there = leaves.finder.inside(leaves.cells(points))[:, 0]
         assert own[0] not in there
         assert len(set(there.tolist())) >= JUMPS - SURE, "they go to different ones"
         inside = problem.region.take([row]).contains(points[None])[0]
@@ -127,7 +127,7 @@ def test_cells_that_hold_no_listed_value_are_shut(lam: object) -> None:
     leaves = leaves_of(problem)
     assert leaves is not None
     menu = Menu.of(problem, leaves)
-    assert np.isfinite(menu.value[menu.open]).all()
+    assert np.isfinite(menu.every.value[menu.every.open]).all()
     assert cp.explain(tree, x[:20], reference=x, target=True, lam=lam, constraints=words).valid.all()
 
 

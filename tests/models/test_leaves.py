@@ -1,6 +1,7 @@
 """The table of leaves: it says of every single change what the trees themselves say."""
 
 import pickle
+from types import ModuleType
 
 import numpy as np
 import pytest
@@ -15,14 +16,18 @@ from sklearn.ensemble import (
 )
 from sklearn.tree import DecisionTreeClassifier
 
+from counterpoise.models import blocks
 from counterpoise.models import leaves as module
 from counterpoise.models.adapt import as_model
+from counterpoise.models.blocks import Table
 from counterpoise.models.leaves import Leaves
 from counterpoise.models.trees import TreeEnsemble, above
+from counterpoise.models.walk import Walk
 from counterpoise.models.whitebox import TreeModel
-from edges import schema_and_rows, table, target
+from edges import schema_and_rows, target
+from edges import table as table_of
 
-PLAIN, MIXED = table(), table(missing=True, categories=True)
+PLAIN, MIXED = table_of(), table_of(missing=True, categories=True)
 
 
 def trees_of(model: object, frame: object, kind: str | None) -> tuple[TreeEnsemble, np.ndarray]:
@@ -45,11 +50,25 @@ KINDS = {
 }
 
 
+def leaves_of(trees: TreeEnsemble, largest: int = module.LARGEST) -> Leaves:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "LARGEST", largest)
+        leaves = Leaves.of(trees)
+    assert leaves is not None
+    return leaves
+
+
 @pytest.fixture(scope="module", params=KINDS)
-def case(request: pytest.FixtureRequest) -> tuple[TreeEnsemble, Leaves, np.ndarray]:
+def table(request: pytest.FixtureRequest) -> tuple[TreeEnsemble, Leaves, np.ndarray]:
     trees, x = KINDS[request.param]()
-    assert trees.leaves is not None
-    return trees, trees.leaves, x
+    return trees, leaves_of(trees), x
+
+
+@pytest.fixture(scope="module", params=[(kind, way) for kind in KINDS for way in ("table", "walk")], ids="-".join)
+def case(request: pytest.FixtureRequest) -> tuple[TreeEnsemble, Leaves, np.ndarray]:
+    kind, way = request.param
+    trees, x = KINDS[kind]()
+    return trees, leaves_of(trees, 0 if way == "walk" else module.LARGEST), x
 
 
 def inside(leaves: Leaves, cell: int) -> float:
@@ -59,19 +78,25 @@ def inside(leaves: Leaves, cell: int) -> float:
     return float(leaves.above[cell] if np.isfinite(leaves.above[cell]) else above(leaves.below[cell]))
 
 
-def every(points: int, kept: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Every point moved to every one of these cells."""
-    return np.repeat(np.arange(points), len(kept)), np.tile(kept, points)
+def looked_up(leaves: Leaves, x: np.ndarray, kept: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The sums of rows, and what they are with any one of these cells in place of their own."""
+    cells = leaves.cells(x)
+    seen = leaves.survey(cells, cells)
+    out = np.full((len(x), len(kept), len(leaves.base)), np.nan)
+    for place, cell in enumerate(kept.tolist()):
+        piece = np.flatnonzero((seen.cell <= cell) & (cell <= seen.last))
+        assert np.array_equal(seen.point[piece], np.arange(len(x))), "each cell is in one piece"
+        out[:, place] = seen.sums + seen.added[piece]
+    return seen.sums, out
 
 
 @given(seed=st.integers(0, 2**32 - 1))
-def test_every_single_change_does_what_the_table_says(case: tuple, seed: int) -> None:
+def test_every_single_change_does_what_the_leaves_say(case: tuple, seed: int) -> None:
     trees, leaves, rows = case
     rng = np.random.default_rng(seed)
     x = rows[rng.integers(0, len(rows), 3)]
     kept = np.sort(rng.choice(int(leaves.first[-1]), min(40, int(leaves.first[-1])), replace=False))
-    seen = leaves.survey(leaves.cells(x))
-    sums, shifted = seen.sums, seen.at(*every(3, kept)).reshape(3, len(kept), -1)
+    sums, shifted = looked_up(leaves, x, kept)
     np.testing.assert_array_equal(sums, leaves.sums(leaves.cells(x)))
     np.testing.assert_allclose(sums, trees.sums(x), rtol=1e-6, atol=1e-6)
     np.testing.assert_allclose(leaves.finish(sums), trees.outputs(x), rtol=1e-6, atol=1e-6)
@@ -84,12 +109,30 @@ def test_every_single_change_does_what_the_table_says(case: tuple, seed: int) ->
         np.testing.assert_allclose(shifted[:, place], trees.sums(moved), rtol=1e-6, atol=1e-6)
 
 
-def test_cells_without_a_mark_say_the_same_as_the_cell_before(case: tuple) -> None:
+def test_pieces_are_of_one_column_and_own_cells_are_alone(case: tuple) -> None:
     _, leaves, rows = case
-    seen = leaves.survey(leaves.cells(rows[:20]))
-    still = ~seen.marks[:, 1:]
-    np.testing.assert_array_equal(seen.shifts[:, :, 1:][:, still], seen.shifts[:, :, :-1][:, still])
-    assert 0 < still.mean() < 1
+    home = leaves.cells(rows[20:40])
+    seen = leaves.survey(leaves.cells(rows[:20]), home)
+    assert (leaves.feature[seen.cell] == leaves.feature[seen.last]).all()
+    own = home[seen.point, leaves.feature[seen.cell]]
+    assert ((seen.cell <= own) & (own <= seen.last)).sum() == home.size
+    assert (
+        seen.cell[(seen.cell <= own) & (own <= seen.last)] == seen.last[(seen.cell <= own) & (own <= seen.last)]
+    ).all()
+    assert len(seen.cell) < len(leaves.feature) * 20, "most cells say what those beside them do"
+
+
+def test_walks_down_the_trees_say_what_the_table_says(table: tuple) -> None:
+    trees, leaves, rows = table
+    walked = leaves_of(trees, 0)
+    assert isinstance(leaves.finder, Table)
+    assert isinstance(walked.finder, Walk)
+    cells, home = leaves.cells(rows[:40]), leaves.cells(rows[40:80])
+    one, other = leaves.survey(cells, home), walked.survey(cells, home)
+    for name in ("point", "cell", "last"):
+        np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
+    np.testing.assert_allclose(one.added, other.added, atol=1e-12)
+    np.testing.assert_allclose(one.sums, other.sums, atol=1e-12)
 
 
 def test_a_value_is_in_the_cell_whose_ends_hold_it(case: tuple) -> None:
@@ -104,30 +147,34 @@ def test_a_value_is_in_the_cell_whose_ends_hold_it(case: tuple) -> None:
 
 def test_few_and_many_rows_are_surveyed_alike(case: tuple, monkeypatch: pytest.MonkeyPatch) -> None:
     _, leaves, rows = case
-    together = leaves.survey(leaves.cells(rows[:50]))
+    cells = leaves.cells(rows[:50])
+    together = leaves.survey(cells, cells)
     monkeypatch.setattr(module, "AT_ONCE", 1)
     monkeypatch.setattr(module, "COMPARED", 0)
-    alone = leaves.survey(leaves.cells(rows[:50]))
+    alone = leaves.survey(cells, cells)
     for one, other in zip(together, alone, strict=True):
         np.testing.assert_array_equal(one, other)
 
 
-@pytest.mark.parametrize("limit", ["LARGEST", "MOST", "DEEPEST"])
-def test_what_is_too_large_has_no_table(limit: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("where", "limit"), [(module, "LARGEST"), (blocks, "MOST")])
+def test_what_is_too_large_for_a_table_is_walked(
+    where: ModuleType, limit: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     trees, _ = KINDS["forest"]()
-    monkeypatch.setattr(module, limit, 1)
-    assert Leaves.of(trees) is None
+    monkeypatch.setattr(where, limit, 1)
+    leaves = Leaves.of(trees)
+    assert leaves is not None
+    assert isinstance(leaves.finder, Walk)
 
 
-def test_blocks_of_few_trees_say_what_one_block_says(case: tuple, monkeypatch: pytest.MonkeyPatch) -> None:
-    trees, leaves, rows = case
-    monkeypatch.setattr(module, "BLOCK", 1000)
+def test_blocks_of_few_trees_say_what_one_block_says(table: tuple, monkeypatch: pytest.MonkeyPatch) -> None:
+    trees, leaves, rows = table
+    monkeypatch.setattr(blocks, "BLOCK", 1000)
     apart = Leaves.of(trees)
     assert apart is not None
-    assert len(apart.blocks) > len(leaves.blocks) == 1
-    assert sum(block.shut.nbytes for block in apart.blocks) < leaves.blocks[0].shut.nbytes
+    assert len(apart.finder.blocks) > len(leaves.finder.blocks) == 1
     cells = leaves.cells(rows[:20])
-    for one, other in zip(apart.survey(cells), leaves.survey(cells), strict=True):
+    for one, other in zip(apart.survey(cells, cells), leaves.survey(cells, cells), strict=True):
         np.testing.assert_array_equal(one, other)
     np.testing.assert_array_equal(apart.sums(cells), leaves.sums(cells))
 
@@ -137,9 +184,9 @@ def test_a_tree_that_splits_nothing_has_no_table() -> None:
     assert stump.leaves is None
 
 
-def test_trees_are_sent_to_a_worker_without_their_table(case: tuple) -> None:
-    trees, leaves, rows = case
+def test_trees_are_sent_to_a_worker_without_their_table(table: tuple) -> None:
+    trees, leaves, rows = table
     cells = leaves.cells(rows[:5])
     sent = pickle.loads(pickle.dumps(trees))
     assert "leaves" not in vars(sent)
-    assert np.array_equal(sent.leaves.survey(cells).shifts, leaves.survey(cells).shifts)
+    assert np.array_equal(sent.leaves.survey(cells, cells).added, leaves.survey(cells, cells).added)

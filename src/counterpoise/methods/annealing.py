@@ -1,11 +1,11 @@
 """The default search: annealed chains that use whatever the model offers, rows x chains in one model call per step.
 
 A model with a slope (its own, or one that differences show) is searched by Taylor steps, from where walkers on closing
-spheres, or lines along single features, lead; sweeps follow where there are categories or many changes. Trees whose
-leaves fit a table are searched on it: the most promising points, drawn by their Boltzmann weights, are surveyed round
-after round. Any other model is searched by annealed chains of blind moves and by sweeps; where its split points are
-known, chains live on the cells between them. Every incumbent is valid by construction, and a row leaves the batch when
-nothing improves it.
+spheres, or lines along single features, lead; sweeps follow where there are categories or many changes. Trees are
+searched by their leaves: the most promising points, drawn by their Boltzmann weights, are surveyed round after round.
+Any other model is searched by annealed chains of blind moves and by sweeps; where its split points are known, chains
+live on the cells between them. Every incumbent is valid by construction, and a row leaves the batch when nothing
+improves it.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Annealing:
     ``chains`` per row; ``steps`` at most, from temperature ``start`` to ``end``, both shares of the incumbent's effort;
     None: 48 chains and 10 steps for models that vote or give probabilities, 24 and 5 for scores that add up. A row is
     finished earlier after ``patience`` steps without improvement, and then swept at most ``sweeps`` times. On models
-    with a slope ``walkers`` chains per row walk to the boundary; on trees whose leaves fit a table at most ``sweeps``
+    with a slope ``walkers`` chains per row walk to the boundary; on trees whose leaves are known at most ``sweeps``
     rounds of surveys take the place of steps and sweeps. ``cooling`` rules blind chains and surveys, by default
     `ConstantSpeed`; sweeps cool geometrically to ``end``.
     """

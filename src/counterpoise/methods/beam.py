@@ -97,9 +97,9 @@ def beam(
     """
     rows, leaves = np.arange(len(problem)), leaves_of(problem)
     assert leaves is not None, "without leaves there is nothing to survey"
-    few = leaves.trees <= FEW_TREES
-    jumping = int(np.clip(WALLS // max(len(leaves.walls.place), 1), FEWEST, MOST)) if few else 0
-    tried = MULTIPLIERS + ALONE + (JUMPS if few else 0)
+    walls = leaves.walls if leaves.trees <= FEW_TREES else None
+    jumping = 0 if walls is None else int(np.clip(WALLS // max(len(walls.place), 1), FEWEST, MOST))
+    tried = MULTIPLIERS + ALONE + (JUMPS if jumping else 0)
     width = int(max(1, min(care.beam, problem.left / (FEW_ROUNDS * tried))))
     menu = Menu.of(problem, leaves)
     home = problem.region.home[:, None, :]
@@ -140,7 +140,7 @@ def beam(
             break
         if len(keep) < len(rows):
             problem, streams = problem.take(keep), streams.take(keep)
-            menu, waiting, points, seen = menu.at(keep), waiting.at(keep), points[keep], seen[keep]
+            menu, waiting, points, seen = menu.at(problem, keep), waiting.at(keep), points[keep], seen[keep]
             rows, lowest, missed, stale = rows[keep], lowest[keep], missed[keep], stale[keep]
             need, T = need[keep], T[keep]
 

@@ -29,7 +29,7 @@ class Care(NamedTuple):
     lasting: int  # rounds without a gain after which a row is finished, however much the next one promises
 
 
-VOTES = Care(chains=48, steps=10, swept=6, width=5, screened=30, patient=3, beam=8, dear=1.25, lasting=4)
+VOTES = Care(chains=48, steps=10, swept=6, width=5, screened=30, patient=3, beam=8, dear=1.5, lasting=4)
 SUMS = Care(chains=24, steps=5, swept=3, width=4, screened=14, patient=1, beam=6, dear=2.0, lasting=4)
 """Single changes tell scores that add up, as of boosted trees, well; votes, as of forests, less so."""
 

@@ -12,6 +12,7 @@ import numpy as np
 from counterpoise.methods.menu import Menu
 from counterpoise.methods.sweep import additive, parted
 from counterpoise.models.leaves import Leaves, Survey
+from counterpoise.models.walls import Walls
 from counterpoise.problem import Problem
 from counterpoise.types import Array, Index
 
@@ -26,13 +27,13 @@ def jumps(problem: Problem, leaves: Leaves, menu: Menu, x: Array, cells: Index, 
     leaves are better than those that a point is in, it stays where it is.
     """
     n, q, d = x.shape
-    row, walls = np.repeat(np.arange(n), q), leaves.walls
-    there = np.where(
-        walls.inside(cells), cells.take(walls.place, axis=1), walls.entries(cells, row, menu.open, menu.far)
-    )
+    row, walls, offer = np.repeat(np.arange(n), q), leaves.walls, menu.every
+    assert walls is not None, "leaves of a few trees are known by their walls"
+    entries = walls.entries(cells, row, offer.open, offer.far)
+    there = np.where(walls.inside(cells), cells.take(walls.place, axis=1), entries)
     outputs = leaves.swapped(seen)
     margin = additive(problem, problem.goal.margin(outputs.reshape(n, -1, outputs.shape[2]))).reshape(n * q, -1)
-    effort = _efforts(problem, leaves, menu, x, cells, there)
+    effort = _efforts(problem, leaves.columns, walls, offer.far, x, cells, there)
     np.put_along_axis(effort, seen.own, np.inf, axis=1)
     merit = effort + (price[row][:, None] * np.maximum(-margin, 0.0)).take(leaves.kinds[1], axis=1)
     enough = np.where((margin > 0).take(leaves.kinds[1], axis=1), effort, np.inf)
@@ -45,22 +46,22 @@ def jumps(problem: Problem, leaves: Leaves, menu: Menu, x: Array, cells: Index, 
     cell = there[point, wall]
     moved = np.flatnonzero(cell != cells[point, walls.place[wall]])
     point, place, cell = point[moved], place[moved], cell[moved]
-    out[point, place, menu.column[cell]] = menu.value[row[point], cell]
+    out[point, place, menu.column[cell]] = offer.value[row[point], cell]
     return out
 
 
-def _efforts(problem: Problem, leaves: Leaves, menu: Menu, x: Array, cells: Index, there: Index) -> Array:
+def _efforts(problem: Problem, columns: Index, walls: Walls, far: Array, x: Array, cells: Index, there: Index) -> Array:
     """How the effort of points would rise in every leaf, ``(p, leaves)``: infinite where they may not be.
 
-    ``there`` ``(p, w)`` are the cells that each wall asks for.
+    ``there`` ``(p, w)`` are the cells that each wall asks for, ``far`` ``(n, c)`` how far each is from the rows.
     """
     n, q, d = x.shape
-    walls, row = leaves.walls, np.repeat(np.arange(n), q)
+    row = np.repeat(np.arange(n), q)
     before = problem.energy.distance.differences(x, problem.x0).reshape(n * q, d)
-    column = leaves.columns[walls.place]
+    column = columns[walls.place]
     old = before[:, column]
-    far = menu.far.take(there + row[:, None] * menu.far.shape[1])
-    new = np.where((there == cells.take(walls.place, axis=1)) | (there < 0), old, far)
+    asked = far.take(there + row[:, None] * far.shape[1])
+    new = np.where((there == cells.take(walls.place, axis=1)) | (there < 0), old, asked)
     rest, rise = parted(problem, column, old, new)
     rest[there < 0] = np.inf
     total = (walls.leaves @ rest.T).T

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -11,39 +13,106 @@ from counterpoise.models.leaves import Leaves
 from counterpoise.problem import Problem
 from counterpoise.types import Array, Index, Mask
 
+LISTED = 1_000_000  # cells of all rows: more are not listed, but looked up when they are asked for
 
-class Menu(NamedTuple):
-    """For each row, what every cell offers: the value nearest to the row, how far that is, and whether it may be taken.
+
+class Offer(NamedTuple):
+    """What cells offer to rows: the value nearest to the row, how far that is, and whether it may be taken."""
+
+    value: Array
+    far: Array  # in units of distance
+    open: Mask
+
+    def at(self, rows: Index) -> Offer:
+        """What is offered to some of the rows."""
+        return Offer(self.value[rows], self.far[rows], self.open[rows])
+
+
+@dataclass(frozen=True, eq=False)
+class Menu:
+    """What the cells of a model's leaves offer to the rows of a problem.
 
     Cells are numbered through, feature after feature. Trees say the same of all values of a cell, so that no other
     value of it is worth a try.
     """
 
-    feature: Index  # (c,) the place of each cell's feature among those that are split
-    column: Index  # (c,) and its column
-    value: Array  # (n, c)
-    far: Array  # (n, c) in units of distance
-    open: Mask  # (n, c)
-    own: Mask  # (n, c) whether the row itself is there
-    up: Mask  # (n, c) the same, or above that
+    problem: Problem
+    leaves: Leaves
+    column: Index  # (c,) the column of each cell
+    largest: Array  # (c,) the largest and the smallest value of each cell that its column can hold; outside it: none
+    smallest: Array  # (c,)
+    own: Index  # (n, f) the cells that the rows are in
+    home: Index  # (n, f) the allowed ones that are nearest to these
+    listed: Offer | None  # (n, c) all there is, if it is not much
 
     @classmethod
     def of(cls, problem: Problem, leaves: Leaves) -> Menu:
-        """What the cells of a model's leaves offer to the rows of a problem."""
+        """The menu of the rows of a problem."""
+        column = leaves.columns[leaves.feature]
+        own, home = leaves.cells(problem.x0), leaves.cells(problem.region.boxed)
+        menu = cls(problem, leaves, column, *_ends(problem, leaves, column), own, home, None)
+        return replace(menu, listed=menu.every) if len(own) * len(column) <= LISTED else menu
+
+    @property
+    def every(self) -> Offer:
+        """What every cell offers to every row, ``(n, c)``."""
+        if self.listed is not None:
+            return self.listed
+        return self._offered(np.arange(len(self.own))[:, None], np.arange(len(self.column)))
+
+    def at(self, problem: Problem, rows: Index) -> Menu:
+        """The menu of some rows, whose problem is given."""
+        listed = None if self.listed is None else self.listed.at(rows)
+        return replace(self, problem=problem, own=self.own[rows], home=self.home[rows], listed=listed)
+
+    def look(self, row: Index, cell: Index) -> Offer:
+        """What cells ``(e,)`` offer to a row ``(e,)`` each."""
+        if self.listed is None:
+            return self._offered(row, cell)
+        place, listed = row * len(self.column) + cell, self.listed
+        return Offer(listed.value.take(place), listed.far.take(place), listed.open.take(place))
+
+    def nearest(self, up: Mask, first: Index, last: Index) -> tuple[Index, Mask]:
+        """Of the cells from ``first`` to ``last`` ``(e,)`` the one nearest to a row below them (``up``), or above.
+
+        Cells without a value that the column can hold are passed by; the mask says where there are others.
+        """
+        if self._beyond is None:
+            return np.where(up, first, last), np.ones(len(up), dtype=bool)
+        above, below = self._beyond
+        found = np.where(up, above.take(first), below.take(last))
+        return found, (found >= first) & (found <= last)
+
+    @cached_property
+    def _beyond(self) -> tuple[Index, Index] | None:
+        """The next cell at or above each, and at or below it, with a value to hold; None where all of them have."""
+        leaves, number = self.leaves, np.arange(len(self.column))
+        held = np.where(np.isinf(leaves.below), self.largest > leaves.below, self.smallest <= leaves.above)
+        held |= np.isnan(leaves.above)
+        if held.all():
+            return None
+        above = np.minimum.accumulate(np.where(held, number, len(number))[::-1])[::-1]
+        return np.minimum(above, len(number) - 1), np.maximum.accumulate(np.where(held, number, 0))
+
+    def _offered(self, row: Index, cell: Index) -> Offer:
+        """What cells offer to rows, for indices that broadcast."""
+        problem, leaves, column = self.problem, self.leaves, self.column[cell]
         region, distance = problem.region, problem.energy.distance
-        column, cell = leaves.columns[leaves.feature], np.arange(len(leaves.feature))
-        largest, smallest = _ends(problem, leaves, column)
-        start, home = problem.x0[:, column], leaves.cells(problem.x0)[:, leaves.feature]
-        gone = np.isnan(start)
+        largest, smallest, low, high = (
+            array[cell] for array in (self.largest, self.smallest, leaves.below, leaves.above)
+        )
+        at = row * problem.x0.shape[1] + column
+        start, kept = problem.x0.take(at), region.boxed.take(at)
+        home, gone = self.own.take(row * self.own.shape[1] + leaves.feature[cell]), np.isnan(start)
         # a missing value is in a cell above all others: the nearest value of theirs is as good as any
         value = np.where(cell < home, np.where(np.isfinite(largest), largest, smallest), smallest)
-        value = np.minimum(np.maximum(value, region.lower[:, column]), region.upper[:, column])
-        own, kept = cell == home, region.boxed[:, column]
+        value = np.minimum(np.maximum(value, region.lower.take(at)), region.upper.take(at))
+        own = cell == home
         # where the row's own value may not be kept, another one of its cell may do
-        there = (kept > leaves.below) & (kept <= leaves.above)
+        there = (kept > low) & (kept <= high)
         other = np.where(np.abs(largest - start) < np.abs(smallest - start), largest, smallest)
         value = np.where(own, np.where(there | gone, kept, other), value)
-        inside = (value > leaves.below) & (value <= leaves.above) & np.isfinite(value) | (gone & own)
+        inside = (value > low) & (value <= high) & np.isfinite(value) | (gone & own)
         far = np.abs(value - start)
         far /= distance.unit[column]
         odd = distance.nominal[column] | gone
@@ -51,12 +120,7 @@ class Menu(NamedTuple):
             far = np.where(odd, ~own, far)
         if distance.prices is not None:
             far = far * np.where(value > start, distance.prices[1][column], distance.prices[0][column])
-        return cls(leaves.feature, column, value, far, region.free[:, column] & inside, own, cell >= home)
-
-    def at(self, rows: Index) -> Menu:
-        """The menu of some rows."""
-        mine = self.value[rows], self.far[rows], self.open[rows], self.own[rows], self.up[rows]
-        return Menu(self.feature, self.column, *mine)
+        return Offer(value, far, region.free.take(at) & inside)
 
 
 def _ends(problem: Problem, leaves: Leaves, column: Index) -> tuple[Array, Array]:

@@ -23,7 +23,8 @@ ALONE = 3  # single changes of a point that are tried
 LEAST = np.finfo(np.float64).tiny
 WORST = -10.0  # a change that loses more than this, times what the point has to do, is as bad as any other
 GRAIN = 1e-9  # and a gain of less is none
-AT_ONCE = 1_000_000  # numbers that surveys hold at once
+AT_ONCE = 1_000_000  # numbers that surveys hold at once,
+PIECES = 32  # and how many each tree is taken to add to those of a point
 
 
 class Changes(NamedTuple):
@@ -47,17 +48,19 @@ def survey(problem: Problem, leaves: Leaves, menu: Menu, x: Array, reach: Array,
     that promise most at that price.
     """
     n, q, d = x.shape
-    jumping = 0 if price is None else max(len(leaves.value), len(leaves.walls.place))
-    size = max(1, AT_ONCE // (q * max(len(menu.feature), jumping) * len(leaves.base)))
+    jumping = 0 if price is None or leaves.walls is None else max(len(leaves.value), len(leaves.walls.place))
+    pieces = min(len(leaves.feature), PIECES * leaves.trees)
+    size = max(1, AT_ONCE // (q * max(pieces, jumping) * len(leaves.base)))
     if size < n:  # rows know nothing of each other
         each = []
         for rows in np.split(np.arange(n), range(size, n, size)):
-            part = problem.take(rows), leaves, menu.at(rows), x[rows], reach[rows]
+            some = problem.take(rows)
+            part = some, leaves, menu.at(some, rows), x[rows], reach[rows]
             each.append(survey(*part, None if price is None else price[rows]))
         return np.concatenate(each)
     cells = leaves.cells(x.reshape(n * q, d))
-    seen = leaves.survey(cells)
-    changes = _changes(problem, leaves, menu, x, seen, menu.open & (menu.far <= reach[:, None]))
+    seen = leaves.survey(cells, np.repeat(menu.home, q, axis=0))
+    changes = _changes(problem, leaves, menu, x, seen, reach)
     spot = _spots(changes, n * q)
     tried = [_combined(problem, changes, spot, x), _alone(changes, spot, x.reshape(n * q, d))]
     if price is not None:
@@ -67,34 +70,38 @@ def survey(problem: Problem, leaves: Leaves, menu: Menu, x: Array, reach: Array,
     return system.carried(every, np.repeat(x, every.shape[1] // q, axis=1)) if len(system) else every
 
 
-def _changes(problem: Problem, leaves: Leaves, menu: Menu, x: Array, seen: Survey, near: Mask) -> Changes:
-    """The single changes to cells of the menu that are ``near`` ``(n, c)``, without those that another one beats."""
+def _changes(problem: Problem, leaves: Leaves, menu: Menu, x: Array, seen: Survey, reach: Array) -> Changes:
+    """The single changes to cells within reach ``(n,)`` of the row, without those that another one beats.
+
+    Of cells that the trees do not tell apart, the one nearest to the row is enough.
+    """
     n, q, d = x.shape
-    # of neighbouring cells that the trees do not tell apart, the one nearer to the row is enough
-    marks, edged = seen.marks.reshape(n, q, -1), np.zeros((n, near.shape[1] + 2), dtype=bool)
-    edged[:, 1:-1] = near
-    told = np.where(menu.up[:, None, :], marks[..., :-1], marks[..., 1:])
-    first = ~np.where(menu.up, edged[:, :-2], edged[:, 2:]) | menu.own
-    point, cell = np.divmod(np.flatnonzero((told | first[:, None, :]) & near[:, None, :]), near.shape[1])
+    point, feature = seen.point, leaves.feature.take(seen.cell)
     row = point // q
+    home = menu.home.take(row * len(leaves.columns) + feature)
+    up = seen.cell >= home
+    cell, there = menu.nearest(up, seen.cell, seen.last)
+    value, far, allowed = menu.look(row, cell)
+    kept = np.flatnonzero(there & allowed & (far <= reach.take(row)))
+    point, row, cell, feature = (array.take(kept) for array in (point, row, cell, feature))
+    own, up, far, value = cell == home.take(kept), up.take(kept), far.take(kept), value.take(kept)
     now = problem.goal.margin(leaves.finish(seen.sums).reshape(n, q, -1)).reshape(-1)
-    margin = problem.goal.take(row).margin(leaves.finish(seen.at(point, cell))[:, None, :])[:, 0]
+    moved = leaves.finish(seen.sums.take(point, axis=0) + seen.added.take(kept, axis=0))
+    margin = problem.goal.take(row).margin(moved[:, None, :])[:, 0]
     gain = additive(problem, margin) - additive(problem, now).take(point)
-    at, feature = row * near.shape[1] + cell, menu.feature.take(cell)
-    groups = point * len(leaves.columns) + feature
     # measured by what each point has to do: no other point's gains say what is slight in its own
     largest = np.abs(additive(problem, now))
     np.maximum.at(largest, point, gain)
     with np.errstate(over="ignore"):  # a point on the boundary has nothing to do, and every change may lose
         slight = np.maximum(gain / np.maximum(largest, LEAST).take(point), WORST)
-    best = np.flatnonzero(_records(groups, slight, menu.own.take(at), menu.up.take(at)))
-    point, cell, at = point.take(best), cell.take(best), at.take(best)
-    column, gain = menu.column.take(cell), gain.take(best)
+    best = np.flatnonzero(_records(point * len(leaves.columns) + feature, slight, own, up))
+    point, feature, far, value, gain = point[best], feature[best], far[best], value[best], gain[best]
+    column = leaves.columns.take(feature)
     before = problem.energy.distance.differences(x, problem.x0).reshape(n * q, d)
     square = np.einsum("pd,pd->p", before, before)
-    price, effort = priced(problem, column, before[point, column], menu.far.take(at), square[point])
+    price, effort = priced(problem, column, before[point, column], far, square[point])
     rank = np.where(margin.take(best) >= 0, effort, np.inf)
-    return Changes(point, feature.take(best), column, menu.value.take(at), gain, price, rank)
+    return Changes(point, feature, column, value, gain, price, rank)
 
 
 def _records(group: Index, gain: Array, own: Mask, up: Mask) -> Mask:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,16 @@ from counterpoise.types import Array, Index, Mask
 
 if TYPE_CHECKING:
     from counterpoise.models.trees import TreeEnsemble
+
+
+class Near(NamedTuple):
+    """Leaves that a single cell keeps points out of, and the cells of its column that lead there; each is ``(e,)``."""
+
+    point: Index
+    tree: Index
+    leaf: Index
+    begin: Index  # the first of these cells,
+    end: Index  # and one past the last
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,7 +39,7 @@ class Paths:
     def of(cls, trees: TreeEnsemble, columns: Index, edges: tuple[Array | None, ...], first: Index) -> Paths:
         """All paths down an ensemble over ``columns`` with these split points; ``first`` ``(f + 1,)`` cell of each."""
         place = np.searchsorted(columns, np.maximum(trees.feature, columns[0]))
-        bound = _bounds(trees, place, edges)
+        bound = bounds(trees, place, edges)
         sizes = np.diff(first)
         roots, f = trees.roots.astype(np.intp), len(columns)
         low, high = (np.tile(ends.astype(np.int32), (len(roots), 1)) for ends in (first[:-1], first[1:] - 2))
@@ -80,16 +90,8 @@ class Paths:
         cuts = np.concatenate([self.low[part, place], self.high[part, place] + 1, [start, stop - 1]])
         return np.unique(cuts[(cuts >= start) & (cuts < stop)]).astype(np.intp)
 
-    def shut(self, place: int, cells: Index, part: slice) -> NDArray[np.uint8]:
-        """Which cells ``(c,)`` of a column, missing values last, keep a row out of some of the leaves, ``(c, l)``."""
-        if place in self.levels:
-            return (~self.levels[place][part].T).astype(np.uint8)
-        shut = (cells[:, None] < self.low[part, place]) | (cells[:, None] > self.high[part, place])
-        shut[-1] = ~self.missing[part, place]
-        return shut.astype(np.uint8)
 
-
-def _bounds(trees: TreeEnsemble, place: Index, edges: tuple[Array | None, ...]) -> Index:
+def bounds(trees: TreeEnsemble, place: Index, edges: tuple[Array | None, ...]) -> Index:
     """For each node that splits a number, the last cell of its column that goes left, counted from 0."""
     bound = np.zeros(len(trees.feature), dtype=np.intp)
     for j, edge in enumerate(edges):

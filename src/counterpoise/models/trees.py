@@ -123,7 +123,7 @@ class TreeEnsemble:
 
     @cached_property
     def leaves(self) -> Leaves | None:
-        """All leaves as one table, or None where it would be too large."""
+        """All leaves, or None where nothing is split."""
         return Leaves.of(self)
 
     def __getstate__(self) -> dict[str, Any]:

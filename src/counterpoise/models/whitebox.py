@@ -65,7 +65,7 @@ class TreeModel(Quick):
 
     @property
     def leaves(self) -> Leaves | None:
-        """The leaves of all trees as one table, or None where it would be too large."""
+        """The leaves of all trees, or None where nothing is split."""
         return self.trees.leaves
 
 

@@ -1,0 +1,186 @@
+"""Walks: down all trees at once, along the cells of points, and along any one other cell of each.
+
+A point leaves its own way at a node where it goes to the other side, and from there on the column of that node is free
+within a range: it takes both sides of later splits of the column, as far as the range reaches, and the point's own side
+of all others. The leaves where such ways end are those that a single cell keeps the point out of. Nothing has to be
+made before but a list of nodes, so that trees of any size can be asked.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from counterpoise.models.paths import Near, bounds
+from counterpoise.types import Array, Index, Mask
+
+if TYPE_CHECKING:
+    from counterpoise.models.trees import TreeEnsemble
+
+AT_ONCE = 4_000_000  # columns of ways from the roots that are walked together
+Small = NDArray[np.int32]
+
+
+class Ways(NamedTuple):
+    """Ways that have left those of their points; each array is ``(e,)``."""
+
+    point: Small
+    way: Index  # the own way that each has left
+    node: Small
+    place: Small  # of the column that is free, among those that are split
+    low: Small  # the first and the last of the cells that it may be in
+    high: Small
+
+    def take(self, some: Index) -> Ways:
+        """Some of them."""
+        point, way, node, place, low, high = self
+        return Ways(point[some], way[some], node[some], place[some], low[some], high[some])
+
+
+@dataclass(frozen=True, eq=False)
+class Walk:
+    """The nodes of all trees, as splits between cells that are numbered through."""
+
+    nodes: Small  # (nodes, 5) place of the column, -1 in a leaf; last cell to the left, or number of a set; children;
+    #               whether a missing number goes left
+    leaf: Index  # (nodes,) the number of each leaf among the leaves
+    roots: Small
+    first: Small  # (f + 1,) the first cell of each column
+    coded: Mask  # (f,) columns that are categories
+    sets: Mask  # (sets, levels) which levels go left; the missing one is last in its set, what is beyond it is False
+
+    @classmethod
+    def of(cls, trees: TreeEnsemble, columns: Index, edges: tuple[Array | None, ...], first: Index) -> Walk:
+        """All nodes of an ensemble over ``columns`` with these split points; ``first`` ``(f + 1,)`` cell of each."""
+        place = np.searchsorted(columns, np.maximum(trees.feature, columns[0]))
+        cut = np.where(trees.category >= 0, trees.category, first[place] + bounds(trees, place, edges))
+        inner = trees.feature >= 0
+        nodes = np.stack([np.where(inner, place, -1), cut, trees.left, trees.right, trees.missing_left], axis=1)
+        sets = np.zeros((len(trees.sets), max((len(levels) for levels in trees.sets), default=0)), dtype=bool)
+        for number, levels in enumerate(trees.sets):
+            sets[number, : len(levels)] = levels
+        coded = np.array([edge is None for edge in edges])
+        small = nodes.astype(np.int32), trees.roots.astype(np.int32), first.astype(np.int32)
+        return cls(small[0], np.cumsum(~inner) - 1, small[1], small[2], coded, sets)
+
+    @property
+    def size(self) -> int:
+        """How many points are asked about together."""
+        each = len(self.coded) + np.count_nonzero(self.coded) * self.sets.shape[1]
+        return int(AT_ONCE // (len(self.roots) * each))
+
+    def inside(self, cells: Index) -> Index:
+        """The leaf of each tree ``(p, trees)`` that rows in these cells ``(p, f)`` are in."""
+        flat, f = cells.reshape(-1).astype(np.int32), cells.shape[1]
+        point, node = self._set_out(len(cells))
+        going = np.arange(len(node))
+        while len(going):
+            place, cut, left, right, missing = self.nodes.take(node[going], axis=0).T
+            here = flat.take(point[going] * f + place)
+            node[going] = np.where(place < 0, node[going], np.where(self._left(place, cut, missing, here), left, right))
+            going = going[self.nodes[node[going], 0] >= 0]
+        return self.leaf.take(node).reshape(len(cells), -1)
+
+    def around(self, cells: Index) -> tuple[Index, Near]:
+        """The same, and the leaves that a single cell keeps the rows out of."""
+        flat, f = cells.reshape(-1).astype(np.int32), cells.shape[1]
+        point, node = self._set_out(len(cells))
+        own, ranges, going = np.empty(len(node), dtype=np.intp), self._ranges(len(node)), np.arange(len(node))
+        none = np.empty(0, dtype=np.int32)
+        ways, found = Ways(none, going[:0], none, none, none, none), []
+        while len(going) or len(ways.node):
+            place, cut, left, right, missing = self.nodes.take(node, axis=0).T
+            own[going] = node  # the last one is the leaf
+            inner = np.flatnonzero(place >= 0)
+            place, cut, left, right, missing, point = (
+                array.take(inner) for array in (place, cut, left, right, missing, point)
+            )
+            going = going.take(inner)
+            goes = self._left(place, cut, missing, flat.take(point * f + place))
+            node, other = np.where(goes, left, right), np.where(goes, right, left)
+            ended, ways = self._followed(ways, flat.reshape(-1, f))
+            found.append(ended)
+            ways = joined([ranges.leaving(going, point, other, place, cut, goes), ways])
+        every = joined(found)
+        leaf, tree, begin = self.leaf.take(every.node), every.way % len(self.roots), every.low.astype(np.intp)
+        near = Near(every.point.astype(np.intp), tree, leaf, begin, every.high.astype(np.intp) + 1)
+        return self.leaf.take(own).reshape(len(cells), -1), near
+
+    def _followed(self, ways: Ways, cells: Small) -> tuple[Ways, Ways]:
+        """Those of the ways that have come to a leaf, and the others one node farther."""
+        place, cut, left, right, missing = self.nodes.take(ways.node, axis=0).T
+        ended, inner = ways.take(np.flatnonzero(place < 0)), np.flatnonzero(place >= 0)
+        place, cut, left, right, missing = (array.take(inner) for array in (place, cut, left, right, missing))
+        ways = ways.take(inner)
+        free = place == ways.place
+        goes = self._left(
+            place, cut, missing, np.where(free, ways.low, cells.take(ways.point * cells.shape[1] + place))
+        )
+        if self.coded.any():
+            free &= ~self.coded.take(place)  # a single level goes one way
+        high = np.where(free, np.minimum(ways.high, cut), ways.high)
+        low = np.where(free, np.maximum(ways.low, cut + 1), ways.low)
+        to_left, to_right = np.flatnonzero(goes), np.flatnonzero(np.where(free, ways.high > cut, ~goes))
+        lefts, rights = ways._replace(node=left, high=high), ways._replace(node=right, low=low)
+        return ended, joined([lefts.take(to_left), rights.take(to_right)])
+
+    def _set_out(self, points: int) -> tuple[Small, Small]:
+        """The points and the roots that all ways set out from, ``(points * trees,)``."""
+        return np.repeat(np.arange(points, dtype=np.int32), len(self.roots)), np.tile(self.roots, points)
+
+    def _left(self, place: Small, cut: Small, missing: Small, cell: Small) -> Mask:
+        """Whether cells go left."""
+        goes = cell <= cut
+        gone = cell == self.first[1:].take(place) - 1
+        if gone.any():
+            goes = np.where(gone, missing > 0, goes)
+        if self.coded.any():
+            mine = np.flatnonzero(self.coded.take(place) & (place >= 0))
+            goes[mine] = self.sets[cut[mine], (cell - self.first.take(place))[mine]]
+        return np.asarray(goes)
+
+    def _ranges(self, ways: int) -> Ranges:
+        low, high = np.tile(self.first[:-1], ways), np.tile(self.first[1:] - 2, ways)
+        sizes = np.diff(self.first)[self.coded]
+        levels = np.tile(np.arange(self.sets.shape[1]) < sizes[:, None], (ways, 1, 1))
+        return Ranges(self, low, high, levels)
+
+
+class Ranges(NamedTuple):
+    """The cells of each column that lead along points' own ways, as far as these have come."""
+
+    walk: Walk
+    low: Small  # (ways * f,) of numbers, the first and the last one
+    high: Small
+    levels: Mask  # (ways, categories, levels)
+
+    def leaving(self, way: Index, point: Small, other: Small, place: Small, cut: Small, goes: Mask) -> Ways:
+        """Ways to ``other`` nodes from where points go left or right at ``cut``, with the ranges that lead there.
+
+        What is left of the own ways, whose numbers are ``way``, is less by these ranges; each array is ``(e,)``.
+        """
+        at = way * len(self.walk.coded) + place
+        low, high = self.low.take(at), self.high.take(at)
+        above, below = np.maximum(low, cut + 1), np.minimum(high, cut)
+        self.low[at], self.high[at] = np.where(goes, low, above), np.where(goes, below, high)
+        new = Ways(point, way, other, place, np.where(goes, above, low), np.where(goes, high, below))
+        coded = self.walk.coded.take(place)
+        if not coded.any():
+            return new.take(np.flatnonzero(new.low <= new.high))
+        # of a category, each level of the other side is a way of its own
+        mine = np.flatnonzero(coded)
+        which = way[mine], (np.cumsum(self.walk.coded) - 1).take(place[mine])
+        here, same = self.levels[which], self.walk.sets[cut[mine]] == goes[mine][:, None]
+        self.levels[which] = here & same
+        entry, level = np.nonzero(here & ~same)
+        cell = (self.walk.first.take(place[mine])[entry] + level).astype(np.int32)
+        of_levels = new.take(mine[entry])._replace(low=cell, high=cell)
+        return joined([new.take(np.flatnonzero(~coded & (new.low <= new.high))), of_levels])
+
+
+def joined(parts: list[Ways]) -> Ways:
+    """Several lists of ways as one."""
+    return Ways(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
