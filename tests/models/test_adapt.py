@@ -6,10 +6,11 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.ensemble import RandomForestClassifier
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 
+import counterpoise as cp
 from counterpoise.errors import CapabilityError, InputError, ModelError
 from counterpoise.models.adapt import TABLE, as_model
 from counterpoise.space.features import Feature, Schema
@@ -57,6 +58,27 @@ def test_capabilities_are_those_of_the_model() -> None:
     assert not isinstance(boxes, Differentiable)
     assert isinstance(plain, Model)
     assert not isinstance(plain, Differentiable | Partitioned)
+
+
+@pytest.mark.parametrize("kind", [RandomForestClassifier, HistGradientBoostingClassifier])
+def test_the_trees_behind_a_method_are_opened(kind: type) -> None:
+    forest = kind(random_state=0).fit(X, Y)
+    named, numbered = as_model(forest.predict, SCHEMA, X), as_model(forest.predict_proba, SCHEMA, X)
+    assert isinstance(named, Partitioned)
+    assert isinstance(numbered, Partitioned)
+    assert named.labels == ("attack", "benign")
+    assert numbered.labels == as_model(lambda rows: forest.predict_proba(rows), SCHEMA, X).labels == (0, 1)
+    assert numbered.predict(X).tolist() == forest.predict_proba(X).argmax(axis=1).tolist()
+    assert np.array_equal(numbered.probabilities(X), forest.predict_proba(X))
+    assert np.array_equal(numbered.outputs(X), named.outputs(X))
+    assert np.array_equal(numbered.own.outputs(X[:5]), named.own.outputs(X[:5]))
+    found = cp.explain(forest.predict_proba, X[:3], reference=X, target=1)
+    assert forest.predict(found.frame.to_numpy()).tolist() == ["benign"] * 3
+
+
+def test_methods_of_other_models_are_callables() -> None:
+    model = LogisticRegression().fit(X, Y)
+    assert not isinstance(as_model(model.predict_proba, SCHEMA, X), Differentiable | Partitioned)
 
 
 def test_a_parameter_search_stands_for_its_best_estimator() -> None:

@@ -44,6 +44,11 @@ def _scored_by(model: Any, wanted: str) -> bool:
     return descends(wanted)(model.scores if descends(FUNCTION)(model) else model)
 
 
+def _of_a_model(method: Any) -> bool:
+    """Whether an object is the method of a fitted model by which it decides."""
+    return getattr(method, "__name__", "") in ("predict", "predict_proba") and hasattr(method, "__self__")
+
+
 class Adapter(NamedTuple):
     """One kind of model: what people call it, how it is recognised, and where its ``adapt`` lives.
 
@@ -72,6 +77,7 @@ TABLE: tuple[Adapter, ...] = (
         "sklearn",
     ),
     Adapter("objects with scikit-learn's predict", lambda model: callable(getattr(model, "predict", None)), "sklearn"),
+    Adapter("model.predict_proba or model.predict of trees", _of_a_model, "bound"),
     Adapter("any callable that takes rows and returns probabilities, scores or labels", callable, "function"),
 )
 """Read from the top: the special before the general."""

@@ -1,0 +1,64 @@
+"""Methods of fitted trees given as callables, such as ``model.predict_proba``: the trees behind them are opened."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from counterpoise.errors import CounterpoiseError
+from counterpoise.models.adapt import as_model
+from counterpoise.models.whitebox import TreeModel
+from counterpoise.space.features import Schema
+from counterpoise.types import Array, Link, Model
+
+
+@dataclass(frozen=True, eq=False)
+class Numbered:
+    """A classifier whose classes are known by the number of their column, as those of a function of rows are."""
+
+    own: Model
+
+    @property
+    def labels(self) -> tuple[int, ...]:
+        """The numbers of the columns."""
+        return tuple(range(len(self.own.labels or ())))
+
+    @property
+    def link(self) -> Link:
+        """What the outputs are: decision values or probabilities."""
+        return self.own.link
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the user should know about how the model is asked."""
+        return tuple(getattr(self.own, "notes", ()))
+
+    def outputs(self, x: Array) -> Array:
+        """The model's own outputs ``(p, c)``."""
+        return self.own.outputs(x)
+
+    def predict(self, x: Array) -> NDArray[Any]:
+        """The number of the class that the model's own ``predict`` names."""
+        names = list(self.own.labels or ())
+        return np.array([names.index(name) for name in self.own.predict(x).tolist()], dtype=np.intp)
+
+    def probabilities(self, x: Array) -> Array | None:
+        """The model's own probabilities, or None."""
+        return self.own.probabilities(x)
+
+
+def adapt(method: Any, schema: Schema, probe: Array) -> TreeModel | None:
+    """The Model of the trees that a method belongs to; None where it belongs to nothing of the kind.
+
+    Trees decide by their largest probability, so that the decision is the same whichever of their methods is given.
+    """
+    try:
+        found = as_model(method.__self__, schema, probe)
+    except CounterpoiseError:
+        return None  # the method itself may do
+    if not isinstance(found, TreeModel):
+        return None
+    return found if method.__name__ == "predict" else replace(found, own=Numbered(found.own))
