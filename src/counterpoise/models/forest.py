@@ -1,7 +1,7 @@
 """scikit-learn's trees: single trees, forests, bagged trees, isolation forests and classic gradient boosting.
 
-`grove` recognises DecisionTree*, ExtraTree*, RandomForest*, ExtraTrees*, Bagging* of trees, IsolationForest and
-GradientBoosting*; for anything else, or for several targets at once, it gives None.
+`grove` recognises DecisionTree*, ExtraTree*, RandomForest*, ExtraTrees*, Bagging* of trees, AdaBoostClassifier,
+IsolationForest and GradientBoosting*; for anything else, or for several targets at once, it gives None.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 
 from counterpoise.models import sklearn
 from counterpoise.models.feeding import columns_of
-from counterpoise.models.links import as_is, zero_is_second
+from counterpoise.models.links import as_is, first_and_second, zero_is_second
 from counterpoise.models.reading import plain
 from counterpoise.models.trees import Grove, Tree
 from counterpoise.models.whitebox import open_up
@@ -24,7 +24,7 @@ SINGLE = ("DecisionTreeClassifier", "DecisionTreeRegressor", "ExtraTreeClassifie
 FORESTS = ("RandomForestClassifier", "RandomForestRegressor", "ExtraTreesClassifier", "ExtraTreesRegressor")
 BAGGED = ("BaggingClassifier", "BaggingRegressor")
 BOOSTED = ("GradientBoostingClassifier", "GradientBoostingRegressor")
-NAMES = (*SINGLE, *FORESTS, *BAGGED, *BOOSTED, "IsolationForest")
+NAMES = (*SINGLE, *FORESTS, *BAGGED, *BOOSTED, "AdaBoostClassifier", "IsolationForest")
 
 
 def adapt(model: Any, schema: Schema, probe: Array) -> Model | None:
@@ -47,6 +47,8 @@ def grove(model: Any) -> Grove | None:
         return _mean([_tree(estimator.tree_) for estimator in model.estimators_])
     if name in BAGGED:
         return _bagged(model)
+    if name == "AdaBoostClassifier":
+        return _weighted(model)
     return _isolation(model) if name == "IsolationForest" else _boosted(model)
 
 
@@ -94,6 +96,20 @@ def _boosted(model: Any) -> Grove | None:
     binary = type(model).__name__ == "GradientBoostingClassifier" and len(base) == 1
     finish = zero_is_second if binary else as_is
     return Grove(trees, np.asarray(base, dtype=np.float64), finish, model.learning_rate, single=True)
+
+
+def _weighted(model: Any) -> Grove | None:
+    """Trees that each speak for one class, with a weight (SAMME; Zhu, Zou, Rosset and Hastie, 2009)."""
+    classes, trees = len(model.classes_), []
+    weights = model.estimator_weights_ / model.estimator_weights_.sum()
+    for estimator, weight in zip(model.estimators_, weights.tolist(), strict=False):
+        if type(estimator).__name__ not in SINGLE:
+            return None
+        said = estimator.classes_.take(estimator.tree_.value[:, 0, :].argmax(axis=1))
+        value = np.where(said[:, None] == model.classes_, weight, -weight / (classes - 1))
+        trees.append(_tree(estimator.tree_, 2 * value[:, 1:] if classes == 2 else value))
+    base = np.zeros(1 if classes == 2 else classes)
+    return Grove(trees, base, first_and_second if classes == 2 else as_is, single=True)
 
 
 def _isolation(model: Any) -> Grove:

@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from counterpoise.errors import CapabilityError, CounterpoiseError, InputError, ModelError
 from counterpoise.models.adapt import as_model
+from counterpoise.models.composite import THRESHOLDED, composite, thresholded
 from counterpoise.models.feeding import Feed, columns_of, feeding
 from counterpoise.models.front import Front
 from counterpoise.models.machine import first_of_equals, pair_votes, two_columns
@@ -35,8 +36,6 @@ Raw = Callable[[Any], Array]
 OUTLIER_LABELS = ("outlier", "inlier")
 LEAST = np.finfo(np.float64).tiny
 DECIDE_ALONE = {
-    "FixedThresholdClassifier",  # a threshold of its own
-    "TunedThresholdClassifierCV",
     "GaussianProcessClassifier",  # the sign of a latent mean, finer than the probabilities
     "NearestCentroid",  # plain distances where the priors are equal
 }
@@ -111,6 +110,9 @@ def adapt(model: Any, schema: Schema, probe: Array) -> Model:
     if isinstance(model, Pipeline):
         front = read_front([step for _, step in model.steps[:-1]], schema, columns)
         return (front and _through(model, plain, front, schema, probe)) or plain
+    made_of_trees = composite(model, plain, schema, probe)
+    if made_of_trees is not None:
+        return made_of_trees
     numbers = all(schema.features[place].numeric or schema.features[place].kind == "boolean" for place in columns)
     return (smooth(model, plain, columns, schema.numeric, probe) if numbers else None) or plain
 
@@ -228,11 +230,21 @@ def _ways(model: Any, classes: NDArray[Any]) -> list[tuple[Link, Raw]]:
         ways.append(("identity", _decision(model, inner, len(classes))))
     if hasattr(model, "predict_proba"):
         ways.append(("log", lambda rows: _columns(model.predict_proba(rows), len(classes), "probabilities")))
+    if name in THRESHOLDED:
+        ways = [("identity", _beyond(model))]
     if name == "BaggingClassifier":  # its predict follows the probabilities, not the averaged decision values
         ways.reverse()
     score = ways[0][1] if ways else None
     last: tuple[Link, Raw] = ("identity", _said(model, classes, score))
     return [last] if name in DECIDE_ALONE else [*ways, last]
+
+
+def _beyond(model: Any) -> Raw:
+    """How far an estimator with a threshold, or a pipeline that ends in one, is beyond it."""
+    if not isinstance(model, Pipeline):
+        return thresholded(model)
+    last = _beyond(model.steps[-1][1])
+    return lambda rows: last(model[:-1].transform(rows))
 
 
 def _decision(model: Any, inner: Any, count: int) -> Raw:
