@@ -11,6 +11,7 @@ from sklearn.ensemble import GradientBoostingClassifier, HistGradientBoostingCla
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import (
+    FunctionTransformer,
     MaxAbsScaler,
     MinMaxScaler,
     OneHotEncoder,
@@ -76,6 +77,19 @@ def test_the_trees_say_the_same_on_both_sides_of_every_split(last, encoder) -> N
             at = draw(len(points))
             at[:, column] = side
             assert np.array_equal(model.trees.outputs(at), inner.trees.outputs(model.own.front(at)))
+
+
+@pytest.mark.parametrize("function", [np.log1p, np.sqrt, np.arcsinh])
+def test_split_points_come_back_through_curved_functions(function: np.ufunc) -> None:
+    x = RNG.exponential(5.0, size=(150, 3))
+    own = make_pipeline(FunctionTransformer(function), RandomForestClassifier(5, random_state=0)).fit(x, x.sum(1) > 14)
+    model = as_model(own, Schema.infer(x), x)
+    assert isinstance(model, TreeModel)
+    for column, points in enumerate(model.thresholds):
+        for side in (points, np.nextafter(points, np.inf)):
+            at = x[RNG.integers(0, len(x), len(points))]
+            at[:, column] = side
+            assert np.array_equal(model.outputs(at), own.predict_proba(at))
 
 
 def test_trees_that_split_by_category_are_told_in_the_words_of_the_row() -> None:

@@ -23,13 +23,21 @@ from sklearn.linear_model import (
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neural_network import MLPClassifier, MLPRegressor
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, OneHotEncoder, RobustScaler, StandardScaler
+from sklearn.preprocessing import (
+    FunctionTransformer,
+    MaxAbsScaler,
+    MinMaxScaler,
+    OneHotEncoder,
+    RobustScaler,
+    StandardScaler,
+)
 from sklearn.svm import SVC, SVR, LinearSVC, NuSVC, NuSVR, OneClassSVM
 
 from counterpoise.models import machine
 from counterpoise.models.adapt import as_model
+from counterpoise.models.front import CURVED
 from counterpoise.models.smooth import Smooth
-from counterpoise.models.staged import CurvedStaged, Staged
+from counterpoise.models.staged import CurvedStaged, SlopedStaged, Staged
 from counterpoise.space.encoding import encode
 from counterpoise.space.features import Schema
 from counterpoise.types import Array, Differentiable, Expanding, Model, TwiceDifferentiable
@@ -197,6 +205,27 @@ def test_a_front_repeats_the_pipeline_to_the_bit() -> None:
     model = as_model(own, schema, encode(schema, table))
     assert isinstance(model, Staged)
     assert np.array_equal(model.front(encode(schema, table)), own[:-1].transform(table))
+
+
+@pytest.mark.parametrize("kind", CURVED)
+def test_slopes_come_back_through_curved_functions(kind: str) -> None:
+    function = FunctionTransformer(CURVED[kind][0])
+    own = make_pipeline(function, StandardScaler(), LogisticRegression()).fit(np.abs(X) + 0.5, BINARY)
+    model = as_model(own, SCHEMA, np.abs(X) + 0.5)
+    assert isinstance(model, SlopedStaged)
+    assert not isinstance(model, CurvedStaged), "its curvature is not the last step's alone"
+    x, weights, step = np.abs(X[:20]) + 0.5, np.ones((20, 2)) * [-1, 1], 1e-6
+    slopes = model.gradient(x, weights)
+    for column in range(x.shape[1]):
+        moved = [x + sign * step * np.eye(x.shape[1])[column] for sign in (1, -1)]
+        up, down = ((model.outputs(each) * weights).sum(axis=1) for each in moved)
+        np.testing.assert_allclose(slopes[:, column], (up - down) / (2 * step), atol=1e-6 * np.abs(slopes).max())
+    assert np.array_equal(np.array(model.labels)[model.outputs(x).argmax(1)], own.predict(x))
+
+
+def test_functions_of_the_users_own_are_left_to_the_pipeline() -> None:
+    own = make_pipeline(FunctionTransformer(lambda x: x**2), LogisticRegression()).fit(X, BINARY)
+    assert not isinstance(as_model(own, SCHEMA, X), Differentiable)
 
 
 def test_a_clipped_column_is_flat_outside_its_range() -> None:

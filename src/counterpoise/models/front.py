@@ -1,11 +1,12 @@
 """What a pipeline does to the columns before its last step, read into arithmetic: scalers, encoders, selections.
 
-Each column that the last step sees comes from one column of the row: by a piecewise linear function of a number, or by
-a table of a category's levels. So derivatives can be carried back.
+Each column that the last step sees comes from one column of the row: by an increasing function of a number, mostly a
+piecewise linear one, or by a table of a category's levels. So derivatives and split points can be carried back.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, NamedTuple
@@ -16,7 +17,12 @@ from counterpoise.types import Array, Index, Mask
 
 SHIFTS_AND_SCALES = ("subtract", "divide", "multiply", "add")
 
-OpKind = Literal["subtract", "divide", "multiply", "add", "fill", "floor", "ceiling"]
+STEEPEST = 1e8  # a slope where there is none, as of roots at 0
+
+OpKind = Literal[
+    "subtract", "divide", "multiply", "add", "fill", "floor", "ceiling",
+    "log", "log2", "log10", "log1p", "sqrt", "arcsinh", "tanh", "exp", "expm1",
+]  # fmt: skip
 
 
 class Op(NamedTuple):
@@ -120,6 +126,12 @@ class Front:
             return None
         return self._varying(np.zeros((1, len(self.numeric))))
 
+    @cached_property
+    def bent(self) -> bool:
+        """Whether some column is a curved function of its source."""
+        ops = [op for part in self.parts if isinstance(part, Numbers) for op in part.ops]
+        return any(op.kind in CURVED for op in (*ops, *self.ops))
+
     def _rates(self, x: Array) -> Array:
         return self._varying(x) if self._steady is None else self._steady
 
@@ -131,7 +143,11 @@ class Front:
 
 def _apply(ops: tuple[Op, ...], z: Array) -> Array:
     for kind, by in ops:
-        z = np.where(np.isnan(z), by, z) if kind == "fill" else _ARITHMETIC[kind](z, by)
+        if kind in CURVED:
+            with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+                z = CURVED[kind][0](z)
+        else:
+            z = np.where(np.isnan(z), by, z) if kind == "fill" else _ARITHMETIC[kind](z, by)
     return z
 
 
@@ -140,6 +156,10 @@ def _slopes(ops: tuple[Op, ...], z: Array) -> Array:
     for kind, by in ops:
         if kind in ("multiply", "divide"):
             slopes = _ARITHMETIC[kind](slopes, by)
+        elif kind in CURVED:
+            with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+                steep = CURVED[kind][1](z)
+            slopes = slopes * np.where(np.isinf(steep), STEEPEST, steep)
         elif kind == "fill":
             slopes = np.where(np.isnan(z), 0.0, slopes)
         elif kind in ("floor", "ceiling"):
@@ -156,3 +176,16 @@ _ARITHMETIC: dict[str, np.ufunc] = {
     "floor": np.maximum,
     "ceiling": np.minimum,
 }
+
+CURVED: dict[str, tuple[np.ufunc, Callable[[Array], Array]]] = {
+    "log": (np.log, lambda z: 1 / z),
+    "log2": (np.log2, lambda z: 1 / (z * np.log(2))),
+    "log10": (np.log10, lambda z: 1 / (z * np.log(10))),
+    "log1p": (np.log1p, lambda z: 1 / (1 + z)),
+    "sqrt": (np.sqrt, lambda z: 0.5 / np.sqrt(z)),
+    "arcsinh": (np.arcsinh, lambda z: 1 / np.sqrt(1 + z**2)),
+    "tanh": (np.tanh, lambda z: 1 - np.tanh(z) ** 2),
+    "exp": (np.exp, np.exp),
+    "expm1": (np.expm1, np.exp),
+}
+"""Increasing functions, and their slopes."""

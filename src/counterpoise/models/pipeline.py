@@ -11,7 +11,7 @@ import pandas as pd
 from sklearn.pipeline import Pipeline
 
 from counterpoise.models.feeding import dense
-from counterpoise.models.front import Front, Levels, Numbers, Op, OpKind
+from counterpoise.models.front import CURVED, Front, Levels, Numbers, Op, OpKind
 from counterpoise.space.encoding import decode
 from counterpoise.space.features import Schema
 from counterpoise.types import Array, Index
@@ -43,7 +43,7 @@ def read_front(steps: Sequence[Any], schema: Schema, columns: Index) -> Front | 
 
 
 def read_ops(step: Any, width: int) -> tuple[Op, ...] | None:
-    """The arithmetic of a fitted scaler or imputer of ``width`` columns, or None where it is neither."""
+    """The arithmetic of a fitted scaler, imputer or function of ``width`` columns, or None where it is none of them."""
     name = type(step).__name__
     ops: list[tuple[OpKind, Any]]
     if name == "StandardScaler":
@@ -63,6 +63,11 @@ def read_ops(step: Any, width: int) -> tuple[Op, ...] | None:
         if not np.issubdtype(np.asarray(step.statistics_).dtype, np.number) or np.isnan(step.statistics_).any():
             return None  # an empty column is dropped
         ops = [("fill", step.statistics_)]
+    elif name == "FunctionTransformer" and not step.kw_args:
+        known: list[Any] = [kind for kind, (function, _) in CURVED.items() if function is step.func]
+        if not known:
+            return None
+        ops = [(known[0], np.zeros(width))]
     else:
         return None
     found = tuple(Op(kind, np.asarray(by, dtype=np.float64)) for kind, by in ops if by is not None)

@@ -84,10 +84,10 @@ def _last_left(front: Front, column: int, thresholds: Array, width: int) -> Arra
     low, high = _order(-far), _order(far)
     for _ in range(64):
         middle = (low >> 1) + (high >> 1) + (low & high & 1)
-        left = _read(front, column, _float(middle), width) <= thresholds
+        left = ~(_read(front, column, _float(middle), width) > thresholds)  # below where a logarithm begins, too
         low, high = np.where(left, middle, low), np.where(left, high, middle)
-    found = np.where(_read(front, column, -far, width) <= thresholds, _float(low), -np.inf)
-    return np.where(_read(front, column, far, width) <= thresholds, np.inf, found)
+    found = np.where(_read(front, column, -far, width) > thresholds, -np.inf, _float(low))
+    return np.where(_read(front, column, far, width) > thresholds, found, np.inf)
 
 
 def _order(values: Array) -> NDArray[np.int64]:

@@ -78,7 +78,7 @@ class CurvedStaged(SlopedStaged):
 
 def staged(whole: Model, front: Front, last: Model) -> Staged:
     """The pipeline with all that its last step can do."""
-    if isinstance(last, TwiceDifferentiable):
+    if isinstance(last, TwiceDifferentiable) and not front.bent:
         return CurvedStaged(whole, front, last)
     if isinstance(last, Differentiable):
         return SlopedStaged(whole, front, last)
