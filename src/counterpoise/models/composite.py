@@ -258,16 +258,15 @@ def _combined(model: Any, parts: Parts) -> Callable[[Parts], Array] | None:
 def together(members: Sequence[TreeModel], combine: Callable[[Parts], Array]) -> TreeEnsemble:
     """The trees of several models as those of one, each member with sums of its own."""
     every = [member.trees for member in members]
-    sizes, counts = [len(trees.feature) for trees in every], [len(trees.base) for trees in every]
     sets = np.cumsum([0, *(len(trees.sets) for trees in every)])
-    shifts, starts = np.cumsum([0, *sizes]), np.cumsum([0, *counts])
-    value = np.zeros((shifts[-1], starts[-1]))
-    for trees, shift, start in zip(every, shifts, starts, strict=False):
+    shifts = np.cumsum([0, *(len(trees.feature) for trees in every)])
+    starts = np.cumsum([0, *(len(trees.base) for trees in every)])
+    value = np.zeros((shifts[-1], max(trees.value.shape[1] for trees in every)))
+    for trees, shift in zip(every, shifts, strict=False):
         own = trees.value / len(trees.roots) if trees.mean else trees.scale * trees.value
-        if own.shape[1] == 1 and len(trees.base) > 1:
-            tree = np.searchsorted(trees.roots, np.arange(len(own)), side="right") - 1
-            own = np.where(np.arange(len(trees.base)) == trees.column[tree][:, None], own, 0.0)
-        value[shift : shift + len(own), start : start + len(trees.base)] = own
+        value[shift : shift + len(own), : own.shape[1]] = own
+    spill = np.zeros(value.shape[1] - every[-1].value.shape[1])  # of the zeros that fill up the last lines
+    base = [np.zeros(len(trees.base)) if trees.mean else trees.base for trees in every]
     places = list(zip(every, shifts.tolist(), sets.tolist(), strict=False))
     return TreeEnsemble(
         feature=np.concatenate([trees.feature for trees in every]),
@@ -279,8 +278,8 @@ def together(members: Sequence[TreeModel], combine: Callable[[Parts], Array]) ->
         sets=tuple(levels for trees in every for levels in trees.sets),
         value=value,
         roots=np.concatenate([trees.roots + shift for trees, shift, _ in places]),
-        column=np.zeros(sum(len(trees.roots) for trees in every), dtype=np.intp),
-        base=np.concatenate([np.zeros(len(trees.base)) if trees.mean else trees.base for trees in every]),
+        column=np.concatenate([trees.column + start for trees, start in zip(every, starts, strict=False)]),
+        base=np.concatenate([*base, spill]),
         single=np.logical_and.reduce([trees.single for trees in every]),
         width=every[0].width,
         finish=Whole(

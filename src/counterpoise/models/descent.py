@@ -85,7 +85,7 @@ class Descent:
 
     columns: Columns
     stages: NDArray[Any]  # (stages, c) bearers of one-output trees, in the order in which each output adds them
-    wide: tuple[Any, ...]  # trees of several outputs; in small batches a tree for each output is quicker
+    wide: tuple[tuple[Any, int], ...]  # trees of several outputs, and the first; in small batches one each is quicker
     base: Array
     scale: float
     divisor: float
@@ -106,7 +106,8 @@ class Descent:
             nodes["feature"] = np.where(leaf, -2, feature[part])
             nodes["threshold"] = np.where(leaf, -2.0, threshold[part])
             compiled.append(_compile(nodes, trees.value[part]))
-        stages, wide = np.empty((0, len(trees.base)), dtype=object), tuple(compiled)
+        stages = np.empty((0, len(trees.base)), dtype=object)
+        wide = tuple(zip(compiled, trees.column.tolist(), strict=True))
         if trees.value.shape[1] == 1:
             stages, wide = _staged(compiled, trees.column, len(trees.base)), ()
         divisor = float(len(wide) or len(stages)) if trees.mean else 1.0
@@ -115,11 +116,11 @@ class Descent:
     @cached_property
     def narrow(self) -> NDArray[Any]:
         """Trees of several outputs as a tree for each output, ``(trees, c)``; none where they are too large."""
-        if sum(tree.node_count for tree in self.wide) * len(self.base) > MOST_NODES:
+        if sum(tree.node_count for tree, _ in self.wide) * len(self.base) > MOST_NODES:
             return np.empty((0, len(self.base)), dtype=object)
-        states = [tree.__getstate__() for tree in self.wide]
-        apart = [[Bearer(_compile(s["nodes"], s["values"][:, 0, k])) for k in range(len(self.base))] for s in states]
-        return np.array(apart, dtype=object)
+        states = [(tree.__getstate__(), first) for tree, first in self.wide]
+        apart = [(_compile(s["nodes"], v), first + k) for s, first in states for k, v in enumerate(s["values"][:, 0].T)]
+        return _staged([tree for tree, _ in apart], np.array([column for _, column in apart]), len(self.base))
 
     def __call__(self, x: Array) -> Array:
         rows = self.columns(x)
@@ -130,8 +131,9 @@ class Descent:
         if len(stages):
             predict_stages(stages, rows, self.scale, out)
         else:
-            for tree in self.wide:
-                out += tree.predict(rows)
+            for tree, first in self.wide:
+                found = tree.predict(rows)
+                out[:, first : first + found.shape[1]] += found
         if self.divisor != 1.0:
             out /= self.divisor
         return out

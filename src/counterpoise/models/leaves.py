@@ -18,7 +18,7 @@ from counterpoise.models.links import Finish
 from counterpoise.models.paths import Paths
 from counterpoise.models.walk import Walk
 from counterpoise.models.walls import Walls
-from counterpoise.types import Array, Index
+from counterpoise.types import Array, Index, Mask
 
 if TYPE_CHECKING:
     from counterpoise.models.trees import TreeEnsemble
@@ -51,10 +51,10 @@ class Leaves:
     edges: tuple[Array | None, ...]  # (f,) their split points; None for a category
     first: Index  # (f + 1,) the first cell of each, and one past the last
     finder: Table | Walk
-    value: Array  # (leaves, s) what a leaf adds to the sums
+    value: Array  # (leaves, w) what a leaf adds to the sums,
+    column: Index  # (trees,) from this one on
     base: Array  # (s,)
     finish: Finish
-    trees: int  # how many there are
 
     @classmethod
     def of(cls, trees: TreeEnsemble) -> Leaves | None:
@@ -72,19 +72,20 @@ class Leaves:
         if np.count_nonzero(trees.feature < 0) * len(columns) <= LARGEST:
             table = Table.of(Paths.of(trees, columns, edges, first), first)
         node = np.flatnonzero(trees.feature < 0) if table is None else table.paths.node
-        value = trees.value[node]
-        if value.shape[1] == 1 and len(trees.base) > 1:
-            column = trees.column[np.searchsorted(trees.roots, node, side="right") - 1]
-            value = np.where(np.arange(len(trees.base)) == column[:, None], value, 0.0)
-        value = value / len(trees.roots) if trees.mean else trees.scale * value
+        value = trees.value[node] / len(trees.roots) if trees.mean else trees.scale * trees.value[node]
         base = np.zeros(len(trees.base)) if trees.mean else trees.base
         finder = table or Walk.of(trees, columns, edges, first)
-        return cls(columns, edges, first, finder, value, base, trees.finish, len(trees.roots))
+        return cls(columns, edges, first, finder, value, trees.column, base, trees.finish)
 
     @cached_property
     def feature(self) -> Index:
         """The place of each cell's column among those that are split, ``(cells,)``."""
         return np.repeat(np.arange(len(self.columns)), np.diff(self.first))
+
+    @property
+    def trees(self) -> int:
+        """How many there are."""
+        return len(self.column)
 
     @cached_property
     def walls(self) -> Walls | None:
@@ -130,8 +131,12 @@ class Leaves:
     def swapped(self, seen: Survey) -> Array:
         """The outputs ``(p, kinds, c)`` of points if one tree alone gave them another leaf, for every kind of leaf."""
         leaf, p = self.kinds[0], len(seen.own)
-        change = self.value[leaf] - self.value[seen.own].take(self._tree[leaf], axis=1)
-        return self.finish((seen.sums[:, None, :] + change).reshape(-1, len(self.base))).reshape(p, len(leaf), -1)
+        tree = self._tree[leaf]
+        change = self.value[leaf] - self.value[seen.own].take(tree, axis=1)  # (p, kinds, w)
+        sums = np.repeat(seen.sums[:, None, :], len(leaf), axis=1)
+        at = self.column[tree][:, None] + np.arange(change.shape[2])
+        sums[:, np.arange(len(leaf))[:, None], at] += change
+        return self.finish(sums.reshape(-1, len(self.base))).reshape(p, len(leaf), -1)
 
     def survey(self, cells: Index, home: Index) -> Survey:
         """What rows in these cells ``(p, f)`` sum up to, and what they would with any one of their cells changed.
@@ -166,18 +171,30 @@ class Leaves:
         spot = np.arange(len(found)) + np.repeat(np.arange(p) * most - np.cumsum(size) + size, size)
         number = np.empty(p * width, dtype=np.intp)
         number[found] = spot  # in a table of the pieces of each point
-        begin, end, sums = number.take(begin), number.take(end), np.empty((len(found), len(self.base)))
-        for k in range(len(self.base)):
-            steps = np.bincount(begin, change[:, k], p * most) - np.bincount(end, change[:, k], p * most)
-            # point by point: none depends on another
-            sums[:, k] = np.cumsum(steps.reshape(p, most), axis=1).reshape(-1).take(spot)
+        begin, end, sums = number.take(begin), number.take(end), np.zeros((len(found), len(self.base)))
+        for first, mine in self._groups:
+            some = slice(None) if len(self._groups) == 1 else np.flatnonzero(mine.take(near.tree))
+            for k, rise in enumerate(change[some].T, first):
+                steps = np.bincount(begin[some], rise, p * most) - np.bincount(end[some], rise, p * most)
+                # point by point: none depends on another
+                sums[:, k] += np.cumsum(steps.reshape(p, most), axis=1).reshape(-1).take(spot)
         cell = found - line * width
         kept = np.flatnonzero(cell < width - 1)  # each has a piece behind it
         return Survey(own, self._summed(own), line[kept], cell[kept], cell[kept + 1] - 1, sums[kept])
 
     def _summed(self, own: Index) -> Array:
         """What leaves ``(p, trees)`` sum up to, ``(p, s)``."""
-        return np.asarray(self.base + np.stack([value.take(own).sum(axis=1) for value in self._worth], axis=1))
+        out = np.tile(self.base, (len(own), 1))
+        for first, mine in self._groups:
+            some = own if len(self._groups) == 1 else own[:, mine]
+            for k, worth in enumerate(self._worth, first):
+                out[:, k] += worth.take(some).sum(axis=1)
+        return out
+
+    @cached_property
+    def _groups(self) -> tuple[tuple[int, Mask], ...]:
+        """The first sum that trees add to, and which trees ``(trees,)`` do."""
+        return tuple((first, self.column == first) for first in np.unique(self.column).tolist())
 
     @cached_property
     def _worth(self) -> Array:

@@ -25,7 +25,7 @@ class Tree(NamedTuple):
     """One tree as its library has it, in the model's own columns; node 0 is the root.
 
     ``feature`` is -1 in a leaf; ``value`` is ``(nodes, w)``; ``sets`` gives, for a node that splits by category, the
-    category numbers listed and whether those go left; ``column`` is the output that a tree of width 1 adds to.
+    category numbers listed and whether those go left; ``column`` is the first of the sums that a tree adds to.
     """
 
     feature: Index
@@ -76,8 +76,8 @@ class TreeEnsemble:
 
     ``feature`` is -1 in a leaf. A node splits a number at ``threshold``, or a category by ``sets[category]``: which of
     its codes go left, the missing cell last (``category`` is -1 where the split is of a number). ``column`` is the
-    sum that each tree adds to; ``single`` marks columns whose values are compared in single precision. ``finish`` turns
-    ``base + scale * sum``, or the mean of the leaves, into the model's outputs.
+    first of the sums that each tree adds to; ``single`` marks columns whose values are compared in single precision.
+    ``finish`` turns ``base + scale * sum``, or the mean of the leaves, into the model's outputs.
 
     >>> stump = TreeEnsemble(
     ...     feature=np.array([0, -1, -1]), threshold=np.array([2.5, np.nan, np.nan]), left=np.array([1, -1, -1]),
