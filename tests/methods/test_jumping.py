@@ -56,7 +56,7 @@ def nearest_answers(problem: Problem) -> np.ndarray:
     """The least effort of each row by looking into every leaf, column by column: infinite where none is open."""
     leaves = leaves_of(problem)
     assert leaves is not None
-    menu, paths = Menu.of(problem, leaves), leaves.finder.paths
+    menu, paths = Menu.of(problem, leaves), leaves.paths
     said = np.repeat(leaves.finish(leaves.base + leaves.value)[None], len(problem), axis=0)
     reached = problem.goal.reached(said)  # (n, leaves)
     out = np.full(len(problem), np.inf)

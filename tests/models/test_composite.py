@@ -1,10 +1,13 @@
 """Models made of models: where their members are trees, the trees are known, and say what the whole says."""
 
+from __future__ import annotations
+
 import pickle
 
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import TransformedTargetRegressor, make_column_transformer
 from sklearn.ensemble import (
@@ -72,6 +75,9 @@ CLASSIFIERS = {
 }
 OF_TWO = {
     "threshold": lambda: FixedThresholdClassifier(forest(), threshold=0.3),
+    "threshold that votes meet": lambda: FixedThresholdClassifier(
+        RandomForestClassifier(20, random_state=0), threshold=0.4
+    ),
     "threshold of the first class": lambda: FixedThresholdClassifier(boosted(), threshold=0.7, pos_label="alert"),
     "threshold of decision values": lambda: FixedThresholdClassifier(
         boosted(), threshold=0.4, pos_label="alert", response_method="decision_function"
@@ -97,8 +103,9 @@ def test_the_trees_say_what_the_classifier_says(kind: str, wanted: str) -> None:
     found = as_model(model, schema, x[:30])
     assert isinstance(found, TreeModel)
     np.testing.assert_allclose(found.trees.outputs(x), found.own.outputs(x), rtol=1e-9, atol=1e-9)
-    said = np.array(found.labels)[found.outputs(x).argmax(axis=1)]
-    assert np.array_equal(said, model.predict(TABLE))
+    more = RNG.normal(size=(2000, 4))  # among them, shares of votes that are a threshold
+    said = np.array(found.labels)[found.outputs(more).argmax(axis=1)]
+    assert np.array_equal(said, model.predict(pd.DataFrame(more, columns=TABLE.columns)))
     assert found.leaves is not None
     explanation = cp.explain(model, TABLE[:4], reference=TABLE)
     assert explanation.valid.all()
@@ -152,6 +159,7 @@ def test_a_frozen_member_is_the_one_inside() -> None:
         VotingClassifier(both()),  # votes, not probabilities
         VotingClassifier([*both(), ("line", LogisticRegression())], voting="soft"),
         StackingClassifier(both(), passthrough=True, cv=2),
+        StackingClassifier(both(), stack_method="predict", cv=2),
         CalibratedClassifierCV(LogisticRegression(), cv=2),
         FixedThresholdClassifier(LogisticRegression(), threshold=0.3),
     ],
@@ -163,3 +171,17 @@ def test_what_is_not_trees_alone_is_asked_itself(model: object) -> None:
     found = as_model(fitted, Schema.infer(TABLE), x[:30])
     assert not isinstance(found, TreeModel)
     assert np.array_equal(np.array(found.labels)[found.outputs(x).argmax(axis=1)], fitted.predict(TABLE))
+
+
+@pytest.mark.parametrize("name", ["StackingClassifier", "VotingClassifier", "FixedThresholdClassifier"])
+def test_a_model_of_the_users_own_with_the_same_name_is_asked_itself(name: str) -> None:
+    class Own(ClassifierMixin, BaseEstimator):
+        def fit(self, x: object, y: np.ndarray) -> Own:
+            self.classes_, self.inner_ = np.unique(y), forest().fit(x, y)
+            return self
+
+        def predict(self, x: object) -> np.ndarray:
+            return self.inner_.predict(x)
+
+    Own.__name__ = name
+    assert cp.explain(Own().fit(TABLE, TWO), TABLE[:2], reference=TABLE).valid.all()

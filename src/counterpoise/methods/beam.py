@@ -19,14 +19,14 @@ from counterpoise.methods.population import gained
 from counterpoise.methods.starts import Points
 from counterpoise.methods.survey import ALONE, MULTIPLIERS, survey
 from counterpoise.methods.sweep import FARTHEST, additive, reach
+from counterpoise.models.leaves import FEW
 from counterpoise.physics.cooling import Cooling
 from counterpoise.physics.metropolis import summarise
 from counterpoise.problem import Problem
 from counterpoise.streams import Streams
 from counterpoise.types import Array, Index
 
-FEW_TREES = 12  # a model of no more is searched by jumps into its leaves too,
-FEWEST, MOST, WALLS = 2, 8, 20_000  # in so many rounds, as many as keep the walls looked at below this
+FEWEST, MOST, WALLS = 2, 8, 20_000  # rounds of jumps into leaves: as many as keep the walls looked at below this
 LEAST = 1e-6  # of margin that a row is taken to lack
 TINY = np.finfo(np.float64).tiny
 FEW_ROUNDS = 6  # that a ration should last for
@@ -97,7 +97,7 @@ def beam(
     """
     rows, leaves = np.arange(len(problem)), leaves_of(problem)
     assert leaves is not None, "without leaves there is nothing to survey"
-    walls = leaves.walls if leaves.trees <= FEW_TREES else None
+    walls = leaves.walls if leaves.trees <= FEW else None
     jumping = 0 if walls is None else int(np.clip(WALLS // max(len(walls.place), 1), FEWEST, MOST))
     tried = MULTIPLIERS + ALONE + (JUMPS if jumping else 0)
     width = int(max(1, min(care.beam, problem.left / (FEW_ROUNDS * tried))))

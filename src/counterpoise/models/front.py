@@ -17,11 +17,11 @@ from counterpoise.types import Array, Index, Mask
 
 SHIFTS_AND_SCALES = ("subtract", "divide", "multiply", "add")
 
-STEEPEST = 1e8  # a slope where there is none, as of roots at 0
+STEEPEST = 1e8  # a slope where there is none, as of a logarithm at 0
 
 OpKind = Literal[
     "subtract", "divide", "multiply", "add", "fill", "floor", "ceiling",
-    "log", "log2", "log10", "log1p", "sqrt", "arcsinh", "tanh", "exp", "expm1",
+    "log", "log2", "log10", "log1p", "arcsinh", "tanh", "exp", "expm1",
 ]  # fmt: skip
 
 
@@ -182,7 +182,6 @@ CURVED: dict[str, tuple[np.ufunc, Callable[[Array], Array]]] = {
     "log2": (np.log2, lambda z: 1 / (z * np.log(2))),
     "log10": (np.log10, lambda z: 1 / (z * np.log(10))),
     "log1p": (np.log1p, lambda z: 1 / (1 + z)),
-    "sqrt": (np.sqrt, lambda z: 0.5 / np.sqrt(z)),
     "arcsinh": (np.arcsinh, lambda z: 1 / np.sqrt(1 + z**2)),
     "tanh": (np.tanh, lambda z: 1 - np.tanh(z) ** 2),
     "exp": (np.exp, np.exp),

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from counterpoise.models.trees import TreeEnsemble
 
 LARGEST = 2_000_000  # columns times leaves: beyond it, a walk down the trees is quicker than the table
+FEW, MOST = 12, 10_000_000  # so few trees, which are jumped into, have paths to each leaf up to this
 AT_ONCE = 4_000_000  # cells of all points that are surveyed together
 COMPARED = 100_000  # values times split points
 
@@ -51,6 +52,7 @@ class Leaves:
     edges: tuple[Array | None, ...]  # (f,) their split points; None for a category
     first: Index  # (f + 1,) the first cell of each, and one past the last
     finder: Table | Walk
+    paths: Paths | None  # to each leaf, where they are not too many
     value: Array  # (leaves, w) what a leaf adds to the sums,
     column: Index  # (trees,) from this one on
     base: Array  # (s,)
@@ -68,14 +70,17 @@ class Leaves:
         edges = tuple(None if column in sizes else trees.thresholds[column] for column in columns.tolist())
         counts = [sizes[j] if edge is None else len(edge) + 2 for j, edge in zip(columns.tolist(), edges, strict=True)]
         first = np.concatenate([[0], np.cumsum(counts)])
-        table = None
-        if np.count_nonzero(trees.feature < 0) * len(columns) <= LARGEST:
-            table = Table.of(Paths.of(trees, columns, edges, first), first)
-        node = np.flatnonzero(trees.feature < 0) if table is None else table.paths.node
+        node = np.flatnonzero(trees.feature < 0)
+        size, paths, table = len(node) * len(columns), None, None
+        if size <= (MOST if len(trees.roots) <= FEW else LARGEST):
+            paths = Paths.of(trees, columns, edges, first)
+            node = paths.node
+        if paths is not None and size <= LARGEST:
+            table = Table.of(paths, first)
         value = trees.value[node] / len(trees.roots) if trees.mean else trees.scale * trees.value[node]
         base = np.zeros(len(trees.base)) if trees.mean else trees.base
-        finder = table or Walk.of(trees, columns, edges, first)
-        return cls(columns, edges, first, finder, value, trees.column, base, trees.finish)
+        finder = table or Walk.of(trees, columns, edges, first, node)
+        return cls(columns, edges, first, finder, paths, value, trees.column, base, trees.finish)
 
     @cached_property
     def feature(self) -> Index:
@@ -90,7 +95,7 @@ class Leaves:
     @cached_property
     def walls(self) -> Walls | None:
         """What a row has to be inside of to be in each leaf; None where there are too many leaves."""
-        return Walls.of(self.finder.paths, self.first) if isinstance(self.finder, Table) else None
+        return None if self.paths is None else Walls.of(self.paths, self.first)
 
     @cached_property
     def kinds(self) -> tuple[Index, Index]:
@@ -202,8 +207,8 @@ class Leaves:
 
     @cached_property
     def _tree(self) -> Index:
-        assert isinstance(self.finder, Table), "walks know leaves by themselves"
-        return self.finder.paths.tree
+        assert self.paths is not None, "asked for where there are few trees"
+        return self.paths.tree
 
     def _columns(self) -> list[tuple[Array | None, int]]:
         return list(zip(self.edges, np.diff(self.first).tolist(), strict=True))

@@ -17,7 +17,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from counterpoise.errors import CapabilityError, CounterpoiseError, InputError, ModelError
 from counterpoise.models.adapt import as_model
-from counterpoise.models.composite import THRESHOLDED, composite, thresholded
+from counterpoise.models.combining import thresholded
+from counterpoise.models.composite import THRESHOLDED, composite
 from counterpoise.models.feeding import Feed, columns_of, feeding
 from counterpoise.models.front import Front
 from counterpoise.models.machine import first_of_equals, pair_votes, two_columns
@@ -132,7 +133,9 @@ def _through(model: Any, plain: Model, front: Front, schema: Schema, probe: Arra
     if trees is None:
         return found
     # Told in the row's own columns the trees need no front: they answer if they do so to the bit.
-    short = trees.outputs if gap(trees.outputs, found.outputs, probe) == 0 else found.outputs
+    # What a logarithm makes of a number below its range is no number, which they do not know of.
+    exact = not front.bent and gap(trees.outputs, found.outputs, probe) == 0
+    short = trees.outputs if exact else found.outputs
     return TreeModel(found, short, trees)
 
 
@@ -230,7 +233,7 @@ def _ways(model: Any, classes: NDArray[Any]) -> list[tuple[Link, Raw]]:
         ways.append(("identity", _decision(model, inner, len(classes))))
     if hasattr(model, "predict_proba"):
         ways.append(("log", lambda rows: _columns(model.predict_proba(rows), len(classes), "probabilities")))
-    if name in THRESHOLDED:
+    if name in THRESHOLDED and type(inner).__module__.startswith("sklearn."):
         ways = [("identity", _beyond(model))]
     if name == "BaggingClassifier":  # its predict follows the probabilities, not the averaged decision values
         ways.reverse()

@@ -46,15 +46,20 @@ class Walk:
 
     nodes: Small  # (nodes, 5) place of the column, -1 in a leaf; last cell to the left, or number of a set; children;
     #               whether a missing number goes left
-    leaf: Index  # (nodes,) the number of each leaf among the leaves
+    leaf: Index  # (nodes,) the number of each leaf among the leaves; -1 where it is none
     roots: Small
     first: Small  # (f + 1,) the first cell of each column
     coded: Mask  # (f,) columns that are categories
     sets: Mask  # (sets, levels) which levels go left; the missing one is last in its set, what is beyond it is False
 
     @classmethod
-    def of(cls, trees: TreeEnsemble, columns: Index, edges: tuple[Array | None, ...], first: Index) -> Walk:
-        """All nodes of an ensemble over ``columns`` with these split points; ``first`` ``(f + 1,)`` cell of each."""
+    def of(
+        cls, trees: TreeEnsemble, columns: Index, edges: tuple[Array | None, ...], first: Index, node: Index
+    ) -> Walk:
+        """All nodes of an ensemble over ``columns`` with these split points; ``first`` ``(f + 1,)`` cell of each.
+
+        ``node`` ``(leaves,)`` are the leaves among them, in the order in which they are numbered.
+        """
         place = np.searchsorted(columns, np.maximum(trees.feature, columns[0]))
         cut = np.where(trees.category >= 0, trees.category, first[place] + bounds(trees, place, edges))
         inner = trees.feature >= 0
@@ -63,8 +68,10 @@ class Walk:
         for number, levels in enumerate(trees.sets):
             sets[number, : len(levels)] = levels
         coded = np.array([edge is None for edge in edges])
+        leaf = np.full(len(inner), -1, dtype=np.intp)
+        leaf[node] = np.arange(len(node))
         small = nodes.astype(np.int32), trees.roots.astype(np.int32), first.astype(np.int32)
-        return cls(small[0], np.cumsum(~inner) - 1, small[1], small[2], coded, sets)
+        return cls(small[0], leaf, small[1], small[2], coded, sets)
 
     @property
     def size(self) -> int:
