@@ -32,11 +32,11 @@ from sklearn.svm import SVC
 from tables import markdown
 
 import counterpoise as cp
+from counterpoise.methods import survey
 from counterpoise.methods.base import Run
 from counterpoise.methods.cells import Cells
 from counterpoise.methods.population import Population
 from counterpoise.methods.starts import donors
-from counterpoise.models.leaves import Survey
 from counterpoise.physics.cooling import ConstantSpeed
 from counterpoise.problem import Problem
 from counterpoise.streams import Streams
@@ -121,12 +121,12 @@ def search_cost(problem: Problem, streams: Streams) -> Cost:
 def reading(counted: list[int]) -> Any:
     """A context in which each survey's number of proposals that are read off is written down."""
 
-    def counting(self: Survey, point: np.ndarray, cell: np.ndarray) -> np.ndarray:
-        counted.append(len(point))
-        return at(self, point, cell)
+    def counting(group: np.ndarray, *rest: np.ndarray) -> np.ndarray:
+        counted.append(len(group))
+        return records(group, *rest)
 
-    at = Survey.at
-    return patch.object(Survey, "at", counting)
+    records = survey._records  # called once a survey, with the changes within reach
+    return patch.object(survey, "_records", counting)
 
 
 def step_cost(problem: Problem, streams: Streams) -> float:
