@@ -4,6 +4,7 @@ import pickle
 from types import ModuleType
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -56,6 +57,23 @@ def leaves_of(trees: TreeEnsemble, largest: int = module.LARGEST) -> Leaves:
         leaves = Leaves.of(trees)
     assert leaves is not None
     return leaves
+
+
+def many_levels() -> tuple[TreeEnsemble, np.ndarray]:
+    """Categories of more levels than a word has bits, split again and again."""
+    rng = np.random.default_rng(3)
+    frame = pd.DataFrame({name: pd.Categorical(rng.integers(0, 90, 900).astype(str)) for name in ("port", "host")})
+    frame["rate"] = rng.normal(size=900)
+    frame.loc[:30, "port"] = None
+    alert = (frame["port"].cat.codes % 7 + frame["host"].cat.codes % 5 + frame["rate"] > 5).astype(int)
+    schema, x = schema_and_rows(frame)
+    model = HistGradientBoostingClassifier(max_iter=6, categorical_features="from_dtype", min_samples_leaf=2)
+    adapted = as_model(model.fit(frame, alert), schema, x[:20])
+    assert isinstance(adapted, TreeModel)
+    return adapted.trees, x
+
+
+KINDS["many levels"] = many_levels
 
 
 @pytest.fixture(scope="module", params=KINDS)

@@ -36,7 +36,7 @@ class Block(NamedTuple):
         """The block of the leaves in a slice of all leaves."""
         apart = [paths.told_apart(place, *ends, part) for place, ends in enumerate(pairwise(first.tolist()))]
         lines = [_lines(paths, place, cells, part) for place, cells in enumerate(apart)]
-        begin, spare = np.concatenate(apart), _packed(np.zeros((1, part.stop - part.start), dtype=bool))
+        begin, spare = np.concatenate(apart), packed(np.zeros((1, part.stop - part.start), dtype=bool))
         return cls(part.start, begin, len(begin) == first[-1], np.concatenate(lines) | spare, spare[0])
 
     def inside(self, cells: Index) -> Index:
@@ -49,7 +49,7 @@ class Block(NamedTuple):
         seen = np.bitwise_or.accumulate(shut, axis=1)
         twice = np.bitwise_or.reduce(shut[:, 1:] & seen[:, :-1], axis=1) | self.spare
         shut &= ~twice[:, None, :]
-        line, leaf = _ones(shut)
+        line, leaf = ones(shut)
         point = line // shut.shape[1]
         return self._open(seen[:, -1]), point, line - point * shut.shape[1], self.first + leaf
 
@@ -59,14 +59,14 @@ class Block(NamedTuple):
 
     def _open(self, shut: NDArray[np.uint64]) -> Index:
         """The leaves ``(p, trees)`` that nothing keeps points out of, whose bits ``(p, words)`` are 0."""
-        return np.asarray(self.first + _ones(~shut)[1]).reshape(len(shut), -1)
+        return np.asarray(self.first + ones(~shut)[1]).reshape(len(shut), -1)
 
 
 def _lines(paths: Paths, place: int, cells: Index, part: slice) -> NDArray[np.uint64]:
     """Which of a column's cells ``(c,)``, missing values last, keep a row out of some of the leaves, ``(c, words)``."""
     if place in paths.levels:
-        return _packed(~paths.levels[place][part].T)
-    low, high, gone = paths.low[part, place], paths.high[part, place], _packed(~paths.missing[part, place][None])
+        return packed(~paths.levels[place][part].T)
+    low, high, gone = paths.low[part, place], paths.high[part, place], packed(~paths.missing[part, place][None])
     turns = np.zeros((len(cells), gone.view(np.uint8).shape[1]), dtype=np.uint8)
     ever = low <= high  # where not, only a missing value leads to the leaf
     closed = np.flatnonzero((low > cells[0]) | ~ever)
@@ -81,17 +81,17 @@ def _lines(paths: Paths, place: int, cells: Index, part: slice) -> NDArray[np.ui
     return lines
 
 
-def _packed(shut: Mask) -> NDArray[np.uint64]:
-    """Lines ``(c, l)`` as words ``(c, w)``, filled up with 1."""
-    padded = np.ones((len(shut), -(-shut.shape[1] // WORD) * WORD), dtype=bool)
-    padded[:, : shut.shape[1]] = shut
+def packed(lines: Mask, *, rest: bool = True) -> NDArray[np.uint64]:
+    """Lines ``(c, l)`` as words ``(c, w)``, filled up with ``rest``."""
+    padded = np.full((len(lines), -(-lines.shape[1] // WORD) * WORD), rest)
+    padded[:, : lines.shape[1]] = lines
     return np.packbits(padded, axis=1, bitorder="little").view(np.uint64)
 
 
-def _ones(words: NDArray[np.uint64]) -> tuple[Index, Index]:
+def ones(words: NDArray[np.uint64]) -> tuple[Index, Index]:
     """Which bits of lines ``(..., w)``, which are numbered through, are 1: the line and the place in it of each.
 
-    >>> _ones(np.array([[0, 5], [2, 0]], dtype=np.uint64))
+    >>> ones(np.array([[0, 5], [2, 0]], dtype=np.uint64))
     (array([0, 0, 1]), array([64, 66,  1]))
     """
     every = words.view(np.uint8).reshape(-1)

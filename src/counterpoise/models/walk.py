@@ -14,14 +14,16 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from counterpoise.models.blocks import WORD, ones, packed
 from counterpoise.models.paths import Near, bounds
 from counterpoise.types import Array, Index, Mask
 
 if TYPE_CHECKING:
     from counterpoise.models.trees import TreeEnsemble
 
-AT_ONCE = 4_000_000  # columns of ways from the roots that are walked together
+AT_ONCE = 1_000_000  # columns of ways from the roots that are walked together
 Small = NDArray[np.int32]
+Words = NDArray[np.uint64]
 
 
 class Ways(NamedTuple):
@@ -31,13 +33,14 @@ class Ways(NamedTuple):
     way: Index  # the own way that each has left
     node: Small
     place: Small  # of the column that is free, among those that are split
-    low: Small  # the first and the last of the cells that it may be in
+    low: Small  # the first and the last of the cells that it may be in, if it is a number
     high: Small
+    levels: Words  # (e, words) the levels that it may have, if it is a category
 
     def take(self, some: Index) -> Ways:
         """Some of them."""
-        point, way, node, place, low, high = self
-        return Ways(point[some], way[some], node[some], place[some], low[some], high[some])
+        point, way, node, place, low, high, levels = self
+        return Ways(point[some], way[some], node[some], place[some], low[some], high[some], levels[some])
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +53,7 @@ class Walk:
     roots: Small
     first: Small  # (f + 1,) the first cell of each column
     coded: Mask  # (f,) columns that are categories
-    sets: Mask  # (sets, levels) which levels go left; the missing one is last in its set, what is beyond it is False
+    sets: Words  # (sets, words) a bit for each level, the missing one last: 1 where it goes left
 
     @classmethod
     def of(
@@ -71,12 +74,12 @@ class Walk:
         leaf = np.full(len(inner), -1, dtype=np.intp)
         leaf[node] = np.arange(len(node))
         small = nodes.astype(np.int32), trees.roots.astype(np.int32), first.astype(np.int32)
-        return cls(small[0], leaf, small[1], small[2], coded, sets)
+        return cls(small[0], leaf, small[1], small[2], coded, packed(sets, rest=False))
 
     @property
     def size(self) -> int:
         """How many points are asked about together."""
-        each = len(self.coded) + np.count_nonzero(self.coded) * self.sets.shape[1]
+        each = len(self.coded) + np.count_nonzero(self.coded) * 2 * self.sets.shape[1]
         return int(AT_ONCE // (len(self.roots) * each))
 
     def inside(self, cells: Index) -> Index:
@@ -97,7 +100,7 @@ class Walk:
         point, node = self._set_out(len(cells))
         own, ranges, going = np.empty(len(node), dtype=np.intp), self._ranges(len(node)), np.arange(len(node))
         none = np.empty(0, dtype=np.int32)
-        ways, found = Ways(none, going[:0], none, none, none, none), []
+        ways, found = Ways(none, going[:0], none, none, none, none, self.sets[:0]), []
         while len(going) or len(ways.node):
             place, cut, left, right, missing = self.nodes.take(node, axis=0).T
             own[going] = node  # the last one is the leaf
@@ -112,8 +115,16 @@ class Walk:
             found.append(ended)
             ways = joined([ranges.leaving(going, point, other, place, cut, goes), ways])
         every = joined(found)
-        leaf, tree, begin = self.leaf.take(every.node), every.way % len(self.roots), every.low.astype(np.intp)
-        near = Near(every.point.astype(np.intp), tree, leaf, begin, every.high.astype(np.intp) + 1)
+        begin, end = every.low.astype(np.intp), every.high.astype(np.intp) + 1
+        if self.coded.any():  # level by level
+            mine = np.flatnonzero(self.coded.take(every.place))
+            entry, level = ones(every.levels[mine])
+            cell = self.first.take(every.place[mine[entry]]) + level
+            of_numbers = np.flatnonzero(~self.coded.take(every.place))
+            begin, end = np.concatenate([begin[of_numbers], cell]), np.concatenate([end[of_numbers], cell + 1])
+            every = joined([every.take(of_numbers), every.take(mine[entry])])
+        leaf, tree = self.leaf.take(every.node), every.way % len(self.roots)
+        near = Near(every.point.astype(np.intp), tree, leaf, begin, end)
         return self.leaf.take(own).reshape(len(cells), -1), near
 
     def _followed(self, ways: Ways, cells: Small) -> tuple[Ways, Ways]:
@@ -123,15 +134,19 @@ class Walk:
         place, cut, left, right, missing = (array.take(inner) for array in (place, cut, left, right, missing))
         ways = ways.take(inner)
         free = place == ways.place
-        goes = self._left(
-            place, cut, missing, np.where(free, ways.low, cells.take(ways.point * cells.shape[1] + place))
-        )
-        if self.coded.any():
-            free &= ~self.coded.take(place)  # a single level goes one way
-        high = np.where(free, np.minimum(ways.high, cut), ways.high)
-        low = np.where(free, np.maximum(ways.low, cut + 1), ways.low)
-        to_left, to_right = np.flatnonzero(goes), np.flatnonzero(np.where(free, ways.high > cut, ~goes))
-        lefts, rights = ways._replace(node=left, high=high), ways._replace(node=right, low=low)
+        coded = np.flatnonzero(free & self.coded.take(place))
+        free[coded] = False
+        here = np.where(free, ways.low, cells.take(ways.point * cells.shape[1] + place))
+        goes = self._left(place, cut, missing, here)
+        lefts, rights, other = ways._replace(node=left), ways._replace(node=right), ~goes
+        if len(coded):
+            lefts, rights = lefts._replace(levels=ways.levels.copy()), rights._replace(levels=ways.levels.copy())
+            lefts.levels[coded] &= self.sets[cut[coded]]
+            rights.levels[coded] &= ~self.sets[cut[coded]]
+            goes[coded], other[coded] = lefts.levels[coded].any(axis=1), rights.levels[coded].any(axis=1)
+        to_left, to_right = np.flatnonzero(goes), np.flatnonzero(np.where(free, ways.high > cut, other))
+        lefts = lefts._replace(high=np.where(free, np.minimum(ways.high, cut), ways.high))
+        rights = rights._replace(low=np.where(free, np.maximum(ways.low, cut + 1), ways.low))
         return ended, joined([lefts.take(to_left), rights.take(to_right)])
 
     def _set_out(self, points: int) -> tuple[Small, Small]:
@@ -146,14 +161,15 @@ class Walk:
             goes = np.where(gone, missing > 0, goes)
         if self.coded.any():
             mine = np.flatnonzero(self.coded.take(place) & (place >= 0))
-            goes[mine] = self.sets[cut[mine], (cell - self.first.take(place))[mine]]
+            level = (cell - self.first.take(place))[mine]
+            goes[mine] = (self.sets[cut[mine], level // WORD] >> (level % WORD).astype(np.uint64)) & np.uint64(1)
         return np.asarray(goes)
 
     def _ranges(self, ways: int) -> Ranges:
         low, high = np.tile(self.first[:-1], ways), np.tile(self.first[1:] - 2, ways)
         sizes = np.diff(self.first)[self.coded]
-        levels = np.tile(np.arange(self.sets.shape[1]) < sizes[:, None], (ways, 1, 1))
-        return Ranges(self, low, high, levels)
+        levels = packed(np.arange(WORD * self.sets.shape[1]) < sizes[:, None], rest=False)
+        return Ranges(self, low, high, np.tile(levels, (ways, 1, 1)))
 
 
 class Ranges(NamedTuple):
@@ -162,7 +178,7 @@ class Ranges(NamedTuple):
     walk: Walk
     low: Small  # (ways * f,) of numbers, the first and the last one
     high: Small
-    levels: Mask  # (ways, categories, levels)
+    levels: Words  # (ways, categories, words) of categories, a bit for each level
 
     def leaving(self, way: Index, point: Small, other: Small, place: Small, cut: Small, goes: Mask) -> Ways:
         """Ways to ``other`` nodes from where points go left or right at ``cut``, with the ranges that lead there.
@@ -173,19 +189,17 @@ class Ranges(NamedTuple):
         low, high = self.low.take(at), self.high.take(at)
         above, below = np.maximum(low, cut + 1), np.minimum(high, cut)
         self.low[at], self.high[at] = np.where(goes, low, above), np.where(goes, below, high)
-        new = Ways(point, way, other, place, np.where(goes, above, low), np.where(goes, high, below))
-        coded = self.walk.coded.take(place)
-        if not coded.any():
-            return new.take(np.flatnonzero(new.low <= new.high))
-        # of a category, each level of the other side is a way of its own
-        mine = np.flatnonzero(coded)
-        which = way[mine], (np.cumsum(self.walk.coded) - 1).take(place[mine])
-        here, same = self.levels[which], self.walk.sets[cut[mine]] == goes[mine][:, None]
-        self.levels[which] = here & same
-        entry, level = np.nonzero(here & ~same)
-        cell = (self.walk.first.take(place[mine])[entry] + level).astype(np.int32)
-        of_levels = new.take(mine[entry])._replace(low=cell, high=cell)
-        return joined([new.take(np.flatnonzero(~coded & (new.low <= new.high))), of_levels])
+        low, high = np.where(goes, above, low), np.where(goes, high, below)
+        there, levels = low <= high, np.zeros((len(way), self.walk.sets.shape[1]), dtype=np.uint64)
+        mine = np.flatnonzero(self.walk.coded.take(place)) if self.walk.coded.any() else way[:0]
+        if len(mine):
+            which = way[mine], (np.cumsum(self.walk.coded) - 1).take(place[mine])
+            here, sets = self.levels[which], self.walk.sets[cut[mine]]
+            same = np.where(goes[mine][:, None], sets, ~sets)
+            self.levels[which] = here & same
+            levels[mine] = here & ~same
+            there[mine] = levels[mine].any(axis=1)
+        return Ways(point, way, other, place, low, high, levels).take(np.flatnonzero(there))
 
 
 def joined(parts: list[Ways]) -> Ways:
