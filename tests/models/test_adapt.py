@@ -6,9 +6,9 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.ensemble import HistGradientBoostingClassifier, IsolationForest, RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GridSearchCV
+from sklearn.model_selection import FixedThresholdClassifier, GridSearchCV
 
 import counterpoise as cp
 from counterpoise.errors import CapabilityError, InputError, ModelError
@@ -77,8 +77,15 @@ def test_the_trees_behind_a_method_are_opened(kind: type) -> None:
 
 
 def test_methods_of_other_models_are_callables() -> None:
-    model = LogisticRegression().fit(X, Y)
-    assert not isinstance(as_model(model.predict_proba, SCHEMA, X), Differentiable | Partitioned)
+    for method in (
+        LogisticRegression().fit(X, Y).predict_proba,
+        IsolationForest(n_estimators=5, random_state=0).fit(X).predict,  # -1 and 1, not "outlier" and "inlier"
+        FixedThresholdClassifier(RandomForestClassifier(5, random_state=0), threshold=0.2).fit(X, Y).predict_proba,
+    ):
+        found = as_model(method, SCHEMA, X)
+        assert not isinstance(found, Differentiable | Partitioned)
+        if method.__name__ == "predict_proba":
+            assert np.array_equal(found.predict(X), method(X).argmax(axis=1))
 
 
 def test_a_parameter_search_stands_for_its_best_estimator() -> None:

@@ -148,6 +148,17 @@ def test_a_threshold_at_the_end_of_a_pipeline_is_searched_by_what_is_beyond_it(l
     assert np.array_equal(np.array(found.labels)[outputs.argmax(axis=1)], model.predict(TABLE))
 
 
+def test_rows_that_no_member_claims_have_no_chances() -> None:
+    model = OneVsRestClassifier(DecisionTreeClassifier(random_state=0)).fit(TABLE, THREE)
+    more = pd.DataFrame(RNG.normal(size=(2000, 4)), columns=TABLE.columns)
+    odd = more[model.predict_proba(more).sum(axis=1) == 0]
+    assert len(odd)
+    found = as_model(model, Schema.infer(TABLE), TABLE.to_numpy()[:30])
+    assert isinstance(found, TreeModel)
+    assert (found.outputs(odd.to_numpy()) == 0).all()
+    assert cp.explain(model, odd[:3], reference=TABLE, target="watch").valid.all()
+
+
 def test_a_frozen_member_is_the_one_inside() -> None:
     model = CalibratedClassifierCV(FrozenEstimator(forest().fit(TABLE, TWO))).fit(TABLE, TWO)
     assert isinstance(as_model(model, Schema.infer(TABLE), TABLE.to_numpy()[:30]), TreeModel)

@@ -92,6 +92,13 @@ def test_split_points_come_back_through_curved_functions(function: np.ufunc) -> 
             assert np.array_equal(model.outputs(at), own.predict_proba(at))
 
 
+def test_what_is_filled_in_after_a_logarithm_is_left_to_the_pipeline() -> None:
+    x = RNG.exponential(5.0, size=(150, 3))
+    own = make_pipeline(FunctionTransformer(np.log1p), SimpleImputer(), RandomForestClassifier(5, random_state=0))
+    model = as_model(own.fit(x, x.sum(1) > 14), Schema.infer(x), x)
+    assert not isinstance(model, TreeModel)
+
+
 def test_trees_that_split_by_category_are_told_in_the_words_of_the_row() -> None:
     front = ColumnTransformer(
         [("c", OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=np.nan), ["proto"])],

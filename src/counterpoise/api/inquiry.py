@@ -38,7 +38,8 @@ from counterpoise.types import Array, Index, Model, Progress
 CHUNK_CELLS = 4_000_000  # rows x columns x chains worked on at once: bounds the memory of a call
 CHAINS_ASSUMED = 16
 MOST_ROWS = 128  # in a chunk: beyond it a row gets no cheaper, and more is lost when a run is interrupted
-MOST_FIRM_ROWS = 32  # where each row takes a third of a second
+MOST_SLOW_ROWS = 32  # where each row takes a third of a second: firm answers,
+MANY_NODES = 300_000  # and trees of more nodes than this
 
 
 @dataclass(frozen=True, eq=False)
@@ -181,7 +182,9 @@ class Inquiry:
     def _chunks(self) -> list[Index]:
         """Rows worked on together; answers do not depend on how they are cut."""
         n, d = self.intake.x0.shape
-        most = MOST_ROWS if self.question.wish is None else MOST_FIRM_ROWS
+        trees = getattr(self.question.model, "trees", None)
+        slow = self.question.wish is not None or (trees is not None and len(trees.feature) > MANY_NODES)
+        most = MOST_SLOW_ROWS if slow else MOST_ROWS
         size = min(most, max(1, CHUNK_CELLS // (d * CHAINS_ASSUMED)))
         return np.split(np.arange(n), range(size, n, size))
 

@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 
 from counterpoise.errors import CounterpoiseError
 from counterpoise.models.adapt import as_model
+from counterpoise.models.composite import THRESHOLDED
+from counterpoise.models.sklearn import innermost
 from counterpoise.models.whitebox import TreeModel
 from counterpoise.space.features import Schema
 from counterpoise.types import Array, Link, Model
@@ -41,9 +43,10 @@ class Numbered:
         return self.own.outputs(x)
 
     def predict(self, x: Array) -> NDArray[Any]:
-        """The number of the class that the model's own ``predict`` names."""
-        names = list(self.own.labels or ())
-        return np.array([names.index(name) for name in self.own.predict(x).tolist()], dtype=np.intp)
+        """The number of the most likely class."""
+        found = self.own.probabilities(x)
+        assert found is not None, "it stands for the method that gives them"
+        return np.asarray(found.argmax(axis=1))
 
     def probabilities(self, x: Array) -> Array | None:
         """The model's own probabilities, or None."""
@@ -53,12 +56,16 @@ class Numbered:
 def adapt(method: Any, schema: Schema, probe: Array) -> TreeModel | None:
     """The Model of the trees that a method belongs to; None where it belongs to nothing of the kind.
 
-    Trees decide by their largest probability, so that the decision is the same whichever of their methods is given.
+    Trees decide by their largest probability, so that the decision is the same whichever of the two methods is given;
+    those with a threshold of their own, and detectors and boosters, whose methods give other than labels, are left out.
     """
+    owner = method.__self__
+    if type(innermost(owner)).__name__ in THRESHOLDED:
+        return None
     try:
-        found = as_model(method.__self__, schema, probe)
+        found = as_model(owner, schema, probe)
     except CounterpoiseError:
         return None  # the method itself may do
-    if not isinstance(found, TreeModel):
+    if not isinstance(found, TreeModel) or (found.labels is not None and not hasattr(owner, "classes_")):
         return None
     return found if method.__name__ == "predict" else replace(found, own=Numbered(found.own))

@@ -100,7 +100,8 @@ class AgainstTheRest:
         if self.method == "decision_function":
             return found if found.shape[1] > 1 else two_columns(found[:, 0])
         found = found if found.shape[1] > 1 else np.hstack([1.0 - found, found])
-        return np.asarray(found / found.sum(axis=1, keepdims=True))
+        total = found.sum(axis=1, keepdims=True)  # 0 where no member claims the row
+        return np.asarray(np.divide(found, total, out=np.zeros_like(found), where=total != 0))
 
 
 @dataclass(frozen=True, eq=False)

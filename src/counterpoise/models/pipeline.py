@@ -87,7 +87,9 @@ def _then(front: Front, step: Any) -> Front | None:
             front = found
         return front
     ops = read_ops(step, len(front.source))
-    return None if ops is None else replace(front, ops=(*front.ops, *ops))
+    if ops is None or (front.bent and any(op.kind == "fill" for op in ops)):
+        return None  # what is filled in where a logarithm has no value is no increasing function
+    return replace(front, ops=(*front.ops, *ops))
 
 
 def _beside(transformer: Any, schema: Schema, columns: Index) -> Front | None:

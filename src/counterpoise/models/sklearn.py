@@ -26,7 +26,7 @@ from counterpoise.models.pipeline import read_front
 from counterpoise.models.replanting import replant
 from counterpoise.models.smooth import AGREEMENT, RESEMBLANCE, difference, smooth
 from counterpoise.models.staged import staged
-from counterpoise.models.whitebox import TreeModel, gap
+from counterpoise.models.whitebox import MISREAD, TreeModel, gap
 from counterpoise.space.features import Feature, Schema, array_names
 from counterpoise.types import Array, Differentiable, Link, Model
 
@@ -134,9 +134,10 @@ def _through(model: Any, plain: Model, front: Front, schema: Schema, probe: Arra
         return found
     # Told in the row's own columns the trees need no front: they answer if they do so to the bit.
     # What a logarithm makes of a number below its range is no number, which they do not know of.
-    exact = not front.bent and gap(trees.outputs, found.outputs, probe) == 0
-    short = trees.outputs if exact else found.outputs
-    return TreeModel(found, short, trees)
+    away = gap(trees.outputs, found.outputs, probe)
+    if away > MISREAD:
+        return found
+    return TreeModel(found, trees.outputs if away == 0 and not front.bent else found.outputs, trees)
 
 
 def estimator(model: Any, give: Feed, probe: Array) -> Estimator:
