@@ -155,6 +155,11 @@ class Problem:
         return np.inf
 
     @property
+    def votes(self) -> bool:
+        """Whether what adds up in the model are probabilities, as in a forest, and not decision values."""
+        return self.model.link == "log" and not getattr(self.model, "softmax", False)
+
+    @property
     def differentiable(self) -> bool:
         """Whether the model gives gradients."""
         return hasattr(self.model, "gradient")

@@ -3,13 +3,14 @@
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.ensemble import RandomForestClassifier
+from sklearn.ensemble import GradientBoostingClassifier, HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
+from xgboost import XGBClassifier
 
 import counterpoise as cp
 from counterpoise.errors import CapabilityError
@@ -73,6 +74,24 @@ def test_there_is_no_gradient_where_probabilities_have_none():
     assert not hasattr(probable(machine), "gradient")
     assert not hasattr(probable(forest), "gradient")
     assert not isinstance(probable(machine), Partitioned)
+
+
+@pytest.mark.parametrize("two", [True, False], ids=["two classes", "three"])
+@pytest.mark.parametrize("kind", [HistGradientBoostingClassifier, GradientBoostingClassifier, XGBClassifier])
+def test_leaves_of_boosted_trees_say_how_likely_a_class_is(kind: type, two: bool) -> None:
+    fitted = kind(random_state=0).fit(WIDE, np.minimum(THREE, 1) if two else THREE)
+    model = probable(as_model(fitted, Schema.infer(WIDE), WIDE[:30]))
+    leaves = model.leaves
+    sums = leaves.sums(leaves.cells(WIDE))
+    np.testing.assert_allclose(leaves.finish(sums), fitted.predict_proba(WIDE), atol=1e-6)
+    found = cp.explain(fitted, WIDE[:5], reference=WIDE, target=1, threshold=0.8)
+    assert (fitted.predict_proba(found.frame.to_numpy())[found.valid, 1] >= 0.8).all()
+    assert found.valid.all()
+
+
+def test_leaves_whose_sums_are_other_than_decision_values_are_not_taken_for_them() -> None:
+    fitted = GradientBoostingClassifier(loss="exponential", random_state=0).fit(WIDE, np.minimum(THREE, 1))
+    assert probable(as_model(fitted, Schema.infer(WIDE), WIDE[:30])).leaves is None
 
 
 def test_trees_keep_their_split_points():

@@ -36,7 +36,7 @@ SUMS = Care(chains=24, steps=5, swept=3, width=4, screened=14, patient=1, beam=6
 
 def care_of(problem: Problem) -> Care:
     """How thoroughly to search for a model of this kind."""
-    return VOTES if problem.model.link == "log" else SUMS
+    return VOTES if problem.votes else SUMS
 
 
 def thoroughness(cells: Cells | None) -> int:

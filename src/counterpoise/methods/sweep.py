@@ -189,7 +189,7 @@ def _ladder(problem: Problem, x: Array, reach: Array, width: int) -> tuple[Index
 
 def additive(problem: Problem, margin: Array) -> Array:
     """The margin on the scale where votes add up: probabilities for a forest, decision values otherwise."""
-    return np.tanh(margin / 2) if problem.model.link == "log" else margin
+    return np.tanh(margin / 2) if problem.votes else margin
 
 
 def costs(problem: Problem, x: Array, column: Index, held: Array) -> Array:

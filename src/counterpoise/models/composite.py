@@ -28,7 +28,7 @@ from counterpoise.models.combining import (
 )
 from counterpoise.models.links import Finish
 from counterpoise.models.trees import TreeEnsemble
-from counterpoise.models.whitebox import MISREAD, TreeModel, gap
+from counterpoise.models.whitebox import MISREAD, TreeModel, gap, opened
 from counterpoise.space.features import Feature, Schema, array_names
 from counterpoise.types import Array, Link, Model
 
@@ -82,7 +82,7 @@ def composite(model: Any, plain: Model, schema: Schema, probe: Array) -> TreeMod
         return None
     # shares of votes are often at a threshold to the last bit
     exact = away == 0 if type(model).__name__ in THRESHOLDED else away <= EXACT
-    return TreeModel(plain, trees.outputs if exact else plain.outputs, trees)
+    return opened(plain, trees.outputs if exact else plain.outputs, trees, probe)
 
 
 def _inside(model: Any) -> Sequence[Any] | None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
+from scipy.special import softmax
 
 from counterpoise.models.machine import two_columns
 from counterpoise.types import Array
@@ -35,3 +37,13 @@ def exponential(sums: Array) -> Array:
 def logistic(sums: Array) -> Array:
     """Predictions of a model fitted on log-odds."""
     return np.asarray(1.0 / (1.0 + np.exp(-sums)))
+
+
+@dataclass(frozen=True, eq=False)
+class Softmax:
+    """The probabilities that belong to outputs which are decision values."""
+
+    finish: Finish
+
+    def __call__(self, sums: Array) -> Array:
+        return np.asarray(softmax(self.finish(sums), axis=1))

@@ -11,6 +11,7 @@ from scipy.special import softmax
 
 from counterpoise.errors import CapabilityError
 from counterpoise.models.leaves import Leaves
+from counterpoise.models.whitebox import TreeModel
 from counterpoise.types import Abstaining, Array, Differentiable, Link, Model, Partitioned
 
 
@@ -73,8 +74,15 @@ class SplitProbable(Probable):
         return self.model.thresholds
 
     @property
+    def softmax(self) -> bool:
+        """Whether the log-odds add up: of two classes, whose probabilities are the softmax of what does."""
+        return isinstance(self.model, TreeModel) and self.model.softmax and len(self.labels or ()) == 2
+
+    @property
     def leaves(self) -> Leaves | None:
-        """The leaves of all trees, where they add up to the probabilities."""
+        """The leaves of all trees, where the probabilities are known from what they add up to."""
+        if isinstance(self.model, TreeModel) and self.model.softmax:
+            return self.model.trees.likely
         return getattr(self.model, "leaves", None) if self.model.link == "log" else None
 
 

@@ -26,7 +26,7 @@ from counterpoise.models.pipeline import read_front
 from counterpoise.models.replanting import replant
 from counterpoise.models.smooth import AGREEMENT, RESEMBLANCE, difference, smooth
 from counterpoise.models.staged import staged
-from counterpoise.models.whitebox import MISREAD, TreeModel, gap
+from counterpoise.models.whitebox import MISREAD, TreeModel, gap, opened
 from counterpoise.space.features import Feature, Schema, array_names
 from counterpoise.types import Array, Differentiable, Link, Model
 
@@ -137,7 +137,7 @@ def _through(model: Any, plain: Model, front: Front, schema: Schema, probe: Arra
     away = gap(trees.outputs, found.outputs, probe)
     if away > MISREAD:
         return found
-    return TreeModel(found, trees.outputs if away == 0 and not front.bent else found.outputs, trees)
+    return opened(found, trees.outputs if away == 0 and not front.bent else found.outputs, trees, probe)
 
 
 def estimator(model: Any, give: Feed, probe: Array) -> Estimator:

@@ -8,7 +8,7 @@ left, and the next float64 above it goes right. A search can hop to exactly eith
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from counterpoise.models.leaves import Leaves
-from counterpoise.models.links import Finish, as_is
+from counterpoise.models.links import Finish, Softmax, as_is
 from counterpoise.types import Array, Index, Mask
 
 
@@ -126,8 +126,14 @@ class TreeEnsemble:
         """All leaves, or None where nothing is split."""
         return Leaves.of(self)
 
+    @cached_property
+    def likely(self) -> Leaves | None:
+        """The same, that say the softmax of what they add up to."""
+        return None if self.leaves is None else replace(self.leaves, finish=Softmax(self.finish))
+
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name != "leaves"}  # quicker made than sent
+        made = ("leaves", "likely")  # quicker than sent
+        return {name: value for name, value in self.__dict__.items() if name not in made}
 
     def sums(self, x: Array) -> Array:
         """What the leaves add up to ``(p, s)`` for encoded rows ``(p, d)``, in the library's order and precision."""

@@ -8,12 +8,14 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import softmax
 
 from counterpoise.models.leaves import Leaves
 from counterpoise.models.reading import Reading, translate
 from counterpoise.models.trees import Grove, TreeEnsemble
 from counterpoise.types import Array, Link, Model
 
+LIKE = 1e-6  # difference of probabilities that single precision explains
 MISREAD = 1e-5  # relative difference that no order of adding up in single precision explains
 
 
@@ -57,6 +59,7 @@ class TreeModel(Quick):
     """A Model that is constant on boxes: ``trees`` show where it can change."""
 
     trees: TreeEnsemble
+    softmax: bool = False  # whether the probabilities are the softmax of the outputs
 
     @property
     def thresholds(self) -> tuple[Array, ...]:
@@ -96,8 +99,17 @@ def open_up(
     if away > MISREAD:
         return own if library is None else Quick(own, library)
     if away <= tolerance:
-        return TreeModel(own, trees.outputs if most is None else _either(trees.outputs, slow, most), trees)
-    return TreeModel(own, slow, trees)
+        return opened(own, trees.outputs if most is None else _either(trees.outputs, slow, most), trees, probe)
+    return opened(own, slow, trees, probe)
+
+
+def opened(own: Model, scores: Callable[[Array], Array], trees: TreeEnsemble, probe: Array) -> TreeModel:
+    """``own`` with its trees known; how its probabilities follow from its outputs is settled on the probing rows."""
+    likely = own.probabilities(probe) if own.labels is not None and own.link != "log" else None
+    if likely is None:
+        return TreeModel(own, scores, trees)
+    told = np.asarray(softmax(scores(probe), axis=1))
+    return TreeModel(own, scores, trees, told.shape == likely.shape and bool(np.abs(told - likely).max() <= LIKE))
 
 
 def _either(few: Callable[[Array], Array], many: Callable[[Array], Array], most: int) -> Callable[[Array], Array]:
