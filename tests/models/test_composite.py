@@ -64,7 +64,7 @@ def numbers() -> list[tuple[str, object]]:
 
 CLASSIFIERS = {
     "voting": lambda: VotingClassifier(both(), voting="soft"),
-    "weighted votes": lambda: VotingClassifier([*both(), ("none", "drop")], voting="soft", weights=[2, 1, 5]),
+    "weighted votes": lambda: VotingClassifier([*both(), ("none", "drop")], voting="soft", weights=np.array([2, 1, 5])),
     "calibrated forest": lambda: CalibratedClassifierCV(forest(), cv=2),
     "calibrated in steps": lambda: CalibratedClassifierCV(boosted(), cv=2, method="isotonic"),
     "stacked": lambda: StackingClassifier(both(), final_estimator=LogisticRegression(), cv=2),

@@ -108,7 +108,7 @@ def _combined(model: Any, parts: Parts) -> Callable[[Parts], Array] | None:
     """What an estimator makes of its members; ``parts`` are what they say of the probing rows."""
     name = type(model).__name__
     if name.startswith("Voting"):
-        pairs = zip(model.weights or (), model.estimators, strict=False)
+        pairs = zip(() if model.weights is None else model.weights, model.estimators, strict=False)
         weights = [weight for weight, (_, member) in pairs if not isinstance(member, str)]  # "drop" is none
         return Averaged(np.asarray(weights, dtype=np.float64) if weights else None, name.endswith("Classifier"))
     if name == "CalibratedClassifierCV":
