@@ -160,7 +160,7 @@ def branched(problem: Problem, points: Points) -> Points:
     """Answers ``(n, 1, d)`` with one coarse column a value up or down, the other columns slid to fit.
 
     Rounding settles whole numbers one by one; which of them to take decides the rest. At most `BRANCHES` columns are
-    tried, those that have moved farthest.
+    tried, those that have moved farthest; and all of them as they are, and as the row has them.
     """
     unit, coarse = lattice_unit(problem), coarse_columns(problem)
     moved = np.abs(points.x[:, 0] - problem.x0)[:, coarse] / problem.scales[coarse]
@@ -169,9 +169,10 @@ def branched(problem: Problem, points: Points) -> Points:
     rows, slots = np.arange(len(trial))[:, None], np.arange(columns.shape[1])
     trial[rows, slots, columns] -= unit[columns]
     trial[rows, slots + columns.shape[1], columns] += unit[columns]
-    region = problem.region
-    still = replace(problem, region=replace(region, free=region.free & ~np.isin(np.arange(len(unit)), coarse)))
-    return descend(still, scored(problem, trial), BRANCH_STEPS)
+    region, among = problem.region, np.isin(np.arange(len(unit)), coarse)
+    back = np.where(among, region.home[:, None, :], points.x)
+    still = replace(problem, region=replace(region, free=region.free & ~among))
+    return descend(still, scored(problem, np.concatenate([points.x, back, trial], axis=1)), BRANCH_STEPS)
 
 
 def landed(problem: Problem, y: Array, x: Array, margin: Array, gradient: Array, slack: Array) -> tuple[Array, Mask]:

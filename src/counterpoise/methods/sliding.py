@@ -29,6 +29,7 @@ TOGETHER = 3  # starts that change several features, where few should change
 WALKED = 16  # steps of the walk to the boundary
 SLID = 3  # Taylor steps after it
 AGAIN = 3  # Taylor steps after sweeps
+WIDEST = 42  # columns of a black box whose whole numbers are tried one up and one down
 FEW = 2  # changes that lines find as well as sweeps do
 NEARER, FARTHER = 0.4, 1.4  # times what the expansion promised: beyond these, its slope says little
 SWEPT = 3  # chains of a row that are swept
@@ -83,6 +84,7 @@ def slide(board: Board, rows: Index, problem: Problem, streams: Streams, walkers
             board.enter(rows[stuck], sectioned(problem.take(stuck), found.at(stuck).best(1)))
         if not problem.plain:
             board.enter(rows, switched(problem).best(STARTS))
+    if problem.differentiable or (problem.x0.shape[1] <= WIDEST and problem.left == np.inf):
         yield from _branched(board, rows, problem)
     if problem.plain and sparing(problem):
         best = board.points.at(rows).best(1).x
