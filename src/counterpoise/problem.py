@@ -157,7 +157,7 @@ class Problem:
     @property
     def votes(self) -> bool:
         """Whether what adds up in the model are probabilities, as in a forest, and not decision values."""
-        return self.model.link == "log" and not getattr(self.model, "softmax", False)
+        return self.model.link == "log" and not getattr(self.model, "additive", False)
 
     @property
     def differentiable(self) -> bool:

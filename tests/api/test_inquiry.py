@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.ensemble import RandomForestClassifier
 
 import counterpoise as cp
 from api.houses import FAST, MODEL, ROWS, TRAIN, explainer
@@ -25,6 +26,28 @@ def test_answers_do_not_depend_on_how_the_rows_are_cut(monkeypatch):
         np.testing.assert_array_equal(cut.answers, whole.answers)
         pd.testing.assert_frame_equal(cut.scores, whole.scores)
         pd.testing.assert_frame_equal(cut.energy, whole.energy)
+
+
+@pytest.mark.parametrize("threshold", [None, 0.6])
+def test_rows_of_large_trees_are_worked_on_in_small_chunks(monkeypatch, threshold):
+    sizes = []
+
+    class Counting:
+        def iterate(self, problem, streams):
+            sizes.append(len(problem))
+            yield FAST(problem, streams)
+
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(80, 2))
+    forest = RandomForestClassifier(5, random_state=0).fit(x, x[:, 0] > 0)
+    asked = cp.Explainer(forest, reference=x)
+    monkeypatch.setattr(inquiry, "MOST_SLOW_ROWS", 3)
+    asked(x[:9], method=Counting(), threshold=threshold)
+    assert max(sizes) > 3
+    sizes.clear()
+    monkeypatch.setattr(inquiry, "MANY_NODES", 10)
+    asked(x[:9], method=Counting(), threshold=threshold)
+    assert max(sizes) <= 3
 
 
 class Stopped:

@@ -19,6 +19,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
 import counterpoise as cp
+from counterpoise.methods import menu as menus
 from counterpoise.methods.board import Board
 from counterpoise.methods.care import leaves_of
 from counterpoise.methods.menu import Menu
@@ -89,6 +90,31 @@ def test_a_menu_has_the_value_of_each_cell_that_is_nearest_to_the_row(seed: int)
                 menu.every.value[row, cell] - x0[row, menu.column[cell]]
             )
             assert (leaves.cells(nearer[shorter])[:, place] != cell).all()
+
+
+@settings(max_examples=15)
+@given(st.integers(0, 50))
+def test_a_menu_that_is_not_listed_offers_the_same(seed: int) -> None:
+    table = alerts(seed)
+    problem = flipped(table, table[:4], constraints=[cp.Increasing("rate"), cp.Range("load", 0.1, 0.9)])
+    leaves = leaves_of(problem)
+    assert leaves is not None
+    listed = Menu.of(problem, leaves)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(menus, "LISTED", 0)
+        looked_up = Menu.of(problem, leaves)
+    assert listed.listed is not None
+    assert looked_up.listed is None
+    rng = np.random.default_rng(seed)
+    row, cell = rng.integers(0, 4, 200), rng.integers(0, len(leaves.feature), 200)
+    rows = np.array([3, 1])
+    part = problem.take(rows)
+    for one, other in (
+        (listed.look(row, cell), looked_up.look(row, cell)),
+        (listed.at(part, rows).every, looked_up.at(part, rows).every),
+    ):
+        for mine, theirs in zip(one, other, strict=True):
+            np.testing.assert_array_equal(mine, theirs)
 
 
 def test_closed_cells_are_those_that_constraints_forbid() -> None:

@@ -2,7 +2,7 @@
 
 A leaf is a box, and the nearest point of a box is had column by column, so that every leaf of every tree can be looked
 at. For a single tree the promise is exact: the first jump of a row is its nearest answer, as long as no relation moves
-other cells along and no step counts from the row's own value.
+other cells along and no step counts from the row's own value. Trees of too many leaves are not jumped into.
 """
 
 from __future__ import annotations

@@ -10,47 +10,27 @@ from numpy.typing import NDArray
 
 from counterpoise.errors import CounterpoiseError
 from counterpoise.models.adapt import as_model
-from counterpoise.models.composite import THRESHOLDED
-from counterpoise.models.sklearn import innermost
-from counterpoise.models.whitebox import TreeModel
+from counterpoise.models.combining import has_threshold
+from counterpoise.models.ways import innermost
+from counterpoise.models.whitebox import Quick, TreeModel
 from counterpoise.space.features import Schema
-from counterpoise.types import Array, Link, Model
+from counterpoise.types import Array
 
 
 @dataclass(frozen=True, eq=False)
-class Numbered:
+class Numbered(Quick):
     """A classifier whose classes are known by the number of their column, as those of a function of rows are."""
-
-    own: Model
 
     @property
     def labels(self) -> tuple[int, ...]:
         """The numbers of the columns."""
         return tuple(range(len(self.own.labels or ())))
 
-    @property
-    def link(self) -> Link:
-        """What the outputs are: decision values or probabilities."""
-        return self.own.link
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """What the user should know about how the model is asked."""
-        return tuple(getattr(self.own, "notes", ()))
-
-    def outputs(self, x: Array) -> Array:
-        """The model's own outputs ``(p, c)``."""
-        return self.own.outputs(x)
-
     def predict(self, x: Array) -> NDArray[Any]:
         """The number of the most likely class."""
         found = self.own.probabilities(x)
         assert found is not None, "it stands for the method that gives them"
         return np.asarray(found.argmax(axis=1))
-
-    def probabilities(self, x: Array) -> Array | None:
-        """The model's own probabilities, or None."""
-        return self.own.probabilities(x)
 
 
 def adapt(method: Any, schema: Schema, probe: Array) -> TreeModel | None:
@@ -60,7 +40,7 @@ def adapt(method: Any, schema: Schema, probe: Array) -> TreeModel | None:
     those with a threshold of their own, and detectors and boosters, whose methods give other than labels, are left out.
     """
     owner = method.__self__
-    if type(innermost(owner)).__name__ in THRESHOLDED:
+    if has_threshold(innermost(owner)):
         return None
     try:
         found = as_model(owner, schema, probe)
@@ -68,4 +48,4 @@ def adapt(method: Any, schema: Schema, probe: Array) -> TreeModel | None:
         return None  # the method itself may do
     if not isinstance(found, TreeModel) or (found.labels is not None and not hasattr(owner, "classes_")):
         return None
-    return found if method.__name__ == "predict" else replace(found, own=Numbered(found.own))
+    return found if method.__name__ == "predict" else replace(found, own=Numbered(found.own, found.own.outputs))

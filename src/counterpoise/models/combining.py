@@ -20,7 +20,7 @@ def chances(outputs: Array, link: Link) -> Array:
     """Probabilities ``(p, c)`` from a member's outputs."""
     if link == "log":
         return outputs
-    if outputs.shape[1] == 2:
+    if outputs.shape[1] == 2:  # as the library does, to the bit
         second = expit(outputs[:, 1] - outputs[:, 0])
         return np.stack([1.0 - second, second], axis=1)
     return np.asarray(softmax(outputs, axis=1))
@@ -137,6 +137,16 @@ def beyond(score: Array, threshold: float, column: int) -> Array:
     over = score - threshold
     over = np.where(over == 0, np.finfo(np.float64).tiny, over)
     return two_columns(over if column else -over)
+
+
+def has_threshold(model: Any) -> bool:
+    """Whether an estimator is one of scikit-learn's that decide by a threshold of their own."""
+    return of_sklearn(model) and type(model).__name__ in ("FixedThresholdClassifier", "TunedThresholdClassifierCV")
+
+
+def of_sklearn(model: Any) -> bool:
+    """Whether an estimator is scikit-learn's own, not one of another library that is called the same."""
+    return type(model).__module__.startswith("sklearn.")
 
 
 def deciding(model: Any) -> tuple[Any, int, float, bool]:

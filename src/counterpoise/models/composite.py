@@ -24,15 +24,16 @@ from counterpoise.models.combining import (
     Thresholded,
     beside,
     deciding,
+    has_threshold,
     method_of,
+    of_sklearn,
 )
 from counterpoise.models.links import Finish
 from counterpoise.models.trees import TreeEnsemble
 from counterpoise.models.whitebox import MISREAD, TreeModel, gap, opened
-from counterpoise.space.features import Feature, Schema, array_names
+from counterpoise.space.features import Schema, numbers_of
 from counterpoise.types import Array, Link, Model
 
-THRESHOLDED = ("FixedThresholdClassifier", "TunedThresholdClassifierCV")
 EXACT = 1e-12  # relative difference of what is added up in another order
 
 
@@ -63,7 +64,7 @@ class Whole:
 
 def composite(model: Any, plain: Model, schema: Schema, probe: Array) -> TreeModel | None:
     """The Model of an estimator whose members are all trees, or None where it is something else."""
-    inside = _inside(model) if type(model).__module__.startswith("sklearn.") else None
+    inside = _inside(model) if of_sklearn(model) else None
     if inside is None:
         return None
     try:
@@ -81,7 +82,7 @@ def composite(model: Any, plain: Model, schema: Schema, probe: Array) -> TreeMod
     if not away <= MISREAD:
         return None
     # shares of votes are often at a threshold to the last bit
-    exact = away == 0 if type(model).__name__ in THRESHOLDED else away <= EXACT
+    exact = away == 0 if has_threshold(model) else away <= EXACT
     return opened(plain, trees.outputs if exact else plain.outputs, trees, probe)
 
 
@@ -95,7 +96,7 @@ def _inside(model: Any) -> Sequence[Any] | None:
         return [each.estimator for each in model.calibrated_classifiers_]
     if name == "OneVsRestClassifier":
         return None if model.multilabel_ else list(model.estimators_)
-    if name in THRESHOLDED:
+    if has_threshold(model):
         return [deciding(model)[0]]
     return [model.regressor_] if name == "TransformedTargetRegressor" else None
 
@@ -121,9 +122,8 @@ def _combined(model: Any, parts: Parts) -> Callable[[Parts], Array] | None:
         if name.endswith("Classifier") and "predict" in methods:
             return None  # labels
         z = beside(parts, methods)
-        columns = Schema(tuple(Feature(each, "continuous") for each in array_names(z.shape[1])), frame=False)
-        return Stacked(as_model(model.final_estimator_, columns, z), methods)
-    if name in THRESHOLDED:
+        return Stacked(as_model(model.final_estimator_, numbers_of(z.shape[1]), z), methods)
+    if has_threshold(model):
         return Thresholded(*deciding(model)[1:])
     return AgainstTheRest(method_of(model)) if name == "OneVsRestClassifier" else Inverted(model.transformer_)
 

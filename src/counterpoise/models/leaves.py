@@ -23,7 +23,7 @@ from counterpoise.types import Array, Index, Mask
 if TYPE_CHECKING:
     from counterpoise.models.trees import TreeEnsemble
 
-LARGEST = 2_000_000  # columns times leaves: beyond it, a walk down the trees is quicker than the table
+LARGEST = 2_000_000  # columns times leaves: beyond it a table is slow to make, and mostly to read, beside a walk
 FEW, MOST = 12, 10_000_000  # so few trees, which are jumped into, have paths to each leaf up to this
 AT_ONCE = 4_000_000  # cells of all points that are surveyed together
 COMPARED = 100_000  # values times split points

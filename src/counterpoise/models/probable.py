@@ -11,6 +11,7 @@ from scipy.special import softmax
 
 from counterpoise.errors import CapabilityError
 from counterpoise.models.leaves import Leaves
+from counterpoise.models.trees import TreeEnsemble
 from counterpoise.models.whitebox import TreeModel
 from counterpoise.types import Abstaining, Array, Differentiable, Link, Model, Partitioned
 
@@ -74,7 +75,12 @@ class SplitProbable(Probable):
         return self.model.thresholds
 
     @property
-    def softmax(self) -> bool:
+    def trees(self) -> TreeEnsemble | None:
+        """The trees, where they are known."""
+        return getattr(self.model, "trees", None)
+
+    @property
+    def additive(self) -> bool:
         """Whether the log-odds add up: of two classes, whose probabilities are the softmax of what does."""
         return isinstance(self.model, TreeModel) and self.model.softmax and len(self.labels or ()) == 2
 

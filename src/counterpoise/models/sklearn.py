@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,32 +15,22 @@ from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
-from counterpoise.errors import CapabilityError, CounterpoiseError, InputError, ModelError
+from counterpoise.errors import CapabilityError, CounterpoiseError, InputError
 from counterpoise.models.adapt import as_model
-from counterpoise.models.combining import thresholded
-from counterpoise.models.composite import THRESHOLDED, composite
+from counterpoise.models.composite import composite
 from counterpoise.models.feeding import Feed, columns_of, feeding
 from counterpoise.models.front import Front
-from counterpoise.models.machine import first_of_equals, pair_votes, two_columns
 from counterpoise.models.pipeline import read_front
 from counterpoise.models.replanting import replant
 from counterpoise.models.smooth import AGREEMENT, RESEMBLANCE, difference, smooth
 from counterpoise.models.staged import staged
+from counterpoise.models.ways import Raw, detection, innermost, regression, ways
 from counterpoise.models.whitebox import MISREAD, TreeModel, gap, opened
-from counterpoise.space.features import Feature, Schema, array_names
+from counterpoise.space.features import Schema, numbers_of
 from counterpoise.types import Array, Differentiable, Link, Model
 
 Kind = Literal["classifier", "regressor", "outlier_detector"]
-Raw = Callable[[Any], Array]
-"""What the model reads, to outputs ``(p, c)``."""
-
 OUTLIER_LABELS = ("outlier", "inlier")
-LEAST = np.finfo(np.float64).tiny
-DECIDE_ALONE = {
-    "GaussianProcessClassifier",  # the sign of a latent mean, finer than the probabilities
-    "NearestCentroid",  # plain distances where the priors are equal
-}
-"""Classifiers whose ``predict`` follows neither their decision values nor their probabilities."""
 
 
 @dataclass(frozen=True)
@@ -120,9 +110,8 @@ def adapt(model: Any, schema: Schema, probe: Array) -> Model:
 
 def _through(model: Any, plain: Model, front: Front, schema: Schema, probe: Array) -> Model | None:
     z = front(probe)
-    columns = Schema(tuple(Feature(name, "continuous") for name in array_names(z.shape[1])), frame=False)
     try:
-        last = as_model(model.steps[-1][1], columns, z)
+        last = as_model(model.steps[-1][1], numbers_of(z.shape[1]), z)
     except CounterpoiseError:
         return None  # fitted on something else than an array of numbers
     loose = isinstance(last, Differentiable) or last.link != plain.link
@@ -135,7 +124,7 @@ def _through(model: Any, plain: Model, front: Front, schema: Schema, probe: Arra
     # Told in the row's own columns the trees need no front: they answer if they do so to the bit.
     # What a logarithm makes of a number below its range is no number, which they do not know of.
     away = gap(trees.outputs, found.outputs, probe)
-    if away > MISREAD:
+    if not away <= MISREAD:
         return found
     return opened(found, trees.outputs if away == 0 and not front.bent else found.outputs, trees, probe)
 
@@ -147,17 +136,17 @@ def estimator(model: Any, give: Feed, probe: Array) -> Estimator:
     """
     kind = kind_of(model)
     if kind == "regressor":
-        found = Estimator(model, give, kind, None, "identity", _regression(model))
+        found = Estimator(model, give, kind, None, "identity", regression(model))
         found.outputs(probe)  # one number a row, or an error that says so
         return found
     if kind == "outlier_detector":
-        return Estimator(model, give, kind, np.array(OUTLIER_LABELS), "identity", _detection(model))
+        return Estimator(model, give, kind, np.array(OUTLIER_LABELS), "identity", detection(model))
     classes = classes_of(model)
-    *ways, last = _ways(model, classes)
+    *others, last = ways(model, classes)
     said = Estimator(model, give, kind, classes, *last).predict(probe)
     if said.ndim != 1:
         raise _one_question(model, said.shape[1])
-    for way in ways:
+    for way in others:
         found = Estimator(model, give, kind, classes, *way)
         if np.array_equal(classes[found.outputs(probe).argmax(axis=1)], said):
             return found
@@ -211,104 +200,3 @@ def _one_question(model: Any, count: int) -> CapabilityError:
         f"{type(model).__name__} answers {count} at once",
         "explain them one by one: lambda rows: model.predict(rows)[:, 0]",
     )
-
-
-def innermost(model: Any) -> Any:
-    """The estimator that decides: the last step of a pipeline, the best one of a parameter search."""
-    while True:
-        if isinstance(model, Pipeline):
-            model = model.steps[-1][1]
-        elif hasattr(model, "best_estimator_"):
-            model = model.best_estimator_
-        else:
-            return model
-
-
-def _ways(model: Any, classes: NDArray[Any]) -> list[tuple[Link, Raw]]:
-    inner = innermost(model)
-    name = type(inner).__name__
-    ways: list[tuple[Link, Raw]] = []
-    if hasattr(model, "predict_joint_log_proba"):  # naive Bayes: finer than probabilities near 0 and 1
-        ways.append(("identity", lambda rows: np.asarray(model.predict_joint_log_proba(rows), dtype=np.float64)))
-    if hasattr(model, "decision_function"):
-        ways.append(("identity", _decision(model, inner, len(classes))))
-    if hasattr(model, "predict_proba"):
-        ways.append(("log", lambda rows: _columns(model.predict_proba(rows), len(classes), "probabilities")))
-    if name in THRESHOLDED and type(inner).__module__.startswith("sklearn."):
-        ways = [("identity", _beyond(model))]
-    if name == "BaggingClassifier":  # its predict follows the probabilities, not the averaged decision values
-        ways.reverse()
-    score = ways[0][1] if ways else None
-    last: tuple[Link, Raw] = ("identity", _said(model, classes, score))
-    return [last] if name in DECIDE_ALONE else [*ways, last]
-
-
-def _beyond(model: Any) -> Raw:
-    """How far an estimator with a threshold, or a pipeline that ends in one, is beyond it."""
-    if not isinstance(model, Pipeline):
-        return thresholded(model)
-    last = _beyond(model.steps[-1][1])
-    return lambda rows: last(model[:-1].transform(rows))
-
-
-def _decision(model: Any, inner: Any, count: int) -> Raw:
-    machine = type(inner).__name__ in ("SVC", "NuSVC")
-    pairs = machine and inner.decision_function_shape == "ovo" and count > 2
-    by_index = machine and count > 2 and not inner.break_ties
-
-    def raw(rows: Any) -> Array:
-        values = np.asarray(model.decision_function(rows), dtype=np.float64)
-        if values.ndim == 1 and count == 2:
-            return two_columns(values)
-        if pairs:
-            return pair_votes(values, count, ties=by_index)
-        values = _columns(values, count, "decision values")
-        return first_of_equals(values, values) if by_index else values
-
-    return raw
-
-
-def _said(model: Any, classes: NDArray[Any], score: Raw | None) -> Raw:
-    def raw(rows: Any) -> Array:
-        said = np.asarray(model.predict(rows))
-        out: Array = (said[:, None] == classes).astype(np.float64)
-        if score is not None:  # a slope to follow, too small to change which output is the largest
-            values = score(rows)
-            out += 0.5 * values / (1.0 + np.abs(values).max(axis=1, keepdims=True)) if len(values) else 0.0
-        return out
-
-    return raw
-
-
-def _regression(model: Any) -> Raw:
-    def raw(rows: Any) -> Array:
-        return _columns(np.asarray(model.predict(rows), dtype=np.float64).reshape(len(rows), -1), 1, "predictions")
-
-    return raw
-
-
-def _detection(model: Any) -> Raw:
-    if not hasattr(model, "decision_function"):
-        raise CapabilityError(
-            "an outlier detector must be able to judge rows that it has not seen",
-            f"this {type(model).__name__} has no decision_function",
-            "fit LocalOutlierFactor with novelty=True",
-        )
-    at_zero = 0.0 if type(innermost(model)).__name__ == "OneClassSVM" else LEAST  # others call zero an inlier
-
-    def raw(rows: Any) -> Array:
-        values = np.asarray(model.decision_function(rows), dtype=np.float64).reshape(len(rows))
-        return two_columns(np.where(values == 0, at_zero, values))
-
-    return raw
-
-
-def _columns(values: Any, count: int, what: str) -> Array:
-    array = np.asarray(values, dtype=np.float64)
-    if array.ndim != 2 or array.shape[1] != count:
-        raise ModelError(
-            f"a model's {what} must have {count} column{'s' * (count > 1)}",
-            f"their shape is {array.shape}",
-            "give a model of one target, or a callable: lambda rows: model.predict(rows)[:, 0]",
-        )
-    return array

@@ -183,6 +183,11 @@ def _shared(array: NDArray[Number]) -> NDArray[Number]:
     return array
 
 
+def numbers_of(width: int) -> Schema:
+    """The schema of an array of so many columns of numbers."""
+    return Schema(tuple(Feature(name, "continuous") for name in array_names(width)), frame=False)
+
+
 def array_names(width: int) -> list[str]:
     """The names that the columns of an array go by: f0, f1, …"""
     return [f"f{number}" for number in range(width)]

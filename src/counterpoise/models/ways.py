@@ -1,0 +1,130 @@
+"""How a scikit-learn estimator is asked: decision values, probabilities, or the class that it says, as outputs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.pipeline import Pipeline
+
+from counterpoise.errors import CapabilityError, ModelError
+from counterpoise.models.combining import has_threshold, thresholded
+from counterpoise.models.machine import first_of_equals, pair_votes, two_columns
+from counterpoise.types import Array, Link
+
+Raw = Callable[[Any], Array]
+"""What the model reads, to outputs ``(p, c)``."""
+
+LEAST = np.finfo(np.float64).tiny
+DECIDE_ALONE = {
+    "GaussianProcessClassifier",  # the sign of a latent mean, finer than the probabilities
+    "NearestCentroid",  # plain distances where the priors are equal
+}
+"""Classifiers whose ``predict`` follows neither their decision values nor their probabilities."""
+
+
+def innermost(model: Any) -> Any:
+    """The estimator that decides: the last step of a pipeline, the best one of a parameter search."""
+    while True:
+        if isinstance(model, Pipeline):
+            model = model.steps[-1][1]
+        elif hasattr(model, "best_estimator_"):
+            model = model.best_estimator_
+        else:
+            return model
+
+
+def ways(model: Any, classes: NDArray[Any]) -> list[tuple[Link, Raw]]:
+    """The ways to ask a classifier, the finest first; the last one always agrees with its ``predict``."""
+    inner = innermost(model)
+    name = type(inner).__name__
+    found: list[tuple[Link, Raw]] = []
+    if hasattr(model, "predict_joint_log_proba"):  # naive Bayes: finer than probabilities near 0 and 1
+        found.append(("identity", lambda rows: np.asarray(model.predict_joint_log_proba(rows), dtype=np.float64)))
+    if hasattr(model, "decision_function"):
+        found.append(("identity", _decision(model, inner, len(classes))))
+    if hasattr(model, "predict_proba"):
+        found.append(("log", lambda rows: _columns(model.predict_proba(rows), len(classes), "probabilities")))
+    if has_threshold(inner):
+        found = [("identity", _beyond(model))]
+    if name == "BaggingClassifier":  # its predict follows the probabilities, not the averaged decision values
+        found.reverse()
+    score = found[0][1] if found else None
+    last: tuple[Link, Raw] = ("identity", _said(model, classes, score))
+    return [last] if name in DECIDE_ALONE else [*found, last]
+
+
+def _beyond(model: Any) -> Raw:
+    """How far an estimator with a threshold, or a pipeline that ends in one, is beyond it."""
+    if not isinstance(model, Pipeline):
+        return thresholded(model)
+    last = _beyond(model.steps[-1][1])
+    return lambda rows: last(model[:-1].transform(rows))
+
+
+def _decision(model: Any, inner: Any, count: int) -> Raw:
+    machine = type(inner).__name__ in ("SVC", "NuSVC")
+    pairs = machine and inner.decision_function_shape == "ovo" and count > 2
+    by_index = machine and count > 2 and not inner.break_ties
+
+    def raw(rows: Any) -> Array:
+        values = np.asarray(model.decision_function(rows), dtype=np.float64)
+        if values.ndim == 1 and count == 2:
+            return two_columns(values)
+        if pairs:
+            return pair_votes(values, count, ties=by_index)
+        values = _columns(values, count, "decision values")
+        return first_of_equals(values, values) if by_index else values
+
+    return raw
+
+
+def _said(model: Any, classes: NDArray[Any], score: Raw | None) -> Raw:
+    def raw(rows: Any) -> Array:
+        said = np.asarray(model.predict(rows))
+        out: Array = (said[:, None] == classes).astype(np.float64)
+        if score is not None:  # a slope to follow, too small to change which output is the largest
+            values = score(rows)
+            out += 0.5 * values / (1.0 + np.abs(values).max(axis=1, keepdims=True)) if len(values) else 0.0
+        return out
+
+    return raw
+
+
+def regression(model: Any) -> Raw:
+    """The number that a regressor predicts."""
+
+    def raw(rows: Any) -> Array:
+        return _columns(np.asarray(model.predict(rows), dtype=np.float64).reshape(len(rows), -1), 1, "predictions")
+
+    return raw
+
+
+def detection(model: Any) -> Raw:
+    """The decision values of an outlier detector."""
+    if not hasattr(model, "decision_function"):
+        raise CapabilityError(
+            "an outlier detector must be able to judge rows that it has not seen",
+            f"this {type(model).__name__} has no decision_function",
+            "fit LocalOutlierFactor with novelty=True",
+        )
+    at_zero = 0.0 if type(innermost(model)).__name__ == "OneClassSVM" else LEAST  # others call zero an inlier
+
+    def raw(rows: Any) -> Array:
+        values = np.asarray(model.decision_function(rows), dtype=np.float64).reshape(len(rows))
+        return two_columns(np.where(values == 0, at_zero, values))
+
+    return raw
+
+
+def _columns(values: Any, count: int, what: str) -> Array:
+    array = np.asarray(values, dtype=np.float64)
+    if array.ndim != 2 or array.shape[1] != count:
+        raise ModelError(
+            f"a model's {what} must have {count} column{'s' * (count > 1)}",
+            f"their shape is {array.shape}",
+            "give a model of one target, or a callable: lambda rows: model.predict(rows)[:, 0]",
+        )
+    return array
