@@ -10,6 +10,7 @@ import pandas as pd
 from hypothesis import strategies as st
 
 from counterpoise.explanation import ENERGY, FIRM, Explanation
+from counterpoise.said import Said
 from counterpoise.space.encoding import encode
 from counterpoise.space.features import Schema
 from counterpoise.types import Array
@@ -25,8 +26,6 @@ def build(schema: Schema, rows: pd.DataFrame, answers: Array, **parts: Any) -> E
     """An explanation of ``rows`` with encoded answers ``(n, d)`` or ``(n, a, d)``; ``parts`` override the rest."""
     n = len(rows)
     answers = answers if answers.ndim == 3 else answers[:, None, :]
-    scores = {"before": objects(["attack"] * n), "after": objects(["benign"] * n)}
-    numbers = dict.fromkeys(("probability_before", "probability_after", "margin_before", "margin_after"), 0.93)
     fields: dict[str, Any] = {
         "schema": schema,
         "rows": rows,
@@ -37,7 +36,7 @@ def build(schema: Schema, rows: pd.DataFrame, answers: Array, **parts: Any) -> E
         "status": objects(["valid"] * n),
         "reason": objects([""] * n),
         "target": objects(["benign"] * n),
-        "scores": pd.DataFrame({**scores, **numbers}, index=rows.index),
+        "said": Said(objects(["attack"] * n), objects(["benign"] * n), *np.full((4, n), 0.93)),
         "energy": pd.DataFrame(dict.fromkeys(ENERGY, 1.5), index=rows.index),
     }
     return Explanation(**{**fields, **parts})
@@ -58,21 +57,27 @@ def same(one: Any, other: Any) -> bool:
     return one is other or bool(one == other)
 
 
+def assert_frames(a: pd.DataFrame, b: pd.DataFrame) -> None:
+    pd.testing.assert_frame_equal(a, b, check_exact=True, check_column_type=True, check_index_type=True)
+    for place in range(a.shape[1]):
+        cells = zip(a.iloc[:, place].astype(object), b.iloc[:, place].astype(object), strict=True)
+        assert all(same(x, y) for x, y in cells)
+
+
 def assert_same(one: Explanation, other: Explanation) -> None:
     """Every field equal: values, types, dtypes, bits."""
     for field in fields(Explanation):
         a, b = getattr(one, field.name), getattr(other, field.name)
         assert type(a) is type(b), field.name
         if isinstance(a, pd.DataFrame):
-            pd.testing.assert_frame_equal(a, b, check_exact=True, check_column_type=True, check_index_type=True)
-            for place in range(a.shape[1]):
-                cells = zip(a.iloc[:, place].astype(object), b.iloc[:, place].astype(object), strict=True)
-                assert all(same(x, y) for x, y in cells)
+            assert_frames(a, b)
         elif isinstance(a, np.ndarray):
             assert (a.dtype, a.shape) == (b.dtype, b.shape)
             assert all(same(x, y) for x, y in zip(a.ravel(), b.ravel(), strict=True)), field.name
         elif isinstance(a, Explanation):
             assert_same(a, b)
+        elif isinstance(a, Said):
+            assert_frames(one.scores, other.scores)
         elif field.name == "quantiles":
             assert all(same(x, y) for x, y in zip(a, b, strict=True))
             assert all(np.array_equal(a[label], b[label], equal_nan=True) for label in a)

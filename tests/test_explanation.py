@@ -14,7 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from counterpoise.errors import InputError
-from counterpoise.explanation import SCORES, Explanation
+from counterpoise.explanation import Explanation
+from counterpoise.said import SCORES, Said
 from counterpoise.space.features import Schema
 from counterpoise.tables import population_quantiles
 from counterpoise.types import Array
@@ -253,10 +254,19 @@ def test_percentiles_are_asked_for_by_feature_and_label() -> None:
         ("answers", np.zeros((3, 0, 3)), "answers must have the shape"),
         ("answers", np.zeros((3, 1, 2)), "answers must have the shape"),
         ("valid", np.ones(2, dtype=bool), "valid must have an entry for each of the 3 rows"),
-        ("scores", pd.DataFrame(dict.fromkeys(SCORES[1:], [0.0] * 3)), "before not given"),
+        ("said", _three().said.take(np.arange(2)), "said must have an entry for each of the 3 rows"),
         ("firm", pd.DataFrame({"kept": [1.0] * 3}), "firm must have the columns"),
     ],
 )
 def test_parts_that_do_not_belong_together_are_refused(part: str, value: Any, said: str) -> None:
     with pytest.raises(InputError, match=said):
         replace(_three(), **{part: value})
+
+
+def test_what_the_model_says_is_whole() -> None:
+    said = _three().said
+    with pytest.raises(InputError, match="before not given"):
+        Said.of(said.table(pd.RangeIndex(3)).drop(columns="before"))
+    with pytest.raises(InputError, match="after must have an entry for each of the 3 rows"):
+        replace(said, after=said.after[:2])
+    assert list(said.table(pd.RangeIndex(3))) == list(SCORES)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +14,10 @@ from numpy.typing import NDArray
 
 from counterpoise import archive, sentences, summary, tables
 from counterpoise.errors import InputError
+from counterpoise.said import Said
 from counterpoise.space.features import Schema
 from counterpoise.types import Array, Index, Mask
 
-SCORES = ("before", "after", "probability_before", "probability_after", "margin_before", "margin_after")
 ENERGY = ("distance", "regularizer", "decision", "total", "lam", "mu")
 FIRM = ("kept", "kept_low", "kept_high", "temperature", "noise")
 FEW_ROWS = 10  # shown one by one in the repr; more are counted
@@ -41,8 +42,7 @@ class Explanation:
     valid: whether the best answer reaches the target, ``(n,)``.
     status, reason: "valid", "not_found" or "infeasible", and why, ``(n,)``.
     target: what was asked for, ``(n,)``: the label, or "anything but dog", or "[10, 20]" of a predicted number.
-    scores: what the model predicts (before, after), the target's probability (probability_before,
-        probability_after; NaN where the model has none) and the score's margin (margin_before, margin_after).
+    said: what the model says of the rows and of their answers; `scores` is the table of it.
     energy: the terms of Eq. (3) at the best answer (distance, regularizer, decision, total) and its lam and mu.
     held: features that could not change, and why.
     quantiles: by label, the reference's quantiles ``(q, d)`` at `tables.QUANTILES`, NaN for categories.
@@ -64,7 +64,7 @@ class Explanation:
     status: NDArray[np.object_]
     reason: NDArray[np.object_]
     target: NDArray[np.object_]
-    scores: pd.DataFrame
+    said: Said
     energy: pd.DataFrame
     held: Mapping[Hashable, str] = field(default_factory=dict)
     quantiles: Mapping[Any, Array] = field(default_factory=dict)
@@ -86,15 +86,11 @@ class Explanation:
             _refuse(f"answers must have the shape ({n}, a, {d})", f"they have {self.answers.shape}")
         if self.evidence is not None and (self.evidence.ndim != 3 or self.evidence.shape[::2] != (n, d)):
             _refuse(f"evidence must have the shape ({n}, m, {d})", f"it has {self.evidence.shape}")
-        for name in ("count", "valid", "status", "reason", "target", "scores", "energy", "firm", "tipping"):
+        for name in ("count", "valid", "status", "reason", "target", "said", "energy", "firm", "tipping"):
             part = getattr(self, name)
             if part is not None and len(part) != n:
                 _refuse(f"{name} must have an entry for each of the {n} rows", f"it has {len(part)}")
-        for name, table, needed in (
-            ("scores", self.scores, SCORES),
-            ("energy", self.energy, ENERGY),
-            ("firm", self.firm, FIRM),
-        ):
+        for name, table, needed in (("energy", self.energy, ENERGY), ("firm", self.firm, FIRM)):
             lacking = [] if table is None else [column for column in needed if column not in table.columns]
             if lacking:
                 _refuse(f"{name} must have the columns {', '.join(needed)}", f"{', '.join(lacking)} not given")
@@ -110,9 +106,10 @@ class Explanation:
         places = self._places(key)
         by_row = ("x0", "answers", "count", "valid", "status", "reason", "target")
         parts: dict[str, Any] = {name: getattr(self, name)[places] for name in by_row}
-        for name in ("rows", "scores", "energy", "firm"):
+        for name in ("rows", "energy", "firm"):
             table = getattr(self, name)
             parts[name] = None if table is None else table.iloc[places]
+        parts["said"] = self.said.take(places)
         parts["tipping"] = None if self.tipping is None else self.tipping[places]
         parts["evidence"] = None if self.evidence is None else self.evidence[places]
         return replace(self, **parts)
@@ -126,6 +123,14 @@ class Explanation:
     def frame(self) -> pd.DataFrame:
         """The best answers as rows with the input's columns, dtypes and index; unchanged cells are the input's own."""
         return tables.restore(self.schema, self.rows, self.x0, self.x)
+
+    @cached_property
+    def scores(self) -> pd.DataFrame:
+        """What the model predicts (before, after), the target's probability and the score's margin.
+
+        The columns of these are probability_before and _after, NaN where the model has none, and margin_before, _after.
+        """
+        return self.said.table(self.rows.index)
 
     @property
     def changed(self) -> Index:
@@ -286,13 +291,13 @@ class Explanation:
         return ", ".join([*parts, *([f"{more} more"] if more else [])])
 
     def _fields(self) -> dict[str, Any]:
-        own = {item.name: getattr(self, item.name) for item in fields(self)}
-        return {**own, "tipping": None if self.tipping is None else self.tipping._fields()}
+        own = {item.name: getattr(self, item.name) for item in fields(self) if item.name != "said"}
+        return {**own, "scores": self.scores, "tipping": None if self.tipping is None else self.tipping._fields()}
 
     @classmethod
     def _of(cls, own: dict[str, Any]) -> Explanation:
-        tipping = own["tipping"]
-        return cls(**{**own, "tipping": None if tipping is None else cls._of(tipping)})
+        tipping, said = own["tipping"], Said.of(own.pop("scores"))
+        return cls(**{**own, "said": said, "tipping": None if tipping is None else cls._of(tipping)})
 
 
 def _refuse(must: str, given: str, todo: str = "give the parts of one and the same run") -> None:

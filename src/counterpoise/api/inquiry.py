@@ -258,7 +258,7 @@ class Inquiry:
             return ("there are no reference rows: the search starts from random directions",)
         goal = self.aim.goal
         for group in goal.groups():
-            if not goal.take(group[:1]).reached(self.donors.outputs[None]).any():
+            if not len(self.donors.of_target(goal.take(group[:1]))):
                 said = self.aim.target[group[0]]
                 return (f"no reference row is {said}: the search starts from random directions",)
         return ()

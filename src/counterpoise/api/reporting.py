@@ -14,13 +14,14 @@ import pandas as pd
 from counterpoise.api.answering import Answers
 from counterpoise.api.intake import Intake, Opinion
 from counterpoise.api.targets import Aim
-from counterpoise.explanation import ENERGY, SCORES, Explanation
+from counterpoise.explanation import ENERGY, Explanation
+from counterpoise.said import Said
 from counterpoise.space.features import Schema
 from counterpoise.space.frames import rows_at
 from counterpoise.types import Array, Index
 
 PACKAGES = ("counterpoise", "numpy", "scipy", "pandas", "scikit-learn")
-SCORED, TERMS = pd.Index(SCORES), pd.Index(ENERGY)
+TERMS = pd.Index(ENERGY)
 
 
 class Case(NamedTuple):
@@ -48,10 +49,8 @@ def assemble(
     before = np.empty(len(rows), dtype=object)
     before[:] = now.predicted.tolist()
     margin = case.aim.goal.take(rows).margin(now.outputs[:, None, :])[:, 0]
-    said = (before, answers.predicted, *answers.probability.T, margin, answers.margin)
-    scores = pd.DataFrame(dict(enumerate(said)), index=index)
-    scores.columns = SCORED.view()  # names known beforehand: an index of texts takes longer to make than the frame
     terms = (answers.terms, answers.terms.sum(axis=1), np.full(len(rows), case.lam), answers.mu)
+    # names known beforehand: an index of texts takes longer to make than the frame
     energy = pd.DataFrame(np.column_stack(terms), index=index, columns=TERMS.view())
     return Explanation(
         schema=case.schema,
@@ -63,7 +62,9 @@ def assemble(
         status=answers.status,
         reason=answers.reason,
         target=case.aim.target[rows],
-        scores=scores,
+        said=Said(
+            before, answers.predicted, answers.probability[:, 0], answers.probability[:, 1], margin, answers.margin
+        ),
         energy=energy,
         held=case.held,
         quantiles=case.quantiles,

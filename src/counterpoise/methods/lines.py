@@ -19,7 +19,7 @@ RUNGS = np.geomspace(0.004, 1.0, 8)  # shares of the way to the edge
 BETWEEN = np.arange(1, 8) / 8  # of the way from one rung to the next
 HALVINGS = 24
 SWITCHES = 256  # of categories
-CELLS = 4_000_000  # numbers in the points tried at once
+CELLS = 500_000  # numbers in the points tried at once: more do not stay near the processor
 
 
 def lines(problem: Problem, alone: int, together: int) -> Points:

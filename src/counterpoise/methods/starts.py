@@ -144,11 +144,11 @@ def crossings(problem: Problem) -> Points:
     """Where the ways to reference rows on the other side of a range of numbers pass through it: `WAYS` at most.
 
     A narrow range may hold no reference row, and random jumps miss it. A model without steps meets every number between
-    two that it gives, so halving the way ends inside. No points for other goals and models, or where a ration is short.
+    two that it gives, so halving the way ends inside. No points where a ration is short.
     """
     n, d = problem.x0.shape
     asked = CROSSED + HALVINGS * WAYS
-    if not ranged(problem) or not len(problem.donors.x) or problem.left < 2 * asked:
+    if not len(problem.donors.x) or problem.left < 2 * asked:
         return scored(problem, problem.region.home[:, None, :][:, :0])
     size = max(1, CROSSED_CELLS // (CROSSED * d))
     parts = [_crossings(problem.take(rows)) for rows in np.split(np.arange(n), range(size, n, size))]
@@ -290,7 +290,9 @@ def elsewhere(problem: Problem, streams: Streams, count: int) -> Array:
 
 def starting(problem: Problem, streams: Streams, chains: int, rounds: int) -> Points:
     """Chains of every row: donors and crossings, on the boundary, or random jumps where none keeps the target."""
-    points = joined(donors(problem, chains), crossings(problem)).best(chains)
+    points = donors(problem, chains)
+    if ranged(problem):
+        points = joined(points, crossings(problem)).best(chains)
     lost = np.flatnonzero(~points.valid.any(axis=1))
     if len(lost):
         leaps = jumps(problem.take(lost), streams.take(lost), chains)

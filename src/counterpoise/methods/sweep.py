@@ -18,7 +18,7 @@ from counterpoise.types import Array, Index, Mask
 
 MULTIPLIERS = 16
 LONGEST = 24  # levels of a category tried in one sweep
-CELLS = 4_000_000  # numbers in the points tried at once
+CELLS = 500_000  # numbers in the points tried at once: more do not stay near the processor
 FARTHEST = 30.0  # units of distance that a change is tried over where nothing bounds it
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
 
 from counterpoise.models.feeding import dense
-from counterpoise.types import Array, Index
+from counterpoise.types import Array, Index, Pull
 
 Kernel = Literal["linear", "rbf", "poly", "sigmoid"]
 CELLS = 2**22  # kernel values held at a time: 32 MiB
@@ -34,11 +35,17 @@ class Machine:
 
     def outputs(self, z: Array) -> Array:
         """``(p, c)`` for rows ``(p, q)``."""
-        return np.concatenate([self._outputs(z[rows]) for rows in self._chunks(z)])
+        return np.concatenate([self._joined(self._expansions(self._kernel(z[rows])[0])) for rows in self._chunks(z)])
 
     def gradient(self, z: Array, weights: Array) -> Array:
         """``(p, q)``: gradient of the outputs summed with ``weights`` ``(p, c)``."""
-        return np.concatenate([self._slope(z[rows], self._pull(z[rows], weights[rows])) for rows in self._chunks(z)])
+        return np.concatenate([self._expanded(z[rows])[1](weights[rows]) for rows in self._chunks(z)])
+
+    def expanded(self, z: Array) -> tuple[Array, Pull]:
+        """Outputs ``(p, c)``, and what gives their gradient from the same kernel values."""
+        if len(self._chunks(z)) == 1:
+            return self._expanded(z)
+        return self.outputs(z), lambda weights: self.gradient(z, weights)
 
     def hvp(self, z: Array, weights: Array, v: Array) -> Array:
         """``(p, q)``: Hessian of the outputs summed with ``weights``, times ``v``."""
@@ -48,51 +55,86 @@ class Machine:
         size = max(1, CELLS // len(self.vectors))
         return [slice(start, start + size) for start in range(0, max(1, len(z)), size)]
 
-    def _expansions(self, z: Array) -> Array:
-        return self._values(z)[0] @ self.coef.T + self.intercept
+    def _expanded(self, z: Array) -> tuple[Array, Pull]:
+        values, argument = self._kernel(z)
+        expansions = self._expansions(values)
 
-    def _outputs(self, z: Array) -> Array:
-        values = self._expansions(z)
+        def pull(weights: Array) -> Array:
+            return self._slope(z, self._pull(expansions, weights), self._first(values, argument))
+
+        return self._joined(expansions), pull
+
+    def _expansions(self, values: Array) -> Array:
+        return values @ self.coef.T + self.intercept
+
+    def _joined(self, expansions: Array) -> Array:
         if self.classes is None:
-            return values
+            return expansions
         if self.classes == 2:
-            return two_columns(values[:, 0])
-        return pair_votes(values, self.classes, ties=self.ties)
+            return two_columns(expansions[:, 0])
+        return pair_votes(expansions, self.classes, ties=self.ties)
 
     def _hvp(self, z: Array, weights: Array, v: Array) -> Array:
-        out = self._curvature(z, self._pull(z, weights), v)
-        bend = self._bend(z, weights, v)
-        return out if bend is None else out + self._slope(z, bend)
+        values, argument = self._kernel(z)
+        expansions, first = self._expansions(values), self._first(values, argument)
+        out = self._curvature(z, self._pull(expansions, weights), self._second(values, argument), v)
+        bend = self._bend(z, expansions, weights, first, v)
+        return out if bend is None else out + self._slope(z, bend, first)
 
-    def _values(self, z: Array) -> tuple[Array, Array, Array]:
-        """Kernel values with their first and second derivatives by the kernel's argument, each ``(p, s)``."""
+    @cached_property
+    def _centred(self) -> tuple[Array, Array, Array]:
+        """The middle of the vectors ``(q,)``, near which squared distances cancel least, the vectors, their squares."""
+        middle = self.vectors.mean(axis=0)
+        vectors = self.vectors - middle
+        return middle, vectors, (vectors * vectors).sum(axis=1)
+
+    def _kernel(self, z: Array) -> tuple[Array, Array]:
+        """Kernel values, and what the kernel is a function of, each ``(p, s)``; of RBF the values again."""
         if self.kernel == "rbf":
-            middle = self.vectors.mean(axis=0)  # near it squared distances cancel least
-            a, b = z - middle, self.vectors - middle
-            square = (a * a).sum(axis=1)[:, None] + (b * b).sum(axis=1) - 2.0 * (a @ b.T)
-            values = np.exp(-self.gamma * np.maximum(square, 0.0))
-            return values, values, values
+            middle, vectors, squares = self._centred
+            a = z - middle
+            values = (-2.0 * a) @ vectors.T
+            values += squares
+            values += (a * a).sum(axis=1)[:, None]
+            np.maximum(values, 0.0, out=values)
+            values *= -self.gamma
+            np.exp(values, out=values)
+            return values, values
         product = z @ self.vectors.T
         if self.kernel == "linear":
-            return product, np.ones_like(product), np.zeros_like(product)
-        argument = self.gamma * product + self.coef0
-        if self.kernel == "sigmoid":
-            values = np.tanh(argument)
-            first = 1.0 - values * values
-            return values, self.gamma * first, self.gamma**2 * -2.0 * values * first
-        degree = self.degree
-        first = degree * argument ** (degree - 1) if degree > 0 else np.zeros_like(argument)
-        second = degree * (degree - 1) * argument ** (degree - 2) if degree > 1 else np.zeros_like(argument)
-        return argument**degree, self.gamma * first, self.gamma**2 * second
+            return product, product
+        product *= self.gamma
+        product += self.coef0
+        return (np.tanh(product) if self.kernel == "sigmoid" else _power(product, self.degree)), product
 
-    def _slope(self, z: Array, pull: Array) -> Array:
-        first: Array = (pull @ self.coef) * self._values(z)[1]
+    def _first(self, values: Array, argument: Array) -> Array:
+        """The kernel's derivative by what it is a function of, ``(p, s)``."""
+        if self.kernel == "rbf":
+            return values
+        if self.kernel == "linear":
+            return np.ones_like(values)
+        if self.kernel == "sigmoid":
+            return self.gamma * (1.0 - values * values)
+        return self.gamma * self.degree * _power(argument, self.degree - 1)
+
+    def _second(self, values: Array, argument: Array) -> Array:
+        """The derivative of that, ``(p, s)``."""
+        if self.kernel == "rbf":
+            return values
+        if self.kernel == "linear":
+            return np.zeros_like(values)
+        if self.kernel == "sigmoid":
+            return self.gamma**2 * -2.0 * values * (1.0 - values * values)
+        return self.gamma**2 * self.degree * (self.degree - 1) * _power(argument, self.degree - 2)
+
+    def _slope(self, z: Array, pull: Array, first: Array) -> Array:
+        first = (pull @ self.coef) * first
         if self.kernel == "rbf":
             return np.asarray(-2.0 * self.gamma * (first.sum(axis=1)[:, None] * z - first @ self.vectors))
         return first @ self.vectors
 
-    def _curvature(self, z: Array, pull: Array, v: Array) -> Array:
-        second: Array = (pull @ self.coef) * self._values(z)[2]
+    def _curvature(self, z: Array, pull: Array, second: Array, v: Array) -> Array:
+        second = (pull @ self.coef) * second
         along = v @ self.vectors.T
         if self.kernel != "rbf":
             return (second * along) @ self.vectors
@@ -100,38 +142,35 @@ class Machine:
         round_part = 4.0 * self.gamma**2 * (bent.sum(axis=1)[:, None] * z - bent @ self.vectors)
         return np.asarray(round_part - 2.0 * self.gamma * second.sum(axis=1)[:, None] * v)
 
-    def _pull(self, z: Array, weights: Array) -> Array:
+    def _pull(self, expansions: Array, weights: Array) -> Array:
         """Weights of the expansions ``(p, m)`` from weights of the outputs ``(p, c)``."""
         if self.classes is None:
             return weights
         if self.classes == 2:
             return weights[:, 1:]
-        weights, sums, first, second = self._votes(z, weights)
+        weights, sums, one, other = self._votes(expansions, weights)
         confident = weights / (3.0 * (np.abs(sums) + 1.0) ** 2)
-        return confident[:, first] - confident[:, second]
+        return confident[:, one] - confident[:, other]
 
-    def _bend(self, z: Array, weights: Array, v: Array) -> Array | None:
+    def _bend(self, z: Array, expansions: Array, weights: Array, first: Array, v: Array) -> Array | None:
         """What the curvature of the confidences adds to the expansions' weights, or None where there are no votes."""
         if self.classes is None or self.classes == 2:
             return None
-        weights, sums, first, second = self._votes(z, weights)
-        rates = np.stack([(self._slope(z, row) * v).sum(axis=1) for row in self._one_by_one(len(z))], axis=1)
+        weights, sums, one, other = self._votes(expansions, weights)
+        each = [np.broadcast_to(row, (len(z), len(self.coef))) for row in np.eye(len(self.coef))]
+        rates = np.stack([(self._slope(z, row, first) * v).sum(axis=1) for row in each], axis=1)
         speed = np.zeros_like(sums)
-        for number, (i, j) in enumerate(zip(first, second, strict=True)):
+        for number, (i, j) in enumerate(zip(one, other, strict=True)):
             speed[:, i] += rates[:, number]
             speed[:, j] -= rates[:, number]
         bent = weights * -2.0 * np.sign(sums) / (3.0 * (np.abs(sums) + 1.0) ** 3) * speed
-        return bent[:, first] - bent[:, second]
+        return bent[:, one] - bent[:, other]
 
-    def _one_by_one(self, rows: int) -> list[Array]:
-        return [np.broadcast_to(row, (rows, len(self.coef))) for row in np.eye(len(self.coef))]
-
-    def _votes(self, z: Array, weights: Array) -> tuple[Array, Array, Index, Index]:
-        votes, sums = count_votes(self._expansions(z), self.classes or 0)
+    def _votes(self, expansions: Array, weights: Array) -> tuple[Array, Array, Index, Index]:
+        votes, sums = count_votes(expansions, self.classes or 0)
         if self.ties:
             weights = first_of_equals(votes + sums / (3.0 * (np.abs(sums) + 1.0)), weights)
-        first, second = np.triu_indices(self.classes or 0, 1)
-        return weights, sums, first, second
+        return weights, sums, *np.triu_indices(self.classes or 0, 1)
 
 
 def read_machine(model: Any) -> Machine | None:
@@ -152,6 +191,13 @@ def read_machine(model: Any) -> Machine | None:
     intercept = np.asarray(model.intercept_, dtype=np.float64)
     shape = (model.kernel, float(model._gamma), int(model.degree), float(model.coef0))
     return Machine(vectors, dual, intercept, *shape, classes, not getattr(model, "break_ties", False))
+
+
+def _power(base: Array, exponent: int) -> Array:
+    """``base ** exponent`` by products, much quicker than a power of floats; 1 where the exponent is 0 or less."""
+    if exponent < 1:
+        return np.ones_like(base)
+    return base if exponent == 1 else base * _power(base, exponent - 1)
 
 
 def two_columns(decision: Array) -> Array:

@@ -178,17 +178,23 @@ class Region:
 
     def reflect(self, x: Array) -> Array:
         """``x`` ``(n, k, d)`` mirrored at the edges of the box, as often as it takes."""
-        low, high = self.lower[:, None, :], self.upper[:, None, :]
-        below, above = x < low, x > high
-        if not (below.any() or above.any()):
+        outside = x < self.lower[:, None, :]
+        outside |= x > self.upper[:, None, :]
+        at = np.flatnonzero(outside)  # few of many, as a rule
+        if not len(at):
             return x
-        y = np.where(below, 2 * low - x, np.where(above, 2 * high - x, x))
-        again = (y < low) | (y > high)
-        if again.any():  # farther out than the box is wide: fold
-            low, high = np.broadcast_to(low, x.shape)[again], np.broadcast_to(high, x.shape)[again]
+        _, k, d = x.shape
+        cell = at // (k * d) * d + at % d
+        value, low, high = x.take(at), self.lower.take(cell), self.upper.take(cell)
+        mirrored = np.where(value < low, 2 * low - value, 2 * high - value)
+        again = np.flatnonzero((mirrored < low) | (mirrored > high))
+        if len(again):  # farther out than the box is wide: fold
+            low, high = low[again], high[again]
             width = np.maximum(high - low, 0.0)
-            fold = np.mod(x[again] - low, np.where(width > 0, 2 * width, 1.0))
-            y[again] = np.minimum(low + np.where(width > 0, np.minimum(fold, 2 * width - fold), 0.0), high)
+            fold = np.mod(value[again] - low, np.where(width > 0, 2 * width, 1.0))
+            mirrored[again] = np.minimum(low + np.where(width > 0, np.minimum(fold, 2 * width - fold), 0.0), high)
+        y = x.copy()
+        y.reshape(-1)[at] = mirrored
         return y
 
     def project(self, x: Array) -> Array:
