@@ -42,6 +42,12 @@ def read_front(steps: Sequence[Any], schema: Schema, columns: Index) -> Front | 
     return front
 
 
+def unpacked(pipeline: Pipeline) -> list[Any]:
+    """The steps of a pipeline, those of pipelines in it one by one."""
+    steps = (step for _, step in pipeline.steps)
+    return [part for step in steps for part in (unpacked(step) if isinstance(step, Pipeline) else [step])]
+
+
 def read_ops(step: Any, width: int) -> tuple[Op, ...] | None:
     """The arithmetic of a fitted scaler, imputer or function of ``width`` columns, or None where it is none of them."""
     name = type(step).__name__

@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import NotFittedError
-from sklearn.pipeline import Pipeline
+from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from counterpoise.errors import CapabilityError, CounterpoiseError, InputError
@@ -20,14 +20,15 @@ from counterpoise.models.adapt import as_model
 from counterpoise.models.composite import composite
 from counterpoise.models.feeding import Feed, columns_of, feeding
 from counterpoise.models.front import Front
-from counterpoise.models.pipeline import read_front
+from counterpoise.models.mixing import Mixed, mixes, read_mixture
+from counterpoise.models.pipeline import read_front, unpacked
 from counterpoise.models.replanting import replant
 from counterpoise.models.smooth import AGREEMENT, RESEMBLANCE, difference, smooth
-from counterpoise.models.staged import staged
+from counterpoise.models.staged import Staged, staged
 from counterpoise.models.ways import Raw, detection, innermost, regression, ways
 from counterpoise.models.whitebox import MISREAD, TreeModel, gap, opened
 from counterpoise.space.features import Schema, numbers_of
-from counterpoise.types import Array, Differentiable, Link, Model
+from counterpoise.types import Array, Differentiable, Index, Link, Model
 
 Kind = Literal["classifier", "regressor", "outlier_detector"]
 OUTLIER_LABELS = ("outlier", "inlier")
@@ -99,8 +100,11 @@ def adapt(model: Any, schema: Schema, probe: Array) -> Model:
     plain = estimator(model, feeding(model, schema, probe), probe)
     columns = columns_of(schema, getattr(model, "feature_names_in_", None), getattr(model, "n_features_in_", None))
     if isinstance(model, Pipeline):
-        front = read_front([step for _, step in model.steps[:-1]], schema, columns)
-        return (front and _through(model, plain, front, schema, probe)) or plain
+        *first, last = unpacked(model)
+        front = read_front(first, schema, columns)
+        if front is not None:
+            return _through(last, plain, front, schema, probe) or plain
+        return _mixed(first, last, plain, schema, columns, probe) or plain
     made_of_trees = composite(model, plain, schema, probe)
     if made_of_trees is not None:
         return made_of_trees
@@ -108,18 +112,37 @@ def adapt(model: Any, schema: Schema, probe: Array) -> Model:
     return (smooth(model, plain, columns, schema.numeric, probe) if numbers else None) or plain
 
 
-def _through(model: Any, plain: Model, front: Front, schema: Schema, probe: Array) -> Model | None:
+def _mixed(first: list[Any], last: Any, plain: Model, schema: Schema, columns: Index, probe: Array) -> Model | None:
+    """A pipeline with a step that mixes columns, before steps that have a slope; None where there is none of either."""
+    place = next((number for number, step in enumerate(first) if mixes(step)), None)
+    front = None if place is None else read_front(first[:place], schema, columns)
+    if place is None or front is None:
+        return None
+    mixture = read_mixture(first[place], front(probe))
+    if mixture is None:
+        return None
+    rest = first[place + 1 :]
+    found = _behind(make_pipeline(*rest, last) if rest else last, plain, Mixed(front, mixture), probe)
+    return found if isinstance(found, Differentiable) else None
+
+
+def _behind(last: Any, plain: Model, front: Front | Mixed, probe: Array) -> Staged | None:
+    """A pipeline asked through its last step; None where that says something else than the pipeline."""
     z = front(probe)
     try:
-        last = as_model(model.steps[-1][1], numbers_of(z.shape[1]), z)
+        asked = as_model(last, numbers_of(z.shape[1]), z)
     except CounterpoiseError:
         return None  # fitted on something else than an array of numbers
-    loose = isinstance(last, Differentiable) or last.link != plain.link
-    if difference(last.outputs(z), last.link, plain, probe) > (RESEMBLANCE if loose else AGREEMENT):
+    loose = isinstance(asked, Differentiable) or asked.link != plain.link
+    if difference(asked.outputs(z), asked.link, plain, probe) > (RESEMBLANCE if loose else AGREEMENT):
         return None
-    found = staged(plain, front, last)
-    trees = replant(last.trees, front, schema) if isinstance(last, TreeModel) else None
-    if trees is None:
+    return staged(plain, front, asked)
+
+
+def _through(last: Any, plain: Model, front: Front, schema: Schema, probe: Array) -> Model | None:
+    found = _behind(last, plain, front, probe)
+    trees = replant(found.last.trees, front, schema) if found and isinstance(found.last, TreeModel) else None
+    if found is None or trees is None:
         return found
     # Told in the row's own columns the trees need no front: they answer if they do so to the bit.
     # What a logarithm makes of a number below its range is no number, which they do not know of.

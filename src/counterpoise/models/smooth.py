@@ -14,6 +14,7 @@ from counterpoise.models.gaussian import read_gaussian
 from counterpoise.models.linear import read_linear
 from counterpoise.models.machine import read_machine
 from counterpoise.models.network import read_network
+from counterpoise.models.process import read_process
 from counterpoise.types import Array, Index, Link, Mask, Model, Pull
 
 AGREEMENT = 1e-10  # of the scores' size: how closely a formula must repeat the model to be asked in its place
@@ -36,7 +37,7 @@ class Formula(Protocol):
         ...
 
 
-READERS = (read_linear, read_machine, read_network, read_gaussian)
+READERS = (read_linear, read_machine, read_network, read_gaussian, read_process)
 
 
 @dataclass(frozen=True, eq=False)

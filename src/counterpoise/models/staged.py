@@ -8,6 +8,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from counterpoise.models.front import Front
+from counterpoise.models.mixing import Mixed
 from counterpoise.types import Array, Differentiable, Link, Model, Pull, TwiceDifferentiable
 
 
@@ -16,7 +17,7 @@ class Staged:
     """A pipeline as a Model: outputs of the last step behind the front; ``whole`` is the pipeline itself."""
 
     whole: Model
-    front: Front
+    front: Front | Mixed
     last: Model
 
     @property
@@ -76,7 +77,7 @@ class CurvedStaged(SlopedStaged):
         return self.front.pull(x, self.last.hvp(self.front(x), weights, self.front.push(x, v)))
 
 
-def staged(whole: Model, front: Front, last: Model) -> Staged:
+def staged(whole: Model, front: Front | Mixed, last: Model) -> Staged:
     """The pipeline with all that its last step can do."""
     if isinstance(last, TwiceDifferentiable) and not front.bent:
         return CurvedStaged(whole, front, last)

@@ -19,7 +19,7 @@ Raw = Callable[[Any], Array]
 
 LEAST = np.finfo(np.float64).tiny
 DECIDE_ALONE = {
-    "GaussianProcessClassifier",  # the sign of a latent mean, finer than the probabilities
+    "GaussianProcessClassifier",  # of more than two classes: by probabilities of each against the rest
     "NearestCentroid",  # plain distances where the priors are equal
 }
 """Classifiers whose ``predict`` follows neither their decision values nor their probabilities."""
@@ -48,19 +48,23 @@ def ways(model: Any, classes: NDArray[Any]) -> list[tuple[Link, Raw]]:
     if hasattr(model, "predict_proba"):
         found.append(("log", lambda rows: _columns(model.predict_proba(rows), len(classes), "probabilities")))
     if has_threshold(inner):
-        found = [("identity", _beyond(model))]
+        found = [("identity", _at_the_end(model, thresholded))]
     if name == "BaggingClassifier":  # its predict follows the probabilities, not the averaged decision values
         found.reverse()
+    if name == "GaussianProcessClassifier" and len(classes) == 2:
+        return [("identity", _at_the_end(model, _latent)), ("identity", _said(model, classes, None))]
     score = found[0][1] if found else None
     last: tuple[Link, Raw] = ("identity", _said(model, classes, score))
     return [last] if name in DECIDE_ALONE else [*found, last]
 
 
-def _beyond(model: Any) -> Raw:
-    """How far an estimator with a threshold, or a pipeline that ends in one, is beyond it."""
+def _at_the_end(model: Any, way: Callable[[Any], Raw]) -> Raw:
+    """A way to ask an estimator, for a pipeline that ends in it."""
+    if hasattr(model, "best_estimator_"):
+        return _at_the_end(model.best_estimator_, way)
     if not isinstance(model, Pipeline):
-        return thresholded(model)
-    last = _beyond(model.steps[-1][1])
+        return way(model)
+    last = _at_the_end(model.steps[-1][1], way)
     return lambda rows: last(model[:-1].transform(rows))
 
 
@@ -79,6 +83,13 @@ def _decision(model: Any, inner: Any, count: int) -> Raw:
         return first_of_equals(values, values) if by_index else values
 
     return raw
+
+
+def _latent(process: Any) -> Raw:
+    """The latent mean of a Gaussian process of two classes, whose sign decides: finer than the probabilities."""
+    fitted = process.base_estimator_
+    weights = fitted.y_train_ - fitted.pi_
+    return lambda rows: two_columns(fitted.kernel_(fitted.X_train_, np.asarray(rows, dtype=np.float64)).T @ weights)
 
 
 def _said(model: Any, classes: NDArray[Any], score: Raw | None) -> Raw:
