@@ -113,7 +113,7 @@ def beam(
     for number in range(rounds):
         if problem.expired:
             break
-        price = _price(care, lowest, need)
+        price = _price(care, number, lowest, need)
         every = survey(problem, leaves, menu, points, reach(problem, lowest), price if number < jumping else None)
         x, inside = problem.region.settle(every)
         score, effort = problem.score(x), problem.energy.effort(x, problem.x0)
@@ -127,7 +127,7 @@ def beam(
         stale = np.where(gained(before, lowest) | (np.isinf(lowest) & (missed < farther)), 0, stale + 1)
         older = waiting.effort.shape[1]
         waiting = waiting.joined(Front(x, effort, short, effort + np.sqrt(2) * score.margin))
-        price = _price(care, lowest, need)
+        price = _price(care, number + 1, lowest, need)
         draw = waiting.drawn(price, T, seen, streams.uniform((waiting.effort.shape[1],)), width)
         T = cooling(number, T, summarise(draw.place >= older, draw.merit))
         points, waiting, seen = draw.x, draw.left, np.concatenate([seen, draw.mark], axis=1)
@@ -145,6 +145,10 @@ def beam(
             need, T = need[keep], T[keep]
 
 
-def _price(care: Care, lowest: Array, need: Array) -> Array:
-    """What a unit of margin is taken to cost each row, ``(n,)``."""
-    return np.asarray(care.dear * np.where(np.isfinite(lowest), lowest, FARTHEST) / need)
+def _price(care: Care, number: int, lowest: Array, need: Array) -> Array:
+    """What a unit of margin is taken to cost each row in a round, ``(n,)``.
+
+    Which price finds the nearest answer differs from row to row: rounds take turns.
+    """
+    dear = care.dear[number % len(care.dear)]
+    return np.asarray(dear * np.where(np.isfinite(lowest), lowest, FARTHEST) / need)
