@@ -31,7 +31,7 @@ def filled(
     another. A row is given up when that finds none. ``run`` and ``table`` are those of the verdict.
     """
     alternatives = verdict.holds.shape[1]
-    found = Verdict(verdict.x.copy(), verdict.holds.copy(), verdict.predicted.copy())
+    found = Verdict(verdict.x.copy(), verdict.holds.copy(), verdict.predicted.copy(), verdict.before)
     short = np.flatnonzero(_lacking(found.holds))
     run = run.at(short)
     for _ in range(alternatives - 1):
@@ -43,9 +43,9 @@ def filled(
         again = last(method.iterate(replace(part, region=region), Streams.of(part.x0, seed)))
         x, margin, effort = (np.concatenate(pair, axis=1) for pair in zip(run[:3], again[:3], strict=True))
         run = Run(x, margin, effort, again.done, run.steps + again.steps)
-        more = verify(part, schema, None if table is None else rows_at(table, short), run, alternatives)
-        for mine, new in zip(found, more, strict=True):
-            mine[short] = new
+        shown = None if table is None else rows_at(table, short)
+        more = verify(part, schema, shown, run, alternatives, found.before[short])
+        found.x[short], found.holds[short], found.predicted[short], _ = more
         left = np.flatnonzero(_lacking(more.holds) & (more.holds.sum(axis=1) > before))
         short, run = short[left], run.at(left)
     return found

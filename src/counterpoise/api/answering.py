@@ -12,7 +12,7 @@ from scipy.special import softmax
 
 from counterpoise.api.alternatives import filled
 from counterpoise.api.balance import neighbours
-from counterpoise.api.intake import Opinion
+from counterpoise.api.intake import Opinion, predictions
 from counterpoise.api.targets import Aim
 from counterpoise.api.verification import reached, verify
 from counterpoise.asking import ask, model_outputs
@@ -38,7 +38,8 @@ class Answers(NamedTuple):
     valid: Mask  # (n,)
     status: NDArray[np.object_]  # (n,)
     reason: NDArray[np.object_]  # (n,)
-    predicted: NDArray[np.object_]  # (n,)
+    before: NDArray[np.object_]  # (n,) what the user's own predict says of the rows,
+    predicted: NDArray[np.object_]  # (n,) and of the answers
     margin: Array  # (n,)
     probability: Array  # (n, 2) of the target, before and after
     terms: Array  # (n, 3) distance, regulariser, decision
@@ -57,7 +58,7 @@ class Answers(NamedTuple):
     def none(cls, alternatives: int, d: int) -> Answers:
         """The answers to no rows at all."""
         words, numbers, flags = np.empty(0, dtype=object), np.empty(0), np.empty(0, dtype=bool)
-        empty = np.empty((0, alternatives, d)), np.empty(0, dtype=np.intp), flags, words, words, words
+        empty = np.empty((0, alternatives, d)), np.empty(0, dtype=np.intp), flags, words, words, words, words
         return cls(*empty, numbers, np.empty((0, 2)), np.empty((0, 3)), numbers)
 
 
@@ -95,30 +96,36 @@ def answer(task: Task, watch: Watch, *, search: bool = True) -> Answers:
     x[:, 0] = np.where(problem.region.feasible[:, None], problem.region.home, problem.x0)
     holds = np.zeros((n, task.alternatives), dtype=bool)
     holds[:, 0] = already
-    predicted = np.empty(n, dtype=object)
-    predicted[:] = task.now.predicted.tolist()
+    before = np.empty(n, dtype=object)
+    before[:] = task.now.predicted.tolist()
+    predicted = before.copy()
     outputs = np.stack([task.now.outputs, task.now.outputs], axis=1)
-    open_rows = np.flatnonzero(problem.region.feasible & ~already)
+    searched = problem.region.feasible & ~already
+    open_rows, shut = np.flatnonzero(searched), np.flatnonzero(~searched & ~task.now.asked)
     if len(open_rows):
         part = problem.take(open_rows)
         run = _searched(task, part, watch) if search else _unsearched(part)
         table = None if task.exact else rows_at(task.table, open_rows)
-        verdict = verify(part, task.schema, table, run, task.alternatives)
+        said = before[open_rows] if task.now.asked[open_rows].all() else None
+        verdict = verify(part, task.schema, table, run, task.alternatives, said)
         if search and task.alternatives > 1 and part.cloud is None:
             verdict = filled(part, task.schema, table, run, verdict, task.method, task.seed)
-        x[open_rows], holds[open_rows], predicted[open_rows] = verdict
+        x[open_rows], holds[open_rows], predicted[open_rows], before[open_rows] = verdict
         outputs[open_rows, 1] = model_outputs(part.model, x[open_rows, 0], part.numbers, part.tally)
+    if len(shut):
+        own = predictions(problem.model, problem.x0[shut], problem.numbers[shut], problem.tally)
+        before[shut] = predicted[shut] = own.tolist()
     # a relation may leave a row no point that anybody knows: then there is no miss to show, only the row itself
     known = problem.region.feasible & (already | problem.region.contains(x[:, :1])[:, 0])
     lost = np.flatnonzero(problem.region.feasible & ~known)
-    x[lost, 0], predicted[lost], outputs[lost, 1] = problem.x0[lost], task.now.predicted[lost], outputs[lost, 0]
+    x[lost, 0], predicted[lost], outputs[lost, 1] = problem.x0[lost], before[lost], outputs[lost, 0]
     margin = problem.goal.margin(outputs)[:, 1]
     probability = _chances(task, x[:, 0], outputs)
     terms = problem.energy.terms(x[:, :1], problem.x0, margin[:, None])
     status, reason = _explained(task, holds[:, 0], already, np.where(known, margin, np.nan))
     found = np.where(known, np.maximum(holds.sum(axis=1), 1), 0).astype(np.intp)
-    terms_of = np.concatenate(terms, axis=1)
-    return Answers(x, found, holds[:, 0], status, reason, predicted, margin, probability, terms_of, problem.energy.mu)
+    numbers = margin, probability, np.concatenate(terms, axis=1), problem.energy.mu
+    return Answers(x, found, holds[:, 0], status, reason, before, predicted, *numbers)
 
 
 def _chances(task: Task, x: Array, outputs: Array) -> Array:

@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from counterpoise.api.answering import Answers, Task, answer
 from counterpoise.api.balance import balanced
@@ -19,7 +20,7 @@ from counterpoise.api.plausible import fitted
 from counterpoise.api.progress import Wanted, showing
 from counterpoise.api.reference import Reference
 from counterpoise.api.reporting import Case, assemble
-from counterpoise.api.targets import aim, standing
+from counterpoise.api.targets import Aim, aim, standing
 from counterpoise.asking import Tally
 from counterpoise.errors import Interrupted, ModelError
 from counterpoise.explanation import Explanation
@@ -111,8 +112,7 @@ class Inquiry:
             if error.row:  # as if the rows had been explained one after the other
                 error.partial = self._before(error.row).run(progress)
             raise
-        now = standing(question.model, self.intake.x0, self.now.predicted)
-        self.aim = aim(question.model, question.target, question.threshold, now)
+        self.aim = self._aimed()
         self.donors = question.reference.donors(question.model)
         n = len(self.intake)
         try:
@@ -195,6 +195,9 @@ class Inquiry:
         try:
             task = self._task(rows, deadline)
             answers = answer(task, lambda finished: tell(done + finished, n), search=not over)
+            if self._corrected(rows, answers.before):  # asked for what the rows are already
+                task = self._task(rows, deadline)
+                answers = answer(task, lambda finished: tell(done + finished, n), search=not over)
             wish = self.question.wish
             firmer = None if wish is None else firm(task, answers, wish)
         except ModelError as error:
@@ -242,6 +245,21 @@ class Inquiry:
             question.reference.repeats(question.model),
             self.intake.exact,
         )
+
+    def _aimed(self) -> Aim:
+        """What is asked of the rows, as the model now sees them."""
+        question = self.question
+        now = standing(question.model, self.intake.x0, self.now.predicted)
+        return aim(question.model, question.target, question.threshold, now)
+
+    def _corrected(self, rows: Index, before: NDArray[np.object_]) -> bool:
+        """Take down what the user's own predict says of rows; whether their outputs had told another class."""
+        wrong = bool((self.now.predicted[rows] != before).any())
+        if wrong or not self.now.asked[rows].all():
+            self.now.predicted[rows], self.now.asked[rows] = before, True
+        if wrong:
+            self.aim = self._aimed()
+        return wrong
 
     def _haste(self) -> tuple[str, ...]:
         """A note where the budget ended a search."""

@@ -14,7 +14,7 @@ from counterpoise.errors import InputError, ModelError
 from counterpoise.space.encoding import encode
 from counterpoise.space.features import Schema
 from counterpoise.space.frames import in_doubles, quoted, rows_of
-from counterpoise.types import Array, Index, Model, is_number, is_whole
+from counterpoise.types import Array, Index, Mask, Model, is_number, is_whole
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,14 +35,15 @@ class Intake:
 
 
 class Opinion(NamedTuple):
-    """What a model says of n points: the user's own prediction, and the outputs."""
+    """What a model says of n rows: the prediction, and the outputs."""
 
-    predicted: NDArray[Any]  # (n,)
+    predicted: NDArray[Any]  # (n,) by the user's own predict, or, until that is asked, by the outputs
     outputs: Array  # (n, c)
+    asked: Mask  # (n,) whether predict has been asked
 
     def take(self, rows: Index) -> Opinion:
-        """The opinion of some of the points."""
-        return Opinion(self.predicted[rows], self.outputs[rows])
+        """The opinion of some of the rows."""
+        return Opinion(self.predicted[rows], self.outputs[rows], self.asked[rows])
 
 
 def take_in(data: Any, schema: Schema) -> Intake:
@@ -90,10 +91,17 @@ def predictions(model: Model, x: Array, owners: Index, tally: Tally) -> NDArray[
 
 
 def first_opinion(model: Model, intake: Intake, schema: Schema, tally: Tally) -> Opinion:
-    """What the model says of the rows as they are: the first call, so the first to meet their missing cells."""
+    """What the model says of the rows as they are: the first call, so the first to meet their missing cells.
+
+    A call of ``predict`` may take longer than a search, whether it is about one row or two. So classes are taken from
+    the outputs at first, and ``predict`` is asked about rows and answers together.
+    """
     rows = np.arange(len(intake))
+    later = model.labels is not None and not hasattr(model, "abstention") and not np.isnan(intake.x0).any()
     try:
-        return Opinion(predictions(model, intake.x0, rows, tally), model_outputs(model, intake.x0, rows, tally))
+        said = None if later else predictions(model, intake.x0, rows, tally)
+        outputs = model_outputs(model, intake.x0, rows, tally)
+        return Opinion(_winners(model, outputs) if said is None else said, outputs, np.full(len(rows), not later))
     except ModelError as error:
         gone = [] if error.row is None else np.flatnonzero(np.isnan(intake.x0[error.row])).tolist()
         if gone:
@@ -105,6 +113,13 @@ def first_opinion(model: Model, intake: Intake, schema: Schema, tally: Tally) ->
                 row=error.row,
             ) from error
         raise
+
+
+def _winners(model: Model, outputs: Array) -> NDArray[np.object_]:
+    """The class of the largest output of each row, the first of equals."""
+    labels = np.empty(len(model.labels or ()), dtype=object)
+    labels[:] = model.labels
+    return np.asarray(labels[outputs.argmax(axis=1)])
 
 
 def check_settings(lam: Any, mu: Any, alternatives: Any, budget: Any, seed: Any) -> None:

@@ -34,17 +34,27 @@ class Verdict(NamedTuple):
     x: Array  # (n, a, d)
     holds: Mask  # (n, a)
     predicted: NDArray[Any]  # (n,) what the user's own predict says of the first
+    before: NDArray[Any]  # (n,) and of the row itself
 
 
-def verify(problem: Problem, schema: Schema, table: pd.DataFrame | None, run: Run, alternatives: int) -> Verdict:
+def verify(
+    problem: Problem,
+    schema: Schema,
+    table: pd.DataFrame | None,
+    run: Run,
+    alternatives: int,
+    before: NDArray[Any] | None = None,
+) -> Verdict:
     """The best verified answers with distinct sets of changed features, up to ``alternatives`` per row.
 
     ``table`` has the rows as they came; an answer is judged as it will stand there. None: it takes any as it is.
+    ``before`` ``(n,)`` is what the user's own predict says of the rows; None: that is asked along with the answers.
     """
     n, _, d = run.x.shape
-    judge = _Judge(problem, schema, table)
+    judge = _Judge(problem, schema, table, before)
     none = np.zeros((n, alternatives), dtype=bool)
-    verdict = Verdict(np.full((n, alternatives, d), np.nan), none, np.empty(n, dtype=object))
+    unknown = np.empty(n, dtype=object)
+    verdict = Verdict(np.full((n, alternatives, d), np.nan), none, unknown, unknown.copy())
     inside = problem.region.contains(run.x)
     effort = np.where(run.valid & inside, problem.energy.effort(run.x, problem.x0), np.inf)
     sets = np.packbits(problem.region.changed(run.x), axis=-1)
@@ -66,6 +76,7 @@ def verify(problem: Problem, schema: Schema, table: pd.DataFrame | None, run: Ru
         effort[good] = np.where(((sets[good] & own) == own).all(axis=-1), np.inf, effort[good])
         count[good] += 1
     _rescue(judge, verdict, run, inside)
+    verdict.before[:] = judge.before
     return verdict
 
 
@@ -94,13 +105,16 @@ def _rescue(judge: _Judge, verdict: Verdict, run: Run, inside: Mask) -> None:
 class _Judge:
     """Judges points by the user's own model, by every constraint, and as they will stand in the table."""
 
-    def __init__(self, problem: Problem, schema: Schema, table: pd.DataFrame | None) -> None:
+    def __init__(
+        self, problem: Problem, schema: Schema, table: pd.DataFrame | None, before: NDArray[Any] | None
+    ) -> None:
         self.problem, self.schema, self.table = problem, schema, table
+        self.before: list[Any] | None = None if before is None else before.tolist()
 
     def __call__(self, rows: Index, x: Array) -> tuple[NDArray[Any], Mask]:
         """What the model predicts for ``x`` ``(p, d)``, answers to ``rows`` ``(p,)``, and which of them hold."""
         part = self.problem.take(rows)
-        predicted = predictions(part.model, x, part.numbers, part.tally)
+        predicted = self._predicted(x, part.numbers)
         holds = reached(part, x, predicted) & part.region.contains(x[:, None, :])[:, 0]
         if self.table is not None:
             written = encode(self.schema, restore(self.schema, rows_at(self.table, rows), part.x0, x))
@@ -108,6 +122,16 @@ class _Judge:
         objects = np.empty(len(x), dtype=object)
         objects[:] = predicted.tolist()
         return objects, holds
+
+    def _predicted(self, x: Array, owners: Index) -> NDArray[Any]:
+        """What the model predicts for points, and in the same call for the rows themselves, if that is not known."""
+        problem = self.problem
+        if self.before is not None:
+            return predictions(problem.model, x, owners, problem.tally)
+        both = np.concatenate([problem.x0, x]), np.concatenate([problem.numbers, owners])
+        said = predictions(problem.model, *both, problem.tally)
+        self.before = said[: len(problem)].tolist()
+        return said[len(problem) :]
 
 
 def reached(problem: Problem, x: Array, predicted: NDArray[Any]) -> Mask:
