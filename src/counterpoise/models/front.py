@@ -91,17 +91,17 @@ class Front:
 
     def pull(self, x: Array, slopes: Array) -> Array:
         """A gradient ``(p, q)`` by the columns as one by the row ``(p, d)``."""
-        rated = slopes * self._rates(x)
+        rates = self._rates(x)
         if self._in_order:
-            out = rated
-        elif self._each_once:
-            out = np.zeros(x.shape)
-            out[:, self.source] = rated
+            out = slopes * rates
+            return out if self.numeric.all() else out * self.numeric
+        numbers, source, each_once = self._numbers
+        rated, out = slopes[:, numbers] * rates[:, numbers], np.zeros(x.shape)
+        if each_once:
+            out[:, source] = rated
         else:
-            out = np.zeros(x.shape[::-1])
-            np.add.at(out, self.source, rated.T)
-            out = out.T
-        return out if self.numeric.all() else out * self.numeric
+            np.add.at(out.T, source, rated.T)
+        return out
 
     def _beside(self, columns: list[Array]) -> Array:
         beside = columns[0] if len(columns) == 1 else np.hstack(columns)
@@ -113,16 +113,17 @@ class Front:
         return np.array_equal(self.source, np.arange(len(self.numeric)))
 
     @cached_property
-    def _each_once(self) -> bool:
-        return len(np.unique(self.source)) == len(self.source)
+    def _numbers(self) -> tuple[Index, Index, bool]:
+        """The columns that a number with a derivative is behind, the row's columns of these, and if each is of one."""
+        coded = np.concatenate([np.full(len(part.source), isinstance(part, Levels)) for part in self.parts])
+        numbers = np.flatnonzero(~(coded if self.kept is None else coded[self.kept]) & self.numeric[self.source])
+        return numbers, self.source[numbers], len(np.unique(self.source[numbers])) == len(numbers)
 
     @cached_property
     def _steady(self) -> Array | None:
-        """The rates ``(1, q)``, where they are the same everywhere: numbers that are only shifted and scaled."""
-        plain = all(
-            isinstance(part, Numbers) and all(op.kind in SHIFTS_AND_SCALES for op in part.ops) for part in self.parts
-        )
-        if not plain or not all(op.kind in SHIFTS_AND_SCALES for op in self.ops):
+        """The rates ``(1, q)``, where they are the same everywhere: numbers are only shifted and scaled."""
+        ops = [op for part in self.parts if isinstance(part, Numbers) for op in part.ops]
+        if not all(op.kind in SHIFTS_AND_SCALES for op in (*ops, *self.ops)):
             return None
         return self._varying(np.zeros((1, len(self.numeric))))
 
