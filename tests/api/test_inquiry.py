@@ -1,9 +1,12 @@
 """One call in chunks: cuts do not show, time is shared out, and what is finished survives."""
 
+from typing import ClassVar
+
 import numpy as np
 import pandas as pd
 import pytest
 from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
 
 import counterpoise as cp
 from api.houses import FAST, MODEL, ROWS, TRAIN, explainer
@@ -168,3 +171,39 @@ def test_a_budget_that_ended_a_search_is_told():
     assert "the budget of 0 s ended the search of the row" in " ".join(ASK(ROWS[:1], budget=0.0).notes)
     for relaxed in ({}, {"budget": 1000.0}):
         assert not any("budget" in note for note in ASK(ROWS, method=FAST, **relaxed).notes)
+
+
+class Wilful(LogisticRegression):
+    """Says the opposite of its own scores where the first number is beyond 4, which no row of its reference is."""
+
+    asked: ClassVar[list[int]] = []
+
+    def predict(self, X):
+        self.asked.append(len(X))
+        said = super().predict(X)
+        return np.where(X[:, 0] > 4, ~said, said)
+
+
+@pytest.mark.parametrize("target", ["opposite", True, False])
+def test_what_a_row_is_called_is_what_predict_says(target):
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(200, 2)).clip(-3, 3)
+    model = Wilful().fit(x, x.sum(axis=1) > 0)
+    asked = cp.Explainer(model, reference=x, bounds=None)
+    model.asked.clear()
+    alone = asked(x[:1])
+    assert model.asked == [2], "the row and its answer, in one call"
+    rows = np.vstack([x[:3], [[5.0, 1.0], [6.0, -9.0]], x[3:6]])
+    found = asked(rows, target=target)
+    np.testing.assert_array_equal(found.scores["before"].astype(bool), model.predict(rows))
+    np.testing.assert_array_equal(found.scores["after"].astype(bool), model.predict(found.x))
+    wanted = ~model.predict(rows) if target == "opposite" else np.full(len(rows), target)
+    np.testing.assert_array_equal(found.target.astype(bool), wanted)
+    np.testing.assert_array_equal(model.predict(found.x)[found.valid], wanted[found.valid])
+    assert found.valid[[0, 1, 2, 5, 6, 7]].all()
+    stays = wanted == model.predict(rows)
+    assert (found.x[stays] == rows[stays]).all()
+    assert found.valid[stays].all()
+    for row in range(len(rows)):
+        np.testing.assert_array_equal(asked(rows[[row]], target=target).x, found.x[[row]])
+    np.testing.assert_array_equal(alone.x, asked(rows).x[:1])
