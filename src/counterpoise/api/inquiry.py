@@ -195,11 +195,14 @@ class Inquiry:
         try:
             task = self._task(rows, deadline)
             answers = answer(task, lambda finished: tell(done + finished, n), search=not over)
-            if self._corrected(rows, answers.before):  # asked for what the rows are already
-                task = self._task(rows, deadline)
-                answers = answer(task, lambda finished: tell(done + finished, n), search=not over)
+            wrong = self._corrected(rows, answers.before)
+            if len(wrong):  # asked for what the model did not call them
+                right = answer(self._task(rows[wrong], deadline), lambda _: None, search=not over)
+                order = np.arange(len(rows))
+                order[wrong] = len(rows) + np.arange(len(wrong))
+                answers = Answers.joined([answers, right], order)
             wish = self.question.wish
-            firmer = None if wish is None else firm(task, answers, wish)
+            firmer = None if wish is None else firm(self._task(rows, deadline), answers, wish)
         except ModelError as error:
             earlier = rows[:0] if error.row is None else rows[rows < error.row]
             if len(earlier):
@@ -252,12 +255,11 @@ class Inquiry:
         now = standing(question.model, self.intake.x0, self.now.predicted)
         return aim(question.model, question.target, question.threshold, now)
 
-    def _corrected(self, rows: Index, before: NDArray[np.object_]) -> bool:
-        """Take down what the user's own predict says of rows; whether their outputs had told another class."""
-        wrong = bool((self.now.predicted[rows] != before).any())
-        if wrong or not self.now.asked[rows].all():
-            self.now.predicted[rows], self.now.asked[rows] = before, True
-        if wrong:
+    def _corrected(self, rows: Index, before: NDArray[np.object_]) -> Index:
+        """Take down what the user's own predict says of rows; the places of those whose outputs told another class."""
+        wrong = np.flatnonzero(self.now.predicted[rows] != before)
+        self.now.predicted[rows], self.now.asked[rows] = before, True
+        if len(wrong):
             self.aim = self._aimed()
         return wrong
 

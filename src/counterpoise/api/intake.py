@@ -117,9 +117,7 @@ def first_opinion(model: Model, intake: Intake, schema: Schema, tally: Tally) ->
 
 def _winners(model: Model, outputs: Array) -> NDArray[np.object_]:
     """The class of the largest output of each row, the first of equals."""
-    labels = np.empty(len(model.labels or ()), dtype=object)
-    labels[:] = model.labels
-    return np.asarray(labels[outputs.argmax(axis=1)])
+    return np.asarray(np.fromiter(model.labels or (), dtype=object)[outputs.argmax(axis=1)])
 
 
 def check_settings(lam: Any, mu: Any, alternatives: Any, budget: Any, seed: Any) -> None:
