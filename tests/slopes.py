@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.neural_network import MLPClassifier
 
 from counterpoise.space.features import Schema
-from counterpoise.types import Array, Expanding, Model, TwiceDifferentiable
+from counterpoise.types import Array, Differentiable, Expanding, Model, TwiceDifferentiable
 
 RNG = np.random.default_rng(1)
 X = RNG.normal(size=(80, 4)) * [1, 2, 3, 4] + [0, 1, 2, 100]
@@ -26,23 +26,32 @@ def fitted(own, y):
         return own.fit(X, y)
 
 
-def check_slopes(model: Model, x: Array, columns: list[int] | None = None) -> None:
-    assert isinstance(model, TwiceDifferentiable)
+def check_gradient(model: Model, x: Array, columns: list[int] | None = None) -> float:
+    """The gradient is what differences show, alone and with the outputs; the size of the differences."""
+    assert isinstance(model, Differentiable)
     weights = RNG.normal(size=model.outputs(x).shape)
-    moved = range(x.shape[1]) if columns is None else columns
-    v = np.zeros_like(x)
-    v[:, list(moved)] = RNG.normal(size=(len(x), len(list(moved))))
     differences = np.zeros_like(x)
-    for j in moved:
+    for j in range(x.shape[1]) if columns is None else columns:
         move = STEP * np.eye(x.shape[1])[j]
         differences[:, j] = (weights * (model.outputs(x + move) - model.outputs(x - move))).sum(1) / (2 * STEP)
-    size = np.abs(differences).max()
+    size = float(np.abs(differences).max())
     assert size > 0
     assert np.abs(model.gradient(x, weights) - differences).max() < 1e-6 * size
     assert isinstance(model, Expanding)  # what the search asks: both from one pass
     outputs, pull = model.expanded(x)
     np.testing.assert_array_equal(outputs, model.outputs(x))
     np.testing.assert_array_equal(pull(weights), model.gradient(x, weights))
+    return size
+
+
+def check_slopes(model: Model, x: Array, columns: list[int] | None = None) -> None:
+    """The same, and the curvature is what differences of the gradient show."""
+    size = check_gradient(model, x, columns)
+    assert isinstance(model, TwiceDifferentiable)
+    weights = RNG.normal(size=model.outputs(x).shape)
+    moved = list(range(x.shape[1]) if columns is None else columns)
+    v = np.zeros_like(x)
+    v[:, moved] = RNG.normal(size=(len(x), len(moved)))
     bent = (model.gradient(x + STEP * v, weights) - model.gradient(x - STEP * v, weights)) / (2 * STEP)
     assert np.abs(model.hvp(x, weights, v) - bent).max() < 1e-6 * max(np.abs(bent).max(), size)
 

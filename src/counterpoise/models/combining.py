@@ -66,11 +66,18 @@ class Calibrated:
     def _one(self, part: tuple[Array, Link], fitted: tuple[str, Any]) -> Array:
         method, calibrators = fitted
         scores = read(part, method).T
-        found = np.stack([each.predict(score) for each, score in zip(calibrators, scores, strict=True)], axis=1)
+        found = np.stack([_calibrated(*pair) for pair in zip(calibrators, scores, strict=True)], axis=1)
         if self.classes == 2:
             return np.hstack([1.0 - found, found])
         total = found.sum(axis=1, keepdims=True)
         return np.asarray(np.divide(found, total, out=np.full_like(found, 1 / self.classes), where=total != 0))
+
+
+def _calibrated(calibrator: Any, scores: Array) -> Array:
+    """What a calibrator makes of scores ``(p,)``; a sigmoid by its formula, which takes a tenth of the time."""
+    if type(calibrator).__name__ == "_SigmoidCalibration":
+        return np.asarray(expit(-(calibrator.a_ * scores + calibrator.b_)))
+    return np.asarray(calibrator.predict(scores))
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,7 +1,8 @@
 """Models made of models: voting, calibrated, stacked, one against the rest, with a threshold or a target of their own.
 
 Where every member is made of trees, the trees of all of them are the trees of the whole: each member's leaves have sums
-of their own, and what the whole makes of its members is the last step from sums to outputs.
+of their own, and what the whole makes of its members is the last step from sums to outputs. Where every member has a
+slope, so has the whole.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import numpy as np
 
 from counterpoise.errors import CounterpoiseError
 from counterpoise.models.adapt import as_model
+from counterpoise.models.blending import Blend
 from counterpoise.models.combining import (
     AgainstTheRest,
     Averaged,
@@ -32,9 +34,10 @@ from counterpoise.models.links import Finish
 from counterpoise.models.trees import TreeEnsemble
 from counterpoise.models.whitebox import MISREAD, TreeModel, gap, opened
 from counterpoise.space.features import Schema, numbers_of
-from counterpoise.types import Array, Link, Model
+from counterpoise.types import Array, Differentiable, Link, Model
 
 EXACT = 1e-12  # relative difference of what is added up in another order
+AGREEMENT = 1e-9  # how closely members with slopes must repeat the whole
 
 
 class Member(NamedTuple):
@@ -62,21 +65,25 @@ class Whole:
         return self.combine(parts)
 
 
-def composite(model: Any, plain: Model, schema: Schema, probe: Array) -> TreeModel | None:
-    """The Model of an estimator whose members are all trees, or None where it is something else."""
+def composite(model: Any, plain: Model, schema: Schema, probe: Array) -> Model | None:
+    """The Model of an estimator whose members are all trees, or all have slopes; None where it is something else."""
     inside = _inside(model) if of_sklearn(model) else None
     if inside is None:
         return None
     try:
         members = [as_model(member, schema, probe) for member in map(_thawed, inside)]
+        sloped = tuple(member for member in members if isinstance(member, Differentiable))
         found = [member for member in members if isinstance(member, TreeModel)]
-        if len(found) < len(members):
+        if len(members) not in (len(found), len(sloped)):
             return None
-        combine = _combined(model, [(member.outputs(probe), member.link) for member in found])
+        combine = _combined(model, [(member.outputs(probe), member.link) for member in members])
     except CounterpoiseError:
         return None  # fitted on something else than the columns, or on answers that cannot be told from sums
     if combine is None:
         return None
+    if not found:
+        blend = Blend(plain, sloped, combine)
+        return blend if not _stepped(combine) and gap(blend.outputs, plain.outputs, probe) <= AGREEMENT else None
     trees = together(found, combine)
     away = gap(trees.outputs, plain.outputs, probe)
     if not away <= MISREAD:
@@ -84,6 +91,13 @@ def composite(model: Any, plain: Model, schema: Schema, probe: Array) -> TreeMod
     # shares of votes are often at a threshold to the last bit
     exact = away == 0 if has_threshold(model) else away <= EXACT
     return opened(plain, trees.outputs if exact else plain.outputs, trees, probe)
+
+
+def _stepped(combine: Callable[[Parts], Array]) -> bool:
+    """Whether members are calibrated by steps, which have no slope to follow."""
+    if not isinstance(combine, Calibrated):
+        return False
+    return any(type(each).__name__ == "IsotonicRegression" for _, found in combine.calibrators for each in found)
 
 
 def _inside(model: Any) -> Sequence[Any] | None:

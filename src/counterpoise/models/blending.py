@@ -1,0 +1,89 @@
+"""Models made of models with slopes: the chain rule from what the whole makes of its members back to the row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from counterpoise.models.combining import Parts
+from counterpoise.types import Array, Differentiable, Link, Model, Pull
+
+STEP = 1e-5  # of a member's output, or of 1: differences of what the whole makes of it are its slope
+
+
+@dataclass(frozen=True, eq=False)
+class Blend:
+    """A model whose outputs are those of its ``members``, combined; ``plain`` is the model itself."""
+
+    plain: Model
+    members: tuple[Differentiable, ...]
+    combine: Callable[[Parts], Array]
+
+    @property
+    def labels(self) -> tuple[Any, ...] | None:
+        """The classes in the order of the outputs, or None."""
+        return self.plain.labels
+
+    @property
+    def link(self) -> Link:
+        """What the outputs are."""
+        return self.plain.link
+
+    def outputs(self, x: Array) -> Array:
+        """``(p, c)`` for rows ``(p, d)``."""
+        return self.combine([(member.outputs(x), member.link) for member in self.members])
+
+    def predict(self, x: Array) -> NDArray[Any]:
+        """What the model itself says."""
+        return self.plain.predict(x)
+
+    def probabilities(self, x: Array) -> Array | None:
+        """The model's own probabilities."""
+        return self.plain.probabilities(x)
+
+    def gradient(self, x: Array, weights: Array) -> Array:
+        """Gradient ``(p, d)`` of the outputs summed with ``weights`` ``(p, c)``."""
+        return self.expanded(x)[1](weights)
+
+    def expanded(self, x: Array) -> tuple[Array, Pull]:
+        """Outputs ``(p, c)``, and what gives their gradient."""
+        pairs = [_expanded(member, x) for member in self.members]
+        said = [outputs for outputs, _ in pairs]
+
+        def pull(weights: Array) -> Array:
+            slopes = self._slopes(said, weights)
+            return np.asarray(sum(own(slope) for (_, own), slope in zip(pairs, slopes, strict=True)))
+
+        return self._combined(said), pull
+
+    def _combined(self, said: list[Array]) -> Array:
+        return self.combine([(part, member.link) for part, member in zip(said, self.members, strict=True)])
+
+    def _slopes(self, said: list[Array], weights: Array) -> list[Array]:
+        """How the outputs, summed with ``weights``, change with each output of each member: ``(p, c)`` for each.
+
+        By differences, all in one call: outputs are numbered through, and each has a copy with it up and one down.
+        """
+        p, sizes = len(weights), [part.shape[1] for part in said]
+        every = np.hstack(said)
+        count = every.shape[1]
+        step = STEP * np.maximum(np.abs(every), 1.0)
+        moved = np.repeat(every[None], 2 * count, axis=0)
+        number = np.arange(count)
+        moved[number, :, number] += step.T
+        moved[count + number, :, number] -= step.T
+        parts = np.split(moved.reshape(2 * count * p, count), np.cumsum(sizes)[:-1], axis=1)
+        sums = (self._combined(parts).reshape(2 * count, p, -1) * weights).sum(axis=2)
+        slopes = (sums[:count] - sums[count:]).T / (2 * step)
+        return np.split(slopes, np.cumsum(sizes)[:-1], axis=1)
+
+
+def _expanded(member: Differentiable, x: Array) -> tuple[Array, Pull]:
+    if hasattr(member, "expanded"):
+        outputs, pull = member.expanded(x)
+        return outputs, pull
+    return member.outputs(x), lambda weights: member.gradient(x, weights)
