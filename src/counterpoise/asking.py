@@ -60,10 +60,11 @@ def checked(said: Any, x: Array, owners: Index, what: str = "row") -> Array:
         )
     if not np.isfinite(outputs).all():
         wrong = np.flatnonzero(~np.isfinite(outputs).all(axis=1))
-        row = int(owners[wrong].min())
+        place = wrong[owners[wrong].argmin()]
+        row = int(owners[place])
         raise ModelError(
             "the model must answer with finite numbers",
-            f"it gave {outputs[wrong[0]].tolist()} for {what} {row}, counted from 0",
+            f"it gave {outputs[place].tolist()} for {what} {row}, counted from 0",
             _remedy(what),
             row=row if what == "row" else None,
         )

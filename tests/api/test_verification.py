@@ -5,6 +5,8 @@ import pandas as pd
 import pytest
 
 import counterpoise as cp
+from counterpoise.api.intake import predictions
+from counterpoise.asking import Tally
 from counterpoise.methods.base import Run
 
 TRAIN = pd.DataFrame({"a": np.linspace(0, 10, 41), "b": np.arange(41) % 5})
@@ -115,3 +117,14 @@ def test_another_way_out_is_an_alternative():
     e = explain([6.0, 1], [1.0, 4], [7.0, 4], model=lambda frame: (frame["a"] > 5) | (frame["b"] == 4), alternatives=3)
     assert e.count.tolist()[0] == 2
     assert sorted(e.alternatives.loc[0].to_numpy().tolist()) == [[1.0, 4.0], [6.0, 1.0]]
+
+
+def test_a_label_that_is_none_is_quoted_with_its_own_row():
+    class Babbling:
+        labels = ("a", "b")
+
+        def predict(self, x):
+            return np.array(["far", "near"])
+
+    with pytest.raises(cp.ModelError, match="it said 'near' for row 0"):
+        predictions(Babbling(), np.zeros((2, 2)), np.array([2, 0]), Tally())

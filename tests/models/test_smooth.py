@@ -136,3 +136,10 @@ def test_other_gaussian_processes_are_asked_as_they_are() -> None:
         model = as_model(own, SCHEMA, X)
         assert not isinstance(model, Differentiable)
         assert np.array_equal(np.array(model.labels)[model.outputs(X).argmax(1)], own.predict(X))
+
+
+def test_models_that_lack_what_their_like_have_are_asked_as_they_are() -> None:
+    pairs = fitted(GaussianProcessClassifier(RBF(), optimizer=None, multi_class="one_vs_one"), THREE)
+    assert as_model(pairs, SCHEMA, X).probabilities(X) is None  # though it has the method
+    flat = fitted(SVR(epsilon=100.0), X[:, 0])  # no vector supports it
+    assert np.ptp(as_model(flat, SCHEMA, X).outputs(X)) == 0

@@ -80,10 +80,11 @@ def predictions(model: Model, x: Array, owners: Index, tally: Tally) -> NDArray[
         place for place, value in enumerate(said.tolist()) if (value not in known if known else not np.isfinite(value))
     ]
     if wrong:
-        row = int(owners[wrong].min())
+        place = min(wrong, key=lambda place: int(owners[place]))
+        row = int(owners[place])
         raise ModelError(
             f"the model must predict {'one of its own classes' if known else 'finite numbers'}",
-            f"it said {said.tolist()[wrong[0]]!r} for row {row}, counted from 0",
+            f"it said {said.tolist()[place]!r} for row {row}, counted from 0",
             "mend the model",
             row=row,
         )

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from counterpoise.api.balance import neighbours
 from counterpoise.api.intake import predictions
 from counterpoise.asking import ask
 from counterpoise.methods.base import Run
@@ -57,49 +58,71 @@ def verify(
     verdict = Verdict(np.full((n, alternatives, d), np.nan), none, unknown, unknown.copy())
     inside = problem.region.contains(run.x)
     effort = np.where(run.valid & inside, problem.energy.effort(run.x, problem.x0), np.inf)
-    sets = np.packbits(problem.region.changed(run.x), axis=-1)
-    count = np.zeros(n, dtype=np.intp)
+    # the last place is for the best one a little farther out, where the user's own predict refuses it as it is
+    x, effort = np.concatenate([run.x, run.x[:, :1]], axis=1), np.concatenate([effort, np.full((n, 1), np.inf)], axis=1)
+    sets = np.packbits(problem.region.changed(x), axis=-1)
+    count, refused = np.zeros(n, dtype=np.intp), np.zeros(n, dtype=bool)
     while True:
         slots = effort.argmin(axis=1)
         rows = np.flatnonzero(np.isfinite(effort[np.arange(n), slots]) & (count < alternatives))
         if not len(rows):
             break
         picks = slots[rows]
-        predicted, holds = judge(rows, run.x[rows, picks])
+        predicted, holds = judge(rows, x[rows, picks])
         effort[rows, picks] = np.inf
         good, picks = rows[holds], picks[holds]
-        verdict.x[good, count[good]], verdict.holds[good, count[good]] = run.x[good, picks], True
+        verdict.x[good, count[good]], verdict.holds[good, count[good]] = x[good, picks], True
         first = count[good] == 0
         verdict.predicted[good[first]] = predicted[holds][first]
         # what changes the same features, or those and more, is no alternative
         own = sets[good, picks][:, None]
         effort[good] = np.where(((sets[good] & own) == own).all(axis=-1), np.inf, effort[good])
         count[good] += 1
+        lost = rows[~holds & (count[rows] == 0) & ~refused[rows]]
+        if len(lost):  # predict and scores disagree: on in the same direction until predict agrees
+            part = problem.take(lost)
+            x[lost, -1], effort[lost, -1] = _nearest_that_holds(judge, lost, _stretched(part, x[lost, slots[lost]]))
+            sets[lost, -1] = np.packbits(part.region.changed(x[lost, -1:]), axis=-1)[:, 0]
+            refused[lost] = True
     _rescue(judge, verdict, run, inside)
     verdict.before[:] = judge.before
     return verdict
 
 
 def _rescue(judge: _Judge, verdict: Verdict, run: Run, inside: Mask) -> None:
-    """Rows without an answer that holds: one a little farther out, or the nearest miss, which is judged as well."""
+    """Rows without an answer that holds: one farther out, a reference row, or the nearest miss, which is judged too."""
     problem = judge.problem
-    lost = np.flatnonzero(run.valid.any(axis=1) & ~verdict.holds[:, 0])
-    if len(lost):
-        # The model's predict and its scores disagree here: go on in the same direction until predict agrees.
-        longer = _stretched(problem.take(lost), run.x[lost, 0])
-        width = longer.shape[1]
-        predicted, holds = judge(np.repeat(lost, width), longer.reshape(-1, longer.shape[2]))
-        holds, predicted = holds.reshape(-1, width), predicted.reshape(-1, width)
-        picks = holds.argmax(axis=1)
-        saved = np.flatnonzero(holds.any(axis=1))
-        verdict.x[lost[saved], 0], verdict.holds[lost[saved], 0] = longer[saved, picks[saved]], True
-        verdict.predicted[lost[saved]] = predicted[saved, picks[saved]]
     missed = np.flatnonzero(~verdict.holds[:, 0])
-    if len(missed):
-        picks = inside[missed].argmax(axis=1)
-        nearest = np.where(inside[missed, picks, None], run.x[missed, picks], problem.region.home[missed])
-        verdict.x[missed, 0] = nearest
-        verdict.predicted[missed], verdict.holds[missed, 0] = judge(missed, nearest)
+    if not len(missed):
+        return
+    picks = inside[missed].argmax(axis=1)
+    nearest = np.where(inside[missed, picks, None], run.x[missed, picks], problem.region.home[missed])
+    lost = np.flatnonzero(run.valid[missed].any(axis=1))  # of those, the ones of which the search thought otherwise
+    for other in (_stretched, _real):
+        if len(lost):
+            rows = missed[lost]
+            x, effort = _nearest_that_holds(judge, rows, other(problem.take(rows), run.x[rows, 0]))
+            found = np.isfinite(effort)
+            nearest[lost[found]] = x[found]
+            lost = lost[~found]
+    verdict.x[missed, 0] = nearest
+    verdict.predicted[missed], verdict.holds[missed, 0] = judge(missed, nearest)
+
+
+def _nearest_that_holds(judge: _Judge, rows: Index, x: Array) -> tuple[Array, Array]:
+    """Of points ``x`` ``(p, s, d)`` for ``rows`` ``(p,)`` the nearest that holds, and its effort; infinite: none."""
+    problem = judge.problem.take(rows)
+    _, holds = judge(np.repeat(rows, x.shape[1]), x.reshape(-1, x.shape[2]))
+    effort = np.where(holds.reshape(x.shape[:2]), problem.energy.effort(x, problem.x0), np.inf)
+    picks = np.arange(len(rows)), effort.argmin(axis=1)
+    return x[picks], effort[picks]
+
+
+def _real(problem: Problem, x: Array) -> Array:
+    """Reference rows of the target near each row, ``(n, k, d)``, as the region takes them; ``x`` ``(n, d)``, if few."""
+    near = neighbours(problem)
+    given = np.where(np.isnan(near.x), problem.x0[:, None, :], near.x)
+    return problem.region.project(np.where(near.there[..., None], given, x[:, None, :]))
 
 
 class _Judge:

@@ -183,6 +183,8 @@ def read_machine(model: Any) -> Machine | None:
     ):
         return None
     dual, vectors = dense(model.dual_coef_), dense(model.support_vectors_)
+    if not len(vectors):  # a number that is the same for every row
+        return None
     classes = (
         len(model.classes_) if hasattr(model, "classes_") else 2 if type(model).__name__ == "OneClassSVM" else None
     )

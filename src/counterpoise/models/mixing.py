@@ -5,7 +5,7 @@ A column that comes out of them has no column of the row behind it, so no split 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import warnings
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol
@@ -70,34 +70,35 @@ class Projection:
 
 @dataclass(frozen=True, eq=False)
 class Products:
-    """Products of columns, as many factors as ``factors`` ``(r, k)`` names; beyond the last column is a 1.
+    """Products of two columns each, ``one`` and ``other`` ``(r,)``; beyond the last column is a 1.
 
-    >>> Products(np.array([[0, 2], [0, 1]]))(np.array([[3.0, 5.0]]))
+    >>> Products(np.array([0, 0]), np.array([2, 1]))(np.array([[3.0, 5.0]]))
     array([[ 3., 15.]])
     """
 
-    factors: Index
+    one: Index
+    other: Index
     bent: bool = True
 
     def __call__(self, z: Array) -> Array:
-        return np.asarray(self._taken(z).prod(axis=2))
+        every = _with(z, 1.0)
+        return every[:, self.one] * every[:, self.other]
 
     def pull(self, z: Array, slopes: Array) -> Array:
-        """Factor by factor: what the others multiply to is its slope."""
-        taken, out = self._taken(z), np.zeros((z.shape[1] + 1, len(z)))
-        for factor in range(taken.shape[2]):
-            others = np.delete(taken, factor, axis=2).prod(axis=2)
-            np.add.at(out, self.factors[:, factor], (slopes * others).T)
+        """The slope of a factor is the other one."""
+        every, out = _with(z, 1.0), np.zeros((z.shape[1] + 1, len(z)))
+        np.add.at(out, self.one, (slopes * every[:, self.other]).T)
+        np.add.at(out, self.other, (slopes * every[:, self.one]).T)
         return out[:-1].T
 
     def push(self, z: Array, v: Array) -> Array:
-        """The sum of what each factor's direction does beside the others."""
-        taken, moved = self._taken(z), self._taken(v, 0.0)
-        others = [np.delete(taken, factor, axis=2).prod(axis=2) for factor in range(taken.shape[2])]
-        return np.asarray(sum(moved[..., factor] * rest for factor, rest in enumerate(others)))
+        """What each factor's direction does beside the other."""
+        every, moved = _with(z, 1.0), _with(v, 0.0)
+        return moved[:, self.one] * every[:, self.other] + every[:, self.one] * moved[:, self.other]
 
-    def _taken(self, z: Array, beyond: float = 1.0) -> Array:
-        return np.column_stack([z, np.full(len(z), beyond)])[:, self.factors]
+
+def _with(z: Array, beyond: float) -> Array:
+    return np.column_stack([z, np.full(len(z), beyond)])
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,26 +133,35 @@ def mixes(step: Any) -> bool:
 def read_mixture(step: Any, z: Array) -> Mixture | None:
     """What a fitted step that mixes columns does, from what it makes of columns ``z`` ``(p, q)``; None: another thing.
 
-    A projection is measured: it is what the step does to one column after the other, and has to be that on ``z`` too.
+    A projection is measured: it is what the step does to one column after the other, and has to be that elsewhere too.
     """
-    if z.shape[1] > WIDEST or not np.isfinite(z).all():
+    if z.shape[1] > WIDEST or not len(z) or not np.isfinite(z).all():
         return None
-    found = _products(step.powers_) if type(step).__name__ == "PolynomialFeatures" else _projection(step, z)
-    if found is None:
+    # of a column that is the same in all rows, a short step would be lost in rounding
+    length = np.maximum(np.maximum(z.std(axis=0), np.abs(z).max(axis=0)), 1.0)
+    elsewhere = np.vstack([z, z + length])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of a step that was fitted on columns with names
+        powers = getattr(step, "powers_", None)
+        found = _projection(step, z, length) if powers is None else _products(powers)
+        said = dense(step.transform(elsewhere))
+    if found is None or found(elsewhere).shape != said.shape:
         return None
-    said = dense(step.transform(z))
-    return found if np.abs(found(z) - said).max() <= STRAIGHT * max(np.abs(said).max(), 1e-300) else None
+    away = np.abs(found(elsewhere) - said).max(initial=0.0)
+    return found if away <= STRAIGHT * max(np.abs(said).max(initial=0.0), 1e-300) else None
 
 
-def _projection(step: Any, z: Array) -> Projection:
-    centre, length = z.mean(axis=0), np.maximum(z.std(axis=0), 1e-12)
+def _projection(step: Any, z: Array, length: Array) -> Projection:
+    centre = z.mean(axis=0)
     moved = dense(step.transform(np.vstack([centre, centre + np.diag(length)])))
     return Projection(centre, (moved[1:] - moved[0]) / length[:, None], moved[0])
 
 
 def _products(powers: Index) -> Products | None:
-    if len(powers) > WIDEST:
+    """Products of at most two factors: of more, the step itself is as quick."""
+    if len(powers) > WIDEST or powers.sum(axis=1).max(initial=0) > 2:
         return None
-    most, beyond = max(int(powers.sum(axis=1).max()), 1), powers.shape[1]
-    factors: Sequence[Index] = [np.repeat(np.arange(beyond), line) for line in powers]
-    return Products(np.array([np.append(line, np.full(most - len(line), beyond)) for line in factors], dtype=np.intp))
+    beyond = powers.shape[1]
+    factors = [[*np.repeat(np.arange(beyond), line).tolist(), beyond, beyond][:2] for line in powers]
+    one, other = np.array(factors, dtype=np.intp).reshape(-1, 2).T
+    return Products(one, other)

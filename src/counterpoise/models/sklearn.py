@@ -25,7 +25,7 @@ from counterpoise.models.pipeline import read_front, unpacked
 from counterpoise.models.replanting import replant
 from counterpoise.models.smooth import AGREEMENT, RESEMBLANCE, difference, smooth
 from counterpoise.models.staged import Staged, staged
-from counterpoise.models.ways import Raw, detection, innermost, regression, ways
+from counterpoise.models.ways import Raw, detection, has_chances, innermost, regression, ways
 from counterpoise.models.whitebox import MISREAD, TreeModel, gap, opened
 from counterpoise.space.features import Schema, numbers_of
 from counterpoise.types import Array, Differentiable, Index, Link, Model
@@ -66,7 +66,7 @@ class Estimator:
 
     def probabilities(self, x: Array) -> Array | None:
         """The estimator's own ``predict_proba``, or None where it has none."""
-        if self.kind != "classifier" or not hasattr(self.model, "predict_proba"):
+        if self.kind != "classifier" or not has_chances(self.model):
             return None
         with self._calm():
             return np.asarray(self.model.predict_proba(self.feed(x)), dtype=np.float64)

@@ -36,6 +36,11 @@ def innermost(model: Any) -> Any:
             return model
 
 
+def has_chances(model: Any) -> bool:
+    """Whether a classifier has probabilities; Gaussian processes of pairs of classes have the method alone."""
+    return hasattr(model, "predict_proba") and getattr(innermost(model), "multi_class", None) != "one_vs_one"
+
+
 def ways(model: Any, classes: NDArray[Any]) -> list[tuple[Link, Raw]]:
     """The ways to ask a classifier, the finest first; the last one always agrees with its ``predict``."""
     inner = innermost(model)
@@ -45,7 +50,7 @@ def ways(model: Any, classes: NDArray[Any]) -> list[tuple[Link, Raw]]:
         found.append(("identity", lambda rows: np.asarray(model.predict_joint_log_proba(rows), dtype=np.float64)))
     if hasattr(model, "decision_function"):
         found.append(("identity", _decision(model, inner, len(classes))))
-    if hasattr(model, "predict_proba"):
+    if has_chances(model):
         found.append(("log", lambda rows: _columns(model.predict_proba(rows), len(classes), "probabilities")))
     if has_threshold(inner):
         found = [("identity", _at_the_end(model, thresholded))]
