@@ -10,7 +10,7 @@ from sklearn.model_selection import FixedThresholdClassifier
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import KBinsDiscretizer, StandardScaler
 from sklearn.svm import SVC, SVR, LinearSVC
 
 import counterpoise as cp
@@ -67,7 +67,18 @@ def test_what_has_no_slope_in_part_has_none() -> None:
         VotingClassifier(trees, voting="soft"),
         VotingClassifier(SMOOTH, voting="hard"),
         CalibratedClassifierCV(LogisticRegression(), method="isotonic"),
+        StackingClassifier(SMOOTH, RandomForestClassifier(5, random_state=0)),
     ):
         model = as_model(fitted(own, BINARY), SCHEMA, X)
         assert not isinstance(model, Differentiable)
         assert np.array_equal(np.array(model.labels)[model.outputs(X).argmax(1)], own.predict(X))
+
+
+def test_steps_of_a_transformed_target_are_no_slope() -> None:
+    own = TransformedTargetRegressor(Ridge(), transformer=KBinsDiscretizer(5, encode="ordinal", strategy="uniform"))
+    assert not isinstance(as_model(fitted(own, X[:, 0]), SCHEMA, X), Differentiable)
+
+
+def test_a_machine_of_many_classes_is_not_taken_for_its_votes() -> None:
+    own = fitted(CalibratedClassifierCV(SVC(), ensemble=False), THREE)
+    assert not isinstance(as_model(own, SCHEMA, X), Blend)  # its scores are, and where votes tie they are others

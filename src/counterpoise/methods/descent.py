@@ -24,7 +24,8 @@ from counterpoise.types import Array, Index, Mask
 SLACK = 1e-6  # of the row's own margin: how far past the boundary a step aims
 STEEP = 2.0  # mu over the least that makes a minimum of E valid
 STRAIGHT = 1e-9  # of the slope: what rounding may make of one that is the same everywhere
-COARSE = 0.02  # units of distance between neighbouring values of a column, beyond which rounding is not slight
+COARSE = 0.02  # units of distance between neighbouring values of a column, beyond which rounding is not slight,
+FINE = 0.1  # or a share of the distance of an answer
 BRANCHES = 8
 SWITCHES = 32
 BRANCH_STEPS = 4
@@ -150,10 +151,15 @@ def switched(problem: Problem) -> Points:
     return descend(problem, scored(problem, trial[:, few]), BRANCH_STEPS)
 
 
-def coarse_columns(problem: Problem) -> Index:
-    """The numeric columns whose values are so far apart that rounding to the nearest is not slight, ``(c,)``."""
-    apart = lattice_unit(problem) > COARSE * problem.scales
-    return np.flatnonzero(apart & problem.numeric)
+def coarse_cells(problem: Problem, points: Points) -> Mask:
+    """Where rounding to the nearest value is not slight for the answers ``(n, 1, d)`` that rows have, ``(n, d)``.
+
+    Values are far apart by themselves, or beside how far the answer is; a row without one is taken to be far.
+    """
+    apart = lattice_unit(problem) / problem.scales
+    length = problem.energy.distance(points.x, problem.x0)
+    near = np.where(points.valid, FINE * length, np.inf)
+    return (apart > np.minimum(near, COARSE)) & problem.numeric
 
 
 def branched(problem: Problem, points: Points) -> Points:
@@ -162,16 +168,19 @@ def branched(problem: Problem, points: Points) -> Points:
     Rounding settles whole numbers one by one; which of them to take decides the rest. At most `BRANCHES` columns are
     tried, those that have moved farthest; and all of them as they are, and as the row has them.
     """
-    unit, coarse = lattice_unit(problem), coarse_columns(problem)
-    moved = np.abs(points.x[:, 0] - problem.x0)[:, coarse] / problem.scales[coarse]
-    columns = coarse[np.argsort(-np.nan_to_num(moved), axis=1, kind="stable")[:, :BRANCHES]]  # (n, c)
-    trial = np.repeat(points.x, 2 * columns.shape[1], axis=1)
-    rows, slots = np.arange(len(trial))[:, None], np.arange(columns.shape[1])
-    trial[rows, slots, columns] -= unit[columns]
-    trial[rows, slots + columns.shape[1], columns] += unit[columns]
-    region, among = problem.region, np.isin(np.arange(len(unit)), coarse)
-    back = np.where(among, region.home[:, None, :], points.x)
-    still = replace(problem, region=replace(region, free=region.free & ~among))
+    unit, coarse = lattice_unit(problem), coarse_cells(problem, points)
+    moved = np.where(coarse, np.nan_to_num(np.abs(points.x[:, 0] - problem.x0)) / problem.scales, -1.0)
+    count = int(min(BRANCHES, coarse.sum(axis=1).max(initial=0)))
+    columns = np.argsort(-moved, axis=1, kind="stable")[:, :count]  # (n, c)
+    # a row with fewer coarse columns than others has places in which nothing is moved
+    step = np.where(np.take_along_axis(coarse, columns, axis=1), unit[columns], 0.0)
+    trial = np.repeat(points.x, 2 * count, axis=1)
+    rows, slots = np.arange(len(trial))[:, None], np.arange(count)
+    trial[rows, slots, columns] -= step
+    trial[rows, slots + count, columns] += step
+    region = problem.region
+    back = np.where(coarse[:, None, :], region.home[:, None, :], points.x)
+    still = replace(problem, region=replace(region, free=region.free & ~coarse))
     return descend(still, scored(problem, np.concatenate([points.x, back, trial], axis=1)), BRANCH_STEPS)
 
 

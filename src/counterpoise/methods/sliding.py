@@ -14,7 +14,7 @@ import numpy as np
 from counterpoise.methods.board import Board
 from counterpoise.methods.care import counted, late, sparing
 from counterpoise.methods.curving import curve, curved, unsettled
-from counterpoise.methods.descent import branched, coarse_columns, descend, jump, scattered, switched, walk
+from counterpoise.methods.descent import branched, coarse_cells, descend, jump, scattered, switched, walk
 from counterpoise.methods.lines import lines, most_asked
 from counterpoise.methods.population import gained
 from counterpoise.methods.sifting import Sifting
@@ -145,10 +145,8 @@ def _bent(
 
 def _branched(board: Board, rows: Index, problem: Problem) -> Iterator[None]:
     """Whole numbers one up and one down, while it pays."""
-    if not len(coarse_columns(problem)):
-        return
-    active = np.arange(len(rows))
-    for _ in range(BRANCHED):
+    active = np.flatnonzero(coarse_cells(problem, board.points.at(rows).best(1)).any(axis=1))
+    for _ in range(BRANCHED if len(active) else 0):
         mine = rows[active]
         before = board.points.at(mine).lowest
         board.enter(mine, branched(problem.take(active), board.points.at(mine).best(1)))

@@ -32,12 +32,14 @@ from counterpoise.models.combining import (
 )
 from counterpoise.models.links import Finish
 from counterpoise.models.trees import TreeEnsemble
+from counterpoise.models.ways import innermost
 from counterpoise.models.whitebox import MISREAD, TreeModel, gap, opened
 from counterpoise.space.features import Schema, numbers_of
 from counterpoise.types import Array, Differentiable, Link, Model
 
 EXACT = 1e-12  # relative difference of what is added up in another order
 AGREEMENT = 1e-9  # how closely members with slopes must repeat the whole
+STEEP = 0.5  # of the probing rows, which must have a slope
 
 
 class Member(NamedTuple):
@@ -83,7 +85,8 @@ def composite(model: Any, plain: Model, schema: Schema, probe: Array) -> Model |
         return None
     if not found:
         blend = Blend(plain, sloped, combine)
-        return blend if not _stepped(combine) and gap(blend.outputs, plain.outputs, probe) <= AGREEMENT else None
+        told = gap(blend.outputs, plain.outputs, probe) <= AGREEMENT and not any(map(_voting, inside))
+        return blend if told and _sloped(blend, probe) else None
     trees = together(found, combine)
     away = gap(trees.outputs, plain.outputs, probe)
     if not away <= MISREAD:
@@ -93,11 +96,21 @@ def composite(model: Any, plain: Model, schema: Schema, probe: Array) -> Model |
     return opened(plain, trees.outputs if exact else plain.outputs, trees, probe)
 
 
-def _stepped(combine: Callable[[Parts], Array]) -> bool:
-    """Whether members are calibrated by steps, which have no slope to follow."""
-    if not isinstance(combine, Calibrated):
-        return False
-    return any(type(each).__name__ == "IsotonicRegression" for _, found in combine.calibrators for each in found)
+def _sloped(blend: Blend, probe: Array) -> bool:
+    """Whether what is made of the members has a slope to follow: not where it goes by steps."""
+    combine = blend.combine
+    if isinstance(combine, Calibrated):
+        return not any(type(each).__name__ == "IsotonicRegression" for _, own in combine.calibrators for each in own)
+    if isinstance(combine, Stacked):
+        return isinstance(combine.last, Differentiable)
+    if isinstance(combine, Inverted):
+        return bool(blend.gradient(probe, np.ones((len(probe), 1))).any(axis=1).mean() > STEEP)
+    return True
+
+
+def _voting(member: Any) -> bool:
+    """Whether an estimator's scores are read otherwise than it gives them: so that the first of equal votes wins."""
+    return type(innermost(member)).__name__ in ("SVC", "NuSVC") and len(getattr(member, "classes_", ())) > 2
 
 
 def _inside(model: Any) -> Sequence[Any] | None:
