@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 from dataclasses import replace
 from html.parser import HTMLParser
@@ -254,7 +255,7 @@ def test_percentiles_are_asked_for_by_feature_and_label() -> None:
         ("answers", np.zeros((3, 0, 3)), "answers must have the shape"),
         ("answers", np.zeros((3, 1, 2)), "answers must have the shape"),
         ("valid", np.ones(2, dtype=bool), "valid must have an entry for each of the 3 rows"),
-        ("said", _three().said.take(np.arange(2)), "said must have an entry for each of the 3 rows"),
+        ("said", _three().said[np.arange(2)], "said must have an entry for each of the 3 rows"),
         ("firm", pd.DataFrame({"kept": [1.0] * 3}), "firm must have the columns"),
     ],
 )
@@ -267,6 +268,11 @@ def test_what_the_model_says_is_whole() -> None:
     said = _three().said
     with pytest.raises(InputError, match="before not given"):
         Said.of(said.table(pd.RangeIndex(3)).drop(columns="before"))
+    document = json.loads(_three().to_json())
+    for name in ("scores", "energy"):
+        gone = {**document, "explanation": {**document["explanation"], name: None}}
+        with pytest.raises(InputError, match=f"{name} must have the columns"):
+            Explanation.from_json(json.dumps(gone))
     with pytest.raises(InputError, match="after must have an entry for each of the 3 rows"):
         replace(said, after=said.after[:2])
     assert list(said.table(pd.RangeIndex(3))) == list(SCORES)

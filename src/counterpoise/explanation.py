@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from counterpoise import archive, sentences, summary, tables
 from counterpoise.errors import InputError
-from counterpoise.said import Said
+from counterpoise.said import ONE_RUN, Said, check_columns
 from counterpoise.space.features import Schema
 from counterpoise.types import Array, Index, Mask
 
@@ -90,10 +90,9 @@ class Explanation:
             part = getattr(self, name)
             if part is not None and len(part) != n:
                 _refuse(f"{name} must have an entry for each of the {n} rows", f"it has {len(part)}")
-        for name, table, needed in (("energy", self.energy, ENERGY), ("firm", self.firm, FIRM)):
-            lacking = [] if table is None else [column for column in needed if column not in table.columns]
-            if lacking:
-                _refuse(f"{name} must have the columns {', '.join(needed)}", f"{', '.join(lacking)} not given")
+        check_columns("energy", self.energy, ENERGY)
+        if self.firm is not None:
+            check_columns("firm", self.firm, FIRM)
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -104,12 +103,11 @@ class Explanation:
     def __getitem__(self, key: int | Rows) -> Explanation:
         """The explanation of some of the rows, by position: a number, a slice, a list of numbers, a boolean mask."""
         places = self._places(key)
-        by_row = ("x0", "answers", "count", "valid", "status", "reason", "target")
+        by_row = ("x0", "answers", "count", "valid", "status", "reason", "target", "said")
         parts: dict[str, Any] = {name: getattr(self, name)[places] for name in by_row}
         for name in ("rows", "energy", "firm"):
             table = getattr(self, name)
             parts[name] = None if table is None else table.iloc[places]
-        parts["said"] = self.said.take(places)
         parts["tipping"] = None if self.tipping is None else self.tipping[places]
         parts["evidence"] = None if self.evidence is None else self.evidence[places]
         return replace(self, **parts)
@@ -126,10 +124,7 @@ class Explanation:
 
     @cached_property
     def scores(self) -> pd.DataFrame:
-        """What the model predicts (before, after), the target's probability and the score's margin.
-
-        The columns of these are probability_before and _after, NaN where the model has none, and margin_before, _after.
-        """
+        """What the model says, a column for each field of `Said`: predictions, the target's probability, margins."""
         return self.said.table(self.rows.index)
 
     @property
@@ -300,5 +295,5 @@ class Explanation:
         return cls(**{**own, "said": said, "tipping": None if tipping is None else cls._of(tipping)})
 
 
-def _refuse(must: str, given: str, todo: str = "give the parts of one and the same run") -> None:
+def _refuse(must: str, given: str, todo: str = ONE_RUN) -> None:
     raise InputError(must, given, todo)

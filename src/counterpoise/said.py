@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
 
 import numpy as np
 import pandas as pd
@@ -11,7 +12,16 @@ from numpy.typing import NDArray
 from counterpoise.errors import InputError
 from counterpoise.types import Array, Index
 
-SCORES = ("before", "after", "probability_before", "probability_after", "margin_before", "margin_after")
+ONE_RUN = "give the parts of one and the same run"
+
+
+def check_columns(name: str, table: pd.DataFrame | None, needed: Sequence[str]) -> None:
+    """An InputError for a table that lacks a column, or is none at all."""
+    lacking = [column for column in needed if table is None or column not in table.columns]
+    if lacking:
+        raise InputError(
+            f"{name} must have the columns {', '.join(needed)}", f"{', '.join(lacking)} not given", ONE_RUN
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,31 +43,25 @@ class Said:
     def __post_init__(self) -> None:
         for name, part in vars(self).items():
             if len(part) != len(self):
-                raise InputError(
-                    f"{name} must have an entry for each of the {len(self)} rows",
-                    f"it has {len(part)}",
-                    "give the parts of one and the same run",
-                )
+                must = f"{name} must have an entry for each of the {len(self)} rows"
+                raise InputError(must, f"it has {len(part)}", ONE_RUN)
 
     @classmethod
     def of(cls, table: pd.DataFrame) -> Said:
         """What a table of `SCORES` says."""
-        lacking = [name for name in SCORES if name not in table.columns]
-        if lacking:
-            raise InputError(
-                f"scores must have the columns {', '.join(SCORES)}",
-                f"{', '.join(lacking)} not given",
-                "give the parts of one and the same run",
-            )
+        check_columns("scores", table, SCORES)
         return cls(*(table[name].to_numpy() for name in SCORES))
 
     def __len__(self) -> int:
         return len(self.before)
 
-    def take(self, rows: Index) -> Said:
+    def __getitem__(self, rows: Index) -> Said:
         """What it says of some of the rows."""
         return Said(*(part[rows] for part in vars(self).values()))
 
     def table(self, index: pd.Index) -> pd.DataFrame:
         """The same as a table: a column for each of `SCORES`."""
         return pd.DataFrame(vars(self), index=index)
+
+
+SCORES = tuple(item.name for item in fields(Said))

@@ -5,6 +5,8 @@ from typing import ClassVar
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 
@@ -177,11 +179,12 @@ class Wilful(LogisticRegression):
     """Says the opposite of its own scores where the first number is beyond 4, which no row of its reference is."""
 
     asked: ClassVar[list[int]] = []
+    from_here = 4.0
 
     def predict(self, X):
         self.asked.append(len(X))
         said = super().predict(X)
-        return np.where(X[:, 0] > 4, ~said, said)
+        return np.where(X[:, 0] > self.from_here, ~said, said)
 
 
 @pytest.mark.parametrize("target", ["opposite", True, False])
@@ -207,3 +210,19 @@ def test_what_a_row_is_called_is_what_predict_says(target):
     for row in range(len(rows)):
         np.testing.assert_array_equal(asked(rows[[row]], target=target).x, found.x[[row]])
     np.testing.assert_array_equal(alone.x, asked(rows).x[:1])
+
+
+@settings(max_examples=20)
+@given(st.floats(-2, 3), st.integers(0, 1000), st.sampled_from(["opposite", True, False]), st.booleans())
+def test_before_and_after_are_always_what_predict_says(from_here, seed, target, box):
+    x = np.random.default_rng(seed).normal(size=(60, 2))
+    model = Wilful().fit(x, x.sum(axis=1) > 0)
+    asked = cp.Explainer(
+        model, reference=x[x[:, 0] < from_here], bounds="observed" if box else None
+    )  # not where it lies
+    model.from_here = from_here
+    found = asked(x[:6], target=target)
+    np.testing.assert_array_equal(found.scores["before"].astype(bool), model.predict(x[:6]))
+    np.testing.assert_array_equal(found.scores["after"].astype(bool), model.predict(found.x))
+    wanted = ~model.predict(x[:6]) if target == "opposite" else np.full(6, target)
+    np.testing.assert_array_equal(found.valid, model.predict(found.x) == wanted)

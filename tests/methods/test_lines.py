@@ -7,8 +7,10 @@ import pandas as pd
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from sklearn.datasets import load_breast_cancer
 from sklearn.ensemble import RandomForestRegressor
 from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import SVC, SVR
@@ -174,3 +176,14 @@ def test_a_range_is_met_as_near_as_its_nearer_end_where_that_is_inside() -> None
     assert inside.sum() >= 3
     near, far = one.energy["distance"].to_numpy()[inside], both.energy["distance"].to_numpy()[inside]
     assert (far <= near * 1.02).all()
+
+
+@pytest.mark.parametrize("distance", ["l1", "l0"])
+def test_answers_do_not_depend_on_how_many_points_are_tried_at_once(distance, monkeypatch) -> None:
+    x, y = load_breast_cancer(return_X_y=True)
+    model = make_pipeline(StandardScaler(), MLPClassifier((8,), max_iter=60, random_state=0, tol=0.1)).fit(x, y)
+    asked = cp.Explainer(model, reference=x)
+    whole = asked(x[:12], distance=distance)
+    for part in ("lines", "sweep"):
+        monkeypatch.setattr(f"counterpoise.methods.{part}.CELLS", 20_000)
+    np.testing.assert_allclose(asked(x[:12], distance=distance).x, whole.x, rtol=0, atol=1e-9)

@@ -84,13 +84,16 @@ def verify(
             x[lost, -1], effort[lost, -1] = _nearest_that_holds(judge, lost, _stretched(part, x[lost, slots[lost]]))
             sets[lost, -1] = np.packbits(part.region.changed(x[lost, -1:]), axis=-1)[:, 0]
             refused[lost] = True
-    _rescue(judge, verdict, run, inside)
+    _rescue(judge, verdict, run, inside, refused)
     verdict.before[:] = judge.before
     return verdict
 
 
-def _rescue(judge: _Judge, verdict: Verdict, run: Run, inside: Mask) -> None:
-    """Rows without an answer that holds: one farther out, a reference row, or the nearest miss, which is judged too."""
+def _rescue(judge: _Judge, verdict: Verdict, run: Run, inside: Mask, refused: Mask) -> None:
+    """Rows without an answer that holds: one farther out, a reference row, or the nearest miss, which is judged too.
+
+    Rows that were ``refused`` ``(n,)`` have been looked at farther out.
+    """
     problem = judge.problem
     missed = np.flatnonzero(~verdict.holds[:, 0])
     if not len(missed):
@@ -99,12 +102,12 @@ def _rescue(judge: _Judge, verdict: Verdict, run: Run, inside: Mask) -> None:
     nearest = np.where(inside[missed, picks, None], run.x[missed, picks], problem.region.home[missed])
     lost = np.flatnonzero(run.valid[missed].any(axis=1))  # of those, the ones of which the search thought otherwise
     for other in (_stretched, _real):
-        if len(lost):
-            rows = missed[lost]
+        places = lost[~refused[missed[lost]]] if other is _stretched else lost
+        if len(places):
+            rows = missed[places]
             x, effort = _nearest_that_holds(judge, rows, other(problem.take(rows), run.x[rows, 0]))
-            found = np.isfinite(effort)
-            nearest[lost[found]] = x[found]
-            lost = lost[~found]
+            found = places[np.isfinite(effort)]
+            nearest[found], lost = x[np.isfinite(effort)], np.setdiff1d(lost, found)
     verdict.x[missed, 0] = nearest
     verdict.predicted[missed], verdict.holds[missed, 0] = judge(missed, nearest)
 

@@ -147,8 +147,7 @@ def crossings(problem: Problem) -> Points:
     two that it gives, so halving the way ends inside. No points where a ration is short.
     """
     n, d = problem.x0.shape
-    asked = CROSSED + HALVINGS * WAYS
-    if not len(problem.donors.x) or problem.left < 2 * asked:
+    if not len(problem.donors.x) or problem.left < 2 * (CROSSED + HALVINGS * WAYS):
         return scored(problem, problem.region.home[:, None, :][:, :0])
     size = max(1, CROSSED_CELLS // (CROSSED * d))
     parts = [_crossings(problem.take(rows)) for rows in np.split(np.arange(n), range(size, n, size))]

@@ -4,50 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from counterpoise.models.combining import Parts
-from counterpoise.types import Array, Differentiable, Link, Model, Pull
+from counterpoise.models.whitebox import Quick
+from counterpoise.types import Array, Differentiable, Pull
 
 STEP = 1e-5  # of a member's output, or of 1: differences of what the whole makes of it are its slope
 
 
 @dataclass(frozen=True, eq=False)
-class Blend:
-    """A model whose outputs are those of its ``members``, combined; ``plain`` is the model itself."""
+class Joint:
+    """The outputs of ``members``, combined."""
 
-    plain: Model
     members: tuple[Differentiable, ...]
     combine: Callable[[Parts], Array]
 
-    @property
-    def labels(self) -> tuple[Any, ...] | None:
-        """The classes in the order of the outputs, or None."""
-        return self.plain.labels
-
-    @property
-    def link(self) -> Link:
-        """What the outputs are."""
-        return self.plain.link
-
-    def outputs(self, x: Array) -> Array:
-        """``(p, c)`` for rows ``(p, d)``."""
-        return self.combine([(member.outputs(x), member.link) for member in self.members])
-
-    def predict(self, x: Array) -> NDArray[Any]:
-        """What the model itself says."""
-        return self.plain.predict(x)
-
-    def probabilities(self, x: Array) -> Array | None:
-        """The model's own probabilities."""
-        return self.plain.probabilities(x)
-
-    def gradient(self, x: Array, weights: Array) -> Array:
-        """Gradient ``(p, d)`` of the outputs summed with ``weights`` ``(p, c)``."""
-        return self.expanded(x)[1](weights)
+    def __call__(self, x: Array) -> Array:
+        return self._combined([member.outputs(x) for member in self.members])
 
     def expanded(self, x: Array) -> tuple[Array, Pull]:
         """Outputs ``(p, c)``, and what gives their gradient."""
@@ -80,6 +55,21 @@ class Blend:
         sums = (self._combined(parts).reshape(2 * count, p, -1) * weights).sum(axis=2)
         slopes = (sums[:count] - sums[count:]).T / (2 * step)
         return np.split(slopes, np.cumsum(sizes)[:-1], axis=1)
+
+
+@dataclass(frozen=True, eq=False)
+class Blend(Quick):
+    """A model asked through its members, all of which have slopes."""
+
+    scores: Joint
+
+    def gradient(self, x: Array, weights: Array) -> Array:
+        """Gradient ``(p, d)`` of the outputs summed with ``weights`` ``(p, c)``."""
+        return self.scores.expanded(x)[1](weights)
+
+    def expanded(self, x: Array) -> tuple[Array, Pull]:
+        """Outputs ``(p, c)``, and what gives their gradient."""
+        return self.scores.expanded(x)
 
 
 def _expanded(member: Differentiable, x: Array) -> tuple[Array, Pull]:

@@ -15,7 +15,7 @@ import numpy as np
 
 from counterpoise.errors import CounterpoiseError
 from counterpoise.models.adapt import as_model
-from counterpoise.models.blending import Blend
+from counterpoise.models.blending import Blend, Joint
 from counterpoise.models.combining import (
     AgainstTheRest,
     Averaged,
@@ -84,7 +84,7 @@ def composite(model: Any, plain: Model, schema: Schema, probe: Array) -> Model |
     if combine is None:
         return None
     if not found:
-        blend = Blend(plain, sloped, combine)
+        blend = Blend(plain, Joint(sloped, combine))
         told = gap(blend.outputs, plain.outputs, probe) <= AGREEMENT and not any(map(_voting, inside))
         return blend if told and _sloped(blend, probe) else None
     trees = together(found, combine)
@@ -98,7 +98,7 @@ def composite(model: Any, plain: Model, schema: Schema, probe: Array) -> Model |
 
 def _sloped(blend: Blend, probe: Array) -> bool:
     """Whether what is made of the members has a slope to follow: not where it goes by steps."""
-    combine = blend.combine
+    combine = blend.scores.combine
     if isinstance(combine, Calibrated):
         return not any(type(each).__name__ == "IsotonicRegression" for _, own in combine.calibrators for each in own)
     if isinstance(combine, Stacked):
