@@ -55,7 +55,7 @@ def sweep(
     column = tries.column[place].reshape(n, g * w)
     value = np.take_along_axis(tries.value, place.reshape(n, 1, g * w), axis=2)
     here = np.take_along_axis(points.x, column[:, None, :], axis=2)
-    value = np.sort(np.where(_movable(problem, column), value, here).reshape(n, q, g, w), axis=-1).reshape(n, q, g * w)
+    value = _told_apart(problem, points.x, column[:, ::w], value.reshape(n, q, g, w)).reshape(n, q, g * w)
     spots, real = _worthwhile(value, here, w)  # (n, q, t) places of changes that are changes, each once
     gain, held = np.zeros(value.shape), here.copy()
     best, pieces = _by_point(points, q), -(-spots.size * d // CELLS)
@@ -92,9 +92,19 @@ def singles(problem: Problem, cells: Cells, count: int) -> Points:
     return Points(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
 
 
-def _movable(problem: Problem, column: Index) -> Mask:
-    """Which changes of columns ``(n, t)`` are of cells that may change, ``(n, 1, t)``."""
-    return np.take_along_axis(problem.region.free, column, axis=1)[:, None, :]
+def _told_apart(problem: Problem, x: Array, column: Index, value: Array) -> Array:
+    """Values ``(n, q, g, w)`` of columns ``(n, g)`` as the region places them around ``x`` ``(n, q, d)``, in order.
+
+    Steps of less than a whole number end where larger ones do: placed before they are tried, each is tried once.
+    """
+    n, q, _, w = value.shape
+    every = np.repeat(x[:, :, None, :], w, axis=2)  # one value of every column at a time: cells are placed one by one
+    spot = np.broadcast_to(column[:, None, None, :], (n, q, w, column.shape[1]))
+    np.put_along_axis(every, spot, value.swapaxes(2, 3), axis=3)
+    placed = problem.region.placed(every.reshape(n, q * w, -1)).reshape(every.shape)
+    movable = np.take_along_axis(problem.region.free, column, axis=1)[:, None, None, :]
+    told = np.where(movable, np.take_along_axis(placed, spot, axis=3), np.take_along_axis(x[:, :, None, :], spot, axis=3))
+    return np.sort(told.swapaxes(2, 3), axis=-1)
 
 
 def _worthwhile(value: Array, here: Array, w: int) -> tuple[Index, Mask]:

@@ -154,10 +154,13 @@ class Region:
 
         A cell set back to a value of the row that the region does not hold goes to the nearest one that it does.
         """
+        return self._related(self.placed(x))
+
+    def placed(self, x: Array) -> Array:
+        """Proposals ``(n, k, d)`` reflected into the box and set on the lattice, each cell by itself."""
         if self.strays:
             x = np.where(x == self.x0[:, None, :], self.boxed[:, None, :], x)
-        y = self._pin(self.lattice.round(self.reflect(x), self.x0, self.lower, self.upper))
-        return self._related(y)
+        return self._pin(self.lattice.round(self.reflect(x), self.x0, self.lower, self.upper))
 
     @cached_property
     def strays(self) -> bool:
