@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from counterpoise.methods.slopes import lattice_unit, slope
+from counterpoise.methods.slopes import COARSE, lattice_unit, slope
 from counterpoise.methods.starts import Points, judged, scored
 from counterpoise.methods.switches import single
 from counterpoise.methods.tangent import tangent
@@ -24,8 +24,7 @@ from counterpoise.types import Array, Index, Mask
 SLACK = 1e-6  # of the row's own margin: how far past the boundary a step aims
 STEEP = 2.0  # mu over the least that makes a minimum of E valid
 STRAIGHT = 1e-9  # of the slope: what rounding may make of one that is the same everywhere
-COARSE = 0.02  # units of distance between neighbouring values of a column, beyond which rounding is not slight,
-FINE = 0.1  # or a share of the distance of an answer
+FINE = 0.1  # of the distance of an answer: values farther apart count as coarse for it
 BRANCHES = 8
 SWITCHES = 32
 BRANCH_STEPS = 4

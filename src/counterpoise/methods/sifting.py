@@ -33,11 +33,21 @@ class Sifting:
     end: float
 
     def __call__(
-        self, board: Board, rows: Index, problem: Problem, streams: Streams, cells: Cells | None, points: Points
+        self,
+        board: Board,
+        rows: Index,
+        problem: Problem,
+        streams: Streams,
+        cells: Cells | None,
+        points: Points,
+        features: Index | None = None,
     ) -> Iterator[None]:
-        """Sweep chains that start at ``points`` ``(n, q, d)`` of some rows, and enter what they find."""
+        """Sweep chains that start at ``points`` ``(n, q, d)`` of some rows, and enter what they find.
+
+        ``features`` ``(f,)`` numbers those to try; None: all.
+        """
         active, stale = np.arange(len(rows)), np.zeros(len(rows), dtype=np.intp)
-        only: Index | None = None
+        only = None if features is None else np.broadcast_to(features, (len(rows), len(features)))
         care = care_of(problem)
         longer = thoroughness(cells)
         # a ration that does not last for a few sweeps of all chains may last for those of the best
@@ -64,7 +74,10 @@ class Sifting:
             keep = np.flatnonzero(stale[active] < patient)
             active, points = active[keep], points.at(keep)
             # later sweeps try only the features that did most in the first one
-            only = np.argsort(-effect, axis=1, kind="stable")[:, : care.screened][keep] if only is None else only[keep]
+            if number == 0:
+                most = care.screened if features is None else min(care.screened, len(features))
+                only = np.argsort(-effect, axis=1, kind="stable")[:, :most]
+            only = only[keep] if only is not None else None
             yield
 
     def _temperature(self, done: float) -> float:

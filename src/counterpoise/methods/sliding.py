@@ -20,6 +20,7 @@ from counterpoise.methods.population import gained
 from counterpoise.methods.sifting import Sifting
 from counterpoise.methods.slopes import slope
 from counterpoise.methods.starts import Points, elsewhere, joined, scored, sectioned, starting
+from counterpoise.methods.sweep import unbound
 from counterpoise.problem import Problem
 from counterpoise.streams import Streams
 from counterpoise.types import Array, Index, Mask
@@ -93,7 +94,8 @@ def slide(board: Board, rows: Index, problem: Problem, streams: Streams, walkers
         rows, problem, streams = rows[left], problem.take(left), streams.take(left)
         margin, gradient = margin[left], gradient[left]
     if len(rows) and (sparing(problem) or counted(problem) or not problem.plain):
-        yield from sift(board, rows, problem, streams, None, _to_sweep(board, rows, problem, streams))
+        features = unbound(problem) if problem.energy.distance.weight("l2") else None
+        yield from sift(board, rows, problem, streams, None, _to_sweep(board, rows, problem, streams), features)
         board.enter(rows, descend(problem, board.points.at(rows).best(SWEPT), AGAIN))
         yield
     if len(rows) and curved(problem):

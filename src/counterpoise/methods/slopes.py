@@ -8,6 +8,7 @@ from counterpoise.problem import Problem, Score
 from counterpoise.types import Array, Mask
 
 STEP = 1e-3  # in units of distance: far above rounding, also of models that compute in single precision
+COARSE = 0.02  # units of distance between neighbouring values of a column, beyond which rounding is not slight
 CELLS = 4_000_000  # numbers in one batch of shifted points
 
 

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from counterpoise.methods.cells import Cells
+from counterpoise.methods.slopes import COARSE, lattice_unit
 from counterpoise.methods.starts import Points, joined, scored
 from counterpoise.problem import Problem
 from counterpoise.types import Array, Index, Mask
@@ -76,9 +77,23 @@ def sweep(
     together = scored(problem, combos.reshape(n, -1, d))
     best = joined(best, _by_point(together, q)).best(1)
     best = Points(*(array.reshape(n, q, *array.shape[2:]) for array in best))
-    effect = np.zeros((n, len(tries.grouped)))
+    effect = np.full((n, len(tries.grouped)), -1.0)  # less than nothing where it was not tried
     np.put_along_axis(effect, chosen, np.abs(gain).reshape(n, q, g, w).max(axis=(1, 3)), axis=1)
     return Sweep(best, effect)
+
+
+def unbound(problem: Problem) -> Index:
+    """The features, numbered as a sweep without cells does, that are worth trying alone beside Taylor steps in L2.
+
+    A column that a relation binds is not, unless its values are far apart: mending takes it back, or moves others
+    along, as the steps do.
+    """
+    bound = np.zeros(len(problem.numeric), dtype=bool)
+    bound[list(problem.region.system.rules.touching)] = True
+    bound &= lattice_unit(problem) <= COARSE * problem.scales
+    ladder = np.flatnonzero(problem.numeric)
+    listed = sum(not problem.numeric[column] and len(values) > 1 for column, values in problem.region.lattice.choices)
+    return np.concatenate([np.flatnonzero(~bound[ladder]), len(ladder) + np.arange(listed)])
 
 
 def singles(problem: Problem, cells: Cells, count: int) -> Points:
@@ -103,7 +118,9 @@ def _told_apart(problem: Problem, x: Array, column: Index, value: Array) -> Arra
     np.put_along_axis(every, spot, value.swapaxes(2, 3), axis=3)
     placed = problem.region.placed(every.reshape(n, q * w, -1)).reshape(every.shape)
     movable = np.take_along_axis(problem.region.free, column, axis=1)[:, None, None, :]
-    told = np.where(movable, np.take_along_axis(placed, spot, axis=3), np.take_along_axis(x[:, :, None, :], spot, axis=3))
+    told = np.where(
+        movable, np.take_along_axis(placed, spot, axis=3), np.take_along_axis(x[:, :, None, :], spot, axis=3)
+    )
     return np.sort(told.swapaxes(2, 3), axis=-1)
 
 

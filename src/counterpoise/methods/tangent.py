@@ -3,14 +3,16 @@
 With ``u`` the change in units of the feature scales, ``h`` the slope of the margin in those units and ``need`` what the
 margin lacks at the row, the step solves ``min ||u||`` subject to ``h . u >= need`` inside the box. For L2 that is the
 root of a piecewise linear function, for L1 a greedy fill of the steepest features, for L0 the fewest features whose
-reach suffices.
+reach suffices. Relations are heeded in L2, `counterpoise.methods.hildreth`.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
+from counterpoise.methods.hildreth import heeded
 from counterpoise.problem import Problem
+from counterpoise.space.facets import facets
 from counterpoise.types import Array, Mask
 
 ROOT_ROUNDS = 24
@@ -38,7 +40,12 @@ def tangent(problem: Problem, x: Array, margin: Array, slope: Array, slack: Arra
         h = _sparse(h, need, low, high, region.max_changes)
     distance = problem.energy.distance
     if distance.weight("l2") > 0:
-        u = _shortest(h, need, low, high, np.broadcast_to(problem.energy.rates, h.shape[-1:]))
+        lam = np.broadcast_to(problem.energy.rates, h.shape[-1:])
+        direction = _shrunk(h, lam) if lam.any() else h
+        u = _shortest(h, need, low, high, direction)
+        if len(region.system) and region.max_changes is None:
+            faces = facets(region.system, x, (region.lower, region.upper), done, scales, movable[:, 0])
+            u = heeded(u, h, need, low, high, direction, faces)
     elif distance.weight("l1") > 0 or distance.weight("gower") > 0:
         price = distance.weight("l1") + distance.weight("gower") * distance.unit / distance.span / x.shape[-1]
         price = price + problem.energy.rates
@@ -65,12 +72,12 @@ def _sparse(h: Array, need: Array, low: Array, high: Array, count: int) -> Array
     return out
 
 
-def _shortest(h: Array, need: Array, low: Array, high: Array, lam: Array) -> Array:
-    """``min ||u||_2 + sum_j lam_j |u_j|``: ``u = clip(t * shrunk(h))`` with t the root of ``h . u = need``.
+def _shortest(h: Array, need: Array, low: Array, high: Array, direction: Array) -> Array:
+    """``min ||u||_2 + sum_j lam_j |u_j|``: ``u = clip(t * direction)`` with t the root of ``h . u = need``.
 
-    The function of t is concave and piecewise linear, so that Newton's rule from the left ends at the root.
+    The direction is `_shrunk`. The function of t is concave and piecewise linear, so that Newton's rule from the left
+    ends at the root.
     """
-    direction = _shrunk(h, lam) if lam.any() else h
     t = np.zeros_like(need)
     u = np.minimum(np.maximum(np.zeros_like(h), low), high)
     for _ in range(ROOT_ROUNDS):

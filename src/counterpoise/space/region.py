@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from counterpoise.errors import ConstraintError, InputError
 from counterpoise.space.conflicts import contradiction
 from counterpoise.space.constraints import Constraint
+from counterpoise.space.facets import pulled
 from counterpoise.space.features import Schema
 from counterpoise.space.lattice import Lattice
 from counterpoise.space.system import System
@@ -172,7 +173,7 @@ class Region:
 
         What a derived feature contributes goes to what it is made of; what would break an equation is taken out.
         """
-        gradient = self.system.pulled(x, gradient, self.free) if len(self.system) else gradient
+        gradient = pulled(self.system, x, gradient, self.free) if len(self.system) else gradient
         return gradient if self._all_free else np.where(self.free[:, None, :], gradient, 0.0)
 
     @cached_property
@@ -207,7 +208,7 @@ class Region:
         """
         inside = np.minimum(np.maximum(x, self.lower[:, None, :]), self.upper[:, None, :])
         y = self._pin(self.lattice.round(inside, self.x0, self.lower, self.upper))
-        return self.system.mended(y, self.lower, self.upper, self.free, self.lattice)
+        return self.system.mended(y, self.lower, self.upper, self.free, self.lattice) if len(self.system) else y
 
     def conflicts(self) -> list[tuple[str, ...]]:
         """For each row, the constraints that leave it no feasible point; empty where there is one."""
@@ -230,8 +231,8 @@ class Region:
         """Points in box and lattice brought to where the relations hold, and which of them are inside the region."""
         inside = self.feasible[:, None]
         if len(self.system):
-            y = self.system.mended(y, self.lower, self.upper, self.free, self.lattice)
-            inside = inside & self.system.holds(y, count=True)
+            y, held = self.system.settled(y, self.lower, self.upper, self.free, self.lattice)
+            inside = inside & held
             if self.strays:  # what a relation sets back to the row's value may leave its box
                 inside &= ~((y < self.lower[:, None, :]) | (y > self.upper[:, None, :])).any(axis=-1)
             if self.system.derived.any():

@@ -22,7 +22,7 @@ from counterpoise.space.relations import Clause
 from counterpoise.space.ties import Kept, Mapped
 from counterpoise.types import Array, Index
 
-PROJECTIONS = 3  # rounds
+PROJECTIONS = 2  # rounds
 SOLUTIONS = 4
 NEWTON = 3
 HARM, NEW = 100.0, 10.0  # what breaking another clause, and changing one more cell, count against the way moved

@@ -9,14 +9,12 @@ from typing import TypeGuard
 import numpy as np
 
 from counterpoise.space.bench import Bench, Grid, Picked
-from counterpoise.space.expressions import Binary
+from counterpoise.space.expressions import Columns
 from counterpoise.space.features import Schema
 from counterpoise.space.formulas import Compare, Formula
-from counterpoise.space.relations import Checked, Derivation, Relation, ordered, written_out
+from counterpoise.space.relations import Checked, Derivation, Relation, Stated, ordered, written_out
 from counterpoise.space.repair import Rules, repair
 from counterpoise.types import Array, Index, Mask
-
-PULLS = 3  # rounds of taking equations out of a gradient, where there are several
 
 FOLLOWED = 2  # times that orders are gone through: chains of three columns follow to the end
 
@@ -200,11 +198,26 @@ class System:
 
         Points where they hold already stay as they are, except that derived features are computed.
         """
-        if not self.relations:
-            return x
-        y = np.moveaxis(x, -1, 0).copy()  # (d, n, k)
+        return self._mended(x, lower, upper, free, grid)[0]
+
+    def settled(self, x: Array, lower: Array, upper: Array, free: Mask, grid: Grid) -> tuple[Array, Mask]:
+        """The same, and where all relations hold then, ``(n, k)``; what they refuse is counted."""
+        y, broken = self._mended(x, lower, upper, free, grid)
+        if not all(isinstance(relation, Stated) for relation in self.relations):
+            return y, self.holds(y, count=True)
+        held = np.ones(x.shape[:2], dtype=bool)  # the clauses are all that is stated
+        if len(broken[0]):
+            held[broken] = self.take(broken[0]).holds(y[broken][:, None, :], count=True)[:, 0]
+        return y, held
+
+    def _mended(self, x: Array, lower: Array, upper: Array, free: Mask, grid: Grid) -> tuple[Array, tuple[Index, ...]]:
+        """Points mended, and which of them broke a clause."""
+        made = (derivation.expression.columns | {derivation.number} for derivation in self.derivations)
+        columns = sorted(set(self.rules.touching).union(*made))  # the others are nobody's business
+        y = dict(zip(columns, np.moveaxis(x[..., columns], -1, 0).copy(), strict=True))
         given = np.concatenate([self.x0, lower, upper], axis=1).T[:, :, None]
-        suspects, broken = self._broken(y, given)
+        suspects, broken = self._broken(y, given, x.shape[:2])
+        out = x.copy()
         if suspects:
             rows = broken[0]
             bench = Bench(
@@ -213,7 +226,7 @@ class System:
                 Picked((free & ~self.derived).T, rows),
                 None if self.active.all() else self.active.T[:, rows],
                 rows,
-                len(y),
+                x.shape[2],
                 self.scales,
                 self.numeric,
                 grid,
@@ -221,42 +234,11 @@ class System:
             repair(bench, self.rules, suspects)
             for column, cells in bench.x.items():
                 y[column][broken] = cells
-        self._derive(y, given)
-        return np.ascontiguousarray(np.moveaxis(y, 0, -1))
-
-    def pulled(self, x: Array, gradient: Array, free: Mask) -> Array:
-        """A gradient ``(n, k, d)`` at ``x`` ``(n, k, d)`` as it is for points that obey the relations.
-
-        What a derived feature contributes goes to the features it is made of, and the part that would break an
-        equation is taken out, in feature scales.
-        """
-        if not self.derivations and not self.balances:
-            return gradient
-        y, given = np.moveaxis(x, -1, 0), np.concatenate([self.x0] * 3, axis=1).T[:, :, None]
-        g = np.moveaxis(gradient, -1, 0).copy()
-        with np.errstate(all="ignore"):
-            for derivation in reversed(self.derivations):
-                _, slopes = derivation.expression.dual(y, given)
-                for column, slope in slopes.items():
-                    g[column] += np.nan_to_num(g[derivation.number] * slope)
-                g[derivation.number] = 0.0
-            normals = [self._normal(balance, y, given, free) for balance in self.balances]
-            for _ in range(PULLS if len(normals) > 1 else 1):
-                for normal in normals:
-                    size = sum(part**2 for part in normal.values())
-                    along = sum(part * g[column] * self.scales[column] for column, part in normal.items())
-                    share = np.where(size > 0, along / np.where(size > 0, size, 1.0), 0.0)
-                    for column, part in normal.items():
-                        g[column] -= share * part / self.scales[column]
-        return np.moveaxis(g, 0, -1)
-
-    def _normal(self, balance: Compare, y: Array, given: Array, free: Mask) -> dict[int, Array]:
-        """The direction, per column and in feature scales, in which an equation breaks."""
-        _, slopes = Binary("-", balance.left, balance.right).dual(y, given)
-        return {
-            column: np.where(free[:, None, column], np.nan_to_num(slope * self.scales[column]), 0.0)
-            for column, slope in slopes.items()
-        }
+                out[..., column][broken] = cells
+        self._derive(y, given, x.shape[2])
+        for derivation in self.derivations:
+            out[..., derivation.number] = y[derivation.number]
+        return out, broken
 
     def computed(self, x: Array) -> Array:
         """``x`` ``(n, k, d)`` with its derived features computed."""
@@ -264,12 +246,12 @@ class System:
             return x
         endless = np.full_like(self.x0, np.inf)
         y = np.moveaxis(x, -1, 0).copy()
-        self._derive(y, np.concatenate([self.x0, -endless, endless], axis=1).T[:, :, None])
+        self._derive(y, np.concatenate([self.x0, -endless, endless], axis=1).T[:, :, None], len(y))
         return np.ascontiguousarray(np.moveaxis(y, 0, -1))
 
-    def _broken(self, y: Array, given: Array) -> tuple[list[int], tuple[Index, ...]]:
-        """The clauses that some point breaks, and those points."""
-        suspects, wrong = [], np.zeros(y.shape[1:], dtype=bool)
+    def _broken(self, y: Columns, given: Array, shape: tuple[int, ...]) -> tuple[list[int], tuple[Index, ...]]:
+        """The clauses that some of the points, ``shape`` of them, break, and those points."""
+        suspects, wrong = [], np.zeros(shape, dtype=bool)
         with np.errstate(all="ignore"):
             for number, clause in enumerate(self.rules.clauses):
                 held = clause.formula.holds(y, given)
@@ -278,11 +260,11 @@ class System:
                     wrong |= ~held & self.active[:, None, clause.source]
         return suspects, np.nonzero(wrong)
 
-    def _derive(self, y: Array, given: Array) -> None:
+    def _derive(self, y: Array | dict[int, Array], given: Array, width: int) -> None:
         own = {id(relation): number for number, relation in enumerate(self.relations)}
         with np.errstate(all="ignore"):
             for derivation in self.derivations:
-                made = derivation.derived(y, given, len(y))
+                made = derivation.derived(y, given, width)
                 binds = self.active[:, None, own[id(derivation)]]
                 y[derivation.number] = np.where(binds, made, given[derivation.number])
 

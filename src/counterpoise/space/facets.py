@@ -1,0 +1,121 @@
+"""Facets: relations to first order around a point, as planes that a step must stay on or beside."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from counterpoise.space.expressions import Binary
+from counterpoise.space.formulas import Compare
+from counterpoise.space.system import System
+from counterpoise.types import Array, Index, Mask
+
+PULLS = 3  # rounds of taking equations out of a gradient, where there are several
+NEAR = 1e-9  # units of distance that count as none
+
+Entry = tuple[list[int], Array, Array, Array, bool]  # a clause: what `Facets` has of it, over rows and their points
+
+
+class Facets(NamedTuple):
+    """m clauses of c columns each, none of which occurs twice: ``slope . u <= bound``, or equal to it, at p points.
+
+    ``u`` is the change from the row in units of the feature scales. A clause that does not bind a point is all 0 there.
+    """
+
+    columns: Index  # (m, c)
+    slope: Array  # (p, m, c)
+    bound: Array  # (p, m)
+    slack: Array  # (p, m) how far beyond it a clause still holds
+    equal: Mask  # (m,)
+
+    def at(self, points: Index) -> Facets:
+        """The same of some of the points."""
+        return Facets(self.columns, self.slope[points], self.bound[points], self.slack[points], self.equal)
+
+    def broken(self, u: Array) -> Mask:
+        """Which of the points ``u`` ``(p, d)`` are on the wrong side of one, ``(p,)``."""
+        beyond = np.einsum("pmc,pmc->pm", self.slope, u[:, self.columns]) - self.bound
+        return np.asarray((np.where(self.equal, np.abs(beyond), beyond) > self.slack).any(axis=1))
+
+
+def facets(system: System, x: Array, box: tuple[Array, Array], moved: Array, scales: Array, free: Mask) -> list[Facets]:
+    """The comparisons among the relations, expanded around ``x`` ``(n, k, d)``, in as few groups as it takes.
+
+    ``moved`` ``(n, k, d)`` is how far x is from the row, in units of ``scales`` ``(d,)`` or ``(n, k, d)``; ``box`` the
+    lower and the upper ends ``(n, d)``; ``free`` ``(n, d)`` the cells that a step may move, while the others count as
+    they are. Points are those of all rows, one after the other.
+    """
+    scales = np.broadcast_to(scales, x.shape)
+    y, given = np.moveaxis(x, -1, 0), np.concatenate([system.x0, *box], axis=1).T[:, :, None]
+    groups: list[tuple[set[int], list[Entry]]] = []
+    for clause in system.rules.clauses:
+        formula = clause.formula
+        if not isinstance(formula, Compare) or formula.relation == "!=":
+            continue
+        with np.errstate(all="ignore"):
+            gap, slopes = Binary("-", formula.left, formula.right).dual(y, given)
+            slack = formula.slack(formula.left.value(y, given), formula.right.value(y, given))
+            columns = sorted(column for column in slopes if free[:, column].any())
+            parts = [slopes[column] * scales[..., column] * free[:, None, column] for column in columns]
+            ends = (np.broadcast_to(number, x.shape[:2]) for number in (gap, slack))
+            numbers = np.stack([*parts, *ends], axis=-1)
+        known = np.isfinite(numbers).all(axis=-1) & system.active[:, None, clause.source]
+        numbers = np.where(known[..., None], numbers, 0.0)
+        slope, gap, slack = numbers[..., :-2], numbers[..., -2], numbers[..., -1]
+        bound = np.einsum("nkc,nkc->nk", slope, moved[..., columns]) - gap
+        entry = columns, slope, bound, slack + NEAR * np.abs(slope).sum(axis=-1), formula.relation == "=="
+        for used, entries in groups:
+            if len(entries[0][0]) == len(columns) and used.isdisjoint(columns):
+                entries.append(entry)
+                used.update(columns)
+                break
+        else:
+            if columns:
+                groups.append((set(columns), [entry]))
+    return [_gathered(entries, x.shape[0] * x.shape[1]) for _, entries in groups]
+
+
+def _gathered(entries: list[Entry], points: int) -> Facets:
+    columns, slopes, bounds, slacks, equal = zip(*entries, strict=True)
+    shape = points, len(columns)
+    slope, bound, slack = (np.stack(arrays, axis=2) for arrays in (slopes, bounds, slacks))
+    return Facets(
+        np.array(columns), slope.reshape(*shape, -1), bound.reshape(shape), slack.reshape(shape), np.array(equal)
+    )
+
+
+def pulled(system: System, x: Array, gradient: Array, free: Mask) -> Array:
+    """A gradient ``(n, k, d)`` at ``x`` ``(n, k, d)`` as it is for points that obey the relations.
+
+    What a derived feature contributes goes to the features it is made of, and the part that would break an equation is
+    taken out, in feature scales.
+    """
+    if not system.derivations and not system.balances:
+        return gradient
+    y, given = np.moveaxis(x, -1, 0), np.concatenate([system.x0] * 3, axis=1).T[:, :, None]
+    g = np.moveaxis(gradient, -1, 0).copy()
+    with np.errstate(all="ignore"):
+        for derivation in reversed(system.derivations):
+            _, slopes = derivation.expression.dual(y, given)
+            for column, slope in slopes.items():
+                g[column] += np.nan_to_num(g[derivation.number] * slope)
+            g[derivation.number] = 0.0
+        normals = [_normal(system, balance, y, given, free) for balance in system.balances]
+        for _ in range(PULLS if len(normals) > 1 else 1):
+            for normal in normals:
+                size = sum(part**2 for part in normal.values())
+                along = sum(part * g[column] * system.scales[column] for column, part in normal.items())
+                share = np.where(size > 0, along / np.where(size > 0, size, 1.0), 0.0)
+                for column, part in normal.items():
+                    g[column] -= share * part / system.scales[column]
+    return np.moveaxis(g, 0, -1)
+
+
+def _normal(system: System, balance: Compare, y: Array, given: Array, free: Mask) -> dict[int, Array]:
+    """The direction, per column and in feature scales, in which an equation breaks."""
+    _, slopes = Binary("-", balance.left, balance.right).dual(y, given)
+    return {
+        column: np.where(free[:, None, column], np.nan_to_num(slope * system.scales[column]), 0.0)
+        for column, slope in slopes.items()
+    }

@@ -1,0 +1,81 @@
+"""Taylor steps under relations: a linear model within orders and sums is solved to its optimum."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import minimize
+from sklearn.linear_model import LogisticRegression
+
+import counterpoise as cp
+from counterpoise.methods.hildreth import nearest
+from counterpoise.space.facets import Facets
+
+ORDERS = ["low <= mid", "mid <= high"]
+SUM = "total == low + high"
+
+
+def flows(seed: int) -> tuple[pd.DataFrame, LogisticRegression]:
+    """Rows that obey the relations, and a linear model whose slopes pull against them."""
+    rng = np.random.default_rng(seed)
+    three = np.sort(rng.gamma(2.0, size=(300, 3)), axis=1)
+    table = pd.DataFrame(three, columns=["low", "mid", "high"])
+    table["total"], table["other"] = table["low"] + table["high"], rng.normal(size=300)
+    score = table.to_numpy() @ rng.normal(size=5) * 2
+    return table, LogisticRegression().fit(table, score > np.median(score))
+
+
+def optimum(model: LogisticRegression, row: np.ndarray, scales: np.ndarray, *, total: bool) -> float:
+    """The least L2 distance to the other class where the relations hold."""
+    slope, start = model.coef_[0], model.coef_[0] @ row + model.intercept_[0]
+    side = -np.sign(start)
+    limits = [
+        {"type": "ineq", "fun": lambda u: side * (start + slope @ (u * scales))},
+        {"type": "ineq", "fun": lambda u: (row + u * scales)[1] - (row + u * scales)[0]},
+        {"type": "ineq", "fun": lambda u: (row + u * scales)[2] - (row + u * scales)[1]},
+    ]
+    if total:
+        limits.append({"type": "eq", "fun": lambda u: (row + u * scales)[3] - (row + u * scales)[[0, 2]].sum()})
+    first = side * slope * scales
+    found = minimize(lambda u: u @ u, first, constraints=limits, options={"ftol": 1e-12, "maxiter": 500})
+    assert found.success
+    return float(np.sqrt(found.fun))
+
+
+@pytest.mark.parametrize("total", [False, True], ids=["orders", "orders and a sum"])
+@pytest.mark.parametrize("blind", [False, True], ids=["slopes", "black box"])
+def test_a_linear_model_within_relations_is_solved_to_its_optimum(total: bool, blind: bool) -> None:
+    ratios = []
+    for seed in range(4):
+        table, model = flows(seed)
+        words = [cp.Rule(rule) for rule in (*ORDERS, SUM)[: 3 if total else 2]]
+        asked = (lambda rows, model=model: model.predict_proba(rows)) if blind else model
+        explanation = cp.explain(asked, table[:8], reference=table, constraints=words, bounds=None, lam=0.0)
+        assert explanation.valid.all()
+        for row, distance in zip(table[:8].to_numpy(), explanation.energy["distance"], strict=True):
+            ratios.append(distance / optimum(model, row, explanation.schema.scales, total=total))
+    assert min(ratios) > 1 - 1e-3  # a relation holds within its tolerance
+    assert np.mean(ratios) < 1.005
+    assert max(ratios) < 1.03
+
+
+@settings(deadline=None)
+@given(st.integers(0, 10**6), st.booleans())
+def test_a_step_reaches_the_boundary_and_is_the_shortest_one_where_no_facet_is_in_its_way(
+    seed: int, equal: bool
+) -> None:
+    rng = np.random.default_rng(seed)
+    p, d = 5, 6
+    h, need = rng.normal(size=(p, d)), rng.uniform(0.1, 2.0, p)
+    columns, slope, zero = np.array([[0, 1], [2, 3]]), rng.normal(size=(p, 2, 2)), np.zeros((p, 2))
+    faces = Facets(columns, slope, zero, zero + 1e-9, np.array([equal, False]))
+    far = np.full((p, d), np.inf)
+    free = h * (need / (h * h).sum(axis=1))[:, None]
+    u = nearest(h, need, -far, far, h, [faces])
+    fine = ~faces.broken(free)
+    np.testing.assert_allclose(np.einsum("pd,pd->p", h, u), need, rtol=1e-6)
+    np.testing.assert_allclose(u[fine], free[fine], rtol=1e-9, atol=1e-12)
+    assert (np.linalg.norm(u, axis=1) >= np.linalg.norm(free, axis=1) * (1 - 1e-9)).all()
