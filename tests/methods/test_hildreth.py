@@ -8,7 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
+from sklearn.compose import make_column_transformer
 from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.svm import SVC
 
 import counterpoise as cp
 from counterpoise.methods.hildreth import nearest
@@ -79,3 +83,15 @@ def test_a_step_reaches_the_boundary_and_is_the_shortest_one_where_no_facet_is_i
     np.testing.assert_allclose(np.einsum("pd,pd->p", h, u), need, rtol=1e-6)
     np.testing.assert_allclose(u[fine], free[fine], rtol=1e-9, atol=1e-12)
     assert (np.linalg.norm(u, axis=1) >= np.linalg.norm(free, axis=1) * (1 - 1e-9)).all()
+
+
+@pytest.mark.parametrize("distance", ["l2", "l1", "l0", "gower"])
+def test_a_category_of_one_level_and_columns_that_are_all_bound_leave_a_search(distance: str) -> None:
+    table, _ = flows(0)
+    table = table[["low", "mid", "high"]].assign(kind="tcp")
+    encoder = make_column_transformer((OneHotEncoder(), ["kind"]), remainder=StandardScaler())
+    model = make_pipeline(encoder, SVC()).fit(table, table["low"] + table["high"] > 2 * table["mid"])
+    words = [cp.Rule(rule) for rule in ORDERS]
+    found = cp.explain(model, table[:6], reference=table, constraints=words, distance=distance)
+    assert found.valid.all()
+    assert (found.frame["low"] <= found.frame["mid"] + 1e-6).all()

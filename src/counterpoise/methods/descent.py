@@ -146,6 +146,8 @@ def descend(problem: Problem, points: Points, rounds: int, own: Array | None = N
 def switched(problem: Problem) -> Points:
     """The rows with one category each set otherwise and the numbers slid to fit, ``(n, s, d)``: at most `SWITCHES`."""
     trial = single(problem, problem.region.home)
+    if not trial.shape[1]:  # no category has another level
+        return scored(problem, problem.region.home[:, None, :])
     few = np.linspace(0, trial.shape[1] - 1, min(trial.shape[1], SWITCHES)).astype(np.intp)
     return descend(problem, scored(problem, trial[:, few]), BRANCH_STEPS)
 

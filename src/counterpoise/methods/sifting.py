@@ -46,6 +46,8 @@ class Sifting:
 
         ``features`` ``(f,)`` numbers those to try; None: all.
         """
+        if features is not None and not len(features):
+            return
         active, stale = np.arange(len(rows)), np.zeros(len(rows), dtype=np.intp)
         only = None if features is None else np.broadcast_to(features, (len(rows), len(features)))
         care = care_of(problem)

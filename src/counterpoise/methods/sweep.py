@@ -14,6 +14,7 @@ import numpy as np
 from counterpoise.methods.cells import Cells
 from counterpoise.methods.slopes import COARSE, lattice_unit
 from counterpoise.methods.starts import Points, joined, scored
+from counterpoise.methods.switches import switchable
 from counterpoise.problem import Problem
 from counterpoise.types import Array, Index, Mask
 
@@ -92,8 +93,7 @@ def unbound(problem: Problem) -> Index:
     bound[list(problem.region.system.rules.touching)] = True
     bound &= lattice_unit(problem) <= COARSE * problem.scales
     ladder = np.flatnonzero(problem.numeric)
-    listed = sum(not problem.numeric[column] and len(values) > 1 for column, values in problem.region.lattice.choices)
-    return np.concatenate([np.flatnonzero(~bound[ladder]), len(ladder) + np.arange(listed)])
+    return np.concatenate([np.flatnonzero(~bound[ladder]), len(ladder) + np.arange(len(switchable(problem)))])
 
 
 def singles(problem: Problem, cells: Cells, count: int) -> Points:
@@ -169,12 +169,11 @@ def candidates(problem: Problem, cells: Cells | None, x: Array, reach: Array, wi
         parts.append(_ladder(problem, x, reach, width))
     elif len(cells.columns):
         parts.append((cells.columns, _hops(problem, cells, x, reach, width)))
-    for column, values in problem.region.lattice.choices:
-        if not problem.numeric[column] and len(values) > 1:
-            few = values[np.linspace(0, len(values) - 1, min(len(values), LONGEST)).astype(np.intp)]
-            own = np.broadcast_to(problem.x0[:, None, None, None, column], (*x.shape[:2], 1, 1))
-            tried = np.broadcast_to(few, (*x.shape[:2], 1, len(few)))
-            parts.append((np.array([column]), np.concatenate([tried, own], axis=-1)))
+    for column, values in switchable(problem):
+        few = values[np.linspace(0, len(values) - 1, min(len(values), LONGEST)).astype(np.intp)]
+        own = np.broadcast_to(problem.x0[:, None, None, None, column], (*x.shape[:2], 1, 1))
+        tried = np.broadcast_to(few, (*x.shape[:2], 1, len(few)))
+        parts.append((np.array([column]), np.concatenate([tried, own], axis=-1)))
     widest = max((values.shape[-1] for _, values in parts), default=0)
     columns, flat, grouped, start = [np.empty(0, dtype=np.intp)], [np.empty((*x.shape[:2], 0))], [], 0
     for numbers, values in parts:
