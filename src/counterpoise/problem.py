@@ -23,6 +23,7 @@ from counterpoise.physics.noise import Noise
 from counterpoise.space.distance import Distance
 from counterpoise.space.pool import Pool
 from counterpoise.space.region import Region
+from counterpoise.streams import Streams
 from counterpoise.types import Array, Differentiable, Expanding, Index, Mask, Model, Pull, TwiceDifferentiable
 
 POOLS = 8  # kept ready
@@ -119,6 +120,7 @@ class Problem:
     tally: Tally = field(default_factory=Tally)
     cloud: Cloud | None = None
     hints: Array | None = None  # (n, h, d) points that a search should start from as well
+    known: Array | None = None  # (d,) codes from which on categories are strange; None: none are
 
     def __len__(self) -> int:
         return len(self.x0)
@@ -138,6 +140,10 @@ class Problem:
             cloud=None if self.cloud is None else self.cloud.take(index),
             hints=None if self.hints is None else self.hints[index],
         )
+
+    def streams(self, seed: int) -> Streams:
+        """The random numbers of the rows; which code a strange category got in its batch does not count."""
+        return Streams.of(self.x0 if self.known is None else np.minimum(self.x0, self.known), seed)
 
     @property
     def expired(self) -> bool:

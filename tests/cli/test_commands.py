@@ -11,6 +11,10 @@ from typing import Any
 import joblib
 import pandas as pd
 import pytest
+from sklearn.compose import make_column_transformer
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder
 
 import counterpoise as cp
 from alerts import alerts, detector, explained, training
@@ -185,6 +189,20 @@ def test_constraints_hold(run: Run, folder: Path) -> None:
     held = pd.read_csv(folder / "held.csv")
     assert held["latency"].tolist() == alerts()["latency"].tolist()
     assert (held["failed_auth"].to_numpy() <= alerts()["failed_auth"].to_numpy()).all()
+
+
+def test_new_categories_are_refused_or_allowed(run: Run, folder: Path) -> None:
+    table = pd.DataFrame({"proto": ["tcp", "udp"] * 30, "rate": range(60)})
+    front = make_column_transformer((OneHotEncoder(handle_unknown="ignore"), ["proto"]), remainder="passthrough")
+    joblib.dump(make_pipeline(front, LogisticRegression()).fit(table, table["rate"] > 30), folder / "coded.pkl")
+    table.to_csv(folder / "flows.csv", index=False)
+    pd.DataFrame({"proto": ["quic", "tcp"], "rate": [50, 9]}).to_csv(folder / "new.csv", index=False)
+    ask = "-m", "coded.pkl", "--trust", "-d", "flows.csv", "-r", "new.csv", "-o", "strange.csv"
+    code, _, said = run("explain", *ask)
+    assert (code, "--new-categories" in said) == (2, True)
+    code, _, said = run("explain", *ask, "--new-categories")
+    assert (code, "'proto' is 'quic' in row 0" in said) == (0, True)
+    assert len(pd.read_csv(folder / "strange.csv")) == 2
 
 
 def test_not_finding_every_answer_ends_in_one(run: Run) -> None:

@@ -12,7 +12,6 @@ from counterpoise.methods.base import Method, Run, last
 from counterpoise.problem import Problem
 from counterpoise.space.features import Schema
 from counterpoise.space.frames import rows_at
-from counterpoise.streams import Streams
 from counterpoise.types import Array, Mask
 
 
@@ -40,7 +39,7 @@ def filled(
         part, before = problem.take(short), found.holds[short].sum(axis=1)
         held = _main(part, found.x[short], found.holds[short])
         region = replace(part.region, free=part.region.free & ~held, fixed=part.region.fixed | held)
-        again = last(method.iterate(replace(part, region=region), Streams.of(part.x0, seed)))
+        again = last(method.iterate(replace(part, region=region), part.streams(seed)))
         x, margin, effort = (np.concatenate(pair, axis=1) for pair in zip(run[:3], again[:3], strict=True))
         run = Run(x, margin, effort, again.done, run.steps + again.steps)
         shown = None if table is None else rows_at(table, short)

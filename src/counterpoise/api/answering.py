@@ -23,7 +23,6 @@ from counterpoise.space.constraints import Constraint
 from counterpoise.space.features import Schema
 from counterpoise.space.frames import rows_at
 from counterpoise.space.region import Bounds
-from counterpoise.streams import Streams
 from counterpoise.types import Array, Index, Mask
 
 Watch = Callable[[int], None]
@@ -147,7 +146,7 @@ def _chances(task: Task, x: Array, outputs: Array) -> Array:
 
 def _searched(task: Task, problem: Problem, watch: Watch) -> Run:
     run = None
-    for run in task.method.iterate(problem, Streams.of(problem.x0, task.seed)):
+    for run in task.method.iterate(problem, problem.streams(task.seed)):
         watch(int(np.count_nonzero(run.done)))
     assert run is not None, "a method yields at least one run"
     return run

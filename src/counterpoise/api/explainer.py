@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Hashable, Mapping, Sequence
+from copy import copy
 from functools import cached_property
 from typing import Any, Literal
 
@@ -17,9 +18,10 @@ from counterpoise.api.evidence import fingerprint
 from counterpoise.api.firmness import wish
 from counterpoise.api.importance import Importance, importance
 from counterpoise.api.inquiry import Inquiry, Question
-from counterpoise.api.intake import check_settings, take_in
+from counterpoise.api.intake import Intake, check_settings, take_in
 from counterpoise.api.progress import Wanted
 from counterpoise.api.reference import PROBED, Reference
+from counterpoise.api.strangers import welcomed, widened
 from counterpoise.errors import InputError
 from counterpoise.explanation import Explanation
 from counterpoise.methods.annealing import Annealing
@@ -46,7 +48,8 @@ class Explainer:
 
     ``weights`` says how much a change of a feature counts in the regulariser; infinity forbids it. "permutation" and
     "shap" take the weights from what the model makes of each feature. The reference is scored once, and its rows are
-    not in the ``model_rows`` of an explanation.
+    not in the ``model_rows`` of an explanation. ``new_categories`` lets rows have categories that neither it nor the
+    schema has, where the model takes them: no answer takes them.
 
     >>> from sklearn.linear_model import LogisticRegression
     >>> train = pd.DataFrame({"load": [0.5, 1.25, 3.75, 4.5], "ports": [1, 2, 7, 9]})
@@ -68,11 +71,13 @@ class Explainer:
         constraints: Sequence[Word] | Word = (),
         bounds: Bounds = "observed",
         weights: Mapping[Hashable, float] | Importance | None = None,
+        new_categories: bool = False,
     ) -> None:
         self._given = model
         self.reference = Reference(model, reference, schema)
         self.schema = self.reference.schema
         self.bounds: Bounds = bounds
+        self.new_categories = new_categories
         self.weights = self._checked({} if isinstance(weights, str) else weights)
         given = as_words(constraints)
         forbidden = [name for name, weight in self.weights.items() if np.isinf(weight)]
@@ -135,18 +140,20 @@ class Explainer:
             raise InputError(
                 "method must be a method", f"{method!r}", "for instance cp.Annealing() or cp.NearestNeighbour()"
             )
-        measure = Distance.of(self.schema, distance, prices(self.schema, self.constraints))
+        asked, intake = self._received(X)
+        schema, model = asked.schema, asked.model
+        measure = Distance.of(schema, distance, prices(schema, self.constraints))
         question = Question(
-            model=self.model if threshold is None or self.model.labels is None else probable(self.model),
-            schema=self.schema,
-            reference=self.reference,
+            model=model if threshold is None or model.labels is None else probable(model),
+            schema=schema,
+            reference=asked.reference,
             held=self.held,
             constraints=self.constraints,
             bounds=self.bounds,
             target=target,
             threshold=threshold,
             distance=measure,
-            lam=SPARSE / len(self.schema) ** 0.5 if isinstance(lam, str) else float(lam),
+            lam=SPARSE / len(schema) ** 0.5 if isinstance(lam, str) else float(lam),
             mu=None if isinstance(mu, str) else float(mu),
             regularizers=self._regularizers(measure, regularizers),
             alternatives=int(alternatives),
@@ -157,7 +164,24 @@ class Explainer:
             wish=wish(keep, temperature, noise),
             fingerprint=self.fingerprint,
         )
-        return Inquiry(question, take_in(X, self.schema)).run(progress)
+        return Inquiry(question, intake).run(progress)
+
+    def _received(self, data: Any) -> tuple[Explainer, Intake]:
+        """The rows, and who is asked about them: an explainer that knows the categories of those rows as well."""
+        try:
+            return self, take_in(data, self.schema)
+        except InputError as error:
+            wide = widened(self.schema, data, error)
+            if wide is None:
+                raise
+            if not self.new_categories:
+                todo = f"{error.todo}, or allow them: new_categories=True, --new-categories"
+                raise InputError(error.must, error.given, todo) from None
+            asked = copy(self)
+            asked.schema, asked.reference = wide, copy(self.reference)
+            asked.reference.schema = wide
+            asked.model = as_model(self._given, wide, self.reference.spread(PROBED))
+            return asked, welcomed(asked.model, take_in(data, wide), wide, error)
 
     @cached_property
     def fingerprint(self) -> str:
@@ -226,6 +250,7 @@ def explain(
     lam: float | Literal["auto"] = "auto",
     mu: float | Literal["auto"] = "auto",
     weights: Mapping[Hashable, float] | Importance | None = None,
+    new_categories: bool = False,
     regularizers: Sequence[Regularizer | Fittable] = (),
     temperature: float = 0.0,
     keep: float | None = None,
@@ -245,7 +270,13 @@ def explain(
     ['benign']
     """
     explainer = Explainer(
-        model, reference=reference, schema=schema, constraints=constraints, bounds=bounds, weights=weights
+        model,
+        reference=reference,
+        schema=schema,
+        constraints=constraints,
+        bounds=bounds,
+        weights=weights,
+        new_categories=new_categories,
     )
     return explainer(
         X,

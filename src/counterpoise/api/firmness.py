@@ -159,7 +159,7 @@ def _calibrated(problem: Problem, task: Task, x: Array) -> Calibration:
 def _measured(problem: Problem, answers: Answers, asked: Wish, noise: Noise, said: str, seed: int) -> Firmness:
     """The share of fresh copies that keep the target, with its confidence interval, and the price of fragility."""
     n, d = problem.x0.shape
-    draws = Streams.of(problem.x0, seed ^ FRESH_KEY).normal((FRESH, d))
+    draws = problem.streams(seed ^ FRESH_KEY).normal((FRESH, d))
     own = replace(problem, cloud=Cloud(noise, draws, keep=asked.keep or 0.0))
     x = answers.x[:, 0]
     start = np.where(np.isnan(problem.x0), x, problem.x0)

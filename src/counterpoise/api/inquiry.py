@@ -230,6 +230,7 @@ class Inquiry:
             rows,
             deadline,
             self.tally,
+            known=question.schema.known,
         )
         if question.mu is None:
             margin: Array = goal.margin(now.outputs[:, None, :])[:, 0]

@@ -65,6 +65,9 @@ def explain(
     increasing: options.Rising = None,
     decreasing: options.Falling = None,
     max_changes: options.Most = None,
+    new_categories: Annotated[
+        bool, typer.Option("--new-categories", help="Rows may have categories that the data has not, if the model may.")
+    ] = False,
     out: Annotated[
         str | None,
         typer.Option("--out", "-o", help="Where to: .html, .json, .csv, .parquet or .ndjson; - for NDJSON lines."),
@@ -100,7 +103,9 @@ def explain(
         table = as_numbers(named_by(read_table(rows, "--rows"), name), reference, "--rows")
         features, words = options.given(schema, reference, fixed, increasing, decreasing, max_changes)
         fitted = options.load_model(model, trust=trust, factory=factory)
-        explainer = Explainer(fitted, reference=reference, schema=features, constraints=words)
+        explainer = Explainer(
+            fitted, reference=reference, schema=features, constraints=words, new_categories=new_categories
+        )
         asked = {
             "target": options.parse_target(target, explainer.model.labels),
             "threshold": threshold,

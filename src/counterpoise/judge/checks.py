@@ -20,7 +20,6 @@ from counterpoise.physics.noise import Noise
 from counterpoise.physics.regularizers import Regularizer
 from counterpoise.physics.stability import gradient_norm, lipschitz
 from counterpoise.space.relating import Word
-from counterpoise.streams import Streams
 from counterpoise.types import Array
 
 CELLS = 4_000_000  # numbers in one batch of copies
@@ -134,7 +133,7 @@ def robustness(
     curves = []
     for part in recalled(explanation, model, constraints):
         chosen, words = noise_of(part, noise, model, explanation.schema, reference)
-        draws = Streams.of(part.problem.x0, seed ^ KEY).normal((max(copies, FEWER), part.x.shape[1]))
+        draws = part.problem.streams(seed ^ KEY).normal((max(copies, FEWER), part.x.shape[1]))
         kept = kept_share(part, chosen, draws[:, :copies])
         low, high = bounds.share_interval(np.rint(kept * copies), copies, confidence)
         levels, kept_at = shares(part, chosen, draws[:, :FEWER])

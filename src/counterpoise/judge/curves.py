@@ -15,7 +15,6 @@ from counterpoise.explanation import Explanation
 from counterpoise.judge.noisy import KEY, kept_share, noise_of
 from counterpoise.judge.recalling import recalled
 from counterpoise.physics.noise import Noise
-from counterpoise.streams import Streams
 from counterpoise.types import Array
 
 COPIES = 1000
@@ -82,7 +81,7 @@ def frontier(
     chosen, said = noise_of(parts[0], noise, explainer.model, explainer.schema, explainer.reference)
     kept = np.full(len(tipping), np.nan)
     for part in parts:
-        draws = Streams.of(part.problem.x0, tipping.seed ^ KEY).normal((COPIES, part.x.shape[1]))
+        draws = part.problem.streams(tipping.seed ^ KEY).normal((COPIES, part.x.shape[1]))
         kept[part.rows] = kept_share(part, chosen, draws)
     found: list[tuple[str, Explanation, Array]] = [(TIPPING, tipping, kept)]
     for name, asked in wishes:

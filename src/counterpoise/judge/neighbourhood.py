@@ -11,7 +11,6 @@ from counterpoise.physics import boltzmann, cloud
 from counterpoise.physics.free_energy import FreeEnergy
 from counterpoise.physics.montecarlo import cloud_free_energy
 from counterpoise.physics.stability import gradient_norm, largest_eigenvalue, least_norm_subgradient
-from counterpoise.streams import Streams
 from counterpoise.types import Array
 
 ITERATIONS = 12  # of Lanczos
@@ -35,7 +34,7 @@ class Neighbourhood:
     def of(cls, chart: Chart, T: float, sigma: float, samples: int, seed: int) -> Neighbourhood:
         """The neighbourhood with draws of its rows' own streams, whitened where there are enough of them."""
         d = chart.origin.shape[1]
-        half = Streams.of(chart.problem.x0, seed).normal((samples // 2, d))
+        half = chart.problem.streams(seed).normal((samples // 2, d))
         draws = np.stack([half, -half], axis=2).reshape(len(half), -1, d)
         if draws.shape[1] >= 4 * d:
             draws = cloud.whiten(draws)

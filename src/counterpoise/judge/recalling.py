@@ -74,6 +74,7 @@ def recalled(
             schema.numeric,
             nobody,
             rows,
+            known=schema.known,
         )
         yield Recalled(rows, explanation.x[rows], problem, words, bounds)
 

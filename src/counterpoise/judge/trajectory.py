@@ -77,7 +77,7 @@ class Watched:
             return
         moved: list[float] = []
         chart = Chart.of(problem, problem.region.home)
-        for step, (state, info, _) in enumerate(self.method.trace(problem, Streams.of(problem.x0, self.seed))):
+        for step, (state, info, _) in enumerate(self.method.trace(problem, problem.streams(self.seed))):
             moved += [float(info.accepted[0])] if step else []  # the first is where it starts
             share = float(np.mean(moved[-WINDOW:])) if moved else np.nan
             self.seen.append((float(state.value[0]), 1 / self.method.beta, share))

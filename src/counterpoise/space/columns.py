@@ -29,8 +29,9 @@ class Feature:
     ``scale`` is the raw length of one unit of distance; ``lower`` and ``upper`` are the observed range; ``decimals``
     is the precision answers are rounded to (None: not rounded); ``dtype`` is the reference's own, or what fits the
     kind; ``fixed`` says why the column may not change at all (empty: it may); ``unseen`` are categories that may come
-    but that no reference row has; ``assumed`` marks a scale that nobody gave: reference data puts its own in its place;
-    ``mark`` is how an object column writes a missing cell.
+    but that no reference row has, ``strange`` those of them, the last ones, that nobody listed and a row to explain has
+    all the same; ``assumed`` marks a scale that nobody gave: reference data puts its own in its place; ``mark`` is how
+    an object column writes a missing cell.
 
     >>> Feature("packets", "integer", scale=3.0, lower=0, upper=9).numeric
     True
@@ -52,6 +53,7 @@ class Feature:
     unseen: tuple[Any, ...] = ()
     assumed: bool = False
     mark: Literal["nan", "None", "NA"] = "None"
+    strange: tuple[Any, ...] = ()
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:

@@ -195,14 +195,15 @@ def _codes(feature: Feature, column: pd.Series[Any], what: str) -> Array:
     if unknown.any():
         raise InputError(
             "categories must be known from the reference or the schema",
-            f"{feature.name!r} is {_strangers(column, unknown, what)}; known are {quoted(feature.categories)}",
+            f"{feature.name!r} is {counted(column, unknown, what)}; known are {quoted(feature.categories)}",
             "correct the values, or add them to the schema's categories",
+            unknown=True,
         )
     return codes
 
 
-def _strangers(column: pd.Series[Any], unknown: Mask, what: str) -> str:
-    """Every value that is not known, where it stands first and how often."""
+def counted(column: pd.Series[Any], unknown: Mask, what: str) -> str:
+    """Every value of some cells of a column, where it stands first and how often."""
     places: dict[str, list[int]] = {}
     for place in np.flatnonzero(unknown).tolist():
         places.setdefault(repr(plain(column.iloc[place])), []).append(place)

@@ -134,6 +134,13 @@ class Schema:
         return _shared(np.array([f.kind in ("categorical", "boolean") for f in self.features]))
 
     @cached_property
+    def known(self) -> Array | None:
+        """How many categories of each column somebody listed, ``(d,)``, infinity for numbers; None: all of them."""
+        if not any(f.strange for f in self.features):
+            return None
+        return _shared(np.array([np.inf if f.numeric else len(f.categories) - len(f.strange) for f in self.features]))
+
+    @cached_property
     def units(self) -> Array:
         """Encoded length of one unit of distance, ``(d,)``: the scale of a number, all ranks of an ordered category."""
         return _shared(np.array([f.scale if f.numeric else max(len(f.categories) - 1.0, 1.0) for f in self.features]))

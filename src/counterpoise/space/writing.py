@@ -89,6 +89,6 @@ def _choices(draft: Draft, number: int, feature: Feature, bounds: Bounds) -> Arr
             values if storage is None or storage.kind != "f" else np.unique(values.astype(storage).astype(np.float64))
         )
     if values is None:
-        hidden = set(feature.unseen) if bounds == "observed" else set()
+        hidden = set(feature.unseen if bounds == "observed" else feature.strange)
         values = np.array([code for value, code in feature.codes.items() if value not in hidden], dtype=np.float64)
     return values
