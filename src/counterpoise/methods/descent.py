@@ -22,6 +22,7 @@ from counterpoise.streams import Streams
 from counterpoise.types import Array, Index, Mask
 
 SLACK = 1e-6  # of the row's own margin: how far past the boundary a step aims
+BEYOND = 2.0  # times what a step under relations was short of it
 STEEP = 2.0  # mu over the least that makes a minimum of E valid
 STRAIGHT = 1e-9  # of the slope: what rounding may make of one that is the same everywhere
 FINE = 0.1  # of the distance of an answer: values farther apart count as coarse for it
@@ -124,7 +125,7 @@ def descend(problem: Problem, points: Points, rounds: int, own: Array | None = N
     trial = x = aim = points.x
     inside = points.valid
     gradient, margin = np.zeros_like(x), points.margin
-    merit, share = np.full(margin.shape, np.inf), np.ones(margin.shape)
+    merit, share, extra = np.full(margin.shape, np.inf), np.ones(margin.shape), np.zeros(margin.shape)
     for number in range(rounds):
         score, steep = slope(problem, trial)
         effort = problem.energy.effort(trial, problem.x0) + score.toll
@@ -137,7 +138,9 @@ def descend(problem: Problem, points: Points, rounds: int, own: Array | None = N
         x = np.where(taken[..., None], trial, x)
         gradient = np.where(taken[..., None], steep, gradient)
         margin, merit = np.where(taken, score.margin, margin), np.where(taken, energy, merit)
-        aim = np.where(taken[..., None], tangent(problem, trial, score.margin, steep, slack), aim)
+        if number and len(problem.region.system):  # mending takes margin: the next step aims so much farther
+            extra += np.where(taken & ~score.reached, BEYOND * (slack - score.margin), 0.0)
+        aim = np.where(taken[..., None], tangent(problem, trial, score.margin, steep, slack + extra), aim)
         share = np.where(taken, np.minimum(1.0, 2 * share), 0.5 * share)
         trial, inside = landed(problem, x + share[..., None] * (aim - x), x, margin, gradient, slack)
     return best

@@ -3,14 +3,14 @@
 With ``u`` the change in units of the feature scales, ``h`` the slope of the margin in those units and ``need`` what the
 margin lacks at the row, the step solves ``min ||u||`` subject to ``h . u >= need`` inside the box. For L2 that is the
 root of a piecewise linear function, for L1 a greedy fill of the steepest features, for L0 the fewest features whose
-reach suffices. Relations are heeded in L2, `counterpoise.methods.hildreth`.
+reach suffices. Relations are heeded in L2 and L1, `counterpoise.methods.hildreth`.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from counterpoise.methods.hildreth import heeded
+from counterpoise.methods.hildreth import heeded, nearest, sparsest
 from counterpoise.problem import Problem
 from counterpoise.space.facets import facets
 from counterpoise.types import Array, Mask
@@ -38,18 +38,20 @@ def tangent(problem: Problem, x: Array, margin: Array, slope: Array, slack: Arra
     need = slack - margin + np.einsum("nkd,nkd->nk", h, done)
     if region.max_changes is not None and region.max_changes < h.shape[-1]:
         h = _sparse(h, need, low, high, region.max_changes)
+    faces = []
+    if len(region.system) and region.max_changes is None:
+        faces = facets(region.system, x, (region.lower, region.upper), done, scales, movable[:, 0])
     distance = problem.energy.distance
     if distance.weight("l2") > 0:
         lam = np.broadcast_to(problem.energy.rates, h.shape[-1:])
         direction = _shrunk(h, lam) if lam.any() else h
         u = _shortest(h, need, low, high, direction)
-        if len(region.system) and region.max_changes is None:
-            faces = facets(region.system, x, (region.lower, region.upper), done, scales, movable[:, 0])
-            u = heeded(u, h, need, low, high, direction, faces)
+        u = heeded(u, faces, nearest, h, need, low, high, direction)
     elif distance.weight("l1") > 0 or distance.weight("gower") > 0:
         price = distance.weight("l1") + distance.weight("gower") * distance.unit / distance.span / x.shape[-1]
         price = price + problem.energy.rates
         u = _steepest(h, need, low, high, np.abs(h) / price)
+        u = heeded(u, faces, sparsest, h, need, low, high, np.broadcast_to(price, h.shape))
     else:
         u = _fewest(h, need, low, high)
     return np.where(movable, start + u * scales, x)

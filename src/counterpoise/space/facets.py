@@ -33,10 +33,15 @@ class Facets(NamedTuple):
         """The same of some of the points."""
         return Facets(self.columns, self.slope[points], self.bound[points], self.slack[points], self.equal)
 
-    def broken(self, u: Array) -> Mask:
-        """Which of the points ``u`` ``(p, d)`` are on the wrong side of one, ``(p,)``."""
-        beyond = np.einsum("pmc,pmc->pm", self.slope, u[:, self.columns]) - self.bound
-        return np.asarray((np.where(self.equal, np.abs(beyond), beyond) > self.slack).any(axis=1))
+    def broken(self, u: Array, leave: float = 0.0) -> Mask:
+        """Which of the points ``u`` ``(p, d)`` are on the wrong side of one, ``(p,)``.
+
+        By more than its slack, and than ``leave`` times what its columns were moved by.
+        """
+        parts = self.slope * u[:, self.columns]
+        beyond = parts.sum(axis=-1) - self.bound
+        slack = self.slack + leave * np.abs(parts).sum(axis=-1) if leave else self.slack
+        return np.asarray((np.where(self.equal, np.abs(beyond), beyond) > slack).any(axis=1))
 
 
 def facets(system: System, x: Array, box: tuple[Array, Array], moved: Array, scales: Array, free: Mask) -> list[Facets]:
@@ -64,7 +69,9 @@ def facets(system: System, x: Array, box: tuple[Array, Array], moved: Array, sca
         numbers = np.where(known[..., None], numbers, 0.0)
         slope, gap, slack = numbers[..., :-2], numbers[..., -2], numbers[..., -1]
         bound = np.einsum("nkc,nkc->nk", slope, moved[..., columns]) - gap
-        entry = columns, slope, bound, slack + NEAR * np.abs(slope).sum(axis=-1), formula.relation == "=="
+        steep = np.abs(slope).sum(axis=-1)
+        slack = np.where(steep > 0, slack + NEAR * steep, np.inf)  # what no step can move is not for it to mend
+        entry = columns, slope, bound, slack, formula.relation == "=="
         for used, entries in groups:
             if len(entries[0][0]) == len(columns) and used.isdisjoint(columns):
                 entries.append(entry)
