@@ -23,8 +23,9 @@ from counterpoise.methods import menu as menus
 from counterpoise.methods.board import Board
 from counterpoise.methods.care import leaves_of
 from counterpoise.methods.menu import Menu
+from counterpoise.methods.points import scored
 from counterpoise.methods.rationed import Rationed
-from counterpoise.methods.starts import donors, scored, sectioned
+from counterpoise.methods.starts import donors, sectioned
 from counterpoise.methods.survey import ALONE, _records, survey
 from counterpoise.problem import Problem
 from counterpoise.streams import Streams

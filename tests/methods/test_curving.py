@@ -12,7 +12,7 @@ from sklearn.discriminant_analysis import QuadraticDiscriminantAnalysis
 
 import counterpoise as cp
 from counterpoise.methods.curving import _shortest, curved, unsettled
-from counterpoise.methods.starts import scored
+from counterpoise.methods.points import scored
 from problems import problem_of
 
 

@@ -19,10 +19,11 @@ from sklearn.preprocessing import StandardScaler
 import counterpoise as cp
 from counterpoise.methods.cells import Cells
 from counterpoise.methods.descent import descend
+from counterpoise.methods.points import Points, scored
 from counterpoise.methods.population import Population
 from counterpoise.methods.rationed import Rationed
 from counterpoise.methods.slopes import by_differences, slope
-from counterpoise.methods.starts import Points, donors, scored
+from counterpoise.methods.starts import donors, jumps
 from counterpoise.methods.sweep import singles, sweep
 from counterpoise.methods.tangent import tangent
 from counterpoise.physics.cooling import Geometric
@@ -353,3 +354,11 @@ def test_all_single_changes_are_tried_in_pieces_that_fit(cancer, forest) -> None
     tried = cells.singles(problem)
     assert ((tried != problem.region.home[:, None, :]).sum(axis=2) <= 1).all()
     assert tried.shape[1] == cells.count.sum() + len(cells.columns)
+
+
+def test_random_starts_stay_near_the_row_where_only_a_dtype_bounds_a_column() -> None:
+    table = pd.DataFrame(np.random.default_rng(0).integers(0, 50, (60, 2)), columns=["a", "b"])
+    problem = problem_of(lambda rows: np.tile([1.0, 0.0], (len(rows), 1)), table, table[:5], bounds=None)
+    assert (problem.region.upper > 1e9).all()
+    found = jumps(problem, Streams.of(problem.x0, 0), 8).x
+    assert (np.abs(found - problem.x0[:, None]) < 1000 * problem.scales).all()

@@ -63,14 +63,20 @@ def least_l2(model: LogisticRegression, row: np.ndarray, scales: np.ndarray, *, 
     return float(np.sqrt(found.fun))
 
 
-@pytest.mark.parametrize("total", [False, True], ids=["orders", "orders and a sum"])
+@pytest.mark.parametrize(
+    ("total", "sums"),
+    [(False, []), (True, [cp.Rule(SUM)]), (True, [cp.Derived("total", "low + high")])],
+    ids=["orders", "orders and a sum", "orders and a derived column"],
+)
 @pytest.mark.parametrize("blind", [False, True], ids=["slopes", "black box"])
 @pytest.mark.parametrize(("distance", "optimum"), [("l2", least_l2), ("l1", least_l1)])
-def test_a_linear_model_within_relations_is_solved_to_its_optimum(distance, optimum, total: bool, blind: bool) -> None:
+def test_a_linear_model_within_relations_is_solved_to_its_optimum(
+    distance, optimum, total: bool, sums: list, blind: bool
+) -> None:
     ratios = []
     for seed in range(4):
         table, model = flows(seed)
-        words = [cp.Rule(rule) for rule in (*ORDERS, SUM)[: 3 if total else 2]]
+        words = [*map(cp.Rule, ORDERS), *sums]
         asked = (lambda rows, model=model: model.predict_proba(rows)) if blind else model
         asking = {"constraints": words, "bounds": None, "lam": 0.0, "distance": distance}
         explanation = cp.explain(asked, table[:8], reference=table, **asking)

@@ -19,7 +19,8 @@ import counterpoise as cp
 from counterpoise.methods import annealing
 from counterpoise.methods.care import late
 from counterpoise.methods.lines import lines, most_asked
-from counterpoise.methods.starts import crossings, ranged, scored
+from counterpoise.methods.points import scored
+from counterpoise.methods.starts import crossings, ranged
 from counterpoise.problem import Problem
 from counterpoise.streams import Streams
 from problems import problem_of

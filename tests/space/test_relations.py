@@ -207,6 +207,18 @@ def test_a_cycle_of_derived_features_is_shown():
         built(DERIVED, DERIVED, [cp.Derived("rate", "bytes"), cp.Derived("rate", "duration")])
 
 
+def test_a_derived_feature_that_may_not_change_still_obeys_its_range() -> None:
+    rng = np.random.default_rng(0)
+    rows = pd.DataFrame({"a": rng.normal(3, 1, 200), "b": rng.normal(3, 1, 200)})
+    rows["total"] = rows["a"] + rows["b"]
+    model = LogisticRegression().fit(rows, rows["a"] > rows["b"])
+    words = [cp.Derived("total", "a + b"), cp.Immutable("total"), cp.Range("total", 0, 6)]
+    explanation = cp.explain(model, rows[:40], reference=rows, constraints=words)
+    over = rows["total"][:40] > 6
+    assert over.any()
+    assert explanation.valid.tolist() == (~over).tolist()
+
+
 def test_a_division_by_zero_is_refused_and_said():
     frame = DERIVED.assign(duration=[2.0, 0.0, 3.0, 8.0])
     _, region = built(frame, frame.iloc[:2], [cp.Rule("bytes / duration == rate", tolerance=0.01)])

@@ -11,7 +11,7 @@ import numpy as np
 from counterpoise.errors import CapabilityError, InputError
 from counterpoise.methods.base import Run, last
 from counterpoise.methods.chart import Chart
-from counterpoise.methods.starts import Points, joined, scored
+from counterpoise.methods.points import Points, joined, scored
 from counterpoise.physics import cloud
 from counterpoise.physics.metropolis import accept
 from counterpoise.physics.montecarlo import cloud_free_energy

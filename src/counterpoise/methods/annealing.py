@@ -21,11 +21,12 @@ from counterpoise.methods.beam import beam
 from counterpoise.methods.board import Board
 from counterpoise.methods.care import care_of, late, leaves_of
 from counterpoise.methods.cells import Cells
+from counterpoise.methods.points import Points, joined, scored
 from counterpoise.methods.population import Population
 from counterpoise.methods.sifting import Sifting
 from counterpoise.methods.sliding import STARTS, slide
 from counterpoise.methods.slopes import responds
-from counterpoise.methods.starts import Points, at_home, joined, one_sided, ranged, scored, starting, verging
+from counterpoise.methods.starts import at_home, one_sided, ranged, starting, verging
 from counterpoise.methods.sweep import singles
 from counterpoise.physics.cooling import ConstantSpeed, Cooling
 from counterpoise.problem import Problem

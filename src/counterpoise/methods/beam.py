@@ -15,8 +15,8 @@ import numpy as np
 from counterpoise.methods.care import Care, late, leaves_of
 from counterpoise.methods.jumping import JUMPS
 from counterpoise.methods.menu import Menu
+from counterpoise.methods.points import Points
 from counterpoise.methods.population import gained
-from counterpoise.methods.starts import Points
 from counterpoise.methods.survey import ALONE, MULTIPLIERS, survey
 from counterpoise.methods.sweep import FARTHEST, additive, reach
 from counterpoise.models.leaves import FEW

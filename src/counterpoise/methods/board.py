@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from counterpoise.methods.base import Run
-from counterpoise.methods.starts import Points, joined
+from counterpoise.methods.points import Points, joined
 from counterpoise.space.region import Region
 from counterpoise.types import Index, Mask
 

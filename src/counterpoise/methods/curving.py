@@ -11,8 +11,8 @@ from __future__ import annotations
 import numpy as np
 
 from counterpoise.methods.descent import slack_of
+from counterpoise.methods.points import Points, judged
 from counterpoise.methods.slopes import slope
-from counterpoise.methods.starts import Points, judged
 from counterpoise.problem import Problem
 from counterpoise.types import Array, Mask
 

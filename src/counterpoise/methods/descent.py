@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from counterpoise.methods.points import Points, judged, scored
 from counterpoise.methods.slopes import COARSE, lattice_unit, slope
-from counterpoise.methods.starts import Points, judged, scored
 from counterpoise.methods.switches import single
 from counterpoise.methods.tangent import tangent
 from counterpoise.problem import Problem
@@ -69,7 +69,8 @@ def scattered(
     """
     d = problem.x0.shape[1]
     steep = np.sqrt(np.square(gradient * problem.scales).sum(axis=-1))
-    expected = np.abs(margin) / np.maximum(steep, 1e-300)  # where the expansion puts the boundary
+    with np.errstate(over="ignore"):
+        expected = np.abs(margin) / np.maximum(steep, 1e-300)  # where the expansion puts the boundary
     # where no answer is known, about as far as rows are from each other
     known = np.where(best.valid, problem.energy.distance(best.x, problem.x0), d**0.5)
     radius = np.repeat(np.where(steep > 0, np.minimum(expected, known), known), chains, axis=1)
@@ -133,7 +134,8 @@ def descend(problem: Problem, points: Points, rounds: int, own: Array | None = N
         best.x[better], best.margin[better], best.effort[better] = trial[better], score.margin[better], effort[better]
         if number == rounds - 1 or problem.expired:
             break
-        energy = effort + _weight(problem, steep) * np.maximum(0.0, slack - score.margin)
+        with np.errstate(over="ignore"):  # no slope at all: no step leads there
+            energy = effort + _weight(problem, steep) * np.maximum(0.0, slack - score.margin)
         taken = energy <= merit
         x = np.where(taken[..., None], trial, x)
         gradient = np.where(taken[..., None], steep, gradient)

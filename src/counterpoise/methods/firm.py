@@ -16,9 +16,10 @@ import numpy as np
 from counterpoise.methods.base import Run, last
 from counterpoise.methods.board import Board
 from counterpoise.methods.cells import Cells
+from counterpoise.methods.points import Points, joined, scored
 from counterpoise.methods.polish import undone
 from counterpoise.methods.population import Population, gained
-from counterpoise.methods.starts import Points, donors, joined, jumps, scored
+from counterpoise.methods.starts import donors, jumps
 from counterpoise.methods.sweep import reach, sweep
 from counterpoise.physics.cooling import ConstantSpeed
 from counterpoise.problem import Problem

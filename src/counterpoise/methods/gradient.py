@@ -10,8 +10,8 @@ import numpy as np
 
 from counterpoise.errors import InputError
 from counterpoise.methods.base import Run, last
+from counterpoise.methods.points import Points, joined, scored
 from counterpoise.methods.slopes import slope
-from counterpoise.methods.starts import Points, joined, scored
 from counterpoise.methods.switches import single
 from counterpoise.physics.montecarlo import cloud_free_energy
 from counterpoise.problem import Problem

@@ -10,7 +10,7 @@ from scipy.special import expit
 
 from counterpoise.errors import InputError
 from counterpoise.methods.base import Run, last
-from counterpoise.methods.starts import joined, scored
+from counterpoise.methods.points import joined, scored
 from counterpoise.methods.switches import redrawn, switchable
 from counterpoise.models.score import RangeGoal
 from counterpoise.problem import Problem

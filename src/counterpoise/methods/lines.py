@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from counterpoise.methods.starts import Points, across, joined, ranged, scored, underneath
+from counterpoise.methods.points import Points, joined, scored
+from counterpoise.methods.starts import across, ranged, underneath
 from counterpoise.methods.sweep import FARTHEST, MULTIPLIERS, additive, combined, costs, room_of
 from counterpoise.methods.switches import single, switchable
 from counterpoise.problem import Problem

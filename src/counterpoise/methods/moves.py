@@ -47,7 +47,8 @@ def walk(ground: Ground, streams: Streams, x: Array, size: Array) -> Array:
     square = np.einsum("rkd,rkd->rk", line, line)
     along = np.einsum("rkd,rkd->rk", noise, line) / np.maximum(square, 1e-300)
     noise -= along[..., None] * line
-    stretch = size * np.sqrt(square / np.maximum(np.einsum("rkd,rkd->rk", noise, noise), 1e-300))
+    length = np.einsum("rkd,rkd->rk", noise, noise)
+    stretch = size * np.sqrt(np.divide(square, length, out=np.zeros_like(square), where=length > 0))
     moved = (line + stretch[..., None] * noise) * (1.0 - 0.5 * size[..., None] ** 2)
     return np.where(ground.numeric, start + moved * ground.scales, x)
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from counterpoise.methods.base import Method, Run, last
+from counterpoise.methods.points import Points, scored
 from counterpoise.methods.slopes import lattice_unit
-from counterpoise.methods.starts import Points, scored
 from counterpoise.problem import Problem
 from counterpoise.streams import Streams
 from counterpoise.types import Array, Index, Mask
@@ -64,7 +64,10 @@ def undone(problem: Problem, points: Points) -> Points:
         part, here = problem.take(active), found.at(active)
         changed = part.region.changed(here.x)[:, 0, :] & part.region.free
         best = scored(part, _set_back(part, here.x[:, 0], changed)).best(1)
-        better = best.effort[:, 0] < here.effort[:, 0]
+        before, after = (np.count_nonzero(part.region.changed(points.x)[:, 0], axis=1) for points in (here, best))
+        # what relations mend may slide on for ever, a little at a time
+        gain = np.where(after < before, 0.0, WORTH * here.effort[:, 0])
+        better = best.effort[:, 0] < here.effort[:, 0] - gain
         active = active[better]
         for mine, new in zip(found, best, strict=True):
             mine[active] = new[better]

@@ -11,7 +11,7 @@ import numpy as np
 from counterpoise.methods.cells import Cells
 from counterpoise.methods.ground import Ground
 from counterpoise.methods.moves import mixture
-from counterpoise.methods.starts import Points, scored
+from counterpoise.methods.points import Points, scored
 from counterpoise.physics.cooling import Cooling
 from counterpoise.physics.metropolis import accept, summarise
 from counterpoise.problem import Problem

@@ -9,7 +9,7 @@ import numpy as np
 
 from counterpoise.errors import InputError
 from counterpoise.methods.base import Run, last
-from counterpoise.methods.starts import joined, scored
+from counterpoise.methods.points import joined, scored
 from counterpoise.problem import Problem
 from counterpoise.streams import Streams
 from counterpoise.types import Array

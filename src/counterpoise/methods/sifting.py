@@ -12,8 +12,8 @@ from counterpoise.methods.board import Board
 from counterpoise.methods.care import care_of, thoroughness
 from counterpoise.methods.cells import Cells
 from counterpoise.methods.ground import Ground
+from counterpoise.methods.points import Points, scored
 from counterpoise.methods.population import gained
-from counterpoise.methods.starts import Points, scored
 from counterpoise.methods.sweep import MULTIPLIERS, reach, sweep
 from counterpoise.physics.metropolis import accept
 from counterpoise.problem import Problem

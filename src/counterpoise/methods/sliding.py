@@ -16,10 +16,11 @@ from counterpoise.methods.care import counted, late, sparing
 from counterpoise.methods.curving import curve, curved, unsettled
 from counterpoise.methods.descent import branched, coarse_cells, descend, jump, scattered, switched, walk
 from counterpoise.methods.lines import lines, most_asked
+from counterpoise.methods.points import Points, joined, scored
 from counterpoise.methods.population import gained
 from counterpoise.methods.sifting import Sifting
 from counterpoise.methods.slopes import slope
-from counterpoise.methods.starts import Points, elsewhere, joined, scored, sectioned, starting
+from counterpoise.methods.starts import elsewhere, sectioned, starting
 from counterpoise.methods.sweep import unbound
 from counterpoise.problem import Problem
 from counterpoise.streams import Streams

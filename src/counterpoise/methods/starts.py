@@ -3,80 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import NamedTuple
 
 import numpy as np
 
+from counterpoise.methods.points import Points, joined, scored
 from counterpoise.models.score import RangeGoal
-from counterpoise.problem import Problem, Score
+from counterpoise.problem import Problem
 from counterpoise.space.pool import spread
 from counterpoise.streams import Streams
-from counterpoise.types import Array, Index, Mask
+from counterpoise.types import Array, Mask
 
 LOOKED_AT = 48  # donors whose feasible form is tried first
 LOOKED_FURTHER = 1000  # where none of those keeps the target
 DOUBLINGS = 12
+JUMPED, ENDLESS = 8.0, 1000.0  # units of distance: how far a box without ends is looked at, and where ends are none
 SECTIONS, SECTIONINGS = 16, 2
 CROSSED, WAYS, HALVINGS = 256, 6, 40  # reference rows, ways to those across a range, and halvings of these
 CROSSED_CELLS = 4_000_000  # numbers in reference rows looked at together
 BORROWED = 6  # donors whose features are taken one by one where only few may change
-
-
-class Points(NamedTuple):
-    """Points ``(n, k, d)``, their margins ``(n, k)`` and what each costs ``(n, k)``: infinity where it is not valid."""
-
-    x: Array
-    margin: Array
-    effort: Array
-
-    @property
-    def valid(self) -> Mask:
-        """Which points reach the target inside the region."""
-        return np.isfinite(self.effort)
-
-    @property
-    def lowest(self) -> Array:
-        """The least effort of each row, ``(n,)``."""
-        return np.asarray(self.effort.min(axis=1))
-
-    def at(self, rows: Index) -> Points:
-        """The points of some rows."""
-        return Points(self.x[rows], self.margin[rows], self.effort[rows])
-
-    def best(self, count: int) -> Points:
-        """The ``count`` best of each row: valid ones by effort, then the nearest misses by margin."""
-        order = np.lexsort((-self.margin, self.effort), axis=-1)[:, :count]
-        rows = np.arange(len(self.x))[:, None]
-        return Points(self.x[rows, order], self.margin[rows, order], self.effort[rows, order])
-
-    def first(self, count: int) -> Points:
-        """The first ``count`` points of each row."""
-        return Points(self.x[:, :count], self.margin[:, :count], self.effort[:, :count])
-
-    def instead(self, other: Points, taken: Mask) -> Points:
-        """These points, with those of another set where they are ``taken`` ``(n, k)``."""
-        return Points(
-            np.where(taken[..., None], other.x, self.x),
-            np.where(taken, other.margin, self.margin),
-            np.where(taken, other.effort, self.effort),
-        )
-
-
-def joined(*parts: Points) -> Points:
-    """Several sets of points as one."""
-    return Points(*(np.concatenate(arrays, axis=1) for arrays in zip(*parts, strict=True)))
-
-
-def judged(problem: Problem, x: Array, score: Score, inside: Mask) -> Points:
-    """Points of the region with what the model says of them."""
-    effort = problem.energy.effort(x, problem.x0) + score.toll
-    return Points(x, score.margin, np.where(score.reached & inside, effort, np.inf))
-
-
-def scored(problem: Problem, x: Array) -> Points:
-    """Proposals settled in the region and scored; what the region refuses is not valid."""
-    y, inside = problem.region.settle(x)
-    return judged(problem, y, problem.score(y), inside)
 
 
 def donors(problem: Problem, count: int) -> Points:
@@ -216,8 +160,10 @@ def jumps(problem: Problem, streams: Streams, count: int) -> Points:
     d = problem.x0.shape[1]
     direction = streams.normal((count, d)) * problem.scales
     draws = streams.uniform((count, d))
-    low = np.where(np.isfinite(problem.region.lower), problem.region.lower, problem.x0 - 8 * problem.scales)
-    high = np.where(np.isfinite(problem.region.upper), problem.region.upper, problem.x0 + 8 * problem.scales)
+    home, far = problem.region.home, ENDLESS * problem.scales  # what only a dtype bounds is not bounded
+    home = np.where(np.isnan(home), np.clip(0.0, problem.region.lower, problem.region.upper), home)
+    low = np.where(problem.region.lower < home - far, home - JUMPED * problem.scales, problem.region.lower)
+    high = np.where(problem.region.upper > home + far, home + JUMPED * problem.scales, problem.region.upper)
     start = np.where(np.isnan(problem.x0), (low + high) / 2, problem.x0)[:, None, :]
     anywhere = low[:, None, :] + draws * (high - low)[:, None, :]
     for column, values in problem.region.lattice.choices:

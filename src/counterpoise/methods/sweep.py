@@ -12,8 +12,8 @@ from typing import NamedTuple
 import numpy as np
 
 from counterpoise.methods.cells import Cells
+from counterpoise.methods.points import Points, joined, scored
 from counterpoise.methods.slopes import COARSE, lattice_unit
-from counterpoise.methods.starts import Points, joined, scored
 from counterpoise.methods.switches import switchable
 from counterpoise.problem import Problem
 from counterpoise.types import Array, Index, Mask

@@ -29,7 +29,9 @@ def tangent(problem: Problem, x: Array, margin: Array, slope: Array, slack: Arra
     """
     region, scales = problem.region, problem.energy.distance.lengths(problem.scales, slope)
     start = problem.x0[:, None, :]
-    movable = (region.free & problem.numeric & ~np.isnan(problem.x0))[:, None, :]
+    movable = ((region.free | (region.system.derived & heeds(problem))) & problem.numeric & ~np.isnan(problem.x0))[
+        :, None, :
+    ]
     h = np.where(movable, slope * scales, 0.0)
     with np.errstate(invalid="ignore"):
         done = np.where(movable, (x - start) / scales, 0.0)
@@ -39,7 +41,7 @@ def tangent(problem: Problem, x: Array, margin: Array, slope: Array, slack: Arra
     if region.max_changes is not None and region.max_changes < h.shape[-1]:
         h = _sparse(h, need, low, high, region.max_changes)
     faces = []
-    if len(region.system) and region.max_changes is None:
+    if heeds(problem):
         faces = facets(region.system, x, (region.lower, region.upper), done, scales, movable[:, 0])
     distance = problem.energy.distance
     if distance.weight("l2") > 0:
@@ -55,6 +57,11 @@ def tangent(problem: Problem, x: Array, margin: Array, slope: Array, slack: Arra
     else:
         u = _fewest(h, need, low, high)
     return np.where(movable, start + u * scales, x)
+
+
+def heeds(problem: Problem) -> bool:
+    """Whether steps keep to relations: there are some, and any number of features may change."""
+    return len(problem.region.system) > 0 and problem.region.max_changes is None
 
 
 def _sparse(h: Array, need: Array, low: Array, high: Array, count: int) -> Array:
@@ -135,7 +142,7 @@ def _steepest(h: Array, need: Array, low: Array, high: Array, worth: Array) -> A
     before = np.cumsum(np.where(np.isfinite(gain), gain, np.inf), axis=-1)
     before = np.concatenate([np.zeros_like(before[..., :1]), before[..., :-1]], axis=-1)
     still = np.maximum(lacking - before, 0.0)
-    with np.errstate(invalid="ignore", divide="ignore"):
+    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
         steep = np.take_along_axis(h, order, axis=-1)
         part = np.where(still <= 0, 0.0, np.minimum(still, gain)) / steep
     part = np.where(np.isfinite(part), part, 0.0)

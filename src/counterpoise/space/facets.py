@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
 
-from counterpoise.space.expressions import Binary
+from counterpoise.space.expressions import Binary, Column
 from counterpoise.space.formulas import Compare
+from counterpoise.space.relations import Derivation
 from counterpoise.space.system import System
 from counterpoise.types import Array, Index, Mask
 
@@ -47,6 +49,8 @@ class Facets(NamedTuple):
 def facets(system: System, x: Array, box: tuple[Array, Array], moved: Array, scales: Array, free: Mask) -> list[Facets]:
     """The comparisons among the relations, expanded around ``x`` ``(n, k, d)``, in as few groups as it takes.
 
+    A derived column is one that equals what it is made of.
+
     ``moved`` ``(n, k, d)`` is how far x is from the row, in units of ``scales`` ``(d,)`` or ``(n, k, d)``; ``box`` the
     lower and the upper ends ``(n, d)``; ``free`` ``(n, d)`` the cells that a step may move, while the others count as
     they are. Points are those of all rows, one after the other.
@@ -54,18 +58,15 @@ def facets(system: System, x: Array, box: tuple[Array, Array], moved: Array, sca
     scales = np.broadcast_to(scales, x.shape)
     y, given = np.moveaxis(x, -1, 0), np.concatenate([system.x0, *box], axis=1).T[:, :, None]
     groups: list[tuple[set[int], list[Entry]]] = []
-    for clause in system.rules.clauses:
-        formula = clause.formula
-        if not isinstance(formula, Compare) or formula.relation == "!=":
-            continue
+    for formula, source, rounding in _comparisons(system):
         with np.errstate(all="ignore"):
             gap, slopes = Binary("-", formula.left, formula.right).dual(y, given)
-            slack = formula.slack(formula.left.value(y, given), formula.right.value(y, given))
+            slack = formula.slack(formula.left.value(y, given), formula.right.value(y, given)) + rounding
             columns = sorted(column for column in slopes if free[:, column].any())
             parts = [slopes[column] * scales[..., column] * free[:, None, column] for column in columns]
             ends = (np.broadcast_to(number, x.shape[:2]) for number in (gap, slack))
             numbers = np.stack([*parts, *ends], axis=-1)
-        known = np.isfinite(numbers).all(axis=-1) & system.active[:, None, clause.source]
+        known = np.isfinite(numbers).all(axis=-1) & system.active[:, None, source]
         numbers = np.where(known[..., None], numbers, 0.0)
         slope, gap, slack = numbers[..., :-2], numbers[..., -2], numbers[..., -1]
         bound = np.einsum("nkc,nkc->nk", slope, moved[..., columns]) - gap
@@ -81,6 +82,17 @@ def facets(system: System, x: Array, box: tuple[Array, Array], moved: Array, sca
             if columns:
                 groups.append((set(columns), [entry]))
     return [_gathered(entries, x.shape[0] * x.shape[1]) for _, entries in groups]
+
+
+def _comparisons(system: System) -> Iterator[tuple[Compare, int, float]]:
+    """Each comparison, the number of its relation, and what rounding may put between its sides."""
+    for clause in system.rules.clauses:
+        if isinstance(clause.formula, Compare) and clause.formula.relation != "!=":
+            yield clause.formula, clause.source, 0.0
+    for source, relation in enumerate(system.relations):
+        if isinstance(relation, Derivation):  # a derived column moves along, and costs what that is
+            step = relation.step or (0.0 if relation.decimals is None else 10.0**-relation.decimals)
+            yield Compare("==", Column(relation.number), relation.expression, relation.tolerance), source, step / 2
 
 
 def _gathered(entries: list[Entry], points: int) -> Facets:

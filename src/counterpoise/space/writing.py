@@ -49,9 +49,10 @@ def written(
             )
     choices = [_choices(draft, number, feature, bounds) for number, feature in enumerate(schema)]
     system = System.of(schema, draft.relations, x0, draft.choices, draft.step)
-    # a derived feature that must not change passes that on to what it is made of, as a box of one value
+    # a derived feature that must not change passes that on to what it is made of, as a box of one value, or of none
     locked = system.derived & ~draft.free & ~np.isnan(x0)
-    draft.lower[locked], draft.upper[locked] = x0[locked], x0[locked]
+    draft.lower[locked] = np.fmax(draft.lower, x0)[locked]
+    draft.upper[locked] = np.fmin(draft.upper, x0)[locked]
     return draft, Lattice.of(draft, choices), system
 
 

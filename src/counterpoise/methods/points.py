@@ -1,0 +1,67 @@
+"""Points of a search: where they are, what the model makes of them, and what they cost."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from counterpoise.problem import Problem, Score
+from counterpoise.types import Array, Index, Mask
+
+
+class Points(NamedTuple):
+    """Points ``(n, k, d)``, their margins ``(n, k)`` and what each costs ``(n, k)``: infinity where it is not valid."""
+
+    x: Array
+    margin: Array
+    effort: Array
+
+    @property
+    def valid(self) -> Mask:
+        """Which points reach the target inside the region."""
+        return np.isfinite(self.effort)
+
+    @property
+    def lowest(self) -> Array:
+        """The least effort of each row, ``(n,)``."""
+        return np.asarray(self.effort.min(axis=1))
+
+    def at(self, rows: Index) -> Points:
+        """The points of some rows."""
+        return Points(self.x[rows], self.margin[rows], self.effort[rows])
+
+    def best(self, count: int) -> Points:
+        """The ``count`` best of each row: valid ones by effort, then the nearest misses by margin."""
+        order = np.lexsort((-self.margin, self.effort), axis=-1)[:, :count]
+        rows = np.arange(len(self.x))[:, None]
+        return Points(self.x[rows, order], self.margin[rows, order], self.effort[rows, order])
+
+    def first(self, count: int) -> Points:
+        """The first ``count`` points of each row."""
+        return Points(self.x[:, :count], self.margin[:, :count], self.effort[:, :count])
+
+    def instead(self, other: Points, taken: Mask) -> Points:
+        """These points, with those of another set where they are ``taken`` ``(n, k)``."""
+        return Points(
+            np.where(taken[..., None], other.x, self.x),
+            np.where(taken, other.margin, self.margin),
+            np.where(taken, other.effort, self.effort),
+        )
+
+
+def joined(*parts: Points) -> Points:
+    """Several sets of points as one."""
+    return Points(*(np.concatenate(arrays, axis=1) for arrays in zip(*parts, strict=True)))
+
+
+def judged(problem: Problem, x: Array, score: Score, inside: Mask) -> Points:
+    """Points of the region with what the model says of them."""
+    effort = problem.energy.effort(x, problem.x0) + score.toll
+    return Points(x, score.margin, np.where(score.reached & inside, effort, np.inf))
+
+
+def scored(problem: Problem, x: Array) -> Points:
+    """Proposals settled in the region and scored; what the region refuses is not valid."""
+    y, inside = problem.region.settle(x)
+    return judged(problem, y, problem.score(y), inside)
