@@ -65,6 +65,13 @@ def test_points_are_scored_in_one_call_and_come_back_in_their_shape():
     assert p.tally.calls == 1
 
 
+def test_points_that_repeat_the_one_before_are_asked_about_once():
+    every, some = problem(), problem()
+    x = np.repeat(np.random.default_rng(0).normal(size=(2, 4, 2)), [1, 3, 1, 2], axis=1)
+    np.testing.assert_array_equal(every.outputs(x), some.outputs(x, once=True))
+    assert (every.tally.rows, some.tally.rows) == (14, 8)
+
+
 def test_part_of_a_problem_shares_its_tally():
     p = problem()
     part = p.take([2])

@@ -170,20 +170,30 @@ class Problem:
         """Whether the model gives gradients."""
         return hasattr(self.model, "gradient")
 
-    def outputs(self, x: Array) -> Array:
-        """Model outputs ``(n, k, c)`` at points ``x`` ``(n, k, d)``: one model call."""
+    def outputs(self, x: Array, *, once: bool = False) -> Array:
+        """Model outputs ``(n, k, c)`` at points ``x`` ``(n, k, d)``: one model call.
+
+        ``once``: a point that is as the one before it is not asked about again.
+        """
         flat, owners = x.reshape(-1, x.shape[-1]), self.numbers.repeat(x.shape[1])
-        return checked(self.ask(self.model.outputs, flat, owners), flat, owners).reshape(*x.shape[:2], -1)
+        if not once:
+            return checked(self.ask(self.model.outputs, flat, owners), flat, owners).reshape(*x.shape[:2], -1)
+        fresh = np.ones(len(flat), dtype=bool)
+        np.logical_or.reduce(flat[1:] != flat[:-1], axis=1, out=fresh[1:])
+        asked = fresh.nonzero()[0]
+        flat, owners = flat.take(asked, axis=0), owners.take(asked)
+        said = checked(self.ask(self.model.outputs, flat, owners), flat, owners)
+        return said.take(fresh.cumsum() - 1, axis=0).reshape(*x.shape[:2], -1)
 
     def ask(self, call: Callable[[Array], Any], flat: Array, owners: Index) -> Any:
         """What a function of the model says of points ``(p, d)``: every model call of a search goes through here."""
         return ask(call, flat, owners, self.tally)
 
-    def score(self, x: Array) -> Score:
-        """Margins and decisions ``(n, k)`` at points ``x`` ``(n, k, d)``: one model call."""
+    def score(self, x: Array, *, once: bool = False) -> Score:
+        """Margins and decisions ``(n, k)`` at points ``x`` ``(n, k, d)``: one model call; ``once`` as for outputs."""
         if not x.size:
             return Score(np.zeros(x.shape[:2]), np.zeros(x.shape[:2], dtype=bool))
-        outputs = self.outputs(x)
+        outputs = self.outputs(x, once=once)
         margin, reached = self.goal.margin(outputs), self.goal.reached(outputs)
         if self.cloud is None:
             return Score(margin, reached)

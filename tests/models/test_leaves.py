@@ -22,6 +22,7 @@ from counterpoise.models import leaves as module
 from counterpoise.models.adapt import as_model
 from counterpoise.models.blocks import Table
 from counterpoise.models.leaves import Leaves
+from counterpoise.models.paths import Window
 from counterpoise.models.trees import TreeEnsemble, above
 from counterpoise.models.walk import Walk
 from counterpoise.models.whitebox import TreeModel
@@ -138,6 +139,30 @@ def test_pieces_are_of_one_column_and_own_cells_are_alone(case: tuple) -> None:
         seen.cell[(seen.cell <= own) & (own <= seen.last)] == seen.last[(seen.cell <= own) & (own <= seen.last)]
     ).all()
     assert len(seen.cell) < len(leaves.feature) * 20, "most cells say what those beside them do"
+
+
+@given(seed=st.integers(0, 2**32 - 1))
+def test_a_window_shows_what_is_inside_it_and_nothing_else(case: tuple, seed: int) -> None:
+    _, leaves, rows = case
+    rng = np.random.default_rng(seed)
+    cells, home = (leaves.cells(rows[rng.integers(0, len(rows), 4)]) for _ in range(2))
+    ends = rng.integers(leaves.first[:-1], leaves.first[1:], (2, *home.shape))
+    window = Window(
+        np.minimum(ends.min(axis=0), home).astype(np.int32),
+        np.maximum(ends.max(axis=0), home).astype(np.int32) + np.int32(1),
+    )
+    every, seen = leaves.survey(cells, home), leaves.survey(cells, home, window)
+    np.testing.assert_array_equal(seen.sums, every.sums)
+    told = np.full((4, len(leaves.feature)), np.nan)
+    for point, first, last, added in zip(seen.point, seen.cell, seen.last, seen.added, strict=True):
+        assert np.isnan(told[point, first : last + 1]).all(), "each cell is in one piece"
+        told[point, first : last + 1] = added[0]
+    number = np.arange(len(leaves.feature))
+    inside = (number >= window.first[:, leaves.feature]) & (number < window.end[:, leaves.feature])
+    np.testing.assert_array_equal(~np.isnan(told), inside)
+    for point, first, last, added in zip(every.point, every.cell, every.last, every.added, strict=True):
+        there = inside[point, first : last + 1]
+        np.testing.assert_allclose(told[point, first : last + 1][there], added[0], atol=1e-9)
 
 
 def test_walks_down_the_trees_say_what_the_table_says(table: tuple) -> None:

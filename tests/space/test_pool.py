@@ -42,3 +42,16 @@ def test_the_nearest_are_among_those_found_and_no_row_depends_on_another(seed, c
 def test_a_pool_smaller_than_what_is_asked_for_is_given_whole():
     pool = Pool.of(np.zeros((3, 4)), MEASURE)
     assert [near.tolist() for near in pool.near(np.ones((2, 4)), 9)] == [[0, 1, 2]] * 2
+
+
+@given(st.lists(st.tuples(st.integers(0, 2), st.integers(1, 30), st.booleans()), min_size=1, max_size=8))
+def test_what_was_asked_before_does_not_change_what_is_nearest(questions):
+    rng = np.random.default_rng(0)
+    x, x0 = rng.normal(size=(40, 4)) * UNIT, rng.normal(size=(3, 4)) * UNIT
+    x[:, 2], x0[:, 2] = 0.0, 0.0
+    pool = Pool.of(x, MEASURE)
+    for row, count, held in questions:
+        free = np.array([[True, not held, True, True]])
+        near = pool.near(x0[[row]], count, free)[0]
+        exact = squares(x, x0[row], free[0])
+        assert set(np.argsort(exact)[:count]) <= set(near.tolist())

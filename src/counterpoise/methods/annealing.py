@@ -35,6 +35,8 @@ from counterpoise.types import Index, is_number, is_whole
 
 A_CHAIN = 60  # model rows of a ration for each chain, the sweeps included
 BISECTED = 6  # times that reference rows are halved towards the row, where nothing else brings them nearer
+TOGETHER = 8  # rounds of surveys whose points are entered at once
+KEPT = 12  # points of a row whose model is surveyed: the best of those that differ by what they change
 SWEPT = 3  # single changes of a row that enter
 FEW_SINGLES, MOST_SINGLES = 200, 2000  # split points that are all tried alone: always, and where changes count
 VERGING = 120  # reference rows that a target which no row has met is looked for from
@@ -85,8 +87,8 @@ class Annealing:
     def iterate(self, problem: Problem, streams: Streams) -> Iterator[Run]:
         # walkers set out from the best start alone; blind chains differ by where they start
         chains = self.chains or int(max(STARTS, min(care_of(problem).chains, problem.left / A_CHAIN)))
-        count = min(chains, STARTS) if problem.differentiable else chains
         known, at_first = leaves_of(problem) is not None, not late(problem)
+        count = min(chains, STARTS if problem.differentiable else KEPT) if problem.differentiable or known else chains
         bisections = 0 if problem.differentiable or known else BISECTED
         start = starting(problem, streams, count, bisections) if at_first else at_home(problem, count)
         board = Board(start, problem.region, varied=known)
@@ -139,9 +141,23 @@ class Annealing:
     def _surveyed(self, board: Board, rows: Index, problem: Problem, streams: Streams, start: Points) -> Iterator[None]:
         """Rows of a model whose leaves are known, from themselves and from ``start`` ``(n, k, d)``."""
         care, cooling = care_of(problem), self.schedule(problem)
-        for some, found in beam(problem, streams, start, care, self.sweeps, self.start, cooling):
-            board.enter(rows[some], found)
-            yield
+        waiting: list[Points] = []  # entered together, as long as they are of the same rows
+        here = rows[:0]
+        try:
+            for some, found in beam(problem, streams, start, care, self.sweeps, self.start, cooling):
+                if len(some) != len(here) or len(waiting) == TOGETHER:
+                    self._entered(board, here, waiting)
+                    waiting = []
+                here = rows[some]
+                waiting.append(found)
+                yield
+        finally:  # however the search ends, what it has found stays
+            self._entered(board, here, waiting)
+
+    @staticmethod
+    def _entered(board: Board, rows: Index, waiting: list[Points]) -> None:
+        if waiting:
+            board.enter(rows, joined(*waiting) if len(waiting) > 1 else waiting[0])
 
     def _hop(self, board: Board, rows: Index, problem: Problem, streams: Streams, sift: Sifting) -> Iterator[None]:
         """Models without one: annealed blind moves, then sweeps of the best chains."""

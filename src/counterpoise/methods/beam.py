@@ -16,7 +16,7 @@ from counterpoise.methods.care import Care, late, leaves_of
 from counterpoise.methods.jumping import JUMPS
 from counterpoise.methods.menu import Menu
 from counterpoise.methods.points import Points
-from counterpoise.methods.population import gained
+from counterpoise.methods.population import WORTH, gained
 from counterpoise.methods.survey import ALONE, MULTIPLIERS, survey
 from counterpoise.methods.sweep import FARTHEST, additive, reach
 from counterpoise.models.leaves import FEW
@@ -56,14 +56,13 @@ class Front(NamedTuple):
         """
         merit = self.effort + price[:, None] * self.short
         order = np.lexsort((self.mark, merit), axis=-1)
-        mark = np.take_along_axis(self.mark, order, axis=1)
+        rows = np.arange(len(merit))[:, None]
+        mark = self.mark[rows, order]
         old = (mark[:, :, None] == seen[:, None, :]).any(axis=2)
         old[:, 1:] |= mark[:, 1:] == mark[:, :-1]
-        rows = np.arange(len(merit))[:, None]
         merit[rows, order] = np.where(old, np.inf, merit[rows, order])
-        place = np.argsort(merit + T[:, None] * np.log(-np.log(np.maximum(draws, TINY))), axis=1, kind="stable")[
-            :, : 2 * width
-        ]
+        noise = np.log(-np.log(np.maximum(draws, TINY)))
+        place = (merit + T[:, None] * noise).argsort(axis=1, kind="stable")[:, : 2 * width]
         fresh = np.isfinite(merit[rows, place])
         place = np.where(fresh, place, place[:, :1])
         chosen = place[:, :width]
@@ -98,6 +97,7 @@ def beam(
     rows, leaves = np.arange(len(problem)), leaves_of(problem)
     assert leaves is not None, "without leaves there is nothing to survey"
     walls = leaves.walls if leaves.trees <= FEW else None
+    worth = care.worth if walls is None else WORTH  # few trees are soon searched to the end
     jumping = 0 if walls is None else int(np.clip(WALLS // max(len(walls.place), 1), FEWEST, MOST))
     tried = MULTIPLIERS + ALONE + (JUMPS if jumping else 0)
     width = int(max(1, min(care.beam, problem.left / (FEW_ROUNDS * tried))))
@@ -116,7 +116,7 @@ def beam(
         price = _price(care, number, lowest, need)
         every = survey(problem, leaves, menu, points, reach(problem, lowest), price if number < jumping else None)
         x, inside = problem.region.settle(every)
-        score, effort = problem.score(x), problem.energy.effort(x, problem.x0)
+        score, effort = problem.score(x, once=True), problem.energy.effort(x, problem.x0)
         found = Points(x, score.margin, np.where(score.reached & inside, effort, np.inf))
         yield rows, found
         short = np.where(score.reached, 0.0, np.maximum(-additive(problem, score.margin), 0.0))
@@ -124,7 +124,7 @@ def beam(
         before, lowest = lowest, np.minimum(lowest, found.lowest)
         farther, missed = missed, np.minimum(missed, short.min(axis=1))
         # a row that has no answer yet gains by coming nearer to one
-        stale = np.where(gained(before, lowest) | (np.isinf(lowest) & (missed < farther)), 0, stale + 1)
+        stale = np.where(gained(before, lowest, worth) | (np.isinf(lowest) & (missed < farther)), 0, stale + 1)
         older = waiting.effort.shape[1]
         waiting = waiting.joined(Front(x, effort, short, effort + np.sqrt(2) * score.margin))
         price = _price(care, number + 1, lowest, need)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
+from numpy.typing import NDArray
 
 from counterpoise.methods.base import Run
 from counterpoise.methods.points import Points, joined
@@ -10,6 +13,12 @@ from counterpoise.space.region import Region
 from counterpoise.types import Index, Mask
 
 ODD = np.uint64(0x9E3779B97F4A7C15)  # powers of it number sets of columns, so that no two are likely to share one
+
+
+@lru_cache(maxsize=16)
+def powers(count: int) -> NDArray[np.uint64]:
+    """The first powers of `ODD`, modulo 2 to the 64."""
+    return np.cumprod(np.full(count, ODD), dtype=np.uint64)
 
 
 class Board:
@@ -45,11 +54,10 @@ class Board:
         found = np.zeros(points.effort.shape, dtype=bool)
         if self.varied:
             region = self.region if len(rows) == len(self.points.x) else self.region.take(rows)
-            sets = np.packbits(region.changed(points.x), axis=-1).astype(np.uint64)
-            mark = (sets * np.cumprod(np.full(sets.shape[-1], ODD))).sum(axis=-1, dtype=np.uint64)
-            order = np.argsort(mark, axis=1, kind="stable")
-            mark = np.take_along_axis(mark, order, axis=1)
-            np.put_along_axis(found, order[:, 1:], mark[:, 1:] == mark[:, :-1], axis=1)
+            mark = (region.changed(points.x) * powers(points.x.shape[2])).sum(axis=-1)
+            order, line = mark.argsort(axis=1, kind="stable"), np.arange(len(mark))[:, None]
+            mark = mark[line, order]
+            found[line, order[:, 1:]] = mark[:, 1:] == mark[:, :-1]
             return found
         row, place = np.nonzero((points.effort[:, 1:] == points.effort[:, :-1]) & points.valid[:, 1:])
         one, other = points.x[row, place], points.x[row, place + 1]

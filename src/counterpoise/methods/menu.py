@@ -10,6 +10,7 @@ import numpy as np
 
 from counterpoise.methods.cells import down, sides
 from counterpoise.models.leaves import Leaves
+from counterpoise.models.paths import Window
 from counterpoise.problem import Problem
 from counterpoise.types import Array, Index, Mask
 
@@ -49,7 +50,8 @@ class Menu:
     def of(cls, problem: Problem, leaves: Leaves) -> Menu:
         """The menu of the rows of a problem."""
         column = leaves.columns[leaves.feature]
-        own, home = leaves.cells(problem.x0), leaves.cells(problem.region.boxed)
+        own = leaves.cells(problem.x0)
+        home = leaves.cells(problem.region.boxed) if problem.region.strays else own
         menu = cls(problem, leaves, column, *_ends(problem, leaves, column), own, home, None)
         return replace(menu, listed=menu.every) if len(own) * len(column) <= LISTED else menu
 
@@ -64,6 +66,18 @@ class Menu:
         """The menu of some rows, whose problem is given."""
         listed = None if self.listed is None else self.listed.at(rows)
         return replace(self, problem=problem, own=self.own[rows], home=self.home[rows], listed=listed)
+
+    def window(self, reach: Array) -> Window:
+        """The cells ``(n, f)`` that offer something within ``reach`` ``(n,)`` of each row, its own one among them."""
+        if self.listed is None:
+            return Window(*(ends.repeat(len(self.own), axis=0) for ends in self.leaves.everywhere))
+        taken = self.listed.far <= reach[:, None]
+        taken &= self.listed.open
+        number, starts = np.arange(taken.shape[1], dtype=np.int32), self.leaves.first[:-1]
+        first = np.minimum.reduceat(np.where(taken, number, number[-1]), starts, axis=1)
+        end = np.maximum.reduceat(np.where(taken, number, np.int32(0)), starts, axis=1)
+        home = self.home.astype(np.int32)
+        return Window(np.minimum(first, home), np.maximum(end, home) + np.int32(1))
 
     def look(self, row: Index, cell: Index) -> Offer:
         """What cells ``(e,)`` offer to a row ``(e,)`` each."""
@@ -125,6 +139,14 @@ class Menu:
 
 def _ends(problem: Problem, leaves: Leaves, column: Index) -> tuple[Array, Array]:
     """The largest and the smallest value of each cell that its column can hold, ``(c,)``; outside it where none is."""
+    lattice = problem.region.lattice
+    if lattice.key not in leaves.ends:
+        leaves.ends.clear()
+        leaves.ends[lattice.key] = _made_ends(problem, leaves, column)
+    return leaves.ends[lattice.key]
+
+
+def _made_ends(problem: Problem, leaves: Leaves, column: Index) -> tuple[Array, Array]:
     lattice = problem.region.lattice
     step, parts = np.zeros(problem.x0.shape[1]), np.ones(problem.x0.shape[1])
     step[lattice.columns], parts[lattice.columns] = lattice.step, lattice.parts

@@ -48,36 +48,56 @@ def polished(problem: Problem, run: Run, answers: int) -> Run:
         return run._replace(done=np.ones_like(run.done))
     alone = problem.take(rows)
     before = Points(run.x[rows, slots][:, None], run.margin[rows, slots][:, None], run.effort[rows, slots][:, None])
-    after = shortened(alone, undone(alone, before))
+    # what few changes leave undone is mostly all of them: whether a row has slack is asked along with that
+    tried = scored(alone, np.concatenate([_set_back(alone, before.x[:, 0]), _nearer(alone, before.x)], axis=1))
+    first = Points(tried.x[:, :-1], tried.margin[:, :-1], tried.effort[:, :-1]).best(1)
+    after = undone(alone, before, first)
+    slack, moved = tried.effort[:, -1] < before.effort[:, 0], np.flatnonzero(after.effort[:, 0] != before.effort[:, 0])
+    if len(moved):
+        part, there = alone.take(moved), after.at(moved)
+        slack[moved] = (scored(part, _nearer(part, there.x)).effort < there.effort)[:, 0]
+    after = shortened(alone, after, slack)
     every = Points(run.x.copy(), run.margin.copy(), run.effort.copy())
     for mine, new in zip(every, after, strict=True):
         mine[rows, slots] = new[:, 0]
     return Run(*every.best(run.x.shape[1]), np.ones_like(run.done), run.steps)
 
 
-def undone(problem: Problem, points: Points) -> Points:
-    """Answers ``(n, 1, d)`` with every change set back that can be, the dearest first."""
+def undone(problem: Problem, points: Points, first: Points | None = None) -> Points:
+    """Answers ``(n, 1, d)`` with every change set back that can be, the dearest first.
+
+    ``first`` are the best points ``(n, 1, d)`` with one change set back, where these are known.
+    """
     found = Points(points.x.copy(), points.margin.copy(), points.effort.copy())
-    several = np.count_nonzero(problem.region.changed(points.x)[:, 0], axis=1) > 1  # one change is what it takes
-    active = np.flatnonzero(several)
+    active = np.flatnonzero(_count(problem, points) > 1)  # one change is what it takes
+    best = None if first is None else first.at(active)
     while len(active) and not problem.expired:
         part, here = problem.take(active), found.at(active)
-        changed = part.region.changed(here.x)[:, 0, :] & part.region.free
-        best = scored(part, _set_back(part, here.x[:, 0], changed)).best(1)
-        before, after = (np.count_nonzero(part.region.changed(points.x)[:, 0], axis=1) for points in (here, best))
+        if best is None:
+            best = scored(part, _set_back(part, here.x[:, 0])).best(1)
         # what relations mend may slide on for ever, a little at a time
-        gain = np.where(after < before, 0.0, WORTH * here.effort[:, 0])
+        gain = np.where(_count(part, best) < _count(part, here), 0.0, WORTH * here.effort[:, 0])
         better = best.effort[:, 0] < here.effort[:, 0] - gain
         active = active[better]
         for mine, new in zip(found, best, strict=True):
             mine[active] = new[better]
+        best = None
     return found
 
 
-def shortened(problem: Problem, points: Points) -> Points:
-    """Answers ``(n, 1, d)`` with single numeric changes halved back towards the row as far as they stay valid."""
+def _count(problem: Problem, points: Points) -> Index:
+    """How many features points ``(n, 1, d)`` change, ``(n,)``."""
+    return np.asarray(problem.region.changed(points.x)[:, 0].sum(axis=1))
+
+
+def shortened(problem: Problem, points: Points, slack: Mask) -> Points:
+    """Answers ``(n, 1, d)`` with single numeric changes halved back towards the row as far as they stay valid.
+
+    Rows that have no ``slack`` ``(n,)`` are on the boundary, but where values are far apart nobody knows that.
+    """
     found = Points(points.x.copy(), points.margin.copy(), points.effort.copy())
-    active = _slack(problem, points)
+    apart = lattice_unit(problem) > APART * problem.scales
+    active = np.flatnonzero(slack | (problem.region.changed(points.x)[:, 0, :] & apart).any(axis=1))
     for _ in range(PASSES):
         if not len(active) or problem.expired:
             break
@@ -90,17 +110,10 @@ def shortened(problem: Problem, points: Points) -> Points:
     return found
 
 
-def _slack(problem: Problem, points: Points) -> Index:
-    """Rows whose answer ``(n, 1, d)`` stays valid a little nearer to the row: the others are on the boundary.
-
-    Where values are far apart, a little nearer is nowhere: such rows count too.
-    """
-    start = np.where(np.isnan(problem.x0)[:, None, :], points.x, problem.x0[:, None, :])
-    nearer = np.where(problem.numeric, start + (1 - SLACK) * (points.x - start), points.x)
-    tried = scored(problem, nearer)
-    apart = lattice_unit(problem) > APART * problem.scales
-    stepped = (problem.region.changed(points.x)[:, 0, :] & apart).any(axis=1)
-    return np.flatnonzero((tried.effort[:, 0] < points.effort[:, 0]) | stepped)
+def _nearer(problem: Problem, x: Array) -> Array:
+    """Points ``(n, 1, d)`` a little nearer to the row: what stays valid there is not on the boundary."""
+    start = np.where(np.isnan(problem.x0)[:, None, :], x, problem.x0[:, None, :])
+    return np.where(problem.numeric, start + (1 - SLACK) * (x - start), x)
 
 
 def _columns(delta: Array, wanted: Mask) -> tuple[Index, Mask]:
@@ -110,8 +123,9 @@ def _columns(delta: Array, wanted: Mask) -> tuple[Index, Mask]:
     return order, np.take_along_axis(wanted, order, axis=1)
 
 
-def _set_back(problem: Problem, x: Array, changed: Mask) -> Array:
+def _set_back(problem: Problem, x: Array) -> Array:
     """Proposals ``(n, c, d)``: each sets one change back, or several of the smallest at once."""
+    changed = problem.region.changed(x[:, None, :])[:, 0, :] & problem.region.free
     delta = problem.energy.distance.differences(x[:, None, :], problem.x0)[:, 0, :]
     columns, real = _columns(delta, changed)
     trial = np.repeat(x[:, None, :], max(columns.shape[1], 1), axis=1)

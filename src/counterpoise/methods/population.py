@@ -23,10 +23,10 @@ WORTH = 1e-3  # a gain of less than this share of the effort does not count as o
 LEAST = 5e-4  # and neither does one of less than this, in units of distance
 
 
-def gained(before: Array, after: Array) -> Mask:
-    """Whether efforts ``(n,)`` have fallen by enough to go on for."""
+def gained(before: Array, after: Array, worth: float = WORTH) -> Mask:
+    """Whether efforts ``(n,)`` have fallen by enough to go on for: by a share ``worth`` of what they are now."""
     with np.errstate(invalid="ignore"):
-        return np.asarray(before - after > np.maximum(WORTH * after, LEAST))
+        return np.asarray(before - after > np.maximum(worth * after, LEAST))
 
 
 class Population:

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from counterpoise.methods.care import leaves_of
 from counterpoise.methods.points import Points, joined, scored
 from counterpoise.models.score import RangeGoal
 from counterpoise.problem import Problem
@@ -28,7 +29,10 @@ def donors(problem: Problem, count: int) -> Points:
 
     Fixed features keep the row's value, so that a donor may lose the target; those that keep it come first.
     """
-    looked_at = 2 * count if problem.differentiable else max(LOOKED_AT, count)  # walkers set out from the nearest alone
+    if leaves_of(problem) is not None:  # surveys, and walkers, set out from the nearest alone
+        looked_at = count
+    else:
+        looked_at = 2 * count if problem.differentiable else max(LOOKED_AT, count)
     feasible = problem.region.project(_nearest(problem, looked_at))
     points = scored(problem, feasible).best(count)
     lost = np.flatnonzero(~points.valid.any(axis=1))

@@ -14,11 +14,16 @@ from counterpoise.methods.jumping import jumps
 from counterpoise.methods.menu import Menu
 from counterpoise.methods.sweep import additive, priced
 from counterpoise.models.leaves import Leaves, Survey
+from counterpoise.models.paths import Window
 from counterpoise.problem import Problem
 from counterpoise.types import Array, Index, Mask
 
-MULTIPLIERS = 16
-SHARES = np.linspace(0, 1, MULTIPLIERS)
+GRID = 8  # multipliers that combinations are weighed with first: these tell which others are worth a try
+SHARES = np.linspace(0, 1, GRID)
+GAINED = np.geomspace(0.8, 2.0, 8)  # shares of what a point lacks that combinations are to gain, by the expansion
+SPENT = np.linspace(-1.2, 0.2, 8)  # and of what it has too much
+SPREAD = (0, 2, 4, 7)  # of the grid, tried whatever they gain
+MULTIPLIERS = len(SPREAD) + len(GAINED)
 ALONE = 3  # single changes of a point that are tried
 LEAST = np.finfo(np.float64).tiny
 WORST = -10.0  # a change that loses more than this, times what the point has to do, is as bad as any other
@@ -28,7 +33,7 @@ PIECES = 32  # and how many each tree is taken to add to those of a point
 
 
 class Changes(NamedTuple):
-    """Single changes worth a thought, point after point and feature after feature; each array is ``(e,)``."""
+    """Single changes worth a thought, point after point and feature after feature; arrays are ``(e,)`` but for one."""
 
     point: Index
     feature: Index  # its place among those that are split
@@ -37,6 +42,7 @@ class Changes(NamedTuple):
     gain: Array  # of the margin, on the scale where it adds up
     price: Array  # what it adds to the effort, to first order
     rank: Array  # the effort after it, where it reaches the target by itself; else infinite
+    now: Array  # (p,) the margins that the points have, on the scale where they add up
 
 
 def survey(problem: Problem, leaves: Leaves, menu: Menu, x: Array, reach: Array, price: Array | None = None) -> Array:
@@ -59,7 +65,8 @@ def survey(problem: Problem, leaves: Leaves, menu: Menu, x: Array, reach: Array,
             each.append(survey(*part, None if price is None else price[rows]))
         return np.concatenate(each)
     cells = leaves.cells(x.reshape(n * q, d))
-    seen = leaves.survey(cells, np.repeat(menu.home, q, axis=0))
+    window = Window(*(np.repeat(ends, q, axis=0) for ends in menu.window(reach)))
+    seen = leaves.survey(cells, np.repeat(menu.home, q, axis=0), window)
     changes = _changes(problem, leaves, menu, x, seen, reach)
     spot = _spots(changes, n * q)
     tried = [_combined(problem, changes, spot, x), _alone(changes, spot, x.reshape(n * q, d))]
@@ -76,32 +83,39 @@ def _changes(problem: Problem, leaves: Leaves, menu: Menu, x: Array, seen: Surve
     Of cells that the trees do not tell apart, the one nearest to the row is enough.
     """
     n, q, d = x.shape
-    point, feature = seen.point, leaves.feature.take(seen.cell)
+    point, feature, f = seen.point, leaves.feature.take(seen.cell), len(leaves.columns)
     row = point // q
-    home = menu.home.take(row * len(leaves.columns) + feature)
+    home = menu.home.take(row * f + feature)
     up = seen.cell >= home
     cell, there = menu.nearest(up, seen.cell, seen.last)
     value, far, allowed = menu.look(row, cell)
-    kept = np.flatnonzero(there & allowed & (far <= reach.take(row)))
-    point, row, cell, feature = (array.take(kept) for array in (point, row, cell, feature))
-    own, up, far, value = cell == home.take(kept), up.take(kept), far.take(kept), value.take(kept)
-    now = problem.goal.margin(leaves.finish(seen.sums).reshape(n, q, -1)).reshape(-1)
+    kept = (there & allowed & (far <= reach.take(row))).nonzero()[0]
+    point, row, feature, up, far = (array.take(kept) for array in (point, row, feature, up, far))
+    own = cell.take(kept) == home.take(kept)
+    now = additive(problem, problem.goal.margin(leaves.finish(seen.sums).reshape(n, q, -1)).reshape(-1))
     moved = leaves.finish(seen.sums.take(point, axis=0) + seen.added.take(kept, axis=0))
-    margin = problem.goal.take(row).margin(moved[:, None, :])[:, 0]
-    gain = additive(problem, margin) - additive(problem, now).take(point)
+    margin = _margins(problem, moved, row)
+    gain = additive(problem, margin) - now.take(point)
     # measured by what each point has to do: no other point's gains say what is slight in its own
-    largest = np.abs(additive(problem, now))
+    largest = np.abs(now)
     np.maximum.at(largest, point, gain)
     with np.errstate(over="ignore"):  # a point on the boundary has nothing to do, and every change may lose
         slight = np.maximum(gain / np.maximum(largest, LEAST).take(point), WORST)
-    best = np.flatnonzero(_records(point * len(leaves.columns) + feature, slight, own, up))
-    point, feature, far, value, gain = point[best], feature[best], far[best], value[best], gain[best]
+    best = _records(point * f + feature, slight, own, up).nonzero()[0]
+    point, feature, far, gain = point.take(best), feature.take(best), far.take(best), gain.take(best)
     column = leaves.columns.take(feature)
     before = problem.energy.distance.differences(x, problem.x0).reshape(n * q, d)
     square = np.einsum("pd,pd->p", before, before)
-    price, effort = priced(problem, column, before[point, column], far, square[point])
+    price, effort = priced(problem, column, before.take(point * d + column), far, square.take(point))
     rank = np.where(margin.take(best) >= 0, effort, np.inf)
-    return Changes(point, feature, column, value, gain, price, rank)
+    return Changes(point, feature, column, value.take(kept.take(best)), gain, price, rank, now)
+
+
+def _margins(problem: Problem, outputs: Array, row: Index) -> Array:
+    """The margins ``(e,)`` of outputs ``(e, c)`` for a row ``(e,)`` each."""
+    if len(problem) == 1:
+        return np.asarray(problem.goal.margin(outputs[None])[0])
+    return problem.goal.take(row).margin(outputs[:, None, :])[:, 0]
 
 
 def _records(group: Index, gain: Array, own: Mask, up: Mask) -> Mask:
@@ -112,7 +126,7 @@ def _records(group: Index, gain: Array, own: Mask, up: Mask) -> Mask:
     if not len(gain):
         return up
     apart = np.zeros(len(gain))
-    np.cumsum(group[1:] != group[:-1], out=apart[1:])
+    apart[1:] = (group[1:] != group[:-1]).cumsum()
     apart *= 1 - 2 * WORST
     above = np.maximum.accumulate(np.where(up, gain, WORST) + apart)
     below = np.maximum.accumulate((np.where(up & ~own, WORST, gain) - apart)[::-1])[::-1]
@@ -130,43 +144,80 @@ class Spots(NamedTuple):
     width: int  # of the table
     begin: Index  # (g,) the first change of each group
     size: Index  # (g,)
+    points: Index  # (u,) points that have changes
+    first: Index  # (u,) the first change of each
 
 
 def _spots(changes: Changes, points: int) -> Spots:
     point = changes.point
     count = np.bincount(point, minlength=points)
-    first = np.cumsum(count) - count
+    first = count.cumsum() - count
     apart = np.ones(len(point) + 1, dtype=bool)  # where a group begins, or all of them end
     np.not_equal(changes.feature[1:], changes.feature[:-1], out=apart[1:-1])
     apart[1:-1] |= point[1:] != point[:-1]
-    ends = np.flatnonzero(apart)
-    column = np.arange(len(point)) - first[point]
-    return Spots(column, max(ALONE, int(count.max(initial=0))), ends[:-1], np.diff(ends))
+    ends = apart.nonzero()[0]
+    column = np.arange(len(point)) - first.take(point)
+    used = count.nonzero()[0]
+    return Spots(column, int(count.max(initial=ALONE)), ends[:-1], ends[1:] - ends[:-1], used, first.take(used))
 
 
 def _combined(problem: Problem, changes: Changes, spot: Spots, x: Array) -> Array:
-    """Combinations ``(p, m, d)``, one per multiplier: each feature takes the change worth most."""
+    """Combinations ``(p, m, d)``, one per multiplier: each feature takes the change worth most.
+
+    A few multipliers tell how much combinations gain, by the expansion; those tried are where they gain about as much
+    as the point lacks, or lose what it can spare.
+    """
     n, q, d = x.shape
     combos = np.repeat(x.reshape(n * q, 1, d), MULTIPLIERS, axis=1)
     point, gain, price = changes.point, changes.gain, changes.price
     if not len(point):
         return combos
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         slope = gain / price
     ratio = np.zeros((n * q, spot.width))
     ratio[point, spot.column] = np.where((slope > 0) & (slope < np.inf), slope, 0.0)
     ratio.sort(axis=-1)
-    count = np.maximum(np.count_nonzero(ratio, axis=-1), 1)[:, None]
-    order = np.minimum(np.rint(count**SHARES), count).astype(np.intp)
-    multipliers = np.take_along_axis(ratio, spot.width - order, axis=-1) * (1 - 1e-9)  # (p, m)
-    worth = gain - multipliers.T[:, point] * price  # (m, e)
-    most = np.maximum(np.maximum.reduceat(worth, spot.begin, axis=1), LEAST)
-    m, entry = np.divmod(np.flatnonzero(worth >= np.repeat(most, spot.size, axis=1)), len(point))
+    lines, most = np.arange(n * q)[:, None], np.maximum((ratio > 0).sum(axis=-1), 1)[:, None]
+    rank = np.minimum(np.rint(most**SHARES), most)  # (p, grid) of multipliers, the largest first
+    worth, chosen = _chosen(changes, spot, ratio[lines, spot.width - rank.astype(np.intp)])
+    total = np.zeros(rank.shape)
+    total[spot.points] = np.add.reduceat(np.where(chosen, gain[:, None], 0.0), spot.first, axis=0)
+    rank = np.concatenate([rank[:, SPREAD], _between(rank, total, changes.now)], axis=1)
+    rank.sort(axis=1)
+    worth, chosen = _chosen(changes, spot, ratio[lines, spot.width - rank.astype(np.intp)])
+    entry, m = np.divmod(chosen.reshape(-1).nonzero()[0], MULTIPLIERS)
     if problem.region.max_changes is not None:
         room = problem.region.max_changes - np.count_nonzero(problem.region.changed(x), axis=-1).reshape(-1)
-        m, entry = _fewest(m, entry, point, worth, room)
+        m, entry = _fewest(m, entry, point, worth.T, room)
     combos[point[entry], m, changes.column[entry]] = changes.value[entry]
     return combos
+
+
+def _chosen(changes: Changes, spot: Spots, multipliers: Array) -> tuple[Array, Mask]:
+    """What each change is worth to its point at each multiplier ``(p, m)``, and where its feature takes it: ``(e, m)``.
+
+    A change is taken where it is worth something, and its feature has none that is worth more.
+    """
+    worth = multipliers.take(changes.point, axis=0)
+    worth *= (changes.price * -(1 - 1e-9))[:, None]
+    worth += changes.gain[:, None]
+    most = np.maximum(np.maximum.reduceat(worth, spot.begin, axis=0), LEAST)
+    return worth, worth >= most.repeat(spot.size, axis=0)
+
+
+def _between(rank: Array, total: Array, now: Array) -> Array:
+    """Ranks ``(p, t)`` between those of a grid ``(p, m)``, where what combinations gain is what it should be.
+
+    ``total`` ``(p, m)`` is what they gain at the grid's ranks, ``now`` ``(p,)`` the margin that the points have.
+    """
+    target = np.abs(now)[:, None] * np.where(now[:, None] < 0, GAINED, SPENT)
+    above = (total[:, :, None] < target[:, None, :]).sum(axis=1)
+    low, high = np.maximum(above - 1, 0), np.minimum(above, total.shape[1] - 1)
+    lines = np.arange(len(rank))[:, None]
+    less, more = total[lines, low], total[lines, high]
+    share = (target - less) / np.where(more > less, more - less, np.inf)
+    start = rank[lines, low]
+    return np.asarray(np.rint(start + np.minimum(np.maximum(share, 0.0), 1.0) * (rank[lines, high] - start)))
 
 
 def _fewest(m: Index, entry: Index, point: Index, worth: Array, room: Index) -> tuple[Index, Index]:
@@ -181,16 +232,18 @@ def _fewest(m: Index, entry: Index, point: Index, worth: Array, room: Index) -> 
 def _alone(changes: Changes, spot: Spots, x: Array) -> Array:
     """Points ``(p, s, d)`` with one change each: the cheapest that reach the target so, of different features."""
     out = np.repeat(x[:, None, :], ALONE, axis=1)
-    enough = np.flatnonzero(np.isfinite(changes.rank))
+    # of each feature the first that is as cheap as its cheapest
+    least = np.minimum.reduceat(changes.rank, spot.begin) if len(spot.begin) else changes.rank
+    enough = np.isfinite(least).nonzero()[0]
     if not len(enough):
         return out
-    group = np.repeat(np.arange(len(spot.size)), spot.size)[enough]
-    order = np.lexsort((changes.rank[enough], group))
-    entry, group = enough[order], group[order]
-    entry = entry[np.diff(group, prepend=-1) > 0]  # the cheapest of each feature
+    cheapest = ((changes.rank == least.repeat(spot.size)) & np.isfinite(changes.rank)).nonzero()[0]
+    place = np.searchsorted(cheapest, spot.begin[enough])
+    entry = cheapest[place]
     entry = entry[np.lexsort((changes.rank[entry], changes.point[entry]))]
     point = changes.point[entry]
     slot = np.arange(len(entry)) - np.searchsorted(point, point)
-    entry, point, slot = entry[slot < ALONE], point[slot < ALONE], slot[slot < ALONE]
+    few = slot < ALONE
+    entry, point, slot = entry[few], point[few], slot[few]
     out[point, slot, changes.column[entry]] = changes.value[entry]
     return out

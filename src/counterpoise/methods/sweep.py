@@ -250,15 +250,14 @@ def parted(problem: Problem, column: Index, old: Array, new: Array) -> tuple[Arr
 
     Both add up over columns.
     """
-    distance, rates = problem.energy.distance, problem.energy.rates
-    l0, gower = (distance.weight(norm) for norm in ("l0", "gower"))
-    rate = distance.weight("l1") + np.broadcast_to(rates, distance.unit.shape)[column]
-    if gower:
-        rate = rate + gower * (distance.unit / distance.span)[column] / len(distance.unit)
-    rest = rate * (new - old)
+    distance, rate = problem.energy.distance, problem.energy.rates
+    l0, l1, gower = (distance.weight(norm) for norm in ("l0", "l1", "gower"))
+    if l1 or gower:
+        rate = rate + (l1 + gower * distance.unit / distance.span / len(distance.unit))
+    rest = (rate[column] if isinstance(rate, np.ndarray) else rate) * (new - old)
     if l0:
         rest += l0 * ((new > 0).astype(np.float64) - (old > 0))
-    return rest, new**2 - old**2
+    return rest, new * new - old * old
 
 
 def room_of(problem: Problem, x: Array) -> Array | None:

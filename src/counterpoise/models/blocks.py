@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from counterpoise.models.paths import Near, Paths
+from counterpoise.models.paths import Near, Paths, Small, Window
 from counterpoise.types import Index, Mask
 
 MOST = 150_000_000  # bytes of all blocks
@@ -43,15 +43,15 @@ class Block(NamedTuple):
         """The leaf of each tree ``(p, trees)`` that rows in these cells ``(p, f)`` are in."""
         return self._open(np.bitwise_or.reduce(self._shut(cells), axis=1))
 
-    def around(self, cells: Index) -> tuple[Index, Index, Index, Index]:
-        """The same, and what single cells keep rows out of: points, places of the columns, and leaves, all ``(e,)``."""
+    def around(self, cells: Index) -> tuple[Index, Index, Index]:
+        """The same, and what single cells keep rows out of: the places of these cells and the leaves, both ``(e,)``."""
         shut = self._shut(cells)
         seen = np.bitwise_or.accumulate(shut, axis=1)
-        twice = np.bitwise_or.reduce(shut[:, 1:] & seen[:, :-1], axis=1) | self.spare
+        twice = np.bitwise_or.reduce(shut[:, 1:] & seen[:, :-1], axis=1)
+        twice |= self.spare
         shut &= ~twice[:, None, :]
         line, leaf = ones(shut)
-        point = line // shut.shape[1]
-        return self._open(seen[:, -1]), point, line - point * shut.shape[1], self.first + leaf
+        return self._open(seen[:, -1]), line, leaf + self.first
 
     def _shut(self, cells: Index) -> NDArray[np.uint64]:
         """What the cells ``(p, f)`` of points shut them out of, ``(p, f, words)``."""
@@ -95,8 +95,8 @@ def ones(words: NDArray[np.uint64]) -> tuple[Index, Index]:
     (array([0, 0, 1]), array([64, 66,  1]))
     """
     every = words.view(np.uint8).reshape(-1)
-    full = np.flatnonzero(every != 0)
-    number = np.flatnonzero(np.unpackbits(every.take(full), bitorder="little").view(bool))
+    full = (every != 0).nonzero()[0]
+    number = np.unpackbits(every.take(full), bitorder="little").view(bool).nonzero()[0]
     place = (full.take(number >> 3) << 3) + (number & 7)
     line = place // (WORD * words.shape[-1])
     return line, place - line * (WORD * words.shape[-1])
@@ -137,20 +137,27 @@ class Table:
         """The leaf of each tree ``(p, trees)`` that rows in these cells ``(p, f)`` are in."""
         return np.concatenate([block.inside(cells) for block in self.blocks], axis=1)
 
-    def around(self, cells: Index) -> tuple[Index, Near]:
-        """The same, and the leaves that a single cell keeps the rows out of."""
+    def around(self, cells: Index, window: Window) -> tuple[Index, Near]:
+        """The same, and the leaves that a single cell of the window keeps the rows out of."""
         every = [block.around(cells) for block in self.blocks]
-        inside, *nearby = zip(*every, strict=True) if len(every) > 1 else ((array,) for array in every[0])
-        point, place, leaf = (np.concatenate(arrays) if len(every) > 1 else arrays[0] for arrays in nearby)
-        bound = leaf * (len(self.first) - 1) + place
+        own, line, leaf = every[0]
+        if len(every) > 1:
+            own = np.concatenate([part[0] for part in every], axis=1)
+            line, leaf = (np.concatenate([part[number] for part in every]) for number in (1, 2))
+        f = len(self.first) - 1
+        point = line // f
+        place = line - point * f
         # what a leaf brings begins at its first open cell and ends after its last
-        begin, end = self.paths.low.take(bound).astype(np.intp), self.paths.high.take(bound).astype(np.intp) + 1
+        bound = leaf * f + place
+        begin, end = self.paths.low.take(bound), self.paths.high.take(bound) + np.int32(1)
         if self.paths.levels:
             which, begin, end = self._levels(leaf, place, begin, end)
-            point, leaf = point[which], leaf[which]
-        return np.concatenate(inside, axis=1), Near(point, self.paths.tree.take(leaf), leaf, begin, end)
+            point, leaf, line = point[which], leaf[which], line[which]
+        kept, begin, end = window.clipped(line, begin, end)
+        leaf = leaf.take(kept)
+        return own, Near(point.take(kept), self.paths.tree.take(leaf), leaf, begin, end)
 
-    def _levels(self, leaf: Index, place: Index, begin: Index, end: Index) -> tuple[Index, Index, Index]:
+    def _levels(self, leaf: Index, place: Index, begin: Small, end: Small) -> tuple[Index, Small, Small]:
         """The same beginnings and ends, those of categories level by level, and which leaf of the list each is of."""
         of_numbers = np.flatnonzero(~np.isin(place, list(self.paths.levels)))
         which, begins, ends = [of_numbers], [begin[of_numbers]], [end[of_numbers]]
@@ -158,6 +165,6 @@ class Table:
             mine = np.flatnonzero(place == column)
             number, level = np.nonzero(levels[leaf[mine]])
             which.append(mine[number])
-            begins.append(self.first[column] + level)
-            ends.append(self.first[column] + level + 1)
+            begins.append((self.first[column] + level).astype(np.int32))
+            ends.append(begins[-1] + np.int32(1))
         return np.concatenate(which), np.concatenate(begins), np.concatenate(ends)

@@ -15,7 +15,7 @@ import numpy as np
 
 from counterpoise.models.blocks import Table
 from counterpoise.models.links import Finish
-from counterpoise.models.paths import Paths
+from counterpoise.models.paths import Paths, Window
 from counterpoise.models.walk import Walk
 from counterpoise.models.walls import Walls
 from counterpoise.types import Array, Index, Mask
@@ -83,6 +83,11 @@ class Leaves:
         return cls(columns, edges, first, finder, paths, value, trees.column, base, trees.finish)
 
     @cached_property
+    def ends(self) -> dict[bytes, tuple[Array, Array]]:
+        """The largest and the smallest value of each cell on a lattice, by its key: a search keeps them here."""
+        return {}
+
+    @cached_property
     def feature(self) -> Index:
         """The place of each cell's column among those that are split, ``(cells,)``."""
         return np.repeat(np.arange(len(self.columns)), np.diff(self.first))
@@ -143,53 +148,74 @@ class Leaves:
         sums[:, np.arange(len(leaf))[:, None], at] += change
         return self.finish(sums.reshape(-1, len(self.base))).reshape(p, len(leaf), -1)
 
-    def survey(self, cells: Index, home: Index) -> Survey:
+    @property
+    def everywhere(self) -> Window:
+        """All cells of a point, ``(1, f)``."""
+        return Window(self.first[None, :-1].astype(np.int32), self.first[None, 1:].astype(np.int32))
+
+    def survey(self, cells: Index, home: Index, window: Window | None = None) -> Survey:
         """What rows in these cells ``(p, f)`` sum up to, and what they would with any one of their cells changed.
 
-        The cells ``home`` ``(p, f)`` are pieces of their own. Missing values of a column of numbers are not looked
-        into: their cell says what the row has now.
+        Cells outside of the window are not looked into. The cells ``home`` ``(p, f)``, which are inside it, are pieces
+        of their own. Missing values of a column of numbers are not looked into either: their cell says what the row has
+        now.
         """
+        if window is None:
+            window = Window(*(np.repeat(ends, len(cells), axis=0) for ends in self.everywhere))
         size = max(1, min(self.finder.size, AT_ONCE // len(self.feature)))
         starts = range(0, len(cells), size)
-        parts = [self._survey(cells[start : start + size], home[start : start + size]) for start in starts]
+        slices = [slice(start, start + size) for start in starts]
+        parts = [self._survey(cells[some], home[some], window.part(some)) for some in slices]
         if len(parts) == 1:
             return parts[0]
         own, sums, point, cell, last, added = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
         point += np.repeat(np.array(starts), [len(part.point) for part in parts])
         return Survey(own, sums, point, cell, last, added)
 
-    def _survey(self, cells: Index, home: Index) -> Survey:
-        own, near = self.finder.around(cells)
+    def _survey(self, cells: Index, home: Index, window: Window) -> Survey:
+        own, near = self.finder.around(cells, window)
         p, point = len(cells), near.point
-        change = self.value.take(near.leaf, axis=0) - self.value.take(
-            own.take(point * own.shape[1] + near.tree), axis=0
-        )
+        change = self.value.take(near.leaf, axis=0)
+        change -= self.value.take(own.take(point * own.shape[1] + near.tree), axis=0)
         # what a leaf brings begins at the first of its cells and ends after the last
         width = int(self.first[-1]) + 1
-        begin, end = near.begin + point * width, near.end + point * width
-        marks, lines = np.zeros((p, width), dtype=bool), np.arange(p)[:, None]
-        marks[:, self.first] = marks[lines, home] = marks[lines, home + 1] = True
-        flat = marks.reshape(-1)
-        flat[begin] = flat[end] = True
-        found, size = np.flatnonzero(flat), np.count_nonzero(marks, axis=1)
-        line, most = np.repeat(np.arange(p), size), int(size.max())
-        spot = np.arange(len(found)) + np.repeat(np.arange(p) * most - np.cumsum(size) + size, size)
+        line = np.arange(0, p * width, width)[:, None]
+        begin, end = point * width, point * width
+        begin += near.begin
+        end += near.end
+        marks = np.zeros(p * width, dtype=bool)
+        for edges in (window.first, window.end, home, home + 1):
+            marks[line + edges] = True
+        marks[begin] = marks[end] = True
+        found = marks.nonzero()[0]
+        size = marks.reshape(p, width).sum(axis=1)
+        which, most = np.arange(p).repeat(size), int(size.max())
+        spot = np.arange(len(found))
+        spot += (np.arange(0, p * most, most) - size.cumsum() + size).take(which)
         number = np.empty(p * width, dtype=np.intp)
         number[found] = spot  # in a table of the pieces of each point
         begin, end, sums = number.take(begin), number.take(end), np.zeros((len(found), len(self.base)))
         for first, mine in self._groups:
             some = slice(None) if len(self._groups) == 1 else np.flatnonzero(mine.take(near.tree))
             for k, rise in enumerate(change[some].T, first):
-                steps = np.bincount(begin[some], rise, p * most) - np.bincount(end[some], rise, p * most)
+                steps = np.bincount(begin[some], rise, p * most)
+                steps -= np.bincount(end[some], rise, p * most)
                 # point by point: none depends on another
-                sums[:, k] += np.cumsum(steps.reshape(p, most), axis=1).reshape(-1).take(spot)
-        cell = found - line * width
-        kept = np.flatnonzero(cell < width - 1)  # each has a piece behind it
-        return Survey(own, self._summed(own), line[kept], cell[kept], cell[kept + 1] - 1, sums[kept])
+                sums[:, k] += steps.reshape(p, most).cumsum(axis=1).reshape(-1).take(spot)
+        cell = found - which * width
+        # pieces end where the next one begins; what lies between two windows is none
+        at = which * cells.shape[1] + self._place.take(cell)
+        kept = ((cell >= window.first.take(at)) & (cell < window.end.take(at))).nonzero()[0]
+        return Survey(own, self._summed(own), which.take(kept), cell.take(kept), cell.take(kept + 1) - 1, sums[kept])
+
+    @cached_property
+    def _place(self) -> Index:
+        """The same as `feature`, and once more the last for one past the last cell, ``(cells + 1,)``."""
+        return np.append(self.feature, self.feature[-1])
 
     def _summed(self, own: Index) -> Array:
         """What leaves ``(p, trees)`` sum up to, ``(p, s)``."""
-        out = np.tile(self.base, (len(own), 1))
+        out = self.base[None].repeat(len(own), axis=0)
         for first, mine in self._groups:
             some = own if len(self._groups) == 1 else own[:, mine]
             for k, worth in enumerate(self._worth, first):

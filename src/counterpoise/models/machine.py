@@ -204,7 +204,9 @@ def _power(base: Array, exponent: int) -> Array:
 
 def two_columns(decision: Array) -> Array:
     """One decision value ``(p,)`` as two outputs ``(p, 2)``: zero goes to the first class."""
-    return np.stack([np.zeros_like(decision), decision], axis=1)
+    out = np.zeros((len(decision), 2), dtype=decision.dtype)
+    out[:, 1] = decision
+    return out
 
 
 def count_votes(pairs: Array, count: int) -> tuple[Array, Array]:

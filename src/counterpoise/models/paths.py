@@ -13,6 +13,8 @@ from counterpoise.types import Array, Index, Mask
 if TYPE_CHECKING:
     from counterpoise.models.trees import TreeEnsemble
 
+Small = NDArray[np.int32]
+
 
 class Near(NamedTuple):
     """Leaves that a single cell keeps points out of, and the cells of its column that lead there; each is ``(e,)``."""
@@ -20,8 +22,25 @@ class Near(NamedTuple):
     point: Index
     tree: Index
     leaf: Index
-    begin: Index  # the first of these cells,
-    end: Index  # and one past the last
+    begin: Small  # the first of these cells,
+    end: Small  # and one past the last
+
+
+class Window(NamedTuple):
+    """The cells of each column that are looked into, from the first to one past the last; each is ``(p, f)``."""
+
+    first: NDArray[np.int32]
+    end: NDArray[np.int32]
+
+    def part(self, points: slice) -> Window:
+        """What is looked into around some of the points."""
+        return Window(self.first[points], self.end[points])
+
+    def clipped(self, at: Index, begin: Small, end: Small) -> tuple[Index, Small, Small]:
+        """Which of some ranges of cells are looked into, ``(k,)``, and what of them; ``at`` is point x f + column."""
+        begin, end = np.maximum(begin, self.first.take(at)), np.minimum(end, self.end.take(at))
+        kept = (begin < end).nonzero()[0]
+        return kept, begin.take(kept), end.take(kept)
 
 
 @dataclass(frozen=True, eq=False)

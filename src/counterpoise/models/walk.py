@@ -15,14 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from counterpoise.models.blocks import WORD, ones, packed
-from counterpoise.models.paths import Near, bounds
+from counterpoise.models.paths import Near, Small, Window, bounds
 from counterpoise.types import Array, Index, Mask
 
 if TYPE_CHECKING:
     from counterpoise.models.trees import TreeEnsemble
 
 AT_ONCE = 1_000_000  # columns of ways from the roots that are walked together
-Small = NDArray[np.int32]
 Words = NDArray[np.uint64]
 
 
@@ -94,8 +93,8 @@ class Walk:
             going = going[self.nodes[node[going], 0] >= 0]
         return self.leaf.take(node).reshape(len(cells), -1)
 
-    def around(self, cells: Index) -> tuple[Index, Near]:
-        """The same, and the leaves that a single cell keeps the rows out of."""
+    def around(self, cells: Index, window: Window) -> tuple[Index, Near]:
+        """The same, and the leaves that a single cell of the window keeps the rows out of."""
         flat, f = cells.reshape(-1).astype(np.int32), cells.shape[1]
         point, node = self._set_out(len(cells))
         own, ranges, going = np.empty(len(node), dtype=np.intp), self._ranges(len(node)), np.arange(len(node))
@@ -113,9 +112,9 @@ class Walk:
             node, other = np.where(goes, left, right), np.where(goes, right, left)
             ended, ways = self._followed(ways, flat.reshape(-1, f))
             found.append(ended)
-            ways = joined([ranges.leaving(going, point, other, place, cut, goes), ways])
+            ways = joined([ranges.leaving(going, point, other, place, cut, goes, window), ways])
         every = joined(found)
-        begin, end = every.low.astype(np.intp), every.high.astype(np.intp) + 1
+        begin, end = every.low, every.high + np.int32(1)
         if self.coded.any():  # level by level
             mine = np.flatnonzero(self.coded.take(every.place))
             entry, level = ones(every.levels[mine])
@@ -123,9 +122,11 @@ class Walk:
             of_numbers = np.flatnonzero(~self.coded.take(every.place))
             begin, end = np.concatenate([begin[of_numbers], cell]), np.concatenate([end[of_numbers], cell + 1])
             every = joined([every.take(of_numbers), every.take(mine[entry])])
-        leaf, tree = self.leaf.take(every.node), every.way % len(self.roots)
-        near = Near(every.point.astype(np.intp), tree, leaf, begin, end)
-        return self.leaf.take(own).reshape(len(cells), -1), near
+            begin, end = begin.astype(np.int32), end.astype(np.int32)
+        owner = every.point.astype(np.intp)
+        kept, begin, end = window.clipped(owner * f + every.place, begin, end)
+        leaf, tree = self.leaf.take(every.node[kept]), every.way[kept] % len(self.roots)
+        return self.leaf.take(own).reshape(len(cells), -1), Near(owner[kept], tree, leaf, begin, end)
 
     def _followed(self, ways: Ways, cells: Small) -> tuple[Ways, Ways]:
         """Those of the ways that have come to a leaf, and the others one node farther."""
@@ -180,17 +181,22 @@ class Ranges(NamedTuple):
     high: Small
     levels: Words  # (ways, categories, words) of categories, a bit for each level
 
-    def leaving(self, way: Index, point: Small, other: Small, place: Small, cut: Small, goes: Mask) -> Ways:
+    def leaving(
+        self, way: Index, point: Small, other: Small, place: Small, cut: Small, goes: Mask, window: Window
+    ) -> Ways:
         """Ways to ``other`` nodes from where points go left or right at ``cut``, with the ranges that lead there.
 
-        What is left of the own ways, whose numbers are ``way``, is less by these ranges; each array is ``(e,)``.
+        What is left of the own ways, whose numbers are ``way``, is less by these ranges; each array is ``(e,)``. A way
+        that no number of the window leads to is not followed.
         """
         at = way * len(self.walk.coded) + place
         low, high = self.low.take(at), self.high.take(at)
         above, below = np.maximum(low, cut + 1), np.minimum(high, cut)
         self.low[at], self.high[at] = np.where(goes, low, above), np.where(goes, below, high)
         low, high = np.where(goes, above, low), np.where(goes, high, below)
-        there, levels = low <= high, np.zeros((len(way), self.walk.sets.shape[1]), dtype=np.uint64)
+        seen = point * np.int32(len(self.walk.coded)) + place
+        there = np.maximum(low, window.first.take(seen)) <= np.minimum(high, window.end.take(seen) - np.int32(1))
+        levels = np.zeros((len(way), self.walk.sets.shape[1]), dtype=np.uint64)
         mine = np.flatnonzero(self.walk.coded.take(place)) if self.walk.coded.any() else way[:0]
         if len(mine):
             which = way[mine], (np.cumsum(self.walk.coded) - 1).take(place[mine])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -65,7 +66,7 @@ class Energy:
         parts = tuple(part.take(index) if isinstance(part, ByRow) else part for part in self.regularizers)
         return replace(self, mu=self.mu[index], regularizers=parts)
 
-    @property
+    @cached_property
     def rates(self) -> Array | float:
         """What a unit of each feature's difference adds through weighted L1 regularisers, ``(d,)``."""
         return self.lam * sum((part.weights for part in self.regularizers if isinstance(part, WeightedL1)), 0.0)

@@ -49,11 +49,15 @@ def summarise(accepted: Mask, energy: Array) -> Info:
     >>> summarise(np.array([[True, False]]), np.array([[1.0, 3.0]])).variance
     array([1.])
     """
-    finite = np.isfinite(energy)
+    finite, share = np.isfinite(energy), accepted.sum(axis=-1) / accepted.shape[-1]
+    if finite.all():
+        mean = energy.sum(axis=-1) / energy.shape[-1]
+        spread = energy - mean[..., None]
+        return Info(accepted, share, mean, np.einsum("...k,...k->...", spread, spread) / energy.shape[-1])
     count = np.maximum(finite.sum(axis=-1), 1)
     mean = np.where(finite, energy, 0.0).sum(axis=-1) / count
     spread = np.where(finite, energy - mean[..., None], 0.0)
-    return Info(accepted, accepted.mean(axis=-1), mean, (spread**2).sum(axis=-1) / count)
+    return Info(accepted, share, mean, np.einsum("...k,...k->...", spread, spread) / count)
 
 
 def init(x: Array, energy: Field) -> State:

@@ -48,6 +48,13 @@ class Lattice:
     choices: tuple[tuple[int, Array], ...]  # columns with listed values, sorted
     spans: tuple[Index, ...]  # for each of them the places (n, 2) of the first and last value that the box holds
 
+    @cached_property
+    def key(self) -> bytes:
+        """All that says which values columns can hold, whatever the row, to know it again by."""
+        listed, values = zip(*self.choices, strict=True) if self.choices else ((), ())
+        arrays = self.columns, self.step, self.parts, *values
+        return b"|".join([repr((self.narrow, listed)).encode(), *(array.tobytes() for array in arrays)])
+
     @classmethod
     def of(cls, draft: Draft, choices: list[Array | None]) -> Lattice:
         """The lattice of a draft whose box is complete: the user's steps, ``choices`` by column, decimals, dtypes."""
