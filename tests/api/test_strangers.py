@@ -57,7 +57,7 @@ def test_a_category_that_the_model_takes_is_explained_and_taken_by_no_answer(
     assert found.valid.all()
     assert (model.predict(found.frame) != model.predict(rows)).all()
     assert (found.frame["service"].isin(KNOWN) | (found.frame["service"] == rows["service"])).all()
-    assert [note for note in found.notes if "'quic' in row 1, 'gopher' in row 5" in note]
+    assert "a category that no reference row has, and no answer takes: 'service' of row 1 and 1 more" in found.notes
 
 
 @pytest.mark.parametrize("last", MODELS, ids=str)
@@ -105,3 +105,11 @@ def test_without_being_allowed_it_is_an_error_that_says_how_to_allow_it(
 ) -> None:
     with pytest.raises(cp.InputError, match=r"'quic' in row 1, 'gopher' in row 5.*new_categories=True"):
         cp.explain(fitted(table, LogisticRegression()), rows, reference=table)
+
+
+def test_a_dtype_that_lists_its_categories_is_said_to_have_no_place_for_another(
+    table: pd.DataFrame, rows: pd.DataFrame
+) -> None:
+    model = fitted(table, LogisticRegression())
+    with pytest.raises(cp.InputError, match="a dtype that lists its categories"):
+        cp.explain(model, rows, reference=table.astype({"service": "category"}), new_categories=True)

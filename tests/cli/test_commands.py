@@ -201,8 +201,25 @@ def test_new_categories_are_refused_or_allowed(run: Run, folder: Path) -> None:
     code, _, said = run("explain", *ask)
     assert (code, "--new-categories" in said) == (2, True)
     code, _, said = run("explain", *ask, "--new-categories")
-    assert (code, "'proto' is 'quic' in row 0" in said) == (0, True)
+    assert (code, "no reference row has, and no answer takes: 'proto' of row 0" in said) == (0, True)
     assert len(pd.read_csv(folder / "strange.csv")) == 2
+    judged = *ask[:-2], "--new-categories"
+    assert run("check", *judged, "--answers", "strange.csv")[0] == 0
+    assert run("check", *judged[:-1], "--answers", "strange.csv")[0] == 2
+    assert run("compare", *judged, "--answers", "ours=strange.csv", "--method", "nearest")[0] == 0
+
+
+def test_a_redacted_page_does_not_name_a_new_category(run: Run, folder: Path) -> None:
+    table = pd.DataFrame({"proto": ["tcp", "udp"] * 30, "rate": range(60)})
+    front = make_column_transformer((OneHotEncoder(handle_unknown="ignore"), ["proto"]), remainder="passthrough")
+    joblib.dump(make_pipeline(front, LogisticRegression()).fit(table, table["rate"] > 30), folder / "coded.pkl")
+    table.to_csv(folder / "flows.csv", index=False)
+    pd.DataFrame({"proto": ["quic", "tcp"], "rate": [50, 9]}).to_csv(folder / "new.csv", index=False)
+    ask = "-m", "coded.pkl", "--trust", "-d", "flows.csv", "-r", "new.csv", "--new-categories", "--redact"
+    code, _, said = run("explain", *ask, "-o", "strange.html")
+    page = (folder / "strange.html").read_text()
+    assert (code, "quic" in page, "quic" in said) == (0, False, False)
+    assert "no reference row has" in page
 
 
 def test_not_finding_every_answer_ends_in_one(run: Run) -> None:

@@ -140,7 +140,7 @@ class Explainer:
             raise InputError(
                 "method must be a method", f"{method!r}", "for instance cp.Annealing() or cp.NearestNeighbour()"
             )
-        asked, intake = self._received(X)
+        asked, intake = self.received(X)
         schema, model = asked.schema, asked.model
         measure = Distance.of(schema, distance, prices(schema, self.constraints))
         question = Question(
@@ -166,13 +166,16 @@ class Explainer:
         )
         return Inquiry(question, intake).run(progress)
 
-    def _received(self, data: Any) -> tuple[Explainer, Intake]:
+    def received(self, data: Any) -> tuple[Explainer, Intake]:
         """The rows, and who is asked about them: an explainer that knows the categories of those rows as well."""
         try:
             return self, take_in(data, self.schema)
         except InputError as error:
             wide = widened(self.schema, data, error)
             if wide is None:
+                if self.new_categories and hasattr(error, "unknown"):
+                    todo = f"{error.todo}; new ones have no place in an order, or in a dtype that lists its categories"
+                    raise InputError(error.must, error.given, todo) from None
                 raise
             if not self.new_categories:
                 todo = f"{error.todo}, or allow them: new_categories=True, --new-categories"

@@ -16,9 +16,8 @@ import pandas as pd
 from counterpoise.api.intake import Intake, predictions
 from counterpoise.asking import Tally
 from counterpoise.errors import InputError, ModelError
-from counterpoise.space.encoding import counted
 from counterpoise.space.features import Feature, Schema
-from counterpoise.space.frames import rows_of
+from counterpoise.space.frames import plain, rows_of
 from counterpoise.types import Model
 
 
@@ -64,8 +63,11 @@ def welcomed(model: Model, intake: Intake, schema: Schema, error: InputError) ->
         raise InputError(
             error.must, error.given, f"{error.todo}, or let the model's encoder ignore what it does not know"
         ) from refusal
-    said = [
-        f"{schema.names[column]!r} is {counted(intake.table[schema.names[column]], strange[:, column], 'row')}"
-        for column in np.flatnonzero(strange.any(axis=0)).tolist()
-    ]
-    return replace(intake, notes=(*intake.notes, f"in no reference row, so that no answer takes it: {'; '.join(said)}"))
+    said = []
+    for column in np.flatnonzero(strange.any(axis=0)).tolist():
+        places = np.flatnonzero(strange[:, column])
+        more = f" and {len(places) - 1} more" if len(places) > 1 else ""
+        # which category is for the row to show: notes stand on redacted pages too
+        said.append(f"{schema.names[column]!r} of row {plain(intake.table.index[places[0]])!r}{more}")
+    told = f"a category that no reference row has, and no answer takes: {'; '.join(said)}"
+    return replace(intake, notes=(*intake.notes, told))

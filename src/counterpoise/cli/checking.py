@@ -46,6 +46,7 @@ def check(
     increasing: options.Rising = None,
     decreasing: options.Falling = None,
     max_changes: options.Most = None,
+    new_categories: options.NewCategories = False,
     out: Annotated[str | None, typer.Option("--out", "-o", help="Where to write the table: .csv or .parquet.")] = None,
     trust: options.Trust = False,
     factory: options.Factory = None,
@@ -75,6 +76,7 @@ def check(
             constraints=words,
             target=options.parse_target(target, labels),
             threshold=threshold,
+            new_categories=new_categories,
         )
         if out is None:
             _show(found)

@@ -70,6 +70,7 @@ def compare(
     increasing: options.Rising = None,
     decreasing: options.Falling = None,
     max_changes: options.Most = None,
+    new_categories: options.NewCategories = False,
     seconds: Annotated[float | None, typer.Option("--seconds", help="For each row, for each method.")] = None,
     model_rows: Annotated[
         int | None, typer.Option("--model-rows", help="That a method may ask about, for each row.")
@@ -99,7 +100,9 @@ def compare(
         table = as_numbers(read_table(rows, "--rows"), reference, "--rows")
         features, words = options.given(schema, reference, fixed, increasing, decreasing, max_changes)
         fitted = options.load_model(model, trust=trust, factory=factory)
-        explainer = Explainer(fitted, reference=reference, schema=features, constraints=words)
+        explainer = Explainer(
+            fitted, reference=reference, schema=features, constraints=words, new_categories=new_categories
+        )
         found = judge(
             entries,
             explainer,

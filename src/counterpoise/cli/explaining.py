@@ -65,9 +65,7 @@ def explain(
     increasing: options.Rising = None,
     decreasing: options.Falling = None,
     max_changes: options.Most = None,
-    new_categories: Annotated[
-        bool, typer.Option("--new-categories", help="Rows may have categories that the data has not, if the model may.")
-    ] = False,
+    new_categories: options.NewCategories = False,
     out: Annotated[
         str | None,
         typer.Option("--out", "-o", help="Where to: .html, .json, .csv, .parquet or .ndjson; - for NDJSON lines."),

@@ -48,6 +48,9 @@ Fixed = Annotated[list[str] | None, typer.Option("--fixed", help="A feature that
 Rising = Annotated[list[str] | None, typer.Option("--increasing", help="A feature that may only go up; repeatable.")]
 Falling = Annotated[list[str] | None, typer.Option("--decreasing", help="A feature that may only go down; repeatable.")]
 Most = Annotated[int | None, typer.Option("--max-changes", help="At most so many features change.")]
+NewCategories = Annotated[
+    bool, typer.Option("--new-categories", help="Rows may have categories that the data has not, if the model may.")
+]
 Redact = Annotated[bool, typer.Option("--redact", help="Names and directions only, no values of features.")]
 
 

@@ -82,6 +82,7 @@ def compare(
     table = as_table(rows, "rows")
     if not len(table):
         raise InputError("there must be at least one row to compare on", "no rows", "give one row or more")
+    explainer, _ = explainer.received(table)  # one that knows the categories of these rows
     panel = Panel.of(explainer, table, target, threshold, noise)
     asked = {"target": target, "threshold": threshold, **question}
     parts = []

@@ -49,8 +49,11 @@ def review(
     constraints: Sequence[Constraint] = (),
     target: Any = "opposite",
     threshold: float | None = None,
+    new_categories: bool = False,
 ) -> Review:
     """Judge ``answers``, one for each of ``rows`` in the same order, whoever found them.
+
+    ``new_categories`` lets rows have categories that the reference does not have, as for an `Explainer`.
 
     >>> from sklearn.linear_model import LogisticRegression
     >>> train = pd.DataFrame({"ports": [1, 2, 7, 9]})
@@ -65,17 +68,24 @@ def review(
             f"{len(answers)} answers to {len(rows)} rows",
             "give as many answers as rows",
         )
-    explainer = Explainer(model, reference=reference, schema=schema, constraints=constraints, bounds=None)
-    features = explainer.schema
-    for name, table in (("rows", rows), ("answers", answers)):
-        absent = [column for column in features.names if column not in table.columns]
-        if absent:
-            raise InputError(
-                f"the {name} must have every column of the reference",
-                f"they have no {', '.join(map(repr, absent))}",
-                "add or rename the columns",
-            )
-    x0, x = encode(features, rows), encode(features, answers, "answer")
+    asked = Explainer(
+        model,
+        reference=reference,
+        schema=schema,
+        constraints=constraints,
+        bounds=None,
+        new_categories=new_categories,
+    )
+    explainer, intake = asked.received(rows)
+    features, x0 = explainer.schema, intake.x0
+    absent = [column for column in features.names if column not in answers.columns]
+    if absent:
+        raise InputError(
+            "the answers must have every column of the reference",
+            f"they have no {', '.join(map(repr, absent))}",
+            "add or rename the columns",
+        )
+    x = encode(features, answers, "answer")
     seen = explainer.model if threshold is None else Probable(explainer.model)
     before = np.asarray(seen.predict(x0))
     goals = aim(seen, target, threshold, standing(seen, x0, before))

@@ -30,6 +30,7 @@ from counterpoise.methods.starts import at_home, one_sided, ranged, starting, ve
 from counterpoise.methods.sweep import singles
 from counterpoise.physics.cooling import ConstantSpeed, Cooling
 from counterpoise.problem import Problem
+from counterpoise.space.distance import Norm
 from counterpoise.streams import Streams
 from counterpoise.types import Index, is_number, is_whole
 
@@ -94,11 +95,20 @@ class Annealing:
         board = Board(start, problem.region, varied=known)
         yield board.run()
         self._thin(board, problem, streams)
+        if len(problem.region.system) and problem.region.max_changes is not None and problem.differentiable:
+            # steps that keep to relations change as many features as it takes, which may be few enough
+            self._detour(board, board.open, problem, streams, None, None)
         yield from self._searched(board, board.open, problem, streams)
         lost = np.flatnonzero(~board.points.valid.any(axis=1))
         if len(lost) and not at_first:  # the row itself led nowhere: from reference rows, then
             board.enter(lost, starting(problem.take(lost), streams.take(lost), count, bisections))
             yield from self._searched(board, lost, problem, streams)
+        if len(problem.region.system) and not problem.energy.distance.weight("l2"):
+            # only steps in L2 know the way where relations leave little room
+            lost = np.flatnonzero(~board.points.valid.any(axis=1))
+            if len(lost) and not problem.expired:
+                self._detour(board, lost, problem, streams, "l2", problem.region.max_changes)
+                yield from self._searched(board, lost[board.points.valid[lost].any(axis=1)], problem, streams)
         board.done[:] = True
         yield board.run()
 
@@ -133,10 +143,18 @@ class Annealing:
         rows = np.flatnonzero(~board.points.valid.any(axis=1))
         if problem.region.max_changes is None or not len(rows):
             return
+        self._detour(board, rows, problem, streams, "l0", None)
+
+    def _detour(
+        self, board: Board, rows: Index, problem: Problem, streams: Streams, norm: Norm | None, most: int | None
+    ) -> None:
+        """Answers to some rows that another distance finds nearest (None: the same), with ``most`` changes at most."""
         part = problem.take(rows)
-        sparsest = replace(part.energy, distance=replace(part.energy.distance, mixture=(("l0", 1.0),)))
-        unbound = replace(part, energy=sparsest, region=replace(part.region, max_changes=None))
-        board.enter(rows, scored(part, self(unbound, streams.take(rows)).x))
+        energy = part.energy
+        if norm is not None:
+            energy = replace(energy, distance=replace(energy.distance, mixture=((norm, 1.0),)))
+        other = replace(part, energy=energy, region=replace(part.region, max_changes=most))
+        board.enter(rows, scored(part, self(other, streams.take(rows)).x))
 
     def _surveyed(self, board: Board, rows: Index, problem: Problem, streams: Streams, start: Points) -> Iterator[None]:
         """Rows of a model whose leaves are known, from themselves and from ``start`` ``(n, k, d)``."""

@@ -19,6 +19,7 @@ from counterpoise.types import Array, Index, Mask
 RUNGS = np.geomspace(0.004, 1.0, 8)  # shares of the way to the edge
 BETWEEN = np.arange(1, 8) / 8  # of the way from one rung to the next
 HALVINGS = 24
+FINER = 2  # times that a line is looked at again where relations take other cells along
 SWITCHES = 256  # of categories
 CELLS = 500_000  # numbers in the points tried at once: more do not stay near the processor
 
@@ -40,10 +41,7 @@ def lines(problem: Problem, alone: int, together: int) -> Points:
 def _lines(problem: Problem, columns: Index, alone: int, together: int) -> Points:
     region, home = problem.region, problem.region.home
     n, f, w = len(home), len(columns), 2 * len(RUNGS)
-    start, farthest = home[:, columns], FARTHEST * problem.scales[columns]
-    down = np.maximum(region.lower[:, columns], start - farthest) - start
-    up = np.minimum(region.upper[:, columns], start + farthest) - start
-    way = np.where(region.free[:, columns, None], np.stack([down, up], axis=2), 0.0)
+    way = _ways(problem, columns, home)
     seen = scored(problem, np.concatenate([_moved(home, columns, way[..., None] * RUNGS), _few(problem)], axis=1))
     own, switched, ladder = _part(seen, -1, None), _part(seen, f * w, -1), _part(seen, 0, f * w)
     if not f:
@@ -53,6 +51,8 @@ def _lines(problem: Problem, columns: Index, alone: int, together: int) -> Point
     first = reached.argmax(axis=-1)
     near, far = np.where(first > 0, RUNGS[first - 1], 0.0), RUNGS[first]
     way = np.where(reached.any(axis=-1), way, 0.0)
+    for _ in range(FINER if len(region.system) and below is None else 0):  # Taylor steps may not stay on the line
+        near, far = _narrowed(problem, columns, way, near, far)
     share = near[..., None] + (far - near)[..., None] * BETWEEN
     if below is not None:  # a ladder steps over a narrow range
         share = _halved(problem, columns, way, near, far, below)[..., None]
@@ -63,7 +63,20 @@ def _lines(problem: Problem, columns: Index, alone: int, together: int) -> Point
     best = Points(*(array.reshape(n, f, *array.shape[2:]) for array in best))
     single_change = np.count_nonzero(region.changed(several.x), axis=-1) < 2
     several = several._replace(effort=np.where(single_change, np.inf, several.effort))
-    return joined(joined(best, switched).best(alone), several.best(together), own)
+    found = joined(joined(best, switched).best(alone), several.best(together), own)
+    if not len(region.system) or np.array_equal(home, region.boxed, equal_nan=True):
+        return found
+    # a row that breaks a relation itself: what mends it by one change may also turn the decision
+    itself = scored(problem, _moved(region.boxed, columns, _ways(problem, columns, region.boxed)[..., None] * RUNGS))
+    return joined(found, itself.best(alone))
+
+
+def _ways(problem: Problem, columns: Index, start: Array) -> Array:
+    """How far each of ``columns`` may go down and up from points ``(n, d)``, ``(n, f, 2)``; 0 where it may not move."""
+    region, here, farthest = problem.region, start[:, columns], FARTHEST * problem.scales[columns]
+    down = np.maximum(region.lower[:, columns], here - farthest) - here
+    up = np.minimum(region.upper[:, columns], here + farthest) - here
+    return np.where(region.free[:, columns, None], np.stack([down, up], axis=2), 0.0)
 
 
 def _moved(home: Array, columns: Index, by: Array) -> Array:
@@ -72,6 +85,16 @@ def _moved(home: Array, columns: Index, by: Array) -> Array:
     x = np.repeat(home[:, None, :], len(columns) * each, axis=1)
     x[:, np.arange(x.shape[1]), np.repeat(columns, each)] += by.reshape(n, -1)
     return x
+
+
+def _narrowed(problem: Problem, columns: Index, way: Array, near: Array, far: Array) -> tuple[Array, Array]:
+    """Shares ``(n, f, 2)`` of each way that the target is first reached between, eight times as near to each other."""
+    share = near[..., None] + (far - near)[..., None] * np.append(0.0, np.append(BETWEEN, 1.0))
+    tried = scored(problem, _moved(problem.region.home, columns, way[..., None] * share[..., 1:-1]))
+    reached = np.concatenate([tried.valid.reshape(*way.shape, -1), np.ones((*way.shape, 1), dtype=bool)], axis=-1)
+    first = reached.argmax(axis=-1)[..., None]
+    low, high = (np.take_along_axis(share, first + place, axis=-1)[..., 0] for place in (0, 1))
+    return low, high
 
 
 def _halved(problem: Problem, columns: Index, way: Array, near: Array, far: Array, below: Mask) -> Array:
@@ -106,7 +129,8 @@ def _together(problem: Problem, columns: Index, own: Points, ladder: Points) -> 
 
 def most_asked(problem: Problem) -> int:
     """How many model rows the lines of a row take at most."""
-    each = len(RUNGS) + len(BETWEEN) + (HALVINGS + len(RUNGS) + 1 if ranged(problem) else 0)
+    finer = FINER * len(BETWEEN) + len(RUNGS) if len(problem.region.system) else 0
+    each = len(RUNGS) + len(BETWEEN) + finer + (HALVINGS + len(RUNGS) + 1 if ranged(problem) else 0)
     steps = 2 * each * int(problem.numeric.sum())
     return steps + min(_levels(problem), SWITCHES) + MULTIPLIERS + 1
 

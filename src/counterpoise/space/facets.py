@@ -15,6 +15,7 @@ from counterpoise.types import Array, Index, Mask
 
 PULLS = 3  # rounds of taking equations out of a gradient, where there are several
 NEAR = 1e-9  # units of distance that count as none
+STEEPEST = 1e60  # slopes beyond this lead nowhere, and their squares are no numbers
 
 Entry = tuple[list[int], Array, Array, Array, bool]  # a clause: what `Facets` has of it, over rows and their points
 
@@ -118,7 +119,7 @@ def pulled(system: System, x: Array, gradient: Array, free: Mask) -> Array:
         for derivation in reversed(system.derivations):
             _, slopes = derivation.expression.dual(y, given)
             for column, slope in slopes.items():
-                g[column] += np.nan_to_num(g[derivation.number] * slope)
+                g[column] += _tame(g[derivation.number] * slope)
             g[derivation.number] = 0.0
         normals = [_normal(system, balance, y, given, free) for balance in system.balances]
         for _ in range(PULLS if len(normals) > 1 else 1):
@@ -131,10 +132,15 @@ def pulled(system: System, x: Array, gradient: Array, free: Mask) -> Array:
     return np.moveaxis(g, 0, -1)
 
 
+def _tame(slope: Array) -> Array:
+    """Slopes, and 0 where they are none that a step could follow: beside a pole, or at a root of 0."""
+    return np.where(np.abs(slope) < STEEPEST, slope, 0.0)
+
+
 def _normal(system: System, balance: Compare, y: Array, given: Array, free: Mask) -> dict[int, Array]:
     """The direction, per column and in feature scales, in which an equation breaks."""
     _, slopes = Binary("-", balance.left, balance.right).dual(y, given)
     return {
-        column: np.where(free[:, None, column], np.nan_to_num(slope * system.scales[column]), 0.0)
+        column: np.where(free[:, None, column], _tame(slope * system.scales[column]), 0.0)
         for column, slope in slopes.items()
     }

@@ -3,8 +3,8 @@
 Each clause that a point breaks pulls it back. First by projection, in feature scales, over the cells that already
 differ from the row (a repair should not add changes) or, where these cannot, over all that may move. What rounding and
 corners leave over is then solved for one cell exactly: the one that breaks no other clause, adds no change and moves
-least. Of "either this or that" the nearer is mended. What is still broken after a few rounds stays so, and the region
-refuses it.
+least. Equations that share columns, which break each other so, are then solved together. Of "either this or that" the
+nearer is mended. What is still broken after a few rounds stays so, and the region refuses it.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import numpy as np
 from counterpoise.space.bench import Bench, Picked
 from counterpoise.space.expressions import Binary, Column, affine
 from counterpoise.space.formulas import Among, Compare, Formula, Joined, clauses
+from counterpoise.space.joint import sharing, solve_together
 from counterpoise.space.orders import Orders
 from counterpoise.space.relations import Clause
 from counterpoise.space.ties import Kept, Mapped
@@ -38,6 +39,7 @@ class Rules:
     branches: dict[int, tuple[Rules, ...]]  # per "either or" clause, the ways to make it hold
     orders: tuple[Orders, ...]  # clauses that can be projected together
     straight: frozenset[tuple[int, int]]  # (clause, column) where one Newton step solves the clause
+    together: tuple[tuple[int, ...], ...]  # equations that share columns
 
     @classmethod
     def of(cls, parts: Sequence[Clause]) -> Rules:
@@ -54,7 +56,7 @@ class Rules:
             if isinstance(clause.formula, Compare):
                 gap = Binary("-", clause.formula.left, clause.formula.right)
                 straight.update((number, column) for column in gap.columns if affine(gap, column))
-        return cls(tuple(parts), touching, branches, Orders.among(parts), frozenset(straight))
+        return cls(tuple(parts), touching, branches, Orders.among(parts), frozenset(straight), sharing(parts))
 
     def others(self, columns: Iterable[int], number: int) -> list[Clause]:
         """The clauses besides one that read any of some columns."""
@@ -82,6 +84,9 @@ def repair(bench: Bench, rules: Rules, suspects: Iterable[int] | None = None) ->
                     suspected.add(number)
                     for column in columns:
                         suspected.update(rules.touching.get(column, ()))
+        for group in rules.together:
+            if not suspected.isdisjoint(group):
+                solve_together(bench, [rules.clauses[number] for number in group])
 
 
 def _project_orders(bench: Bench, rules: Rules, suspected: set[int]) -> set[int]:
