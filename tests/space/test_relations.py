@@ -454,3 +454,17 @@ def test_what_a_link_sets_back_out_of_its_range_is_not_inside():
     proposals[:, :4] += rng.normal(size=(len(rows), 4, 3))
     settled, inside = region.settle(proposals)
     assert (region.contains(settled) | ~inside).all()
+
+
+def test_a_step_on_a_derived_feature_is_refused_and_a_rule_is_solved_for_it() -> None:
+    rng = np.random.default_rng(0)
+    rows = pd.DataFrame({"a": rng.normal(0, 3, 200), "b": rng.integers(0, 20, 200)})
+    rows["t"] = rows["a"] + rows["b"]
+    model = LogisticRegression().fit(rows, rows["a"] + 0.3 * rows["b"] > 3)
+    with pytest.raises(ConstraintError, match="state the relation as a Rule"):
+        cp.explain(model, rows[:5], reference=rows, constraints=[cp.Derived("t", "a + b"), cp.Step("t", 0.5)])
+    words = [cp.Rule("t == a + b"), cp.Step("t", 0.5)]
+    found = cp.explain(model, rows[:5], reference=rows, constraints=words)
+    assert found.valid.all()
+    steps = (found.frame["t"] - rows["t"][:5]) / 0.5
+    np.testing.assert_allclose(steps, steps.round(), atol=1e-6)

@@ -49,6 +49,14 @@ def written(
             )
     choices = [_choices(draft, number, feature, bounds) for number, feature in enumerate(schema)]
     system = System.of(schema, draft.relations, x0, draft.choices, draft.step)
+    for number in draft.strides:
+        if system.derived[number]:
+            name = schema.names[number]
+            raise ConstraintError(
+                "a derived feature takes the steps that what it is made of takes",
+                f"{name!r} is Derived and has a Step",
+                "give the steps to what it is made of, or state the relation as a Rule, which is solved for a step",
+            )
     # a derived feature that must not change passes that on to what it is made of, as a box of one value, or of none
     locked = system.derived & ~draft.free & ~np.isnan(x0)
     draft.lower[locked] = np.fmax(draft.lower, x0)[locked]
