@@ -271,3 +271,17 @@ def test_an_explainer_can_be_kept_and_sent(model):
 def test_what_is_no_method_is_refused(method):
     with pytest.raises(cp.InputError, match="method must be a method"):
         ASK(ROWS[:1], method=method)
+
+
+@pytest.mark.parametrize("framed", [False, True], ids=["array", "frame over an array"])
+def test_what_becomes_of_the_rows_afterwards_does_not_change_the_explanation(framed: bool) -> None:
+    x = np.random.default_rng(0).normal(size=(60, 3))
+    names = list("abc")
+    model = LogisticRegression().fit(pd.DataFrame(x, columns=names), x.sum(axis=1) > 0)
+    given = x[:4].copy()
+    rows = pd.DataFrame(given, columns=names, copy=False) if framed else given
+    explanation = cp.explain(model, rows, reference=pd.DataFrame(x, columns=names))
+    before, answers = explanation.rows.copy(), explanation.frame
+    given[:] = 0.0
+    pd.testing.assert_frame_equal(explanation.rows, before)
+    pd.testing.assert_frame_equal(explanation.frame, answers)

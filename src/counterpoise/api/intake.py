@@ -25,6 +25,7 @@ class Intake:
     x0: Array  # (n, d)
     notes: tuple[str, ...]
     exact: bool  # the table takes any answer as it is: all of it is numbers in double precision
+    own: bool  # the table was made here, and nobody else can change it
 
     def __len__(self) -> int:
         return len(self.table)
@@ -63,7 +64,8 @@ def take_in(data: Any, schema: Schema) -> Intake:
         )
     notes = (f"carried through and not shown to the model: {quoted(extra)}",) if extra else ()
     doubles = (isinstance(data, np.ndarray) and data.dtype == np.float64) or in_doubles(table)
-    return Intake(table, encode(schema, table), notes, doubles and bool(schema.numeric.all()))
+    own = isinstance(data, np.ndarray) and not np.may_share_memory(data, table.to_numpy())
+    return Intake(table, encode(schema, table), notes, doubles and bool(schema.numeric.all()), own)
 
 
 def predictions(model: Model, x: Array, owners: Index, tally: Tally) -> NDArray[Any]:

@@ -22,7 +22,6 @@ from counterpoise.types import Array, Index
 
 PACKAGES = ("counterpoise", "numpy", "scipy", "pandas", "scikit-learn")
 TERMS = pd.Index(ENERGY)
-ON_WRITE = int(pd.__version__.split(".")[0]) >= 3  # from here on pandas copies what is shared when one side is changed
 
 
 class Case(NamedTuple):
@@ -45,7 +44,9 @@ def assemble(
     case: Case, rows: Index, answers: Answers, *, evidence: Array | None, seconds: float, model_rows: int
 ) -> Explanation:
     """The Explanation of some rows of a case and the answers to them."""
-    table = rows_at(case.intake.table, rows).copy(deep=not ON_WRITE)
+    table = rows_at(case.intake.table, rows)
+    if not case.intake.own:
+        table = table.copy()
     now, index = case.now.take(rows), table.index
     before = np.empty(len(rows), dtype=object)
     before[:] = now.predicted.tolist()

@@ -95,7 +95,8 @@ class Annealing:
         board = Board(start, problem.region, varied=known)
         yield board.run()
         self._thin(board, problem, streams)
-        if len(problem.region.system) and problem.region.max_changes is not None and problem.differentiable:
+        bound = len(problem.region.system) and problem.region.max_changes is not None
+        if bound and problem.differentiable and len(board.open):
             # steps that keep to relations change as many features as it takes, which may be few enough
             self._detour(board, board.open, problem, streams, None, None)
         yield from self._searched(board, board.open, problem, streams)

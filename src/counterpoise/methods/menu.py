@@ -139,11 +139,13 @@ class Menu:
 
 def _ends(problem: Problem, leaves: Leaves, column: Index) -> tuple[Array, Array]:
     """The largest and the smallest value of each cell that its column can hold, ``(c,)``; outside it where none is."""
-    lattice = problem.region.lattice
-    if lattice.key not in leaves.ends:
+    key = problem.region.lattice.key
+    found = leaves.ends.get(key)
+    if found is None:
+        found = _made_ends(problem, leaves, column)
         leaves.ends.clear()
-        leaves.ends[lattice.key] = _made_ends(problem, leaves, column)
-    return leaves.ends[lattice.key]
+        leaves.ends[key] = found
+    return found
 
 
 def _made_ends(problem: Problem, leaves: Leaves, column: Index) -> tuple[Array, Array]:

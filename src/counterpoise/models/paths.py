@@ -29,8 +29,8 @@ class Near(NamedTuple):
 class Window(NamedTuple):
     """The cells of each column that are looked into, from the first to one past the last; each is ``(p, f)``."""
 
-    first: NDArray[np.int32]
-    end: NDArray[np.int32]
+    first: Small
+    end: Small
 
     def part(self, points: slice) -> Window:
         """What is looked into around some of the points."""
