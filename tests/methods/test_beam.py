@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.ensemble import (
+    GradientBoostingClassifier,
     GradientBoostingRegressor,
     HistGradientBoostingClassifier,
     RandomForestClassifier,
@@ -116,6 +117,45 @@ def test_a_menu_that_is_not_listed_offers_the_same(seed: int) -> None:
     ):
         for mine, theirs in zip(one, other, strict=True):
             np.testing.assert_array_equal(mine, theirs)
+
+
+@settings(max_examples=25)
+@given(st.integers(0, 200), st.sampled_from([0.05, 0.3, 1.0, 30.0]), st.booleans())
+def test_a_window_has_every_cell_that_offers_something_within_reach(seed: int, reach: float, dear: bool) -> None:
+    table = alerts(seed)
+    words = [cp.Increasing("rate"), cp.Range("load", 0.1, 0.9), *([cp.Cost("load", up=2.5, down=0.5)] if dear else [])]
+    problem = flipped(table, table[:4], constraints=words)
+    leaves = leaves_of(problem)
+    assert leaves is not None
+    menu = Menu.of(problem, leaves)
+    window, number = menu.window(np.full(4, reach)), np.arange(len(leaves.feature))
+    inside = (number >= window.first[:, leaves.feature]) & (number < window.end[:, leaves.feature])
+    assert inside[menu.every.open & (menu.every.far <= reach)].all()
+    assert inside[np.arange(4)[:, None], menu.home].all()
+
+
+def test_answers_do_not_depend_on_whether_a_menu_is_listed() -> None:
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.normal(size=(600, 6)), columns=[f"x{i}" for i in range(6)])
+    says = table["x0"] * table["x1"] + np.sin(3 * table["x2"]) + rng.normal(size=600) > 0
+    explainer = cp.Explainer(RandomForestClassifier(40, random_state=0).fit(table, says), reference=table)
+    listed = explainer(table[:15])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(menus, "LISTED", 0)
+        looked_up = explainer(table[:15])
+    np.testing.assert_array_equal(listed.answers, looked_up.answers)
+
+
+def test_a_ration_that_reference_rows_could_use_up_is_not_lost_on_them() -> None:
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.normal(size=(300, 4)), columns=list("abcd"))
+    model = GradientBoostingClassifier(n_estimators=20, random_state=0).fit(table, table["a"] + table["b"] > table["c"])
+    words = [cp.Increasing("a")]
+    for rows in (50, 100, 210):
+        found = cp.compare(
+            {"ours": cp.Annealing()}, model, table[:8], reference=table, constraints=words, model_rows=rows
+        )
+        assert found["validity"].tolist() == [1.0]
 
 
 def test_closed_cells_are_those_that_constraints_forbid() -> None:

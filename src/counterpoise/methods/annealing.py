@@ -104,7 +104,7 @@ class Annealing:
         if len(lost) and not at_first:  # the row itself led nowhere: from reference rows, then
             board.enter(lost, starting(problem.take(lost), streams.take(lost), count, bisections))
             yield from self._searched(board, lost, problem, streams)
-        if len(problem.region.system) and not problem.energy.distance.weight("l2"):
+        if len(problem.region.system) and not (known or problem.energy.distance.weight("l2")):
             # only steps in L2 know the way where relations leave little room
             lost = np.flatnonzero(~board.points.valid.any(axis=1))
             if len(lost) and not problem.expired:

@@ -14,6 +14,7 @@ from counterpoise.models.paths import Window
 from counterpoise.problem import Problem
 from counterpoise.types import Array, Index, Mask
 
+ROUNDING = 1e-9
 LISTED = 1_000_000  # cells of all rows: more are not listed, but looked up when they are asked for
 
 
@@ -68,16 +69,30 @@ class Menu:
         return replace(self, problem=problem, own=self.own[rows], home=self.home[rows], listed=listed)
 
     def window(self, reach: Array) -> Window:
-        """The cells ``(n, f)`` that offer something within ``reach`` ``(n,)`` of each row, its own one among them."""
-        if self.listed is None:
-            return Window(*(ends.repeat(len(self.own), axis=0) for ends in self.leaves.everywhere))
-        taken = self.listed.far <= reach[:, None]
-        taken &= self.listed.open
-        number, starts = np.arange(taken.shape[1], dtype=np.int32), self.leaves.first[:-1]
-        first = np.minimum.reduceat(np.where(taken, number, number[-1]), starts, axis=1)
-        end = np.maximum.reduceat(np.where(taken, number, np.int32(0)), starts, axis=1)
-        home = self.home.astype(np.int32)
-        return Window(np.minimum(first, home), np.maximum(end, home) + np.int32(1))
+        """The cells ``(n, f)`` that numbers within ``reach`` ``(n,)`` of each row are in, its own one among them.
+
+        Of a category, and of a cell that is missing, all; of what may not change, the row's own.
+        """
+        problem, leaves, distance = self.problem, self.leaves, self.problem.energy.distance
+        far = reach[:, None] * (1 + ROUNDING) * distance.unit
+        down, up = far, far
+        if distance.prices is not None:
+            with np.errstate(divide="ignore", invalid="ignore"):
+                down, up = far / distance.prices[0], far / distance.prices[1]
+        ends = np.maximum(problem.x0 - down, problem.region.lower), np.minimum(problem.x0 + up, problem.region.upper)
+        both = np.stack(ends)
+        if len(leaves.coded):  # between levels there is nothing
+            both[..., leaves.columns[leaves.coded]] = problem.x0[:, leaves.columns[leaves.coded]]
+        first, last = leaves.cells(both.reshape(-1, both.shape[2])).reshape(2, *self.home.shape)
+        first, end = np.minimum(first, self.home), np.maximum(last, self.home) + 1
+        every = np.isnan(problem.x0[:, leaves.columns])
+        every[:, leaves.coded] = True
+        if every.any():
+            first, end = np.where(every, leaves.first[:-1], first), np.where(every, leaves.first[1:], end)
+        if not problem.region.free.all():
+            held = ~problem.region.free[:, leaves.columns]
+            first, end = np.where(held, self.home, first), np.where(held, self.home + 1, end)
+        return Window(first.astype(np.int32), end.astype(np.int32))
 
     def look(self, row: Index, cell: Index) -> Offer:
         """What cells ``(e,)`` offer to a row ``(e,)`` each."""
@@ -120,12 +135,12 @@ class Menu:
         home, gone = self.own.take(row * self.own.shape[1] + leaves.feature[cell]), np.isnan(start)
         # a missing value is in a cell above all others: the nearest value of theirs is as good as any
         value = np.where(cell < home, np.where(np.isfinite(largest), largest, smallest), smallest)
-        value = np.minimum(np.maximum(value, region.lower.take(at)), region.upper.take(at))
         own = cell == home
         # where the row's own value may not be kept, another one of its cell may do
         there = (kept > low) & (kept <= high)
         other = np.where(np.abs(largest - start) < np.abs(smallest - start), largest, smallest)
         value = np.where(own, np.where(there | gone, kept, other), value)
+        value = np.minimum(np.maximum(value, region.lower.take(at)), region.upper.take(at))
         inside = (value > low) & (value <= high) & np.isfinite(value) | (gone & own)
         far = np.abs(value - start)
         far /= distance.unit[column]

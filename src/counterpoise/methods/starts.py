@@ -29,18 +29,21 @@ def donors(problem: Problem, count: int) -> Points:
 
     Fixed features keep the row's value, so that a donor may lose the target; those that keep it come first.
     """
-    if leaves_of(problem) is not None:  # surveys, and walkers, set out from the nearest alone
-        looked_at = count
-    else:
-        looked_at = 2 * count if problem.differentiable else max(LOOKED_AT, count)
+    looked_at = 2 * count if problem.differentiable else max(LOOKED_AT, count)
+    if leaves_of(problem) is not None and problem.region.max_changes is None:
+        looked_at = count  # surveys, as walkers, set out from the nearest alone
     feasible = problem.region.project(_nearest(problem, looked_at))
     points = scored(problem, feasible).best(count)
-    lost = np.flatnonzero(~points.valid.any(axis=1))
-    if len(lost) and len(problem.donors.x) > looked_at:  # the near ones owe the target to what may not change
+    for further in (LOOKED_AT, LOOKED_FURTHER):  # the near ones may owe the target to what may not change
+        lost = np.flatnonzero(~points.valid.any(axis=1))
+        if not len(lost) or len(problem.donors.x) <= looked_at or further <= looked_at:
+            continue
         part = problem.take(lost)
-        more = scored(part, part.region.project(_nearest(part, LOOKED_FURTHER))).best(count)
-        for mine, found in zip(points, more, strict=True):
-            mine[lost] = found
+        looked_at = int(min(further, part.left / 2))
+        if looked_at >= points.effort.shape[1]:
+            more = scored(part, part.region.project(_nearest(part, looked_at))).best(count)
+            for mine, found in zip(points, more, strict=True):
+                mine[lost] = found
     return points if problem.region.max_changes is None else joined(_borrowed(problem, feasible), points).best(count)
 
 

@@ -148,11 +148,6 @@ class Leaves:
         sums[:, np.arange(len(leaf))[:, None], at] += change
         return self.finish(sums.reshape(-1, len(self.base))).reshape(p, len(leaf), -1)
 
-    @property
-    def everywhere(self) -> Window:
-        """All cells of a point, ``(1, f)``."""
-        return Window(self.first[None, :-1].astype(np.int32), self.first[None, 1:].astype(np.int32))
-
     def survey(self, cells: Index, home: Index, window: Window | None = None) -> Survey:
         """What rows in these cells ``(p, f)`` sum up to, and what they would with any one of their cells changed.
 
@@ -161,7 +156,8 @@ class Leaves:
         now.
         """
         if window is None:
-            window = Window(*(np.repeat(ends, len(cells), axis=0) for ends in self.everywhere))
+            every = self.first[:-1], self.first[1:]
+            window = Window(*(np.tile(ends.astype(np.int32), (len(cells), 1)) for ends in every))
         size = max(1, min(self.finder.size, AT_ONCE // len(self.feature)))
         starts = range(0, len(cells), size)
         slices = [slice(start, start + size) for start in starts]
