@@ -191,12 +191,17 @@ def test_constraints_hold(run: Run, folder: Path) -> None:
     assert (held["failed_auth"].to_numpy() <= alerts()["failed_auth"].to_numpy()).all()
 
 
-def test_new_categories_are_refused_or_allowed(run: Run, folder: Path) -> None:
+def write_strangers(folder: Path) -> None:
+    """A model with an encoder that ignores what it does not know, and rows with such a category."""
     table = pd.DataFrame({"proto": ["tcp", "udp"] * 30, "rate": range(60)})
     front = make_column_transformer((OneHotEncoder(handle_unknown="ignore"), ["proto"]), remainder="passthrough")
     joblib.dump(make_pipeline(front, LogisticRegression()).fit(table, table["rate"] > 30), folder / "coded.pkl")
     table.to_csv(folder / "flows.csv", index=False)
     pd.DataFrame({"proto": ["quic", "tcp"], "rate": [50, 9]}).to_csv(folder / "new.csv", index=False)
+
+
+def test_new_categories_are_refused_or_allowed(run: Run, folder: Path) -> None:
+    write_strangers(folder)
     ask = "-m", "coded.pkl", "--trust", "-d", "flows.csv", "-r", "new.csv", "-o", "strange.csv"
     code, _, said = run("explain", *ask)
     assert (code, "--new-categories" in said) == (2, True)
@@ -210,11 +215,7 @@ def test_new_categories_are_refused_or_allowed(run: Run, folder: Path) -> None:
 
 
 def test_a_redacted_page_does_not_name_a_new_category(run: Run, folder: Path) -> None:
-    table = pd.DataFrame({"proto": ["tcp", "udp"] * 30, "rate": range(60)})
-    front = make_column_transformer((OneHotEncoder(handle_unknown="ignore"), ["proto"]), remainder="passthrough")
-    joblib.dump(make_pipeline(front, LogisticRegression()).fit(table, table["rate"] > 30), folder / "coded.pkl")
-    table.to_csv(folder / "flows.csv", index=False)
-    pd.DataFrame({"proto": ["quic", "tcp"], "rate": [50, 9]}).to_csv(folder / "new.csv", index=False)
+    write_strangers(folder)
     ask = "-m", "coded.pkl", "--trust", "-d", "flows.csv", "-r", "new.csv", "--new-categories", "--redact"
     code, _, said = run("explain", *ask, "-o", "strange.html")
     page = (folder / "strange.html").read_text()
@@ -644,6 +645,19 @@ def test_a_reader_that_goes_away_ends_the_run_in_a_line(folder: Path) -> None:
         said = process.stderr.read()
     assert process.returncode == 3
     assert said == "counterpoise: the reader of the output went away; stopped\n"
+
+
+def test_what_a_model_prints_does_not_stand_among_the_answers(folder: Path) -> None:
+    program = (
+        "import joblib, os, sys; kind = type(joblib.load('model.pkl')); says = kind.predict;"
+        "kind.predict = lambda self, rows: (print('chatter'), os.write(1, b'noise'), says(self, rows))[-1];"
+        "from counterpoise.cli import main; main(sys.argv[1:])"
+    )
+    command = [sys.executable, "-c", program, "explain", *ASK, "-o", "-"]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)
+    assert [json.loads(line)["status"] for line in done.stdout.splitlines()] == ["valid"] * len(alerts())
+    assert "chatter" in done.stderr
+    assert "noise" in done.stderr
 
 
 def test_numbers_are_asked_for_by_a_range(run: Run, folder: Path) -> None:

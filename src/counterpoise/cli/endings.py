@@ -1,4 +1,4 @@
-"""How a command ends: its exit codes, and the one line it says when it is cut short."""
+"""How a command ends: its exit codes, the line it says when it is cut short, and an output that is nobody else's."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TextIO
 
 import typer
 
@@ -35,3 +36,23 @@ def cut_short() -> Iterator[None]:
     except KeyboardInterrupt:
         say("counterpoise: interrupted before anything was finished")
         raise typer.Exit(INTERRUPTED) from None
+
+
+@contextmanager
+def undisturbed() -> Iterator[TextIO]:
+    """Standard output for answers alone: what the model or a library prints meanwhile goes to standard error."""
+    try:
+        out, other = sys.stdout.fileno(), sys.stderr.fileno()
+    except (AttributeError, OSError):  # not a file: somebody has put something else in its place
+        yield sys.stdout
+        return
+    sys.stdout.flush()
+    kept = os.dup(out)
+    os.dup2(other, out)
+    try:
+        with open(kept, "w", encoding="utf-8", closefd=False) as stream:
+            yield stream
+    finally:
+        sys.stdout.flush()
+        os.dup2(kept, out)
+        os.close(kept)

@@ -13,7 +13,7 @@ from rich.console import Console
 
 from counterpoise.api.explainer import Explainer
 from counterpoise.cli import options
-from counterpoise.cli.endings import cut_short
+from counterpoise.cli.endings import cut_short, undisturbed
 from counterpoise.cli.results import list_evidence, tabulate, write_lines
 from counterpoise.cli.run import Run
 from counterpoise.cli.tables import (
@@ -96,7 +96,7 @@ def explain(
     check_apart(
         {"--out": out, "--evidence": evidence}, {"--model": model, "--data": data, "--rows": rows, "--schema": schema}
     )
-    with cut_short():
+    with cut_short(), undisturbed() if out == STANDARD else nullcontext(sys.stdout) as standard:
         reference = without(read_table(data, "--data"), label, "--data")
         table = as_numbers(named_by(read_table(rows, "--rows"), name), reference, "--rows")
         features, words = options.given(schema, reference, fixed, increasing, decreasing, max_changes)
@@ -116,7 +116,7 @@ def explain(
         size = FIRST if ending in LINES else len(table)
         measure = Distance.of(explainer.schema, distance, prices(explainer.schema, explainer.constraints))
         run = Run(explainer, table, asked, budget, size)
-        with _writing(out, ending) as stream:
+        with _writing(out, ending, standard) as stream:
             real = []
             for part in run:
                 first = run.done - len(part)
@@ -156,10 +156,10 @@ def _evidence_ending(evidence: str | None, *, redact: bool) -> str:
     return ending
 
 
-def _writing(out: str | None, ending: str) -> AbstractContextManager[TextIO]:
+def _writing(out: str | None, ending: str, standard: TextIO) -> AbstractContextManager[TextIO]:
     if ending in LINES and out is not None and out != STANDARD:
         return open(out, "w", encoding="utf-8")
-    return nullcontext(sys.stdout)
+    return nullcontext(standard)
 
 
 def _put(
