@@ -468,3 +468,25 @@ def test_a_step_on_a_derived_feature_is_refused_and_a_rule_is_solved_for_it() ->
     assert found.valid.all()
     steps = (found.frame["t"] - rows["t"][:5]) / 0.5
     np.testing.assert_allclose(steps, steps.round(), atol=1e-6)
+
+
+MADE = [
+    *[cp.Derived(name, text, tolerance=0.001) for name, text in (("t", "p + q"), ("u", "p - q + r"))],
+    *[cp.Rule(text, tolerance=0.001) for text in ("p * q == v", "t + u == z", "p <= q + 0.5", "q <= r + 0.5")],
+]
+
+
+@SOME
+@given(seeds)
+def test_what_becomes_of_a_point_does_not_depend_on_other_points(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    rows = pd.DataFrame(rng.normal(2, 1, (5, 7)), columns=list("pqrtuvz"))
+    schema = Schema.infer(rows)
+    x0, x = rows.to_numpy(), rng.normal(2, 1.5, (5, 3, 7))
+    together, inside = Region.build(schema, x0, MADE, None).settle(x)
+    for row in range(5):
+        alone, held = Region.build(schema, x0[[row]], MADE, None).settle(x[[row]])
+        np.testing.assert_array_equal(alone[0], together[row])
+        np.testing.assert_array_equal(held[0], inside[row])
+    single, _ = Region.build(schema, x0[:1], MADE, None).settle(x[:1, 1:2])
+    np.testing.assert_array_equal(single[0, 0], together[0, 1])

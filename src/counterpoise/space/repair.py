@@ -70,13 +70,19 @@ def repair(bench: Bench, rules: Rules, suspects: Iterable[int] | None = None) ->
     ``suspects`` are the numbers of the clauses that may be broken; None: all.
     """
     suspected = set(range(len(rules.clauses)) if suspects is None else suspects)
+    orders = {number for group in rules.orders for number in group.numbers}
     with np.errstate(all="ignore"):
         for turn in range(PROJECTIONS + SOLUTIONS):
             if not suspected:
                 return
             exactly = turn >= PROJECTIONS
-            touched = set() if exactly else _project_orders(bench, rules, suspected)
-            for number in sorted(suspected - touched):
+            if not exactly:
+                _project_orders(bench, rules, suspected)
+            # one after the other, those that come under suspicion on the way too: what is mended in a turn is then the
+            # same for a point whatever other points have broken
+            for number in range(len(rules.clauses)):
+                if number not in suspected or (number in orders and not exactly):
+                    continue
                 suspected.discard(number)
                 points = bench.broken(rules.clauses[number])
                 if len(points):
@@ -89,13 +95,11 @@ def repair(bench: Bench, rules: Rules, suspects: Iterable[int] | None = None) ->
                 solve_together(bench, [rules.clauses[number] for number in group])
 
 
-def _project_orders(bench: Bench, rules: Rules, suspected: set[int]) -> set[int]:
+def _project_orders(bench: Bench, rules: Rules, suspected: set[int]) -> None:
     """Project all orders, a group at a time; those that are broken or may have become so stay suspected."""
-    done: set[int] = set()
     for orders in rules.orders:
         if suspected.isdisjoint(orders.numbers):
             continue
-        done.update(orders.numbers)
         suspected.difference_update(orders.numbers)
         wrong = orders.broken(bench)
         if wrong.any():
@@ -103,7 +107,6 @@ def _project_orders(bench: Bench, rules: Rules, suspected: set[int]) -> set[int]
             for place in np.flatnonzero(wrong.any(axis=1)):
                 for column in (orders.left[place], orders.right[place]):
                     suspected.update(rules.touching[column])
-    return done
 
 
 def _mend(bench: Bench, rules: Rules, number: int, points: Index, *, exactly: bool) -> Iterable[int]:
