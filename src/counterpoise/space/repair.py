@@ -24,7 +24,7 @@ from counterpoise.space.ties import Kept, Mapped
 from counterpoise.types import Array, Index
 
 PROJECTIONS = 2  # rounds
-SOLUTIONS = 4
+SOLUTIONS = 3
 NEWTON = 3
 HARM, NEW = 100.0, 10.0  # what breaking another clause, and changing one more cell, count against the way moved
 STRICT = 1e-9  # how far a strict inequality is overshot, relative to its sides
