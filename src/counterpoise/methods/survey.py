@@ -48,10 +48,10 @@ class Changes(NamedTuple):
 def survey(problem: Problem, leaves: Leaves, menu: Menu, x: Array, reach: Array, price: Array | None = None) -> Array:
     """Points ``(n, t, d)`` that changes of the points ``x`` ``(n, q, d)`` promise most of.
 
-    ``reach`` ``(n,)`` bounds how far from the row a value is worth trying. For every multiplier of a grid each feature
-    takes the value that is worth most, gain of margin against rise of effort; the cheapest single changes that reach
-    the target are tried by themselves. With a ``price`` ``(n,)`` of margin each point is also moved into the leaves
-    that promise most at that price.
+    ``reach`` ``(n,)`` bounds how far from the row a value is worth trying. For every multiplier that is tried each
+    feature takes the value that is worth most, gain of margin against rise of effort; the cheapest single changes that
+    reach the target are tried by themselves. With a ``price`` ``(n,)`` of margin each point is also moved into the
+    leaves that promise most at that price.
     """
     n, q, d = x.shape
     jumping = 0 if price is None or leaves.walls is None else max(len(leaves.value), len(leaves.walls.place))
