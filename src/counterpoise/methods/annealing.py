@@ -36,7 +36,7 @@ from counterpoise.types import Index, is_number, is_whole
 
 A_CHAIN = 60  # model rows of a ration for each chain, the sweeps included
 BISECTED = 6  # times that reference rows are halved towards the row, where nothing else brings them nearer
-TOGETHER = 8  # rounds of surveys whose points are entered at once
+GATHERED = 8  # rounds of surveys whose points are entered at once
 KEPT = 12  # points of a row whose model is surveyed: the best of those that differ by what they change
 SWEPT = 3  # single changes of a row that enter
 FEW_SINGLES, MOST_SINGLES = 200, 2000  # split points that are all tried alone: always, and where changes count
@@ -89,7 +89,7 @@ class Annealing:
         # walkers set out from the best start alone; blind chains differ by where they start
         chains = self.chains or int(max(STARTS, min(care_of(problem).chains, problem.left / A_CHAIN)))
         known, at_first = leaves_of(problem) is not None, not late(problem)
-        count = min(chains, STARTS if problem.differentiable else KEPT) if problem.differentiable or known else chains
+        count = min(chains, STARTS if problem.differentiable else KEPT if known else chains)
         bisections = 0 if problem.differentiable or known else BISECTED
         start = starting(problem, streams, count, bisections) if at_first else at_home(problem, count)
         board = Board(start, problem.region, varied=known)
@@ -164,7 +164,7 @@ class Annealing:
         here = rows[:0]
         try:
             for some, found in beam(problem, streams, start, care, self.sweeps, self.start, cooling):
-                if len(some) != len(here) or len(waiting) == TOGETHER:
+                if len(some) != len(here) or len(waiting) == GATHERED:
                     self._entered(board, here, waiting)
                     waiting = []
                 here = rows[some]

@@ -50,8 +50,7 @@ def polished(problem: Problem, run: Run, answers: int) -> Run:
     before = Points(run.x[rows, slots][:, None], run.margin[rows, slots][:, None], run.effort[rows, slots][:, None])
     # what few changes leave undone is mostly all of them: whether a row has slack is asked along with that
     tried = scored(alone, np.concatenate([_set_back(alone, before.x[:, 0]), _nearer(alone, before.x)], axis=1))
-    first = Points(tried.x[:, :-1], tried.margin[:, :-1], tried.effort[:, :-1]).best(1)
-    after = undone(alone, before, first)
+    after = undone(alone, before, tried.first(tried.x.shape[1] - 1).best(1))
     slack, moved = tried.effort[:, -1] < before.effort[:, 0], np.flatnonzero(after.effort[:, 0] != before.effort[:, 0])
     if len(moved):
         part, there = alone.take(moved), after.at(moved)

@@ -50,10 +50,6 @@ def summarise(accepted: Mask, energy: Array) -> Info:
     array([1.])
     """
     finite, share = np.isfinite(energy), accepted.sum(axis=-1) / accepted.shape[-1]
-    if finite.all():
-        mean = energy.sum(axis=-1) / energy.shape[-1]
-        spread = energy - mean[..., None]
-        return Info(accepted, share, mean, np.einsum("...k,...k->...", spread, spread) / energy.shape[-1])
     count = np.maximum(finite.sum(axis=-1), 1)
     mean = np.where(finite, energy, 0.0).sum(axis=-1) / count
     spread = np.where(finite, energy - mean[..., None], 0.0)
