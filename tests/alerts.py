@@ -13,7 +13,7 @@ from sklearn.preprocessing import StandardScaler
 
 import counterpoise as cp
 from counterpoise import telemetry
-from counterpoise.explanation import ENERGY
+from counterpoise.said import ENERGY, Terms
 from counterpoise.tables import QUANTILES
 from explanations import build, objects
 
@@ -63,13 +63,12 @@ def many(rows: int = 500, **parts: Any) -> cp.Explanation:
     answers[::2, 0, 1] = 31
     answers[::3, 1, 2] = 1 - answers[::3, 1, 2]
     answers[:, 1, 1] += 1
-    energy = pd.DataFrame(dict.fromkeys(ENERGY, 1.0), index=table.index)
-    energy["distance"] = np.abs(answers[:, 0, 0] - first.x0[:, 0]) / 10 + 0.01
+    distance = np.abs(answers[:, 0, 0] - first.x0[:, 0]) / 10 + 0.01
     valid = np.arange(rows) % 50 != 7
     quantiles = np.quantile(first.x0[:, :2], QUANTILES, axis=0)
     levels = np.column_stack([quantiles, np.full(len(quantiles), np.nan)])
     fields: dict[str, Any] = {
-        "energy": energy,
+        "terms": Terms(distance, *np.ones((len(ENERGY) - 1, rows))),
         "valid": valid,
         "status": objects(["valid" if good else "not_found" for good in valid]),
         "reason": objects(["" if good else f"in the way: Range('load', 0, 1) {TRICK}" for good in valid]),

@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 from hypothesis import strategies as st
 
-from counterpoise.explanation import ENERGY, FIRM, Explanation
-from counterpoise.said import Said
+from counterpoise.explanation import FIRM, Explanation
+from counterpoise.said import ENERGY, Said, Terms, Told
 from counterpoise.space.encoding import encode
 from counterpoise.space.features import Schema
 from counterpoise.types import Array
@@ -37,7 +37,7 @@ def build(schema: Schema, rows: pd.DataFrame, answers: Array, **parts: Any) -> E
         "reason": objects([""] * n),
         "target": objects(["benign"] * n),
         "said": Said(objects(["attack"] * n), objects(["benign"] * n), *np.full((4, n), 0.93)),
-        "energy": pd.DataFrame(dict.fromkeys(ENERGY, 1.5), index=rows.index),
+        "terms": Terms(*np.full((len(ENERGY), n), 1.5)),
     }
     return Explanation(**{**fields, **parts})
 
@@ -76,8 +76,8 @@ def assert_same(one: Explanation, other: Explanation) -> None:
             assert all(same(x, y) for x, y in zip(a.ravel(), b.ravel(), strict=True)), field.name
         elif isinstance(a, Explanation):
             assert_same(a, b)
-        elif isinstance(a, Said):
-            assert_frames(one.scores, other.scores)
+        elif isinstance(a, Told):
+            assert_frames(a.table(one.rows.index), b.table(other.rows.index))
         elif field.name == "quantiles":
             assert all(same(x, y) for x, y in zip(a, b, strict=True))
             assert all(np.array_equal(a[label], b[label], equal_nan=True) for label in a)

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from counterpoise.errors import InputError
 from counterpoise.explanation import Explanation
-from counterpoise.said import SCORES, Said
+from counterpoise.said import ENERGY, SCORES, Said, Terms
 from counterpoise.space.features import Schema
 from counterpoise.tables import population_quantiles
 from counterpoise.types import Array
@@ -109,8 +109,8 @@ def test_an_array_in_is_an_array_of_the_same_shape_out() -> None:
 def test_a_part_is_what_its_rows_are(case: tuple[Schema, pd.DataFrame, Array], data: st.DataObject) -> None:
     schema, rows, x = case
     n = len(rows)
-    whole = build(schema, rows, x, firm=firmness(rows, 0.9), tipping=build(schema, rows, x[:, :1]))
-    whole.energy["distance"] = np.arange(n, dtype=float)
+    terms = Terms(np.arange(n, dtype=float), *np.ones((len(ENERGY) - 1, n)))
+    whole = build(schema, rows, x, terms=terms, firm=firmness(rows, 0.9), tipping=build(schema, rows, x[:, :1]))
     mask = np.array(data.draw(st.lists(st.booleans(), min_size=n, max_size=n)), dtype=bool)
     part = whole[mask]
     for same in (whole[np.flatnonzero(mask)], whole[np.flatnonzero(mask).tolist()], whole[pd.array(mask)]):

@@ -14,11 +14,10 @@ from numpy.typing import NDArray
 
 from counterpoise import archive, sentences, summary, tables
 from counterpoise.errors import InputError
-from counterpoise.said import ONE_RUN, Said, check_columns
+from counterpoise.said import ONE_RUN, Said, Terms, check_columns
 from counterpoise.space.features import Schema
 from counterpoise.types import Array, Index, Mask
 
-ENERGY = ("distance", "regularizer", "decision", "total", "lam", "mu")
 FIRM = ("kept", "kept_low", "kept_high", "temperature", "noise")
 FEW_ROWS = 10  # shown one by one in the repr; more are counted
 FEW_CHANGES = 3  # of a row in the repr
@@ -43,7 +42,7 @@ class Explanation:
     status, reason: "valid", "not_found" or "infeasible", and why, ``(n,)``.
     target: what was asked for, ``(n,)``: the label, or "anything but dog", or "[10, 20]" of a predicted number.
     said: what the model says of the rows and of their answers; `scores` is the table of it.
-    energy: the terms of Eq. (3) at the best answer (distance, regularizer, decision, total) and its lam and mu.
+    terms: the terms of Eq. (3) at the best answers; `energy` is the table of them.
     held: features that could not change, and why.
     quantiles: by label, the reference's quantiles ``(q, d)`` at `tables.QUANTILES`, NaN for categories.
     firm: where noise was asked about: the share of noisy copies that keep the target (kept), its confidence
@@ -65,7 +64,7 @@ class Explanation:
     reason: NDArray[np.object_]
     target: NDArray[np.object_]
     said: Said
-    energy: pd.DataFrame
+    terms: Terms
     held: Mapping[Hashable, str] = field(default_factory=dict)
     quantiles: Mapping[Any, Array] = field(default_factory=dict)
     firm: pd.DataFrame | None = None
@@ -86,11 +85,10 @@ class Explanation:
             _refuse(f"answers must have the shape ({n}, a, {d})", f"they have {self.answers.shape}")
         if self.evidence is not None and (self.evidence.ndim != 3 or self.evidence.shape[::2] != (n, d)):
             _refuse(f"evidence must have the shape ({n}, m, {d})", f"it has {self.evidence.shape}")
-        for name in ("count", "valid", "status", "reason", "target", "said", "energy", "firm", "tipping"):
+        for name in ("count", "valid", "status", "reason", "target", "said", "terms", "firm", "tipping"):
             part = getattr(self, name)
             if part is not None and len(part) != n:
                 _refuse(f"{name} must have an entry for each of the {n} rows", f"it has {len(part)}")
-        check_columns("energy", self.energy, ENERGY)
         if self.firm is not None:
             check_columns("firm", self.firm, FIRM)
 
@@ -103,9 +101,9 @@ class Explanation:
     def __getitem__(self, key: int | Rows) -> Explanation:
         """The explanation of some of the rows, by position: a number, a slice, a list of numbers, a boolean mask."""
         places = self._places(key)
-        by_row = ("x0", "answers", "count", "valid", "status", "reason", "target", "said")
+        by_row = ("x0", "answers", "count", "valid", "status", "reason", "target", "said", "terms")
         parts: dict[str, Any] = {name: getattr(self, name)[places] for name in by_row}
-        for name in ("rows", "energy", "firm"):
+        for name in ("rows", "firm"):
             table = getattr(self, name)
             parts[name] = None if table is None else table.iloc[places]
         parts["tipping"] = None if self.tipping is None else self.tipping[places]
@@ -126,6 +124,11 @@ class Explanation:
     def scores(self) -> pd.DataFrame:
         """What the model says, a column for each field of `Said`: predictions, the target's probability, margins."""
         return self.said.table(self.rows.index)
+
+    @cached_property
+    def energy(self) -> pd.DataFrame:
+        """The terms of Eq. (3) at the best answers: distance, regularizer, decision, their total, its lam and mu."""
+        return self.terms.table(self.rows.index)
 
     @property
     def changed(self) -> Index:
@@ -261,8 +264,7 @@ class Explanation:
         return sentences.Verdict(*said, kept, sure, float(self.settings.get("keep", "nan")))
 
     def _headline(self) -> str:
-        distance = self.energy["distance"].to_numpy(dtype=np.float64)
-        return summary.headline(self.status.tolist(), self.valid, distance, self.changed)
+        return summary.headline(self.status.tolist(), self.valid, self.terms.distance, self.changed)
 
     def _table(self) -> list[tuple[str, ...]]:
         """The cells of the short table, a tuple for each row."""
@@ -271,7 +273,7 @@ class Explanation:
             scores = self.scores.iloc[row]
             said = [sentences.format_label(scores[when]) for when in ("before", "after")]
             odds = [sentences.format_probability(scores[f"probability_{when}"]) for when in ("before", "after")]
-            distance = f"{self.energy['distance'].iloc[row]:.4g}"
+            distance = f"{self.terms.distance[row]:.4g}"
             status = self.status[row].replace("_", " ")
             label = str(self.rows.index[row])
             out.append((label, *said, " → ".join(filter(None, odds)), self._arrows(changes), distance, status))
@@ -286,13 +288,14 @@ class Explanation:
         return ", ".join([*parts, *([f"{more} more"] if more else [])])
 
     def _fields(self) -> dict[str, Any]:
-        own = {item.name: getattr(self, item.name) for item in fields(self) if item.name != "said"}
-        return {**own, "scores": self.scores, "tipping": None if self.tipping is None else self.tipping._fields()}
+        own = {item.name: getattr(self, item.name) for item in fields(self) if item.name not in ("said", "terms")}
+        own |= {"scores": self.scores, "energy": self.energy}
+        return {**own, "tipping": None if self.tipping is None else self.tipping._fields()}
 
     @classmethod
     def _of(cls, own: dict[str, Any]) -> Explanation:
-        tipping, said = own["tipping"], Said.of(own.pop("scores"))
-        return cls(**{**own, "said": said, "tipping": None if tipping is None else cls._of(tipping)})
+        tipping, said, terms = own["tipping"], Said.of(own.pop("scores")), Terms.of(own.pop("energy"))
+        return cls(**{**own, "said": said, "terms": terms, "tipping": None if tipping is None else cls._of(tipping)})
 
 
 def _refuse(must: str, given: str, todo: str = ONE_RUN) -> None:

@@ -21,10 +21,20 @@ from counterpoise.physics.boltzmann import log_mean_exp
 from counterpoise.physics.energy import Energy
 from counterpoise.physics.noise import Noise
 from counterpoise.space.distance import Distance
-from counterpoise.space.pool import Pool
+from counterpoise.space.pool import Pool, spread
 from counterpoise.space.region import Region
 from counterpoise.streams import Streams
-from counterpoise.types import Array, Differentiable, Expanding, Index, Mask, Model, Pull, TwiceDifferentiable
+from counterpoise.types import (
+    Array,
+    Differentiable,
+    Expanding,
+    Index,
+    Mask,
+    Model,
+    Pull,
+    TwiceDifferentiable,
+    is_every,
+)
 
 POOLS = 8  # kept ready
 CLOUD_CELLS = 8_000_000  # numbers in the noisy copies made at once
@@ -80,13 +90,24 @@ class Donors:
     outputs: Array  # (r, c)
     pools: dict[bytes, Pool] = field(default_factory=dict, repr=False)  # by goal and units of distance
     targets: dict[bytes, Index] = field(default_factory=dict, repr=False)  # by goal
+    samples: dict[bytes, tuple[Array, Array]] = field(default_factory=dict, repr=False)  # by goal and size
 
     def of_target(self, goal: Goal) -> Index:
         """The places of the rows that the model gives what a single row's ``goal`` asks for."""
         return _kept(self.targets, goal.key, lambda: np.flatnonzero(goal.reached(self.outputs[None])[0]))
 
+    def sample(self, goal: Goal, count: int) -> tuple[Array, Array]:
+        """At most ``count`` of these rows, spread evenly over the reference, ``(s, d)``, and their margins ``(s,)``."""
+
+        def made() -> tuple[Array, Array]:
+            reached = self.of_target(goal)
+            some = reached[spread(len(reached), count)]
+            return self.x[some], goal.margin(self.outputs[None, some])[0]
+
+        return _kept(self.samples, b"".join((goal.key, bytes(str(count), "ascii"))), made)
+
     def pool(self, goal: Goal, distance: Distance) -> Pool:
-        """The same rows, ready to be compared by ``distance``."""
+        """All of them, ready to be compared by ``distance``."""
         key = b"".join((goal.key, distance.unit.tobytes()))
         return _kept(self.pools, key, lambda: Pool.of(self.x[self.of_target(goal)], distance))
 
@@ -128,7 +149,7 @@ class Problem:
     def take(self, rows: Index | Sequence[int]) -> Problem:
         """The problem of some of the rows; the tally stays shared."""
         index = np.asarray(rows, dtype=np.intp)
-        if np.array_equal(index, np.arange(len(self))):
+        if is_every(index, len(self)):
             return self
         return replace(
             self,

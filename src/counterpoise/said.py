@@ -1,9 +1,13 @@
-"""What a model says of rows and of their answers: arrays, and the table of them where somebody asks for it."""
+"""What is told of each row and its answer, as arrays: what the model says, and the terms of the energy.
+
+A table is made where somebody asks for it: that takes longer than the arrays.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
+from typing import ClassVar, Self
 
 import numpy as np
 import pandas as pd
@@ -25,20 +29,10 @@ def check_columns(name: str, table: pd.DataFrame | None, needed: Sequence[str]) 
 
 
 @dataclass(frozen=True, eq=False)
-class Said:
-    """What a model says of n rows and of their answers.
+class Told:
+    """Arrays with an entry for each of n rows, which are the columns of a table."""
 
-    >>> said = Said(np.array(["alert"], dtype=object), np.array(["benign"], dtype=object), *np.zeros((4, 1)))
-    >>> said.table(pd.Index(["host 7"]))["after"].tolist()
-    ['benign']
-    """
-
-    before: NDArray[np.object_]  # (n,) what it predicts
-    after: NDArray[np.object_]
-    probability_before: Array  # (n,) of the target; NaN where the model has none
-    probability_after: Array
-    margin_before: Array  # (n,) of the score
-    margin_after: Array
+    title: ClassVar[str]
 
     def __post_init__(self) -> None:
         for name, part in vars(self).items():
@@ -47,21 +41,55 @@ class Said:
                 raise InputError(must, f"it has {len(part)}", ONE_RUN)
 
     @classmethod
-    def of(cls, table: pd.DataFrame) -> Said:
-        """What a table of `SCORES` says."""
-        check_columns("scores", table, SCORES)
-        return cls(*(table[name].to_numpy() for name in SCORES))
+    def of(cls, table: pd.DataFrame) -> Self:
+        """What a table with these columns tells."""
+        names = [item.name for item in fields(cls)]
+        check_columns(cls.title, table, names)
+        return cls(*(table[name].to_numpy() for name in names))
 
     def __len__(self) -> int:
-        return len(self.before)
+        return len(next(iter(vars(self).values())))
 
-    def __getitem__(self, rows: Index) -> Said:
-        """What it says of some of the rows."""
-        return Said(*(part[rows] for part in vars(self).values()))
+    def __getitem__(self, rows: Index) -> Self:
+        """What is told of some of the rows."""
+        return type(self)(*(part[rows] for part in vars(self).values()))
 
     def table(self, index: pd.Index) -> pd.DataFrame:
-        """The same as a table: a column for each of `SCORES`."""
+        """The same as a table."""
         return pd.DataFrame(vars(self), index=index)
 
 
-SCORES = tuple(item.name for item in fields(Said))
+@dataclass(frozen=True, eq=False)
+class Said(Told):
+    """What a model says of n rows and of their answers.
+
+    >>> said = Said(np.array(["alert"], dtype=object), np.array(["benign"], dtype=object), *np.zeros((4, 1)))
+    >>> said.table(pd.Index(["host 7"]))["after"].tolist()
+    ['benign']
+    """
+
+    title = "scores"
+
+    before: NDArray[np.object_]  # (n,) what it predicts
+    after: NDArray[np.object_]
+    probability_before: Array  # (n,) of the target; NaN where the model has none
+    probability_after: Array
+    margin_before: Array  # (n,) of the score
+    margin_after: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Terms(Told):
+    """The terms of the energy, Eq. (3), at the best answers of n rows, their sum, and its weights."""
+
+    title = "energy"
+
+    distance: Array  # (n,)
+    regularizer: Array
+    decision: Array
+    total: Array
+    lam: Array
+    mu: Array
+
+
+SCORES, ENERGY = (tuple(item.name for item in fields(kind)) for kind in (Said, Terms))

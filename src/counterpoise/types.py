@@ -42,6 +42,17 @@ def is_whole(value: object) -> TypeGuard[int]:
     return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
 
 
+def is_every(index: Index, n: int) -> bool:
+    """Whether places are all of n, in order.
+
+    >>> is_every(np.array([0, 1]), 2), is_every(np.array([1, 0]), 2)
+    (True, False)
+    """
+    if len(index) != n:
+        return False
+    return bool(index[0] == 0) if n == 1 else bool((index == np.arange(n)).all())
+
+
 @runtime_checkable
 class Model(Protocol):
     """A fitted model as the search sees it: encoded rows in, one column per output out.

@@ -7,7 +7,6 @@ from typing import NamedTuple
 import numpy as np
 
 from counterpoise.problem import Problem
-from counterpoise.space.pool import spread
 from counterpoise.types import Array, Mask
 
 POOL = 64  # reference rows of the target looked at for each row, spread evenly over the reference
@@ -32,14 +31,10 @@ def neighbours(problem: Problem) -> Neighbours:
     )
     donors = problem.donors
     for group in problem.goal.groups():
-        goal = problem.goal.take(group[:1])
-        reached = donors.of_target(goal) if len(donors.x) else np.arange(0)
-        if not len(reached):
+        given, margin = donors.sample(problem.goal.take(group[:1]), POOL) if len(donors.x) else (donors.x, np.empty(0))
+        if not len(given):
             continue
-        pool = reached[spread(len(reached), POOL)]
-        margin = goal.margin(donors.outputs[None, pool])[0]
-        size = max(1, CELLS // (len(pool) * d))
-        given = donors.x[pool]
+        size = max(1, CELLS // (len(given) * d))
         for start in range(0, len(group), size):
             rows = group[start : start + size]
             x0 = problem.x0[rows]
@@ -72,4 +67,4 @@ def balanced(problem: Problem, margin: Array) -> Array:
     count = usable[known].sum(axis=1)
     every = np.arange(len(count))
     mu[known] = ordered[every, (count - 1) // 2] + ordered[every, count // 2]  # twice the median
-    return np.clip(mu, 1e-6, 1e6)
+    return np.minimum(np.maximum(mu, 1e-6), 1e6)

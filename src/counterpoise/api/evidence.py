@@ -27,7 +27,7 @@ def nearest_rows(schema: Schema, x0: Array, goal: Goal, donors: Donors) -> Array
     if not len(donors.x):
         return None
     found = np.full((len(x0), NEAREST, x0.shape[1]), np.nan)
-    measure = Distance.of(schema, "l2")
+    measure = Distance((("l2", 1.0),), schema.units, schema.spans, schema.nominal)
     for group in goal.groups() if len(x0) else ():
         pool = donors.pool(goal.take(group[:1]), measure)
         for row, near in zip(group.tolist(), pool.near(x0[group], NEAREST), strict=True):

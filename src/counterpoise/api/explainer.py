@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Hashable, Mapping, Sequence
 from copy import copy
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -157,7 +157,7 @@ class Explainer:
             mu=None if isinstance(mu, str) else float(mu),
             regularizers=self._regularizers(measure, regularizers),
             alternatives=int(alternatives),
-            method=method if method is not None else Polished(Annealing(), answers=2 * alternatives - 1),
+            method=method if method is not None else _default(int(alternatives)),
             seed=int(seed),
             started=started,
             budget=None if budget is None else float(budget),
@@ -226,6 +226,12 @@ class Explainer:
                     "see counterpoise.physics.regularizers",
                 )
         return (penalty, *more)
+
+
+@cache
+def _default(alternatives: int) -> Method:
+    """The method that is taken where none is given."""
+    return Polished(Annealing(), answers=2 * alternatives - 1)
 
 
 def _held(schema: Schema, constraints: Sequence[Constraint]) -> dict[Hashable, str]:

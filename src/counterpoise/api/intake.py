@@ -52,9 +52,11 @@ def take_in(data: Any, schema: Schema) -> Intake:
     table = rows_of(data, schema.columns)
     if not len(table):
         raise InputError("there must be at least one row to explain", "no rows", "give one row or more")
-    given = dict.fromkeys(schema.names if schema.heads(table) else table.columns.tolist())
-    absent = [name for name in schema.names if name not in given]
-    extra = [name for name in given if name not in schema]
+    absent, extra = [], []
+    if not schema.heads(table):
+        given = dict.fromkeys(table.columns.tolist())
+        absent = [name for name in schema.names if name not in given]
+        extra = [name for name in given if name not in schema]
     if absent:
         hint = f"; they have {quoted(extra)}, which the reference has not" if extra else ""
         raise InputError(

@@ -9,19 +9,17 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any, NamedTuple
 
 import numpy as np
-import pandas as pd
 
 from counterpoise.api.answering import Answers
 from counterpoise.api.intake import Intake, Opinion
 from counterpoise.api.targets import Aim
-from counterpoise.explanation import ENERGY, Explanation
-from counterpoise.said import Said
+from counterpoise.explanation import Explanation
+from counterpoise.said import Said, Terms
 from counterpoise.space.features import Schema
 from counterpoise.space.frames import rows_at
 from counterpoise.types import Array, Index
 
 PACKAGES = ("counterpoise", "numpy", "scipy", "pandas", "scikit-learn")
-TERMS = pd.Index(ENERGY)
 
 
 class Case(NamedTuple):
@@ -47,13 +45,11 @@ def assemble(
     table = rows_at(case.intake.table, rows)
     if not case.intake.own:
         table = table.copy()
-    now, index = case.now.take(rows), table.index
+    now = case.now.take(rows)
     before = np.empty(len(rows), dtype=object)
     before[:] = now.predicted.tolist()
     margin = case.aim.goal.take(rows).margin(now.outputs[:, None, :])[:, 0]
-    terms = (answers.terms, answers.terms.sum(axis=1), np.full(len(rows), case.lam), answers.mu)
-    # names known beforehand: an index of texts takes longer to make than the frame
-    energy = pd.DataFrame(np.column_stack(terms), index=index, columns=TERMS.view())
+    distance, regularizer, decision = answers.terms.T
     return Explanation(
         schema=case.schema,
         rows=table,
@@ -67,7 +63,9 @@ def assemble(
         said=Said(
             before, answers.predicted, answers.probability[:, 0], answers.probability[:, 1], margin, answers.margin
         ),
-        energy=energy,
+        terms=Terms(
+            distance, regularizer, decision, answers.terms.sum(axis=1), np.full(len(rows), case.lam), answers.mu
+        ),
         held=case.held,
         quantiles=case.quantiles,
         evidence=evidence,

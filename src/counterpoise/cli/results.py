@@ -36,7 +36,7 @@ def tabulate(explanation: Explanation, measure: Distance) -> pd.DataFrame:
     changed = tables.differs(x0, answers[:, None, :])[:, 0]
     best = number == 0
     scores = explanation.scores.iloc[rows]
-    distance = explanation.energy["distance"].to_numpy(dtype=np.float64)[rows]
+    distance = explanation.terms.distance[rows]
     added: dict[str, Any] = {
         "row": [str(label) for label in frame.index],
         "position": rows,

@@ -13,7 +13,7 @@ from typing import Protocol
 
 import numpy as np
 
-from counterpoise.types import Array, Index, Link, Mask
+from counterpoise.types import Array, Index, Link, Mask, is_every
 
 FLOOR = 1e-9  # forests give exact 0 and 1: probabilities are clipped here before their logarithm is taken
 
@@ -73,7 +73,8 @@ class ClassGoal:
     link: Link
 
     def take(self, rows: Index | Sequence[int]) -> ClassGoal:
-        return ClassGoal(self.wanted[np.asarray(rows, dtype=np.intp)], self.link)
+        index = np.asarray(rows, dtype=np.intp)
+        return self if is_every(index, len(self.wanted)) else ClassGoal(self.wanted[index], self.link)
 
     @property
     def key(self) -> bytes:

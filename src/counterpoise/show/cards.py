@@ -175,7 +175,7 @@ def _best(explanation: Explanation, row: int, changes: tuple[Change, ...], *, re
     said = format_label(scores["after"].iloc[row])
     probability = format_probability(float(scores["probability_after"].iloc[row]))
     text = _without_values(explanation, row, changes, said) if redact else explanation[row].text()
-    return Answer(said, probability, float(explanation.energy["distance"].iloc[row]), changes, text)
+    return Answer(said, probability, float(explanation.terms.distance[row]), changes, text)
 
 
 def _other(changes: tuple[Change, ...]) -> Answer:

@@ -73,6 +73,6 @@ def look_over(explanation: Explanation) -> Overview:
         already=int((explanation.valid & (changed == 0)).sum()),
         statuses=dict(Counter(map(str, explanation.status))),
         features=tuple(sorted(features, key=lambda feature: (-feature.rows, feature.column))),
-        distances=explanation.energy["distance"].to_numpy(dtype=np.float64)[moved],
+        distances=explanation.terms.distance[moved],
         changed=changed[moved].astype(np.float64),
     )

@@ -37,15 +37,20 @@ class Draft:
     @classmethod
     def blank(cls, schema: Schema, x0: Array) -> Draft:
         """A region that holds everything but changes of the features that the schema fixes."""
-        n, d = x0.shape
-        free = np.ones((n, d), dtype=bool)
+        d = x0.shape[1]
+        free = np.full(x0.shape, True)
         words: list[list[str]] = [[] for _ in range(d)]
-        for number, feature in enumerate(schema):
-            if feature.fixed:
-                free[:, number] = False
-                words[number].append(f"{feature.name!r} is held fixed because {feature.fixed}")
-        ends = np.full((n, d), -np.inf), np.full((n, d), np.inf)
+        for number in schema.held:
+            feature = schema.features[number]
+            free[:, number] = False
+            words[number].append(f"{feature.name!r} is held fixed because {feature.fixed}")
+        ends = np.full(x0.shape, -np.inf), np.full(x0.shape, np.inf)
         return cls(schema, x0, *ends, free, np.zeros(d), [None] * d, np.zeros((2, d), dtype=bool), words)
+
+    @property
+    def listed(self) -> list[int]:
+        """The columns whose values the user lists."""
+        return [number for number, values in enumerate(self.choices) if values is not None]
 
     def column(self, name: Hashable, word: object) -> int:
         """The column a word speaks of; it is remembered as having touched it."""

@@ -61,8 +61,10 @@ def _block(schema: Schema, table: pd.DataFrame) -> list[int]:
 
 def _suspects(schema: Schema, x: Array, columns: list[int]) -> list[int]:
     """Columns of numbers with a cell that may be wrong."""
-    values = x[:, columns]
-    wrong = np.isinf(values) | ((values != np.rint(values)) & ~np.isnan(values) & schema.whole[columns])
+    values = x if len(columns) == x.shape[1] else x[:, columns]
+    wrong = np.isinf(values)
+    if schema.gridded:
+        wrong |= (values != np.rint(values)) & ~np.isnan(values) & schema.whole[columns]
     return [columns[place] for place in np.flatnonzero(wrong.any(axis=0))]
 
 

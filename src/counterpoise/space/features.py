@@ -124,6 +124,16 @@ class Schema:
         return _shared(np.array([f.numeric for f in self.features]))
 
     @cached_property
+    def coded(self) -> tuple[int, ...]:
+        """The columns of categories."""
+        return tuple(np.flatnonzero(~self.numeric).tolist())
+
+    @cached_property
+    def held(self) -> tuple[int, ...]:
+        """The columns that the schema holds fixed."""
+        return tuple(number for number, feature in enumerate(self.features) if feature.fixed)
+
+    @cached_property
     def whole(self) -> Mask:
         """Which columns are whole numbers, ``(d,)``."""
         return _shared(np.array([f.kind == "integer" for f in self.features]))
@@ -160,6 +170,11 @@ class Schema:
         return _shared(
             np.array([10.0**f.decimals if f.numeric and f.decimals is not None else 0.0 for f in self.features])
         )
+
+    @cached_property
+    def gridded(self) -> bool:
+        """Whether some number is whole, or rounded to decimals."""
+        return bool(self.whole.any() or self.parts.any())
 
     @cached_property
     def narrow(self) -> tuple[tuple[int, np.dtype[Any]], ...]:

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from counterpoise.errors import InputError
-from counterpoise.types import Index
+from counterpoise.types import Index, is_every
 
 
 def as_table(data: Any, what: str) -> pd.DataFrame:
@@ -105,7 +105,7 @@ def rows_at(table: pd.DataFrame, rows: Index) -> pd.DataFrame:
     >>> rows_at(pd.DataFrame({"a": [5, 6, 7]}), np.array([2, 0]))["a"].tolist()
     [7, 5]
     """
-    return table if np.array_equal(rows, np.arange(len(table))) else table.iloc[rows]
+    return table if is_every(rows, len(table)) else table.iloc[rows]
 
 
 def _check_names(names: pd.Index[Any], what: str) -> None:

@@ -59,10 +59,14 @@ class Lattice:
     def of(cls, draft: Draft, choices: list[Array | None]) -> Lattice:
         """The lattice of a draft whose box is complete: the user's steps, ``choices`` by column, decimals, dtypes."""
         schema, d = draft.schema, len(draft.schema)
+        if not (draft.strides or schema.coded or schema.narrow or draft.listed or schema.gridded or draft.step.any()):
+            nothing = np.empty((len(draft.x0), 0))
+            spots = np.arange(0), np.full(d, -1), np.empty(0), np.empty(0)
+            return cls(*spots, nothing, nothing, nothing, np.zeros(d, dtype=bool), (), (), ())
         step = np.where(schema.whole, np.maximum(draft.step, 1.0), np.where(schema.numeric, draft.step, 0.0))
         for number, size in draft.strides.items():
             step[number] = size if step[number] == 0 else Fraction(size).limit_denominator(1000).numerator
-        listed = np.array([values is not None for values in choices])
+        listed = np.array([values is not None for values in choices], dtype=bool)
         columns = np.flatnonzero(((step > 0) | (schema.parts > 0)) & ~listed)
         picked = tuple((number, values) for number, values in enumerate(choices) if values is not None)
         spans = []

@@ -11,6 +11,7 @@ from counterpoise.space.distance import Distance
 from counterpoise.types import Array, Index, Mask
 
 CLOSE = 1e-6  # what the quick comparison may be wrong by
+BLOCKS = 16  # for each of the nearest that are looked for
 CELLS = 4_000_000  # numbers of the table of squares made at once
 
 
@@ -80,7 +81,11 @@ class Pool:
 
     def _near(self, x0: Array, count: int, free: Mask | None) -> list[Index]:
         square, largest = self._squares(x0, free)
-        last = np.partition(square, count - 1, axis=1)[:, count - 1]
+        # some are at least as near as the last of the nearest of blocks: that is quicker to find, and hardly farther
+        n, r = square.shape
+        width = r // (BLOCKS * count)
+        least = square[:, : r - r % width].reshape(n, -1, width).min(axis=2) if width > 1 else square
+        last = np.partition(least, count - 1, axis=1)[:, count - 1]
         limit = last + CLOSE * (1 + largest + np.abs(last))
         return [np.flatnonzero(line <= end) for line, end in zip(square, limit, strict=True)]
 

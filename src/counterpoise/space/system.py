@@ -16,6 +16,7 @@ from counterpoise.space.relations import Checked, Derivation, Relation, Stated, 
 from counterpoise.space.repair import Rules, repair
 from counterpoise.types import Array, Index, Mask
 
+NO_RULES = Rules.of(())
 FOLLOWED = 2  # times that orders are gone through: chains of three columns follow to the end
 
 
@@ -56,6 +57,8 @@ class System:
 
         ``choices`` and ``step`` are the values and the lattice that the user gave each column.
         """
+        if not relations:
+            return cls((), (), NO_RULES, (), *_blank(schema, x0, 0))
         relations = [
             replace(relation, step=max(relation.step, float(step[relation.number])))
             if isinstance(relation, Derivation) and step is not None
@@ -63,22 +66,10 @@ class System:
             for relation in relations
         ]
         derivations = ordered(relations, schema)
-        derived = np.zeros(len(schema), dtype=bool)
-        derived[[derivation.number for derivation in derivations]] = True
         parts = written_out(relations, derivations, choices or [None] * len(schema), len(schema))
-        system = cls(
-            tuple(relations),
-            derivations,
-            Rules.of(parts),
-            tuple(part.formula for part in parts if _balances(part.formula, schema.numeric)),
-            derived,
-            x0,
-            np.ones((len(x0), len(relations)), dtype=bool),
-            np.zeros((len(x0), len(relations))),
-            np.arange(len(x0)),
-            schema.scales,
-            schema.numeric,
-        )
+        balances = tuple(part.formula for part in parts if _balances(part.formula, schema.numeric))
+        system = cls(tuple(relations), derivations, Rules.of(parts), balances, *_blank(schema, x0, len(relations)))
+        system.derived[[derivation.number for derivation in derivations]] = True
         relax = np.array([relation.relax for relation in relations], dtype=bool)
         if not relax.any():
             return system
@@ -90,7 +81,7 @@ class System:
             self,
             relations=(),
             derivations=(),
-            rules=Rules.of(()),
+            rules=NO_RULES,
             balances=(),
             derived=np.zeros_like(self.derived),
             active=self.active[:, :0],
@@ -267,6 +258,13 @@ class System:
                 made = derivation.derived(y, given, width)
                 binds = self.active[:, None, own[id(derivation)]]
                 y[derivation.number] = np.where(binds, made, given[derivation.number])
+
+
+def _blank(schema: Schema, x0: Array, count: int) -> tuple[Mask, Array, Mask, Array, Index, Array, Mask]:
+    """What a system of so many relations begins with: none of them derives a column, all bind, none has refused."""
+    n = len(x0)
+    counted = np.full((n, count), True), np.zeros((n, count)), np.arange(n)
+    return np.zeros(len(schema), dtype=bool), x0, *counted, schema.scales, schema.numeric
 
 
 def _balances(formula: Formula, numeric: Mask) -> TypeGuard[Compare]:

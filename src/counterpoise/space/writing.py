@@ -47,7 +47,9 @@ def written(
                 f"{' and '.join(draft.words[number])}",
                 "list the values that the steps reach",
             )
-    choices = [_choices(draft, number, feature, bounds) for number, feature in enumerate(schema)]
+    choices: list[Array | None] = [None] * len(schema)
+    for number in {*schema.coded, *draft.listed}:
+        choices[number] = _choices(draft, number, schema.features[number], bounds)
     system = System.of(schema, draft.relations, x0, draft.choices, draft.step)
     for number in draft.strides:
         if system.derived[number]:
@@ -75,10 +77,11 @@ def _limit(draft: Draft, bounds: Bounds, observed: Sequence[int] | None) -> None
         if observed is not None:
             ends = np.where(np.isin(np.arange(len(draft.schema)), observed), ends, [[-np.inf], [np.inf]])
         low, high = np.fmin(ends[0], own), np.fmax(ends[1], own)
-        listed = np.array([values is not None for values in draft.choices])
-        # a range that the user gives takes the place of the observed one, also where the two do not meet
-        low = np.where(draft.ranged[0] | listed | (upper < low), -np.inf, low)
-        high = np.where(draft.ranged[1] | listed | (lower > high), np.inf, high)
+        # a range or a list that the user gives takes the place of the observed one, also where the two do not meet
+        given = draft.ranged.copy()
+        given[:, draft.listed] = True
+        low = np.where(given[0] | (upper < low), -np.inf, low)
+        high = np.where(given[1] | (lower > high), np.inf, high)
         lower, upper = np.fmax(lower, low), np.fmin(upper, high)
     least, most = draft.schema.room
     draft.lower = np.fmax(lower, np.fmin(least, own))
