@@ -80,19 +80,24 @@ class Menu:
             with np.errstate(divide="ignore", invalid="ignore"):
                 down, up = far / distance.prices[0], far / distance.prices[1]
         ends = np.maximum(problem.x0 - down, problem.region.lower), np.minimum(problem.x0 + up, problem.region.upper)
-        both = np.stack(ends)
+        both = np.concatenate(ends)
         if len(leaves.coded):  # between levels there is nothing
-            both[..., leaves.columns[leaves.coded]] = problem.x0[:, leaves.columns[leaves.coded]]
-        first, last = leaves.cells(both.reshape(-1, both.shape[2])).reshape(2, *self.home.shape)
+            both[:, leaves.columns[leaves.coded]] = np.nan
+        first, last = leaves.cells(both).reshape(2, *self.home.shape)
         first, end = np.minimum(first, self.home), np.maximum(last, self.home) + 1
-        every = np.isnan(problem.x0[:, leaves.columns])
-        every[:, leaves.coded] = True
-        if every.any():
-            first, end = np.where(every, leaves.first[:-1], first), np.where(every, leaves.first[1:], end)
-        if not problem.region.free.all():
+        if self._whole is not None:
+            first, end = np.where(self._whole, leaves.first[:-1], first), np.where(self._whole, leaves.first[1:], end)
+        if not problem.region.all_free:
             held = ~problem.region.free[:, leaves.columns]
             first, end = np.where(held, self.home, first), np.where(held, self.home + 1, end)
         return Window(first.astype(np.int32), end.astype(np.int32))
+
+    @cached_property
+    def _whole(self) -> Mask | None:
+        """Where the window is all there is, ``(n, f)``; None: nowhere."""
+        every = np.isnan(self.problem.x0[:, self.leaves.columns])
+        every[:, self.leaves.coded] = True
+        return every if every.any() else None
 
     def look(self, row: Index, cell: Index) -> Offer:
         """What cells ``(e,)`` offer to a row ``(e,)`` each."""

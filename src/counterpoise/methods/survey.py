@@ -14,7 +14,6 @@ from counterpoise.methods.jumping import jumps
 from counterpoise.methods.menu import Menu
 from counterpoise.methods.sweep import additive, priced
 from counterpoise.models.leaves import Leaves, Survey
-from counterpoise.models.paths import Window
 from counterpoise.problem import Problem
 from counterpoise.types import Array, Index, Mask
 
@@ -65,8 +64,7 @@ def survey(problem: Problem, leaves: Leaves, menu: Menu, x: Array, reach: Array,
             each.append(survey(*part, None if price is None else price[rows]))
         return np.concatenate(each)
     cells = leaves.cells(x.reshape(n * q, d))
-    window = Window(*(np.repeat(ends, q, axis=0) for ends in menu.window(reach)))
-    seen = leaves.survey(cells, np.repeat(menu.home, q, axis=0), window)
+    seen = leaves.survey(cells, menu.home, menu.window(reach))
     changes = _changes(problem, leaves, menu, x, seen, reach)
     spot = _spots(changes, n * q)
     tried = [_combined(problem, changes, spot, x), _alone(changes, spot, x.reshape(n * q, d))]

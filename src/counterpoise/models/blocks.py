@@ -1,12 +1,14 @@
 """Blocks: which cells of which columns keep a row out of each leaf, as bits: 64 leaves to a word.
 
 A row is in the leaf of a tree that none of its cells is shut out of. A leaf that a single cell shuts it out of is where
-the tree goes if that column changes. Both are read off whole words at once.
+the tree goes if that column changes. Both are read off whole words at once, and so is which leaves no cell of a window
+leads to.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -29,43 +31,71 @@ class Block(NamedTuple):
     begin: Index  # (lines,) the first of the cells that each line of the table is of
     whole: bool  # whether each cell has a line of its own
     shut: NDArray[np.uint64]  # (lines, words) a bit for each leaf: 1 where a row in the cell cannot be in it
-    spare: NDArray[np.uint64]  # (words,) bits that are no leaf's; they are 1 in every line
+    over: NDArray[np.uint64]  # (lines, words) 1 where larger numbers alone lead to the leaf; of categories, all 0
+    spare: NDArray[np.uint64]  # (words,) bits that are no leaf's; they are 1 in every line of ``shut``
 
     @classmethod
     def of(cls, paths: Paths, first: Index, part: slice) -> Block:
         """The block of the leaves in a slice of all leaves."""
         apart = [paths.told_apart(place, *ends, part) for place, ends in enumerate(pairwise(first.tolist()))]
-        lines = [_lines(paths, place, cells, part) for place, cells in enumerate(apart)]
+        pairs = [_lines(paths, place, cells, part) for place, cells in enumerate(apart)]
+        shut, over = (np.concatenate(lines) for lines in zip(*pairs, strict=True))
         begin, spare = np.concatenate(apart), packed(np.zeros((1, part.stop - part.start), dtype=bool))
-        return cls(part.start, begin, len(begin) == first[-1], np.concatenate(lines) | spare, spare[0])
+        return cls(part.start, begin, len(begin) == first[-1], shut | spare, over, spare[0])
+
+    @property
+    def nbytes(self) -> int:
+        """How large it is."""
+        return self.shut.nbytes + self.over.nbytes
 
     def inside(self, cells: Index) -> Index:
         """The leaf of each tree ``(p, trees)`` that rows in these cells ``(p, f)`` are in."""
-        return self._open(np.bitwise_or.reduce(self._shut(cells), axis=1))
+        return self._open(np.bitwise_or.reduce(self.shut.take(self._line(cells), axis=0), axis=1))
 
-    def around(self, cells: Index) -> tuple[Index, Index, Index]:
-        """The same, and what single cells keep rows out of: the places of these cells and the leaves, both ``(e,)``."""
-        shut = self._shut(cells)
+    def around(self, cells: Index, window: Window, every: Mask) -> tuple[Index, Index, Index]:
+        """The same, and what single cells keep rows out of: the places of these cells and the leaves, both ``(e,)``.
+
+        Leaves that no cell of the window of a row ``(n, f)`` leads to are left out; the same number of points belongs
+        to each row. Where ``every`` ``(n, f)`` says so, leaves are not held against the window.
+        """
+        shut = self.shut.take(self._line(cells), axis=0)
         seen = np.bitwise_or.accumulate(shut, axis=1)
         twice = np.bitwise_or.reduce(shut[:, 1:] & seen[:, :-1], axis=1)
         twice |= self.spare
-        shut &= ~twice[:, None, :]
+        np.invert(twice, out=twice)
+        shut &= twice[:, None, :]
+        by_row = shut.reshape(len(window.first), -1, *shut.shape[1:])
+        by_row &= self._within(window, every)[:, None]
         line, leaf = ones(shut)
         return self._open(seen[:, -1]), line, leaf + self.first
 
-    def _shut(self, cells: Index) -> NDArray[np.uint64]:
-        """What the cells ``(p, f)`` of points shut them out of, ``(p, f, words)``."""
-        return self.shut.take(cells if self.whole else np.searchsorted(self.begin, cells, side="right") - 1, axis=0)
+    def _within(self, window: Window, every: Mask) -> NDArray[np.uint64]:
+        """The leaves that some number of a window ``(n, f)`` leads to, ``(n, f, words)``."""
+        low, high = self._line(window.first), self._line(window.end - 1)
+        out = ~self.shut.take(low, axis=0)
+        out |= self.over.take(low, axis=0)
+        out &= ~self.over.take(high, axis=0)
+        if every.any():
+            out[every] = ~np.uint64(0)
+        return out
+
+    def _line(self, cells: NDArray[np.integer]) -> NDArray[np.integer]:
+        """The lines of the table that cells are in."""
+        return cells if self.whole else np.searchsorted(self.begin, cells, side="right") - 1
 
     def _open(self, shut: NDArray[np.uint64]) -> Index:
         """The leaves ``(p, trees)`` that nothing keeps points out of, whose bits ``(p, words)`` are 0."""
         return np.asarray(self.first + ones(~shut)[1]).reshape(len(shut), -1)
 
 
-def _lines(paths: Paths, place: int, cells: Index, part: slice) -> NDArray[np.uint64]:
-    """Which of a column's cells ``(c,)``, missing values last, keep a row out of some of the leaves, ``(c, words)``."""
+def _lines(paths: Paths, place: int, cells: Index, part: slice) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+    """Which of a column's cells ``(c,)``, missing values last, keep a row out of some of the leaves, ``(c, words)``.
+
+    And which of these larger numbers lead to.
+    """
     if place in paths.levels:
-        return packed(~paths.levels[place][part].T)
+        lines = packed(~paths.levels[place][part].T)
+        return lines, np.zeros_like(lines)
     low, high, gone = paths.low[part, place], paths.high[part, place], packed(~paths.missing[part, place][None])
     turns = np.zeros((len(cells), gone.view(np.uint8).shape[1]), dtype=np.uint8)
     ever = low <= high  # where not, only a missing value leads to the leaf
@@ -73,12 +103,21 @@ def _lines(paths: Paths, place: int, cells: Index, part: slice) -> NDArray[np.ui
     opens, shuts = np.flatnonzero((low > cells[0]) & ever), np.flatnonzero((high + 1 < cells[-1]) & ever)
     begin, end = np.searchsorted(cells, low[opens]), np.searchsorted(cells, high[shuts] + 1)
     # each line differs from the one before by the leaves that open or shut there
-    for line, some in ((np.zeros_like(closed), closed), (begin, opens), (end, shuts)):
-        np.add.at(turns, (line, some >> 3), (1 << (some & 7)).astype(np.uint8))
-    lines = turns.view(np.uint64)
-    np.bitwise_xor.accumulate(lines, axis=0, out=lines)
-    lines[-1] = gone[0]
-    return lines
+    _turned(turns, begin, opens)
+    over = turns.copy()
+    _turned(over, np.zeros_like(opens), opens)
+    _turned(turns, np.zeros_like(closed), closed)
+    _turned(turns, end, shuts)
+    lines, above = turns.view(np.uint64), over.view(np.uint64)
+    for table in (lines, above):
+        np.bitwise_xor.accumulate(table, axis=0, out=table)
+    lines[-1], above[-1] = gone[0], 0
+    return lines, above
+
+
+def _turned(turns: NDArray[np.uint8], line: Index, leaf: Index) -> None:
+    """Turn the bits of leaves ``(e,)`` in a line each, in place; none of them twice."""
+    np.add.at(turns, (line, leaf >> 3), (1 << (leaf & 7)).astype(np.uint8))
 
 
 def packed(lines: Mask, *, rest: bool = True) -> NDArray[np.uint64]:
@@ -94,10 +133,13 @@ def ones(words: NDArray[np.uint64]) -> tuple[Index, Index]:
     >>> ones(np.array([[0, 5], [2, 0]], dtype=np.uint64))
     (array([0, 0, 1]), array([64, 66,  1]))
     """
-    every = words.view(np.uint8).reshape(-1)
-    full = (every != 0).nonzero()[0]
-    number = np.unpackbits(every.take(full), bitorder="little").view(bool).nonzero()[0]
-    place = (full.take(number >> 3) << 3) + (number & 7)
+    every = words.reshape(-1)
+    full = (every != 0).nonzero()[0]  # most are 0, and so are most bytes of the others
+    some = every.take(full).view(np.uint8)
+    part = (some != 0).nonzero()[0]
+    number = np.unpackbits(some.take(part), bitorder="little").view(bool).nonzero()[0]
+    byte = part.take(number >> 3)
+    place = (full.take(byte >> 3) << 6) + ((byte & 7) << 3) + (number & 7)
     line = place // (WORD * words.shape[-1])
     return line, place - line * (WORD * words.shape[-1])
 
@@ -109,6 +151,7 @@ class Table:
     paths: Paths
     blocks: tuple[Block, ...]
     first: Index  # (f + 1,) the first cell of each column
+    ends: NDArray[np.int64]  # (leaves * f,) the first open cell of each leaf and one past the last, 32 bits each
 
     @classmethod
     def of(cls, paths: Paths, first: Index) -> Table | None:
@@ -118,14 +161,15 @@ class Table:
         total, begin = 0, 0
         leaves, cells = len(paths.tree) / (len(starts) - 1), float(first[-1])  # of a tree; in all
         few = np.sqrt(BLOCK) / leaves if cells**2 > BLOCK else BLOCK / (cells * leaves)  # trees that fit into a block
-        step = int(max(1, min(few, 0.9 * 8 * MOST / leaves**2 / (len(starts) - 1))))
+        step = int(max(1, min(few, 0.9 * 4 * MOST / leaves**2 / (len(starts) - 1))))
         for end in [*range(step, len(starts) - 1, step), len(starts) - 1]:
             block = Block.of(paths, first, slice(int(starts[begin]), int(starts[end])))
-            total, begin = total + block.shut.nbytes, end
+            total, begin = total + block.nbytes, end
             if total > MOST:
                 return None
             blocks.append(block)
-        return cls(paths, tuple(blocks), first)
+        ends = np.stack([paths.low, paths.high + np.int32(1)], axis=-1)
+        return cls(paths, tuple(blocks), first, ends.view(np.int64).reshape(-1))
 
     @property
     def size(self) -> int:
@@ -138,24 +182,36 @@ class Table:
         return np.concatenate([block.inside(cells) for block in self.blocks], axis=1)
 
     def around(self, cells: Index, window: Window) -> tuple[Index, Near]:
-        """The same, and the leaves that a single cell of the window keeps the rows out of."""
-        every = [block.around(cells) for block in self.blocks]
-        own, line, leaf = every[0]
-        if len(every) > 1:
-            own = np.concatenate([part[0] for part in every], axis=1)
-            line, leaf = (np.concatenate([part[number] for part in every]) for number in (1, 2))
+        """The same, and the leaves that a single cell of a row's window ``(n, f)`` keeps its points out of."""
+        every = (window.end == self.first[1:]) | self._coded  # of categories, and with missing values, looked at below
+        parts = [block.around(cells, window, every) for block in self.blocks]
+        own, line, leaf = parts[0]
+        if len(parts) > 1:
+            own = np.concatenate([part[0] for part in parts], axis=1)
+            line, leaf = (np.concatenate([part[number] for part in parts]) for number in (1, 2))
         f = len(self.first) - 1
         point = line // f
         place = line - point * f
         # what a leaf brings begins at its first open cell and ends after its last
-        bound = leaf * f + place
-        begin, end = self.paths.low.take(bound), self.paths.high.take(bound) + np.int32(1)
+        begin, end = self.ends.take(leaf * f + place).view(np.int32).reshape(-1, 2).T
         if self.paths.levels:
             which, begin, end = self._levels(leaf, place, begin, end)
             point, leaf, line = point[which], leaf[which], line[which]
-        kept, begin, end = window.clipped(line, begin, end)
-        leaf = leaf.take(kept)
-        return own, Near(point.take(kept), self.paths.tree.take(leaf), leaf, begin, end)
+        begin, end = window.repeated(len(cells)).clipped(line, begin, end)
+        if self._closed or every.any():
+            kept = np.flatnonzero(begin < end)
+            point, leaf, begin, end = point[kept], leaf[kept], begin[kept], end[kept]
+        return own, Near(point, self.paths.tree.take(leaf), leaf, begin, end)
+
+    @cached_property
+    def _coded(self) -> Mask:
+        """Which columns are categories, ``(f,)``."""
+        return np.isin(np.arange(len(self.first) - 1), list(self.paths.levels))
+
+    @cached_property
+    def _closed(self) -> bool:
+        """Whether some leaf is open to no number of a column, but to missing values alone."""
+        return bool((self.paths.low > self.paths.high).any())
 
     def _levels(self, leaf: Index, place: Index, begin: Small, end: Small) -> tuple[Index, Small, Small]:
         """The same beginnings and ends, those of categories level by level, and which leaf of the list each is of."""

@@ -27,6 +27,7 @@ LARGEST = 2_000_000  # columns times leaves: beyond it a table is slow to make, 
 FEW, MOST = 12, 10_000_000  # so few trees, which are jumped into, have paths to each leaf up to this
 AT_ONCE = 4_000_000  # cells of all points that are surveyed together
 COMPARED = 100_000  # values times split points
+DIGITS, TINY = 49, np.finfo(np.float64).tiny  # binary digits that leaves have of the largest sum; 53 are exact
 
 
 class Survey(NamedTuple):
@@ -79,6 +80,7 @@ class Leaves:
             table = Table.of(paths, first)
         value = trees.value[node] / len(trees.roots) if trees.mean else trees.scale * trees.value[node]
         base = np.zeros(len(trees.base)) if trees.mean else trees.base
+        value, base = _exact(value, base, len(trees.roots))
         finder = table or Walk.of(trees, columns, edges, first, node)
         return cls(columns, edges, first, finder, paths, value, trees.column, base, trees.finish)
 
@@ -149,65 +151,59 @@ class Leaves:
         return self.finish(sums.reshape(-1, len(self.base))).reshape(p, len(leaf), -1)
 
     def survey(self, cells: Index, home: Index, window: Window | None = None) -> Survey:
-        """What rows in these cells ``(p, f)`` sum up to, and what they would with any one of their cells changed.
+        """What points in these cells ``(p, f)`` sum up to, and what they would with any one of their cells changed.
 
-        Cells outside of the window are not looked into. The cells ``home`` ``(p, f)``, which are inside it, are pieces
-        of their own. Missing values of a column of numbers are not looked into either: their cell says what the row has
-        now.
+        The points are of n rows, as many of each. Cells outside of a row's window ``(n, f)`` are not looked into. The
+        cells ``home`` ``(n, f)``, which are inside it, are pieces of their own. Missing values of a column of numbers
+        are not looked into either: their cell says what the row has now.
         """
+        n, q = len(home), len(cells) // max(len(home), 1)
         if window is None:
             every = self.first[:-1], self.first[1:]
-            window = Window(*(np.tile(ends.astype(np.int32), (len(cells), 1)) for ends in every))
-        size = max(1, min(self.finder.size, AT_ONCE // len(self.feature)))
-        starts = range(0, len(cells), size)
-        slices = [slice(start, start + size) for start in starts]
-        parts = [self._survey(cells[some], home[some], window.part(some)) for some in slices]
-        if len(parts) == 1:
-            return parts[0]
+            window = Window(*(np.tile(ends.astype(np.int32), (n, 1)) for ends in every))
+        size = max(1, min(self.finder.size, AT_ONCE // len(self.feature)) // max(q, 1))  # rows looked at together
+        if size >= n:
+            return self._survey(cells, home, window)
+        parts, starts = [], range(0, n, size)
+        for start in starts:
+            some = slice(start, start + size)
+            parts.append(self._survey(cells[start * q : (start + size) * q], home[some], window.part(some)))
         own, sums, point, cell, last, added = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
-        point += np.repeat(np.array(starts), [len(part.point) for part in parts])
+        point += np.repeat(np.array(starts) * q, [len(part.point) for part in parts])
         return Survey(own, sums, point, cell, last, added)
 
     def _survey(self, cells: Index, home: Index, window: Window) -> Survey:
         own, near = self.finder.around(cells, window)
-        p, point = len(cells), near.point
-        change = self.value.take(near.leaf, axis=0)
-        change -= self.value.take(own.take(point * own.shape[1] + near.tree), axis=0)
-        # what a leaf brings begins at the first of its cells and ends after the last
-        width = int(self.first[-1]) + 1
-        line = np.arange(0, p * width, width)[:, None]
-        begin, end = point * width, point * width
-        begin += near.begin
-        end += near.end
+        (p, f), width = cells.shape, int(self.first[-1]) + 1
+        line = np.arange(0, p * width, width)
+        begin = line.take(near.point)
+        begin, end = begin + near.begin, begin + near.end
+        # pieces begin where what a leaf brings begins or ends, where windows do, and on either side of home
+        edges = np.concatenate([window.first, window.end, home, home + 1], axis=1)
+        at = line[:, None] + edges.repeat(p // max(len(home), 1), axis=0)
         marks = np.zeros(p * width, dtype=bool)
-        for edges in (window.first, window.end, home, home + 1):
-            marks[line + edges] = True
-        marks[begin] = marks[end] = True
+        marks[at] = marks[begin] = marks[end] = True
         found = marks.nonzero()[0]
-        size = marks.reshape(p, width).sum(axis=1)
-        which, most = np.arange(p).repeat(size), int(size.max())
-        spot = np.arange(len(found))
-        spot += (np.arange(0, p * most, most) - size.cumsum() + size).take(which)
         number = np.empty(p * width, dtype=np.intp)
-        number[found] = spot  # in a table of the pieces of each point
-        begin, end, sums = number.take(begin), number.take(end), np.zeros((len(found), len(self.base)))
+        number[found] = np.arange(len(found))
+        begin, end = number.take(begin), number.take(end)
+        before, added = own.take(near.point * own.shape[1] + near.tree), np.zeros((len(self.base), len(found)))
         for first, mine in self._groups:
             some = slice(None) if len(self._groups) == 1 else np.flatnonzero(mine.take(near.tree))
-            for k, rise in enumerate(change[some].T, first):
-                steps = np.bincount(begin[some], rise, p * most)
-                steps -= np.bincount(end[some], rise, p * most)
-                # point by point: none depends on another
-                sums[:, k] += steps.reshape(p, most).cumsum(axis=1).reshape(-1).take(spot)
-        cell = found - which * width
-        # pieces end where the next one begins; what lies between two windows is none
-        at = which * cells.shape[1] + self._place.take(cell)
-        kept = ((cell >= window.first.take(at)) & (cell < window.end.take(at))).nonzero()[0]
-        return Survey(own, self._summed(own), which.take(kept), cell.take(kept), cell.take(kept + 1) - 1, sums[kept])
-
-    @cached_property
-    def _place(self) -> Index:
-        """The same as `feature`, and once more the last for one past the last cell, ``(cells + 1,)``."""
-        return np.append(self.feature, self.feature[-1])
+            for k, worth in enumerate(self._worth, first):
+                rise = worth.take(near.leaf[some]) - worth.take(before[some])
+                steps = np.bincount(begin[some], rise, len(found))
+                steps -= np.bincount(end[some], rise, len(found))
+                added[k] += steps.cumsum()  # sums are exact: none depends on the points before
+        # what lies between two windows is no piece
+        marks[at[:, f : 2 * f]] = False
+        marks[at[:, :f]] = True
+        kept = marks.take(found).nonzero()[0]
+        cell, last = found.take(kept), found.take(kept + 1)
+        point = cell // width
+        cell -= point * width
+        last -= point * width + 1
+        return Survey(own, self._summed(own), point, cell, last, added.take(kept, axis=1).T)
 
     def _summed(self, own: Index) -> Array:
         """What leaves ``(p, trees)`` sum up to, ``(p, s)``."""
@@ -244,6 +240,16 @@ class Leaves:
             if edge is not None:
                 out[place, : len(edge)] = edge
         return out
+
+
+def _exact(value: Array, base: Array, trees: int) -> tuple[Array, Array]:
+    """Values of leaves and what they are added to, rounded to a grid so that sums of them are exact in any order.
+
+    What is rounded off is less than a sum in double precision would lose.
+    """
+    total = trees * np.abs(value).max(initial=0.0) + np.abs(base).max(initial=0.0)
+    grid = 2.0 ** (np.ceil(np.log2(max(total, TINY))) - DIGITS)
+    return np.rint(value / grid) * grid, np.rint(base / grid) * grid
 
 
 def placed(edges: Array, values: Array) -> Index:

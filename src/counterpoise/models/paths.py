@@ -27,20 +27,23 @@ class Near(NamedTuple):
 
 
 class Window(NamedTuple):
-    """The cells of each column that are looked into, from the first to one past the last; each is ``(p, f)``."""
+    """The cells of each column that are looked into, from the first to one past the last; each is ``(n, f)``."""
 
     first: Small
     end: Small
 
-    def part(self, points: slice) -> Window:
-        """What is looked into around some of the points."""
-        return Window(self.first[points], self.end[points])
+    def part(self, rows: slice) -> Window:
+        """What is looked into around some of the rows."""
+        return Window(self.first[rows], self.end[rows])
 
-    def clipped(self, at: Index, begin: Small, end: Small) -> tuple[Index, Small, Small]:
-        """Which of some ranges of cells are looked into, ``(k,)``, and what of them; ``at`` is point x f + column."""
-        begin, end = np.maximum(begin, self.first.take(at)), np.minimum(end, self.end.take(at))
-        kept = (begin < end).nonzero()[0]
-        return kept, begin.take(kept), end.take(kept)
+    def repeated(self, points: int) -> Window:
+        """The same for each of so many points, as many of each row, ``(points, f)``."""
+        times = points // len(self.first)
+        return self if times == 1 else Window(self.first.repeat(times, axis=0), self.end.repeat(times, axis=0))
+
+    def clipped(self, at: Index, begin: Small, end: Small) -> tuple[Small, Small]:
+        """What of some ranges of cells ``(e,)`` is looked into; ``at`` is row x f + column."""
+        return np.maximum(begin, self.first.take(at)), np.minimum(end, self.end.take(at))
 
 
 @dataclass(frozen=True, eq=False)

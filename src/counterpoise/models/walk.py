@@ -94,7 +94,8 @@ class Walk:
         return self.leaf.take(node).reshape(len(cells), -1)
 
     def around(self, cells: Index, window: Window) -> tuple[Index, Near]:
-        """The same, and the leaves that a single cell of the window keeps the rows out of."""
+        """The same, and the leaves that a single cell of a row's window ``(n, f)`` keeps its points out of."""
+        window = window.repeated(len(cells))
         flat, f = cells.reshape(-1).astype(np.int32), cells.shape[1]
         point, node = self._set_out(len(cells))
         own, ranges, going = np.empty(len(node), dtype=np.intp), self._ranges(len(node)), np.arange(len(node))
@@ -124,7 +125,9 @@ class Walk:
             every = joined([every.take(of_numbers), every.take(mine[entry])])
             begin, end = begin.astype(np.int32), end.astype(np.int32)
         owner = every.point.astype(np.intp)
-        kept, begin, end = window.clipped(owner * f + every.place, begin, end)
+        begin, end = window.clipped(owner * f + every.place, begin, end)
+        kept = np.flatnonzero(begin < end)
+        begin, end = begin[kept], end[kept]
         leaf, tree = self.leaf.take(every.node[kept]), every.way[kept] % len(self.roots)
         return self.leaf.take(own).reshape(len(cells), -1), Near(owner[kept], tree, leaf, begin, end)
 

@@ -174,10 +174,11 @@ class Region:
         What a derived feature contributes goes to what it is made of; what would break an equation is taken out.
         """
         gradient = pulled(self.system, x, gradient, self.free) if len(self.system) else gradient
-        return gradient if self._all_free else np.where(self.free[:, None, :], gradient, 0.0)
+        return gradient if self.all_free else np.where(self.free[:, None, :], gradient, 0.0)
 
     @cached_property
-    def _all_free(self) -> bool:
+    def all_free(self) -> bool:
+        """Whether every cell may be moved."""
         return bool(self.free.all())
 
     def reflect(self, x: Array) -> Array:
