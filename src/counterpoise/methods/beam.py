@@ -100,7 +100,7 @@ def beam(
     worth = care.worth if walls is None else WORTH  # few trees are soon searched to the end
     jumping = 0 if walls is None else int(np.clip(WALLS // max(len(walls.place), 1), FEWEST, MOST))
     tried = MULTIPLIERS + ALONE + (JUMPS if jumping else 0)
-    width = int(max(1, min(care.beam, problem.left / (FEW_ROUNDS * tried))))
+    widest = int(max(1, problem.left // (FEW_ROUNDS * tried))) if problem.left < np.inf else max(care.beam)
     menu = Menu.of(problem, leaves)
     home = problem.region.home[:, None, :]
     now = problem.goal.margin(leaves.finish(leaves.sums(leaves.cells(home[:, 0])))[:, None, :])[:, 0]
@@ -128,6 +128,7 @@ def beam(
         older = waiting.effort.shape[1]
         waiting = waiting.joined(Front(x, effort, short, effort + np.sqrt(2) * score.margin))
         price = _price(care, number + 1, lowest, need)
+        width = min(widest, care.beam[min(number, len(care.beam) - 1)])
         draw = waiting.drawn(price, T, seen, streams.uniform((waiting.effort.shape[1],)), width)
         T = cooling(number, T, summarise(draw.place >= older, draw.merit))
         points, waiting, seen = draw.x, draw.left, np.concatenate([seen, draw.mark], axis=1)

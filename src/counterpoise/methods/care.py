@@ -24,16 +24,16 @@ class Care(NamedTuple):
     width: int  # values each way that a sweep tries
     screened: int  # features that later sweeps try
     patient: int  # sweeps without a gain after which a row is finished
-    beam: int  # points surveyed in a round, where the leaves are known
+    beam: tuple[int, ...]  # points surveyed in a round, where the leaves are known: in the second, in later ones
     dear: tuple[float, ...]  # what margin is taken to cost then, over what it has cost so far: by turns
     lasting: int  # rounds without a gain after which a row is finished, however much the next one promises
     worth: float  # share of the effort that a round has to gain
 
 
 VOTES = Care(
-    chains=48, steps=10, swept=6, width=5, screened=30, patient=3, beam=8, dear=(1.3, 1.6, 2.0), lasting=4, worth=1e-3
+    chains=48, steps=10, swept=6, width=5, screened=30, patient=3, beam=(8,), dear=(1.3, 1.6, 2.0), lasting=4, worth=1e-3
 )
-SUMS = Care(chains=24, steps=5, swept=3, width=4, screened=14, patient=1, beam=8, dear=(2.0,), lasting=4, worth=0.03)
+SUMS = Care(chains=24, steps=5, swept=3, width=4, screened=14, patient=1, beam=(8, 4), dear=(2.0,), lasting=4, worth=0.1)
 """Single changes tell scores that add up, as of boosted trees, well; votes, as of forests, less so."""
 
 
@@ -75,4 +75,4 @@ def late(problem: Problem) -> bool:
         return False
     if problem.differentiable:
         return sparing(problem)
-    return problem.energy.distance.weight("l0") > 0 and leaves_of(problem) is not None
+    return leaves_of(problem) is not None

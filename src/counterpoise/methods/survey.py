@@ -81,32 +81,38 @@ def _changes(problem: Problem, leaves: Leaves, menu: Menu, x: Array, seen: Surve
     Of cells that the trees do not tell apart, the one nearest to the row is enough.
     """
     n, q, d = x.shape
-    point, feature, f = seen.point, leaves.feature.take(seen.cell), len(leaves.columns)
-    row = point // q
-    home = menu.home.take(row * f + feature)
-    up = seen.cell >= home
-    cell, there = menu.nearest(up, seen.cell, seen.last)
-    value, far, allowed = menu.look(row, cell)
-    kept = (there & allowed & (far <= reach.take(row))).nonzero()[0]
-    point, row, feature, up, far = (array.take(kept) for array in (point, row, feature, up, far))
-    own = cell.take(kept) == home.take(kept)
+    before = problem.energy.distance.differences(x, problem.x0).reshape(n * q, d)
     now = additive(problem, problem.goal.margin(leaves.finish(seen.sums).reshape(n, q, -1)).reshape(-1))
-    moved = leaves.finish(seen.sums.take(point, axis=0) + seen.added.take(kept, axis=0))
-    margin = _margins(problem, moved, row)
-    gain = additive(problem, margin) - now.take(point)
+    moved = leaves.finish(seen.sums.take(seen.point, axis=0) + seen.added)
+    margin = _margins(problem, moved, seen.point // q)
+    gain = additive(problem, margin) - now.take(seen.point)
+    # what is as the row has it is changed for a gain alone
+    feature = leaves.feature.take(seen.cell)
+    old = before.take(seen.point * d + leaves.columns.take(feature))
+    kept = ((gain > 0) | (old > 0)).nonzero()[0]
+    point, feature, first, last = seen.point.take(kept), feature.take(kept), seen.cell.take(kept), seen.last.take(kept)
+    row, group = point // q, point * len(leaves.columns) + feature
+    home = menu.home.take(row * len(leaves.columns) + feature)
+    up = first >= home
+    cell, there = menu.nearest(up, first, last)
+    value, far, allowed = menu.look(row, cell)
+    open_to = there & allowed & (far <= reach.take(row))
     # measured by what each point has to do: no other point's gains say what is slight in its own
+    gain = gain.take(kept)
     largest = np.abs(now)
     np.maximum.at(largest, point, gain)
     with np.errstate(over="ignore"):  # a point on the boundary has nothing to do, and every change may lose
         slight = np.maximum(gain / np.maximum(largest, LEAST).take(point), WORST)
-    best = _records(point * f + feature, slight, own, up).nonzero()[0]
+    slight[~open_to] = WORST
+    found = _records(group, slight, cell == home, up)
+    found &= open_to
+    best = found.nonzero()[0]
     point, feature, far, gain = point.take(best), feature.take(best), far.take(best), gain.take(best)
-    column = leaves.columns.take(feature)
-    before = problem.energy.distance.differences(x, problem.x0).reshape(n * q, d)
+    column, kept = leaves.columns.take(feature), kept.take(best)
     square = np.einsum("pd,pd->p", before, before)
-    price, effort = priced(problem, column, before.take(point * d + column), far, square.take(point))
-    rank = np.where(margin.take(best) >= 0, effort, np.inf)
-    return Changes(point, feature, column, value.take(kept.take(best)), gain, price, rank, now)
+    price, effort = priced(problem, column, old.take(kept), far, square.take(point))
+    rank = np.where(margin.take(kept) >= 0, effort, np.inf)
+    return Changes(point, feature, column, value.take(best), gain, price, rank, now)
 
 
 def _margins(problem: Problem, outputs: Array, row: Index) -> Array:
