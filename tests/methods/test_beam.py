@@ -190,7 +190,7 @@ def test_values_are_found_beyond_cells_that_hold_none() -> None:
     leaves = leaves_of(problem)
     assert leaves is not None
     menu = Menu.of(problem, leaves)
-    tried = survey(problem, leaves, menu, problem.x0[:, None, :], np.full(1, 30.0))
+    tried = survey(problem, leaves, menu, problem.x0[:, None, :], np.full(1, 30.0)).x
     assert [3.0, 1.0] in tried[0].tolist()
 
 
@@ -199,7 +199,7 @@ def test_a_survey_changes_no_more_features_than_allowed() -> None:
     problem = flipped(table, table[:5], constraints=[cp.MaxChanges(1)])
     leaves = leaves_of(problem)
     assert leaves is not None
-    tried = survey(problem, leaves, Menu.of(problem, leaves), problem.x0[:, None, :], np.full(5, 30.0))
+    tried = survey(problem, leaves, Menu.of(problem, leaves), problem.x0[:, None, :], np.full(5, 30.0)).x
     assert (problem.region.changed(tried).sum(axis=-1) <= 1).all()
 
 
@@ -208,7 +208,7 @@ def test_a_survey_of_nothing_that_may_change_stays() -> None:
     problem = flipped(table, table[:2], constraints=[cp.Immutable(list(table))])
     leaves = leaves_of(problem)
     assert leaves is not None
-    tried = survey(problem, leaves, Menu.of(problem, leaves), problem.x0[:, None, :], np.full(2, 30.0))
+    tried = survey(problem, leaves, Menu.of(problem, leaves), problem.x0[:, None, :], np.full(2, 30.0)).x
     assert np.array_equal(tried, np.repeat(problem.x0[:, None, :], tried.shape[1], axis=1))
 
 
@@ -371,7 +371,7 @@ def test_single_changes_that_are_tried_are_of_different_features(seed: int) -> N
     leaves = leaves_of(problem)
     assert leaves is not None
     home = problem.x0[:, None, :]
-    tried = survey(problem, leaves, Menu.of(problem, leaves), home, np.full(8, np.inf))[:, -ALONE:]
+    tried = survey(problem, leaves, Menu.of(problem, leaves), home, np.full(8, np.inf)).x[:, -ALONE:]
     changed = tried != home
     assert (changed.sum(axis=2) <= 1).all()
     assert (changed.sum(axis=1) <= 1).all()

@@ -19,7 +19,7 @@ from counterpoise.methods.points import Points
 from counterpoise.methods.population import WORTH, gained
 from counterpoise.methods.survey import ALONE, MULTIPLIERS, survey
 from counterpoise.methods.sweep import FARTHEST, additive, reach
-from counterpoise.models.leaves import FEW
+from counterpoise.models.leaves import FEW, Leaves
 from counterpoise.physics.cooling import Cooling
 from counterpoise.physics.metropolis import summarise
 from counterpoise.problem import Problem
@@ -29,6 +29,7 @@ from counterpoise.types import Array, Index
 FEWEST, MOST, WALLS = 2, 8, 20_000  # rounds of jumps into leaves: as many as keep the walls looked at below this
 LEAST = 1e-6  # of margin that a row is taken to lack
 TINY = np.finfo(np.float64).tiny
+ROOT = 2.0**0.5  # effort and margin are one number: no two points are likely to share it
 FEW_ROUNDS = 6  # that a ration should last for
 
 
@@ -54,20 +55,20 @@ class Front(NamedTuple):
         ``price`` ``(n,)`` is what a unit of margin costs; ``draws`` ``(n, w)`` are uniform. The largest of keys that
         are minus the energy over T plus Gumbel noise are a draw without replacement (Vieira, 2014).
         """
-        merit = self.effort + price[:, None] * self.short
-        order = np.lexsort((self.mark, merit), axis=-1)
-        rows = np.arange(len(merit))[:, None]
+        rows = np.arange(len(self.mark))[:, None]
+        order = self.mark.argsort(axis=1, kind="stable")
         mark = self.mark[rows, order]
         old = (mark[:, :, None] == seen[:, None, :]).any(axis=2)
-        old[:, 1:] |= mark[:, 1:] == mark[:, :-1]
-        merit[rows, order] = np.where(old, np.inf, merit[rows, order])
+        old[:, 1:] |= mark[:, 1:] == mark[:, :-1]  # the same point once more
+        merit = self.effort + price[:, None] * self.short
+        again, place = old.nonzero()
+        merit[again, order[again, place]] = np.inf
         noise = np.log(-np.log(np.maximum(draws, TINY)))
         place = (merit + T[:, None] * noise).argsort(axis=1, kind="stable")[:, : 2 * width]
-        fresh = np.isfinite(merit[rows, place])
-        place = np.where(fresh, place, place[:, :1])
-        chosen = place[:, :width]
-        left = Front(*(array[rows, place[:, width:]] for array in self))
-        return Draw(self.x[rows, chosen], chosen, merit[rows, chosen], self.mark[rows, chosen], left)
+        place = np.where(np.isfinite(merit[rows, place]), place, place[:, :1])
+        chosen, left = place[:, :width], place[:, width:]
+        rest = Front(*(array[rows, left] for array in self))
+        return Draw(self.x[rows, chosen], chosen, merit[rows, chosen], self.mark[rows, chosen], rest)
 
 
 class Draw(NamedTuple):
@@ -103,35 +104,34 @@ def beam(
     widest = int(max(1, problem.left // (FEW_ROUNDS * tried))) if problem.left < np.inf else max(care.beam)
     menu = Menu.of(problem, leaves)
     home = problem.region.home[:, None, :]
-    now = problem.goal.margin(leaves.finish(leaves.sums(leaves.cells(home[:, 0])))[:, None, :])[:, 0]
-    need = np.maximum(-additive(problem, now), LEAST)
-    lowest, missed, stale = start.lowest, need, np.zeros(len(rows), dtype=np.intp)
+    lowest, missed, stale = start.lowest, np.full(len(rows), np.inf), np.zeros(len(rows), dtype=np.intp)
     points = home if late(problem) else np.concatenate([home, start.x], axis=1)
+    need = _lacking(problem, leaves, home[:, 0]) if jumping else missed  # else the first survey says it
     none = np.empty((len(rows), 0))
     waiting, seen = Front(points[:, :0], none, none, none), none
     T = warm * np.where(np.isfinite(lowest), lowest, 1.0)
     for number in range(rounds):
         if problem.expired:
             break
-        price = _price(care, number, lowest, need)
-        every = survey(problem, leaves, menu, points, reach(problem, lowest), price if number < jumping else None)
+        price = _price(care, number, lowest, need) if number < jumping else None
+        every, now = survey(problem, leaves, menu, points, reach(problem, lowest), price)
+        if not number:
+            need = missed = np.maximum(-now[:, 0], LEAST)
         x, inside = problem.region.settle(every)
         score, effort = problem.score(x, once=True), problem.energy.effort(x, problem.x0)
         found = Points(x, score.margin, np.where(score.reached & inside, effort, np.inf))
         yield rows, found
         short = np.where(score.reached, 0.0, np.maximum(-additive(problem, score.margin), 0.0))
-        short = np.where(inside, short, np.inf)
+        if not inside.all():
+            short = np.where(inside, short, np.inf)
         before, lowest = lowest, np.minimum(lowest, found.lowest)
         farther, missed = missed, np.minimum(missed, short.min(axis=1))
         # a row that has no answer yet gains by coming nearer to one
         stale = np.where(gained(before, lowest, worth) | (np.isinf(lowest) & (missed < farther)), 0, stale + 1)
-        older = waiting.effort.shape[1]
-        waiting = waiting.joined(Front(x, effort, short, effort + np.sqrt(2) * score.margin))
-        price = _price(care, number + 1, lowest, need)
-        width = min(widest, care.beam[min(number, len(care.beam) - 1)])
-        draw = waiting.drawn(price, T, seen, streams.uniform((waiting.effort.shape[1],)), width)
-        T = cooling(number, T, summarise(draw.place >= older, draw.merit))
-        points, waiting, seen = draw.x, draw.left, np.concatenate([seen, draw.mark], axis=1)
+        older, fresh = waiting.effort.shape[1], Front(x, effort, short, effort + ROOT * score.margin)
+        waiting = waiting.joined(fresh) if older else fresh
+        price, width = _price(care, number + 1, lowest, need), care.beam[min(number, len(care.beam) - 1)]
+        draw = waiting.drawn(price, T, seen, streams.uniform((waiting.effort.shape[1],)), min(width, widest))
         promise = draw.merit.min(axis=1)
         # a round without a gain is the last one, unless a point that is left promises less than the incumbent
         more = (stale == 0) | ((stale < care.lasting) & (promise < lowest))
@@ -139,11 +139,19 @@ def beam(
         keep = np.flatnonzero(np.isfinite(promise) & more & ~problem.energy.settled(lowest))
         if not len(keep):
             break
+        T = cooling(number, T, summarise(draw.place >= older, draw.merit))
+        points, waiting, seen = draw.x, draw.left, np.concatenate([seen, draw.mark], axis=1)
         if len(keep) < len(rows):
             problem, streams = problem.take(keep), streams.take(keep)
             menu, waiting, points, seen = menu.at(problem, keep), waiting.at(keep), points[keep], seen[keep]
             rows, lowest, missed, stale = rows[keep], lowest[keep], missed[keep], stale[keep]
             need, T = need[keep], T[keep]
+
+
+def _lacking(problem: Problem, leaves: Leaves, x: Array) -> Array:
+    """What points ``x`` ``(n, d)`` lack of the margin, as it adds up, ``(n,)``."""
+    margin = problem.goal.margin(leaves.finish(leaves.sums(leaves.cells(x)))[:, None, :])[:, 0]
+    return np.maximum(-additive(problem, margin), LEAST)
 
 
 def _price(care: Care, number: int, lowest: Array, need: Array) -> Array:

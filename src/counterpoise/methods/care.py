@@ -31,9 +31,29 @@ class Care(NamedTuple):
 
 
 VOTES = Care(
-    chains=48, steps=10, swept=6, width=5, screened=30, patient=3, beam=(8,), dear=(1.3, 1.6, 2.0), lasting=4, worth=1e-3
+    chains=48,
+    steps=10,
+    swept=6,
+    width=5,
+    screened=30,
+    patient=3,
+    beam=(8,),
+    dear=(1.3, 1.6, 2.0),
+    lasting=4,
+    worth=1e-3,
 )
-SUMS = Care(chains=24, steps=5, swept=3, width=4, screened=14, patient=1, beam=(8, 4), dear=(2.0,), lasting=4, worth=0.1)
+SUMS = Care(
+    chains=24,
+    steps=5,
+    swept=3,
+    width=4,
+    screened=14,
+    patient=1,
+    beam=(8, 4),
+    dear=(2.0,),
+    lasting=4,
+    worth=0.1,
+)
 """Single changes tell scores that add up, as of boosted trees, well; votes, as of forests, less so."""
 
 

@@ -30,6 +30,16 @@ class Offer(NamedTuple):
         return Offer(self.value[rows], self.far[rows], self.open[rows])
 
 
+class Ends(NamedTuple):
+    """The values that a lattice leaves of cells, each ``(c,)``; outside of the cell where there is none."""
+
+    column: Index  # of each cell
+    largest: Array
+    smallest: Array
+    downwards: Array  # the value nearest to a row above: the largest, where it is finite
+    beyond: tuple[Index, Index] | None  # the next cell at or above, and at or below, with a value; None: each has one
+
+
 @dataclass(frozen=True, eq=False)
 class Menu:
     """What the cells of a model's leaves offer to the rows of a problem.
@@ -40,9 +50,7 @@ class Menu:
 
     problem: Problem
     leaves: Leaves
-    column: Index  # (c,) the column of each cell
-    largest: Array  # (c,) the largest and the smallest value of each cell that its column can hold; outside it: none
-    smallest: Array  # (c,)
+    ends: Ends
     own: Index  # (n, f) the cells that the rows are in
     home: Index  # (n, f) the allowed ones that are nearest to these
     listed: Offer | None  # (n, c) all there is, if it is not much
@@ -50,18 +58,23 @@ class Menu:
     @classmethod
     def of(cls, problem: Problem, leaves: Leaves) -> Menu:
         """The menu of the rows of a problem."""
-        column = leaves.columns[leaves.feature]
+        ends = _ends(problem, leaves)
         own = leaves.cells(problem.x0)
         home = leaves.cells(problem.region.boxed) if problem.region.strays else own
-        menu = cls(problem, leaves, column, *_ends(problem, leaves, column), own, home, None)
-        return replace(menu, listed=menu.every) if len(own) * len(column) <= LISTED else menu
+        menu = cls(problem, leaves, ends, own, home, None)
+        return replace(menu, listed=menu.every) if len(own) * len(ends.column) <= LISTED else menu
+
+    @property
+    def column(self) -> Index:
+        """The column of each cell, ``(c,)``."""
+        return self.ends.column
 
     @property
     def every(self) -> Offer:
         """What every cell offers to every row, ``(n, c)``."""
         if self.listed is not None:
             return self.listed
-        return self._offered(np.arange(len(self.own))[:, None], np.arange(len(self.column)))
+        return self._offered(np.arange(len(self.own))[:, None], np.arange(len(self.column)), slice(None))
 
     def at(self, problem: Problem, rows: Index) -> Menu:
         """The menu of some rows, whose problem is given."""
@@ -102,70 +115,72 @@ class Menu:
     def look(self, row: Index, cell: Index) -> Offer:
         """What cells ``(e,)`` offer to a row ``(e,)`` each."""
         if self.listed is None:
-            return self._offered(row, cell)
+            return self._offered(row, cell, cell)
         place, listed = row * len(self.column) + cell, self.listed
         return Offer(listed.value.take(place), listed.far.take(place), listed.open.take(place))
 
-    def nearest(self, up: Mask, first: Index, last: Index) -> tuple[Index, Mask]:
+    def nearest(self, up: Mask, first: Index, last: Index) -> tuple[Index, Mask | None]:
         """Of the cells from ``first`` to ``last`` ``(e,)`` the one nearest to a row below them (``up``), or above.
 
-        Cells without a value that the column can hold are passed by; the mask says where there are others.
+        Cells without a value that the column can hold are passed by; the mask says where there are others, None: all.
         """
-        if self._beyond is None:
-            return np.where(up, first, last), np.ones(len(up), dtype=bool)
-        above, below = self._beyond
+        if self.ends.beyond is None:
+            return np.where(up, first, last), None
+        above, below = self.ends.beyond
         found = np.where(up, above.take(first), below.take(last))
         return found, (found >= first) & (found <= last)
 
-    @cached_property
-    def _beyond(self) -> tuple[Index, Index] | None:
-        """The next cell at or above each, and at or below it, with a value to hold; None where all of them have."""
-        leaves, number = self.leaves, np.arange(len(self.column))
-        held = np.where(np.isinf(leaves.below), self.largest > leaves.below, self.smallest <= leaves.above)
-        held |= np.isnan(leaves.above)
-        if held.all():
-            return None
-        above = np.minimum.accumulate(np.where(held, number, len(number))[::-1])[::-1]
-        return np.minimum(above, len(number) - 1), np.maximum.accumulate(np.where(held, number, 0))
-
-    def _offered(self, row: Index, cell: Index) -> Offer:
-        """What cells offer to rows, for indices that broadcast."""
-        problem, leaves, column = self.problem, self.leaves, self.column[cell]
+    def _offered(self, row: Index, cell: Index, some: Index | slice) -> Offer:
+        """What cells offer to rows, for indices that broadcast; ``some`` are the same cells, among all."""
+        problem, leaves, ends = self.problem, self.leaves, self.ends
         region, distance = problem.region, problem.energy.distance
-        largest, smallest, low, high = (
-            array[cell] for array in (self.largest, self.smallest, leaves.below, leaves.above)
-        )
+        column, largest, smallest = ends.column[some], ends.largest[some], ends.smallest[some]
+        low, high = leaves.below[some], leaves.above[some]
         at = row * problem.x0.shape[1] + column
         start, kept = problem.x0.take(at), region.boxed.take(at)
-        home, gone = self.own.take(row * self.own.shape[1] + leaves.feature[cell]), np.isnan(start)
+        home = self.own.take(row * self.own.shape[1] + leaves.feature[some])
         # a missing value is in a cell above all others: the nearest value of theirs is as good as any
-        value = np.where(cell < home, np.where(np.isfinite(largest), largest, smallest), smallest)
-        own = cell == home
+        value = np.where(cell < home, ends.downwards[some], smallest)
+        own, gone = cell == home, np.isnan(start)
         # where the row's own value may not be kept, another one of its cell may do
         there = (kept > low) & (kept <= high)
         other = np.where(np.abs(largest - start) < np.abs(smallest - start), largest, smallest)
         value = np.where(own, np.where(there | gone, kept, other), value)
         value = np.minimum(np.maximum(value, region.lower.take(at)), region.upper.take(at))
-        inside = (value > low) & (value <= high) & np.isfinite(value) | (gone & own)
+        inside = (value > low) & (value <= high) & np.isfinite(value)
         far = np.abs(value - start)
         far /= distance.unit[column]
-        odd = distance.nominal[column] | gone
-        if odd.any():
-            far = np.where(odd, ~own, far)
+        if distance.mixed or gone.any():
+            inside |= gone & own
+            far = np.where(distance.nominal[column] | gone, ~own, far)
         if distance.prices is not None:
             far = far * np.where(value > start, distance.prices[1][column], distance.prices[0][column])
         return Offer(value, far, region.free.take(at) & inside)
 
 
-def _ends(problem: Problem, leaves: Leaves, column: Index) -> tuple[Array, Array]:
-    """The largest and the smallest value of each cell that its column can hold, ``(c,)``; outside it where none is."""
+def _ends(problem: Problem, leaves: Leaves) -> Ends:
+    """What the lattice of a problem leaves of the cells; kept with the leaves for the next one."""
     key = problem.region.lattice.key
     found = leaves.ends.get(key)
     if found is None:
-        found = _made_ends(problem, leaves, column)
+        column = leaves.columns[leaves.feature]
+        largest, smallest = _made_ends(problem, leaves, column)
+        downwards = np.where(np.isfinite(largest), largest, smallest)
+        found = Ends(column, largest, smallest, downwards, _beyond(leaves, largest, smallest))
         leaves.ends.clear()
         leaves.ends[key] = found
     return found
+
+
+def _beyond(leaves: Leaves, largest: Array, smallest: Array) -> tuple[Index, Index] | None:
+    """The next cell at or above each, and at or below it, with a value to hold; None where all of them have."""
+    number = np.arange(len(largest))
+    held = np.where(np.isinf(leaves.below), largest > leaves.below, smallest <= leaves.above)
+    held |= np.isnan(leaves.above)
+    if held.all():
+        return None
+    above = np.minimum.accumulate(np.where(held, number, len(number))[::-1])[::-1]
+    return np.minimum(above, len(number) - 1), np.maximum.accumulate(np.where(held, number, 0))
 
 
 def _made_ends(problem: Problem, leaves: Leaves, column: Index) -> tuple[Array, Array]:

@@ -25,8 +25,7 @@ LEAST = 5e-4  # and neither does one of less than this, in units of distance
 
 def gained(before: Array, after: Array, worth: float = WORTH) -> Mask:
     """Whether efforts ``(n,)`` have fallen by enough to go on for: by a share ``worth`` of what they are now."""
-    with np.errstate(invalid="ignore"):
-        return np.asarray(before - after > np.maximum(worth * after, LEAST))
+    return np.asarray(before > after + np.maximum(worth * after, LEAST))  # neither has to be finite
 
 
 class Population:

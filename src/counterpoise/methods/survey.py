@@ -44,8 +44,15 @@ class Changes(NamedTuple):
     now: Array  # (p,) the margins that the points have, on the scale where they add up
 
 
-def survey(problem: Problem, leaves: Leaves, menu: Menu, x: Array, reach: Array, price: Array | None = None) -> Array:
-    """Points ``(n, t, d)`` that changes of the points ``x`` ``(n, q, d)`` promise most of.
+class Found(NamedTuple):
+    """What a survey finds: points ``(n, t, d)`` to try, and the margins ``(n, q)``, as they add up, of those surveyed."""
+
+    x: Array
+    now: Array
+
+
+def survey(problem: Problem, leaves: Leaves, menu: Menu, x: Array, reach: Array, price: Array | None = None) -> Found:
+    """The points that changes of the points ``x`` ``(n, q, d)`` promise most of.
 
     ``reach`` ``(n,)`` bounds how far from the row a value is worth trying. For every multiplier that is tried each
     feature takes the value that is worth most, gain of margin against rise of effort; the cheapest single changes that
@@ -62,7 +69,7 @@ def survey(problem: Problem, leaves: Leaves, menu: Menu, x: Array, reach: Array,
             some = problem.take(rows)
             part = some, leaves, menu.at(some, rows), x[rows], reach[rows]
             each.append(survey(*part, None if price is None else price[rows]))
-        return np.concatenate(each)
+        return Found(*(np.concatenate(arrays) for arrays in zip(*each, strict=True)))
     cells = leaves.cells(x.reshape(n * q, d))
     seen = leaves.survey(cells, menu.home, menu.window(reach))
     changes = _changes(problem, leaves, menu, x, seen, reach)
@@ -72,7 +79,9 @@ def survey(problem: Problem, leaves: Leaves, menu: Menu, x: Array, reach: Array,
         tried.append(jumps(problem, leaves, menu, x, cells, seen, price))
     every = np.concatenate(tried, axis=1).reshape(n, -1, d)
     system = problem.region.system
-    return system.carried(every, np.repeat(x, every.shape[1] // q, axis=1)) if len(system) else every
+    if len(system):
+        every = system.carried(every, np.repeat(x, every.shape[1] // q, axis=1))
+    return Found(every, changes.now.reshape(n, q))
 
 
 def _changes(problem: Problem, leaves: Leaves, menu: Menu, x: Array, seen: Survey, reach: Array) -> Changes:
@@ -96,7 +105,9 @@ def _changes(problem: Problem, leaves: Leaves, menu: Menu, x: Array, seen: Surve
     up = first >= home
     cell, there = menu.nearest(up, first, last)
     value, far, allowed = menu.look(row, cell)
-    open_to = there & allowed & (far <= reach.take(row))
+    open_to = allowed & (far <= reach.take(row))
+    if there is not None:
+        open_to &= there
     # measured by what each point has to do: no other point's gains say what is slight in its own
     gain = gain.take(kept)
     largest = np.abs(now)
@@ -181,7 +192,7 @@ def _combined(problem: Problem, changes: Changes, spot: Spots, x: Array) -> Arra
     ratio = np.zeros((n * q, spot.width))
     ratio[point, spot.column] = np.where((slope > 0) & (slope < np.inf), slope, 0.0)
     ratio.sort(axis=-1)
-    lines, most = np.arange(n * q)[:, None], np.maximum((ratio > 0).sum(axis=-1), 1)[:, None]
+    lines, most = np.arange(n * q)[:, None], np.maximum(np.count_nonzero(ratio, axis=-1), 1)[:, None]
     rank = np.minimum(np.rint(most**SHARES), most)  # (p, grid) of multipliers, the largest first
     worth, chosen = _chosen(changes, spot, ratio[lines, spot.width - rank.astype(np.intp)])
     total = np.zeros(rank.shape)
@@ -215,7 +226,7 @@ def _between(rank: Array, total: Array, now: Array) -> Array:
     ``total`` ``(p, m)`` is what they gain at the grid's ranks, ``now`` ``(p,)`` the margin that the points have.
     """
     target = np.abs(now)[:, None] * np.where(now[:, None] < 0, GAINED, SPENT)
-    above = (total[:, :, None] < target[:, None, :]).sum(axis=1)
+    above = np.add.reduce(total[:, :, None] < target[:, None, :], axis=1, dtype=np.intp)
     low, high = np.maximum(above - 1, 0), np.minimum(above, total.shape[1] - 1)
     lines = np.arange(len(rank))[:, None]
     less, more = total[lines, low], total[lines, high]

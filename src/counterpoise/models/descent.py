@@ -62,7 +62,19 @@ class Columns:
     low_missing: Mask  # and whether its missing cells go left
     coded: tuple[tuple[int, int, Mask], ...]  # encoded column, first column compared, right by code ``(codes, s)``
 
+    @cached_property
+    def _plain(self) -> bool:
+        """Whether each column is compared as it is, once."""
+        return not self.edges and not self.coded and np.array_equal(self.twin, np.arange(len(self.source)))
+
     def __call__(self, x: Array) -> Narrow:
+        if self._plain:
+            with np.errstate(over="ignore"):
+                plain = (x if len(self.source) == x.shape[1] else x.take(self.source, axis=1)).astype(np.float32)
+            missing = np.isnan(plain)
+            if missing.any():
+                plain[missing & self.low_missing] = -np.inf
+            return plain
         picked = np.ascontiguousarray(x.T[self.source])
         with np.errstate(over="ignore"):
             numbers = picked.astype(np.float32)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -85,8 +85,8 @@ class Leaves:
         return cls(columns, edges, first, finder, paths, value, trees.column, base, trees.finish)
 
     @cached_property
-    def ends(self) -> dict[bytes, tuple[Array, Array]]:
-        """The largest and the smallest value of each cell on a lattice, by its key: a search keeps them here."""
+    def ends(self) -> dict[bytes, Any]:
+        """What a lattice leaves of the cells, by its key: a search keeps it here."""
         return {}
 
     @cached_property
@@ -126,10 +126,18 @@ class Leaves:
         """The lower end of each cell ``(cells,)``, which does not belong to it."""
         return np.concatenate([_ends(edge, size)[0] for edge, size in self._columns()])
 
+    @cached_property
+    def _every(self) -> bool:
+        """Whether the columns that are split are the first ones, in order."""
+        return np.array_equal(self.columns, np.arange(len(self.columns)))
+
     def cells(self, x: Array) -> Index:
         """The cells ``(p, f)`` that encoded rows ``(p, d)`` are in."""
-        values = x[:, self.columns]
-        cell = placed(self._padded, values)
+        values = x if self._every and x.shape[1] == len(self.columns) else x.take(self.columns, axis=1)
+        if values.size * self._padded.shape[1] <= COMPARED:  # the first split point that is not below
+            cell = (self._padded >= values[..., None]).argmax(axis=-1)
+        else:
+            cell = placed(self._padded, values)
         gone = np.isnan(values)
         if len(self.coded):
             cell[:, self.coded] = np.where(gone[:, self.coded], 0, values[:, self.coded])
@@ -233,9 +241,9 @@ class Leaves:
 
     @cached_property
     def _padded(self) -> Array:
-        """Split points ``(f, t)``, padded with infinity."""
+        """Split points ``(f, t)``, padded with infinity, one at least."""
         width = max((len(edge) for edge in self.edges if edge is not None), default=0)
-        out = np.full((len(self.edges), width), np.inf)
+        out = np.full((len(self.edges), width + 1), np.inf)
         for place, edge in enumerate(self.edges):
             if edge is not None:
                 out[place, : len(edge)] = edge

@@ -74,7 +74,11 @@ class Distance:
 
     def weight(self, norm: Norm) -> float:
         """The share of one norm in the mixture."""
-        return dict(self.mixture).get(norm, 0.0)
+        return self._weights.get(norm, 0.0)
+
+    @cached_property
+    def _weights(self) -> dict[Norm, float]:
+        return dict(self.mixture)
 
     def differences(self, x: Array, x0: Array) -> Array:
         """Scaled differences ``(n, k, d)`` of ``x`` ``(n, k, d)`` from ``x0`` ``(n, d)``, all >= 0."""
