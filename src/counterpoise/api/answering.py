@@ -90,7 +90,9 @@ class Task(NamedTuple):
 def answer(task: Task, watch: Watch, *, search: bool = True) -> Answers:
     """The answers to a task's rows; without ``search`` only those that need none."""
     problem, n, d = task.problem, *task.problem.x0.shape
-    already = reached(problem, problem.x0, task.now.predicted) & problem.region.contains(problem.x0[:, None, :])[:, 0]
+    already = reached(problem, problem.x0, task.now.predicted)
+    if already.any():
+        already &= problem.region.contains(problem.x0[:, None, :])[:, 0]
     x = np.full((n, task.alternatives, d), np.nan)
     x[:, 0] = np.where(problem.region.feasible[:, None], problem.region.home, problem.x0)
     holds = np.zeros((n, task.alternatives), dtype=bool)
@@ -115,7 +117,9 @@ def answer(task: Task, watch: Watch, *, search: bool = True) -> Answers:
         own = predictions(problem.model, problem.x0[shut], problem.numbers[shut], problem.tally)
         before[shut] = predicted[shut] = own.tolist()
     # a relation may leave a row no point that anybody knows: then there is no miss to show, only the row itself
-    known = problem.region.feasible & (already | problem.region.contains(x[:, :1])[:, 0])
+    known = problem.region.feasible & holds[:, 0]
+    if not known.all():
+        known |= problem.region.feasible & problem.region.contains(x[:, :1])[:, 0]
     lost = np.flatnonzero(problem.region.feasible & ~known)
     x[lost, 0], predicted[lost], outputs[lost, 1] = problem.x0[lost], before[lost], outputs[lost, 0]
     margin = problem.goal.margin(outputs)[:, 1]

@@ -119,7 +119,7 @@ def _columns(delta: Array, wanted: Mask) -> tuple[Index, Mask]:
     """For each row, up to `WIDEST` wanted columns, those of the largest ``delta`` first, and which entries are real."""
     count = int(min(WIDEST, wanted.sum(axis=1).max(initial=0)))
     order = np.argsort(np.where(wanted, -delta, np.inf), axis=1, kind="stable")[:, :count]
-    return order, np.take_along_axis(wanted, order, axis=1)
+    return order, wanted[np.arange(len(order))[:, None], order]
 
 
 def _set_back(problem: Problem, x: Array) -> Array:

@@ -45,7 +45,7 @@ class Changes(NamedTuple):
 
 
 class Found(NamedTuple):
-    """What a survey finds: points ``(n, t, d)`` to try, and the margins ``(n, q)``, as they add up, of those surveyed."""
+    """What a survey finds: points ``(n, t, d)`` to try, and the margins ``(n, q)`` of those surveyed, on that scale."""
 
     x: Array
     now: Array
@@ -120,7 +120,7 @@ def _changes(problem: Problem, leaves: Leaves, menu: Menu, x: Array, seen: Surve
     best = found.nonzero()[0]
     point, feature, far, gain = point.take(best), feature.take(best), far.take(best), gain.take(best)
     column, kept = leaves.columns.take(feature), kept.take(best)
-    square = np.einsum("pd,pd->p", before, before)
+    square = np.vecdot(before, before)
     price, effort = priced(problem, column, old.take(kept), far, square.take(point))
     rank = np.where(margin.take(kept) >= 0, effort, np.inf)
     return Changes(point, feature, column, value.take(best), gain, price, rank, now)

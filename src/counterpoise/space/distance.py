@@ -77,6 +77,11 @@ class Distance:
         return self._weights.get(norm, 0.0)
 
     @cached_property
+    def _plain(self) -> bool:
+        """Whether it is L2 and nothing else."""
+        return self.mixture == (("l2", 1.0),)
+
+    @cached_property
     def _weights(self) -> dict[Norm, float]:
         return dict(self.mixture)
 
@@ -93,10 +98,12 @@ class Distance:
 
     def norm(self, delta: Array, x0: Array) -> Array:
         """The distance ``(n, k)`` that the scaled differences ``(n, k, d)`` from rows ``x0`` ``(n, d)`` amount to."""
+        if self._plain:
+            return np.asarray(np.sqrt(np.vecdot(delta, delta)))
         total = np.zeros(delta.shape[:-1])
         for name, weight in self.mixture:
             if name == "l2":
-                total += weight * np.sqrt(np.einsum("...d,...d->...", delta, delta))
+                total += weight * np.sqrt(np.vecdot(delta, delta))
             elif name == "l1":
                 total += weight * delta.sum(axis=-1)
             elif name == "l0":
@@ -119,7 +126,7 @@ class Distance:
             step, unit = step * price, unit / np.where(price > 0, price, np.inf)
         step = np.nan_to_num(step, nan=0.0)
         delta = self.differences(x, x0)
-        length = np.sqrt(np.einsum("...d,...d->...", delta, delta))[..., None]
+        length = np.sqrt(np.vecdot(delta, delta))[..., None]
         total = np.zeros_like(step)
         for name, weight in self.mixture:
             if name == "l2":

@@ -185,9 +185,9 @@ class Region:
         """``x`` ``(n, k, d)`` mirrored at the edges of the box, as often as it takes."""
         outside = x < self.lower[:, None, :]
         outside |= x > self.upper[:, None, :]
-        at = np.flatnonzero(outside)  # few of many, as a rule
-        if not len(at):
+        if not outside.any():
             return x
+        at = np.flatnonzero(outside)  # few of many, as a rule
         _, k, d = x.shape
         cell = at // (k * d) * d + at % d
         value, low, high = x.take(at), self.lower.take(cell), self.upper.take(cell)
@@ -230,15 +230,17 @@ class Region:
 
     def _related(self, y: Array) -> tuple[Array, Mask]:
         """Points in box and lattice brought to where the relations hold, and which of them are inside the region."""
-        inside = self.feasible[:, None]
+        inside: Mask = self.feasible[:, None].repeat(y.shape[1], axis=1)
         if len(self.system):
             y, held = self.system.settled(y, self.lower, self.upper, self.free, self.lattice)
-            inside = inside & held
+            inside &= held
             if self.strays:  # what a relation sets back to the row's value may leave its box
                 inside &= ~((y < self.lower[:, None, :]) | (y > self.upper[:, None, :])).any(axis=-1)
             if self.system.derived.any():
                 inside &= ~self.broken(y)[..., self.system.derived].any(axis=-1)
-        return y, self.few(y) & inside
+        if self.max_changes is not None:
+            inside &= self.few(y)
+        return y, inside
 
 
 def check(schema: Schema, constraints: Sequence[Constraint], bounds: Bounds = "observed") -> None:
