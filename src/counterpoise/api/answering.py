@@ -23,7 +23,7 @@ from counterpoise.space.constraints import Constraint
 from counterpoise.space.features import Schema
 from counterpoise.space.frames import rows_at
 from counterpoise.space.region import Bounds
-from counterpoise.types import Array, Index, Mask
+from counterpoise.types import Array, Index, Mask, is_every
 
 Watch = Callable[[int], None]
 """Called with the number of rows that a search has finished so far."""
@@ -51,6 +51,8 @@ class Answers(NamedTuple):
     @classmethod
     def joined(cls, parts: list[Answers], order: Index) -> Answers:
         """Several parts as one, in this order."""
+        if len(parts) == 1 and is_every(order, len(parts[0].valid)):
+            return parts[0]
         return cls(*(np.concatenate(arrays)[order] for arrays in zip(*parts, strict=True)))
 
     @classmethod

@@ -139,8 +139,7 @@ class Inquiry:
         question = self.question
         rows = np.concatenate([np.arange(0), *self.rows])
         order = np.argsort(rows, kind="stable")
-        none = Answers.none(question.alternatives, len(question.schema))
-        answers = Answers.joined(self.parts or [none], order)
+        answers = Answers.joined(self.parts or [self._none()], order)
         case = Case(
             question.schema,
             self.intake,
@@ -167,10 +166,13 @@ class Inquiry:
         if question.wish is None:
             return explain(answers, evidence=evidence)
         firmness = Firmness.joined([Firmness.none(), *(found for _, found in self.firm)], order)
-        firmer = Answers.joined([none, *(found for found, _ in self.firm)], order)
+        firmer = Answers.joined([self._none(), *(found for found, _ in self.firm)], order)
         found = explain(firmer, evidence=evidence)
         tipping = explain(answers, evidence=None)
         return replace(found, firm=firmness.frame(found.rows.index), tipping=tipping)
+
+    def _none(self) -> Answers:
+        return Answers.none(self.question.alternatives, len(self.question.schema))
 
     def _before(self, row: int) -> Inquiry:
         """The same question about the rows before one."""

@@ -31,9 +31,9 @@ class Polished:
     answers: int = 1
 
     def iterate(self, problem: Problem, streams: Streams) -> Iterator[Run]:
-        run = None
+        run, none = None, np.zeros(len(problem), dtype=bool)
         for run in self.method.iterate(problem, streams):
-            yield run._replace(done=np.zeros_like(run.done))
+            yield run._replace(done=none)
         assert run is not None, "a method yields at least one run"
         yield polished(problem, run, self.answers)
 
@@ -130,8 +130,10 @@ def _set_back(problem: Problem, x: Array) -> Array:
     trial = np.repeat(x[:, None, :], max(columns.shape[1], 1), axis=1)
     rows, slots = np.nonzero(real)
     trial[rows, slots, columns[rows, slots]] = problem.x0[rows, columns[rows, slots]]
-    rank = np.argsort(np.argsort(np.where(changed, delta, np.inf), axis=1), axis=1)
     sizes = GROUPS[: np.searchsorted(GROUPS, changed.sum(axis=1).max(initial=0), side="right")]
+    if not len(sizes):
+        return trial
+    rank = np.argsort(np.argsort(np.where(changed, delta, np.inf), axis=1), axis=1)
     groups = np.where(rank[:, None, :] < sizes[None, :, None], problem.x0[:, None, :], x[:, None, :])
     return np.concatenate([trial, groups], axis=1)
 

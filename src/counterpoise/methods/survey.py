@@ -14,6 +14,7 @@ from counterpoise.methods.jumping import jumps
 from counterpoise.methods.menu import Menu
 from counterpoise.methods.sweep import additive, priced
 from counterpoise.models.leaves import Leaves, Survey
+from counterpoise.models.score import ClassGoal
 from counterpoise.problem import Problem
 from counterpoise.types import Array, Index, Mask
 
@@ -25,6 +26,7 @@ SPREAD = (0, 2, 4, 7)  # of the grid, tried whatever they gain
 MULTIPLIERS = len(SPREAD) + len(GAINED)
 ALONE = 3  # single changes of a point that are tried
 LEAST = np.finfo(np.float64).tiny
+SMALL = 1e-150  # a price that no gain divided by overflows
 WORST = -10.0  # a change that loses more than this, times what the point has to do, is as bad as any other
 GRAIN = 1e-9  # and a gain of less is none
 AT_ONCE = 1_000_000  # numbers that surveys hold at once,
@@ -91,10 +93,7 @@ def _changes(problem: Problem, leaves: Leaves, menu: Menu, x: Array, seen: Surve
     """
     n, q, d = x.shape
     before = problem.energy.distance.differences(x, problem.x0).reshape(n * q, d)
-    now = additive(problem, problem.goal.margin(leaves.finish(seen.sums).reshape(n, q, -1)).reshape(-1))
-    moved = leaves.finish(seen.sums.take(seen.point, axis=0) + seen.added)
-    margin = _margins(problem, moved, seen.point // q)
-    gain = additive(problem, margin) - now.take(seen.point)
+    now, gain, margin = _gains(problem, leaves, seen, q)
     # what is as the row has it is changed for a gain alone
     feature = leaves.feature.take(seen.cell)
     old = before.take(seen.point * d + leaves.columns.take(feature))
@@ -112,8 +111,8 @@ def _changes(problem: Problem, leaves: Leaves, menu: Menu, x: Array, seen: Surve
     gain = gain.take(kept)
     largest = np.abs(now)
     np.maximum.at(largest, point, gain)
-    with np.errstate(over="ignore"):  # a point on the boundary has nothing to do, and every change may lose
-        slight = np.maximum(gain / np.maximum(largest, LEAST).take(point), WORST)
+    largest = np.maximum(largest, LEAST).take(point)  # a point on the boundary has nothing to do
+    slight = np.maximum(gain, WORST * largest) / largest
     slight[~open_to] = WORST
     found = _records(group, slight, cell == home, up)
     found &= open_to
@@ -126,11 +125,23 @@ def _changes(problem: Problem, leaves: Leaves, menu: Menu, x: Array, seen: Surve
     return Changes(point, feature, column, value.take(best), gain, price, rank, now)
 
 
-def _margins(problem: Problem, outputs: Array, row: Index) -> Array:
-    """The margins ``(e,)`` of outputs ``(e, c)`` for a row ``(e,)`` each."""
+def _gains(problem: Problem, leaves: Leaves, seen: Survey, q: int) -> tuple[Array, Array, Array]:
+    """The margins ``(p,)`` of points, what changes gain ``(e,)``, both as they add up, and their margins ``(e,)``.
+
+    There are ``q`` points of each row.
+    """
+    goal, sums = problem.goal, seen.sums
+    if leaves.one_margin and isinstance(goal, ClassGoal) and goal.sides is not None:  # the sum itself, or its negative
+        sign = goal.sides.repeat(q)
+        now, gain = sign * sums[:, 0], sign.take(seen.point) * seen.added[:, 0]
+        return now, gain, now.take(seen.point) + gain
+    now = additive(problem, goal.margin(leaves.finish(sums).reshape(len(problem), q, -1)).reshape(-1))
+    outputs = leaves.finish(sums.take(seen.point, axis=0) + seen.added)
     if len(problem) == 1:
-        return np.asarray(problem.goal.margin(outputs[None])[0])
-    return problem.goal.take(row).margin(outputs[:, None, :])[:, 0]
+        margin = goal.margin(outputs[None])[0]
+    else:
+        margin = goal.take(seen.point // q).margin(outputs[:, None, :])[:, 0]
+    return now, additive(problem, margin) - now.take(seen.point), margin
 
 
 def _records(group: Index, gain: Array, own: Mask, up: Mask) -> Mask:
@@ -187,10 +198,8 @@ def _combined(problem: Problem, changes: Changes, spot: Spots, x: Array) -> Arra
     point, gain, price = changes.point, changes.gain, changes.price
     if not len(point):
         return combos
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        slope = gain / price
     ratio = np.zeros((n * q, spot.width))
-    ratio[point, spot.column] = np.where((slope > 0) & (slope < np.inf), slope, 0.0)
+    ratio[point, spot.column] = np.where(gain * price > 0, np.abs(gain) / np.maximum(np.abs(price), SMALL), 0.0)
     ratio.sort(axis=-1)
     lines, most = np.arange(n * q)[:, None], np.maximum(np.count_nonzero(ratio, axis=-1), 1)[:, None]
     rank = np.minimum(np.rint(most**SHARES), most)  # (p, grid) of multipliers, the largest first

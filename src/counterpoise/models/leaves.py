@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from counterpoise.models.blocks import Table
-from counterpoise.models.links import Finish
+from counterpoise.models.links import Finish, first_and_second, zero_is_second
 from counterpoise.models.paths import Paths, Window
 from counterpoise.models.walk import Walk
 from counterpoise.models.walls import Walls
@@ -88,6 +88,11 @@ class Leaves:
     def ends(self) -> dict[bytes, Any]:
         """What a lattice leaves of the cells, by its key: a search keeps it here."""
         return {}
+
+    @property
+    def one_margin(self) -> bool:
+        """Whether the sum is the margin between two classes."""
+        return self.finish in (first_and_second, zero_is_second)
 
     @cached_property
     def feature(self) -> Index:

@@ -108,6 +108,13 @@ class ClassGoal:
         return bool((self.wanted.sum(axis=1) == 1).all())
 
     @cached_property
+    def sides(self) -> Array | None:
+        """1 where the second of two classes is wanted, -1 for the first, ``(n,)``; None unless by decision values."""
+        if self.link != "identity" or self.wanted.shape[1] != 2 or not self._one:
+            return None
+        return np.where(self.wanted[:, 1], 1.0, -1.0)
+
+    @cached_property
     def _signs(self) -> Array:
         """1 for a wanted class, -1 for another, ``(n, 1, c)``."""
         return np.where(self.wanted, 1.0, -1.0)[:, None, :]
