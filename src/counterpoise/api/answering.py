@@ -8,7 +8,6 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy.special import softmax
 
 from counterpoise.api.alternatives import filled
 from counterpoise.api.balance import neighbours
@@ -17,6 +16,7 @@ from counterpoise.api.targets import Aim
 from counterpoise.api.verification import reached, verify
 from counterpoise.asking import ask, model_outputs
 from counterpoise.methods.base import Method, Run
+from counterpoise.models.links import softmax
 from counterpoise.models.score import RangeGoal
 from counterpoise.problem import Problem
 from counterpoise.space.constraints import Constraint
@@ -102,7 +102,7 @@ def answer(task: Task, watch: Watch, *, search: bool = True) -> Answers:
     before = np.empty(n, dtype=object)
     before[:] = task.now.predicted.tolist()
     predicted = before.copy()
-    outputs = np.stack([task.now.outputs, task.now.outputs], axis=1)
+    outputs = task.now.outputs[:, None, :].repeat(2, axis=1)
     searched = problem.region.feasible & ~already
     open_rows, shut = np.flatnonzero(searched), np.flatnonzero(~searched & ~task.now.asked)
     if len(open_rows):
@@ -140,7 +140,7 @@ def _chances(task: Task, x: Array, outputs: Array) -> Array:
     if wanted is None:
         return np.full((n, 2), np.nan)
     if task.softmax:
-        outputs = softmax(outputs, axis=-1)
+        outputs = softmax(outputs)
     elif model.link != "log":  # under a "log" link the outputs are the probabilities
         both, owners = np.concatenate([problem.x0, x]), np.tile(problem.numbers, 2)
         found = ask(model.probabilities, both, owners, problem.tally)

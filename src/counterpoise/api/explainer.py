@@ -78,12 +78,13 @@ class Explainer:
         self.schema = self.reference.schema
         self.bounds: Bounds = bounds
         self.new_categories = new_categories
-        self.weights = self._checked({} if isinstance(weights, str) else weights)
+        self.weights = self._weighed({} if isinstance(weights, str) else weights)
         given = as_words(constraints)
         forbidden = [name for name, weight in self.weights.items() if np.isinf(weight)]
         self.constraints = (*given, Immutable(*forbidden)) if forbidden else given
         check(self.schema, self.constraints, bounds)  # contradictions are found before any row is seen
         self.held = _held(self.schema, self.constraints)
+        self._measures: dict[str, tuple[Distance, WeightedL1]] = {}  # by the user's word for the distance
         self.model: Model = as_model(model, self.schema, self.reference.spread(PROBED))
         if isinstance(weights, str):
             found = importance(weights, self.model, self.reference.x)
@@ -100,10 +101,13 @@ class Explainer:
 
     def __getstate__(self) -> dict[str, Any]:
         """What it was made of: the user's own model, and nothing that can be made again."""
-        return {name: value for name, value in self.__dict__.items() if name not in ("model", "fingerprint")}
+        return {
+            name: value for name, value in self.__dict__.items() if name not in ("model", "fingerprint", "_measures")
+        }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
+        self._measures = {}
         self.model = as_model(self._given, self.schema, self.reference.spread(PROBED))
 
     def __call__(
@@ -142,7 +146,7 @@ class Explainer:
             )
         asked, intake = self.received(X)
         schema, model = asked.schema, asked.model
-        measure = Distance.of(schema, distance, prices(schema, self.constraints))
+        measure, penalty = asked._measured(distance)
         question = Question(
             model=model if threshold is None or model.labels is None else probable(model),
             schema=schema,
@@ -155,7 +159,7 @@ class Explainer:
             distance=measure,
             lam=SPARSE / len(schema) ** 0.5 if isinstance(lam, str) else float(lam),
             mu=None if isinstance(mu, str) else float(mu),
-            regularizers=self._regularizers(measure, regularizers),
+            regularizers=(penalty, *_checked(regularizers)),
             alternatives=int(alternatives),
             method=method if method is not None else _default(int(alternatives)),
             seed=int(seed),
@@ -181,6 +185,7 @@ class Explainer:
                 todo = f"{error.todo}, or allow them: new_categories=True, --new-categories"
                 raise InputError(error.must, error.given, todo) from None
             asked = copy(self)
+            asked._measures = {}
             asked.schema, asked.reference = wide, copy(self.reference)
             asked.reference.schema = wide
             asked.model = as_model(self._given, wide, self.reference.spread(PROBED))
@@ -191,7 +196,7 @@ class Explainer:
         """A hash of what the model says of up to 256 reference rows; empty without a reference."""
         return fingerprint(self.model, self.reference.spread(PROBED)) if len(self.reference.x) else ""
 
-    def _checked(self, weights: Mapping[Hashable, float] | None) -> dict[Hashable, float]:
+    def _weighed(self, weights: Mapping[Hashable, float] | None) -> dict[Hashable, float]:
         if weights is not None and not isinstance(weights, Mapping):
             raise InputError(
                 "weights must map feature names to numbers, or be 'permutation' or 'shap'",
@@ -208,24 +213,35 @@ class Explainer:
                 )
         return {name: float(weight) for name, weight in (weights or {}).items()}
 
-    def _regularizers(
-        self, distance: Distance, more: Sequence[Regularizer | Fittable]
-    ) -> tuple[Regularizer | Fittable, ...]:
-        """The weighted L1 of Eq. (9), over the features that have a weight or, without any, over all; then the rest."""
+    def _measured(self, spec: str | Mapping[str, float]) -> tuple[Distance, WeightedL1]:
+        """The distance that is asked for, and the weighted L1 of Eq. (9) in its units.
+
+        It is over the features that have a weight or, without any, over all.
+        """
+        if isinstance(spec, str) and spec in self._measures:
+            return self._measures[spec]
+        distance = Distance.of(self.schema, spec, prices(self.schema, self.constraints))
         weights = np.array([self.weights.get(name, 0.0 if self.weights else 1.0) for name in self.schema.names])
         penalty = WeightedL1(np.where(np.isinf(weights), 0.0, weights), np.where(distance.nominal, 0.0, distance.unit))
-        if not isinstance(more, Sequence):
+        if isinstance(spec, str):
+            self._measures[spec] = distance, penalty
+        return distance, penalty
+
+
+def _checked(regularizers: Sequence[Regularizer | Fittable]) -> Sequence[Regularizer | Fittable]:
+    """The user's own regularisers, or an error where they are none."""
+    if not isinstance(regularizers, Sequence):
+        raise InputError(
+            "regularizers must be a list", f"a {type(regularizers).__name__}", "for instance [cp.NearTarget()]"
+        )
+    for regularizer in regularizers:
+        if not isinstance(regularizer, (Regularizer, Fittable)):
             raise InputError(
-                "regularizers must be a list", f"a {type(more).__name__}", "for instance [cp.NearTarget()]"
+                "regularizers must be callables (x, x0, delta) with a gradient",
+                f"{regularizer!r}",
+                "see counterpoise.physics.regularizers",
             )
-        for regularizer in more:
-            if not isinstance(regularizer, (Regularizer, Fittable)):
-                raise InputError(
-                    "regularizers must be callables (x, x0, delta) with a gradient",
-                    f"{regularizer!r}",
-                    "see counterpoise.physics.regularizers",
-                )
-        return (penalty, *more)
+    return regularizers
 
 
 @cache

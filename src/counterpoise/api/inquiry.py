@@ -188,7 +188,7 @@ class Inquiry:
         slow = self.question.wish is not None or (trees is not None and len(trees.feature) > MANY_NODES)
         most = MOST_SLOW_ROWS if slow else MOST_ROWS
         size = min(most, max(1, CHUNK_CELLS // (d * CHAINS_ASSUMED)))
-        return np.split(np.arange(n), range(size, n, size))
+        return [np.arange(n)] if n <= size else np.split(np.arange(n), range(size, n, size))
 
     def _finish(self, rows: Index, deadline: float, tell: Progress) -> None:
         """Answer some rows; where the model fails on one of them, those before it, and then the error."""

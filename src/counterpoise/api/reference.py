@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy.special import softmax
 
 from counterpoise.asking import Tally, ask, model_outputs
 from counterpoise.errors import InputError
+from counterpoise.models.links import softmax
 from counterpoise.problem import Donors
 from counterpoise.space.columns import infer_feature
 from counterpoise.space.encoding import encode
@@ -100,11 +100,7 @@ class Reference:
         places = self._places(PROBED)
         said = ask(model.probabilities, self.x[places], places, Tally(), "reference row")
         outputs = self.donors(model).outputs[places]
-        return (
-            said is not None
-            and said.shape == outputs.shape
-            and bool(np.abs(softmax(outputs, axis=1) - said).max() <= SAME)
-        )
+        return said is not None and said.shape == outputs.shape and bool(np.abs(softmax(outputs) - said).max() <= SAME)
 
     def _places(self, count: int) -> Index:
         return spread(len(self.x), count)

@@ -117,7 +117,7 @@ class Annealing:
         """Some rows searched as their model asks for."""
         if not len(rows):
             return
-        steep = responds(problem.take(rows), board.points.best(1).x[rows])
+        steep = responds(problem.take(rows), board.points.at(rows))
         sift = Sifting(self.sweeps, self.start, self.end)
         if steep.any():
             some = rows[steep]

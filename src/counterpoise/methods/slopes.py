@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from counterpoise.methods.points import Points
 from counterpoise.problem import Problem, Score
 from counterpoise.types import Array, Mask
 
@@ -44,15 +45,16 @@ def by_differences(problem: Problem, x: Array) -> tuple[Score, Array]:
     return score, np.where(~problem.region.fixed[:, None, :] & ~np.isnan(x), gradient, 0.0)
 
 
-def responds(problem: Problem, x: Array) -> Mask:
-    """Which rows have a slope to follow at their points ``x`` ``(n, k, d)``: most small steps change the score.
+def responds(problem: Problem, points: Points) -> Mask:
+    """Which rows have a slope to follow at the best of their ``points``: most small steps change the score.
 
     Trees have none, though a step between whole numbers may well change theirs.
     """
     if problem.differentiable:
-        return np.ones(len(x), dtype=bool)
+        return np.ones(len(problem), dtype=bool)
     if hasattr(problem.model, "thresholds"):  # `Partitioned`; isinstance of a protocol is slow
-        return np.zeros(len(x), dtype=bool)
+        return np.zeros(len(problem), dtype=bool)
+    x = points.best(1).x
     movable = (problem.region.free & problem.numeric)[:, None, :] & ~np.isnan(x)
     _, gradient = by_differences(problem, x)
     return np.asarray((gradient != 0).sum(axis=(1, 2)) * 2 > movable.sum(axis=(1, 2)))

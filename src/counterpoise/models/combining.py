@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.special import expit, softmax
+from scipy.special import expit
 
+from counterpoise.models.links import softmax
 from counterpoise.models.machine import two_columns
 from counterpoise.types import Array, Link, Model
 
@@ -23,7 +24,7 @@ def chances(outputs: Array, link: Link) -> Array:
     if outputs.shape[1] == 2:  # as the library does, to the bit
         second = expit(outputs[:, 1] - outputs[:, 0])
         return np.stack([1.0 - second, second], axis=1)
-    return np.asarray(softmax(outputs, axis=1))
+    return softmax(outputs)
 
 
 def read(part: tuple[Array, Link], method: str) -> Array:

@@ -6,12 +6,21 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import softmax
 
 from counterpoise.models.machine import two_columns
 from counterpoise.types import Array
 
 Finish = Callable[[Array], Array]
+
+
+def softmax(values: Array) -> Array:
+    """The probabilities ``(..., c)`` that decision values ``(..., c)`` stand for.
+
+    >>> softmax(np.array([0.0, 0.0])).tolist()
+    [0.5, 0.5]
+    """
+    powers = np.exp(values - values.max(axis=-1, keepdims=True))
+    return np.asarray(powers / powers.sum(axis=-1, keepdims=True))
 
 
 def as_is(sums: Array) -> Array:
@@ -46,4 +55,4 @@ class Softmax:
     finish: Finish
 
     def __call__(self, sums: Array) -> Array:
-        return np.asarray(softmax(self.finish(sums), axis=1))
+        return softmax(self.finish(sums))

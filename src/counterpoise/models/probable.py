@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
-from scipy.special import softmax
 
 from counterpoise.errors import CapabilityError
 from counterpoise.models.leaves import Leaves
+from counterpoise.models.links import softmax
 from counterpoise.models.trees import TreeEnsemble
 from counterpoise.models.whitebox import TreeModel
 from counterpoise.types import Abstaining, Array, Differentiable, Link, Model, Partitioned
@@ -59,7 +58,7 @@ class SlopedProbable(Probable):
         model = self.model
         assert isinstance(model, Differentiable)
         if model.link != "log":
-            p = np.asarray(softmax(model.outputs(x), axis=1))
+            p = softmax(model.outputs(x))
             weights = p * (weights - (weights * p).sum(axis=1, keepdims=True))
         return model.gradient(x, weights)
 

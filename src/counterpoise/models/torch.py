@@ -7,13 +7,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
 import torch
 from numpy.typing import NDArray
-from scipy.special import softmax
 
 from counterpoise.errors import CapabilityError, InputError
 from counterpoise.models.function import Function, Scored, Settled, settle
+from counterpoise.models.links import softmax
 from counterpoise.space.features import Schema
 from counterpoise.types import Array, Model
 
@@ -53,7 +52,7 @@ class Autograd(Scored):
         if self.labels is None:
             return None
         outputs = self.outputs(x)
-        return np.asarray(softmax(outputs, axis=1)) if self.softmax else outputs
+        return softmax(outputs) if self.softmax else outputs
 
     def gradient(self, x: Array, weights: Array) -> Array:
         """Gradient ``(p, d)`` of the outputs summed with ``weights`` ``(p, c)``."""

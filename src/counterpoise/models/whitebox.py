@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import softmax
 
 from counterpoise.models.leaves import Leaves
+from counterpoise.models.links import softmax
 from counterpoise.models.reading import Reading, translate
 from counterpoise.models.trees import Grove, TreeEnsemble
 from counterpoise.types import Array, Link, Model
@@ -108,7 +108,7 @@ def opened(own: Model, scores: Callable[[Array], Array], trees: TreeEnsemble, pr
     likely = own.probabilities(probe) if own.labels is not None and own.link != "log" else None
     if likely is None:
         return TreeModel(own, scores, trees)
-    told = np.asarray(softmax(scores(probe), axis=1))
+    told = np.asarray(softmax(scores(probe)))
     return TreeModel(own, scores, trees, told.shape == likely.shape and bool(np.abs(told - likely).max() <= LIKE))
 
 
