@@ -53,6 +53,16 @@ def is_every(index: Index, n: int) -> bool:
     return bool(index[0] == 0) if n == 1 else bool((index == np.arange(n)).all())
 
 
+def gapless(x: Array) -> bool:
+    """Whether no cell of an array is missing, in one sweep.
+
+    >>> gapless(np.array([1.0, 2.0])), gapless(np.array([1.0, np.nan]))
+    (True, False)
+    """
+    least = np.minimum.reduce(x, axis=None, initial=np.inf)  # NaN, if there is one
+    return bool(least == least)
+
+
 @runtime_checkable
 class Model(Protocol):
     """A fitted model as the search sees it: encoded rows in, one column per output out.

@@ -111,8 +111,11 @@ def shortened(problem: Problem, points: Points, slack: Mask) -> Points:
 
 def _nearer(problem: Problem, x: Array) -> Array:
     """Points ``(n, 1, d)`` a little nearer to the row: what stays valid there is not on the boundary."""
-    start = np.where(np.isnan(problem.x0)[:, None, :], x, problem.x0[:, None, :])
-    return np.where(problem.numeric, start + (1 - SLACK) * (x - start), x)
+    start = problem.x0[:, None, :]
+    if not problem.region.gapless:
+        start = np.where(np.isnan(start), x, start)
+    nearer = start + (1 - SLACK) * (x - start)
+    return nearer if problem.plain else np.where(problem.numeric, nearer, x)
 
 
 def _columns(delta: Array, wanted: Mask) -> tuple[Index, Mask]:

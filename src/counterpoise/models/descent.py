@@ -33,7 +33,7 @@ from sklearn.tree._tree import NODE_DTYPE
 from sklearn.tree._tree import Tree as CompiledTree
 
 from counterpoise.models.trees import TreeEnsemble, code_rows
-from counterpoise.types import Array, Index, Mask
+from counterpoise.types import Array, Index, Mask, gapless
 
 FEW = 48  # rows: below it, a tree for each output in one call is quicker than a call for each tree
 MOST_NODES = 1_000_000  # of trees kept once more for each output: 64 bytes each
@@ -71,9 +71,8 @@ class Columns:
         if self._plain:
             with np.errstate(over="ignore"):
                 plain = (x if len(self.source) == x.shape[1] else x.take(self.source, axis=1)).astype(np.float32)
-            missing = np.isnan(plain)
-            if missing.any():
-                plain[missing & self.low_missing] = -np.inf
+            if not gapless(x):
+                plain[np.isnan(plain) & self.low_missing] = -np.inf
             return plain
         picked = np.ascontiguousarray(x.T[self.source])
         with np.errstate(over="ignore"):

@@ -18,7 +18,7 @@ from counterpoise.models.links import Finish, first_and_second, zero_is_second
 from counterpoise.models.paths import Paths, Window
 from counterpoise.models.walk import Walk
 from counterpoise.models.walls import Walls
-from counterpoise.types import Array, Index, Mask
+from counterpoise.types import Array, Index, Mask, gapless
 
 if TYPE_CHECKING:
     from counterpoise.models.trees import TreeEnsemble
@@ -143,11 +143,11 @@ class Leaves:
             cell = (self._padded >= values[..., None]).argmax(axis=-1)
         else:
             cell = placed(self._padded, values)
-        gone = np.isnan(values)
         if len(self.coded):
-            cell[:, self.coded] = np.where(gone[:, self.coded], 0, values[:, self.coded])
+            levels = values[:, self.coded]
+            cell[:, self.coded] = np.where(np.isnan(levels), 0, levels)
         cell += self.first[:-1]
-        return np.where(gone, self.first[1:] - 1, cell) if gone.any() else cell
+        return cell if gapless(values) else np.where(np.isnan(values), self.first[1:] - 1, cell)
 
     def sums(self, cells: Index) -> Array:
         """The sums ``(p, s)`` of rows in these cells ``(p, f)``."""

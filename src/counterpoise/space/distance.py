@@ -11,7 +11,7 @@ import numpy as np
 
 from counterpoise.errors import InputError
 from counterpoise.space.features import Schema
-from counterpoise.types import Array, Mask, is_number
+from counterpoise.types import Array, Mask, gapless, is_number
 
 Norm = Literal["l2", "l1", "l0", "gower"]
 LEAST_PRICE = 1e-3  # what costs nothing is taken to cost so much where a length is asked for
@@ -155,7 +155,7 @@ class Distance:
     def _discrete(self, delta: Array, x: Array, x0: Array) -> Array:
         if self.mixed:
             delta[..., self.nominal] = delta[..., self.nominal] != 0  # NaN counts as different; mended below
-        gone = np.isnan(x0)
-        if gone.any():
+        if not gapless(x0):
+            gone = np.isnan(x0)
             delta = np.where(gone[:, None, :], np.where(np.isnan(x), 0.0, 1.0), delta)
         return delta

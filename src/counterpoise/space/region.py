@@ -23,7 +23,7 @@ from counterpoise.space.features import Schema
 from counterpoise.space.lattice import Lattice
 from counterpoise.space.system import System
 from counterpoise.space.writing import Bounds, written
-from counterpoise.types import Array, Index, Mask
+from counterpoise.types import Array, Index, Mask, gapless
 
 __all__ = ["Bounds", "Region", "check"]
 
@@ -115,7 +115,7 @@ class Region:
         """Which cells of ``x`` ``(n, k, d)`` differ from the row, ``(n, k, d)``; missing equals missing."""
         start = self.x0[:, None, :]
         different: Mask = x != start
-        if np.isnan(self.x0).any():
+        if not self.gapless:
             different &= ~(np.isnan(x) & np.isnan(start))
         return different
 
@@ -162,6 +162,11 @@ class Region:
         if self.strays:
             x = np.where(x == self.x0[:, None, :], self.boxed[:, None, :], x)
         return self._pin(self.lattice.round(self.reflect(x), self.x0, self.lower, self.upper))
+
+    @cached_property
+    def gapless(self) -> bool:
+        """Whether no cell of the rows is missing."""
+        return gapless(self.x0)
 
     @cached_property
     def strays(self) -> bool:
