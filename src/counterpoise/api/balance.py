@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
 
 from counterpoise.problem import Problem
-from counterpoise.types import Array, Mask
+from counterpoise.types import Array, Index, Mask, gapless
 
 POOL = 64  # reference rows of the target looked at for each row, spread evenly over the reference
 NEAR = 8
@@ -29,24 +30,28 @@ def neighbours(problem: Problem) -> Neighbours:
     found = Neighbours(
         np.full((n, NEAR, d), np.nan), np.zeros((n, NEAR)), np.zeros((n, NEAR)), np.zeros((n, NEAR), dtype=bool)
     )
-    donors = problem.donors
-    for group in problem.goal.groups():
-        given, margin = donors.sample(problem.goal.take(group[:1]), POOL) if len(donors.x) else (donors.x, np.empty(0))
-        if not len(given):
-            continue
-        size = max(1, CELLS // (len(given) * d))
-        for start in range(0, len(group), size):
-            rows = group[start : start + size]
-            x0 = problem.x0[rows]
-            x = np.where(np.isnan(given), x0[:, None, :], given)
-            effort = (problem if len(rows) == n else problem.take(rows)).energy.effort(x, x0)
-            near = np.argsort(effort, axis=1, kind="stable")[:, :NEAR]
-            width = near.shape[1]
-            at = np.arange(len(rows))[:, None], near
-            found.x[rows, :width], found.effort[rows, :width] = x[at], effort[at]
-            found.margin[rows, :width] = margin[near]
-            found.there[rows, :width] = True
+    for rows, x, effort, margin in _compared(problem):
+        near = np.argsort(effort, axis=1, kind="stable")[:, :NEAR]
+        width, at = near.shape[1], (np.arange(len(rows))[:, None], near)
+        found.x[rows, :width], found.effort[rows, :width] = x[at], effort[at]
+        found.margin[rows, :width] = margin[near]
+        found.there[rows, :width] = True
     return found
+
+
+def _compared(problem: Problem) -> Iterator[tuple[Index, Array, Array, Array]]:
+    """Rows ``(m,)``, the reference rows they are compared with ``(m, s, d)``, efforts ``(m, s)``, margins ``(s,)``."""
+    n, donors = len(problem), problem.donors
+    for group in problem.goal.groups() if len(donors.x) else ():
+        given, margin = donors.sample(problem.goal.take(group[:1]), POOL)
+        size = max(1, CELLS // max(given.size, 1))
+        for start in range(0, len(group), size) if len(given) else ():
+            rows = group[start : start + size]
+            part = problem if len(rows) == n else problem.take(rows)
+            x = given[None].repeat(len(rows), axis=0)
+            if not gapless(given):
+                x = np.where(np.isnan(x), part.x0[:, None, :], x)
+            yield rows, x, part.energy.effort(x, part.x0), margin
 
 
 def balanced(problem: Problem, margin: Array) -> Array:
@@ -56,15 +61,16 @@ def balanced(problem: Problem, margin: Array) -> Array:
     one-sided phi); the factor 2 leaves room for slopes that vary. ``margin`` ``(n,)`` is that of the rows themselves.
     Rows that have reached the target, or have no such neighbours, get 1.
     """
-    near = neighbours(problem)
-    gain = near.margin - margin[:, None]
-    usable = near.there & (gain > 0)
-    with np.errstate(over="ignore"):  # too slight a gain: mu is bounded below
-        slope = np.divide(near.effort, gain, out=np.full(gain.shape, np.nan), where=usable)
-    known = usable.any(axis=1) & (margin <= 0)
     mu = np.ones(len(problem))
-    ordered = np.sort(slope[known], axis=1)  # what is not usable stands last
-    count = usable[known].sum(axis=1)
-    every = np.arange(len(count))
-    mu[known] = ordered[every, (count - 1) // 2] + ordered[every, count // 2]  # twice the median
+    for rows, _, effort, theirs in _compared(problem):
+        here = margin[rows]
+        near = np.argsort(effort, axis=1, kind="stable")[:, :NEAR]
+        gain = theirs[near] - here[:, None]
+        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):  # too slight a gain: mu is bounded below
+            slope = np.where(gain > 0, effort[np.arange(len(rows))[:, None], near] / gain, np.inf)
+        count = np.count_nonzero(gain > 0, axis=1)
+        known = np.flatnonzero((count > 0) & (here <= 0))
+        ordered, count = np.sort(slope, axis=1)[known], count[known]  # what is of no use stands last
+        every = np.arange(len(known))
+        mu[rows[known]] = ordered[every, (count - 1) // 2] + ordered[every, count // 2]  # twice the median
     return np.minimum(np.maximum(mu, 1e-6), 1e6)

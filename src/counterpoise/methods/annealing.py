@@ -163,12 +163,13 @@ class Annealing:
         waiting: list[Points] = []  # entered together, as long as they are of the same rows
         here = rows[:0]
         try:
-            for some, found in beam(problem, streams, start, care, self.sweeps, self.start, cooling):
+            for some, found, still in beam(problem, streams, start, care, self.sweeps, self.start, cooling):
                 if len(some) != len(here) or len(waiting) == GATHERED:
                     self._entered(board, here, waiting)
                     waiting = []
                 here = rows[some]
                 waiting.append(found)
+                board.still[here] = still
                 yield
         finally:  # however the search ends, what it has found stays
             self._entered(board, here, waiting)

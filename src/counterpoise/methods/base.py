@@ -16,7 +16,8 @@ class Run(NamedTuple):
     """Answers so far: up to a per row, best first.
 
     A row without a valid answer has its nearest miss (the largest margin) in the first place. ``done`` marks rows that
-    the method has finished with; ``steps`` counts model calls of the search loop.
+    the method has finished with; ``steps`` counts model calls of the search loop. An answer whose effort is that of
+    ``still`` is known to be as short as changes of one feature can make it.
     """
 
     x: Array  # (n, a, d)
@@ -24,6 +25,7 @@ class Run(NamedTuple):
     effort: Array  # (n, a), infinity where not valid
     done: Mask  # (n,)
     steps: int
+    still: Array | None = None  # (n,), NaN where nothing is known
 
     @property
     def valid(self) -> Mask:
@@ -32,7 +34,8 @@ class Run(NamedTuple):
 
     def at(self, rows: Index | Mask) -> Run:
         """The run of some rows."""
-        return Run(self.x[rows], self.margin[rows], self.effort[rows], self.done[rows], self.steps)
+        still = None if self.still is None else self.still[rows]
+        return Run(self.x[rows], self.margin[rows], self.effort[rows], self.done[rows], self.steps, still)
 
 
 class Method(Protocol):

@@ -89,8 +89,11 @@ def beam(
     rounds: int,
     warm: float,
     cooling: Cooling,
-) -> Iterator[tuple[Index, Points]]:
+) -> Iterator[tuple[Index, Points, Array]]:
     """The points that each round tries, ``(r, t, d)``, of the rows that are still searched, ``(r,)``.
+
+    And the effort of an answer that has been surveyed ``(r,)``: as long as it is the lowest, no single change shortens
+    it. NaN where no such answer is known.
 
     The rows themselves and the points of ``start`` ``(n, k, d)`` are surveyed first. ``warm`` is the first temperature,
     as a share of the incumbent's effort.
@@ -110,6 +113,9 @@ def beam(
     none = np.empty((len(rows), 0))
     waiting, seen = Front(points[:, :0], none, none, none), none
     T = warm * np.where(np.isfinite(lowest), lowest, 1.0)
+    still = np.full(len(rows), np.nan)
+    free = problem.region.max_changes is None and not len(problem.region.system)
+    exact = free and problem.energy.additive and not problem.votes
     for number in range(rounds):
         if problem.expired:
             break
@@ -120,7 +126,7 @@ def beam(
         x, inside = problem.region.settle(every)
         score, effort = problem.score(x, once=True), problem.energy.effort(x, problem.x0)
         found = Points(x, score.margin, np.where(score.reached & inside, effort, np.inf))
-        yield rows, found
+        yield rows, found, still
         short = np.where(score.reached, 0.0, np.maximum(-additive(problem, score.margin), 0.0))
         if not inside.all():
             short = np.where(inside, short, np.inf)
@@ -141,11 +147,13 @@ def beam(
             break
         T = cooling(number, T, summarise(draw.place >= older, draw.merit))
         points, waiting, seen = draw.x, draw.left, np.concatenate([seen, draw.mark], axis=1)
+        if exact:  # an answer lacks no margin: its merit is its effort
+            still = np.where((draw.merit == lowest[:, None]).any(axis=1), lowest, still)
         if len(keep) < len(rows):
             problem, streams = problem.take(keep), streams.take(keep)
             menu, waiting, points, seen = menu.at(problem, keep), waiting.at(keep), points[keep], seen[keep]
             rows, lowest, missed, stale = rows[keep], lowest[keep], missed[keep], stale[keep]
-            need, T = need[keep], T[keep]
+            need, T, still = need[keep], T[keep], still[keep]
 
 
 def _lacking(problem: Problem, leaves: Leaves, x: Array) -> Array:

@@ -30,6 +30,7 @@ class Board:
     def __init__(self, points: Points, region: Region, *, varied: bool = False) -> None:
         self.points, self.region, self.varied = points, region, varied
         self.done = points.lowest == 0
+        self.still = np.full(len(points.x), np.nan)  # efforts of points that single changes do not shorten
         self.steps = 0
 
     @property
@@ -67,4 +68,4 @@ class Board:
 
     def run(self) -> Run:
         """The run so far."""
-        return Run(*self.points, self.done, self.steps)
+        return Run(*self.points, self.done, self.steps, self.still)

@@ -43,7 +43,10 @@ class Polished:
 
 def polished(problem: Problem, run: Run, answers: int) -> Run:
     """A run whose best answers are as short as single-feature steps can make them."""
-    rows, slots = np.nonzero(run.valid[:, :answers])
+    rough = run.valid[:, :answers]
+    if run.still is not None:
+        rough = rough & (run.effort[:, :answers] != run.still[:, None])
+    rows, slots = np.nonzero(rough)
     if not len(rows):
         return run._replace(done=np.ones_like(run.done))
     alone = problem.take(rows)

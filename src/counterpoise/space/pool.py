@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import numpy as np
 
 from counterpoise.space.distance import Distance
-from counterpoise.types import Array, Index, Mask
+from counterpoise.types import Array, Index, Mask, gapless
 
 CLOSE = 1e-6  # what the quick comparison may be wrong by
 BLOCKS = 16  # for each of the nearest that are looked for
@@ -58,6 +58,11 @@ class Pool:
         norms = np.einsum("rd,rd->r", scaled, scaled)
         return cls(x, distance, weight, centre, scaled, scaled**2, norms, gone if gone.any() else None)
 
+    @cached_property
+    def _coded(self) -> list[int]:
+        """The columns of categories."""
+        return np.flatnonzero(self.distance.nominal).tolist()
+
     def near(self, x0: Array, count: int, free: Mask | None = None) -> list[Index]:
         """For each of ``x0`` ``(n, d)`` the places of the ``count`` nearest, of all as near but for rounding, or more.
 
@@ -91,21 +96,25 @@ class Pool:
 
     def _squares(self, x0: Array, free: Mask | None) -> tuple[Array, Array]:
         """``|x0 - x|**2`` of every pair, ``(n, r)``, and the greatest square that went into it, ``(n,)``."""
-        gone = np.isnan(x0)
-        a = np.where(gone, 0.0, (x0 - self.centre) * self.weight)
+        a = (x0 - self.centre) * self.weight
         counts = None if free is None else free.astype(np.float64)
         if counts is not None:
             a = a * counts
+        gone = None if gapless(x0) else np.isnan(x0)
+        if gone is not None:
+            a[gone] = 0.0
         squares = np.square(a)
-        if self.missing is None and not gone.any():
+        if self.missing is None and gone is None:
             theirs = self.norms if counts is None else counts @ self.squared.T
             total = squares.sum(axis=1)[:, None] - 2 * a @ self.scaled.T + theirs
         else:
-            here = np.where(gone, 0.0, 1.0 if counts is None else counts)
+            here = np.ones(x0.shape) if counts is None else counts.copy()
+            if gone is not None:
+                here[gone] = 0.0
             both = np.ones(self.x.shape) if self.missing is None else (~self.missing).astype(np.float64)
             total = squares @ both.T - 2 * a @ self.scaled.T + here @ self.squared.T + here @ (1 - both).T
             total += ((1.0 if counts is None else counts) - here) @ both.T
-        for column in np.flatnonzero(self.distance.nominal):
+        for column in self._coded:
             one, other = x0[:, column, None], self.x[:, column]
             unlike = (one != other) & ~np.isnan(one) & ~np.isnan(other)
             total += unlike if counts is None else unlike * counts[:, column, None]
