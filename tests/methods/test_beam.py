@@ -25,6 +25,7 @@ from counterpoise.methods.board import Board
 from counterpoise.methods.care import leaves_of
 from counterpoise.methods.menu import Menu
 from counterpoise.methods.points import scored
+from counterpoise.methods.polish import polished
 from counterpoise.methods.rationed import Rationed
 from counterpoise.methods.starts import donors, sectioned
 from counterpoise.methods.survey import ALONE, _records, survey
@@ -387,3 +388,46 @@ def test_a_narrow_range_is_found_from_reference_rows_that_just_miss_it() -> None
     outside = x[np.abs(said - middle) > 0.005]
     explanation = cp.explain(model, x[:25], reference=outside, target=(middle - 0.005, middle + 0.005))
     assert explanation.valid.all(), "what one row can have, all of them can"
+
+
+@settings(max_examples=8, deadline=None)
+@given(st.integers(0, 50))
+def test_answers_that_have_been_surveyed_are_as_short_as_polishing_makes_them(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    table = pd.DataFrame(rng.normal(size=(300, 6)), columns=list("abcdef"))
+    score = table["a"] * table["b"] + table["c"] - 0.7 * table["d"] ** 2 + 0.5 * table["e"]
+    model = GradientBoostingClassifier(n_estimators=40, random_state=0).fit(table, np.where(score > 0, "high", "low"))
+    rows = table[:30]
+    problem = problem_of(model, table, rows, target=np.where(model.predict(rows) == "high", "low", "high"))
+    run = cp.Annealing()(problem, Streams.of(problem.x0, 0))
+    assert run.still is not None
+    known = run.effort[:, 0] == run.still
+    assert known.any(), "some answers have been surveyed"
+    longer = polished(problem, run._replace(still=None), 1)
+    np.testing.assert_array_equal(longer.effort[known, 0], run.effort[known, 0])
+    np.testing.assert_array_equal(polished(problem, run, 1).effort[:, 0], longer.effort[:, 0])
+
+
+def test_what_is_known_of_surveys_says_nothing_where_relations_or_a_ceiling_bind() -> None:
+    table = alerts(3)
+    for word in (cp.MaxChanges(2), cp.Rule("rate <= 5")):
+        problem = flipped(table, table[:6], constraints=[word])
+        run = cp.Annealing()(problem, Streams.of(problem.x0, 0))
+        assert run.still is None or np.isnan(run.still).all()
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.integers(0, 200), st.booleans())
+def test_points_made_of_the_menu_are_settled_as_they_are(seed: int, bound: bool) -> None:
+    table = alerts(seed)
+    words = [cp.Range("rate", -2.0, 2.0), cp.OneOf("ports", [0, 1, 3, 6]), cp.Increasing("load"), cp.Immutable("state")]
+    rng = np.random.default_rng(seed)
+    some = [word for word in words if rng.random() < 0.5] if bound else []
+    problem = flipped(table, table[table["ports"].isin([0, 1, 3, 6])][:6], constraints=some)
+    leaves = leaves_of(problem)
+    assert leaves is not None
+    menu = Menu.of(problem, leaves)
+    points = survey(problem, leaves, menu, problem.region.home[:, None, :], np.full(6, 30.0)).x[:, :8]
+    every = survey(problem, leaves, menu, points, np.full(6, 5.0)).x
+    for one, other in zip(menu.settled(every), problem.region.settle(every), strict=True):
+        np.testing.assert_array_equal(one, other)

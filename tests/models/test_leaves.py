@@ -199,6 +199,15 @@ def test_few_and_many_rows_are_surveyed_alike(case: tuple, monkeypatch: pytest.M
         np.testing.assert_array_equal(one, other)
 
 
+@given(seed=st.integers(0, 2**32 - 1))
+def test_sums_of_leaves_are_the_same_in_any_order(case: tuple, seed: int) -> None:
+    _, leaves, _ = case
+    rng = np.random.default_rng(seed)
+    some = leaves.value[rng.integers(0, len(leaves.value), leaves.trees)]
+    one, other = (np.add.accumulate(some[rng.permutation(len(some))], axis=0)[-1] for _ in range(2))
+    np.testing.assert_array_equal(one, other)
+
+
 @pytest.mark.parametrize(("where", "limit"), [(module, "LARGEST"), (blocks, "MOST")])
 def test_what_is_too_large_for_a_table_is_walked(
     where: ModuleType, limit: str, monkeypatch: pytest.MonkeyPatch

@@ -123,7 +123,7 @@ def beam(
         every, now = survey(problem, leaves, menu, points, reach(problem, lowest), price)
         if not number:
             need = missed = np.maximum(-now[:, 0], LEAST)
-        x, inside = problem.region.settle(every)
+        x, inside = menu.settled(every)
         score, effort = problem.score(x, once=True), problem.energy.effort(x, problem.x0)
         found = Points(x, score.margin, np.where(score.reached & inside, effort, np.inf))
         yield rows, found, still

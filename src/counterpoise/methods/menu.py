@@ -112,6 +112,16 @@ class Menu:
         every[:, self.leaves.coded] = True
         return every if every.any() else None
 
+    def settled(self, x: Array) -> tuple[Array, Mask]:
+        """Points ``(n, k, d)`` made of values of the menu, settled in the region, and which of them are inside.
+
+        What is on the menu is in the box and on the lattice: as long as nothing else binds, points stay as they are.
+        """
+        region = self.problem.region
+        if region.strays or region.max_changes is not None or len(region.system) or not region.lattice.from_zero:
+            return region.settle(x)
+        return x, region.feasible[:, None].repeat(x.shape[1], axis=1)
+
     def look(self, row: Index, cell: Index) -> Offer:
         """What cells ``(e,)`` offer to a row ``(e,)`` each."""
         if self.listed is None:
