@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from counterpoise.methods.base import Method, Run, last
+from counterpoise.methods.care import leaves_of
 from counterpoise.methods.points import Points, scored
 from counterpoise.methods.slopes import lattice_unit
 from counterpoise.problem import Problem
@@ -95,11 +96,14 @@ def _count(problem: Problem, points: Points) -> Index:
 def shortened(problem: Problem, points: Points, slack: Mask) -> Points:
     """Answers ``(n, 1, d)`` with single numeric changes halved back towards the row as far as they stay valid.
 
-    Rows that have no ``slack`` ``(n,)`` are on the boundary, but where values are far apart nobody knows that.
+    Rows that have no ``slack`` ``(n,)`` are on the boundary, but where values are far apart nobody knows that, unless
+    leaves tell which value of a cell is the nearest, and no relation moves it on.
     """
     found = Points(points.x.copy(), points.margin.copy(), points.effort.copy())
-    apart = lattice_unit(problem) > APART * problem.scales
-    active = np.flatnonzero(slack | (problem.region.changed(points.x)[:, 0, :] & apart).any(axis=1))
+    if leaves_of(problem) is None or len(problem.region.system):
+        apart = lattice_unit(problem) > APART * problem.scales
+        slack = slack | (problem.region.changed(points.x)[:, 0, :] & apart).any(axis=1)
+    active = np.flatnonzero(slack)
     for _ in range(PASSES):
         if not len(active) or problem.expired:
             break
