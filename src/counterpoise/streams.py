@@ -6,8 +6,9 @@ A row explained alone draws the same numbers as the same row in a batch, in any 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property, partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,11 +31,23 @@ def row_key(row: Array, seed: int) -> int:
     return int.from_bytes(digest.digest(), "little")
 
 
+@dataclass(frozen=True, eq=False)
+class Stream:
+    """The random numbers of one row, made ready when they are first asked for: many searches need none."""
+
+    make: Callable[[], np.random.Generator]
+
+    @cached_property
+    def generator(self) -> np.random.Generator:
+        """What draws them."""
+        return self.make()
+
+
 @dataclass(frozen=True)
 class Streams:
-    """The generators of n rows; draws come as ``(rows, ...)`` arrays and advance only the rows asked for."""
+    """The streams of n rows; draws come as ``(rows, ...)`` arrays and advance only the rows asked for."""
 
-    generators: tuple[np.random.Generator, ...]
+    every: tuple[Stream, ...]
 
     @classmethod
     def of(cls, x0: Array, seed: int) -> Streams:
@@ -45,33 +58,36 @@ class Streams:
         >>> bool((a[1] == b[0]).all())
         True
         """
-        keys = (row_key(row, seed) for row in x0)
-        return cls(tuple(np.random.Generator(np.random.SFC64(key)) for key in keys))
+        return cls(tuple(Stream(partial(_seeded, row, seed)) for row in x0))
 
     def __len__(self) -> int:
-        return len(self.generators)
+        return len(self.every)
 
     def take(self, rows: Index | Sequence[int]) -> Streams:
-        """The streams of some rows: the same generators, not copies."""
-        return Streams(tuple(self.generators[int(row)] for row in rows))
+        """The streams of some rows: the same ones, not copies."""
+        return Streams(tuple(self.every[int(row)] for row in rows))
 
     def uniform(self, shape: tuple[int, ...]) -> Array:
         """Uniform numbers in [0, 1), ``(n, *shape)``."""
-        out = np.empty((len(self.generators), *shape))
-        for row, generator in enumerate(self.generators):
-            generator.random(out=out[row])
+        out = np.empty((len(self), *shape))
+        for row, stream in enumerate(self.every):
+            stream.generator.random(out=out[row])
         return out
 
     def normal(self, shape: tuple[int, ...]) -> Array:
         """Standard normal numbers, ``(n, *shape)``."""
-        out = np.empty((len(self.generators), *shape))
-        for row, generator in enumerate(self.generators):
-            generator.standard_normal(out=out[row])
+        out = np.empty((len(self), *shape))
+        for row, stream in enumerate(self.every):
+            stream.generator.standard_normal(out=out[row])
         return out
 
     def integers(self, high: int, shape: tuple[int, ...]) -> Index:
         """Integers in [0, high), ``(n, *shape)``."""
-        out = np.empty((len(self.generators), *shape), dtype=np.intp)
-        for row, generator in enumerate(self.generators):
-            out[row] = generator.integers(high, size=shape)
+        out = np.empty((len(self), *shape), dtype=np.intp)
+        for row, stream in enumerate(self.every):
+            out[row] = stream.generator.integers(high, size=shape)
         return out
+
+
+def _seeded(row: Array, seed: int) -> np.random.Generator:
+    return np.random.Generator(np.random.SFC64(row_key(row, seed)))

@@ -196,7 +196,7 @@ def _objects(values: Sequence[Any]) -> Any:
 
 
 def apart(measure: Distance, x: Array, x0: Array) -> Array:
-    """Scaled differences ``(p, d)`` of rows ``x`` ``(p, d)`` from one, ``(d,)``; 1 where only one cell is missing."""
+    """Scaled differences of rows ``x`` ``(..., d)`` from others that broadcast; 1 where only one cell is missing."""
     gone, lost = np.isnan(x), np.isnan(x0)
     plain = np.where(measure.nominal, (x != x0).astype(np.float64), np.abs(x - x0) / measure.unit)
     return np.asarray(np.where(gone | lost, (gone != lost).astype(np.float64), plain))

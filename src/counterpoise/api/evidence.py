@@ -11,10 +11,12 @@ from counterpoise.models.score import Goal
 from counterpoise.problem import Donors
 from counterpoise.space.distance import Distance
 from counterpoise.space.features import Schema
+from counterpoise.space.pool import padded
 from counterpoise.tables import apart
 from counterpoise.types import Array, Model
 
 NEAREST = 3
+CELLS = 1_000_000  # compared at once
 DIGITS = 6  # of a score that count: the last ones depend on how many rows are asked about at once
 
 
@@ -30,10 +32,13 @@ def nearest_rows(schema: Schema, x0: Array, goal: Goal, donors: Donors) -> Array
     measure = Distance((("l2", 1.0),), schema.units, schema.spans, schema.nominal)
     for group in goal.groups() if len(x0) else ():
         pool = donors.pool(goal.take(group[:1]), measure)
-        for row, near in zip(group.tolist(), pool.near(x0[group], NEAREST), strict=True):
-            exact = (apart(measure, pool.x[near], x0[row]) ** 2).sum(axis=1)
-            taken = near[np.argsort(exact, kind="stable")[:NEAREST]]
-            found[row, : len(taken)] = pool.x[taken]
+        for some, places, real in padded(pool.near(x0[group], NEAREST), CELLS // x0.shape[1]):
+            rows = group[some]
+            away = apart(measure, pool.x[places], x0[rows][:, None, :])
+            order = np.argsort(np.where(real, np.vecdot(away, away), np.inf), axis=1, kind="stable")[:, :NEAREST]
+            at = np.arange(len(rows))[:, None], order
+            nearest = np.where(real[at][..., None], pool.x[places[at]], np.nan)
+            found[rows, : order.shape[1]] = nearest
     return found
 
 

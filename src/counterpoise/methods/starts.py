@@ -10,7 +10,7 @@ from counterpoise.methods.care import leaves_of
 from counterpoise.methods.points import Points, joined, scored
 from counterpoise.models.score import RangeGoal
 from counterpoise.problem import Problem
-from counterpoise.space.pool import spread
+from counterpoise.space.pool import padded, spread
 from counterpoise.streams import Streams
 from counterpoise.types import Array, Mask
 
@@ -20,6 +20,7 @@ DOUBLINGS = 12
 JUMPED, ENDLESS = 8.0, 1000.0  # units of distance: how far a box without ends is looked at, and where ends are none
 SECTIONS, SECTIONINGS = 16, 2
 CROSSED, WAYS, HALVINGS = 256, 6, 40  # reference rows, ways to those across a range, and halvings of these
+NEAR_CELLS = 1_000_000  # and in those near
 CROSSED_CELLS = 4_000_000  # numbers in reference rows looked at together
 BORROWED = 6  # donors whose features are taken one by one where only few may change
 
@@ -53,17 +54,21 @@ def _nearest(problem: Problem, count: int) -> Array:
     Rows with fewer of them are filled up with the row itself.
     """
     picked = np.repeat(problem.x0[:, None, :], count, axis=1)
-    free = problem.region.free
     for group in problem.goal.groups() if len(problem.donors.x) else ():
         pool = problem.donors.pool(problem.goal.take(group[:1]), problem.energy.distance)
         # by squares first, whatever the distance: of four times as many the nearest are taken
-        for row, near in zip(group.tolist(), pool.near(problem.x0[group], 4 * count, free[group]), strict=True):
+        near = pool.near(problem.x0[group], 4 * count, problem.region.free[group])
+        for some, places, real in padded(near, NEAR_CELLS // problem.x0.shape[1]):
+            part = problem.take(group[some])
             # only the cells that may change count: the others will keep the row's value
-            mixed = np.where(free[row] & ~np.isnan(pool.x[near]), pool.x[near], problem.x0[row])
-            energy = problem.energy if len(problem) == 1 else problem.energy.take([row])
-            effort = energy.effort(mixed[None], problem.x0[row][None])[0]
-            nearest = np.argsort(effort, kind="stable")[:count]
-            picked[row, : len(nearest)] = mixed[nearest]
+            given = pool.x[places]
+            mixed = np.where(part.region.free[:, None, :] & ~np.isnan(given), given, part.x0[:, None, :])
+            effort = np.where(real, part.energy.effort(mixed, part.x0), np.inf)
+            order = np.argsort(effort, axis=1, kind="stable")[:, :count]
+            at = np.arange(len(some))[:, None], order
+            held = picked[group[some]]
+            held[:, : order.shape[1]] = np.where(real[at][..., None], mixed[at], part.x0[:, None, :])
+            picked[group[some]] = held
     return picked
 
 

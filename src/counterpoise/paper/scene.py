@@ -9,6 +9,7 @@ no C2, which the captions do not have.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -19,7 +20,7 @@ from counterpoise.problem import Donors, Problem
 from counterpoise.space.distance import Distance
 from counterpoise.space.features import Feature, Schema
 from counterpoise.space.region import Region
-from counterpoise.streams import Streams
+from counterpoise.streams import Stream, Streams
 from counterpoise.types import Array, Link
 
 X0 = (3.0, 3.0)
@@ -91,7 +92,8 @@ def streams(count: int, seed: int, *, alike: bool = False) -> Streams:
     >>> len(streams(3, 0))
     3
     """
-    return Streams(tuple(np.random.default_rng([seed, 0 if alike else number]) for number in range(count)))
+    keys = [[seed, 0 if alike else number] for number in range(count)]
+    return Streams(tuple(Stream(partial(np.random.default_rng, key)) for key in keys))
 
 
 def energies(x: Array, seed: int, lam: float = 1.0, mu: float = 1.0) -> Array:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 
@@ -25,6 +26,25 @@ def spread(total: int, count: int) -> Index:
     places = np.linspace(0, total - 1, min(total, count)).astype(np.intp)
     places.flags.writeable = False
     return places
+
+
+def padded(lists: Sequence[Index], cells: int) -> Iterator[tuple[Index, Index, Mask]]:
+    """Lists of places as tables ``(m, l)``: which lists ``(m,)``, their places, and which entries are real.
+
+    Lists of about the same length are put together, as many as make a table of ``cells`` entries, or one.
+
+    >>> [(rows.tolist(), table.tolist()) for rows, table, _ in padded([np.array([4, 5]), np.array([6])], 100)]
+    [([1, 0], [[6, 0], [4, 5]])]
+    """
+    length = np.array([len(places) for places in lists])
+    order = np.argsort(length, kind="stable")
+    while len(order):
+        size = max(1, np.count_nonzero(length[order] * np.arange(1, len(order) + 1) <= cells))
+        rows, order = order[:size], order[size:]
+        real = np.arange(length[rows[-1]]) < length[rows][:, None]
+        table = np.zeros(real.shape, dtype=np.intp)
+        table[real] = np.concatenate([lists[row] for row in rows.tolist()])
+        yield rows, table, real
 
 
 @dataclass(frozen=True, eq=False)
