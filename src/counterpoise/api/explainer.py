@@ -19,6 +19,7 @@ from counterpoise.api.firmness import wish
 from counterpoise.api.importance import Importance, importance
 from counterpoise.api.inquiry import Inquiry, Question
 from counterpoise.api.intake import Intake, check_settings, take_in
+from counterpoise.api.measures import Measures, checked
 from counterpoise.api.progress import Wanted
 from counterpoise.api.reference import PROBED, Reference
 from counterpoise.api.strangers import welcomed, widened
@@ -31,10 +32,8 @@ from counterpoise.models.adapt import as_model
 from counterpoise.models.probable import probable
 from counterpoise.physics.noise import Noise
 from counterpoise.physics.plausibility import Fittable
-from counterpoise.physics.regularizers import Regularizer, WeightedL1
+from counterpoise.physics.regularizers import Regularizer
 from counterpoise.space.constraints import Constraint, Immutable
-from counterpoise.space.departing import prices
-from counterpoise.space.distance import Distance
 from counterpoise.space.features import Schema
 from counterpoise.space.region import Bounds, Region, check
 from counterpoise.space.relating import Word, as_words
@@ -84,11 +83,11 @@ class Explainer:
         self.constraints = (*given, Immutable(*forbidden)) if forbidden else given
         check(self.schema, self.constraints, bounds)  # contradictions are found before any row is seen
         self.held = _held(self.schema, self.constraints)
-        self._measures: dict[str, tuple[Distance, WeightedL1]] = {}  # by the user's word for the distance
         self.model: Model = as_model(model, self.schema, self.reference.spread(PROBED))
         if isinstance(weights, str):
             found = importance(weights, self.model, self.reference.x)
             self.weights = dict(zip(self.schema.names, found.tolist(), strict=True))
+        self._measures = Measures(self.schema, self.constraints, self.weights)
 
     def __repr__(self) -> str:
         counts = {
@@ -107,7 +106,7 @@ class Explainer:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        self._measures = {}
+        self._measures = Measures(self.schema, self.constraints, self.weights)
         self.model = as_model(self._given, self.schema, self.reference.spread(PROBED))
 
     def __call__(
@@ -146,7 +145,7 @@ class Explainer:
             )
         asked, intake = self.received(X)
         schema, model = asked.schema, asked.model
-        measure, penalty = asked._measured(distance)
+        measure, penalty = asked._measures(distance)
         question = Question(
             model=model if threshold is None or model.labels is None else probable(model),
             schema=schema,
@@ -159,7 +158,7 @@ class Explainer:
             distance=measure,
             lam=SPARSE / len(schema) ** 0.5 if isinstance(lam, str) else float(lam),
             mu=None if isinstance(mu, str) else float(mu),
-            regularizers=(penalty, *_checked(regularizers)),
+            regularizers=(penalty, *checked(regularizers)),
             alternatives=int(alternatives),
             method=method if method is not None else _default(int(alternatives)),
             seed=int(seed),
@@ -185,8 +184,8 @@ class Explainer:
                 todo = f"{error.todo}, or allow them: new_categories=True, --new-categories"
                 raise InputError(error.must, error.given, todo) from None
             asked = copy(self)
-            asked._measures = {}
             asked.schema, asked.reference = wide, copy(self.reference)
+            asked._measures = Measures(wide, self.constraints, self.weights)
             asked.reference.schema = wide
             asked.model = as_model(self._given, wide, self.reference.spread(PROBED))
             return asked, welcomed(asked.model, take_in(data, wide), wide, error)
@@ -212,36 +211,6 @@ class Explainer:
                     "0 makes a change free of penalty, infinity forbids it",
                 )
         return {name: float(weight) for name, weight in (weights or {}).items()}
-
-    def _measured(self, spec: str | Mapping[str, float]) -> tuple[Distance, WeightedL1]:
-        """The distance that is asked for, and the weighted L1 of Eq. (9) in its units.
-
-        It is over the features that have a weight or, without any, over all.
-        """
-        if isinstance(spec, str) and spec in self._measures:
-            return self._measures[spec]
-        distance = Distance.of(self.schema, spec, prices(self.schema, self.constraints))
-        weights = np.array([self.weights.get(name, 0.0 if self.weights else 1.0) for name in self.schema.names])
-        penalty = WeightedL1(np.where(np.isinf(weights), 0.0, weights), np.where(distance.nominal, 0.0, distance.unit))
-        if isinstance(spec, str):
-            self._measures[spec] = distance, penalty
-        return distance, penalty
-
-
-def _checked(regularizers: Sequence[Regularizer | Fittable]) -> Sequence[Regularizer | Fittable]:
-    """The user's own regularisers, or an error where they are none."""
-    if not isinstance(regularizers, Sequence):
-        raise InputError(
-            "regularizers must be a list", f"a {type(regularizers).__name__}", "for instance [cp.NearTarget()]"
-        )
-    for regularizer in regularizers:
-        if not isinstance(regularizer, (Regularizer, Fittable)):
-            raise InputError(
-                "regularizers must be callables (x, x0, delta) with a gradient",
-                f"{regularizer!r}",
-                "see counterpoise.physics.regularizers",
-            )
-    return regularizers
 
 
 @cache
