@@ -5,11 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.neural_network import MLPClassifier
 from sklearn.svm import SVC
 
 import counterpoise as cp
+from counterpoise.methods.care import late
+from problems import problem_of
 
 DISTANCES = ["l2", "l1", "l0", "gower"]
 
@@ -78,3 +81,17 @@ def test_a_quotient_that_is_undefined_somewhere_is_stepped_around(word, model, d
     found = cp.explain(model, rows, reference=flows, constraints=word, distance=distance).frame
     assert (model.predict(found) != model.predict(rows)).all()
     np.testing.assert_allclose(found["rate"], found["total"] / found["duration"], rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("words", [[cp.Rule("fwd + bwd == total")], [cp.Linked("fwd", "bwd"), cp.MaxChanges(3)]])
+def test_trees_under_relations_set_out_from_reference_rows_too(words: list) -> None:
+    """The row itself leads nowhere near where a relation leaves little room."""
+    rng = np.random.default_rng(105)
+    table = pd.DataFrame({"fwd": rng.integers(1, 50, 250), "bwd": rng.integers(1, 50, 250)})
+    table["total"], table["dur"] = table["fwd"] + table["bwd"], rng.uniform(1, 9, 250).round(3)
+    label = (table["total"] / table["dur"] + table["fwd"] + rng.normal(0, 3, 250) > 42).astype(int)
+    model = HistGradientBoostingClassifier(max_iter=20, min_samples_leaf=5, random_state=0).fit(table, label)
+    found = cp.explain(model, table[:20], reference=table, constraints=words, distance="l1")
+    assert found.valid.all()
+    assert not late(problem_of(model, table, table[:1], constraints=words))
+    assert late(problem_of(model, table, table[:1]))

@@ -16,7 +16,7 @@ from counterpoise.tables import apart
 from counterpoise.types import Array, Model
 
 NEAREST = 3
-CELLS = 1_000_000  # compared at once
+CELLS = 200_000  # compared at once
 DIGITS = 6  # of a score that count: the last ones depend on how many rows are asked about at once
 
 

@@ -87,7 +87,8 @@ def counted(problem: Problem) -> bool:
 def late(problem: Problem) -> bool:
     """Whether the row itself leads to answers of few changes as well as reference rows do.
 
-    Then these are looked for where it leads nowhere. They say where a range of numbers is met and what is plausible.
+    Then these are looked for where it leads nowhere. They say where a range of numbers is met, what is plausible and,
+    for trees, what relations leave room for.
     """
     if problem.region.max_changes is not None or problem.cloud is not None or not problem.energy.additive:
         return False
@@ -95,4 +96,4 @@ def late(problem: Problem) -> bool:
         return False
     if problem.differentiable:
         return sparing(problem)
-    return leaves_of(problem) is not None
+    return leaves_of(problem) is not None and not len(problem.region.system)

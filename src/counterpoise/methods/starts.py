@@ -20,7 +20,7 @@ DOUBLINGS = 12
 JUMPED, ENDLESS = 8.0, 1000.0  # units of distance: how far a box without ends is looked at, and where ends are none
 SECTIONS, SECTIONINGS = 16, 2
 CROSSED, WAYS, HALVINGS = 256, 6, 40  # reference rows, ways to those across a range, and halvings of these
-NEAR_CELLS = 1_000_000  # and in those near
+NEAR_CELLS = 200_000  # and in those near
 CROSSED_CELLS = 4_000_000  # numbers in reference rows looked at together
 BORROWED = 6  # donors whose features are taken one by one where only few may change
 
