@@ -36,6 +36,9 @@ def padded(lists: Sequence[Index], cells: int) -> Iterator[tuple[Index, Index, M
     >>> [(rows.tolist(), table.tolist()) for rows, table, _ in padded([np.array([4, 5]), np.array([6])], 100)]
     [([1, 0], [[6, 0], [4, 5]])]
     """
+    if len(lists) == 1:
+        yield np.zeros(1, dtype=np.intp), lists[0][None], np.full((1, len(lists[0])), True)
+        return
     length = np.array([len(places) for places in lists])
     order = np.argsort(length, kind="stable")
     while len(order):
