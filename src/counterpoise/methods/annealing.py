@@ -26,7 +26,7 @@ from counterpoise.methods.population import Population
 from counterpoise.methods.sifting import Sifting
 from counterpoise.methods.sliding import STARTS, slide
 from counterpoise.methods.slopes import responds
-from counterpoise.methods.starts import at_home, one_sided, ranged, starting, verging
+from counterpoise.methods.starts import astray, at_home, one_sided, ranged, starting, verging
 from counterpoise.methods.sweep import singles
 from counterpoise.physics.cooling import ConstantSpeed, Cooling
 from counterpoise.problem import Problem
@@ -100,10 +100,14 @@ class Annealing:
             # steps that keep to relations change as many features as it takes, which may be few enough
             self._detour(board, board.open, problem, streams, None, None)
         yield from self._searched(board, board.open, problem, streams)
-        lost = np.flatnonzero(~board.points.valid.any(axis=1))
-        if len(lost) and not at_first:  # the row itself led nowhere: from reference rows, then
-            board.enter(lost, starting(problem.take(lost), streams.take(lost), count, bisections))
-            yield from self._searched(board, lost, problem, streams)
+        if not at_first:
+            # the row itself led nowhere, or far beside the nearest reference row: from reference rows, then
+            far = known and not problem.expired
+            lost = astray(problem, board.points.lowest) if far else np.flatnonzero(np.isinf(board.points.lowest))
+            if len(lost):
+                others = starting(problem.take(lost), streams.take(lost), count, bisections)
+                board.enter(lost, others)
+                yield from self._searched(board, lost, problem, streams, others)
         if len(problem.region.system) and not (known or problem.energy.distance.weight("l2")):
             # only steps in L2 know the way where relations leave little room
             lost = np.flatnonzero(~board.points.valid.any(axis=1))
@@ -113,8 +117,10 @@ class Annealing:
         board.done[:] = True
         yield board.run()
 
-    def _searched(self, board: Board, rows: Index, problem: Problem, streams: Streams) -> Iterator[Run]:
-        """Some rows searched as their model asks for."""
+    def _searched(
+        self, board: Board, rows: Index, problem: Problem, streams: Streams, start: Points | None = None
+    ) -> Iterator[Run]:
+        """Some rows searched as their model asks for; surveys begin at ``start`` ``(r, k, d)``, else at the best."""
         if not len(rows):
             return
         steep = responds(problem.take(rows), board.points.at(rows))
@@ -128,7 +134,8 @@ class Annealing:
                 yield board.run()
         if not steep.all():
             some = rows[~steep]
-            for _ in self._hop(board, some, problem.take(some), streams.take(some), sift):
+            begin = (start or board.points.at(rows)).best(1).at(np.flatnonzero(~steep))
+            for _ in self._hop(board, some, problem.take(some), streams.take(some), sift, begin):
                 yield board.run()
 
     def __call__(self, problem: Problem, streams: Streams) -> Run:
@@ -179,12 +186,14 @@ class Annealing:
         if waiting:
             board.enter(rows, joined(*waiting) if len(waiting) > 1 else waiting[0])
 
-    def _hop(self, board: Board, rows: Index, problem: Problem, streams: Streams, sift: Sifting) -> Iterator[None]:
+    def _hop(
+        self, board: Board, rows: Index, problem: Problem, streams: Streams, sift: Sifting, start: Points
+    ) -> Iterator[None]:
         """Models without one: annealed blind moves, then sweeps of the best chains."""
         if leaves_of(problem) is not None:
-            yield from self._surveyed(board, rows, problem, streams, board.points.at(rows).best(1))
+            yield from self._surveyed(board, rows, problem, streams, start)
             lost = np.flatnonzero(~board.points.at(rows).valid.any(axis=1))
-            if len(lost) and len(problem.donors.x) and not (late(problem) or problem.expired):
+            if len(lost) and len(problem.donors.x) and start.asked and not problem.expired:
                 # a narrow target: from what just misses it
                 rows, problem, streams = rows[lost], problem.take(lost), streams.take(lost)
                 yield from self._surveyed(board, rows, problem, streams, verging(problem, VERGING))

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from counterpoise.methods.care import Care, late, leaves_of
+from counterpoise.methods.care import Care, leaves_of, small
 from counterpoise.methods.jumping import JUMPS
 from counterpoise.methods.menu import Menu
 from counterpoise.methods.points import Points
@@ -100,7 +100,7 @@ def beam(
     """
     rows, leaves = np.arange(len(problem)), leaves_of(problem)
     assert leaves is not None, "without leaves there is nothing to survey"
-    walls = leaves.walls if leaves.trees <= FEW else None
+    walls = leaves.walls if leaves.trees <= FEW or small(leaves) else None
     worth = care.worth if walls is None else WORTH  # few trees are soon searched to the end
     jumping = 0 if walls is None else int(np.clip(WALLS // max(len(walls.place), 1), FEWEST, MOST))
     tried = MULTIPLIERS + ALONE + (JUMPS if jumping else 0)
@@ -108,7 +108,7 @@ def beam(
     menu = Menu.of(problem, leaves)
     home = problem.region.home[:, None, :]
     lowest, missed, stale = start.lowest, np.full(len(rows), np.inf), np.zeros(len(rows), dtype=np.intp)
-    points = home if late(problem) else np.concatenate([home, start.x], axis=1)
+    points = np.concatenate([home, start.x], axis=1) if start.asked else home
     need = _lacking(problem, leaves, home[:, 0]) if jumping else missed  # else the first survey says it
     none = np.empty((len(rows), 0))
     waiting, seen = Front(points[:, :0], none, none, none), none

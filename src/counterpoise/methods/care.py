@@ -12,6 +12,7 @@ from counterpoise.problem import Problem
 
 FEW_CELLS = 600  # a model of fewer split points than this is swept longer,
 MOST_THOROUGH = 4  # up to so many times as long
+FEW_LEAVES = 400  # of all trees together
 NARROW = 300  # columns: in wider tables trying each of them alone costs more than it finds
 
 
@@ -55,11 +56,30 @@ SUMS = Care(
     worth=0.1,
 )
 """Single changes tell scores that add up, as of boosted trees, well; votes, as of forests, less so."""
+SLOW_SUMS = SUMS._replace(beam=VOTES.beam, worth=VOTES.worth)
+"""Where the way is not found so fast, or costs little."""
 
 
 def care_of(problem: Problem) -> Care:
     """How thoroughly to search for a model of this kind."""
-    return VOTES if problem.votes else SUMS
+    if problem.votes:
+        return VOTES
+    return SUMS if straight(problem) and problem.region.max_changes is None else SLOW_SUMS
+
+
+def straight(problem: Problem) -> bool:
+    """Whether trees are many, and lead from the row itself to near answers in few rounds of surveys.
+
+    Probabilities may stay as they are around the row, and Gower's distance makes many features cheap to change.
+    """
+    if problem.model.link == "log" or problem.energy.distance.weight("gower"):
+        return False
+    return not small(leaves_of(problem))
+
+
+def small(leaves: Leaves | None) -> bool:
+    """Whether there are so few leaves that surveying them all the more often costs next to nothing."""
+    return leaves is not None and len(leaves.value) <= FEW_LEAVES
 
 
 def thoroughness(cells: Cells | None) -> int:
@@ -96,4 +116,4 @@ def late(problem: Problem) -> bool:
         return False
     if problem.differentiable:
         return sparing(problem)
-    return leaves_of(problem) is not None and not len(problem.region.system)
+    return leaves_of(problem) is not None and not len(problem.region.system) and straight(problem)

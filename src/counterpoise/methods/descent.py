@@ -15,7 +15,7 @@ import numpy as np
 
 from counterpoise.methods.points import Points, judged, scored
 from counterpoise.methods.slopes import COARSE, lattice_unit, slope
-from counterpoise.methods.switches import single
+from counterpoise.methods.switches import filled, single
 from counterpoise.methods.tangent import tangent
 from counterpoise.problem import Problem
 from counterpoise.streams import Streams
@@ -106,6 +106,7 @@ def jump(problem: Problem, elsewhere: Array) -> Jump:
     plain = region.max_changes is None and not len(region.system) and problem.cloud is None and problem.energy.additive
     if not plain or not problem.plain or lattice_unit(problem).any():
         even[:] = False
+    even &= ~(np.isnan(problem.x0) & region.free).any(axis=1)  # a missing cell that is given a value may do more
     rows = np.flatnonzero(even)
     if not len(rows):
         return Jump(margin, steep, rows, Points(x0[rows], margin[rows], margin[rows]))
@@ -149,12 +150,16 @@ def descend(problem: Problem, points: Points, rounds: int, own: Array | None = N
 
 
 def switched(problem: Problem) -> Points:
-    """The rows with one category each set otherwise and the numbers slid to fit, ``(n, s, d)``: at most `SWITCHES`."""
+    """The rows with one category each set otherwise, at most `SWITCHES`, or one missing cell filled, ``(n, s, d)``.
+
+    The numbers are slid to fit.
+    """
     trial = single(problem, problem.region.home)
-    if not trial.shape[1]:  # no category has another level
-        return scored(problem, problem.region.home[:, None, :])
     few = np.linspace(0, trial.shape[1] - 1, min(trial.shape[1], SWITCHES)).astype(np.intp)
-    return descend(problem, scored(problem, trial[:, few]), BRANCH_STEPS)
+    trial = np.concatenate([trial[:, few], filled(problem, problem.region.home)], axis=1)
+    if not trial.shape[1]:  # no category has another level, and nothing is missing
+        return scored(problem, problem.region.home[:, None, :])
+    return descend(problem, scored(problem, trial), BRANCH_STEPS)
 
 
 def coarse_cells(problem: Problem, points: Points) -> Mask:

@@ -27,6 +27,11 @@ class Points(NamedTuple):
         """The least effort of each row, ``(n,)``."""
         return np.asarray(self.effort.min(axis=1))
 
+    @property
+    def asked(self) -> bool:
+        """Whether the model has been asked about any of them."""
+        return bool((self.margin > -np.inf).any())
+
     def at(self, rows: Index) -> Points:
         """The points of some rows."""
         return Points(self.x[rows], self.margin[rows], self.effort[rows])

@@ -22,6 +22,7 @@ from counterpoise.methods.sifting import Sifting
 from counterpoise.methods.slopes import slope
 from counterpoise.methods.starts import elsewhere, sectioned, starting
 from counterpoise.methods.sweep import unbound
+from counterpoise.methods.switches import filled
 from counterpoise.problem import Problem
 from counterpoise.streams import Streams
 from counterpoise.types import Array, Index, Mask
@@ -84,8 +85,10 @@ def slide(board: Board, rows: Index, problem: Problem, streams: Streams, walkers
         stuck = np.flatnonzero(found.lowest >= points.lowest)
         if len(stuck):  # no slope led anywhere from where the walks ended: that point, brought to the boundary
             board.enter(rows[stuck], sectioned(problem.take(stuck), found.at(stuck).best(1)))
-        if not problem.plain:
+        if not (problem.plain and problem.region.gapless):
             board.enter(rows, switched(problem).best(STARTS))
+    elif not problem.region.gapless:
+        board.enter(rows, scored(problem, filled(problem, problem.region.home)))
     if problem.differentiable or (problem.x0.shape[1] <= WIDEST and problem.left == np.inf):
         yield from _branched(board, rows, problem)
     if problem.plain and sparing(problem):

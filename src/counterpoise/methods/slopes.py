@@ -11,6 +11,7 @@ from counterpoise.types import Array, Mask
 STEP = 1e-3  # in units of distance: far above rounding, also of models that compute in single precision
 COARSE = 0.02  # units of distance between neighbouring values of a column, beyond which rounding is not slight
 CELLS = 4_000_000  # numbers in one batch of shifted points
+FAINT = 1e-9  # of the margin, and of 1: what rounding may make of a score that stays the same
 
 
 def slope(problem: Problem, x: Array) -> tuple[Score, Array]:
@@ -48,7 +49,7 @@ def by_differences(problem: Problem, x: Array) -> tuple[Score, Array]:
 def responds(problem: Problem, points: Points) -> Mask:
     """Which rows have a slope to follow at the best of their ``points``: most small steps change the score.
 
-    Trees have none, though a step between whole numbers may well change theirs.
+    Trees have none, though a step between whole numbers may well change theirs; neither has what rounding alone moves.
     """
     if problem.differentiable:
         return np.ones(len(problem), dtype=bool)
@@ -56,8 +57,10 @@ def responds(problem: Problem, points: Points) -> Mask:
         return np.zeros(len(problem), dtype=bool)
     x = points.best(1).x
     movable = (problem.region.free & problem.numeric)[:, None, :] & ~np.isnan(x)
-    _, gradient = by_differences(problem, x)
-    return np.asarray((gradient != 0).sum(axis=(1, 2)) * 2 > movable.sum(axis=(1, 2)))
+    score, gradient = by_differences(problem, x)
+    rise = np.abs(gradient) * np.maximum(STEP * problem.scales, lattice_unit(problem))
+    told = rise > FAINT * (1 + np.abs(score.margin))[..., None]
+    return np.asarray(told.sum(axis=(1, 2)) * 2 > movable.sum(axis=(1, 2)))
 
 
 def lattice_unit(problem: Problem) -> Array:

@@ -12,7 +12,7 @@ from counterpoise.models.score import RangeGoal
 from counterpoise.problem import Problem
 from counterpoise.space.pool import padded, spread
 from counterpoise.streams import Streams
-from counterpoise.types import Array, Mask
+from counterpoise.types import Array, Index, Mask
 
 LOOKED_AT = 48  # donors whose feasible form is tried first
 LOOKED_FURTHER = 1000  # where none of those keeps the target
@@ -22,6 +22,7 @@ SECTIONS, SECTIONINGS = 16, 2
 CROSSED, WAYS, HALVINGS = 256, 6, 40  # reference rows, ways to those across a range, and halvings of these
 NEAR_CELLS = 200_000  # and in those near
 CROSSED_CELLS = 4_000_000  # numbers in reference rows looked at together
+FAR, LARGEST = 0.5, np.finfo(np.float64).max  # of the effort of the nearest reference row
 BORROWED = 6  # donors whose features are taken one by one where only few may change
 
 
@@ -70,6 +71,12 @@ def _nearest(problem: Problem, count: int) -> Array:
             held[:, : order.shape[1]] = np.where(real[at][..., None], mixed[at], part.x0[:, None, :])
             picked[group[some]] = held
     return picked
+
+
+def astray(problem: Problem, effort: Array) -> Index:
+    """Rows whose answers, of such an ``effort`` ``(n,)``, are none, or are far beside the nearest reference row."""
+    near = problem.energy.effort(_nearest(problem, 1), problem.x0)[:, 0]
+    return np.flatnonzero(effort > np.where(near > 0, FAR * near, LARGEST))
 
 
 def _borrowed(problem: Problem, given: Array) -> Points:

@@ -14,7 +14,7 @@ import numpy as np
 from counterpoise.methods.cells import Cells
 from counterpoise.methods.points import Points, joined, scored
 from counterpoise.methods.slopes import COARSE, lattice_unit
-from counterpoise.methods.switches import switchable
+from counterpoise.methods.switches import fillings, switchable
 from counterpoise.problem import Problem
 from counterpoise.types import Array, Index, Mask
 
@@ -203,14 +203,20 @@ def _hops(problem: Problem, cells: Cells, x: Array, reach: Array, width: int) ->
 
 
 def _ladder(problem: Problem, x: Array, reach: Array, width: int) -> tuple[Index, Array]:
-    """Steps that grow geometrically on both sides, and shares of the way back to the row."""
+    """Steps that grow geometrically on both sides, and shares of the way back to the row; what missing cells may be."""
     columns = np.flatnonzero(problem.numeric)
     here = x[..., columns][..., None]
     start = problem.x0[:, None, columns, None]
     start = np.where(np.isnan(start), here, start)
     step = (reach[:, None, None] * problem.scales[columns])[..., None] * np.geomspace(1e-3, 1.0, width)
     back = start + (here - start) * np.linspace(0, 1, width, endpoint=False)[::-1]
-    return columns, np.concatenate([here - step[:, None, 0], here + step[:, None, 0], back], axis=-1)
+    values = np.concatenate([here - step[:, None, 0], here + step[:, None, 0], back], axis=-1)
+    gone = np.isnan(problem.x0[:, columns])
+    if gone.any():
+        values[..., -1] = np.where(gone[:, None, :], np.nan, values[..., -1])
+        given = fillings(problem, columns, 3 * width - 1)[:, None]
+        values[..., :-1] = np.where(gone[:, None, :, None], given, values[..., :-1])
+    return columns, values
 
 
 def additive(problem: Problem, margin: Array) -> Array:

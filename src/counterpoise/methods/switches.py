@@ -1,11 +1,15 @@
-"""Other categories, for methods that otherwise move numbers alone."""
+"""Other categories, and values for missing cells, for methods that otherwise move numbers alone."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from counterpoise.problem import Problem
-from counterpoise.types import Array, Mask
+from counterpoise.space.pool import spread
+from counterpoise.types import Array, Index, Mask
+
+SAMPLED = 256  # reference rows whose values missing cells are given
+FILLED, MOST_FILLED = 5, 8  # values that a missing cell is given, and missing cells of a row that are
 
 
 def switchable(problem: Problem) -> list[tuple[int, Array]]:
@@ -40,3 +44,38 @@ def single(problem: Problem, x: Array) -> Array:
         tried[..., column] = np.where(may[:, None], values, x[:, None, column])
         parts.append(tried)
     return np.concatenate(parts, axis=1)
+
+
+def fillings(problem: Problem, columns: Index, count: int) -> Array:
+    """``count`` numbers that the rows' cells of some columns ``(f,)`` can hold, ``(n, f, count)``.
+
+    They are spread as those of the reference are, from one end of what is allowed to the other. What a missing cell is
+    given costs the same whatever it is, so the best value may be far from all others.
+    """
+    low, high = problem.region.lower[:, columns, None], problem.region.upper[:, columns, None]
+    known = problem.donors.x[spread(len(problem.donors.x), SAMPLED)][:, columns]
+    share, levels = np.linspace(0, 1, count), np.linspace(-2, 2, count) * problem.scales[columns, None]
+    for place in np.flatnonzero(~np.isnan(known).all(axis=0)) if len(known) else ():
+        levels[place] = np.nanquantile(known[:, place], share)
+    found = np.minimum(np.maximum(levels, low), high)
+    for end, value in ((0, low), (-1, high)):
+        found[..., end] = np.where(np.isfinite(value[..., 0]), value[..., 0], found[..., end])
+    return found
+
+
+def filled(problem: Problem, x: Array) -> Array:
+    """Points ``x`` ``(n, d)`` with one missing number given a value, `FILLED` of each, ``(n, s, d)``.
+
+    Of a row with many missing cells the first `MOST_FILLED` are; rows with fewer than others are repeated.
+    """
+    n, d = x.shape
+    gone = np.isnan(x) & problem.region.free & problem.numeric
+    count = int(min(gone.sum(axis=1).max(initial=0), MOST_FILLED))
+    tried = np.repeat(x, count * FILLED, axis=0).reshape(n, count, FILLED, d)
+    if count:
+        columns = np.argsort(~gone, axis=1, kind="stable")[:, :count]
+        used, rows, slots = np.unique(columns), np.arange(n)[:, None], np.arange(count)
+        value = fillings(problem, used, FILLED)[rows, np.searchsorted(used, columns)]  # (n, c, FILLED)
+        own = tried[rows, slots, :, columns]
+        tried[rows, slots, :, columns] = np.where(gone[rows, columns][..., None], value, own)
+    return tried.reshape(n, count * FILLED, d)
