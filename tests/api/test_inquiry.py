@@ -122,7 +122,7 @@ def test_the_budget_is_shared_out_among_the_chunks():
 
 
 @pytest.mark.usefixtures("pairs")
-def test_when_the_time_is_over_the_rest_is_not_searched():
+def test_when_the_time_is_over_reference_rows_answer_the_rest():
     seen = []
 
     class Noted:
@@ -132,8 +132,16 @@ def test_when_the_time_is_over_the_rest_is_not_searched():
 
     e = ASK(ROWS, method=Noted(), budget=0.0)
     assert seen == [0, 1]
-    assert e.status.tolist() == ["valid"] * 2 + ["not_found"] * 4
-    pd.testing.assert_frame_equal(e.frame[2:], ROWS[2:])
+    assert e.valid.all()
+    assert ((e.answers[2:, 0, None, :] == e.evidence[2:]).all(axis=2)).any(axis=1).all(), "as they are"
+    assert e.notes
+
+
+def test_when_the_time_is_over_minimal_answers_stand_in_for_firm_ones():
+    e = ASK(ROWS, keep=0.9, noise=0.2, budget=0.0)
+    pd.testing.assert_frame_equal(e.frame, e.tipping.frame)
+    assert e.firm["kept"].between(0, 1).all(), "and how firm they are is measured all the same"
+    assert e.notes
 
 
 @pytest.mark.usefixtures("pairs")

@@ -16,6 +16,7 @@ from counterpoise.api.targets import Aim
 from counterpoise.api.verification import reached, verify
 from counterpoise.asking import ask, model_outputs
 from counterpoise.methods.base import Method, Run
+from counterpoise.methods.nearest import NearestNeighbour
 from counterpoise.models.links import softmax
 from counterpoise.models.score import RangeGoal
 from counterpoise.problem import Problem
@@ -90,7 +91,7 @@ class Task(NamedTuple):
 
 
 def answer(task: Task, watch: Watch, *, search: bool = True) -> Answers:
-    """The answers to a task's rows; without ``search`` only those that need none."""
+    """The answers to a task's rows; without ``search``, the nearest reference rows that will do."""
     problem, n, d = task.problem, *task.problem.x0.shape
     already = reached(problem, problem.x0, task.now.predicted)
     if already.any():
@@ -107,7 +108,7 @@ def answer(task: Task, watch: Watch, *, search: bool = True) -> Answers:
     open_rows, shut = np.flatnonzero(searched), np.flatnonzero(~searched & ~task.now.asked)
     if len(open_rows):
         part = problem.take(open_rows)
-        run = _searched(task, part, watch) if search else _unsearched(part)
+        run = _searched(task if search else task._replace(method=NearestNeighbour()), part, watch)
         table = None if task.exact else rows_at(task.table, open_rows)
         said = before[open_rows] if task.now.asked[open_rows].all() else None
         verdict = verify(part, task.schema, table, run, task.alternatives, said)
@@ -156,13 +157,6 @@ def _searched(task: Task, problem: Problem, watch: Watch) -> Run:
         watch(int(np.count_nonzero(run.done)))
     assert run is not None, "a method yields at least one run"
     return run
-
-
-def _unsearched(problem: Problem) -> Run:
-    """No answer at all: the nearest feasible point of each row."""
-    n = len(problem)
-    effort = np.full((n, 1), np.inf)
-    return Run(x=problem.region.home[:, None, :], margin=-effort, effort=effort, done=np.ones(n, dtype=bool), steps=0)
 
 
 def _explained(

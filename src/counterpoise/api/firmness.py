@@ -91,7 +91,10 @@ def wish(keep: float | None, temperature: float, noise: object) -> Wish | None:
 
 
 def firm(task: Task, tipping: Answers, asked: Wish) -> tuple[Answers, Firmness]:
-    """Firm answers beside the minimal ones, and how firm they are; rows of one target share one noise."""
+    """Firm answers beside the minimal ones, and how firm they are; rows of one target share one noise.
+
+    Where the time is up, the minimal ones stand in for them.
+    """
     problem = task.problem
     parts: list[Answers] = []
     shares: list[Firmness] = []
@@ -99,7 +102,8 @@ def firm(task: Task, tipping: Answers, asked: Wish) -> tuple[Answers, Firmness]:
     for group in problem.goal.groups():
         part = task.take(group)
         noise, said = _noise(part.problem, task, asked)
-        answers = _searched(part, tipping.take(group), asked, noise)
+        minimal = tipping.take(group)
+        answers = minimal if part.problem.expired else _searched(part, minimal, asked, noise)
         shares.append(_measured(part.problem, answers, asked, noise, said, task.seed))
         parts.append(_told(answers, shares[-1], asked))
         rows.append(group)

@@ -195,15 +195,17 @@ class Inquiry:
         done, n = sum(map(len, self.rows)), len(self.intake)
         over = bool(self.rows) and time.perf_counter() >= self.question.deadline
         try:
-            task = self._task(rows, deadline)
+            wish = self.question.wish
+            now = time.perf_counter()
+            soon = deadline if wish is None else now + (deadline - now) / 2  # the other half is for firm answers
+            task = self._task(rows, soon)
             answers = answer(task, lambda finished: tell(done + finished, n), search=not over)
             wrong = self._corrected(rows, answers.before)
             if len(wrong):  # asked for what the model did not call them
-                right = answer(self._task(rows[wrong], deadline), lambda _: None, search=not over)
+                right = answer(self._task(rows[wrong], soon), lambda _: None, search=not over)
                 order = np.arange(len(rows))
                 order[wrong] = len(rows) + np.arange(len(wrong))
                 answers = Answers.joined([answers, right], order)
-            wish = self.question.wish
             firmer = None if wish is None else firm(self._task(rows, deadline), answers, wish)
         except ModelError as error:
             earlier = rows[:0] if error.row is None else rows[rows < error.row]

@@ -8,6 +8,7 @@ fits its own draws too well is stretched until it holds on the others.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -30,6 +31,7 @@ STRETCHES = (1.0, 1.08, 1.2, 1.4, 1.7, 2.2, 3.0, 4.5)
 LAST_STRETCHES = (1.0, 1.02, 1.05, 1.09, 1.15, 1.25, 1.4, 1.7)
 BLENDS = (0.25, 0.5, 0.75)
 HALVINGS = 5
+SEARCHED = 0.5  # of the time that is left: a look at other draws takes time too
 FARTHER_OUT = 64  # reference rows, and random points, that are tried where nothing nearer holds
 DEEPER = 24  # reference rows that are tried where what was found does not hold on other draws
 
@@ -52,14 +54,16 @@ class Firm:
 
     def iterate(self, problem: Problem, streams: Streams) -> Iterator[Run]:
         assert problem.cloud is not None, "a firm search needs a cloud"
-        guided = self._clouded(problem, streams, self.samples)
+        now = time.perf_counter()
+        early = replace(problem, deadline=now + SEARCHED * (problem.deadline - now))
+        guided = self._clouded(early, streams, self.samples)
         board = Board(self._starting(guided, streams), problem.region)
         yield board.run()
         rows = board.open
         chains = Population(guided.take(rows), streams.take(rows), board.points.at(rows), None, self.start)
         cooling = ConstantSpeed(max(self.steps, 1))
         for step in range(self.steps if len(rows) else 0):
-            if problem.expired:
+            if guided.expired:
                 break
             chains.step(step, cooling)
             if step % 5 == 4:
@@ -69,9 +73,10 @@ class Firm:
             board.enter(rows, chains.best)
         yield from self._swept(guided, board, rows)
         firm_rows = np.flatnonzero(board.points.valid.any(axis=1))
-        if len(firm_rows):
+        if len(firm_rows) and not guided.expired:
             board.enter(firm_rows, undone(guided.take(firm_rows), board.points.at(firm_rows).best(1)))
-        found = self._assured(self._clouded(problem, streams, self.checks), board.points)
+        points = board.points.best(1) if guided.expired else board.points  # a look at the others takes its time
+        found = self._assured(self._clouded(problem, streams, self.checks), points)
         yield Run(*found, np.ones(len(problem), dtype=bool), board.steps + 1)
 
     def __call__(self, problem: Problem, streams: Streams) -> Run:
@@ -95,13 +100,15 @@ class Firm:
         lines = [start + factor * (problem.hints - start) for factor in STRETCHES]
         stretched = np.where(problem.numeric, np.concatenate(lines, axis=1), np.tile(problem.hints, (1, len(lines), 1)))
         found = scored(problem, problem.region.project(stretched))
+        if problem.expired:
+            return found.best(self.chains)
         given = donors(problem, self.chains)
         best = problem.hints[:, :1]
         mixed = [np.where(problem.numeric, best + share * (given.x - best), given.x) for share in BLENDS]
         blends = scored(problem, problem.region.project(np.concatenate(mixed, axis=1)))
         points = joined(found, given, blends).best(self.chains)
         lost = np.flatnonzero(~points.valid.any(axis=1))
-        if len(lost):
+        if len(lost) and not problem.expired:
             part, few = problem.take(lost), points.at(lost)
             more = joined(few, donors(part, FARTHER_OUT), jumps(part, streams.take(lost), FARTHER_OUT))
             for mine, new in zip(points, more.best(self.chains), strict=True):
@@ -144,7 +151,7 @@ class Firm:
         lines = [np.where(problem.numeric, start + f * (points.x - start), points.x) for f in LAST_STRETCHES]
         found = scored(problem, problem.region.project(np.concatenate(lines, axis=1)))
         weak = np.flatnonzero(~found.valid.any(axis=1))
-        if len(weak):
+        if len(weak) and not problem.expired:
             part = problem.take(weak)
             deep = donors(part, DEEPER)
             if deep.valid.any():  # reference rows that these draws, too, find firm
