@@ -9,12 +9,13 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.datasets import load_breast_cancer, make_classification
-from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.datasets import load_breast_cancer, load_wine, make_classification
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier, VotingClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeClassifier
 
 import counterpoise as cp
 from counterpoise.methods.cells import Cells
@@ -22,9 +23,10 @@ from counterpoise.methods.descent import descend
 from counterpoise.methods.points import Points, scored
 from counterpoise.methods.population import Population
 from counterpoise.methods.rationed import Rationed
+from counterpoise.methods.singles import singles
 from counterpoise.methods.slopes import by_differences, slope
 from counterpoise.methods.starts import donors, jumps
-from counterpoise.methods.sweep import singles, sweep
+from counterpoise.methods.sweep import sweep
 from counterpoise.methods.tangent import tangent
 from counterpoise.physics.cooling import Geometric
 from counterpoise.streams import Streams
@@ -345,15 +347,34 @@ def test_all_single_changes_are_tried_in_pieces_that_fit(cancer, forest) -> None
     problem = problem_of(forest, table, table[:5])
     cells = Cells.of(problem)
     assert cells is not None
-    whole = singles(problem, cells, 3)
+    whole = singles(problem, cells, np.full(len(problem), np.inf), 3)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("counterpoise.methods.sweep.CELLS", 1)
-        parts = singles(problem, cells, 3)
+        patch.setattr("counterpoise.methods.singles.CELLS", 1)
+        parts = singles(problem, cells, np.full(len(problem), np.inf), 3)
     np.testing.assert_array_equal(whole.x, parts.x)
     np.testing.assert_array_equal(whole.effort, parts.effort)
     tried = cells.singles(problem)
     assert ((tried != problem.region.home[:, None, :]).sum(axis=2) <= 1).all()
     assert tried.shape[1] == cells.count.sum() + len(cells.columns)
+
+
+def test_a_black_box_that_one_change_turns_is_turned_by_one() -> None:
+    """Found wherever a grid over what the reference has finds one."""
+    table, label = load_wine(return_X_y=True, as_frame=True)
+    members = [
+        ("forest", RandomForestClassifier(10, random_state=0)),
+        ("tree", DecisionTreeClassifier(random_state=0)),
+        ("linear", make_pipeline(StandardScaler(), LogisticRegression())),
+    ]
+    model = VotingClassifier(members, voting="hard").fit(table, label)
+    rows = table[model.predict(table) != 2][::2]
+    one = np.zeros(len(rows), dtype=bool)
+    for name in table:
+        for value in np.quantile(table[name], np.linspace(0, 1, 8)).round(2):
+            one |= model.predict(rows.assign(**{name: value})) == 2
+    assert one.sum() > 5, "the case is worth asking about"
+    found = cp.explain(model, rows[one], reference=table, target=2, distance="l0")
+    assert (found.changed == 1).all()
 
 
 def test_random_starts_stay_near_the_row_where_only_a_dtype_bounds_a_column() -> None:

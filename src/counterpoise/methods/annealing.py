@@ -19,15 +19,16 @@ from counterpoise.errors import InputError
 from counterpoise.methods.base import Run, last
 from counterpoise.methods.beam import beam
 from counterpoise.methods.board import Board
-from counterpoise.methods.care import care_of, late, leaves_of
+from counterpoise.methods.care import NARROW, care_of, late, leaves_of
 from counterpoise.methods.cells import Cells
 from counterpoise.methods.points import Points, joined, scored
 from counterpoise.methods.population import Population
 from counterpoise.methods.sifting import Sifting
+from counterpoise.methods.singles import singles
 from counterpoise.methods.sliding import STARTS, slide
 from counterpoise.methods.slopes import responds
 from counterpoise.methods.starts import astray, at_home, one_sided, ranged, starting, verging
-from counterpoise.methods.sweep import singles
+from counterpoise.methods.sweep import reach
 from counterpoise.physics.cooling import ConstantSpeed, Cooling
 from counterpoise.problem import Problem
 from counterpoise.space.distance import Norm
@@ -220,10 +221,19 @@ class Annealing:
                     active, chains = active[keep], chains.take(keep)
                 yield
         board.enter(rows[active], chains.best)
-        if cells is not None and cells.count.sum() <= (
-            MOST_SINGLES if problem.energy.distance.weight("l0") else FEW_SINGLES
-        ):
-            board.enter(rows, singles(problem, cells, SWEPT))
+        if _alone(problem, cells):
+            board.enter(rows, singles(problem, cells, reach(problem, board.points.at(rows).lowest), SWEPT))
+            left = np.flatnonzero(~problem.energy.settled(board.points.at(rows).lowest))  # none can cost less
+            if not len(left):
+                return
+            rows, problem, streams, raw = rows[left], problem.take(left), streams.take(left), raw.at(left)
         home = scored(problem, problem.region.home[:, None, :])  # few changes are found from where there are none
         points = joined(board.points.at(rows).best(1), raw, home)
         yield from sift(board, rows, problem, streams, cells, points)
+
+
+def _alone(problem: Problem, cells: Cells | None) -> bool:
+    """Whether each number is tried alone at every value that split points tell apart, or at some of all."""
+    if cells is None:
+        return problem.x0.shape[1] <= NARROW and problem.left == np.inf
+    return bool(cells.count.sum() <= (MOST_SINGLES if problem.energy.distance.weight("l0") else FEW_SINGLES))

@@ -96,17 +96,6 @@ def unbound(problem: Problem) -> Index:
     return np.concatenate([np.flatnonzero(~bound[ladder]), len(ladder) + np.arange(len(switchable(problem)))])
 
 
-def singles(problem: Problem, cells: Cells, count: int) -> Points:
-    """The ``count`` best points of each row that change one feature alone, of all that split points tell apart."""
-    n, d = problem.x0.shape
-    size = max(1, CELLS // (d * (int(cells.count.sum()) + len(cells.columns) + 1)))
-    parts = [
-        scored(part, np.concatenate([part.region.home[:, None, :], cells.singles(part)], axis=1)).best(count)
-        for part in (problem.take(rows) for rows in np.split(np.arange(n), range(size, n, size)))
-    ]
-    return Points(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
-
-
 def _told_apart(problem: Problem, x: Array, column: Index, value: Array) -> Array:
     """Values ``(n, q, g, w)`` of columns ``(n, g)`` as the region places them around ``x`` ``(n, q, d)``, in order.
 
