@@ -28,7 +28,7 @@ from counterpoise.methods.singles import singles
 from counterpoise.methods.sliding import STARTS, slide
 from counterpoise.methods.slopes import responds
 from counterpoise.methods.starts import astray, at_home, one_sided, ranged, starting, verging
-from counterpoise.methods.sweep import reach
+from counterpoise.methods.sweep import reach, sources
 from counterpoise.physics.cooling import ConstantSpeed, Cooling
 from counterpoise.problem import Problem
 from counterpoise.space.distance import Norm
@@ -41,6 +41,7 @@ GATHERED = 8  # rounds of surveys whose points are entered at once
 KEPT = 12  # points of a row whose model is surveyed: the best of those that differ by what they change
 SWEPT = 3  # single changes of a row that enter
 FEW_SINGLES, MOST_SINGLES = 200, 2000  # split points that are all tried alone: always, and where changes count
+FED = 2  # points of a row whose columns feed others that are swept
 VERGING = 120  # reference rows that a target which no row has met is looked for from
 CHECKED = 5  # steps between two looks at which rows are finished
 
@@ -196,8 +197,13 @@ class Annealing:
             lost = np.flatnonzero(~board.points.at(rows).valid.any(axis=1))
             if len(lost) and len(problem.donors.x) and start.asked and not problem.expired:
                 # a narrow target: from what just misses it
-                rows, problem, streams = rows[lost], problem.take(lost), streams.take(lost)
-                yield from self._surveyed(board, rows, problem, streams, verging(problem, VERGING))
+                some = rows[lost], problem.take(lost), streams.take(lost)
+                yield from self._surveyed(board, *some, verging(some[1], VERGING))
+            feeding = sources(problem)
+            if len(feeding):  # what a survey says of a column leaves out what is computed from it
+                home = scored(problem, problem.region.home[:, None, :])
+                points = joined(board.points.at(rows).best(FED), home)
+                yield from sift(board, rows, problem, streams, None, points, feeding)
             return
         cells = Cells.of(problem)
         active = np.flatnonzero(board.points.at(rows).valid.any(axis=1))

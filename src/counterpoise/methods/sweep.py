@@ -96,6 +96,14 @@ def unbound(problem: Problem) -> Index:
     return np.concatenate([np.flatnonzero(~bound[ladder]), len(ladder) + np.arange(len(switchable(problem)))])
 
 
+def sources(problem: Problem) -> Index:
+    """The numbers that derived features are computed from, numbered as a sweep without cells does."""
+    derivations = problem.region.system.derivations
+    read = set().union(*(derivation.expression.columns for derivation in derivations))
+    feeding = np.isin(np.arange(len(problem.numeric)), list(read)) & ~problem.region.system.derived
+    return np.flatnonzero(feeding[np.flatnonzero(problem.numeric)])
+
+
 def _told_apart(problem: Problem, x: Array, column: Index, value: Array) -> Array:
     """Values ``(n, q, g, w)`` of columns ``(n, g)`` as the region places them around ``x`` ``(n, q, d)``, in order.
 
