@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.sparse import csr_array
 from sklearn.linear_model import LogisticRegression
 
 import counterpoise as cp
@@ -41,6 +42,15 @@ def refused(kind, *parts, X=ALERTS, **settings):
 def test_no_rows():
     for nothing in (ALERTS[:0], [], np.empty((0, 3))):
         refused(cp.InputError, "at least one row", "no rows", X=nothing)
+
+
+@pytest.mark.parametrize("wrong", [None, "alerts.csv", 5, object()])
+def test_what_is_no_table_is_named(wrong):
+    refused(cp.InputError, "two-dimensional", type(wrong).__name__, "DataFrame", X=wrong)
+
+
+def test_a_sparse_matrix_is_told_how_to_become_a_table():
+    refused(cp.InputError, "csr_array", "toarray", X=csr_array(ALERTS.to_numpy()))
 
 
 def test_unknown_column_in_a_constraint_or_a_weight():

@@ -258,7 +258,8 @@ class Leaves:
 def _exact(value: Array, base: Array, trees: int) -> tuple[Array, Array]:
     """Values of leaves and what they are added to, rounded to a grid so that sums of them are exact in any order.
 
-    What is rounded off is less than a sum in double precision would lose.
+    The grid goes by the largest sum that the largest leaves could make, so that values more than 12 digits below these
+    are lost to surveys; the model itself is asked all the same before an answer counts.
     """
     total = trees * np.abs(value).max(initial=0.0) + np.abs(base).max(initial=0.0)
     grid = 2.0 ** (np.ceil(np.log2(max(total, TINY))) - DIGITS)

@@ -147,6 +147,13 @@ def _records(records: Sequence[dict[Hashable, Any]]) -> pd.DataFrame:
 def _as_array(data: Any, what: str) -> Any:
     try:
         array = np.asarray(data)
+        if array.ndim == 0:
+            sparse = hasattr(data, "toarray")
+            raise InputError(
+                f"the {what} must be a frame or a two-dimensional array",
+                f"a {type(data).__name__}",
+                "call its toarray() first" if sparse else "give a pandas DataFrame, or an array of (rows, columns)",
+            )
         # numpy turns a list of numbers and texts into texts alone
         return (
             np.asarray(data, dtype=object) if array.dtype.kind in "US" and not isinstance(data, np.ndarray) else array
