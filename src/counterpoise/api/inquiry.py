@@ -101,6 +101,7 @@ class Inquiry:
         self.rows: list[Index] = []
         self.parts: list[Answers] = []
         self.firm: list[tuple[Answers, Firmness]] = []
+        self.evidence: list[Array] = []  # the nearest real rows; none where there is no reference
         self.hurried = 0  # rows whose search the budget may have ended
 
     def run(self, progress: Wanted) -> Explanation:
@@ -161,8 +162,7 @@ class Inquiry:
         )
         seconds = time.perf_counter() - question.started
         explain = partial(assemble, case, rows[order], seconds=seconds, model_rows=self.tally.rows)
-        goal = self.aim.goal.take(rows[order])
-        evidence = nearest_rows(question.schema, self.intake.x0[rows[order]], goal, self.donors)
+        evidence = np.concatenate(self.evidence)[order] if self.evidence else None
         if question.wish is None:
             return explain(answers, evidence=evidence)
         firmness = Firmness.joined([Firmness.none(), *(found for _, found in self.firm)], order)
@@ -212,6 +212,9 @@ class Inquiry:
             if len(earlier):
                 self._finish(earlier, deadline, tell)
             raise
+        goal = self.aim.goal.take(rows)
+        near = nearest_rows(self.question.schema, self.intake.x0[rows], goal, self.donors)
+        self.evidence.extend([] if near is None else [near])
         self.hurried += len(rows) if time.perf_counter() >= deadline else 0
         self.rows.append(rows)
         self.parts.append(answers)

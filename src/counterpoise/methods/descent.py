@@ -233,7 +233,7 @@ def slack_of(own: Array) -> Array:
 
 
 def _length(u: Array) -> Array:
-    return np.asarray(np.sqrt(np.einsum("nkd,nkd->nk", u, u)))
+    return np.asarray(np.sqrt(np.vecdot(u, u)))
 
 
 def _weight(problem: Problem, gradient: Array) -> Array:

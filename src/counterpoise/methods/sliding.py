@@ -29,7 +29,7 @@ from counterpoise.types import Array, Index, Mask
 
 STARTS = 6  # of a row
 TOGETHER = 3  # starts that change several features, where few should change
-WALKED = 16  # steps of the walk to the boundary
+WALKED = 14  # steps of the walk to the boundary
 SLID = 3  # Taylor steps after it
 AGAIN = 3  # Taylor steps after sweeps
 WIDEST = 42  # columns of a black box whose whole numbers are tried one up and one down
