@@ -28,7 +28,7 @@ from counterpoise.methods.singles import singles
 from counterpoise.methods.sliding import STARTS, slide
 from counterpoise.methods.slopes import responds
 from counterpoise.methods.starts import astray, at_home, one_sided, ranged, starting, verging
-from counterpoise.methods.sweep import reach, sources
+from counterpoise.methods.sweep import reach
 from counterpoise.physics.cooling import ConstantSpeed, Cooling
 from counterpoise.problem import Problem
 from counterpoise.space.distance import Norm
@@ -199,7 +199,7 @@ class Annealing:
                 # a narrow target: from what just misses it
                 some = rows[lost], problem.take(lost), streams.take(lost)
                 yield from self._surveyed(board, *some, verging(some[1], VERGING))
-            feeding = sources(problem)
+            feeding = np.flatnonzero(problem.region.system.sources[problem.numeric])
             if len(feeding):  # what a survey says of a column leaves out what is computed from it
                 home = scored(problem, problem.region.home[:, None, :])
                 points = joined(board.points.at(rows).best(FED), home)

@@ -35,13 +35,14 @@ def _scanned(problem: Problem, reach: Array) -> Array:
     """The rows' nearest feasible points with one number changed, ``(n, t, d)``."""
     home, columns = problem.region.home, np.flatnonzero(problem.numeric)
     n, f, d = len(home), len(columns), home.shape[1]
-    start = np.where(np.isnan(home), 0.0, home)[:, columns]
-    far = np.where(np.isnan(home[:, columns]), np.inf, reach[:, None] * problem.scales[columns])
-    low = np.maximum(problem.region.lower[:, columns], start - far)[..., None]
-    high = np.minimum(problem.region.upper[:, columns], start + far)[..., None]
+    start, far = home[:, columns, None], (reach[:, None] * problem.scales[columns])[..., None]
     usual = fillings(problem, columns, SCANNED // 2)
-    ends = np.where(np.isfinite(low), low, usual[..., :1]), np.where(np.isfinite(high), high, usual[..., -1:])
-    even = ends[0] + np.linspace(0, 1, SCANNED // 2) * (ends[1] - ends[0])
+    # a missing number has no reach
+    low = np.where(np.isnan(start), usual[..., :1], np.maximum(problem.region.lower[:, columns, None], start - far))
+    high = np.where(np.isnan(start), usual[..., -1:], np.minimum(problem.region.upper[:, columns, None], start + far))
+    low = np.where(np.isfinite(low), low, np.minimum(usual[..., :1], start))
+    high = np.where(np.isfinite(high), high, np.maximum(usual[..., -1:], start))
+    even = low + np.linspace(0, 1, SCANNED // 2) * (high - low)
     value = np.concatenate([even, np.minimum(np.maximum(usual, low), high)], axis=2)  # (n, f, SCANNED)
     points = np.repeat(home, f * SCANNED, axis=0).reshape(n, f, SCANNED, d)
     points[:, np.arange(f), :, columns] = value.swapaxes(0, 1)

@@ -96,14 +96,6 @@ def unbound(problem: Problem) -> Index:
     return np.concatenate([np.flatnonzero(~bound[ladder]), len(ladder) + np.arange(len(switchable(problem)))])
 
 
-def sources(problem: Problem) -> Index:
-    """The numbers that derived features are computed from, numbered as a sweep without cells does."""
-    derivations = problem.region.system.derivations
-    read = set().union(*(derivation.expression.columns for derivation in derivations))
-    feeding = np.isin(np.arange(len(problem.numeric)), list(read)) & ~problem.region.system.derived
-    return np.flatnonzero(feeding[np.flatnonzero(problem.numeric)])
-
-
 def _told_apart(problem: Problem, x: Array, column: Index, value: Array) -> Array:
     """Values ``(n, q, g, w)`` of columns ``(n, g)`` as the region places them around ``x`` ``(n, q, d)``, in order.
 
@@ -209,10 +201,11 @@ def _ladder(problem: Problem, x: Array, reach: Array, width: int) -> tuple[Index
     back = start + (here - start) * np.linspace(0, 1, width, endpoint=False)[::-1]
     values = np.concatenate([here - step[:, None, 0], here + step[:, None, 0], back], axis=-1)
     gone = np.isnan(problem.x0[:, columns])
-    if gone.any():
-        values[..., -1] = np.where(gone[:, None, :], np.nan, values[..., -1])
-        given = fillings(problem, columns, 3 * width - 1)[:, None]
-        values[..., :-1] = np.where(gone[:, None, :, None], given, values[..., :-1])
+    some = np.flatnonzero(gone.any(axis=0))
+    if len(some):
+        given = fillings(problem, columns[some], 3 * width - 1)
+        given = np.concatenate([given, np.full_like(given[..., :1], np.nan)], axis=2)[:, None]  # or as the row has it
+        values[:, :, some] = np.where(gone[:, None, some, None], given, values[:, :, some])
     return columns, values
 
 

@@ -6,9 +6,10 @@ import numpy as np
 
 from counterpoise.problem import Problem
 from counterpoise.space.pool import spread
-from counterpoise.types import Array, Index, Mask
+from counterpoise.types import Array, Index, Mask, gapless
 
 SAMPLED = 256  # reference rows whose values missing cells are given
+ENDLESS = 1000.0  # scales beyond which an end of the box is none
 FILLED, MOST_FILLED = 5, 8  # values that a missing cell is given, and missing cells of a row that are
 
 
@@ -54,12 +55,17 @@ def fillings(problem: Problem, columns: Index, count: int) -> Array:
     """
     low, high = problem.region.lower[:, columns, None], problem.region.upper[:, columns, None]
     known = problem.donors.x[spread(len(problem.donors.x), SAMPLED)][:, columns]
-    share, levels = np.linspace(0, 1, count), np.linspace(-2, 2, count) * problem.scales[columns, None]
-    for place in np.flatnonzero(~np.isnan(known).all(axis=0)) if len(known) else ():
-        levels[place] = np.nanquantile(known[:, place], share)
+    share, scale = np.linspace(0, 1, count), problem.scales[columns]
+    levels = np.linspace(-2, 2, count) * scale[:, None]
+    if len(known) and gapless(known):
+        levels = np.quantile(known, share, axis=0).T
+    else:
+        for place in np.flatnonzero(~np.isnan(known).all(axis=0)) if len(known) else ():
+            levels[place] = np.nanquantile(known[:, place], share)
     found = np.minimum(np.maximum(levels, low), high)
-    for end, value in ((0, low), (-1, high)):
-        found[..., end] = np.where(np.isfinite(value[..., 0]), value[..., 0], found[..., end])
+    for end, value in ((0, low[..., 0]), (-1, high[..., 0])):  # where only a dtype bounds a column there is no end
+        near = np.abs(value - levels[:, end]) <= ENDLESS * scale
+        found[..., end] = np.where(near, value, found[..., end])
     return found
 
 

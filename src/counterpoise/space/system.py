@@ -75,6 +75,14 @@ class System:
             return system
         return replace(system, active=~relax | system.verdicts(x0[:, None, :])[:, 0, :])
 
+    @property
+    def sources(self) -> Mask:
+        """Which columns derived ones are computed from, ``(d,)``."""
+        read = [column for derivation in self.derivations for column in derivation.expression.columns]
+        found = np.zeros(len(self.derived), dtype=bool)
+        found[read] = True
+        return found & ~self.derived
+
     def without(self) -> System:
         """A system of no relations, for the same rows."""
         return replace(
