@@ -16,8 +16,11 @@ from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
 
 import counterpoise as cp
+from counterpoise import telemetry
 from counterpoise.methods import beam as beams
+from counterpoise.methods import starts
 from counterpoise.methods.care import late, leaves_of
+from counterpoise.methods.descent import switched
 from counterpoise.methods.menu import Menu
 from counterpoise.methods.points import scored
 from counterpoise.methods.slopes import responds
@@ -105,6 +108,39 @@ def test_a_row_with_a_missing_cell_is_answered_alike_alone_and_beside_others() -
     together = explainer(rows).x
     for row in range(len(rows)):
         np.testing.assert_array_equal(explainer(rows.iloc[[row]]).x[0], together[row])
+
+
+@pytest.mark.parametrize("kind", ["linear", "network", "blind"])
+@pytest.mark.parametrize("distance", ["l2", "l1"])
+def test_a_whole_row_does_not_depend_on_what_others_miss(kind: str, distance: str) -> None:
+    table, label = holes(2)
+    last = LogisticRegression() if kind == "linear" else MLPClassifier((4,), solver="lbfgs", max_iter=5000, alpha=1.0)
+    fitted = make_pipeline(SimpleImputer(), last).fit(table, label)
+    model = (lambda rows: fitted.predict_proba(rows)) if kind == "blind" else fitted
+    explainer = cp.Explainer(model, reference=table)
+    whole = table.dropna()[:10]
+    beside = explainer(pd.concat([whole, table[table.isna().sum(axis=1) > 1][:5]]), distance=distance)
+    # sums over a network's weights depend on the batch in the last digit
+    np.testing.assert_allclose(beside.terms.total[:10], explainer(whole, distance=distance).terms.total, rtol=1e-6)
+
+
+def test_values_for_missing_cells_are_no_points_of_rows_that_miss_none() -> None:
+    table, label = holes(3)
+    model = make_pipeline(SimpleImputer(), LogisticRegression()).fit(table, label)
+    rows = pd.concat([table.dropna()[:3], table[table.isna().sum(axis=1) > 1][:3]])
+    found = switched(problem_of(model, table, rows, target=1 - model.predict(rows)))
+    assert not found.at(np.arange(3)).asked
+    assert not found.at(np.arange(3)).valid.any()
+    assert found.at(np.arange(3, 6)).valid.any(axis=1).all()
+
+
+def test_an_alert_that_leads_far_itself_is_searched_from_reference_rows_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    train, label, _ = telemetry.simulate(seed=0)
+    model = HistGradientBoostingClassifier(random_state=0).fit(train, label)
+    near = cp.explain(model, telemetry.PAPER_ALERT, reference=train, target="benign")
+    monkeypatch.setattr(starts, "FAR", np.inf)
+    far = cp.explain(model, telemetry.PAPER_ALERT, reference=train, target="benign")
+    assert near.terms.total[0] < far.terms.total[0]
 
 
 @pytest.mark.parametrize(("noise", "steep"), [(1e-14, False), (1e-3, True)])

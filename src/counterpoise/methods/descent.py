@@ -156,10 +156,14 @@ def switched(problem: Problem) -> Points:
     """
     trial = single(problem, problem.region.home)
     few = np.linspace(0, trial.shape[1] - 1, min(trial.shape[1], SWITCHES)).astype(np.intp)
-    trial = np.concatenate([trial[:, few], filled(problem, problem.region.home)], axis=1)
+    given, real = filled(problem, problem.region.home)
+    trial, real = (
+        np.concatenate([trial[:, few], given], axis=1),
+        np.pad(real, ((0, 0), (len(few), 0)), constant_values=True),
+    )
     if not trial.shape[1]:  # no category has another level, and nothing is missing
         return scored(problem, problem.region.home[:, None, :])
-    return descend(problem, scored(problem, trial), BRANCH_STEPS)
+    return descend(problem, scored(problem, trial), BRANCH_STEPS).only(real)
 
 
 def coarse_cells(problem: Problem, points: Points) -> Mask:

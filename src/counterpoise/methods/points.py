@@ -42,6 +42,10 @@ class Points(NamedTuple):
         rows = np.arange(len(self.x))[:, None]
         return Points(self.x[rows, order], self.margin[rows, order], self.effort[rows, order])
 
+    def only(self, real: Mask) -> Points:
+        """These points, of which all but the ``real`` ones ``(n, k)`` are as if there were none."""
+        return Points(self.x, np.where(real, self.margin, -np.inf), np.where(real, self.effort, np.inf))
+
     def first(self, count: int) -> Points:
         """The first ``count`` points of each row."""
         return Points(self.x[:, :count], self.margin[:, :count], self.effort[:, :count])

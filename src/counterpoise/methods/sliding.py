@@ -88,7 +88,8 @@ def slide(board: Board, rows: Index, problem: Problem, streams: Streams, walkers
         if not (problem.plain and problem.region.gapless):
             board.enter(rows, switched(problem).best(STARTS))
     elif not problem.region.gapless:
-        board.enter(rows, scored(problem, filled(problem, problem.region.home)))
+        given, real = filled(problem, problem.region.home)
+        board.enter(rows, scored(problem, given).only(real))
     if problem.differentiable or (problem.x0.shape[1] <= WIDEST and problem.left == np.inf):
         yield from _branched(board, rows, problem)
     if problem.plain and sparing(problem):

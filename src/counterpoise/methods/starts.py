@@ -8,6 +8,7 @@ import numpy as np
 
 from counterpoise.methods.care import leaves_of
 from counterpoise.methods.points import Points, joined, scored
+from counterpoise.methods.switches import ENDLESS
 from counterpoise.models.score import RangeGoal
 from counterpoise.problem import Problem
 from counterpoise.space.pool import padded, spread
@@ -17,7 +18,7 @@ from counterpoise.types import Array, Index, Mask
 LOOKED_AT = 48  # donors whose feasible form is tried first
 LOOKED_FURTHER = 1000  # where none of those keeps the target
 DOUBLINGS = 12
-JUMPED, ENDLESS = 8.0, 1000.0  # units of distance: how far a box without ends is looked at, and where ends are none
+JUMPED = 8.0  # units of distance: how far a box without ends is looked at
 SECTIONS, SECTIONINGS = 16, 2
 CROSSED, WAYS, HALVINGS = 256, 6, 40  # reference rows, ways to those across a range, and halvings of these
 NEAR_CELLS = 200_000  # and in those near

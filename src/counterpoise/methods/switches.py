@@ -69,19 +69,21 @@ def fillings(problem: Problem, columns: Index, count: int) -> Array:
     return found
 
 
-def filled(problem: Problem, x: Array) -> Array:
-    """Points ``x`` ``(n, d)`` with one missing number given a value, `FILLED` of each, ``(n, s, d)``.
+def filled(problem: Problem, x: Array) -> tuple[Array, Mask]:
+    """Points ``x`` ``(n, d)`` with one missing number given a value, `FILLED` of each, ``(n, s, d)``, and which are so.
 
-    Of a row with many missing cells the first `MOST_FILLED` are; rows with fewer than others are repeated.
+    Of a row with many missing cells the first `MOST_FILLED` are given one. Rows with fewer of them than others are
+    repeated as they are: those points must not count, or a row would depend on the others.
     """
     n, d = x.shape
     gone = np.isnan(x) & problem.region.free & problem.numeric
     count = int(min(gone.sum(axis=1).max(initial=0), MOST_FILLED))
+    columns = np.argsort(~gone, axis=1, kind="stable")[:, :count]
+    rows, slots = np.arange(n)[:, None], np.arange(count)
+    real = gone[rows, columns]
     tried = np.repeat(x, count * FILLED, axis=0).reshape(n, count, FILLED, d)
     if count:
-        columns = np.argsort(~gone, axis=1, kind="stable")[:, :count]
-        used, rows, slots = np.unique(columns), np.arange(n)[:, None], np.arange(count)
+        used = np.unique(columns)
         value = fillings(problem, used, FILLED)[rows, np.searchsorted(used, columns)]  # (n, c, FILLED)
-        own = tried[rows, slots, :, columns]
-        tried[rows, slots, :, columns] = np.where(gone[rows, columns][..., None], value, own)
-    return tried.reshape(n, count * FILLED, d)
+        tried[rows, slots, :, columns] = np.where(real[..., None], value, tried[rows, slots, :, columns])
+    return tried.reshape(n, count * FILLED, d), real.repeat(FILLED, axis=1)
