@@ -29,11 +29,11 @@ from counterpoise.types import Array
 ROWS, CHAINS = 48, 16
 BUDGETS = (100, 200, 400, 800, 1600)
 REACHES = (0.5, 1.0, 3.0)
-DEFAULT = f"Geometric to {cooling.Geometric(steps=1).end:g}"
+DEFAULT = f"Geometric to {cooling.GeometricCooling(steps=1).end:g}"
 ADAPTIVE = ("ConstantSpeed", "LamDelosme")
 
 SCHEDULES: dict[str, Callable[[int], cooling.Cooling]] = {
-    **{f"Geometric to {10**-p:g}": lambda steps, p=p: cooling.Geometric(steps, 10**-p) for p in range(2, 8)},
+    **{f"Geometric to {10**-p:g}": lambda steps, p=p: cooling.GeometricCooling(steps, 10**-p) for p in range(2, 8)},
     "ConstantSpeed": cooling.ConstantSpeed,
     "LamDelosme": cooling.LamDelosme,
 }

@@ -22,7 +22,7 @@ import numpy as np
 from scipy.optimize import least_squares
 
 from counterpoise.physics.free_energy import FreeEnergy
-from counterpoise.physics.gaussian import Gaussian
+from counterpoise.physics.gaussian import ClosedForm
 from counterpoise.physics.montecarlo import MonteCarlo
 from counterpoise.physics.variational import Variational
 from counterpoise.types import Array
@@ -83,31 +83,33 @@ def cases() -> list[Case]:
     mc, vi = MonteCarlo(), Variational()
 
     def laplace(m: Linear, _: Array) -> FreeEnergy:
-        return Gaussian("diagonal").full(m.energy, m.x, SIGMA, T, gradient=m.energy_gradient, curvature=m.curvature)
+        return ClosedForm("diagonal").full_form(
+            m.energy, m.x, SIGMA, T, gradient=m.energy_gradient, curvature=m.curvature
+        )
 
     def laplace_differences(m: Linear, _: Array) -> FreeEnergy:
-        return Gaussian("diagonal").full(m.energy, m.x, SIGMA, T)
+        return ClosedForm("diagonal").full_form(m.energy, m.x, SIGMA, T)
 
     def laplace_full(m: Linear, _: Array) -> FreeEnergy:
-        return Gaussian("full").full(m.energy, m.x, SIGMA, T, gradient=m.energy_gradient, curvature=m.hessian)
+        return ClosedForm("full").full_form(m.energy, m.x, SIGMA, T, gradient=m.energy_gradient, curvature=m.hessian)
 
     def linear_score(m: Linear, _: Array) -> FreeEnergy:
-        return Gaussian().decision(m.score, m.x, SIGMA, T, KAPPA, gradient=m.score_gradient)
+        return ClosedForm().decision_form(m.score, m.x, SIGMA, T, KAPPA, gradient=m.score_gradient)
 
     def sampled(m: Linear, noise: Array) -> FreeEnergy:
-        return mc.full(m.energy, m.x, SIGMA, T, noise=noise)
+        return mc.full_form(m.energy, m.x, SIGMA, T, noise=noise)
 
     def sampled_paths(m: Linear, noise: Array) -> FreeEnergy:
-        return mc.full(m.energy, m.x, SIGMA, T, noise=noise, gradient=m.energy_gradient)
+        return mc.full_form(m.energy, m.x, SIGMA, T, noise=noise, gradient=m.energy_gradient)
 
     def sampled_decision(m: Linear, noise: Array) -> FreeEnergy:
-        return mc.decision(m.score, m.x, SIGMA, T, KAPPA, noise=noise)
+        return mc.decision_form(m.score, m.x, SIGMA, T, KAPPA, noise=noise)
 
     def bound(m: Linear, noise: Array) -> FreeEnergy:
-        return vi.full(m.energy, m.x, SIGMA, T, noise=noise)
+        return vi.full_form(m.energy, m.x, SIGMA, T, noise=noise)
 
     def bound_paths(m: Linear, noise: Array) -> FreeEnergy:
-        return vi.full(m.energy, m.x, SIGMA, T, noise=noise, gradient=m.energy_gradient)
+        return vi.full_form(m.energy, m.x, SIGMA, T, noise=noise, gradient=m.energy_gradient)
 
     return [
         Case("Gaussian diagonal, exact derivatives", "O(d)", laplace, False),
@@ -155,7 +157,7 @@ def sweep(case: Case, over: str) -> tuple[list[int], list[float]]:
         rng = np.random.default_rng(0)
         model, noise = Linear(d, rng), rng.standard_normal((samples, d))
         sizes.append(size)
-        times.append(seconds(lambda case=case, model=model, noise=noise: case.call(model, noise)))
+        times.append(seconds(lambda case=case, model=model, noise=noise: case.translate_call(model, noise)))
         # The next size is about three times larger and the worst of these grow with the cube of it.
         if times[-1] > TOO_LONG or (case.paper == "O(d^3)" and size >= 1000):
             break

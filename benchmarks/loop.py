@@ -36,7 +36,7 @@ from counterpoise.methods import survey
 from counterpoise.methods.base import Run
 from counterpoise.methods.cells import Cells
 from counterpoise.methods.population import Population
-from counterpoise.methods.starts import donors
+from counterpoise.methods.starts import start_at_reference_rows
 from counterpoise.physics.cooling import ConstantSpeed
 from counterpoise.problem import Problem
 from counterpoise.streams import Streams
@@ -125,7 +125,7 @@ def reading(counted: list[int]) -> Any:
         counted.append(len(group))
         return records(group, *rest)
 
-    records = survey._records  # called once a survey, with the changes within reach
+    records = survey._is_record_gain  # called once a survey, with the changes within reach
     return patch.object(survey, "_records", counting)
 
 
@@ -135,7 +135,7 @@ def step_cost(problem: Problem, streams: Streams) -> float:
     for _ in range(REPEATS):
         clocked = Clocked(problem.model)
         asked = Problem(**{name: getattr(problem, name) for name in PARTS} | {"model": clocked})
-        chains = Population(asked, streams, donors(asked, CHAINS), Cells.of(problem), 0.03)
+        chains = Population(asked, streams, start_at_reference_rows(asked, CHAINS), Cells.of(problem), 0.03)
         cooling, clocked.seconds = ConstantSpeed(STEPS), 0.0
         before, began = asked.tally.rows, time.process_time()
         for step in range(STEPS):

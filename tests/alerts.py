@@ -13,8 +13,8 @@ from sklearn.preprocessing import StandardScaler
 
 import counterpoise as cp
 from counterpoise import telemetry
-from counterpoise.said import ENERGY, Terms
-from counterpoise.tables import QUANTILES
+from counterpoise.said import ENERGY_COLUMNS, AnswerEnergies
+from counterpoise.tables import QUANTILE_SHARES
 from explanations import build, objects
 
 TRICK = "</script><script>document.title='taken'</script><img src=x onerror=alert(1)>"
@@ -65,10 +65,10 @@ def many(rows: int = 500, **parts: Any) -> cp.Explanation:
     answers[:, 1, 1] += 1
     distance = np.abs(answers[:, 0, 0] - first.x0[:, 0]) / 10 + 0.01
     valid = np.arange(rows) % 50 != 7
-    quantiles = np.quantile(first.x0[:, :2], QUANTILES, axis=0)
+    quantiles = np.quantile(first.x0[:, :2], QUANTILE_SHARES, axis=0)
     levels = np.column_stack([quantiles, np.full(len(quantiles), np.nan)])
     fields: dict[str, Any] = {
-        "terms": Terms(distance, *np.ones((len(ENERGY) - 1, rows))),
+        "terms": AnswerEnergies(distance, *np.ones((len(ENERGY_COLUMNS) - 1, rows))),
         "valid": valid,
         "status": objects(["valid" if good else "not_found" for good in valid]),
         "reason": objects(["" if good else f"in the way: Range('load', 0, 1) {TRICK}" for good in valid]),

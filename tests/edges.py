@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from counterpoise.models.whitebox import Quick
+from counterpoise.models.whitebox import ShortcutModel
 from counterpoise.space.encoding import encode
 from counterpoise.space.features import Schema
 from counterpoise.types import Array
@@ -58,7 +58,7 @@ def edge_rows(model: Any, schema: Schema, x: Array, count: int = 10_000, seed: i
     rows = x[rng.integers(0, len(x), count)].copy()
     for place, feature in enumerate(schema):
         chosen = rng.random(count) < 0.35
-        if not feature.numeric:
+        if not feature.is_numeric:
             rows[chosen, place] = rng.integers(0, len(feature.categories), count)[chosen]
             continue
         seen = x[:, place]
@@ -71,9 +71,9 @@ def edge_rows(model: Any, schema: Schema, x: Array, count: int = 10_000, seed: i
     return rows
 
 
-def check_bits(model: Quick, rows: Array) -> None:
+def check_bits(model: ShortcutModel, rows: Array) -> None:
     """The outputs are the library's own to the bit, in a large batch and in small ones, and so are the decisions."""
-    theirs = model.own.outputs(rows)
+    theirs = model.own_model.outputs(rows)
     np.testing.assert_array_equal(model.outputs(rows), theirs)
     for start in range(0, 400, 40):
         part = slice(start, start + 40)

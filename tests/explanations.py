@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 from hypothesis import strategies as st
 
-from counterpoise.explanation import FIRM, Explanation
-from counterpoise.said import ENERGY, Said, Terms, Told
+from counterpoise.explanation import FIRM_COLUMNS, Explanation
+from counterpoise.said import ENERGY_COLUMNS, AnswerEnergies, ModelScores, RowArrays
 from counterpoise.space.encoding import encode
 from counterpoise.space.features import Schema
 from counterpoise.types import Array
@@ -36,14 +36,14 @@ def build(schema: Schema, rows: pd.DataFrame, answers: Array, **parts: Any) -> E
         "status": objects(["valid"] * n),
         "reason": objects([""] * n),
         "target": objects(["benign"] * n),
-        "said": Said(objects(["attack"] * n), objects(["benign"] * n), *np.full((4, n), 0.93)),
-        "terms": Terms(*np.full((len(ENERGY), n), 1.5)),
+        "model_scores": ModelScores(objects(["attack"] * n), objects(["benign"] * n), *np.full((4, n), 0.93)),
+        "terms": AnswerEnergies(*np.full((len(ENERGY_COLUMNS), n), 1.5)),
     }
     return Explanation(**{**fields, **parts})
 
 
 def firmness(rows: pd.DataFrame, kept: float) -> pd.DataFrame:
-    return pd.DataFrame(dict.fromkeys(FIRM, kept), index=rows.index)
+    return pd.DataFrame(dict.fromkeys(FIRM_COLUMNS, kept), index=rows.index)
 
 
 def same(one: Any, other: Any) -> bool:
@@ -76,8 +76,8 @@ def assert_same(one: Explanation, other: Explanation) -> None:
             assert all(same(x, y) for x, y in zip(a.ravel(), b.ravel(), strict=True)), field.name
         elif isinstance(a, Explanation):
             assert_same(a, b)
-        elif isinstance(a, Told):
-            assert_frames(a.table(one.rows.index), b.table(other.rows.index))
+        elif isinstance(a, RowArrays):
+            assert_frames(a.to_frame(one.rows.index), b.to_frame(other.rows.index))
         elif field.name == "quantiles":
             assert all(same(x, y) for x, y in zip(a, b, strict=True))
             assert all(np.array_equal(a[label], b[label], equal_nan=True) for label in a)

@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.neural_network import MLPClassifier
 
 from counterpoise.space.features import Schema
-from counterpoise.types import Array, Differentiable, Expanding, Model, TwiceDifferentiable
+from counterpoise.types import Array, Differentiable, DifferentiableWithPullback, Model, TwiceDifferentiable
 
 RNG = np.random.default_rng(1)
 X = RNG.normal(size=(80, 4)) * [1, 2, 3, 4] + [0, 1, 2, 100]
@@ -37,8 +37,8 @@ def check_gradient(model: Model, x: Array, columns: list[int] | None = None) -> 
     size = float(np.abs(differences).max())
     assert size > 0
     assert np.abs(model.gradient(x, weights) - differences).max() < 1e-6 * size
-    assert isinstance(model, Expanding)  # what the search asks: both from one pass
-    outputs, pull = model.expanded(x)
+    assert isinstance(model, DifferentiableWithPullback)  # what the search asks: both from one pass
+    outputs, pull = model.outputs_and_pullback(x)
     np.testing.assert_array_equal(outputs, model.outputs(x))
     np.testing.assert_array_equal(pull(weights), model.gradient(x, weights))
     return size

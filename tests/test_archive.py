@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from counterpoise.archive import VERSION
+from counterpoise.archive import FORMAT_VERSION
 from counterpoise.errors import InputError
 from counterpoise.explanation import Explanation
 from counterpoise.packing import pack_column, pack_index, pack_value, unpack_column, unpack_index, unpack_value
@@ -211,7 +211,7 @@ def test_a_document_from_before_there_was_evidence_can_be_read() -> None:
 
 def test_the_version_is_the_one_that_the_documentation_describes() -> None:
     described = (Path(__file__).parents[1] / "docs" / "explanation-format.md").read_text(encoding="utf-8")
-    assert f"format version {VERSION}." in described
+    assert f"format version {FORMAT_VERSION}." in described
     named = [field.name for kind in (Explanation, Feature) for field in fields(kind)]
     assert [name for name in named if f"`{name}`" not in described] == []
 

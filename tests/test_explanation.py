@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from counterpoise.errors import InputError
 from counterpoise.explanation import Explanation
-from counterpoise.said import ENERGY, SCORES, Said, Terms
+from counterpoise.said import ENERGY_COLUMNS, SCORE_COLUMNS, AnswerEnergies, ModelScores
 from counterpoise.space.features import Schema
 from counterpoise.tables import population_quantiles
 from counterpoise.types import Array
@@ -109,7 +109,7 @@ def test_an_array_in_is_an_array_of_the_same_shape_out() -> None:
 def test_a_part_is_what_its_rows_are(case: tuple[Schema, pd.DataFrame, Array], data: st.DataObject) -> None:
     schema, rows, x = case
     n = len(rows)
-    terms = Terms(np.arange(n, dtype=float), *np.ones((len(ENERGY) - 1, n)))
+    terms = AnswerEnergies(np.arange(n, dtype=float), *np.ones((len(ENERGY_COLUMNS) - 1, n)))
     whole = build(schema, rows, x, terms=terms, firm=firmness(rows, 0.9), tipping=build(schema, rows, x[:, :1]))
     mask = np.array(data.draw(st.lists(st.booleans(), min_size=n, max_size=n)), dtype=bool)
     part = whole[mask]
@@ -255,7 +255,7 @@ def test_percentiles_are_asked_for_by_feature_and_label() -> None:
         ("answers", np.zeros((3, 0, 3)), "answers must have the shape"),
         ("answers", np.zeros((3, 1, 2)), "answers must have the shape"),
         ("valid", np.ones(2, dtype=bool), "valid must have an entry for each of the 3 rows"),
-        ("said", _three().said[np.arange(2)], "said must have an entry for each of the 3 rows"),
+        ("model_scores", _three().model_scores[np.arange(2)], "model_scores must have an entry for each of the 3 rows"),
         ("firm", pd.DataFrame({"kept": [1.0] * 3}), "firm must have the columns"),
     ],
 )
@@ -265,9 +265,9 @@ def test_parts_that_do_not_belong_together_are_refused(part: str, value: Any, sa
 
 
 def test_what_the_model_says_is_whole() -> None:
-    said = _three().said
+    said = _three().model_scores
     with pytest.raises(InputError, match="before not given"):
-        Said.of(said.table(pd.RangeIndex(3)).drop(columns="before"))
+        ModelScores.of(said.to_frame(pd.RangeIndex(3)).drop(columns="before"))
     document = json.loads(_three().to_json())
     for name in ("scores", "energy"):
         gone = {**document, "explanation": {**document["explanation"], name: None}}
@@ -275,4 +275,4 @@ def test_what_the_model_says_is_whole() -> None:
             Explanation.from_json(json.dumps(gone))
     with pytest.raises(InputError, match="after must have an entry for each of the 3 rows"):
         replace(said, after=said.after[:2])
-    assert list(said.table(pd.RangeIndex(3))) == list(SCORES)
+    assert list(said.to_frame(pd.RangeIndex(3))) == list(SCORE_COLUMNS)

@@ -43,8 +43,8 @@ X0 = np.array([[0.5, 2.0, 0.2, 80.0, 1.0]])
 
 def propose(rng: np.random.Generator, x: Array, region: Region, size: float = 0.8) -> Array:
     """Either move, by a coin that does not look at the state."""
-    step = moves.stride(x, rng.standard_normal(x.shape), size, region, SCHEMA.scales, SCHEMA.numeric)
-    drawn = moves.redraw(x, rng.random((*x.shape[:2], 2)), region)
+    step = moves.move_numbers(x, rng.standard_normal(x.shape), size, region, SCHEMA.scales, SCHEMA.numeric)
+    drawn = moves.redraw_listed_value(x, rng.random((*x.shape[:2], 2)), region)
     return np.where(rng.random((*x.shape[:2], 1)) < 0.5, step, drawn)
 
 
@@ -58,11 +58,11 @@ def run(
 ) -> Array:
     """One snapshot ``(chains, d)`` of independent chains after many steps at one temperature, from the row itself."""
     rng = np.random.default_rng(seed)
-    state = metropolis.init(np.repeat(region.home[:, None], chains, axis=1), energy)
+    state = metropolis.init(np.repeat(region.nearest_feasible[:, None], chains, axis=1), energy)
     for _ in range(steps):
         proposal = propose(rng, state.x, region)
         state, _ = metropolis.step(state, proposal, energy, rng.random(state.energy.shape), T)
-    assert not region.broken(state.x).any()
+    assert not region.is_broken(state.x).any()
     return state.x[0]
 
 
@@ -115,7 +115,7 @@ def test_the_law_of_an_energy_with_a_decision_in_it() -> None:
 
     def field(x: Array) -> Array:
         margin = x[..., 0] + 0.5 * x[..., 1] - x[..., 4] - 2
-        return np.where(region.few(x), energy(x, X0, margin), np.inf)
+        return np.where(region.has_few_changes(x), energy(x, X0, margin), np.inf)
 
     found = run(field, region, T, steps=200, seed=1)
     # a continuous feature is changed almost surely, so that one more change is all that the ceiling allows
@@ -146,9 +146,9 @@ def test_every_move_is_as_likely_forth_as_back(move: str) -> None:
         ]
     )[None]
     if move == "stride":
-        y = moves.stride(x, rng.standard_normal(x.shape), 1.5, region, SCHEMA.scales, SCHEMA.numeric)
+        y = moves.move_numbers(x, rng.standard_normal(x.shape), 1.5, region, SCHEMA.scales, SCHEMA.numeric)
     else:
-        y = moves.redraw(x, rng.random((1, k, 2)), region)
+        y = moves.redraw_listed_value(x, rng.random((1, k, 2)), region)
     bins: list[Callable[[Array], Array]] = [
         lambda v: np.minimum(v / 2.00001 * 8, 7).astype(int),
         lambda v: v.astype(int),
@@ -169,7 +169,7 @@ def test_every_move_is_as_likely_forth_as_back(move: str) -> None:
             square = ((forth - back) ** 2 / np.maximum(forth + back, 1))[busy].sum()
             assert square < busy.sum() + 5 * np.sqrt(2 * busy.sum())  # a chi-square with as many degrees of freedom
     assert moved > k / 3
-    assert not region.broken(y).any()
+    assert not region.is_broken(y).any()
 
 
 @settings(max_examples=30)
@@ -178,10 +178,10 @@ def test_moves_stay_in_the_region_and_leave_fixed_and_missing_cells_alone(seed: 
     rng = np.random.default_rng(seed)
     x0 = np.array([[0.5, 2.0, 0.2, 80.0, 1.0], [1.5, np.nan, 0.1, 22.0, np.nan]])
     region = Region.build(SCHEMA, x0, (*WORDS, Immutable("ratio"), Range("packets", 1, 4)))
-    x = np.repeat(region.home[:, None], 5, axis=1)
+    x = np.repeat(region.nearest_feasible[:, None], 5, axis=1)
     for _ in range(4):
         x = propose(rng, x, region, size)
-    assert not region.broken(np.where(np.isnan(x0[:, None]), x0[:, None], x)).any()
+    assert not region.is_broken(np.where(np.isnan(x0[:, None]), x0[:, None], x)).any()
     np.testing.assert_array_equal(x[..., 2], np.broadcast_to(x0[:, None, 2], x.shape[:2]))
 
 
@@ -191,7 +191,7 @@ def test_a_category_of_the_row_that_nobody_else_has_can_be_left_and_found_again(
     region = Region.build(schema, x0, [Immutable("port")])
     rng, x = np.random.default_rng(3), np.repeat(x0[:, None], 4000, axis=1)
     for _ in range(3):
-        x = moves.redraw(x, rng.random((1, 4000, 2)), region)
+        x = moves.redraw_listed_value(x, rng.random((1, 4000, 2)), region)
     assert chisquare(frequencies(x[0, :, 4], np.arange(4.0))).pvalue > 1e-3
 
 
@@ -251,7 +251,7 @@ def test_the_gradient_of_the_free_energy_of_a_real_energy_is_its_derivative(seed
         return energy.gradient(flat, x0, margin(flat), np.cos(flat)).reshape(x.shape)
 
     x = x0 + rng.normal(size=(1, 2))
-    found = estimator.full(field, x, 0.5, 0.3, noise=noise, gradient=slope)
-    wanted = taylor.gradient(lambda y: estimator.full(field, y, 0.5, 0.3, noise=noise).value, x, 1e-6)
+    found = estimator.full_form(field, x, 0.5, 0.3, noise=noise, gradient=slope)
+    wanted = taylor.gradient(lambda y: estimator.full_form(field, y, 0.5, 0.3, noise=noise).value, x, 1e-6)
     np.testing.assert_allclose(found.gradient, wanted, atol=1e-4)
     np.testing.assert_allclose(found.value, found.energy - 0.3 * found.entropy, atol=1e-9)

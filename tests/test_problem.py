@@ -4,11 +4,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from counterpoise.asking import Tally, ask, model_outputs
+from counterpoise.asking import Tally, call_model, model_outputs
 from counterpoise.errors import CapabilityError, InputError, ModelError
 from counterpoise.models.score import ClassGoal
 from counterpoise.physics.energy import Energy
-from counterpoise.problem import Donors, Problem
+from counterpoise.problem import Problem, ReferenceRows
 from counterpoise.space.distance import Distance
 from counterpoise.space.features import Schema
 from counterpoise.space.region import Region
@@ -50,7 +50,7 @@ def problem(model=None):
         Energy(Distance.of(SCHEMA), 0.0, (), np.ones(3)),
         SCHEMA.scales,
         SCHEMA.numeric,
-        Donors(np.empty((0, 2)), np.empty((0, 2))),
+        ReferenceRows(np.empty((0, 2)), np.empty((0, 2))),
         np.array([10, 20, 30]),
     )
 
@@ -77,7 +77,7 @@ def test_part_of_a_problem_shares_its_tally():
     part = p.take([2])
     part.score(np.zeros((1, 5, 2)))
     assert len(part) == 1
-    assert part.numbers.tolist() == [30]
+    assert part.row_numbers.tolist() == [30]
     np.testing.assert_array_equal(part.x0, X0[2:])
     assert p.tally.rows == 5
 
@@ -87,8 +87,8 @@ def test_gradients_and_curvature_are_asked_for_not_guessed():
     score, gradient = problem(Sloped()).gradient(x)
     np.testing.assert_array_equal(gradient, np.broadcast_to([1.0, -1.0], (3, 2, 2)))
     np.testing.assert_array_equal(score.margin, 0.0)
-    assert problem(Sloped()).differentiable
-    assert not problem().differentiable
+    assert problem(Sloped()).has_gradient
+    assert not problem().has_gradient
     assert (problem(Sloped()).hvp(x, x) == 0).all()
     with pytest.raises(CapabilityError, match="Plane has none"):
         problem().gradient(x)
@@ -111,8 +111,8 @@ def test_a_derivative_that_fails_is_blamed_on_a_row():
 
 
 def test_time_is_over_at_the_deadline():
-    assert not problem().expired
-    assert Problem(**{**vars(problem()), "deadline": 0.0}).expired
+    assert not problem().has_expired
+    assert Problem(**{**vars(problem()), "deadline": 0.0}).has_expired
 
 
 def failing(bad):
@@ -127,7 +127,7 @@ def failing(bad):
 def test_the_first_row_whose_points_fail_is_named():
     x, owners, tally = np.array([[1.0], [7.0], [7.0]]), np.array([30, 20, 10]), Tally()
     with pytest.raises(ModelError, match="ValueError on row 10, counted from 0: no such number") as caught:
-        ask(failing(7.0), x, owners, tally)
+        call_model(failing(7.0), x, owners, tally)
     assert caught.value.row == 10
     assert isinstance(caught.value.__cause__, ValueError)
     assert tally.rows == 3
@@ -143,7 +143,7 @@ def test_a_failure_that_does_not_come_again_blames_nobody():
         return x
 
     with pytest.raises(ModelError, match="hiccup") as caught:
-        ask(once, np.zeros((2, 1)), np.arange(2), Tally())
+        call_model(once, np.zeros((2, 1)), np.arange(2), Tally())
     assert caught.value.row is None
 
 
@@ -153,7 +153,7 @@ def test_errors_about_the_question_are_passed_on_as_they_are(error):
         raise error
 
     with pytest.raises(type(error)) as caught:
-        ask(call, np.zeros((1, 1)), np.arange(1), Tally())
+        call_model(call, np.zeros((1, 1)), np.arange(1), Tally())
     assert caught.value is error
 
 
@@ -162,13 +162,13 @@ def test_errors_in_the_house_grammar_keep_their_words_and_get_a_row():
         raise ModelError("labels must be known", "it said 'x'", "list every label", row=0)
 
     with pytest.raises(ModelError, match="labels must be known; it said 'x'") as caught:
-        ask(call, np.zeros((2, 1)), np.array([4, 5]), Tally())
+        call_model(call, np.zeros((2, 1)), np.array([4, 5]), Tally())
     assert caught.value.row == 4
 
 
 def test_a_row_of_the_reference_is_called_one_and_is_no_row_to_explain():
     with pytest.raises(ModelError, match="on reference row 1, counted from 0: no such number; leave out") as caught:
-        ask(failing(7.0), np.array([[1.0], [7.0]]), np.arange(2), Tally(), "reference row")
+        call_model(failing(7.0), np.array([[1.0], [7.0]]), np.arange(2), Tally(), "reference row")
     assert caught.value.row is None
 
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from counterpoise.sentences import (
-    Verdict,
+    RowOutcome,
     compose_text,
     format_label,
     format_pair,
@@ -32,7 +32,7 @@ SCHEMA = Schema((LOGINS, PORTS, LATENCY, PROTOCOL, ENCRYPTED))
 def _text(*cells: tuple[str, Any, Any, float], schema: Schema = SCHEMA, **parts: Any) -> str:
     changes = [Change(0, 0, schema.position(name), before, after, size) for name, before, after, size in cells]
     own: dict[str, Any] = {"target": "benign", "after": "benign", "probability": 0.93, "valid": True}
-    return compose_text(schema, changes, Verdict(**{**own, "status": "valid", "reason": "", **parts}))
+    return compose_text(schema, changes, RowOutcome(**{**own, "status": "valid", "reason": "", **parts}))
 
 
 def test_changes_are_told_with_the_largest_first() -> None:

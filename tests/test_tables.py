@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from counterpoise.space.encoding import encode
 from counterpoise.space.features import Schema
-from counterpoise.tables import QUANTILES, differs, list_changes, percentile, population_quantiles, restore
+from counterpoise.tables import QUANTILE_SHARES, differs, list_changes, percentile, population_quantiles, restore_table
 from counterpoise.types import Array
 from explanations import POOLS, cases, column
 
@@ -23,14 +23,14 @@ def _bits(column: pd.Series[Any]) -> list[tuple[type, str]]:
 
 def _answers(reference: pd.DataFrame, rows: pd.DataFrame, x: list[list[float]]) -> pd.DataFrame:
     schema = Schema.infer(reference)
-    return restore(schema, rows, encode(schema, rows), np.array(x, dtype=np.float64))
+    return restore_table(schema, rows, encode(schema, rows), np.array(x, dtype=np.float64))
 
 
 @given(cases())
 def test_answers_have_the_input_s_dtypes_index_and_unchanged_cells(case: tuple[Schema, pd.DataFrame, Array]) -> None:
     schema, rows, x = case
     before, x0 = rows.copy(deep=True), encode(schema, rows)
-    frame = restore(schema, rows, x0, x[:, 0])
+    frame = restore_table(schema, rows, x0, x[:, 0])
     pd.testing.assert_frame_equal(rows, before)
     pd.testing.assert_index_equal(frame.index, rows.index, exact=True)
     pd.testing.assert_index_equal(frame.columns, rows.columns, exact=True)
@@ -58,7 +58,7 @@ def test_a_column_in_another_dtype_than_the_reference_s_still_holds_the_answer_e
     rows = pd.DataFrame({"a": column(other, own)})
     x0, x = encode(schema, rows), encode(schema, rows)
     x[0] = encode(schema, pd.DataFrame({"a": column(one, [data.draw(st.sampled_from(known))])}))[0]
-    frame = restore(schema, rows, x0, x)
+    frame = restore_table(schema, rows, x0, x)
     np.testing.assert_array_equal(encode(schema, frame), x)
     left = rows["a"][1:].tolist(), frame["a"][1:].tolist()
     assert all(pd.isna(b) if pd.isna(a) else a == b for a, b in zip(*left, strict=True))
@@ -130,7 +130,7 @@ def test_the_list_of_changes_leads_from_the_row_to_the_answer(case: tuple[Schema
     x0 = encode(schema, rows)
     changes = list_changes(schema, rows, x0, x, [2] * len(rows))
     assert len(changes) == np.count_nonzero(differs(x0, x))
-    frames = [restore(schema, rows, x0, x[:, alternative]) for alternative in range(2)]
+    frames = [restore_table(schema, rows, x0, x[:, alternative]) for alternative in range(2)]
     for change in changes:
         name = schema.names[change.column]
         own = rows[name].iloc[change.row]
@@ -168,6 +168,6 @@ def test_a_value_that_many_rows_share_lies_in_the_middle_of_them() -> None:
 def test_categories_and_columns_without_values_have_no_percentile() -> None:
     schema = Schema.infer(pd.DataFrame({"a": ["u", "v"], "b": [1.0, 2.0]}))
     levels = population_quantiles(schema, np.array([[0.0, np.nan], [1.0, np.nan]]))
-    assert levels.shape == (len(QUANTILES), 2)
+    assert levels.shape == (len(QUANTILE_SHARES), 2)
     assert np.isnan(levels).all()
     assert np.isnan(percentile(levels[:, 0], 1.0))

@@ -21,10 +21,10 @@ class Fronted:
     """The model as DiCE calls it, on frames."""
 
     def __init__(self, task: Task, counted: Counted) -> None:
-        self.task, self.counted = task, counted
+        self.task, self.count_support = task, counted
 
     def predict_proba(self, table: pd.DataFrame) -> np.ndarray:
-        return self.counted(self.task.codes(table[self.task.names]))
+        return self.count_support(self.task.codes(table[self.task.names]))
 
     def predict(self, table: pd.DataFrame) -> np.ndarray:
         return self.predict_proba(table).argmax(axis=1)

@@ -30,10 +30,10 @@ class Network(torch.nn.Module):
         self.layers = torch.nn.Sequential(*layers[:-1])
         self.gain = torch.tensor(task.scale / scaler.scale_)
         self.shift = torch.tensor((task.train.mean(axis=0) - scaler.mean_) / scaler.scale_)
-        self.counted = counted
+        self.count_support = counted
 
     def forward(self, z: torch.Tensor) -> torch.Tensor:
-        self.counted.rows += len(z)
+        self.count_support.rows += len(z)
         f = self.layers(z * self.gain + self.shift)
         return torch.cat([torch.zeros_like(f), f], dim=1)
 

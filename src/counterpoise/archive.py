@@ -10,9 +10,9 @@ from typing import Any
 from counterpoise import packing
 from counterpoise.errors import InputError
 
-FORMAT = "counterpoise.explanation"
-VERSION = 1
-OTHERS = {  # endings of what is not JSON, and what writes it
+FORMAT_NAME = "counterpoise.explanation"
+FORMAT_VERSION = 1
+WRITER_HINTS = {  # endings of what is not JSON, and what writes it
     **dict.fromkeys((".html", ".htm"), "for a page use cp.report(explanation, path), or end the path in .json"),
     ".csv": "for a table use explanation.alternatives.to_csv(path), or end the path in .json",
     ".parquet": "for a table use explanation.alternatives.to_parquet(path), or end the path in .json",
@@ -37,11 +37,11 @@ def _unpack_quantiles(data: list[Any]) -> dict[Any, Any]:
     return {packing.unpack_value(item["label"]): packing.unpack_array(item) for item in data}
 
 
-_ARRAYS = ("x0", "answers", "count", "valid", "status", "reason", "target")
-_TABLES = ("scores", "energy", "firm")
-_FORMS: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
+_ARRAY_FIELDS = ("x0", "answers", "count", "valid", "status", "reason", "target")
+_TABLE_FIELDS = ("scores", "energy", "firm")
+_PACKERS: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
     "schema": (packing.pack_schema, packing.unpack_schema),
-    **dict.fromkeys(_ARRAYS, (packing.pack_array, packing.unpack_array)),
+    **dict.fromkeys(_ARRAY_FIELDS, (packing.pack_array, packing.unpack_array)),
     "held": (_pack_held, _unpack_held),
     "quantiles": (_pack_quantiles, _unpack_quantiles),
     "seconds": (float, float),
@@ -51,27 +51,27 @@ _FORMS: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
 }
 
 
-def write(fields: Fields) -> str:
+def dump_document(fields: Fields) -> str:
     """The JSON document of an explanation's fields (``tipping`` as a dict of fields too)."""
-    document = {"format": FORMAT, "version": VERSION, "explanation": _pack(fields)}
+    document = {"format": FORMAT_NAME, "version": FORMAT_VERSION, "explanation": _pack_fields(fields)}
     return json.dumps(document, allow_nan=False)
 
 
-def save(path: str | Path, text: str) -> None:
+def save_document(path: str | Path, text: str) -> None:
     """Write a document to a file; one whose ending promises something else is refused."""
     ending = Path(path).suffix.lower()
-    if ending in OTHERS:
-        raise InputError("what is saved is JSON", f"{str(path)!r} ends in {ending}", OTHERS[ending])
+    if ending in WRITER_HINTS:
+        raise InputError("what is saved is JSON", f"{str(path)!r} ends in {ending}", WRITER_HINTS[ending])
     try:
         Path(path).write_text(text, encoding="utf-8")
     except OSError as error:
         raise InputError("the path must be writable", f"{path}: {error.strerror}", "give another path") from error
 
 
-def read(text: str | bytes) -> Fields:
-    """The fields of a document that `write` wrote; anything else is an error that says what it is.
+def load_document(text: str | bytes) -> Fields:
+    """The fields of a document that `dump_document` wrote; anything else is an error that says what it is.
 
-    >>> read('{"format": "counterpoise.explanation", "version": 99}')
+    >>> load_document('{"format": "counterpoise.explanation", "version": 99}')
     Traceback (most recent call last):
     ...
     counterpoise.errors.InputError: a saved explanation must have format version 1; this one has 99; ...
@@ -82,16 +82,16 @@ def read(text: str | bytes) -> Fields:
         document = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise InputError(must, f"this is not JSON ({error})", todo) from None
-    if not isinstance(document, dict) or document.get("format") != FORMAT:
+    if not isinstance(document, dict) or document.get("format") != FORMAT_NAME:
         raise InputError(must, "this is some other JSON", todo)
-    if document.get("version") != VERSION:
+    if document.get("version") != FORMAT_VERSION:
         raise InputError(
-            f"a saved explanation must have format version {VERSION}",
+            f"a saved explanation must have format version {FORMAT_VERSION}",
             f"this one has {document.get('version')!r}",
             "load it with the version of Counterpoise that wrote it, or explain the rows again",
         )
     try:
-        return _unpack(document["explanation"])
+        return _unpack_fields(document["explanation"])
     except InputError:
         raise
     except Exception as error:  # whatever was done to the file by hand: any of a hundred ways to be wrong
@@ -102,24 +102,24 @@ def read(text: str | bytes) -> Fields:
         ) from error
 
 
-def _pack(fields: Fields) -> Fields:
+def _pack_fields(fields: Fields) -> Fields:
     rows, tipping = fields["rows"], fields["tipping"]
     return {
-        **{name: pack(fields[name]) for name, (pack, _) in _FORMS.items()},
+        **{name: pack(fields[name]) for name, (pack, _) in _PACKERS.items()},
         "rows": {"index": packing.pack_index(rows.index), **packing.pack_table(rows)},
-        **{name: None if fields[name] is None else packing.pack_table(fields[name]) for name in _TABLES},
-        "tipping": None if tipping is None else _pack(tipping),
+        **{name: None if fields[name] is None else packing.pack_table(fields[name]) for name in _TABLE_FIELDS},
+        "tipping": None if tipping is None else _pack_fields(tipping),
         "evidence": None if fields["evidence"] is None else packing.pack_array(fields["evidence"]),
     }
 
 
-def _unpack(data: Fields) -> Fields:
+def _unpack_fields(data: Fields) -> Fields:
     index = packing.unpack_index(data["rows"]["index"])
     tipping, evidence = data["tipping"], data.get("evidence")  # the first documents had no evidence
     return {
-        **{name: unpack(data[name]) for name, (_, unpack) in _FORMS.items()},
+        **{name: unpack(data[name]) for name, (_, unpack) in _PACKERS.items()},
         "rows": packing.unpack_table(data["rows"], index),
-        **{name: None if data[name] is None else packing.unpack_table(data[name], index) for name in _TABLES},
-        "tipping": None if tipping is None else _unpack(tipping),
+        **{name: None if data[name] is None else packing.unpack_table(data[name], index) for name in _TABLE_FIELDS},
+        "tipping": None if tipping is None else _unpack_fields(tipping),
         "evidence": None if evidence is None else packing.unpack_array(evidence),
     }

@@ -20,7 +20,7 @@ class Tally:
     calls: int = 0
 
 
-def ask(call: Callable[[Array], Any], x: Array, owners: Index, tally: Tally, what: str = "row") -> Any:
+def call_model(call: Callable[[Array], Any], x: Array, owners: Index, tally: Tally, what: str = "row") -> Any:
     """What a model's function says of ``x`` ``(p, d)``, counted; an exception is blamed on a row.
 
     ``owners`` ``(p,)`` says whose points they are. The error's ``row`` is the first whose points make the function
@@ -33,7 +33,7 @@ def ask(call: Callable[[Array], Any], x: Array, owners: Index, tally: Tally, wha
     except (CapabilityError, InputError):
         raise
     except Exception as error:
-        row = _culprit(call, x, owners)
+        row = _find_failing_row(call, x, owners)
         place = "" if row is None else f" on {what} {row}, counted from 0"
         said = error.given if isinstance(error, ModelError) else f"it raised {type(error).__name__}{place}: {error}"
         raise ModelError(
@@ -46,10 +46,10 @@ def ask(call: Callable[[Array], Any], x: Array, owners: Index, tally: Tally, wha
 
 def model_outputs(model: Model, x: Array, owners: Index, tally: Tally, what: str = "row") -> Array:
     """Outputs ``(p, c)`` of the model at ``x`` ``(p, d)``, checked and counted."""
-    return checked(ask(model.outputs, x, owners, tally, what), x, owners, what)
+    return check_outputs(call_model(model.outputs, x, owners, tally, what), x, owners, what)
 
 
-def checked(said: Any, x: Array, owners: Index, what: str = "row") -> Array:
+def check_outputs(said: Any, x: Array, owners: Index, what: str = "row") -> Array:
     """What a model said of ``x`` ``(p, d)`` as outputs ``(p, c)``: a line of finite numbers each."""
     outputs = np.asarray(said, dtype=np.float64)
     if outputs.ndim != 2 or len(outputs) != len(x):
@@ -75,7 +75,7 @@ def _remedy(what: str) -> str:
     return "mend the model, or constrain what it cannot take" if what == "row" else f"leave out each such {what}"
 
 
-def _culprit(call: Callable[[Array], Any], x: Array, owners: Index) -> int | None:
+def _find_failing_row(call: Callable[[Array], Any], x: Array, owners: Index) -> int | None:
     for row in np.unique(owners).tolist():
         try:
             call(x[owners == row])

@@ -14,16 +14,16 @@ from numpy.typing import NDArray
 
 from counterpoise import archive, sentences, summary, tables
 from counterpoise.errors import InputError
-from counterpoise.said import ONE_RUN, Said, Terms, check_columns
+from counterpoise.said import ONE_RUN_HINT, AnswerEnergies, ModelScores, check_columns
 from counterpoise.space.features import Schema
 from counterpoise.types import Array, Index, Mask
 
-FIRM = ("kept", "kept_low", "kept_high", "temperature", "noise")
-FEW_ROWS = 10  # shown one by one in the repr; more are counted
-FEW_CHANGES = 3  # of a row in the repr
-NOTEBOOK_ROWS = 20
+FIRM_COLUMNS = ("kept", "kept_low", "kept_high", "temperature", "noise")
+MAX_REPR_ROWS = 10  # shown one by one in the repr; more are counted
+MAX_REPR_CHANGES = 3  # of a row in the repr
+MAX_NOTEBOOK_ROWS = 20
 
-Rows = slice | Sequence[int] | Sequence[bool] | NDArray[Any] | pd.Series
+RowSelection = slice | Sequence[int] | Sequence[bool] | NDArray[Any] | pd.Series
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -63,8 +63,8 @@ class Explanation:
     status: NDArray[np.object_]
     reason: NDArray[np.object_]
     target: NDArray[np.object_]
-    said: Said
-    terms: Terms
+    model_scores: ModelScores
+    terms: AnswerEnergies
     held: Mapping[Hashable, str] = field(default_factory=dict)
     quantiles: Mapping[Any, Array] = field(default_factory=dict)
     firm: pd.DataFrame | None = None
@@ -85,12 +85,12 @@ class Explanation:
             _refuse(f"answers must have the shape ({n}, a, {d})", f"they have {self.answers.shape}")
         if self.evidence is not None and (self.evidence.ndim != 3 or self.evidence.shape[::2] != (n, d)):
             _refuse(f"evidence must have the shape ({n}, m, {d})", f"it has {self.evidence.shape}")
-        for name in ("count", "valid", "status", "reason", "target", "said", "terms", "firm", "tipping"):
+        for name in ("count", "valid", "status", "reason", "target", "model_scores", "terms", "firm", "tipping"):
             part = getattr(self, name)
             if part is not None and len(part) != n:
                 _refuse(f"{name} must have an entry for each of the {n} rows", f"it has {len(part)}")
         if self.firm is not None:
-            check_columns("firm", self.firm, FIRM)
+            check_columns("firm", self.firm, FIRM_COLUMNS)
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -98,10 +98,10 @@ class Explanation:
     def __iter__(self) -> Iterator[Explanation]:
         return (self[row] for row in range(len(self)))
 
-    def __getitem__(self, key: int | Rows) -> Explanation:
+    def __getitem__(self, key: int | RowSelection) -> Explanation:
         """The explanation of some of the rows, by position: a number, a slice, a list of numbers, a boolean mask."""
-        places = self._places(key)
-        by_row = ("x0", "answers", "count", "valid", "status", "reason", "target", "said", "terms")
+        places = self._row_positions(key)
+        by_row = ("x0", "answers", "count", "valid", "status", "reason", "target", "model_scores", "terms")
         parts: dict[str, Any] = {name: getattr(self, name)[places] for name in by_row}
         for name in ("rows", "firm"):
             table = getattr(self, name)
@@ -118,17 +118,17 @@ class Explanation:
     @property
     def frame(self) -> pd.DataFrame:
         """The best answers as rows with the input's columns, dtypes and index; unchanged cells are the input's own."""
-        return tables.restore(self.schema, self.rows, self.x0, self.x)
+        return tables.restore_table(self.schema, self.rows, self.x0, self.x)
 
     @cached_property
     def scores(self) -> pd.DataFrame:
-        """What the model says, a column for each field of `Said`: predictions, the target's probability, margins."""
-        return self.said.table(self.rows.index)
+        """What the model says, a column for each field of `ModelScores`: predictions, the target's probability, margins."""
+        return self.model_scores.to_frame(self.rows.index)
 
     @cached_property
     def energy(self) -> pd.DataFrame:
         """The terms of Eq. (3) at the best answers: distance, regularizer, decision, their total, its lam and mu."""
-        return self.terms.table(self.rows.index)
+        return self.terms.to_frame(self.rows.index)
 
     @property
     def changed(self) -> Index:
@@ -171,7 +171,7 @@ class Explanation:
         """All answers as rows with the input's columns, indexed by (row, alternative)."""
         rows = np.repeat(np.arange(len(self)), self.count)
         number = np.concatenate([np.arange(0), *(np.arange(count) for count in self.count)]).astype(np.int64)
-        frame = tables.restore(self.schema, self.rows.iloc[rows], self.x0[rows], self.answers[rows, number])
+        frame = tables.restore_table(self.schema, self.rows.iloc[rows], self.x0[rows], self.answers[rows, number])
         index = frame.index
         levels = [index.get_level_values(level) for level in range(index.nlevels)]
         names = list(index.names) if len(levels) > 1 else ["row"]
@@ -180,7 +180,7 @@ class Explanation:
     @property
     def real_rows(self) -> pd.DataFrame:
         """The evidence as a table: row (its label), position, rank (1: the nearest), distance, and the real values."""
-        return tables.list_real(self.schema, self.rows.index, self.x0, self.evidence)
+        return tables.tabulate_real_rows(self.schema, self.rows.index, self.x0, self.evidence)
 
     def percentile(self, feature: Hashable, value: float, label: Any) -> float:
         """Where a value lies among the reference rows of a label, from 0 to 100; NaN for categories."""
@@ -194,7 +194,7 @@ class Explanation:
         if not len(self):
             return "No rows were explained."
         lines = [
-            sentences.compose_text(self.schema, changes, self._verdict(row))
+            sentences.compose_text(self.schema, changes, self._row_outcome(row))
             for row, changes in enumerate(self._best_changes())
         ]
         if len(self) == 1:
@@ -203,16 +203,16 @@ class Explanation:
 
     def to_json(self) -> str:
         """The explanation as a JSON document, format version 1 (docs/explanation-format.md)."""
-        return archive.write(self._fields())
+        return archive.dump_document(self._archive_fields())
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Explanation:
         """The explanation that `to_json` wrote, to the bit."""
-        return cls._of(archive.read(text))
+        return cls._from_fields(archive.load_document(text))
 
     def save(self, path: str | Path) -> None:
         """Write the explanation to a file, as JSON."""
-        archive.save(path, self.to_json())
+        archive.save_document(path, self.to_json())
 
     @classmethod
     def load(cls, path: str | Path) -> Explanation:
@@ -224,13 +224,13 @@ class Explanation:
         return cls.from_json(text)
 
     def __repr__(self) -> str:
-        return summary.draw_text(self._headline(), self._table() if len(self) <= FEW_ROWS else [])
+        return summary.draw_text(self._headline(), self._table_cells() if len(self) <= MAX_REPR_ROWS else [])
 
     def _repr_html_(self) -> str:
-        shown = self[:NOTEBOOK_ROWS]
-        return summary.draw_html(self._headline(), shown._table(), len(self) - len(shown))
+        shown = self[:MAX_NOTEBOOK_ROWS]
+        return summary.draw_html(self._headline(), shown._table_cells(), len(self) - len(shown))
 
-    def _places(self, key: int | Rows) -> Index:
+    def _row_positions(self, key: int | RowSelection) -> Index:
         n = len(self)
         if isinstance(key, (int, np.integer)) and not isinstance(key, (bool, np.bool_)):
             if not -n <= key < n:
@@ -255,18 +255,18 @@ class Explanation:
             out[change.row].append(change)
         return out
 
-    def _verdict(self, row: int) -> sentences.Verdict:
+    def _row_outcome(self, row: int) -> sentences.RowOutcome:
         after, probability = self.scores["after"].iloc[row], float(self.scores["probability_after"].iloc[row])
         said = (self.target[row], after, probability, bool(self.valid[row]), self.status[row], self.reason[row])
         if self.firm is None:
-            return sentences.Verdict(*said)
+            return sentences.RowOutcome(*said)
         kept, sure = (float(self.firm[name].iloc[row]) for name in ("kept", "kept_low"))
-        return sentences.Verdict(*said, kept, sure, float(self.settings.get("keep", "nan")))
+        return sentences.RowOutcome(*said, kept, sure, float(self.settings.get("keep", "nan")))
 
     def _headline(self) -> str:
         return summary.headline(self.status.tolist(), self.valid, self.terms.distance, self.changed)
 
-    def _table(self) -> list[tuple[str, ...]]:
+    def _table_cells(self) -> list[tuple[str, ...]]:
         """The cells of the short table, a tuple for each row."""
         out = []
         for row, changes in enumerate(self._best_changes()):
@@ -276,27 +276,29 @@ class Explanation:
             distance = f"{self.terms.distance[row]:.4g}"
             status = self.status[row].replace("_", " ")
             label = str(self.rows.index[row])
-            out.append((label, *said, " → ".join(filter(None, odds)), self._arrows(changes), distance, status))
+            out.append((label, *said, " → ".join(filter(None, odds)), self._format_changes(changes), distance, status))
         return out
 
-    def _arrows(self, changes: list[tables.Change]) -> str:
+    def _format_changes(self, changes: list[tables.Change]) -> str:
         parts = []
-        for change in sentences.sort_by_size(changes)[:FEW_CHANGES]:
+        for change in sentences.sort_by_size(changes)[:MAX_REPR_CHANGES]:
             feature = self.schema.features[change.column]
             parts.append(f"{feature.title} {' → '.join(sentences.format_pair(feature, change.before, change.after))}")
         more = len(changes) - len(parts)
         return ", ".join([*parts, *([f"{more} more"] if more else [])])
 
-    def _fields(self) -> dict[str, Any]:
-        own = {item.name: getattr(self, item.name) for item in fields(self) if item.name not in ("said", "terms")}
+    def _archive_fields(self) -> dict[str, Any]:
+        own = {item.name: getattr(self, item.name) for item in fields(self) if item.name not in ("model_scores", "terms")}
         own |= {"scores": self.scores, "energy": self.energy}
-        return {**own, "tipping": None if self.tipping is None else self.tipping._fields()}
+        return {**own, "tipping": None if self.tipping is None else self.tipping._archive_fields()}
 
     @classmethod
-    def _of(cls, own: dict[str, Any]) -> Explanation:
-        tipping, said, terms = own["tipping"], Said.of(own.pop("scores")), Terms.of(own.pop("energy"))
-        return cls(**{**own, "said": said, "terms": terms, "tipping": None if tipping is None else cls._of(tipping)})
+    def _from_fields(cls, own: dict[str, Any]) -> Explanation:
+        tipping, said, terms = own["tipping"], ModelScores.of(own.pop("scores")), AnswerEnergies.of(own.pop("energy"))
+        return cls(
+            **{**own, "model_scores": said, "terms": terms, "tipping": None if tipping is None else cls._from_fields(tipping)}
+        )
 
 
-def _refuse(must: str, given: str, todo: str = ONE_RUN) -> None:
+def _refuse(must: str, given: str, todo: str = ONE_RUN_HINT) -> None:
     raise InputError(must, given, todo)

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from counterpoise.errors import InputError
 from counterpoise.space.features import Feature, Schema
 
-PLAIN = (bool, int, str, type(None))
-MASKED = (pd.arrays.BooleanArray, pd.arrays.IntegerArray, pd.arrays.FloatingArray)
+JSON_TYPES = (bool, int, str, type(None))
+MASKED_ARRAY_TYPES = (pd.arrays.BooleanArray, pd.arrays.IntegerArray, pd.arrays.FloatingArray)
 
 
 def pack_value(value: Any) -> Any:
@@ -29,13 +29,17 @@ def pack_value(value: Any) -> Any:
     (1.5, {'float': 'nan'}, {'numpy': 'int64', 'value': 3})
     """
     kind = type(value)
-    if kind in PLAIN:
+    if kind in JSON_TYPES:
         return value
     if kind is float:
         return value if np.isfinite(value) else {"float": repr(value)}
     if value is pd.NA or value is pd.NaT:
         return {"missing": "NA" if value is pd.NA else "NaT"}
-    if isinstance(value, np.generic) and value.dtype.kind in "biufUMm" and value.dtype.itemsize <= _widest(value.dtype):
+    if (
+        isinstance(value, np.generic)
+        and value.dtype.kind in "biufUMm"
+        and value.dtype.itemsize <= _max_item_bytes(value.dtype)
+    ):
         plain = int(value.astype(np.int64)) if value.dtype.kind in "Mm" else value.item()
         return {"numpy": "str" if value.dtype.kind == "U" else value.dtype.name, "value": pack_value(plain)}
     if isinstance(value, pd.Timestamp):
@@ -102,14 +106,14 @@ def pack_array(array: NDArray[Any]) -> dict[str, Any]:
 def unpack_array(data: dict[str, Any]) -> NDArray[Any]:
     """The array that `pack_array` packed."""
     dtype = np.dtype(data["dtype"])
-    flat = _objects(data["values"]) if dtype.kind == "O" else np.array(data["values"], dtype=dtype)
+    flat = _unpack_objects(data["values"]) if dtype.kind == "O" else np.array(data["values"], dtype=dtype)
     return flat.reshape(tuple(data["shape"]))
 
 
 def pack_dtype(dtype: Any) -> Any:
     """A dtype: its name; for strings and categories, what the name leaves open as well."""
     if isinstance(dtype, pd.CategoricalDtype):
-        return {"category": pack_column(_labels(dtype.categories)), "ordered": bool(dtype.ordered)}
+        return {"category": pack_column(_index_as_column(dtype.categories)), "ordered": bool(dtype.ordered)}
     if isinstance(dtype, pd.StringDtype):
         return {"string": dtype.storage, "missing": "NA" if dtype.na_value is pd.NA else "nan"}
     return str(dtype)
@@ -176,7 +180,7 @@ def unpack_column(data: dict[str, Any]) -> pd.Series[Any]:
     elif isinstance(dtype, np.dtype) and dtype.kind in "biuf":
         array = np.array(values, dtype=dtype)
     elif isinstance(dtype, np.dtype) and dtype.kind == "O":
-        array = _objects(values)
+        array = _unpack_objects(values)
     else:
         array = pd.array([unpack_value(value) for value in values], dtype=dtype)
     column: pd.Series[Any] = pd.Series(array, dtype=dtype)
@@ -190,7 +194,7 @@ def pack_index(index: pd.Index[Any]) -> dict[str, Any]:
     if isinstance(index, pd.MultiIndex):
         levels = [pack_index(index.get_level_values(level)) for level in range(index.nlevels)]
         return {"levels": levels}
-    data = {"name": pack_value(index.name), **pack_column(_labels(index))}
+    data = {"name": pack_value(index.name), **pack_column(_index_as_column(index))}
     freq = getattr(index, "freqstr", None) if isinstance(index, (pd.DatetimeIndex, pd.TimedeltaIndex)) else None
     return {**data, "freq": freq} if freq else data
 
@@ -246,7 +250,7 @@ def unpack_schema(data: dict[str, Any]) -> Schema:
     return Schema(tuple(features), frame=data["frame"])
 
 
-def _labels(index: Any) -> pd.Series[Any]:
+def _index_as_column(index: Any) -> pd.Series[Any]:
     """An index as a column; its own ``to_series`` may take objects for text."""
     column: pd.Series[Any] = pd.Series(index.array, dtype=index.dtype)
     return column
@@ -254,14 +258,14 @@ def _labels(index: Any) -> pd.Series[Any]:
 
 def _is_masked(dtype: Any) -> bool:
     """Whether a column keeps its missing cells beside its numbers: Int64, Float32, boolean and the like."""
-    return isinstance(dtype, pd.api.extensions.ExtensionDtype) and dtype.construct_array_type() in MASKED
+    return isinstance(dtype, pd.api.extensions.ExtensionDtype) and dtype.construct_array_type() in MASKED_ARRAY_TYPES
 
 
 def _is_moment(dtype: Any) -> bool:
     return isinstance(dtype, pd.DatetimeTZDtype) or (isinstance(dtype, np.dtype) and dtype.kind in "Mm")
 
 
-def _widest(dtype: np.dtype[Any]) -> int:
+def _max_item_bytes(dtype: np.dtype[Any]) -> int:
     return dtype.itemsize if dtype.kind == "U" else 8  # longer floats have no exact Python number
 
 
@@ -276,7 +280,7 @@ def _pack_numbers(array: NDArray[Any], missing: Any = None) -> list[Any]:
     return out
 
 
-def _objects(values: list[Any]) -> NDArray[Any]:
+def _unpack_objects(values: list[Any]) -> NDArray[Any]:
     out = np.empty(len(values), dtype=object)
     for place, value in enumerate(values):
         out[place] = unpack_value(value)

@@ -14,30 +14,30 @@ from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 
-from counterpoise.asking import Tally, ask, checked
+from counterpoise.asking import Tally, call_model, check_outputs
 from counterpoise.errors import CapabilityError
 from counterpoise.models.score import Goal
 from counterpoise.physics.boltzmann import log_mean_exp
 from counterpoise.physics.energy import Energy
 from counterpoise.physics.noise import Noise
 from counterpoise.space.distance import Distance
-from counterpoise.space.pool import Pool, spread
+from counterpoise.space.pool import NeighbourIndex, spread_places
 from counterpoise.space.region import Region
 from counterpoise.streams import Streams
 from counterpoise.types import (
     Array,
     Differentiable,
-    Expanding,
+    DifferentiableWithPullback,
     Index,
     Mask,
     Model,
-    Pull,
+    Pullback,
     TwiceDifferentiable,
-    is_every,
+    is_identity_index,
 )
 
-POOLS = 8  # kept ready
-CLOUD_CELLS = 8_000_000  # numbers in the noisy copies made at once
+MAX_CACHE_ENTRIES = 8  # kept ready
+MAX_CLOUD_CELLS_PER_BATCH = 8_000_000  # numbers in the noisy copies made at once
 
 
 class Score(NamedTuple):
@@ -48,10 +48,10 @@ class Score(NamedTuple):
 
     margin: Array
     reached: Mask
-    toll: Array | float = 0.0
+    fragility_cost: Array | float = 0.0
 
 
-class Shares(NamedTuple):
+class NoiseScore(NamedTuple):
     """What noise leaves of points ``(n, k)``: the share of copies that keep the target, and what that is worth.
 
     ``margin`` is the one that the share asked for has at least; ``log`` is ``ln <exp(-kappa phi)>`` over the copies.
@@ -59,7 +59,7 @@ class Shares(NamedTuple):
 
     kept: Array
     margin: Array
-    log: Array
+    log_survival: Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,42 +83,44 @@ class Cloud:
 
 
 @dataclass(frozen=True, eq=False)
-class Donors:
+class ReferenceRows:
     """Reference rows and what the model says of them: where a search may start from."""
 
     x: Array  # (r, d)
     outputs: Array  # (r, c)
-    pools: dict[bytes, Pool] = field(default_factory=dict, repr=False)  # by goal and units of distance
-    targets: dict[bytes, Index] = field(default_factory=dict, repr=False)  # by goal
-    samples: dict[bytes, tuple[Array, Array]] = field(default_factory=dict, repr=False)  # by goal and size
+    pool_cache: dict[bytes, NeighbourIndex] = field(default_factory=dict, repr=False)  # by goal and units of distance
+    target_cache: dict[bytes, Index] = field(default_factory=dict, repr=False)  # by goal
+    sample_cache: dict[bytes, tuple[Array, Array]] = field(default_factory=dict, repr=False)  # by goal and size
 
-    def of_target(self, goal: Goal) -> Index:
+    def find_target_rows(self, goal: Goal) -> Index:
         """The places of the rows that the model gives what a single row's ``goal`` asks for."""
-        return _kept(self.targets, goal.key, lambda: np.flatnonzero(goal.reached(self.outputs[None])[0]))
+        return _get_or_make(self.target_cache, goal.key, lambda: np.flatnonzero(goal.is_reached(self.outputs[None])[0]))
 
-    def sample(self, goal: Goal, count: int) -> tuple[Array, Array]:
+    def sample_target_rows(self, goal: Goal, count: int) -> tuple[Array, Array]:
         """At most ``count`` of these rows, spread evenly over the reference, ``(s, d)``, and their margins ``(s,)``."""
 
         def made() -> tuple[Array, Array]:
-            reached = self.of_target(goal)
-            some = reached[spread(len(reached), count)]
+            reached = self.find_target_rows(goal)
+            some = reached[spread_places(len(reached), count)]
             return self.x[some], goal.margin(self.outputs[None, some])[0]
 
-        return _kept(self.samples, b"".join((goal.key, bytes(str(count), "ascii"))), made)
+        return _get_or_make(self.sample_cache, b"".join((goal.key, bytes(str(count), "ascii"))), made)
 
-    def pool(self, goal: Goal, distance: Distance) -> Pool:
+    def get_target_pool(self, goal: Goal, distance: Distance) -> NeighbourIndex:
         """All of them, ready to be compared by ``distance``."""
         key = b"".join((goal.key, distance.unit.tobytes()))
-        return _kept(self.pools, key, lambda: Pool.of(self.x[self.of_target(goal)], distance))
+        return _get_or_make(
+            self.pool_cache, key, lambda: NeighbourIndex.of(self.x[self.find_target_rows(goal)], distance)
+        )
 
 
-Kept = TypeVar("Kept")
+CachedValue = TypeVar("CachedValue")
 
 
-def _kept(ready: dict[bytes, Kept], key: bytes, make: Callable[[], Kept]) -> Kept:
+def _get_or_make(ready: dict[bytes, CachedValue], key: bytes, make: Callable[[], CachedValue]) -> CachedValue:
     """What is ready under a key, made where it is not; the oldest goes when there are too many."""
     if key not in ready:
-        if len(ready) >= POOLS:
+        if len(ready) >= MAX_CACHE_ENTRIES:
             ready.pop(next(iter(ready)))
         ready[key] = make()
     return ready[key]
@@ -135,13 +137,13 @@ class Problem:
     energy: Energy
     scales: Array  # (d,) raw length of one unit of distance
     numeric: Mask  # (d,)
-    donors: Donors
-    numbers: Index  # (n,) position of each row in the user's table, for messages
+    reference_rows: ReferenceRows
+    row_numbers: Index  # (n,) position of each row in the user's table, for messages
     deadline: float = np.inf
     tally: Tally = field(default_factory=Tally)
     cloud: Cloud | None = None
     hints: Array | None = None  # (n, h, d) points that a search should start from as well
-    known: Array | None = None  # (d,) codes from which on categories are strange; None: none are
+    first_unknown_codes: Array | None = None  # (d,) codes from which on categories are strange; None: none are
 
     def __len__(self) -> int:
         return len(self.x0)
@@ -149,7 +151,7 @@ class Problem:
     def take(self, rows: Index | Sequence[int]) -> Problem:
         """The problem of some of the rows; the tally stays shared."""
         index = np.asarray(rows, dtype=np.intp)
-        if is_every(index, len(self)):
+        if is_identity_index(index, len(self)):
             return self
         return replace(
             self,
@@ -157,37 +159,39 @@ class Problem:
             goal=self.goal.take(index),
             region=self.region.take(index),
             energy=self.energy.take(index),
-            numbers=self.numbers[index],
+            row_numbers=self.row_numbers[index],
             cloud=None if self.cloud is None else self.cloud.take(index),
             hints=None if self.hints is None else self.hints[index],
         )
 
-    def streams(self, seed: int) -> Streams:
+    def make_streams(self, seed: int) -> Streams:
         """The random numbers of the rows; which code a strange category got in its batch does not count."""
-        return Streams.of(self.x0 if self.known is None else np.minimum(self.x0, self.known), seed)
+        return Streams.of(
+            self.x0 if self.first_unknown_codes is None else np.minimum(self.x0, self.first_unknown_codes), seed
+        )
 
     @property
-    def expired(self) -> bool:
+    def has_expired(self) -> bool:
         """Whether the time for the whole call is over."""
         return time.perf_counter() >= self.deadline
 
     @cached_property
-    def plain(self) -> bool:
+    def is_all_numeric(self) -> bool:
         """Whether all columns are numbers."""
         return bool(self.numeric.all())
 
     @property
-    def left(self) -> float:
+    def model_rows_left(self) -> float:
         """How many model rows each row may still be asked about; a ration bounds it."""
         return np.inf
 
     @property
-    def votes(self) -> bool:
+    def sums_probabilities(self) -> bool:
         """Whether what adds up in the model are probabilities, as in a forest, and not decision values."""
-        return self.model.link == "log" and not getattr(self.model, "additive", False)
+        return self.model.link == "log" and not getattr(self.model, "is_additive", False)
 
     @property
-    def differentiable(self) -> bool:
+    def has_gradient(self) -> bool:
         """Whether the model gives gradients."""
         return hasattr(self.model, "gradient")
 
@@ -196,34 +200,36 @@ class Problem:
 
         ``once``: a point that is as the one before it is not asked about again.
         """
-        flat, owners = x.reshape(-1, x.shape[-1]), self.numbers.repeat(x.shape[1])
+        flat, owners = x.reshape(-1, x.shape[-1]), self.row_numbers.repeat(x.shape[1])
         if not once:
-            return checked(self.ask(self.model.outputs, flat, owners), flat, owners).reshape(*x.shape[:2], -1)
+            return check_outputs(self.call_model(self.model.outputs, flat, owners), flat, owners).reshape(
+                *x.shape[:2], -1
+            )
         fresh = np.ones(len(flat), dtype=bool)
         np.logical_or.reduce(flat[1:] != flat[:-1], axis=1, out=fresh[1:])
         asked = fresh.nonzero()[0]
         flat, owners = flat.take(asked, axis=0), owners.take(asked)
-        said = checked(self.ask(self.model.outputs, flat, owners), flat, owners)
+        said = check_outputs(self.call_model(self.model.outputs, flat, owners), flat, owners)
         return said.take(fresh.cumsum() - 1, axis=0).reshape(*x.shape[:2], -1)
 
-    def ask(self, call: Callable[[Array], Any], flat: Array, owners: Index) -> Any:
+    def call_model(self, call: Callable[[Array], Any], flat: Array, owners: Index) -> Any:
         """What a function of the model says of points ``(p, d)``: every model call of a search goes through here."""
-        return ask(call, flat, owners, self.tally)
+        return call_model(call, flat, owners, self.tally)
 
     def score(self, x: Array, *, once: bool = False) -> Score:
         """Margins and decisions ``(n, k)`` at points ``x`` ``(n, k, d)``: one model call; ``once`` as for outputs."""
         if not x.size:
             return Score(np.zeros(x.shape[:2]), np.zeros(x.shape[:2], dtype=bool))
         outputs = self.outputs(x, once=once)
-        margin, reached = self.goal.margin(outputs), self.goal.reached(outputs)
+        margin, reached = self.goal.margin(outputs), self.goal.is_reached(outputs)
         if self.cloud is None:
             return Score(margin, reached)
-        shares = self.shares(x)
+        shares = self.score_under_noise(x)
         if self.cloud.keep:
             margin, reached = np.minimum(margin, shares.margin), reached & (shares.kept >= self.cloud.keep)
-        return Score(margin, reached, -self.cloud.T * shares.log)
+        return Score(margin, reached, -self.cloud.T * shares.log_survival)
 
-    def shares(self, x: Array) -> Shares:
+    def score_under_noise(self, x: Array) -> NoiseScore:
         """What the cloud's noise leaves of points ``x`` ``(n, k, d)``."""
         cloud = self.cloud
         assert cloud is not None, "a problem without a cloud has no shares"
@@ -231,7 +237,7 @@ class Problem:
         m = cloud.draws.shape[1]
         kept, margin, log = np.empty((n, k)), np.empty((n, k)), np.empty((n, k))
         place = min(int(np.floor((1 - cloud.keep) * m + 1e-9)), m - 1)
-        rows_at_once = max(1, CLOUD_CELLS // (k * m * d))
+        rows_at_once = max(1, MAX_CLOUD_CELLS_PER_BATCH // (k * m * d))
         for start in range(0, n, rows_at_once):
             rows = np.arange(start, min(start + rows_at_once, n))
             part = self if len(rows) == n else self.take(rows)
@@ -239,18 +245,18 @@ class Problem:
             copies = cloud.noise.copies(x[rows], part.cloud.draws, part.region, self.scales, self.numeric)
             outputs = part.outputs(copies.reshape(len(rows), k * m, d))
             margins = self.goal.take(rows).margin(outputs).reshape(len(rows), k, m)
-            kept[rows] = self.goal.take(rows).reached(outputs).reshape(len(rows), k, m).mean(axis=-1)
+            kept[rows] = self.goal.take(rows).is_reached(outputs).reshape(len(rows), k, m).mean(axis=-1)
             margin[rows] = np.partition(margins, place, axis=-1)[..., place]
             if cloud.T:
                 kappa = part.cloud.kappa if isinstance(part.cloud.kappa, float) else part.cloud.kappa[:, None, None]
                 log[rows] = log_mean_exp(-kappa * np.maximum(0.0, -margins))
             else:
                 log[rows] = 0.0
-        return Shares(kept, margin, log)
+        return NoiseScore(kept, margin, log)
 
     def gradient(self, x: Array) -> tuple[Score, Array]:
         """Score and the margin's gradient ``(n, k, d)`` in raw units, for a model that has one."""
-        if not self.differentiable:
+        if not self.has_gradient:
             raise CapabilityError(
                 "this needs a model with gradients",
                 f"{type(self.model).__name__} has none",
@@ -258,17 +264,17 @@ class Problem:
             )
         # asked above: isinstance of a protocol is slow in a loop
         model, flat = cast(Differentiable, self.model), x.reshape(-1, x.shape[-1])
-        pull: Pull | None = None
-        if hasattr(model, "expanded"):
-            owners = self.numbers.repeat(x.shape[1])
-            said, pull = self.ask(cast(Expanding, model).expanded, flat, owners)
-            outputs = checked(said, flat, owners).reshape(*x.shape[:2], -1)
+        pull: Pullback | None = None
+        if hasattr(model, "outputs_and_pullback"):
+            owners = self.row_numbers.repeat(x.shape[1])
+            said, pull = self.call_model(cast(DifferentiableWithPullback, model).outputs_and_pullback, flat, owners)
+            outputs = check_outputs(said, flat, owners).reshape(*x.shape[:2], -1)
         else:
             outputs = self.outputs(x)
         slopes = self.goal.slopes(outputs).reshape(-1, outputs.shape[-1])
-        gradient = self._derived(model.gradient, flat, slopes) if pull is None else pull(slopes)
+        gradient = self._call_derivative(model.gradient, flat, slopes) if pull is None else pull(slopes)
         gradient = gradient.reshape(x.shape)
-        score = Score(self.goal.margin(outputs), self.goal.reached(outputs))
+        score = Score(self.goal.margin(outputs), self.goal.is_reached(outputs))
         return (score if self.cloud is None else self.score(x)), gradient
 
     def hvp(self, x: Array, v: Array) -> Array:
@@ -283,14 +289,14 @@ class Problem:
         outputs = self.outputs(x)
         slopes = self.goal.slopes(outputs).reshape(-1, outputs.shape[-1])
         flat = (-1, x.shape[-1])
-        return self._derived(model.hvp, x.reshape(flat), slopes, v.reshape(flat)).reshape(x.shape)
+        return self._call_derivative(model.hvp, x.reshape(flat), slopes, v.reshape(flat)).reshape(x.shape)
 
-    def _derived(self, call: Callable[..., Array], *arrays: Array) -> Array:
+    def _call_derivative(self, call: Callable[..., Array], *arrays: Array) -> Array:
         """What a derivative of the model is at points, each array ``(p, ...)``; an exception is blamed on a row."""
         try:
             return call(*arrays)
         except Exception:
             widths = np.cumsum([array.shape[1] for array in arrays])[:-1]
-            owners = np.repeat(self.numbers, len(arrays[0]) // len(self))
+            owners = np.repeat(self.row_numbers, len(arrays[0]) // len(self))
             together = np.concatenate(arrays, axis=1)
-            return np.asarray(ask(lambda rows: call(*np.split(rows, widths, axis=1)), together, owners, Tally()))
+            return np.asarray(call_model(lambda rows: call(*np.split(rows, widths, axis=1)), together, owners, Tally()))

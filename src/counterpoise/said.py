@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from counterpoise.errors import InputError
 from counterpoise.types import Array, Index
 
-ONE_RUN = "give the parts of one and the same run"
+ONE_RUN_HINT = "give the parts of one and the same run"
 
 
 def check_columns(name: str, table: pd.DataFrame | None, needed: Sequence[str]) -> None:
@@ -24,27 +24,27 @@ def check_columns(name: str, table: pd.DataFrame | None, needed: Sequence[str]) 
     lacking = [column for column in needed if table is None or column not in table.columns]
     if lacking:
         raise InputError(
-            f"{name} must have the columns {', '.join(needed)}", f"{', '.join(lacking)} not given", ONE_RUN
+            f"{name} must have the columns {', '.join(needed)}", f"{', '.join(lacking)} not given", ONE_RUN_HINT
         )
 
 
 @dataclass(frozen=True, eq=False)
-class Told:
+class RowArrays:
     """Arrays with an entry for each of n rows, which are the columns of a table."""
 
-    title: ClassVar[str]
+    table_name: ClassVar[str]
 
     def __post_init__(self) -> None:
         for name, part in vars(self).items():
             if len(part) != len(self):
                 must = f"{name} must have an entry for each of the {len(self)} rows"
-                raise InputError(must, f"it has {len(part)}", ONE_RUN)
+                raise InputError(must, f"it has {len(part)}", ONE_RUN_HINT)
 
     @classmethod
     def of(cls, table: pd.DataFrame) -> Self:
         """What a table with these columns tells."""
         names = [item.name for item in fields(cls)]
-        check_columns(cls.title, table, names)
+        check_columns(cls.table_name, table, names)
         return cls(*(table[name].to_numpy() for name in names))
 
     def __len__(self) -> int:
@@ -54,21 +54,21 @@ class Told:
         """What is told of some of the rows."""
         return type(self)(*(part[rows] for part in vars(self).values()))
 
-    def table(self, index: pd.Index) -> pd.DataFrame:
+    def to_frame(self, index: pd.Index) -> pd.DataFrame:
         """The same as a table."""
         return pd.DataFrame(vars(self), index=index)
 
 
 @dataclass(frozen=True, eq=False)
-class Said(Told):
+class ModelScores(RowArrays):
     """What a model says of n rows and of their answers.
 
-    >>> said = Said(np.array(["alert"], dtype=object), np.array(["benign"], dtype=object), *np.zeros((4, 1)))
+    >>> said = ModelScores(np.array(["alert"], dtype=object), np.array(["benign"], dtype=object), *np.zeros((4, 1)))
     >>> said.table(pd.Index(["host 7"]))["after"].tolist()
     ['benign']
     """
 
-    title = "scores"
+    table_name = "scores"
 
     before: NDArray[np.object_]  # (n,) what it predicts
     after: NDArray[np.object_]
@@ -79,10 +79,10 @@ class Said(Told):
 
 
 @dataclass(frozen=True, eq=False)
-class Terms(Told):
+class AnswerEnergies(RowArrays):
     """The terms of the energy, Eq. (3), at the best answers of n rows, their sum, and its weights."""
 
-    title = "energy"
+    table_name = "energy"
 
     distance: Array  # (n,)
     regularizer: Array
@@ -92,4 +92,4 @@ class Terms(Told):
     mu: Array
 
 
-SCORES, ENERGY = (tuple(item.name for item in fields(kind)) for kind in (Said, Terms))
+SCORE_COLUMNS, ENERGY_COLUMNS = (tuple(item.name for item in fields(kind)) for kind in (ModelScores, AnswerEnergies))

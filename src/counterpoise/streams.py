@@ -35,19 +35,19 @@ def row_key(row: Array, seed: int) -> int:
 class Stream:
     """The random numbers of one row, made ready when they are first asked for: many searches need none."""
 
-    make: Callable[[], np.random.Generator]
+    make_generator: Callable[[], np.random.Generator]
 
     @cached_property
     def generator(self) -> np.random.Generator:
         """What draws them."""
-        return self.make()
+        return self.make_generator()
 
 
 @dataclass(frozen=True)
 class Streams:
     """The streams of n rows; draws come as ``(rows, ...)`` arrays and advance only the rows asked for."""
 
-    every: tuple[Stream, ...]
+    row_streams: tuple[Stream, ...]
 
     @classmethod
     def of(cls, x0: Array, seed: int) -> Streams:
@@ -58,36 +58,36 @@ class Streams:
         >>> bool((a[1] == b[0]).all())
         True
         """
-        return cls(tuple(Stream(partial(_seeded, row, seed)) for row in x0))
+        return cls(tuple(Stream(partial(_seed_generator, row, seed)) for row in x0))
 
     def __len__(self) -> int:
-        return len(self.every)
+        return len(self.row_streams)
 
     def take(self, rows: Index | Sequence[int]) -> Streams:
         """The streams of some rows: the same ones, not copies."""
-        return Streams(tuple(self.every[int(row)] for row in rows))
+        return Streams(tuple(self.row_streams[int(row)] for row in rows))
 
     def uniform(self, shape: tuple[int, ...]) -> Array:
         """Uniform numbers in [0, 1), ``(n, *shape)``."""
         out = np.empty((len(self), *shape))
-        for row, stream in enumerate(self.every):
+        for row, stream in enumerate(self.row_streams):
             stream.generator.random(out=out[row])
         return out
 
     def normal(self, shape: tuple[int, ...]) -> Array:
         """Standard normal numbers, ``(n, *shape)``."""
         out = np.empty((len(self), *shape))
-        for row, stream in enumerate(self.every):
+        for row, stream in enumerate(self.row_streams):
             stream.generator.standard_normal(out=out[row])
         return out
 
     def integers(self, high: int, shape: tuple[int, ...]) -> Index:
         """Integers in [0, high), ``(n, *shape)``."""
         out = np.empty((len(self), *shape), dtype=np.intp)
-        for row, stream in enumerate(self.every):
+        for row, stream in enumerate(self.row_streams):
             out[row] = stream.generator.integers(high, size=shape)
         return out
 
 
-def _seeded(row: Array, seed: int) -> np.random.Generator:
+def _seed_generator(row: Array, seed: int) -> np.random.Generator:
     return np.random.Generator(np.random.SFC64(row_key(row, seed)))

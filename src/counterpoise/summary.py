@@ -11,7 +11,7 @@ import numpy as np
 from counterpoise.types import Array, Index, Mask
 
 HEADER = ("row", "before", "after", "p(target)", "changes", "distance", "status")
-WIDEST = 60  # letters in a column of the text table
+MAX_COLUMN_LETTERS = 60  # letters in a column of the text table
 
 
 def headline(status: Sequence[str], valid: Mask, distance: Array, changed: Index) -> str:
@@ -40,7 +40,7 @@ def draw_text(title: str, table: Sequence[Sequence[str]]) -> str:
     """
     if not table:
         return title
-    lines = [HEADER, *(tuple(_cut(cell) for cell in cells) for cells in table)]
+    lines = [HEADER, *(tuple(_cut_to_width(cell) for cell in cells) for cells in table)]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     drawn = ["  ".join(map(str.ljust, line, widths)).rstrip() for line in lines]
     return "\n".join([title, *drawn])
@@ -60,6 +60,6 @@ def draw_html(title: str, table: Sequence[Sequence[str]], more: int = 0) -> str:
     return f"<div><p>{escape(title)}</p>{grid if table else ''}{tail}</div>"
 
 
-def _cut(text: str) -> str:
+def _cut_to_width(text: str) -> str:
     line = " ".join(text.split())
-    return line if len(line) <= WIDEST else line[: WIDEST - 1] + "…"
+    return line if len(line) <= MAX_COLUMN_LETTERS else line[: MAX_COLUMN_LETTERS - 1] + "…"

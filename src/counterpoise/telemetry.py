@@ -75,14 +75,14 @@ PAPER_ALERT: dict[str, float | int | bool] = {
 """The alert of Table I ("Original Value")."""
 
 # How hard each mode pushes on: guessing, probing, flooding, running.
-_PUSH = {
+_PUSH_BY_MODE = {
     "brute_force": (1.0, 0.2, 0.1, 0.2),
     "port_scan": (0.1, 1.0, 0.2, 0.1),
     "dos": (0.1, 0.1, 1.0, 0.3),
     "malware": (0.4, 0.4, 0.5, 1.0),
 }
 
-MODES = ("benign", *_PUSH)
+MODES = ("benign", *_PUSH_BY_MODE)
 """What a device may be going through: nothing, or one of the attacks."""
 
 
@@ -124,8 +124,8 @@ def simulate(rows: int = 2000, seed: int = 0, attack_share: float = 0.4) -> Tele
     attacked = round(rows * attack_share)
     mode[:attacked] = rng.integers(1, len(MODES), attacked)
     mode = rng.permutation(mode)
-    columns = _measure(rng, _pushes(rng, mode), mode > 0)
-    frame = pd.DataFrame({feature.name: _reported(feature, columns[feature.name]) for feature in FEATURES})
+    columns = _measure(rng, _draw_pushes(rng, mode), mode > 0)
+    frame = pd.DataFrame({feature.name: _round_as_reported(feature, columns[feature.name]) for feature in FEATURES})
     names = pd.Series(np.array(MODES)[mode], name="mode", dtype=str)
     label = pd.Series(np.where(mode > 0, "alert", "benign"), name="label", dtype=str)
     return Telemetry(frame, label, names)
@@ -143,9 +143,9 @@ def describe(schema: Schema) -> Schema:
     return schema
 
 
-def _pushes(rng: np.random.Generator, mode: NDArray[np.intp]) -> Array:
+def _draw_pushes(rng: np.random.Generator, mode: NDArray[np.intp]) -> Array:
     """Strength ``(4, rows)`` of the push on each channel, zero where nothing happens."""
-    weights = np.array([(0.0, 0.0, 0.0, 0.0), *_PUSH.values()])[mode]
+    weights = np.array([(0.0, 0.0, 0.0, 0.0), *_PUSH_BY_MODE.values()])[mode]
     strength = rng.beta(4.0, 1.5, len(mode))[:, None]
     return np.asarray((weights * strength * rng.lognormal(0.0, 0.35, weights.shape)).T, dtype=np.float64)
 
@@ -186,7 +186,7 @@ def _measure(rng: np.random.Generator, pushes: Array, attacked: NDArray[np.bool_
     }
 
 
-def _reported(feature: Feature, values: Array) -> NDArray[np.float64] | NDArray[np.int64] | NDArray[np.bool_]:
+def _round_as_reported(feature: Feature, values: Array) -> NDArray[np.float64] | NDArray[np.int64] | NDArray[np.bool_]:
     """Values as the device reports them: inside the feature's range, with its decimals and its dtype."""
     within = np.clip(values, feature.low, feature.high)
     if feature.kind == "boolean":

@@ -33,19 +33,19 @@ def is_number(value: object) -> TypeGuard[float]:
     return isinstance(value, (float, np.integer, np.floating))
 
 
-def is_whole(value: object) -> TypeGuard[int]:
+def is_whole_number(value: object) -> TypeGuard[int]:
     """Whether a setting is a whole number, by its type; True and False are none.
 
-    >>> is_whole(np.int64(3)), is_whole(3.0), is_whole(True)
+    >>> is_whole_number(np.int64(3)), is_whole_number(3.0), is_whole_number(True)
     (True, False, False)
     """
     return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
 
 
-def is_every(index: Index, n: int) -> bool:
+def is_identity_index(index: Index, n: int) -> bool:
     """Whether places are all of n, in order.
 
-    >>> is_every(np.array([0, 1]), 2), is_every(np.array([1, 0]), 2)
+    >>> is_identity_index(np.array([0, 1]), 2), is_identity_index(np.array([1, 0]), 2)
     (True, False)
     """
     if len(index) != n:
@@ -53,10 +53,10 @@ def is_every(index: Index, n: int) -> bool:
     return bool(index[0] == 0) if n == 1 else bool((index == np.arange(n)).all())
 
 
-def gapless(x: Array) -> bool:
+def has_no_missing(x: Array) -> bool:
     """Whether no cell of an array is missing, in one sweep.
 
-    >>> gapless(np.array([1.0, 2.0])), gapless(np.array([1.0, np.nan]))
+    >>> has_no_missing(np.array([1.0, 2.0])), has_no_missing(np.array([1.0, np.nan]))
     (True, False)
     """
     least = np.minimum.reduce(x, axis=None, initial=np.inf)  # NaN, if there is one
@@ -100,15 +100,15 @@ class Differentiable(Model, Protocol):
         ...
 
 
-Pull = Callable[[Array], Array]
+Pullback = Callable[[Array], Array]
 """Weights ``(p, c)`` of outputs to the gradient ``(p, d)`` of their sum, at points known beforehand."""
 
 
 @runtime_checkable
-class Expanding(Differentiable, Protocol):
+class DifferentiableWithPullback(Differentiable, Protocol):
     """A model whose gradient can use what its outputs were computed from: the expansion of Eq. (2) in one go."""
 
-    def expanded(self, x: Array) -> tuple[Array, Pull]:
+    def outputs_and_pullback(self, x: Array) -> tuple[Array, Pullback]:
         """Outputs ``(p, c)``, and what gives their gradient."""
         ...
 
@@ -123,7 +123,7 @@ class TwiceDifferentiable(Differentiable, Protocol):
 
 
 @runtime_checkable
-class Partitioned(Model, Protocol):
+class PiecewiseConstant(Model, Protocol):
     """A model that is constant on boxes (trees): only its split points matter."""
 
     @property
@@ -140,7 +140,7 @@ class Abstaining(Model, Protocol):
     def abstention(self) -> str: ...
 
     @property
-    def unanimous(self) -> bool:
+    def requires_unanimity(self) -> bool:
         """Whether all of them must agree, not a share."""
         ...
 
@@ -149,5 +149,5 @@ class Abstaining(Model, Protocol):
         ...
 
 
-Progress = Callable[[int, int], None]
+ProgressCallback = Callable[[int, int], None]
 """Called with (rows done, rows in all)."""

@@ -6,7 +6,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 import counterpoise as cp
-from counterpoise.api.balance import NEAR, neighbours
+from counterpoise.api.balance import NEIGHBOURS_PER_ROW, find_neighbours
 
 rng = np.random.default_rng(0)
 TRAIN = pd.DataFrame(rng.normal(size=(200, 3)) * [1.0, 5.0, 0.1], columns=["a", "b", "c"])
@@ -38,7 +38,7 @@ def test_mu_outweighs_the_slope_of_the_effort(asked):
     direction = MODEL.coef_[0] * scale**2
     for row in range(len(problem)):
         part = problem.take([row])
-        sign = 1.0 if part.goal.wanted[0, 1] else -1.0
+        sign = 1.0 if part.goal.wanted_classes[0, 1] else -1.0
         margin = part.score(part.x0[:, None, :]).margin[0, 0]
         reach = -margin / (MODEL.coef_[0] @ direction)
         line = part.x0 + sign * np.linspace(0, reach, 9)[:, None] * direction
@@ -62,9 +62,9 @@ def test_mu_is_one_where_there_is_nothing_to_weigh():
 
 def test_neighbours_have_the_target_and_come_nearest_first(asked):
     problem, _ = asked
-    near = neighbours(problem)
-    assert near.x.shape == (12, NEAR, 3)
-    assert near.there.all()
+    near = find_neighbours(problem)
+    assert near.x.shape == (12, NEIGHBOURS_PER_ROW, 3)
+    assert near.is_present.all()
     assert (np.diff(near.effort, axis=1) >= 0).all()
     assert problem.score(near.x).reached.all()
     np.testing.assert_allclose(near.margin, problem.score(near.x).margin)
@@ -75,7 +75,7 @@ def test_neighbours_with_missing_cells_take_the_rows_own():
     holes = TRAIN.where(rng.random(TRAIN.shape) < 0.7)
     catch = Catch()
     cp.explain(lambda frame: frame["a"].fillna(0.0) > 0, holes[:3], reference=holes, method=catch)
-    near = neighbours(catch.problem)
+    near = find_neighbours(catch.problem)
     gone = np.isnan(catch.problem.x0)
     assert not np.isnan(near.x[np.broadcast_to(~gone[:, None, :], near.x.shape)]).any()
     assert np.isfinite(near.effort).all()

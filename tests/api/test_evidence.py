@@ -9,12 +9,12 @@ from sklearn.linear_model import LogisticRegression
 
 import counterpoise as cp
 from alerts import alerts, detector, explained, training
-from counterpoise.api.evidence import NEAREST, nearest_rows
+from counterpoise.api.evidence import NEAREST_ROWS_KEPT, nearest_target_rows
 from counterpoise.models.score import ClassGoal
-from counterpoise.problem import Donors
+from counterpoise.problem import ReferenceRows
 from counterpoise.space.distance import Distance
 from counterpoise.space.encoding import encode
-from counterpoise.tables import apart
+from counterpoise.tables import scaled_differences
 
 
 def test_evidence_is_real_and_of_the_target() -> None:
@@ -41,16 +41,16 @@ def test_no_row_of_the_target_is_nearer(seed: int, count: int, rows: int) -> Non
     x0 = x0 + np.array([0.5, 0.0, 0.0])
     outputs = rng.normal(size=(count, 2))
     goal = ClassGoal(np.tile([True, False], (rows, 1)), "raw")
-    found = nearest_rows(schema, x0, goal, Donors(x, outputs))
+    found = nearest_target_rows(schema, x0, goal, ReferenceRows(x, outputs))
     assert found is not None
     pool = x[outputs[:, 0] >= outputs[:, 1]]
     measure = Distance.of(schema, "l2")
     for row in range(rows):
-        best = np.sort((apart(measure, pool, x0[row]) ** 2).sum(axis=1))[:NEAREST]
+        best = np.sort((scaled_differences(measure, pool, x0[row]) ** 2).sum(axis=1))[:NEAREST_ROWS_KEPT]
         there = found[row][~np.isnan(found[row]).all(axis=1)]
-        mine = (apart(measure, there, x0[row]) ** 2).sum(axis=1)
+        mine = (scaled_differences(measure, there, x0[row]) ** 2).sum(axis=1)
         assert mine.tolist() == best.tolist()
-        alone = nearest_rows(schema, x0[[row]], goal.take([row]), Donors(x, outputs))
+        alone = nearest_target_rows(schema, x0[[row]], goal.take([row]), ReferenceRows(x, outputs))
         assert alone is not None
         assert np.array_equal(alone[0], found[row], equal_nan=True)
 

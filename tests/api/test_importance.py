@@ -14,7 +14,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
-from counterpoise.api.importance import importance
+from counterpoise.api.importance import importance_weights
 from counterpoise.errors import InputError, MissingExtra
 from counterpoise.models.adapt import as_model
 from counterpoise.space.encoding import encode
@@ -36,7 +36,7 @@ def linear(weights: list[float]) -> tuple[object, np.ndarray]:
 
 def test_the_weights_of_a_linear_model_are_its_coefficients(way: str) -> None:
     model, x = linear([1.0, -2.0, 0.0, 5.0])
-    found = importance(way, model, x)
+    found = importance_weights(way, model, x)
     assert found.mean() == pytest.approx(1.0)
     coefficients = np.abs(model.gradient(x[:1], np.array([[0.0, 1.0]]))[0])
     np.testing.assert_allclose(found, coefficients * 4 / coefficients.sum(), atol=0.25)
@@ -54,7 +54,7 @@ def test_categories_missing_cells_and_several_classes_are_no_obstacle(way: str) 
     model = make_pipeline(front, RandomForestClassifier(10, random_state=0)).fit(table, y)
     schema = Schema.infer(table)
     x = encode(schema, table)
-    found = importance(way, as_model(model, schema, x), x)
+    found = importance_weights(way, as_model(model, schema, x), x)
     assert found[0] > 2.0
     assert found[0] + found[1] + found[2] == pytest.approx(3.0)
 
@@ -62,9 +62,9 @@ def test_categories_missing_cells_and_several_classes_are_no_obstacle(way: str) 
 def test_the_same_weights_every_time(way: str) -> None:
     model, x = linear([1.0, -2.0, 0.0, 5.0])
     np.random.seed(7)  # noqa: NPY002
-    first = importance(way, model, x)
+    first = importance_weights(way, model, x)
     drawn = np.random.random()  # noqa: NPY002
-    np.testing.assert_array_equal(importance(way, model, x), first)
+    np.testing.assert_array_equal(importance_weights(way, model, x), first)
     np.random.seed(7)  # noqa: NPY002
     assert drawn == np.random.random()  # noqa: NPY002 - the global stream is left as it was
 
@@ -73,12 +73,12 @@ def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "shap", None)
     model, x = linear([1.0, 2.0])
     with pytest.raises(MissingExtra, match=r"counterpoise\[shap\]"):
-        importance("shap", model, x)
+        importance_weights("shap", model, x)
 
 
 def test_wrong_questions() -> None:
     model, x = linear([1.0, 2.0])
     with pytest.raises(InputError, match="'permutation' or 'shap'"):
-        importance("lime", model, x)
+        importance_weights("lime", model, x)
     with pytest.raises(InputError, match="needs reference rows"):
-        importance("permutation", model, x[:0])
+        importance_weights("permutation", model, x[:0])

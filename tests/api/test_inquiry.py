@@ -20,13 +20,13 @@ ASK = explainer()
 @pytest.fixture
 def pairs(monkeypatch):
     """Chunks of two rows."""
-    monkeypatch.setattr(inquiry, "MOST_ROWS", 2)
+    monkeypatch.setattr(inquiry, "MAX_CHUNK_ROWS", 2)
 
 
 def test_answers_do_not_depend_on_how_the_rows_are_cut(monkeypatch):
     whole = ASK(ROWS, method=FAST, alternatives=2)
     for size in (1, 2, 4):
-        monkeypatch.setattr(inquiry, "MOST_ROWS", size)
+        monkeypatch.setattr(inquiry, "MAX_CHUNK_ROWS", size)
         cut = ASK(ROWS, method=FAST, alternatives=2)
         np.testing.assert_array_equal(cut.answers, whole.answers)
         pd.testing.assert_frame_equal(cut.scores, whole.scores)
@@ -46,11 +46,11 @@ def test_rows_of_large_trees_are_worked_on_in_small_chunks(monkeypatch, threshol
     x = rng.normal(size=(80, 2))
     forest = RandomForestClassifier(5, random_state=0).fit(x, x[:, 0] > 0)
     asked = cp.Explainer(forest, reference=x)
-    monkeypatch.setattr(inquiry, "MOST_SLOW_ROWS", 3)
+    monkeypatch.setattr(inquiry, "MAX_SLOW_CHUNK_ROWS", 3)
     asked(x[:9], method=Counting(), threshold=threshold)
     assert max(sizes) > 3
     sizes.clear()
-    monkeypatch.setattr(inquiry, "MANY_NODES", 10)
+    monkeypatch.setattr(inquiry, "SLOW_TREE_NODES", 10)
     asked(x[:9], method=Counting(), threshold=threshold)
     assert max(sizes) <= 3
 
@@ -64,7 +64,7 @@ class Stopped:
     def iterate(self, problem, streams):
         run = FAST(problem, streams)
         yield run
-        if self.at in problem.numbers:
+        if self.at in problem.row_numbers:
             raise KeyboardInterrupt
         yield run
 
@@ -127,7 +127,7 @@ def test_when_the_time_is_over_reference_rows_answer_the_rest():
 
     class Noted:
         def iterate(self, problem, streams):
-            seen.extend(problem.numbers.tolist())
+            seen.extend(problem.row_numbers.tolist())
             yield FAST(problem, streams)
 
     e = ASK(ROWS, method=Noted(), budget=0.0)
@@ -157,7 +157,7 @@ def test_rows_that_need_no_search_are_not_searched_and_not_scored_again():
 
     class Noted:
         def iterate(self, problem, streams):
-            seen.extend(problem.numbers.tolist())
+            seen.extend(problem.row_numbers.tolist())
             yield FAST(problem, streams)
 
     dear = TRAIN[MODEL.predict(TRAIN) == "dear"][:2]

@@ -30,7 +30,7 @@ def test_the_model_is_asked_about_the_reference_once():
 
 
 def test_a_large_reference_is_sampled_the_same_way_every_time(monkeypatch):
-    monkeypatch.setattr(reference, "MOST_DONORS", 50)
+    monkeypatch.setattr(reference, "MAX_DONORS", 50)
     first, second = Reference(MODEL, TRAIN, None), Reference(MODEL, TRAIN, None)
     assert len(first.x) == 50
     np.testing.assert_array_equal(first.x, second.x)

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import counterpoise as cp
-from counterpoise.api.targets import aim
+from counterpoise.api.targets import resolve_target
 from counterpoise.models.score import ClassGoal, RangeGoal, ThresholdGoal
 
 
@@ -37,15 +37,15 @@ NOW = np.array(["cat", "dog"])
     ],
 )
 def test_classes(target, wanted, said):
-    found = aim(ANIMALS, target, None, NOW)
+    found = resolve_target(ANIMALS, target, None, NOW)
     assert isinstance(found.goal, ClassGoal)
-    np.testing.assert_array_equal(found.goal.wanted, np.array(wanted, dtype=bool))
+    np.testing.assert_array_equal(found.goal.wanted_classes, np.array(wanted, dtype=bool))
     assert found.target.tolist() == said
-    assert found.words[0] == f"that the model calls {said[0]}"
+    assert found.phrases[0] == f"that the model calls {said[0]}"
 
 
 def test_few_of_many_are_named():
-    assert aim(Says(*"abcdef"), ["a", "b"], None, np.array(["c"])).target.tolist() == ["a or b"]
+    assert resolve_target(Says(*"abcdef"), ["a", "b"], None, np.array(["c"])).target.tolist() == ["a or b"]
 
 
 @pytest.mark.parametrize(
@@ -62,21 +62,21 @@ def test_few_of_many_are_named():
     ],
 )
 def test_labels_of_any_kind_are_found_and_come_back_as_the_models_own(labels, target, place):
-    found = aim(Says(*labels), target, None, np.array([labels[0]]))
-    assert found.goal.wanted[0].tolist() == [place == 0, place == 1]
+    found = resolve_target(Says(*labels), target, None, np.array([labels[0]]))
+    assert found.goal.wanted_classes[0].tolist() == [place == 0, place == 1]
     assert found.target[0] is labels[place]
 
 
 def test_a_class_called_opposite_is_a_class():
-    found = aim(Says("opposite", "same"), "opposite", None, np.array(["same"]))
+    found = resolve_target(Says("opposite", "same"), "opposite", None, np.array(["same"]))
     assert found.target.tolist() == ["opposite"]
 
 
 def test_a_threshold_goes_with_a_class():
-    found = aim(ANIMALS, "fox", 0.8, NOW)
+    found = resolve_target(ANIMALS, "fox", 0.8, NOW)
     assert isinstance(found.goal, ThresholdGoal)
-    assert found.goal.p.tolist() == [0.8, 0.8]
-    assert found.words[0] == "that the model calls fox with a probability of at least 0.8"
+    assert found.goal.min_probability.tolist() == [0.8, 0.8]
+    assert found.phrases[0] == "that the model calls fox with a probability of at least 0.8"
 
 
 @pytest.mark.parametrize(
@@ -90,13 +90,13 @@ def test_a_threshold_goes_with_a_class():
     ],
 )
 def test_ranges_of_a_number(target, ends, said):
-    found = aim(Says(), target, None, np.array([1.0, 2.0]))
+    found = resolve_target(Says(), target, None, np.array([1.0, 2.0]))
     assert isinstance(found.goal, RangeGoal)
     assert (found.goal.low[0], found.goal.high[0]) == ends
     assert found.target.tolist() == [said, said]
 
 
 def test_the_aim_of_some_rows():
-    found = aim(ANIMALS, "opposite", None, NOW).take(np.array([1]))
+    found = resolve_target(ANIMALS, "opposite", None, NOW).take(np.array([1]))
     assert found.target.tolist() == ["anything but dog"]
-    assert len(found.goal.wanted) == len(found.words) == 1
+    assert len(found.goal.wanted_classes) == len(found.phrases) == 1

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import counterpoise as cp
-from counterpoise.api.intake import predictions
+from counterpoise.api.intake import model_predictions
 from counterpoise.asking import Tally
 from counterpoise.methods.base import Run
 
@@ -127,4 +127,4 @@ def test_a_label_that_is_none_is_quoted_with_its_own_row():
             return np.array(["far", "near"])
 
     with pytest.raises(cp.ModelError, match="it said 'near' for row 0"):
-        predictions(Babbling(), np.zeros((2, 2)), np.array([2, 0]), Tally())
+        model_predictions(Babbling(), np.zeros((2, 2)), np.array([2, 0]), Tally())

@@ -20,7 +20,7 @@ import counterpoise as cp
 from alerts import alerts, detector, explained, training
 from counterpoise.api.explainer import Explainer
 from counterpoise.cli import main
-from counterpoise.space.departing import prices
+from counterpoise.space.departing import prices_of_changes
 from counterpoise.space.distance import Distance
 from counterpoise.space.encoding import encode
 
@@ -50,7 +50,7 @@ def run(folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.Mo
             main(arguments)
         said = capsys.readouterr()
         assert "Traceback" not in said.err or "--debug" in arguments
-        return int(ended.value.code or 0), said.out, said.err
+        return int(ended.value.category_code or 0), said.out, said.err
 
     return call
 
@@ -385,7 +385,7 @@ def test_every_alternative_has_its_distance(run: Run, folder: Path, distance: st
     far = pd.read_csv(folder / "far.csv")
     assert (far["cp_alternative"] > 0).any()
     told = cp.load_schema(folder / "dear.yaml", training()[0])
-    measure = Distance.of(told.schema, distance, prices(told.schema, told.constraints))
+    measure = Distance.of(told.schema, distance, prices_of_changes(told.schema, told.constraints))
     rows = encode(told.schema, alerts().iloc[far["cp_position"]])
     expected = measure(encode(told.schema, far)[:, None, :], rows)[:, 0]
     assert far["cp_distance"].tolist() == pytest.approx(expected.tolist())

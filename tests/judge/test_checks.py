@@ -90,7 +90,7 @@ def test_no_curvature_exceeds_what_a_cloud_can_have(model: Any) -> None:
 def test_for_trees_the_slope_is_not_applicable_and_the_cloud_answers() -> None:
     explanation = cp.explain(FOREST, X[:6], reference=X)
     found = stability(explanation, FOREST)
-    assert not found.smooth
+    assert not found.has_gradient
     assert found.table["slope"].isna().all()
     assert "not applicable" in repr(found)
     assert (found.table["gradient"] > 0).all()

@@ -13,7 +13,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import counterpoise as cp
 from alerts import alerts, detector, explained, training
-from counterpoise.judge.decisions import recall
+from counterpoise.judge.decisions import recall_decision
 from counterpoise.judge.planes import principal_plane
 from explanations import build
 
@@ -79,8 +79,8 @@ def test_a_profile_goes_from_the_row_through_the_answer() -> None:
     assert seen.margin[here] == pytest.approx(scores["margin_before"])
     assert seen.probability[there] == pytest.approx(scores["probability_after"])
     assert seen.distance[there] == pytest.approx(explanation.energy["distance"].iloc[0])
-    assert 0 < seen.turn <= 1
-    on_the_way = (seen.t >= seen.turn) & (seen.t <= 1)
+    assert 0 < seen.t_reached <= 1
+    on_the_way = (seen.t >= seen.t_reached) & (seen.t <= 1)
     assert (seen.margin[on_the_way] >= 0).all()
 
 
@@ -97,14 +97,14 @@ def test_the_same_question_is_put_to_the_model_whatever_the_target() -> None:
     for target in ("opposite", [1, 2], cp.AnythingBut(0), 3):
         explanation = cp.explain(several, frame[:3], reference=frame, target=target)
         for row in range(3):
-            margin = recall(explanation[row], several).margins(explanation[row].x0)
+            margin = recall_decision(explanation[row], several).margins(explanation[row].x0)
             assert margin[0] == pytest.approx(explanation.scores["margin_before"].iloc[row])
     sure = cp.explain(detector(), alerts()[:1], reference=frame, target="benign", threshold=0.8)
-    assert recall(sure, detector()).probabilities(sure.x)[0] >= 0.8
+    assert recall_decision(sure, detector()).probabilities(sure.x)[0] >= 0.8
     number = LinearRegression().fit(frame, frame["latency"] + frame["cpu_usage"])
     for target in ((10.5, 20.25), (None, 5.125), (150, None)):
         ranged = cp.explain(number, frame[:1], reference=frame, target=target)
-        found = recall(ranged, number).margins(ranged.x)[0]
+        found = recall_decision(ranged, number).margins(ranged.x)[0]
         assert found == pytest.approx(ranged.scores["margin_after"].iloc[0])
 
 
@@ -150,7 +150,7 @@ def test_row_and_answer_lie_in_the_plane_of_principal_directions() -> None:
     for row in range(3):
         explanation = explained()[row]
         seen = cp.landscape(explanation, detector(), "principal", reference=training()[0], size=11)
-        assert seen.share == pytest.approx(1)
+        assert seen.share_in_plane == pytest.approx(1)
         assert seen.start == (0.0, 0.0)
         assert seen.answer == (pytest.approx(explanation.energy["distance"].iloc[0]), 0.0)
         up = int(np.flatnonzero(seen.y == 0)[0])
@@ -184,7 +184,7 @@ def test_directions_are_orthonormal_in_feature_scales_whatever_the_rows(seed: in
     assert unit @ unit.T == pytest.approx(np.eye(2), abs=1e-6)
     assert not plane.step[:, : len(names)].any(), "what is held does not step"
     there = rng.normal(0, 1, (5, 2))
-    back = plane.places(plane.points(*there.T, explanation.x[0]))
+    back = plane.project_rows(plane.points(*there.T, explanation.x[0]))
     assert back == pytest.approx(there, abs=1e-6)
 
 
@@ -195,7 +195,7 @@ def test_categories_are_held_at_the_answer_and_that_is_said() -> None:
     seen = cp.landscape(explanation, model, "principal", reference=frame, size=9)
     assert [feature.name for feature in seen.features] == ["a", "b"]
     change = explanation.energy["distance"].iloc[0]
-    assert seen.share == pytest.approx(1 - 1 / change**2), "a category that changes is 1 away"
+    assert seen.share_in_plane == pytest.approx(1 - 1 / change**2), "a category that changes is 1 away"
     held = explanation.frame["kind"].iloc[0]
     assert f"the row is projected, with kind at {held}" in seen.note
     assert (seen.margin >= 0).any(), "with the answer's category the target can be reached"
@@ -210,12 +210,14 @@ def test_the_states_of_a_search_are_projected_onto_the_plane() -> None:
     names = list(explanation.schema.names)
     seen = cp.landscape(explanation, forest, ["latency", "throughput"], path=path, size=9)
     assert seen.path is not None
-    assert np.array_equal(seen.path.x, path.visited[..., names.index("latency")])
-    assert np.array_equal(seen.path.y, path.visited[..., names.index("throughput")])
+    assert np.array_equal(seen.path.x, path.visited_states[..., names.index("latency")])
+    assert np.array_equal(seen.path.y, path.visited_states[..., names.index("throughput")])
     turned = cp.landscape(explanation, forest, "principal", path=path, size=9)
     assert turned.path is not None
-    assert 0 < turned.path.share <= 1
-    assert turned.path.share > seen.path.share, "the second direction is where these very states spread"
+    assert 0 < turned.path.share_in_plane <= 1
+    assert turned.path.share_in_plane > seen.path.share_in_plane, (
+        "the second direction is where these very states spread"
+    )
     assert "states of Annealing, projected" in turned.note
     with pytest.raises(cp.InputError, match="path must be of the same row and target"):
         cp.landscape(explainer(rows[1:], target="benign"), forest, path=path)
@@ -257,6 +259,6 @@ def test_a_model_is_met_again_with_rows_from_both_sides() -> None:
         return chance(table)
 
     explanation = cp.explain(model, alerts()[:1], reference=frame, target="benign", alternatives=2)
-    decision = recall(explanation, cp.Function(counted, labels=("alert", "benign")))
+    decision = recall_decision(explanation, cp.Function(counted, labels=("alert", "benign")))
     assert asked[0] == 1 + explanation.count[0] + len(explanation.evidence[0]), "the row, its answers, real rows"
     assert decision.margins(explanation.x)[0] == pytest.approx(explanation.scores["margin_after"].iloc[0])

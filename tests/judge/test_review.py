@@ -11,7 +11,7 @@ from counterpoise.judge.review import review
 
 def test_our_own_answers_pass() -> None:
     found = review(detector(), alerts(), explained().frame, reference=training()[0], target="benign")
-    assert found.good.all()
+    assert found.is_valid_and_feasible.all()
     assert np.allclose(found.table["l2"], explained().energy["distance"])
     assert found.table["changed"].tolist() == explained().changed.tolist()
 

@@ -8,7 +8,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import counterpoise as cp
 from alerts import alerts, detector, training
-from counterpoise.judge.trajectory import Watched
+from counterpoise.judge.trajectory import RecordingMethod
 
 
 @cache
@@ -42,18 +42,18 @@ def test_annealing_cools() -> None:
 def test_watching_changes_nothing(method: cp.Annealing | cp.Algorithm1) -> None:
     rows = alerts()[:1]
     alone = stepped()(rows, method=method, target="benign", seed=5)
-    watched = stepped()(rows, method=Watched(method, 5), target="benign", seed=5)
+    watched = stepped()(rows, method=RecordingMethod(method, 5), target="benign", seed=5)
     assert alone.x.tolist() == watched.x.tolist()
 
 
 def test_the_states_are_those_of_the_search() -> None:
     rows = alerts()[:1]
     walked = cp.trajectory(smooth(), rows, target="benign")
-    assert walked.visited.shape == (len(walked.table), 1, len(smooth().schema))
-    assert np.array_equal(walked.visited[0, 0], walked.x0), "the walker sets out from the row"
+    assert walked.visited_states.shape == (len(walked.table), 1, len(smooth().schema))
+    assert np.array_equal(walked.visited_states[0, 0], walked.x0), "the walker sets out from the row"
     annealed = cp.trajectory(stepped(), rows, target="benign", method=cp.Annealing())
     found = stepped()(rows, target="benign", method=cp.Annealing())
-    assert np.array_equal(annealed.visited[-1, 0], found.x[0]), "the last best state is what is answered"
+    assert np.array_equal(annealed.visited_states[-1, 0], found.x[0]), "the last best state is what is answered"
 
 
 def test_what_has_no_trajectory_is_said() -> None:

@@ -17,11 +17,11 @@ from sklearn.preprocessing import StandardScaler
 from counterpoise.api.explainer import Explainer
 from counterpoise.errors import CapabilityError, InputError
 from counterpoise.methods.algorithm1 import Algorithm1, State
-from counterpoise.methods.chart import Chart
+from counterpoise.methods.chart import CoordinateChart
 from counterpoise.models.adapt import as_model
 from counterpoise.models.score import ClassGoal
 from counterpoise.physics.energy import Energy
-from counterpoise.problem import Donors, Problem
+from counterpoise.problem import Problem, ReferenceRows
 from counterpoise.space.constraints import Immutable, Range
 from counterpoise.space.distance import Distance
 from counterpoise.space.features import Schema
@@ -47,7 +47,7 @@ def problem(mu: float = 1.0, rows: Array = ROWS, words: tuple[Any, ...] = ()) ->
     wanted = np.stack([now == 1, now == 0], axis=1)
     region = Region.build(schema, rows, words, None)
     energy = Energy(Distance.of(schema), 0.0, (), np.full(len(rows), mu))
-    nobody = Donors(np.empty((0, rows.shape[1])), np.empty((0, 2)))
+    nobody = ReferenceRows(np.empty((0, rows.shape[1])), np.empty((0, 2)))
     goal = ClassGoal(wanted, model.link)
     return Problem(rows, model, goal, region, energy, schema.scales, schema.numeric, nobody, np.arange(len(rows)))
 
@@ -75,7 +75,7 @@ def test_as_printed_the_curvature_check_deadlocks_at_the_row_itself() -> None:
     """The distance has a kink at the row: no curvature bound holds there, and a refusal leaves the row where it is."""
     asked = problem()
     told = list(Algorithm1.literal(probability=False, iterations=20).trace(asked, Streams.of(asked.x0, 0)))
-    assert all(info.refused.all() for _, info, _ in told[1:])
+    assert all(info.is_refused.all() for _, info, _ in told[1:])
     np.testing.assert_array_equal(told[-1][0].z, told[0][0].z)
     free = list(
         Algorithm1.literal(probability=False, printed=False, iterations=20).trace(asked, Streams.of(asked.x0, 0))
@@ -101,40 +101,40 @@ def test_too_small_a_mu_never_leaves_the_row_and_a_larger_one_does() -> None:
 def test_a_candidate_steeper_than_c1_halves_alpha() -> None:
     norm = np.linalg.norm(WEIGHTS)  # of f; that of E is below 1 + norm
     one = problem()
-    chart = Chart.of(one)
+    chart = CoordinateChart.of(one)
     noise = np.zeros((len(one), 2, one.x0.shape[1]))
     for c1, halved in ((norm - 2, True), (norm + 2, False)):
         method = Algorithm1(sigma=0.0, c1=c1, c2=np.inf, alpha=0.01)
-        start = method.start(chart, noise, chart.start)
+        start = method.start(chart, noise, chart.origin_coordinates)
         after, info = method.step(chart, noise, start, np.zeros(len(one)))
-        assert (info.halved == halved).all()
+        assert (info.is_alpha_halved == halved).all()
         way = np.linalg.norm(after.z - start.z, axis=1)
         np.testing.assert_allclose(way, (0.005 if halved else 0.01) * np.linalg.norm(start.gradient, axis=1))
 
 
 def test_alpha_recovers_only_in_the_corrected_form() -> None:
     for printed in (True, False):
-        method = Algorithm1(sigma=0.0, c2=np.inf, alpha=0.01, printed=printed)
-        chart = Chart.of(problem())
+        method = Algorithm1(sigma=0.0, c2=np.inf, alpha=0.01, uses_printed_flow=printed)
+        chart = CoordinateChart.of(problem())
         noise = np.zeros((len(ROWS), 2, ROWS.shape[1]))
-        low = method.start(chart, noise, chart.start)._replace(alpha=np.full(len(ROWS), 0.0025))
+        low = method.start(chart, noise, chart.origin_coordinates)._replace(alpha=np.full(len(ROWS), 0.0025))
         after, _ = method.step(chart, noise, low, np.zeros(len(ROWS)))
         assert (after.alpha == (0.0025 if printed else 0.005)).all()
 
 
 def test_uphill_candidates_are_taken_as_often_as_metropolis_says() -> None:
-    method = Algorithm1(sigma=0.0, beta=2.0, c2=np.inf, c1=1e9, alpha=5.0, printed=True, two_sided=True)
+    method = Algorithm1(sigma=0.0, beta=2.0, c2=np.inf, c1=1e9, alpha=5.0, uses_printed_flow=True, two_sided=True)
     one = problem(rows=np.repeat(ROWS[:1], 4000, axis=0))
-    chart = Chart.of(one)
+    chart = CoordinateChart.of(one)
     noise = np.zeros((4000, 2, ROWS.shape[1]))
-    at = chart.start + 0.3  # somewhere off the kink; a step this long overshoots
+    at = chart.origin_coordinates + 0.3  # somewhere off the kink; a step this long overshoots
     start = method.start(chart, noise, at)
-    trial = method._evaluated(chart, noise, at - 5.0 * start.gradient, start.alpha)
+    trial = method._evaluate_state(chart, noise, at - 5.0 * start.gradient, start.alpha)
     rise = float(trial.value[0] - start.value[0])
     start = start._replace(value=trial.value - 0.7)  # as if it were a rise of 0.7
     assert rise != 0.7
     _, info = method.step(chart, noise, start, np.random.default_rng(0).random(4000))
-    assert info.accepted.mean() == pytest.approx(np.exp(-1.4), abs=0.03)
+    assert info.is_accepted.mean() == pytest.approx(np.exp(-1.4), abs=0.03)
 
 
 def test_an_answer_that_must_survive_lies_deeper_by_just_that_much() -> None:
@@ -199,20 +199,20 @@ def test_senseless_settings_are_refused(settings: dict[str, Any]) -> None:
 def test_charts_keep_what_has_no_coordinate_and_map_there_and_back() -> None:
     rows = ROWS[:3].copy()
     rows[1, 4] = np.nan
-    chart = Chart.of(problem(rows=rows, words=(Immutable("f2"),)))
-    z = chart.start + np.random.default_rng(0).normal(size=rows.shape)
-    x = chart.raw(z)
+    chart = CoordinateChart.of(problem(rows=rows, words=(Immutable("f2"),)))
+    z = chart.origin_coordinates + np.random.default_rng(0).normal(size=rows.shape)
+    x = chart.to_rows(z)
     np.testing.assert_array_equal(x[:, 2], rows[:, 2])
     assert np.isnan(x[1, 4])
-    np.testing.assert_array_equal(chart.raw(chart.start), rows)
-    np.testing.assert_allclose(chart.coordinates(x)[chart.movable], z[chart.movable])
-    full = Chart.of(problem(rows=ROWS[:3]))
-    here = full.start + 0.5
-    margin, slope = full.slope(here)
+    np.testing.assert_array_equal(chart.to_rows(chart.origin_coordinates), rows)
+    np.testing.assert_allclose(chart.to_coordinates(x)[chart.movable], z[chart.movable])
+    full = CoordinateChart.of(problem(rows=ROWS[:3]))
+    here = full.origin_coordinates + 0.5
+    margin, slope = full.margin_and_gradient(here)
     step = 1e-5 * np.eye(30)
     differences = (full.margin(here[:, None] + step) - full.margin(here[:, None] - step)) / 2e-5
     np.testing.assert_allclose(slope, differences, atol=1e-5)
-    odds = Chart.of(full.problem, probability=True)
+    odds = CoordinateChart.of(full.problem, probability=True)
     differences = (odds.margin(here[:, None] + step) - odds.margin(here[:, None] - step)) / 2e-5
-    np.testing.assert_allclose(odds.slope(here)[1], differences, atol=1e-6)
+    np.testing.assert_allclose(odds.margin_and_gradient(here)[1], differences, atol=1e-6)
     np.testing.assert_allclose(odds.margin(here), 1 / (1 + np.exp(-margin)) - 0.5)

@@ -19,12 +19,12 @@ import counterpoise as cp
 from counterpoise import telemetry
 from counterpoise.methods import beam as beams
 from counterpoise.methods import starts
-from counterpoise.methods.care import late, leaves_of
-from counterpoise.methods.descent import switched
-from counterpoise.methods.menu import Menu
-from counterpoise.methods.points import scored
-from counterpoise.methods.slopes import responds
-from counterpoise.methods.survey import Found, survey
+from counterpoise.methods.care import leaves_of, starts_at_row
+from counterpoise.methods.descent import descend_from_switches
+from counterpoise.methods.menu import CellValues
+from counterpoise.methods.points import score_points
+from counterpoise.methods.slopes import has_slope
+from counterpoise.methods.survey import SurveyResult, survey_changes
 from counterpoise.models.leaves import Leaves
 from counterpoise.problem import Problem
 from counterpoise.streams import Streams
@@ -44,14 +44,14 @@ def test_rows_that_lead_nowhere_themselves_are_surveyed_from_reference_rows(monk
     model = HistGradientBoostingClassifier(max_iter=80, random_state=0).fit(table, label)
     surveyed: list[np.ndarray] = []
 
-    def watched(problem: Problem, leaves: Leaves, menu: Menu, x: np.ndarray, *rest: object) -> Found:
-        surveyed.append(np.abs(x - problem.region.home[:, None, :]).max(axis=2) > 0)
-        return survey(problem, leaves, menu, x, *rest)
+    def watched(problem: Problem, leaves: Leaves, menu: CellValues, x: np.ndarray, *rest: object) -> SurveyResult:
+        surveyed.append(np.abs(x - problem.region.nearest_feasible[:, None, :]).max(axis=2) > 0)
+        return survey_changes(problem, leaves, menu, x, *rest)
 
     monkeypatch.setattr(beams, "survey", watched)
     held = [cp.Immutable("a", "c", "e", "g")]
     problem = problem_of(model, table, table[:40], constraints=held, target=1 - model.predict(table[:40]))
-    assert late(problem), "the row itself comes first"
+    assert starts_at_row(problem), "the row itself comes first"
     run = cp.Annealing()(problem, Streams.of(problem.x0, 0))
     lost = int((~run.valid.any(axis=1)).sum())
     assert lost, "some rows lead nowhere"
@@ -68,9 +68,9 @@ def test_no_answer_is_farther_than_a_reference_row_that_would_do(seed: int, dist
     rows = table[:20]
     problem = problem_of(model, table, rows, distance=distance, target=1 - model.predict(rows))
     found = cp.explain(model, rows, reference=table, distance=distance)
-    others = scored(problem, np.broadcast_to(table.to_numpy(), (len(rows), *table.shape)))
+    others = score_points(problem, np.broadcast_to(table.to_numpy(), (len(rows), *table.shape)))
     effort = problem.energy.effort(found.x[:, None, :], found.x0)[:, 0]
-    assert (effort <= others.lowest * (1 + 1e-12)).all()
+    assert (effort <= others.lowest_effort * (1 + 1e-12)).all()
 
 
 def holes(seed: int = 0) -> tuple[pd.DataFrame, np.ndarray]:
@@ -128,8 +128,8 @@ def test_values_for_missing_cells_are_no_points_of_rows_that_miss_none() -> None
     table, label = holes(3)
     model = make_pipeline(SimpleImputer(), LogisticRegression()).fit(table, label)
     rows = pd.concat([table.dropna()[:3], table[table.isna().sum(axis=1) > 1][:3]])
-    found = switched(problem_of(model, table, rows, target=1 - model.predict(rows)))
-    assert not found.at(np.arange(3)).asked
+    found = descend_from_switches(problem_of(model, table, rows, target=1 - model.predict(rows)))
+    assert not found.at(np.arange(3)).has_been_scored
     assert not found.at(np.arange(3)).valid.any()
     assert found.at(np.arange(3, 6)).valid.any(axis=1).all()
 
@@ -138,7 +138,7 @@ def test_an_alert_that_leads_far_itself_is_searched_from_reference_rows_too(monk
     train, label, _ = telemetry.simulate(seed=0)
     model = HistGradientBoostingClassifier(random_state=0).fit(train, label)
     near = cp.explain(model, telemetry.PAPER_ALERT, reference=train, target="benign")
-    monkeypatch.setattr(starts, "FAR", np.inf)
+    monkeypatch.setattr(starts, "FAR_EFFORT_SHARE", np.inf)
     far = cp.explain(model, telemetry.PAPER_ALERT, reference=train, target="benign")
     assert near.terms.total[0] < far.terms.total[0]
 
@@ -155,7 +155,7 @@ def test_what_rounding_moves_is_no_slope(noise: float, steep: bool) -> None:
         return np.column_stack([1 - second, second])
 
     problem = problem_of(model, table, table[:10])
-    assert (responds(problem, scored(problem, problem.x0[:, None, :])) == steep).all()
+    assert (has_slope(problem, score_points(problem, problem.x0[:, None, :])) == steep).all()
 
 
 @pytest.mark.parametrize("distance", ["l2", "l1"])
@@ -167,7 +167,7 @@ def test_few_boosted_leaves_are_searched_nearly_to_the_optimum(distance: str) ->
     problem = problem_of(model, x, x[:40], distance=distance, lam=0.0, target=1 - model.predict(x[:40]))
     leaves = leaves_of(problem)
     assert leaves is not None
-    assert not late(problem)
+    assert not starts_at_row(problem)
     found = cp.explain(model, x[:40], reference=x, distance=distance, lam=0.0).terms.distance
     best = []
     for row in range(40):

@@ -13,8 +13,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 import counterpoise as cp
-from counterpoise.methods.lime import proximity, surrogate
-from counterpoise.methods.rationed import Rationed
+from counterpoise.methods.lime import fit_surrogate, proximity
+from counterpoise.methods.rationed import Budgeted
 
 DATA = load_breast_cancer()
 LOGISTIC = make_pipeline(StandardScaler(), LogisticRegression()).fit(DATA.data, DATA.target)
@@ -59,7 +59,7 @@ def test_one_step_of_eq_11_goes_down_the_slope_of_the_decision():
         def iterate(self, problem, streams):
             from counterpoise.methods.gradient import State
 
-            x = problem.region.home[:, None, :].copy()
+            x = problem.region.nearest_feasible[:, None, :].copy()
             own = np.abs(problem.score(x).margin)
             state = State(x, np.zeros_like(x), np.zeros_like(x), np.ones((len(x), 1)))
             after, _ = rule._step(problem, streams, state, own, 1)
@@ -83,7 +83,7 @@ def test_the_surrogate_is_that_of_the_lime_package_on_the_same_perturbations():
     height, told, _, _ = lime.explain_instance_with_data(
         z, labels, np.linalg.norm(z, axis=1), 1, num_features=6, feature_selection="none"
     )
-    mine, weights = surrogate(z, p, proximity(z, width))
+    mine, weights = fit_surrogate(z, p, proximity(z, width))
     np.testing.assert_allclose(mine, height, rtol=1e-6)
     np.testing.assert_allclose(weights, [weight for _, weight in sorted(told)], rtol=1e-6)
 
@@ -91,7 +91,7 @@ def test_the_surrogate_is_that_of_the_lime_package_on_the_same_perturbations():
 def test_the_surrogate_is_a_weighted_ridge_for_each_row_of_a_batch():
     rng = np.random.default_rng(1)
     z, f, pi = rng.normal(size=(3, 40, 4)), rng.normal(size=(3, 40)), rng.uniform(size=(3, 40))
-    height, weights = surrogate(z, f, pi, ridge=2.5)
+    height, weights = fit_surrogate(z, f, pi, ridge=2.5)
     for row in range(3):
         fitted = Ridge(2.5).fit(z[row], f[row], sample_weight=pi[row])
         np.testing.assert_allclose(height[row], fitted.intercept_, rtol=1e-9)
@@ -121,15 +121,15 @@ def test_more_random_points_are_never_worse():
 @pytest.mark.parametrize("method", METHODS, ids=lambda method: type(method).__name__)
 def test_a_ration_of_model_rows_is_kept(method):
     """All that is spent beyond it is one step of the method and the verification of the answers."""
-    whole, rationed = ask(method, FOREST), ask(Rationed(method, 200), FOREST)
+    whole, rationed = ask(method, FOREST), ask(Budgeted(method, 200), FOREST)
     assert rationed.model_rows < max(1000 * len(ROWS), whole.model_rows)
     assert rationed.model_rows <= whole.model_rows
-    assert ask(Rationed(method, 10**9), FOREST).model_rows == whole.model_rows
+    assert ask(Budgeted(method, 10**9), FOREST).model_rows == whole.model_rows
 
 
 def test_a_ration_also_ends_the_default_search_early():
     fine = cp.Polished(cp.Annealing())
-    assert ask(Rationed(fine, 100), FOREST).model_rows < ask(fine, FOREST).model_rows
+    assert ask(Budgeted(fine, 100), FOREST).model_rows < ask(fine, FOREST).model_rows
 
 
 @pytest.mark.parametrize(
@@ -143,7 +143,7 @@ def test_a_ration_also_ends_the_default_search_early():
         lambda: cp.Lime(samples=1),
         lambda: cp.GrowingSpheres(radius=0.0),
         lambda: cp.RandomSearch(rounds=0),
-        lambda: Rationed(cp.Lime(), 0),
+        lambda: Budgeted(cp.Lime(), 0),
     ],
 )
 def test_settings_that_make_no_sense_are_refused(wrong):
@@ -185,7 +185,9 @@ def test_spheres_count_a_switched_category_as_a_distance_of_one():
         def iterate(self, problem, streams):
             n = len(problem)
             for inner in (0.5, 2.0):
-                shell = cp.GrowingSpheres(samples=50)._shell(problem, streams, np.full(n, inner), np.full(n, 0.4))
+                shell = cp.GrowingSpheres(samples=50)._draw_from_shell(
+                    problem, streams, np.full(n, inner), np.full(n, 0.4)
+                )
                 delta = problem.energy.distance.differences(shell, problem.x0)
                 seen[inner] = np.sqrt((delta**2).sum(axis=-1)), (delta[..., ~problem.numeric] > 0).any()
             yield cp.NearestNeighbour()(problem, streams)

@@ -21,14 +21,14 @@ from sklearn.tree import DecisionTreeClassifier
 
 import counterpoise as cp
 from counterpoise.methods import menu as menus
-from counterpoise.methods.board import Board
+from counterpoise.methods.board import Incumbents
 from counterpoise.methods.care import leaves_of
-from counterpoise.methods.menu import Menu
-from counterpoise.methods.points import scored
-from counterpoise.methods.polish import polished
-from counterpoise.methods.rationed import Rationed
-from counterpoise.methods.starts import donors, sectioned
-from counterpoise.methods.survey import ALONE, _records, survey
+from counterpoise.methods.menu import CellValues
+from counterpoise.methods.points import score_points
+from counterpoise.methods.polish import polish_run
+from counterpoise.methods.rationed import Budgeted
+from counterpoise.methods.starts import section_towards_row, start_at_reference_rows
+from counterpoise.methods.survey import SINGLE_CHANGES_TRIED, _is_record_gain, survey_changes
 from counterpoise.problem import Problem
 from counterpoise.streams import Streams
 from problems import problem_of
@@ -69,30 +69,30 @@ def test_a_menu_has_the_value_of_each_cell_that_is_nearest_to_the_row(seed: int)
     problem = flipped(table, table[:2])
     leaves = leaves_of(problem)
     assert leaves is not None
-    menu = Menu.of(problem, leaves)
+    menu = CellValues.of(problem, leaves)
     x0 = problem.x0
-    for row, cell in zip(*np.nonzero(menu.every.open), strict=True):
+    for row, cell in zip(*np.nonzero(menu.all_values.is_allowed), strict=True):
         y = x0[row : row + 1].copy()
-        y[0, menu.column[cell]] = menu.every.value[row, cell]
-        place = leaves.feature[cell]
-        assert leaves.cells(y)[0, place] == cell
+        y[0, menu.column[cell]] = menu.all_values.value[row, cell]
+        place = leaves.place_of_cell[cell]
+        assert leaves.find_cells(y)[0, place] == cell
         part = problem.take([int(row)])
-        settled, inside = part.region.settle(y[:, None, :])
+        settled, inside = part.region.bring_inside(y[:, None, :])
         assert inside[0, 0]
         assert np.array_equal(settled[0], y), "it is a value that the column can hold"
         assert part.energy.distance.differences(y[:, None, :], part.x0)[0, 0, menu.column[cell]] == pytest.approx(
-            menu.every.far[row, cell]
+            menu.all_values.distance[row, cell]
         )
         # no value of the column's own that is nearer lies in the same cell
         if part.numeric[menu.column[cell]]:
-            between = np.linspace(x0[row, menu.column[cell]], menu.every.value[row, cell], 9)[:-1]
+            between = np.linspace(x0[row, menu.column[cell]], menu.all_values.value[row, cell], 9)[:-1]
             nearer = np.repeat(y[:, None, :], len(between), axis=1)
             nearer[0, :, menu.column[cell]] = between
             nearer = part.region.project(nearer)[0]
             shorter = np.abs(nearer[:, menu.column[cell]] - x0[row, menu.column[cell]]) < np.abs(
-                menu.every.value[row, cell] - x0[row, menu.column[cell]]
+                menu.all_values.value[row, cell] - x0[row, menu.column[cell]]
             )
-            assert (leaves.cells(nearer[shorter])[:, place] != cell).all()
+            assert (leaves.find_cells(nearer[shorter])[:, place] != cell).all()
 
 
 @settings(max_examples=15)
@@ -102,19 +102,19 @@ def test_a_menu_that_is_not_listed_offers_the_same(seed: int) -> None:
     problem = flipped(table, table[:4], constraints=[cp.Increasing("rate"), cp.Range("load", 0.1, 0.9)])
     leaves = leaves_of(problem)
     assert leaves is not None
-    listed = Menu.of(problem, leaves)
+    listed = CellValues.of(problem, leaves)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(menus, "LISTED", 0)
-        looked_up = Menu.of(problem, leaves)
-    assert listed.listed is not None
-    assert looked_up.listed is None
+        patch.setattr(menus, "MAX_CELLS_LISTED", 0)
+        looked_up = CellValues.of(problem, leaves)
+    assert listed.value_table is not None
+    assert looked_up.value_table is None
     rng = np.random.default_rng(seed)
-    row, cell = rng.integers(0, 4, 200), rng.integers(0, len(leaves.feature), 200)
+    row, cell = rng.integers(0, 4, 200), rng.integers(0, len(leaves.place_of_cell), 200)
     rows = np.array([3, 1])
     part = problem.take(rows)
     for one, other in (
-        (listed.look(row, cell), looked_up.look(row, cell)),
-        (listed.at(part, rows).every, looked_up.at(part, rows).every),
+        (listed.look_up(row, cell), looked_up.look_up(row, cell)),
+        (listed.at(part, rows).all_values, looked_up.at(part, rows).all_values),
     ):
         for mine, theirs in zip(one, other, strict=True):
             np.testing.assert_array_equal(mine, theirs)
@@ -128,11 +128,11 @@ def test_a_window_has_every_cell_that_offers_something_within_reach(seed: int, r
     problem = flipped(table, table[:4], constraints=words)
     leaves = leaves_of(problem)
     assert leaves is not None
-    menu = Menu.of(problem, leaves)
-    window, number = menu.window(np.full(4, reach)), np.arange(len(leaves.feature))
-    inside = (number >= window.first[:, leaves.feature]) & (number < window.end[:, leaves.feature])
-    assert inside[menu.every.open & (menu.every.far <= reach)].all()
-    assert inside[np.arange(4)[:, None], menu.home].all()
+    menu = CellValues.of(problem, leaves)
+    window, number = menu.window(np.full(4, reach)), np.arange(len(leaves.place_of_cell))
+    inside = (number >= window.first[:, leaves.place_of_cell]) & (number < window.end[:, leaves.place_of_cell])
+    assert inside[menu.all_values.is_allowed & (menu.all_values.distance <= reach)].all()
+    assert inside[np.arange(4)[:, None], menu.home_cells].all()
 
 
 def test_answers_do_not_depend_on_whether_a_menu_is_listed() -> None:
@@ -142,7 +142,7 @@ def test_answers_do_not_depend_on_whether_a_menu_is_listed() -> None:
     explainer = cp.Explainer(RandomForestClassifier(40, random_state=0).fit(table, says), reference=table)
     listed = explainer(table[:15])
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(menus, "LISTED", 0)
+        patch.setattr(menus, "MAX_CELLS_LISTED", 0)
         looked_up = explainer(table[:15])
     np.testing.assert_array_equal(listed.answers, looked_up.answers)
 
@@ -170,11 +170,14 @@ def test_closed_cells_are_those_that_constraints_forbid() -> None:
     problem = flipped(table, row, constraints=words)
     leaves = leaves_of(problem)
     assert leaves is not None
-    menu = Menu.of(problem, leaves)
+    menu = CellValues.of(problem, leaves)
     names = np.array(["rate", "load", "ports", "state"])[menu.column]
-    assert not menu.every.open[0, names == "rate"].any()
-    assert set(menu.every.value[0, (names == "ports") & menu.every.open[0]]) <= {float(row["ports"].iloc[0]), 6.0}
-    assert set(menu.every.value[0, (names == "state") & menu.every.open[0]]) <= {0.0, 2.0}
+    assert not menu.all_values.is_allowed[0, names == "rate"].any()
+    assert set(menu.all_values.value[0, (names == "ports") & menu.all_values.is_allowed[0]]) <= {
+        float(row["ports"].iloc[0]),
+        6.0,
+    }
+    assert set(menu.all_values.value[0, (names == "state") & menu.all_values.is_allowed[0]]) <= {0.0, 2.0}
 
 
 def test_values_are_found_beyond_cells_that_hold_none() -> None:
@@ -190,8 +193,8 @@ def test_values_are_found_beyond_cells_that_hold_none() -> None:
     problem = problem_of(model, table, row, target="alert", bounds=None, constraints=[cp.Integer("level")])
     leaves = leaves_of(problem)
     assert leaves is not None
-    menu = Menu.of(problem, leaves)
-    tried = survey(problem, leaves, menu, problem.x0[:, None, :], np.full(1, 30.0)).x
+    menu = CellValues.of(problem, leaves)
+    tried = survey_changes(problem, leaves, menu, problem.x0[:, None, :], np.full(1, 30.0)).x
     assert [3.0, 1.0] in tried[0].tolist()
 
 
@@ -200,8 +203,8 @@ def test_a_survey_changes_no_more_features_than_allowed() -> None:
     problem = flipped(table, table[:5], constraints=[cp.MaxChanges(1)])
     leaves = leaves_of(problem)
     assert leaves is not None
-    tried = survey(problem, leaves, Menu.of(problem, leaves), problem.x0[:, None, :], np.full(5, 30.0)).x
-    assert (problem.region.changed(tried).sum(axis=-1) <= 1).all()
+    tried = survey_changes(problem, leaves, CellValues.of(problem, leaves), problem.x0[:, None, :], np.full(5, 30.0)).x
+    assert (problem.region.is_changed(tried).sum(axis=-1) <= 1).all()
 
 
 def test_a_survey_of_nothing_that_may_change_stays() -> None:
@@ -209,7 +212,7 @@ def test_a_survey_of_nothing_that_may_change_stays() -> None:
     problem = flipped(table, table[:2], constraints=[cp.Immutable(list(table))])
     leaves = leaves_of(problem)
     assert leaves is not None
-    tried = survey(problem, leaves, Menu.of(problem, leaves), problem.x0[:, None, :], np.full(2, 30.0)).x
+    tried = survey_changes(problem, leaves, CellValues.of(problem, leaves), problem.x0[:, None, :], np.full(2, 30.0)).x
     assert np.array_equal(tried, np.repeat(problem.x0[:, None, :], tried.shape[1], axis=1))
 
 
@@ -222,14 +225,15 @@ def test_of_few_cells_the_nearest_combination_is_found(seed: int, distance: str)
     leaves = leaves_of(problem)
     assert leaves is not None
     found = cp.Polished(cp.Annealing())(problem, Streams.of(problem.x0, 0))
-    menu = Menu.of(problem, leaves)
+    menu = CellValues.of(problem, leaves)
     for row in range(3):
         choices = [
-            np.flatnonzero((leaves.feature == place) & menu.every.open[row]) for place in range(len(leaves.columns))
+            np.flatnonzero((leaves.place_of_cell == place) & menu.all_values.is_allowed[row])
+            for place in range(len(leaves.columns))
         ]
         every = np.array(list(product(*choices)))
         points = np.repeat(problem.x0[row][None, :], len(every), axis=0)
-        points[:, leaves.columns] = menu.every.value[row, every]
+        points[:, leaves.columns] = menu.all_values.value[row, every]
         part = problem.take([row])
         score, effort = part.score(points[None]), part.energy.effort(points[None], part.x0)
         best = np.where(score.reached, effort, np.inf).min()
@@ -241,7 +245,7 @@ def test_a_small_ration_is_kept_and_used(ration: int) -> None:
     table = alerts(5)
     problem = flipped(table, table[:4])
     before = problem.tally.rows
-    found = Rationed(cp.Annealing(), ration)(problem, Streams.of(problem.x0, 0))
+    found = Budgeted(cp.Annealing(), ration)(problem, Streams.of(problem.x0, 0))
     assert problem.tally.rows - before <= 4 * ration
     assert found.valid[:, 0].all()
 
@@ -306,7 +310,7 @@ def test_records_are_the_changes_that_no_nearer_one_equals(groups: list[tuple[in
         own += [place == home for place in range(size)]
         up += [place >= first for place in range(size)]
         expected += found
-    found = _records(np.array(group), np.array(gain), np.array(own), np.array(up))
+    found = _is_record_gain(np.array(group), np.array(gain), np.array(own), np.array(up))
     assert found.tolist() == expected
 
 
@@ -315,15 +319,17 @@ def test_a_board_keeps_the_best_of_each_set_of_features(seed: int) -> None:
     table = alerts(1)
     problem = flipped(table, table[:2])
     rng = np.random.default_rng(seed)
-    x = np.where(rng.random((2, 30, 4)) < 0.4, problem.donors.x[rng.integers(0, 200, (2, 30))], problem.x0[:, None, :])
-    points = scored(problem, x)
-    board = Board(points.best(8), problem.region, varied=True)
+    x = np.where(
+        rng.random((2, 30, 4)) < 0.4, problem.reference_rows.x[rng.integers(0, 200, (2, 30))], problem.x0[:, None, :]
+    )
+    points = score_points(problem, x)
+    board = Incumbents(points.best(8), problem.region, keeps_one_per_feature_set=True)
     board.enter(np.arange(2), points)
     for row in range(2):
         kept = board.points.at(np.array([row]))
-        sets = [line.tobytes() for line in problem.region.take([row]).changed(kept.x)[0][kept.valid[0]]]
+        sets = [line.tobytes() for line in problem.region.take([row]).is_changed(kept.x)[0][kept.valid[0]]]
         assert len(sets) == len(set(sets))
-        assert kept.lowest[0] == points.lowest[row], "the best of all is among them"
+        assert kept.lowest_effort[0] == points.lowest_effort[row], "the best of all is among them"
 
 
 @given(st.integers(0, 19))
@@ -333,8 +339,8 @@ def test_sections_lead_to_the_boundary(row: int) -> None:
     table = pd.DataFrame(rng.normal(size=(100, 3)), columns=list("abc"))
     model = LogisticRegression().fit(table, table["a"] + 2 * table["b"] > 0)
     problem = problem_of(model, table, table[row : row + 1])
-    start = donors(problem, 1)
-    found = sectioned(problem, start)
+    start = start_at_reference_rows(problem, 1)
+    found = section_towards_row(problem, start)
     assert found.valid.all()
     share = (found.x - problem.x0[:, None, :])[0, 0, 0] / (start.x - problem.x0[:, None, :])[0, 0, 0]
     margin = float(problem.score(problem.x0[:, None, :]).margin[0, 0])
@@ -349,12 +355,12 @@ def test_where_one_change_is_enough_the_cheapest_one_is_found(seed: int) -> None
     problem = flipped(table, table[:8], distance="l0")
     leaves = leaves_of(problem)
     assert leaves is not None
-    menu = Menu.of(problem, leaves)
-    every = np.repeat(problem.x0[:, None, :], len(leaves.feature), axis=1)
-    every[:, np.arange(len(leaves.feature)), menu.column] = np.where(
-        menu.every.open, menu.every.value, problem.x0[:, menu.column]
+    menu = CellValues.of(problem, leaves)
+    every = np.repeat(problem.x0[:, None, :], len(leaves.place_of_cell), axis=1)
+    every[:, np.arange(len(leaves.place_of_cell)), menu.column] = np.where(
+        menu.all_values.is_allowed, menu.all_values.value, problem.x0[:, menu.column]
     )
-    cheapest = scored(problem, every).lowest
+    cheapest = score_points(problem, every).lowest_effort
     found = cp.Annealing()(problem, Streams.of(problem.x0, 0)).effort.min(axis=1)
     one = np.isfinite(cheapest)
     if one.any():
@@ -372,11 +378,13 @@ def test_single_changes_that_are_tried_are_of_different_features(seed: int) -> N
     leaves = leaves_of(problem)
     assert leaves is not None
     home = problem.x0[:, None, :]
-    tried = survey(problem, leaves, Menu.of(problem, leaves), home, np.full(8, np.inf)).x[:, -ALONE:]
+    tried = survey_changes(problem, leaves, CellValues.of(problem, leaves), home, np.full(8, np.inf)).x[
+        :, -SINGLE_CHANGES_TRIED:
+    ]
     changed = tried != home
     assert (changed.sum(axis=2) <= 1).all()
     assert (changed.sum(axis=1) <= 1).all()
-    assert scored(problem, tried).valid[changed.any(axis=2)].all(), "each of them is enough"
+    assert score_points(problem, tried).valid[changed.any(axis=2)].all(), "each of them is enough"
 
 
 def test_a_narrow_range_is_found_from_reference_rows_that_just_miss_it() -> None:
@@ -400,12 +408,12 @@ def test_answers_that_have_been_surveyed_are_as_short_as_polishing_makes_them(se
     rows = table[:30]
     problem = problem_of(model, table, rows, target=np.where(model.predict(rows) == "high", "low", "high"))
     run = cp.Annealing()(problem, Streams.of(problem.x0, 0))
-    assert run.still is not None
-    known = run.effort[:, 0] == run.still
+    assert run.locally_minimal_effort is not None
+    known = run.effort[:, 0] == run.locally_minimal_effort
     assert known.any(), "some answers have been surveyed"
-    longer = polished(problem, run._replace(still=None), 1)
+    longer = polish_run(problem, run._replace(locally_minimal_effort=None), 1)
     np.testing.assert_array_equal(longer.effort[known, 0], run.effort[known, 0])
-    np.testing.assert_array_equal(polished(problem, run, 1).effort[:, 0], longer.effort[:, 0])
+    np.testing.assert_array_equal(polish_run(problem, run, 1).effort[:, 0], longer.effort[:, 0])
 
 
 def test_what_is_known_of_surveys_says_nothing_where_relations_or_a_ceiling_bind() -> None:
@@ -413,7 +421,7 @@ def test_what_is_known_of_surveys_says_nothing_where_relations_or_a_ceiling_bind
     for word in (cp.MaxChanges(2), cp.Rule("rate <= 5")):
         problem = flipped(table, table[:6], constraints=[word])
         run = cp.Annealing()(problem, Streams.of(problem.x0, 0))
-        assert run.still is None or np.isnan(run.still).all()
+        assert run.locally_minimal_effort is None or np.isnan(run.locally_minimal_effort).all()
 
 
 @settings(max_examples=20, deadline=None)
@@ -426,8 +434,10 @@ def test_points_made_of_the_menu_are_settled_as_they_are(seed: int, bound: bool)
     problem = flipped(table, table[table["ports"].isin([0, 1, 3, 6])][:6], constraints=some)
     leaves = leaves_of(problem)
     assert leaves is not None
-    menu = Menu.of(problem, leaves)
-    points = survey(problem, leaves, menu, problem.region.home[:, None, :], np.full(6, 30.0)).x[:, :8]
-    every = survey(problem, leaves, menu, points, np.full(6, 5.0)).x
-    for one, other in zip(menu.settled(every), problem.region.settle(every), strict=True):
+    menu = CellValues.of(problem, leaves)
+    points = survey_changes(problem, leaves, menu, problem.region.nearest_feasible[:, None, :], np.full(6, 30.0)).x[
+        :, :8
+    ]
+    every = survey_changes(problem, leaves, menu, points, np.full(6, 5.0)).x
+    for one, other in zip(menu.settle_in_region(every), problem.region.bring_inside(every), strict=True):
         np.testing.assert_array_equal(one, other)

@@ -11,8 +11,8 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.discriminant_analysis import QuadraticDiscriminantAnalysis
 
 import counterpoise as cp
-from counterpoise.methods.curving import _shortest, curved, unsettled
-from counterpoise.methods.points import scored
+from counterpoise.methods.curving import _solve_quadratic_step, can_step_second_order, is_not_stationary
+from counterpoise.methods.points import score_points
 from problems import problem_of
 
 
@@ -26,7 +26,7 @@ def test_the_nearest_point_of_a_quadratic_boundary_is_on_it_and_stationary(seed:
     # so that the boundary is within reach: the score of some point is 0
     there = 0.3 * rng.normal(size=6)
     c = -(b @ there + there @ hessian @ there / 2)
-    v = _shortest(hessian[None, None], b[None, None], np.array([[c]]))[0, 0]
+    v = _solve_quadratic_step(hessian[None, None], b[None, None], np.array([[c]]))[0, 0]
     if c >= 0:
         assert not v.any()
         return
@@ -72,18 +72,18 @@ def test_only_answers_that_are_not_stationary_are_led_on(steep) -> None:
     model, table = steep
     rows = table[model.predict(table) == 0][:4]
     problem = problem_of(model, table, rows, target=1, lam=0, bounds=None)
-    assert curved(problem)
+    assert can_step_second_order(problem)
     answers = cp.explain(model, rows, reference=table, target=1, lam=0, bounds=None).x
-    assert not unsettled(problem, answers[:, None, :]).any()
+    assert not is_not_stationary(problem, answers[:, None, :]).any()
     elsewhere = table[model.predict(table) == 1][:4]
-    assert scored(problem, elsewhere[:, None, :]).valid.all()
-    assert unsettled(problem, elsewhere[:, None, :]).any()
+    assert score_points(problem, elsewhere[:, None, :]).valid.all()
+    assert is_not_stationary(problem, elsewhere[:, None, :]).any()
 
 
 def test_what_has_to_be_counted_or_named_is_not_curved(steep) -> None:
     model, table = steep
-    assert not curved(problem_of(model, table, table[:2], distance="l0"))
-    assert not curved(problem_of(model, table, table[:2], constraints=[cp.MaxChanges(2)]))
+    assert not can_step_second_order(problem_of(model, table, table[:2], distance="l0"))
+    assert not can_step_second_order(problem_of(model, table, table[:2], constraints=[cp.MaxChanges(2)]))
 
 
 def test_a_black_box_is_not_asked_for_a_hessian_of_many_columns() -> None:
@@ -91,4 +91,4 @@ def test_a_black_box_is_not_asked_for_a_hessian_of_many_columns() -> None:
     for d, can in ((40, True), (60, False)):
         table = rng.normal(size=(200, d))
         asked = problem_of(lambda x: 1 / (1 + np.exp(-x[:, 0] - 0.1 * x[:, 1] ** 2)), table, table[:2], target=(0.9, 1))
-        assert curved(asked) is can
+        assert can_step_second_order(asked) is can

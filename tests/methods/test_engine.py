@@ -20,15 +20,15 @@ from sklearn.tree import DecisionTreeClassifier
 import counterpoise as cp
 from counterpoise.methods.cells import Cells
 from counterpoise.methods.descent import descend
-from counterpoise.methods.points import Points, scored
+from counterpoise.methods.points import Points, score_points
 from counterpoise.methods.population import Population
-from counterpoise.methods.rationed import Rationed
-from counterpoise.methods.singles import singles
-from counterpoise.methods.slopes import by_differences, slope
-from counterpoise.methods.starts import donors, jumps
+from counterpoise.methods.rationed import Budgeted
+from counterpoise.methods.singles import try_single_numbers
+from counterpoise.methods.slopes import score_and_gradient, score_and_gradient_by_differences
+from counterpoise.methods.starts import jump_at_random, start_at_reference_rows
 from counterpoise.methods.sweep import sweep
-from counterpoise.methods.tangent import tangent
-from counterpoise.physics.cooling import Geometric
+from counterpoise.methods.tangent import step_to_tangent_boundary
+from counterpoise.physics.cooling import GeometricCooling
 from counterpoise.streams import Streams
 from problems import problem_of
 
@@ -90,7 +90,7 @@ def test_a_taylor_step_reaches_what_it_aims_at_or_goes_as_far_as_the_box(seed: i
     )
     x = table.to_numpy()[None, 3:5].repeat(len(problem), axis=0)
     margin, h = rng.normal(size=x.shape[:2]), rng.normal(size=x.shape)
-    y = tangent(problem, x, margin, h)
+    y = step_to_tangent_boundary(problem, x, margin, h)
     reached = margin + np.einsum("nkd,nkd->nk", h, y - x)
     low, high = problem.region.lower[:, None], problem.region.upper[:, None]
     assert ((y >= low - 1e-9) & (y <= high + 1e-9)).all()
@@ -104,8 +104,8 @@ def test_differences_agree_with_the_models_own_slope(cancer, logistic) -> None:
     schema = cp.Schema.infer(table)
     schema = replace(schema, features=tuple(replace(feature, decimals=None) for feature in schema))
     problem = problem_of(logistic, table, table[:3], schema=schema)
-    _, own = slope(problem, problem.x0[:, None])
-    _, measured = by_differences(problem, problem.x0[:, None])
+    _, own = score_and_gradient(problem, problem.x0[:, None])
+    _, measured = score_and_gradient_by_differences(problem, problem.x0[:, None])
     np.testing.assert_allclose(measured * problem.scales, own * problem.scales, rtol=1e-5, atol=1e-7)
 
 
@@ -114,8 +114,8 @@ def test_a_point_moved_inside_its_cells_keeps_the_decision_and_gets_nearer(cance
     problem = problem_of(forest, table, table[:20])
     cells = Cells.of(problem)
     assert cells is not None
-    start = donors(problem, 4)
-    moved = cells.snap(problem, cells.place(problem.x0[:, cells.columns]), start.x)
+    start = start_at_reference_rows(problem, 4)
+    moved = cells.snap(problem, cells.locate_values(problem.x0[:, cells.columns]), start.x)
     assert (problem.score(moved).reached == problem.score(start.x).reached).all()
     assert (problem.energy.distance(moved, problem.x0) <= problem.energy.distance(start.x, problem.x0) + 1e-12).all()
 
@@ -123,23 +123,25 @@ def test_a_point_moved_inside_its_cells_keeps_the_decision_and_gets_nearer(cance
 def test_a_sweep_never_makes_a_point_worse(cancer, forest) -> None:
     table, _ = cancer
     problem = problem_of(forest, table, table[:10])
-    start = donors(problem, 2)
-    found = sweep(problem, Cells.of(problem), start, start.lowest, 4).points
+    start = start_at_reference_rows(problem, 2)
+    found = sweep(problem, Cells.of(problem), start, start.lowest_effort, 4).points
     assert (found.effort <= start.effort).all()
     assert (found.effort < start.effort).any()
-    again = scored(problem, found.x)
+    again = score_points(problem, found.x)
     np.testing.assert_allclose(again.effort, found.effort)
 
 
 def test_the_best_of_a_chain_only_ever_falls_and_is_always_valid(cancer, forest) -> None:
     table, _ = cancer
     problem = problem_of(forest, table, table[:6])
-    chains = Population(problem, Streams.of(problem.x0, 0), donors(problem, 4), Cells.of(problem), 0.05)
+    chains = Population(
+        problem, Streams.of(problem.x0, 0), start_at_reference_rows(problem, 4), Cells.of(problem), 0.05
+    )
     for step in range(12):
         before = chains.best.effort.copy()
-        chains.step(step, Geometric(12))
+        chains.step(step, GeometricCooling(12))
         assert (chains.best.effort <= before).all()
-        again = scored(problem, chains.best.x)
+        again = score_points(problem, chains.best.x)
         np.testing.assert_allclose(again.effort, chains.best.effort)
 
 
@@ -147,7 +149,7 @@ def test_descent_lands_on_the_lattice(cancer, logistic) -> None:
     """Breast cancer has columns of two to four decimals: the answer has them too and costs next to nothing more."""
     table, _ = cancer
     problem = problem_of(logistic, table, table[:10])
-    found = descend(problem, donors(problem, 3), 6)
+    found = descend(problem, start_at_reference_rows(problem, 3), 6)
     assert problem.region.contains(found.x)[found.valid].all()
     free = np.abs(logistic.decision_function(table[:10])) / np.linalg.norm(slopes_of(logistic, table))
     assert np.median(problem.energy.distance(found.best(1).x, problem.x0)[:, 0] / free) < 1.02
@@ -235,7 +237,7 @@ def test_firm_words_are_checked(cancer, logistic) -> None:
 def test_points_take_what_is_better() -> None:
     a = Points(np.zeros((1, 2, 1)), np.zeros((1, 2)), np.array([[1.0, np.inf]]))
     b = Points(np.ones((1, 2, 1)), np.ones((1, 2)), np.array([[2.0, 3.0]]))
-    mixed = a.instead(b, np.array([[False, True]]))
+    mixed = a.replace_where(b, np.array([[False, True]]))
     np.testing.assert_array_equal(mixed.effort, [[1.0, 3.0]])
     np.testing.assert_array_equal(mixed.best(1).x, [[[0.0]]])
 
@@ -246,7 +248,7 @@ def test_a_ration_of_model_rows_is_never_overdrawn(cancer, logistic, forest, rat
     for model in (logistic, forest):
         problem = problem_of(model, table, table[:4])
         before = problem.tally.rows
-        run = Rationed(cp.Polished(cp.Annealing()), ration)(problem, Streams.of(problem.x0, 0))
+        run = Budgeted(cp.Polished(cp.Annealing()), ration)(problem, Streams.of(problem.x0, 0))
         assert problem.tally.rows - before <= ration * len(problem)
         assert run.done.all()
         assert problem.region.contains(run.x).all()
@@ -257,8 +259,8 @@ def test_a_ration_is_made_the_most_of(cancer, forest, ration: int) -> None:
     """Sweeps that do not fit would leave the chains where ten steps took them."""
     table, _ = cancer
     problem = problem_of(forest, table, table[:6])
-    found = Rationed(cp.Polished(cp.Annealing()), ration)(problem, Streams.of(problem.x0, 0))
-    blind = Rationed(cp.RandomSearch(rounds=1000), ration)(problem, Streams.of(problem.x0, 0))
+    found = Budgeted(cp.Polished(cp.Annealing()), ration)(problem, Streams.of(problem.x0, 0))
+    blind = Budgeted(cp.RandomSearch(rounds=1000), ration)(problem, Streams.of(problem.x0, 0))
     assert found.effort[:, 0].mean() < 0.8 * blind.effort[:, 0].mean()
     free = cp.Polished(cp.Annealing())(problem, Streams.of(problem.x0, 0))
     assert found.effort[:, 0].mean() < 1.5 * free.effort[:, 0].mean()
@@ -327,10 +329,10 @@ def test_a_place_among_cells_is_found_alike_by_either_way(seed: int) -> None:
     cells = Cells(np.arange(3), edges, count, edges, edges)
     values = rng.integers(-1, 52, (4, 6, 3)).astype(float)
     values[rng.random(values.shape) < 0.1] = np.nan
-    few = cells.place(values)
+    few = cells.locate_values(values)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("counterpoise.models.leaves.COMPARED", 0)
-        np.testing.assert_array_equal(cells.place(values), few)
+        patch.setattr("counterpoise.models.leaves.MAX_COMPARISONS", 0)
+        np.testing.assert_array_equal(cells.locate_values(values), few)
 
 
 def test_trees_that_split_no_number_are_searched_too() -> None:
@@ -347,15 +349,15 @@ def test_all_single_changes_are_tried_in_pieces_that_fit(cancer, forest) -> None
     problem = problem_of(forest, table, table[:5])
     cells = Cells.of(problem)
     assert cells is not None
-    whole = singles(problem, cells, np.full(len(problem), np.inf), 3)
+    whole = try_single_numbers(problem, cells, np.full(len(problem), np.inf), 3)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("counterpoise.methods.singles.CELLS", 1)
-        parts = singles(problem, cells, np.full(len(problem), np.inf), 3)
+        patch.setattr("counterpoise.methods.singles.MAX_CELLS_PER_BATCH", 1)
+        parts = try_single_numbers(problem, cells, np.full(len(problem), np.inf), 3)
     np.testing.assert_array_equal(whole.x, parts.x)
     np.testing.assert_array_equal(whole.effort, parts.effort)
-    tried = cells.singles(problem)
-    assert ((tried != problem.region.home[:, None, :]).sum(axis=2) <= 1).all()
-    assert tried.shape[1] == cells.count.sum() + len(cells.columns)
+    tried = cells.change_one_feature(problem)
+    assert ((tried != problem.region.nearest_feasible[:, None, :]).sum(axis=2) <= 1).all()
+    assert tried.shape[1] == cells.split_counts.sum() + len(cells.columns)
 
 
 def test_a_black_box_that_one_change_turns_is_turned_by_one() -> None:
@@ -381,5 +383,5 @@ def test_random_starts_stay_near_the_row_where_only_a_dtype_bounds_a_column() ->
     table = pd.DataFrame(np.random.default_rng(0).integers(0, 50, (60, 2)), columns=["a", "b"])
     problem = problem_of(lambda rows: np.tile([1.0, 0.0], (len(rows), 1)), table, table[:5], bounds=None)
     assert (problem.region.upper > 1e9).all()
-    found = jumps(problem, Streams.of(problem.x0, 0), 8).x
+    found = jump_at_random(problem, Streams.of(problem.x0, 0), 8).x
     assert (np.abs(found - problem.x0[:, None]) < 1000 * problem.scales).all()

@@ -15,8 +15,8 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import SVC
 
 import counterpoise as cp
-from counterpoise.methods.hildreth import nearest
-from counterpoise.space.facets import Facets
+from counterpoise.methods.hildreth import solve_nearest_step
+from counterpoise.space.facets import TangentPlanes
 
 ORDERS = ["low <= mid", "mid <= high"]
 SUM = "total == low + high"
@@ -97,11 +97,11 @@ def test_a_step_reaches_the_boundary_and_is_the_shortest_one_where_no_facet_is_i
     p, d = 5, 6
     h, need = rng.normal(size=(p, d)), rng.uniform(0.1, 2.0, p)
     columns, slope, zero = np.array([[0, 1], [2, 3]]), rng.normal(size=(p, 2, 2)), np.zeros((p, 2))
-    faces = Facets(columns, slope, zero, zero + 1e-9, np.array([equal, False]))
+    faces = TangentPlanes(columns, slope, zero, zero + 1e-9, np.array([equal, False]))
     far = np.full((p, d), np.inf)
     free = h * (need / (h * h).sum(axis=1))[:, None]
-    u = nearest(h, need, -far, far, h, [faces])
-    fine = ~faces.broken(free)
+    u = solve_nearest_step(h, need, -far, far, h, [faces])
+    fine = ~faces.is_broken(free)
     np.testing.assert_allclose(np.einsum("pd,pd->p", h, u), need, rtol=1e-6)
     np.testing.assert_allclose(u[fine], free[fine], rtol=1e-9, atol=1e-12)
     assert (np.linalg.norm(u, axis=1) >= np.linalg.norm(free, axis=1) * (1 - 1e-9)).all()

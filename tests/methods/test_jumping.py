@@ -12,8 +12,8 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import counterpoise as cp
 from counterpoise.methods.care import leaves_of
-from counterpoise.methods.jumping import JUMPS, SURE, jumps
-from counterpoise.methods.menu import Menu
+from counterpoise.methods.jumping import LEAF_JUMPS_PER_POINT, SUFFICIENT_JUMPS_PER_POINT, jump_into_leaves
+from counterpoise.methods.menu import CellValues
 from counterpoise.problem import Problem
 from counterpoise.streams import Streams
 from problems import problem_of
@@ -56,23 +56,23 @@ def nearest_answers(problem: Problem) -> np.ndarray:
     """The least effort of each row by looking into every leaf, column by column: infinite where none is open."""
     leaves = leaves_of(problem)
     assert leaves is not None
-    menu, paths = Menu.of(problem, leaves), leaves.paths
-    said = np.repeat(leaves.finish(leaves.base + leaves.value)[None], len(problem), axis=0)
-    reached = problem.goal.reached(said)  # (n, leaves)
+    menu, paths = CellValues.of(problem, leaves), leaves.leaf_ranges
+    said = np.repeat(leaves.to_outputs(leaves.base + leaves.value)[None], len(problem), axis=0)
+    reached = problem.goal.is_reached(said)  # (n, leaves)
     out = np.full(len(problem), np.inf)
     norm = problem.energy.distance.name
     for row in range(len(problem)):
-        home = leaves.cells(problem.x0[row : row + 1])[0]
+        home = leaves.find_cells(problem.x0[row : row + 1])[0]
         steps = np.empty((len(leaves.value), len(home)))
-        for place, (start, stop) in enumerate(zip(leaves.first[:-1], leaves.first[1:], strict=True)):
+        for place, (start, stop) in enumerate(zip(leaves.first_cells[:-1], leaves.first_cells[1:], strict=True)):
             cells = np.arange(start, stop)
             if place in paths.levels:
                 inside = paths.levels[place]
             else:
                 inside = (cells >= paths.low[:, place, None]) & (cells <= paths.high[:, place, None])
-                inside[:, -1] = paths.missing[:, place]
-            allowed = inside & (menu.every.open[row, cells] | (cells == home[place]))
-            costs = np.where(cells == home[place], 0.0, menu.every.far[row, cells])
+                inside[:, -1] = paths.allows_missing[:, place]
+            allowed = inside & (menu.all_values.is_allowed[row, cells] | (cells == home[place]))
+            costs = np.where(cells == home[place], 0.0, menu.all_values.distance[row, cells])
             steps[:, place] = np.where(allowed, costs, np.inf).min(axis=1)
         length = {"l2": np.sqrt((steps**2).sum(axis=1)), "l1": steps.sum(axis=1), "l0": (steps > 0).sum(axis=1) * 1.0}
         out[row] = length[norm][reached[row] & np.isfinite(steps).all(axis=1)].min(initial=np.inf)
@@ -94,13 +94,17 @@ def test_jumps_lead_into_leaves_and_change_nothing_else() -> None:
     problem = of_one_tree(1, 5)
     leaves = leaves_of(problem)
     assert leaves is not None
-    menu, cells = Menu.of(problem, leaves), leaves.cells(problem.x0)
-    tried = jumps(problem, leaves, menu, problem.x0[:, None, :], cells, leaves.survey(cells, cells), np.ones(5))
+    menu, cells = CellValues.of(problem, leaves), leaves.find_cells(problem.x0)
+    tried = jump_into_leaves(
+        problem, leaves, menu, problem.x0[:, None, :], cells, leaves.survey_single_changes(cells, cells), np.ones(5)
+    )
     for row, points in enumerate(tried):
-        own = leaves.finder.inside(cells[row : row + 1])[0]
-        there = leaves.finder.inside(leaves.cells(points))[:, 0]
+        own = leaves.finder.find_leaves(cells[row : row + 1])[0]
+        there = leaves.finder.find_leaves(leaves.find_cells(points))[:, 0]
         assert own[0] not in there
-        assert len(set(there.tolist())) >= JUMPS - SURE, "they go to different ones"
+        assert len(set(there.tolist())) >= LEAF_JUMPS_PER_POINT - SUFFICIENT_JUMPS_PER_POINT, (
+            "they go to different ones"
+        )
         inside = problem.region.take([row]).contains(points[None])[0]
         assert inside.all()
 
@@ -126,8 +130,8 @@ def test_cells_that_hold_no_listed_value_are_shut(lam: object) -> None:
     problem = problem_of(tree, x, x[:20], target=True, constraints=words)
     leaves = leaves_of(problem)
     assert leaves is not None
-    menu = Menu.of(problem, leaves)
-    assert np.isfinite(menu.every.value[menu.every.open]).all()
+    menu = CellValues.of(problem, leaves)
+    assert np.isfinite(menu.all_values.value[menu.all_values.is_allowed]).all()
     assert cp.explain(tree, x[:20], reference=x, target=True, lam=lam, constraints=words).valid.all()
 
 

@@ -17,10 +17,10 @@ from sklearn.svm import SVC, SVR
 
 import counterpoise as cp
 from counterpoise.methods import annealing
-from counterpoise.methods.care import late
-from counterpoise.methods.lines import lines, most_asked
-from counterpoise.methods.points import scored
-from counterpoise.methods.starts import crossings, ranged
+from counterpoise.methods.care import starts_at_row
+from counterpoise.methods.lines import max_line_model_rows, search_lines
+from counterpoise.methods.points import score_points
+from counterpoise.methods.starts import find_range_crossings, is_two_sided_range
 from counterpoise.problem import Problem
 from counterpoise.streams import Streams
 from problems import problem_of
@@ -40,8 +40,8 @@ def turning(rows: int = 3, **question: object) -> Problem:
 @given(st.integers(0, 3), st.integers(0, 3), st.sampled_from(["l1", "l0", "gower"]))
 def test_a_line_ends_no_farther_than_any_point_of_its_ladder_that_is_enough(row: int, column: int, norm: str) -> None:
     problem = turning(4, distance=norm).take([row])
-    found = lines(problem, alone=4, together=2)
-    changed = problem.region.changed(found.x)[0]
+    found = search_lines(problem, alone=4, together=2)
+    changed = problem.region.is_changed(found.x)[0]
     alone = changed[:4]
     assert (alone.sum(axis=1) <= 1).all()
     assert (alone.sum(axis=0) <= 1).all(), "one for every feature"
@@ -51,20 +51,20 @@ def test_a_line_ends_no_farther_than_any_point_of_its_ladder_that_is_enough(row:
     ladder[0, :, column] = np.concatenate(
         [problem.x0[0, column] + (end - problem.x0[0, column]) * np.linspace(0.05, 1, 20) for end in (low, high)]
     )
-    enough = scored(problem, ladder)
+    enough = score_points(problem, ladder)
     mine = alone[:, column] & found.valid[0, :4]
     if enough.valid[0, -1] or enough.valid[0, 19]:  # the edge is enough, so a ladder cannot miss it
         assert mine.any()
     if mine.any():
         # between two rungs of the ladder nobody looks, and a rung is at most 2.2 times the one before
-        assert found.effort[0, :4][mine].min() <= 2.3 * enough.lowest[0] + 0.01
+        assert found.effort[0, :4][mine].min() <= 2.3 * enough.lowest_effort[0] + 0.01
 
 
 def test_lines_ask_no_more_than_they_say() -> None:
     problem = turning()
     before = problem.tally.rows
-    lines(problem, 4, 2)
-    assert (problem.tally.rows - before) / len(problem) <= most_asked(problem)
+    search_lines(problem, 4, 2)
+    assert (problem.tally.rows - before) / len(problem) <= max_line_model_rows(problem)
 
 
 def test_lines_of_categories_alone() -> None:
@@ -73,8 +73,8 @@ def test_lines_of_categories_alone() -> None:
     model = make_pipeline(OneHotEncoder(), LogisticRegression()).fit(table, (table.a == "x") & (table.b != "z"))
     rows = table[~model.predict(table)][:5]
     problem = problem_of(model, table, rows, target=np.ones(5, dtype=bool), distance="l0")
-    found = lines(problem, 6, 3)
-    assert (problem.region.changed(found.x).sum(axis=-1) <= 1).all()
+    found = search_lines(problem, 6, 3)
+    assert (problem.region.is_changed(found.x).sum(axis=-1) <= 1).all()
 
 
 def test_a_row_on_a_plateau_is_answered_from_reference_rows(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -118,12 +118,14 @@ def test_ways_across_a_range_end_inside_and_steps_are_not_halved(bent) -> None:
     rows = table[:10]
     problem = problem_of(model, table, rows, target=(1.0, 1.001))
     far = ~((model.predict(rows) >= 1.0) & (model.predict(rows) <= 1.001))
-    assert crossings(problem).valid[far].all()
+    assert find_range_crossings(problem).valid[far].all()
     pieces = problem.take(np.arange(3))
-    assert np.array_equal(crossings(problem).x[:3], crossings(pieces).x), "no row knows of the others"
+    assert np.array_equal(find_range_crossings(problem).x[:3], find_range_crossings(pieces).x), (
+        "no row knows of the others"
+    )
     trees = RandomForestRegressor(5, random_state=0).fit(table, model.predict(table))
-    assert ranged(problem)
-    assert not ranged(problem_of(trees, table, rows, target=(1.0, 1.001)))
+    assert is_two_sided_range(problem)
+    assert not is_two_sided_range(problem_of(trees, table, rows, target=(1.0, 1.001)))
 
 
 def test_one_change_meets_a_narrow_range_where_one_suffices(bent) -> None:
@@ -144,12 +146,12 @@ def test_one_change_meets_a_narrow_range_where_one_suffices(bent) -> None:
 
 def test_reference_rows_come_first_where_a_search_needs_what_they_know() -> None:
     problem = turning(distance="l1")
-    assert late(problem)
-    assert not late(turning())
-    assert not late(turning(distance="l1", constraints=[cp.MaxChanges(1)]))
-    assert not late(turning(distance={"l1": 1.0, "l0": 0.1}))
+    assert starts_at_row(problem)
+    assert not starts_at_row(turning())
+    assert not starts_at_row(turning(distance="l1", constraints=[cp.MaxChanges(1)]))
+    assert not starts_at_row(turning(distance={"l1": 1.0, "l0": 0.1}))
     numbers = LinearRegression().fit(problem.x0, [1.0, 2.0, 3.0])
-    assert not late(problem_of(numbers, problem.x0, problem.x0, target=(5, 6), distance="l1"))
+    assert not starts_at_row(problem_of(numbers, problem.x0, problem.x0, target=(5, 6), distance="l1"))
 
 
 @pytest.mark.parametrize("weight", [0.5, 2.0])

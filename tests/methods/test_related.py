@@ -11,7 +11,7 @@ from sklearn.neural_network import MLPClassifier
 from sklearn.svm import SVC
 
 import counterpoise as cp
-from counterpoise.methods.care import late
+from counterpoise.methods.care import starts_at_row
 from problems import problem_of
 
 DISTANCES = ["l2", "l1", "l0", "gower"]
@@ -93,8 +93,8 @@ def test_trees_under_relations_set_out_from_reference_rows_too(words: list) -> N
     model = HistGradientBoostingClassifier(max_iter=20, min_samples_leaf=5, random_state=0).fit(table, label)
     found = cp.explain(model, table[:20], reference=table, constraints=words, distance="l1")
     assert found.valid.all()
-    assert not late(problem_of(model, table, table[:1], constraints=words))
-    assert late(problem_of(model, table, table[:1]))
+    assert not starts_at_row(problem_of(model, table, table[:1], constraints=words))
+    assert starts_at_row(problem_of(model, table, table[:1]))
 
 
 @pytest.mark.parametrize("distance", ["l2", "l1"])

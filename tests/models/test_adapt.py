@@ -12,9 +12,9 @@ from sklearn.model_selection import FixedThresholdClassifier, GridSearchCV
 
 import counterpoise as cp
 from counterpoise.errors import CapabilityError, InputError, ModelError
-from counterpoise.models.adapt import TABLE, as_model
+from counterpoise.models.adapt import ADAPTERS, as_model
 from counterpoise.space.features import Feature, Schema
-from counterpoise.types import Differentiable, Model, Partitioned, TwiceDifferentiable
+from counterpoise.types import Differentiable, Model, PiecewiseConstant, TwiceDifferentiable
 
 X = np.random.default_rng(0).normal(size=(60, 3))
 Y = np.where(X[:, 0] + X[:, 1] > 0, "attack", "benign")
@@ -30,7 +30,7 @@ def test_an_unsupported_object_is_told_what_is_supported_and_what_would_work() -
     with pytest.raises(CapabilityError) as caught:
         as_model({"weights": [1, 2, 3]}, SCHEMA, X)
     said = str(caught.value)
-    assert all(adapter.kind in said for adapter in TABLE)
+    assert all(adapter.kind in said for adapter in ADAPTERS)
     assert "builtins.dict" in said
     assert "lambda rows:" in caught.value.todo
 
@@ -54,18 +54,18 @@ def test_capabilities_are_those_of_the_model() -> None:
     boxes = as_model(RandomForestClassifier(3, random_state=0).fit(X, Y), SCHEMA, X)
     plain = as_model(lambda rows: rows[:, 0], SCHEMA, X)
     assert isinstance(smooth, TwiceDifferentiable)
-    assert isinstance(boxes, Partitioned)
+    assert isinstance(boxes, PiecewiseConstant)
     assert not isinstance(boxes, Differentiable)
     assert isinstance(plain, Model)
-    assert not isinstance(plain, Differentiable | Partitioned)
+    assert not isinstance(plain, Differentiable | PiecewiseConstant)
 
 
 @pytest.mark.parametrize("kind", [RandomForestClassifier, HistGradientBoostingClassifier])
 def test_the_trees_behind_a_method_are_opened(kind: type) -> None:
     forest = kind(random_state=0).fit(X, Y)
     named, numbered = as_model(forest.predict, SCHEMA, X), as_model(forest.predict_proba, SCHEMA, X)
-    assert isinstance(named, Partitioned)
-    assert isinstance(numbered, Partitioned)
+    assert isinstance(named, PiecewiseConstant)
+    assert isinstance(numbered, PiecewiseConstant)
     assert named.labels == ("attack", "benign")
     assert numbered.labels == as_model(lambda rows: forest.predict_proba(rows), SCHEMA, X).labels == (0, 1)
     assert numbered.predict(X).tolist() == forest.predict_proba(X).argmax(axis=1).tolist()
@@ -83,7 +83,7 @@ def test_methods_of_other_models_are_callables() -> None:
         FixedThresholdClassifier(RandomForestClassifier(5, random_state=0), threshold=0.2).fit(X, Y).predict_proba,
     ):
         found = as_model(method, SCHEMA, X)
-        assert not isinstance(found, Differentiable | Partitioned)
+        assert not isinstance(found, Differentiable | PiecewiseConstant)
         if method.__name__ == "predict_proba":
             assert np.array_equal(found.predict(X), method(X).argmax(axis=1))
 

@@ -15,7 +15,7 @@ from sklearn.svm import SVC, SVR, LinearSVC
 
 import counterpoise as cp
 from counterpoise.models.adapt import as_model
-from counterpoise.models.blending import Blend
+from counterpoise.models.blending import DifferentiableMetaModel
 from counterpoise.types import Differentiable
 from slopes import BINARY, NETWORKS, SCHEMA, THREE, X, check_gradient, fitted
 
@@ -36,7 +36,7 @@ WHOLES = [
 def test_the_whole_has_the_slopes_that_differences_show(own, classes: str) -> None:
     fitted(own, BINARY if classes == "two" else THREE)
     model = as_model(own, SCHEMA, X)
-    assert isinstance(model, Blend)
+    assert isinstance(model, DifferentiableMetaModel)
     check_gradient(model, X)
     rows = X[::-1] + 0.5
     assert np.array_equal(np.array(model.labels)[model.outputs(rows).argmax(1)], own.predict(rows))
@@ -56,7 +56,7 @@ def test_a_threshold_and_numbers_have_slopes() -> None:
         TransformedTargetRegressor(Ridge(), func=np.log, inverse_func=np.exp),
     ):
         model = as_model(fitted(own, np.exp(X[:, 0] / 3)), SCHEMA, X)
-        assert isinstance(model, Blend)
+        assert isinstance(model, DifferentiableMetaModel)
         check_gradient(model, X)
         np.testing.assert_allclose(model.outputs(X)[:, 0], own.predict(X), rtol=1e-12)
 
@@ -81,4 +81,6 @@ def test_steps_of_a_transformed_target_are_no_slope() -> None:
 
 def test_a_machine_of_many_classes_is_not_taken_for_its_votes() -> None:
     own = fitted(CalibratedClassifierCV(SVC(), ensemble=False), THREE)
-    assert not isinstance(as_model(own, SCHEMA, X), Blend)  # its scores are, and where votes tie they are others
+    assert not isinstance(
+        as_model(own, SCHEMA, X), DifferentiableMetaModel
+    )  # its scores are, and where votes tie they are others

@@ -11,13 +11,13 @@ from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import counterpoise as cp
-from counterpoise.api.targets import AnythingBut, aim, standing
+from counterpoise.api.targets import AnythingBut, current_decisions, resolve_target
 from counterpoise.errors import InputError
 from counterpoise.models.adapt import as_model
-from counterpoise.models.ensemble import UNDECIDED, Agreeing, Ensemble
+from counterpoise.models.ensemble import UNDECIDED_LABEL, ClassAgreement, Ensemble
 from counterpoise.models.function import Function
 from counterpoise.space.features import Schema
-from counterpoise.types import Differentiable, Partitioned
+from counterpoise.types import Differentiable, PiecewiseConstant
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(80, 3))
@@ -34,16 +34,16 @@ OWN = [
 @pytest.mark.parametrize("share", [1.0, 0.6])
 def test_a_class_is_decided_where_enough_members_say_it(share: float) -> None:
     model = as_model(Ensemble(OWN, share=share), SCHEMA, X)
-    needed = Ensemble(OWN, share=share).needed
-    assert model.labels == ("low", "mid", "top", UNDECIDED)
+    needed = Ensemble(OWN, share=share).members_needed
+    assert model.labels == ("low", "mid", "top", UNDECIDED_LABEL)
     said = np.stack([own.predict(ROWS) for own in OWN])
     expected = [
-        next((label for label in ("low", "mid", "top") if (column == label).sum() >= needed), UNDECIDED)
+        next((label for label in ("low", "mid", "top") if (column == label).sum() >= needed), UNDECIDED_LABEL)
         for column in said.T
     ]
     assert model.predict(ROWS).tolist() == expected
     assert np.array(model.labels, dtype=object)[model.outputs(ROWS).argmax(1)].tolist() == expected
-    assert UNDECIDED in expected
+    assert UNDECIDED_LABEL in expected
 
 
 def test_the_margin_is_that_of_the_weakest_member_that_counts() -> None:
@@ -70,9 +70,9 @@ def test_ties_go_where_the_members_own_ties_go(values: list[float], share: float
 
 def test_a_list_means_all_of_them_and_one_model_is_itself() -> None:
     model = as_model(OWN, SCHEMA, X)
-    assert isinstance(model, Agreeing)
-    assert model.needed == 3
-    assert model.abstention == UNDECIDED
+    assert isinstance(model, ClassAgreement)
+    assert model.members_needed == 3
+    assert model.abstention == UNDECIDED_LABEL
     assert as_model([OWN[0]], SCHEMA, X).labels == ("low", "mid", "top")
 
 
@@ -116,7 +116,7 @@ def test_gradients_are_those_of_the_deciding_members() -> None:
 def test_trees_keep_all_their_split_points() -> None:
     own = [RandomForestClassifier(3, random_state=seed).fit(X, WORDS) for seed in range(2)]
     model = as_model(own, SCHEMA, X)
-    assert isinstance(model, Partitioned)
+    assert isinstance(model, PiecewiseConstant)
     each = [as_model(member, SCHEMA, X).thresholds for member in own]
     for column in range(3):
         assert set(model.thresholds[column]) == set(each[0][column]) | set(each[1][column])
@@ -126,7 +126,7 @@ def test_numbers_stay_side_by_side() -> None:
     own = [LinearRegression().fit(X, X[:, 0] + shift) for shift in (0.0, 1.0, 5.0)]
     model = as_model(Ensemble(own, share=0.6), SCHEMA, X)
     assert model.labels is None
-    assert model.needed == 2
+    assert model.members_needed == 2
     assert np.allclose(model.outputs(ROWS), np.stack([member.predict(ROWS) for member in own], 1))
     assert np.allclose(model.predict(ROWS), own[1].predict(ROWS))
     weights, step = RNG.normal(size=(400, 3)), 1e-5
@@ -154,18 +154,18 @@ def test_members_must_answer_the_same_question() -> None:
 
 def test_nobody_aims_at_disagreement() -> None:
     model = as_model(OWN, SCHEMA, X)
-    said = np.array(["low", "mid", UNDECIDED, UNDECIDED], dtype=object)
-    stands = standing(model, ROWS[:4], said)
+    said = np.array(["low", "mid", UNDECIDED_LABEL, UNDECIDED_LABEL], dtype=object)
+    stands = current_decisions(model, ROWS[:4], said)
     assert stands[:2].tolist() == ["low", "mid"]
     assert stands[2:].tolist() == model.majority(ROWS[2:4]).tolist()
-    opposite = aim(model, "opposite", None, stands)
+    opposite = resolve_target(model, "opposite", None, stands)
     assert not opposite.goal.wanted[:, -1].any()
     assert opposite.target[0] == "anything but low"
-    others = aim(model, AnythingBut("low", "mid"), None, stands)
+    others = resolve_target(model, AnythingBut("low", "mid"), None, stands)
     assert set(others.target) == {"top"}
-    for target in (UNDECIDED, [UNDECIDED], AnythingBut("low", "mid", "top")):
+    for target in (UNDECIDED_LABEL, [UNDECIDED_LABEL], AnythingBut("low", "mid", "top")):
         with pytest.raises(InputError):
-            aim(model, target, None, stands)
+            resolve_target(model, target, None, stands)
 
 
 def test_the_majority_is_what_most_say_and_a_tie_what_the_earlier_model_says() -> None:
@@ -182,7 +182,7 @@ def test_a_class_may_be_called_undecided() -> None:
     words = np.where(X[:, 0] > 0, "undecided", "decided")
     model = as_model([LogisticRegression().fit(X, words), GaussianNB().fit(X, words)], SCHEMA, X)
     assert len(set(model.labels)) == 3
-    assert UNDECIDED in set(model.predict(ROWS))
+    assert UNDECIDED_LABEL in set(model.predict(ROWS))
 
 
 @pytest.mark.parametrize("share", [1.0, 0.6])
@@ -193,8 +193,8 @@ def test_answers_hold_for_enough_models(share: float, target) -> None:
     assert e.valid.all(), e.reason[~e.valid]
     after = np.stack([own.predict(np.asarray(e.frame)) for own in OWN])
     for column, said, before in zip(after.T, e.scores["after"], e.scores["before"], strict=True):
-        assert said != UNDECIDED
-        assert (column == said).sum() >= ensemble.needed
+        assert said != UNDECIDED_LABEL
+        assert (column == said).sum() >= ensemble.members_needed
         if target == "opposite":
             assert said != before
 
@@ -220,7 +220,7 @@ def test_numbers_lie_in_the_range_for_enough_models(share: float) -> None:
     e = cp.explain(ensemble, X[:8], reference=X, target=(1.0, 2.5))
     assert e.valid.all(), e.reason[~e.valid]
     after = np.stack([member.predict(np.asarray(e.frame)) for member in own])
-    assert (((after >= 1.0) & (after <= 2.5)).sum(0) >= ensemble.needed).all()
+    assert (((after >= 1.0) & (after <= 2.5)).sum(0) >= ensemble.members_needed).all()
     assert np.allclose(e.scores["after"].astype(float), np.median(after, axis=0))
     if share < 1:
         assert not ((after >= 1.0) & (after <= 2.5)).all()

@@ -26,8 +26,8 @@ from sklearn.tree import DecisionTreeClassifier
 
 import counterpoise as cp
 from counterpoise.models.adapt import as_model
-from counterpoise.models.front import CURVED
-from counterpoise.models.staged import CurvedStaged, SlopedStaged, Staged
+from counterpoise.models.front import CURVED_FUNCTIONS
+from counterpoise.models.staged import DifferentiableLastStepModel, LastStepModel, TwiceDifferentiableLastStepModel
 from counterpoise.space.encoding import encode
 from counterpoise.space.features import Schema
 from counterpoise.types import Differentiable, TwiceDifferentiable
@@ -67,7 +67,7 @@ def test_slopes_come_back_through_a_column_transformer(last) -> None:
         warnings.simplefilter("ignore")
         own.fit(table, THREE)
     model = as_model(own, schema, x)
-    assert isinstance(model, CurvedStaged)
+    assert isinstance(model, TwiceDifferentiableLastStepModel)
     whole = x[~np.isnan(x).any(1)]
     check_slopes(model, whole, [0, 1])
     weights = np.ones((80, 3)) * [1, -1, 0]
@@ -82,8 +82,8 @@ def test_a_front_repeats_the_pipeline_to_the_bit() -> None:
     schema = Schema.infer(table)
     own = through_columns(LogisticRegression(), StandardScaler(), MinMaxScaler(clip=True)).fit(table, THREE)
     model = as_model(own, schema, encode(schema, table))
-    assert isinstance(model, Staged)
-    assert np.array_equal(model.front(encode(schema, table)), own[:-1].transform(table))
+    assert isinstance(model, LastStepModel)
+    assert np.array_equal(model.first_steps(encode(schema, table)), own[:-1].transform(table))
 
 
 @pytest.mark.parametrize("degree", [1, 2])
@@ -91,12 +91,12 @@ def test_a_front_repeats_the_pipeline_to_the_bit() -> None:
 def test_slopes_come_back_through_products(degree: int, given: dict[str, bool]) -> None:
     own = make_pipeline(StandardScaler(), PolynomialFeatures(degree, **given), StandardScaler(), LogisticRegression())
     model = as_model(own.fit(X, THREE), SCHEMA, X)
-    assert isinstance(model, SlopedStaged)
+    assert isinstance(model, DifferentiableLastStepModel)
     assert not isinstance(model, TwiceDifferentiable)  # the products are curved themselves
     np.testing.assert_allclose(model.outputs(X), own.decision_function(X), atol=1e-9)
     check_gradient(model, X)
     move = STEP * np.eye(4)[1]
-    pushed = model.front.push(X, move * np.ones_like(X))
+    pushed = model.front.push_direction(X, move * np.ones_like(X))
     along = (model.front(X + move) - model.front(X - move)) / 2
     np.testing.assert_allclose(pushed, along, atol=1e-4 * STEP)
 
@@ -107,7 +107,7 @@ def test_slopes_come_back_through_projected_categories() -> None:
     x = encode(schema, table)
     own = through_columns(LogisticRegression(), PCA(3)).fit(table, THREE)
     model = as_model(own, schema, x)
-    assert isinstance(model, SlopedStaged)
+    assert isinstance(model, DifferentiableLastStepModel)
     check_slopes(model, x[~np.isnan(x).any(1)], [0, 1])
     assert np.array_equal(np.array(model.labels)[model.outputs(x).argmax(1)], own.predict(table))
 
@@ -117,7 +117,7 @@ def test_a_projection_is_known_where_a_column_is_the_same_in_all_probing_rows() 
     own = make_pipeline(PCA(), LogisticRegression()).fit(rare, rare[:, 0] + rare[:, 4] > 20000.2)
     probe = np.delete(rare, 7, axis=0)
     model = as_model(own, Schema.infer(rare), probe)
-    assert isinstance(model, SlopedStaged)
+    assert isinstance(model, DifferentiableLastStepModel)
     np.testing.assert_allclose(model.outputs(rare)[:, 1], own.decision_function(rare), rtol=1e-9)
 
 
@@ -162,17 +162,17 @@ def test_a_mixture_is_read_where_it_is_what_it_is_called() -> None:
     assert not isinstance(as_model(bent, SCHEMA, X), Differentiable)
     trees = make_pipeline(PCA(3), DecisionTreeClassifier(max_depth=3)).fit(X, BINARY)
     model = as_model(trees, SCHEMA, X)  # split points of projections are not split points of columns
-    assert not isinstance(model, (Staged, Differentiable))
+    assert not isinstance(model, (LastStepModel, Differentiable))
     assert np.array_equal(np.array(model.labels)[model.outputs(X).argmax(1)], trees.predict(X))
 
 
-@pytest.mark.parametrize("kind", CURVED)
+@pytest.mark.parametrize("kind", CURVED_FUNCTIONS)
 def test_slopes_come_back_through_curved_functions(kind: str) -> None:
-    function = FunctionTransformer(CURVED[kind][0])
+    function = FunctionTransformer(CURVED_FUNCTIONS[kind][0])
     own = make_pipeline(function, StandardScaler(), LogisticRegression()).fit(np.abs(X) + 0.5, BINARY)
     model = as_model(own, SCHEMA, np.abs(X) + 0.5)
-    assert isinstance(model, SlopedStaged)
-    assert not isinstance(model, CurvedStaged), "its curvature is not the last step's alone"
+    assert isinstance(model, DifferentiableLastStepModel)
+    assert not isinstance(model, TwiceDifferentiableLastStepModel), "its curvature is not the last step's alone"
     x, weights, step = np.abs(X[:20]) + 0.5, np.ones((20, 2)) * [-1, 1], 1e-6
     slopes = model.gradient(x, weights)
     for column in range(x.shape[1]):

@@ -20,11 +20,11 @@ from sklearn.tree import DecisionTreeClassifier
 from counterpoise.models import blocks
 from counterpoise.models import leaves as module
 from counterpoise.models.adapt import as_model
-from counterpoise.models.blocks import Table
+from counterpoise.models.blocks import LeafTable
 from counterpoise.models.leaves import Leaves
-from counterpoise.models.paths import Window
-from counterpoise.models.trees import TreeEnsemble, above
-from counterpoise.models.walk import Walk
+from counterpoise.models.paths import CellWindow
+from counterpoise.models.trees import TreeEnsemble, next_float_above
+from counterpoise.models.walk import LeafWalk
 from counterpoise.models.whitebox import TreeModel
 from edges import schema_and_rows, target
 from edges import table as table_of
@@ -52,9 +52,9 @@ KINDS = {
 }
 
 
-def leaves_of(trees: TreeEnsemble, largest: int = module.LARGEST) -> Leaves:
+def leaves_of(trees: TreeEnsemble, largest: int = module.MAX_TABLE_RANGES) -> Leaves:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "LARGEST", largest)
+        patch.setattr(module, "MAX_TABLE_RANGES", largest)
         leaves = Leaves.of(trees)
     assert leaves is not None
     return leaves
@@ -87,25 +87,27 @@ def table(request: pytest.FixtureRequest) -> tuple[TreeEnsemble, Leaves, np.ndar
 def case(request: pytest.FixtureRequest) -> tuple[TreeEnsemble, Leaves, np.ndarray]:
     kind, way = request.param
     trees, x = KINDS[kind]()
-    return trees, leaves_of(trees, 0 if way == "walk" else module.LARGEST), x
+    return trees, leaves_of(trees, 0 if way == "walk" else module.MAX_TABLE_RANGES), x
 
 
 def inside(leaves: Leaves, cell: int) -> float:
     """A value of a cell."""
-    if np.isnan(leaves.above[cell]):
+    if np.isnan(leaves.upper_ends[cell]):
         return float("nan")
-    return float(leaves.above[cell] if np.isfinite(leaves.above[cell]) else above(leaves.below[cell]))
+    return float(
+        leaves.upper_ends[cell] if np.isfinite(leaves.upper_ends[cell]) else next_float_above(leaves.lower_ends[cell])
+    )
 
 
 def looked_up(leaves: Leaves, x: np.ndarray, kept: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The sums of rows, and what they are with any one of these cells in place of their own."""
-    cells = leaves.cells(x)
-    seen = leaves.survey(cells, cells)
+    cells = leaves.find_cells(x)
+    seen = leaves.survey_single_changes(cells, cells)
     out = np.full((len(x), len(kept), len(leaves.base)), np.nan)
     for place, cell in enumerate(kept.tolist()):
-        piece = np.flatnonzero((seen.cell <= cell) & (cell <= seen.last))
+        piece = np.flatnonzero((seen.first_cell <= cell) & (cell <= seen.last_cell))
         assert np.array_equal(seen.point[piece], np.arange(len(x))), "each cell is in one piece"
-        out[:, place] = seen.sums + seen.added[piece]
+        out[:, place] = seen.sums + seen.added_sums[piece]
     return seen.sums, out
 
 
@@ -114,14 +116,14 @@ def test_every_single_change_does_what_the_leaves_say(case: tuple, seed: int) ->
     trees, leaves, rows = case
     rng = np.random.default_rng(seed)
     x = rows[rng.integers(0, len(rows), 3)]
-    kept = np.sort(rng.choice(int(leaves.first[-1]), min(40, int(leaves.first[-1])), replace=False))
+    kept = np.sort(rng.choice(int(leaves.first_cells[-1]), min(40, int(leaves.first_cells[-1])), replace=False))
     sums, shifted = looked_up(leaves, x, kept)
     np.testing.assert_array_equal(sums, leaves.sums(leaves.cells(x)))
     np.testing.assert_allclose(sums, trees.sums(x), rtol=1e-6, atol=1e-6)
     np.testing.assert_allclose(leaves.finish(sums), trees.outputs(x), rtol=1e-6, atol=1e-6)
     for place, cell in enumerate(kept.tolist()):
         feature = leaves.feature[cell]
-        if np.isnan(leaves.above[cell]) and feature not in leaves.coded:
+        if np.isnan(leaves.upper_ends[cell]) and feature not in leaves.coded:
             continue  # missing numbers are not looked into
         moved = x.copy()
         moved[:, leaves.columns[feature]] = inside(leaves, cell)
@@ -130,8 +132,8 @@ def test_every_single_change_does_what_the_leaves_say(case: tuple, seed: int) ->
 
 def test_pieces_are_of_one_column_and_own_cells_are_alone(case: tuple) -> None:
     _, leaves, rows = case
-    home = leaves.cells(rows[20:40])
-    seen = leaves.survey(leaves.cells(rows[:20]), home)
+    home = leaves.find_cells(rows[20:40])
+    seen = leaves.survey_single_changes(leaves.find_cells(rows[:20]), home)
     assert (leaves.feature[seen.cell] == leaves.feature[seen.last]).all()
     own = home[seen.point, leaves.feature[seen.cell]]
     assert ((seen.cell <= own) & (own <= seen.last)).sum() == home.size
@@ -145,22 +147,22 @@ def test_pieces_are_of_one_column_and_own_cells_are_alone(case: tuple) -> None:
 def test_a_window_shows_what_is_inside_it_and_nothing_else(case: tuple, seed: int) -> None:
     _, leaves, rows = case
     rng = np.random.default_rng(seed)
-    cells, home = (leaves.cells(rows[rng.integers(0, len(rows), 4)]) for _ in range(2))
+    cells, home = (leaves.find_cells(rows[rng.integers(0, len(rows), 4)]) for _ in range(2))
     ends = rng.integers(leaves.first[:-1], leaves.first[1:], (2, *home.shape))
-    window = Window(
+    window = CellWindow(
         np.minimum(ends.min(axis=0), home).astype(np.int32),
         np.maximum(ends.max(axis=0), home).astype(np.int32) + np.int32(1),
     )
-    every, seen = leaves.survey(cells, home), leaves.survey(cells, home, window)
+    every, seen = leaves.survey_single_changes(cells, home), leaves.survey_single_changes(cells, home, window)
     np.testing.assert_array_equal(seen.sums, every.sums)
     told = np.full((4, len(leaves.feature)), np.nan)
-    for point, first, last, added in zip(seen.point, seen.cell, seen.last, seen.added, strict=True):
+    for point, first, last, added in zip(seen.point, seen.cell, seen.last, seen.added_sums, strict=True):
         assert np.isnan(told[point, first : last + 1]).all(), "each cell is in one piece"
         told[point, first : last + 1] = added[0]
     number = np.arange(len(leaves.feature))
     inside = (number >= window.first[:, leaves.feature]) & (number < window.end[:, leaves.feature])
     np.testing.assert_array_equal(~np.isnan(told), inside)
-    for point, first, last, added in zip(every.point, every.cell, every.last, every.added, strict=True):
+    for point, first, last, added in zip(every.point, every.cell, every.last, every.added_sums, strict=True):
         there = inside[point, first : last + 1]
         np.testing.assert_allclose(told[point, first : last + 1][there], added[0], atol=1e-9)
 
@@ -168,33 +170,33 @@ def test_a_window_shows_what_is_inside_it_and_nothing_else(case: tuple, seed: in
 def test_walks_down_the_trees_say_what_the_table_says(table: tuple) -> None:
     trees, leaves, rows = table
     walked = leaves_of(trees, 0)
-    assert isinstance(leaves.finder, Table)
-    assert isinstance(walked.finder, Walk)
-    cells, home = leaves.cells(rows[:40]), leaves.cells(rows[40:80])
-    one, other = leaves.survey(cells, home), walked.survey(cells, home)
+    assert isinstance(leaves.finder, LeafTable)
+    assert isinstance(walked.finder, LeafWalk)
+    cells, home = leaves.find_cells(rows[:40]), leaves.find_cells(rows[40:80])
+    one, other = leaves.survey_single_changes(cells, home), walked.survey_single_changes(cells, home)
     for name in ("point", "cell", "last"):
         np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
-    np.testing.assert_allclose(one.added, other.added, atol=1e-12)
+    np.testing.assert_allclose(one.added_sums, other.added_sums, atol=1e-12)
     np.testing.assert_allclose(one.sums, other.sums, atol=1e-12)
 
 
 def test_a_value_is_in_the_cell_whose_ends_hold_it(case: tuple) -> None:
     _, leaves, rows = case
-    cells, values = leaves.cells(rows), rows[:, leaves.columns]
+    cells, values = leaves.find_cells(rows), rows[:, leaves.columns]
     there = ~np.isnan(values)
     assert (leaves.feature[cells] == np.arange(len(leaves.columns))).all()
-    assert (values[there] > leaves.below[cells][there]).all()
-    assert (values[there] <= leaves.above[cells][there]).all()
-    assert np.isnan(leaves.above[cells][~there]).all()
+    assert (values[there] > leaves.lower_ends[cells][there]).all()
+    assert (values[there] <= leaves.upper_ends[cells][there]).all()
+    assert np.isnan(leaves.upper_ends[cells][~there]).all()
 
 
 def test_few_and_many_rows_are_surveyed_alike(case: tuple, monkeypatch: pytest.MonkeyPatch) -> None:
     _, leaves, rows = case
-    cells = leaves.cells(rows[:50])
-    together = leaves.survey(cells, cells)
-    monkeypatch.setattr(module, "AT_ONCE", 1)
-    monkeypatch.setattr(module, "COMPARED", 0)
-    alone = leaves.survey(cells, cells)
+    cells = leaves.find_cells(rows[:50])
+    together = leaves.survey_single_changes(cells, cells)
+    monkeypatch.setattr(module, "MAX_CELLS_TOGETHER", 1)
+    monkeypatch.setattr(module, "MAX_COMPARISONS", 0)
+    alone = leaves.survey_single_changes(cells, cells)
     for one, other in zip(together, alone, strict=True):
         np.testing.assert_array_equal(one, other)
 
@@ -203,7 +205,7 @@ def test_few_and_many_rows_are_surveyed_alike(case: tuple, monkeypatch: pytest.M
 def test_sums_of_leaves_are_the_same_in_any_order(case: tuple, seed: int) -> None:
     _, leaves, _ = case
     rng = np.random.default_rng(seed)
-    some = leaves.value[rng.integers(0, len(leaves.value), leaves.trees)]
+    some = leaves.value[rng.integers(0, len(leaves.value), leaves.tree_count)]
     one, other = (np.add.accumulate(some[rng.permutation(len(some))], axis=0)[-1] for _ in range(2))
     np.testing.assert_array_equal(one, other)
 
@@ -216,19 +218,21 @@ def test_what_is_too_large_for_a_table_is_walked(
     monkeypatch.setattr(where, limit, 1)
     leaves = Leaves.of(trees)
     assert leaves is not None
-    assert isinstance(leaves.finder, Walk)
+    assert isinstance(leaves.finder, LeafWalk)
 
 
 def test_blocks_of_few_trees_say_what_one_block_says(table: tuple, monkeypatch: pytest.MonkeyPatch) -> None:
     trees, leaves, rows = table
-    monkeypatch.setattr(blocks, "BLOCK", 1000)
+    monkeypatch.setattr(blocks, "MAX_BLOCK_BITS", 1000)
     apart = Leaves.of(trees)
     assert apart is not None
     assert len(apart.finder.blocks) > len(leaves.finder.blocks) == 1
-    cells = leaves.cells(rows[:20])
-    for one, other in zip(apart.survey(cells, cells), leaves.survey(cells, cells), strict=True):
+    cells = leaves.find_cells(rows[:20])
+    for one, other in zip(
+        apart.survey_single_changes(cells, cells), leaves.survey_single_changes(cells, cells), strict=True
+    ):
         np.testing.assert_array_equal(one, other)
-    np.testing.assert_array_equal(apart.sums(cells), leaves.sums(cells))
+    np.testing.assert_array_equal(apart.sums_at(cells), leaves.sums(cells))
 
 
 def test_a_tree_that_splits_nothing_has_no_table() -> None:
@@ -238,7 +242,10 @@ def test_a_tree_that_splits_nothing_has_no_table() -> None:
 
 def test_trees_are_sent_to_a_worker_without_their_table(table: tuple) -> None:
     trees, leaves, rows = table
-    cells = leaves.cells(rows[:5])
+    cells = leaves.find_cells(rows[:5])
     sent = pickle.loads(pickle.dumps(trees))
     assert "leaves" not in vars(sent)
-    assert np.array_equal(sent.leaves.survey(cells, cells).added, leaves.survey(cells, cells).added)
+    assert np.array_equal(
+        sent.leaves.survey_single_changes(cells, cells).added_sums,
+        leaves.survey_single_changes(cells, cells).added_sums,
+    )

@@ -15,9 +15,9 @@ from xgboost import XGBClassifier
 import counterpoise as cp
 from counterpoise.errors import CapabilityError
 from counterpoise.models.adapt import as_model
-from counterpoise.models.probable import Probable, probable
+from counterpoise.models.probable import ProbabilityModel, as_probability_model
 from counterpoise.space.features import Schema
-from counterpoise.types import Differentiable, Partitioned
+from counterpoise.types import Differentiable, PiecewiseConstant
 
 TRAIN = pd.DataFrame({"a": [0.0, 1.0, 2.5, 3.0]})
 SAYS = ["no", "no", "yes", "yes"]
@@ -28,7 +28,7 @@ THREE = np.digitize(WIDE[:, 0] + WIDE[:, 1] ** 2, [0.0, 1.2])
 
 def test_outputs_are_the_users_own_probabilities():
     fitted = LogisticRegression().fit(TRAIN, SAYS)
-    model = Probable(as_model(fitted, Schema.infer(TRAIN), X))
+    model = ProbabilityModel(as_model(fitted, Schema.infer(TRAIN), X))
     np.testing.assert_allclose(model.outputs(X), fitted.predict_proba(TRAIN))
     np.testing.assert_array_equal(model.outputs(X), model.probabilities(X))
     assert model.predict(X).tolist() == fitted.predict(TRAIN).tolist()
@@ -37,7 +37,7 @@ def test_outputs_are_the_users_own_probabilities():
 
 
 def test_a_model_without_probabilities_cannot_be_asked():
-    model = Probable(as_model(RidgeClassifier().fit(TRAIN, SAYS), Schema.infer(TRAIN), X))
+    model = ProbabilityModel(as_model(RidgeClassifier().fit(TRAIN, SAYS), Schema.infer(TRAIN), X))
     with pytest.raises(CapabilityError, match="needs a model with probabilities"):
         model.outputs(X)
 
@@ -58,7 +58,7 @@ SLOPED = {
 
 @pytest.mark.parametrize("name", SLOPED)
 def test_slopes_of_probabilities_against_differences(name):
-    model = probable(as_model(SLOPED[name], Schema.infer(WIDE), WIDE))
+    model = as_probability_model(as_model(SLOPED[name], Schema.infer(WIDE), WIDE))
     assert isinstance(model, Differentiable)
     rows, step = WIDE[:30], 1e-6
     weights = np.random.default_rng(1).normal(size=model.outputs(rows).shape)
@@ -71,18 +71,18 @@ def test_there_is_no_gradient_where_probabilities_have_none():
     forest = as_model(RandomForestClassifier(3, random_state=0).fit(WIDE, THREE), Schema.infer(WIDE), WIDE)
     machine = as_model(SVC().fit(WIDE, THREE), Schema.infer(WIDE), WIDE)
     assert hasattr(machine, "gradient")
-    assert not hasattr(probable(machine), "gradient")
-    assert not hasattr(probable(forest), "gradient")
-    assert not isinstance(probable(machine), Partitioned)
+    assert not hasattr(as_probability_model(machine), "gradient")
+    assert not hasattr(as_probability_model(forest), "gradient")
+    assert not isinstance(as_probability_model(machine), PiecewiseConstant)
 
 
 @pytest.mark.parametrize("two", [True, False], ids=["two classes", "three"])
 @pytest.mark.parametrize("kind", [HistGradientBoostingClassifier, GradientBoostingClassifier, XGBClassifier])
 def test_leaves_of_boosted_trees_say_how_likely_a_class_is(kind: type, two: bool) -> None:
     fitted = kind(random_state=0).fit(WIDE, np.minimum(THREE, 1) if two else THREE)
-    model = probable(as_model(fitted, Schema.infer(WIDE), WIDE[:30]))
+    model = as_probability_model(as_model(fitted, Schema.infer(WIDE), WIDE[:30]))
     leaves = model.leaves
-    sums = leaves.sums(leaves.cells(WIDE))
+    sums = leaves.sums_at(leaves.cells(WIDE))
     np.testing.assert_allclose(leaves.finish(sums), fitted.predict_proba(WIDE), atol=1e-6)
     found = cp.explain(fitted, WIDE[:5], reference=WIDE, target=1, threshold=0.8)
     assert (fitted.predict_proba(found.frame.to_numpy())[found.valid, 1] >= 0.8).all()
@@ -91,12 +91,12 @@ def test_leaves_of_boosted_trees_say_how_likely_a_class_is(kind: type, two: bool
 
 def test_leaves_whose_sums_are_other_than_decision_values_are_not_taken_for_them() -> None:
     fitted = GradientBoostingClassifier(loss="exponential", random_state=0).fit(WIDE, np.minimum(THREE, 1))
-    assert probable(as_model(fitted, Schema.infer(WIDE), WIDE[:30])).leaves is None
+    assert as_probability_model(as_model(fitted, Schema.infer(WIDE), WIDE[:30])).leaves is None
 
 
 def test_trees_keep_their_split_points():
     forest = as_model(RandomForestClassifier(3, random_state=0).fit(WIDE, THREE), Schema.infer(WIDE), WIDE)
-    assert probable(forest).thresholds is forest.thresholds
+    assert as_probability_model(forest).thresholds is forest.thresholds
 
 
 @pytest.mark.parametrize(

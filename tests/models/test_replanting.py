@@ -22,7 +22,7 @@ from sklearn.preprocessing import (
 from sklearn.tree import DecisionTreeRegressor
 
 from counterpoise.models.adapt import as_model
-from counterpoise.models.staged import Staged
+from counterpoise.models.staged import LastStepModel
 from counterpoise.models.whitebox import TreeModel
 from counterpoise.space.encoding import encode
 from counterpoise.space.features import Schema
@@ -64,11 +64,11 @@ def test_the_trees_say_the_same_on_both_sides_of_every_split(last, encoder) -> N
     own = make_pipeline(ColumnTransformer([*blocks, ("p", "passthrough", ["ok"])]), RobustScaler(), last).fit(TABLE, Y)
     model = as_model(own, SCHEMA, ROWS)
     assert isinstance(model, TreeModel)
-    assert isinstance(model.own, Staged)
-    inner = model.own.last
+    assert isinstance(model.own, LastStepModel)
+    inner = model.own.last_step
     assert isinstance(inner, TreeModel)
     rows = draw(500)
-    assert np.array_equal(model.trees.outputs(rows), inner.trees.outputs(model.own.front(rows)))
+    assert np.array_equal(model.trees.outputs(rows), inner.trees.outputs(model.own.first_steps(rows)))
     assert np.array_equal(np.array(model.labels)[model.outputs(rows).argmax(1)], model.predict(rows))
     assert [len(points) > 0 for points in model.thresholds] == [True, len(model.thresholds[1]) > 0, False, False]
     for column in (0, 1):
@@ -76,7 +76,7 @@ def test_the_trees_say_the_same_on_both_sides_of_every_split(last, encoder) -> N
         for side in (points, np.nextafter(points, np.inf)):
             at = draw(len(points))
             at[:, column] = side
-            assert np.array_equal(model.trees.outputs(at), inner.trees.outputs(model.own.front(at)))
+            assert np.array_equal(model.trees.outputs(at), inner.trees.outputs(model.own.first_steps(at)))
 
 
 @pytest.mark.parametrize("function", [np.log1p, np.log, np.arcsinh])
@@ -112,13 +112,13 @@ def test_trees_that_split_by_category_are_told_in_the_words_of_the_row() -> None
         own = make_pipeline(front, last).fit(TABLE.astype({"ok": float}), Y, **said)
         model = as_model(own, Schema.infer(TABLE.astype({"ok": float})), ROWS)
         assert isinstance(model, TreeModel)
-        assert isinstance(model.own, Staged)
-        inner = model.own.last
+        assert isinstance(model.own, LastStepModel)
+        inner = model.own.last_step
         assert isinstance(inner, TreeModel)
         assert (inner.trees.category >= 0).any()
         rows = draw(500)
         rows[:20, 2] = np.nan
-        assert np.array_equal(model.trees.outputs(rows), inner.trees.outputs(model.own.front(rows)))
+        assert np.array_equal(model.trees.outputs(rows), inner.trees.outputs(model.own.first_steps(rows)))
         assert np.array_equal(np.array(model.labels)[model.outputs(rows).argmax(1)], model.predict(rows))
 
 
@@ -136,7 +136,7 @@ def test_a_number_that_is_split_by_category_keeps_its_front() -> None:
         HistGradientBoostingClassifier(max_iter=5, categorical_features=[0], min_samples_leaf=3),
     ).fit(table, Y)
     model = as_model(own, Schema.infer(table), table.to_numpy(dtype=float))
-    assert isinstance(model, Staged)
+    assert isinstance(model, LastStepModel)
     assert np.array_equal(model.predict(table.to_numpy(dtype=float)), own.predict(table))
 
 

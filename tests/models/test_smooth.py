@@ -34,7 +34,7 @@ from sklearn.svm import SVC, SVR, LinearSVC, NuSVC, NuSVR, OneClassSVM
 
 from counterpoise.models import machine
 from counterpoise.models.adapt import as_model
-from counterpoise.models.smooth import Smooth
+from counterpoise.models.smooth import FormulaModel
 from counterpoise.space.features import Schema
 from counterpoise.types import Differentiable
 from slopes import BINARY, NETWORKS, RNG, SCHEMA, THREE, X, check_slopes, fitted, name
@@ -89,18 +89,18 @@ def test_a_detector_has_slopes() -> None:
 def test_outputs_whose_softmax_are_the_probabilities_say_so(own) -> None:
     for y in (BINARY, THREE):
         model = as_model(fitted(own, y), SCHEMA, X)
-        assert isinstance(model, Smooth)
-        assert model.softmax
+        assert isinstance(model, FormulaModel)
+        assert model.has_softmax_probabilities
         powers = np.exp(model.outputs(X) - model.outputs(X).max(1, keepdims=True))
         assert np.allclose(powers / powers.sum(1, keepdims=True), own.predict_proba(X), atol=1e-9)
-    assert not as_model(LinearSVC().fit(X, BINARY), SCHEMA, X).softmax
+    assert not as_model(LinearSVC().fit(X, BINARY), SCHEMA, X).has_softmax_probabilities
 
 
 def test_a_large_machine_is_read_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     model = as_model(SVC().fit(X, THREE), SCHEMA, X)
     weights, v = RNG.normal(size=(80, 3)), RNG.normal(size=X.shape)
     whole = model.outputs(X), model.gradient(X, weights), model.hvp(X, weights, v)
-    monkeypatch.setattr(machine, "CELLS", 200)
+    monkeypatch.setattr(machine, "MAX_KERNEL_VALUES", 200)
     for one, other in zip(whole, (model.outputs(X), model.gradient(X, weights), model.hvp(X, weights, v)), strict=True):
         assert np.allclose(one, other, rtol=1e-12)
 

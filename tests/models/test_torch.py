@@ -156,7 +156,7 @@ def test_batches_are_put_together_in_order_and_shrink_when_memory_is_short(monke
     module = network(3)
     model = as_model(module, SCHEMA, X)
     whole = model.outputs(X), model.gradient(X, np.ones((50, 3)))
-    monkeypatch.setattr(adapter, "BATCH", 21)  # seven rows
+    monkeypatch.setattr(adapter, "MAX_NUMBERS_TOGETHER", 21)  # seven rows
     assert np.allclose(whole[0], model.outputs(X))
     assert np.allclose(whole[1], model.gradient(X, np.ones((50, 3))))
 

@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 
 from counterpoise.models.adapt import as_model
-from counterpoise.models.trees import above, last_at_most, last_left
+from counterpoise.models.trees import largest_left, largest_rounded_at_most, next_float_above
 from counterpoise.models.whitebox import TreeModel
 from counterpoise.space.features import Schema
-from counterpoise.types import Array, Partitioned
+from counterpoise.types import Array, PiecewiseConstant
 from edges import edge_rows, schema_and_rows, table, target
 
 FRAME = table(missing=True, categories=True)
@@ -28,9 +28,9 @@ doubles = st.floats(allow_nan=False, allow_infinity=False)
 @given(doubles, st.sampled_from([np.float16, np.float32, np.float64]))
 def test_the_last_value_at_most_a_limit_is_the_last(limit: float, kind: type) -> None:
     with np.errstate(over="ignore"):
-        found = last_at_most(np.array([limit]), np.dtype(kind))
+        found = largest_rounded_at_most(np.array([limit]), np.dtype(kind))
         assert float(found.astype(kind)[0]) <= limit
-        assert float(above(found).astype(kind)[0]) > limit
+        assert float(next_float_above(found).astype(kind)[0]) > limit
 
 
 @given(st.floats(width=32, allow_nan=False, allow_infinity=False), st.booleans(), st.booleans())
@@ -40,18 +40,18 @@ def test_either_side_of_a_split_point_is_one_float_apart(threshold: float, stric
             read = value.astype(np.float32) if single else value
         return bool(read[0] < threshold if strict else read[0] <= threshold)
 
-    found = last_left(np.array([threshold]), strict=strict, single=single)
+    found = largest_left(np.array([threshold]), strict=strict, single=single)
     if np.isfinite(found[0]):
         assert goes_left(found)
-        assert not goes_left(above(found))
+        assert not goes_left(next_float_above(found))
 
 
 def test_a_model_of_trees_says_that_it_is_constant_on_boxes() -> None:
-    assert isinstance(MODEL, Partitioned)
+    assert isinstance(MODEL, PiecewiseConstant)
     for feature, points in zip(SCHEMA, MODEL.thresholds, strict=True):
         assert np.isfinite(points).all()
         assert (np.diff(points) > 0).all()
-        assert feature.numeric or not len(points)
+        assert feature.is_numeric or not len(points)
 
 
 @given(st.integers(0, 2**32 - 1))
@@ -62,7 +62,7 @@ def test_nothing_happens_between_two_split_points(seed: int) -> None:
     for place, points in enumerate(MODEL.thresholds):
         if SCHEMA.features[place].kind == "continuous" and not np.isnan(x[0, place]):
             low = np.searchsorted(points, x[0, place])
-            left = above(points[low - 1]) if low else x[0, place] - 1.0
+            left = next_float_above(points[low - 1]) if low else x[0, place] - 1.0
             right = points[low] if low < len(points) else x[0, place] + 1.0
             moved[0, place] = rng.choice([left, right])
     np.testing.assert_array_equal(MODEL.outputs(moved), MODEL.outputs(x))
@@ -72,7 +72,7 @@ def test_the_leaves_of_a_tree_tile_the_space_and_hold_its_values() -> None:
     trees = MODEL.trees
     rows = edge_rows(MODEL, SCHEMA, X, 500)
     sums = np.tile(trees.base, (len(rows), 1))
-    for number, column in enumerate(trees.column):
+    for number, column in enumerate(trees.first_sum):
         boxes = trees.boxes(number)
         gone = np.isnan(rows)[:, None, :]
         with np.errstate(invalid="ignore"):

@@ -13,9 +13,9 @@ import pytest
 import counterpoise as cp
 from counterpoise import paper
 from counterpoise.paper import complexity, flows, pairs, scene, tables, verdicts
-from counterpoise.paper.exhibit import Scale
+from counterpoise.paper.exhibit import RunSize
 from counterpoise.paper.surface import free_energies
-from counterpoise.paper.writing import ORDER
+from counterpoise.paper.writing import EXHIBIT_ORDER
 
 HEADINGS = ["Claims", *(f"Figure {n}." for n in range(1, 7)), "Table I.", "Table II.", "Real data", "Choices made"]
 
@@ -51,7 +51,7 @@ Made = tuple[Path, list[tuple[int, int, str]]]
 def made_in(tmp_path_factory: pytest.TempPathFactory) -> Made:
     told: list[tuple[int, int, str]] = []
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv(tables.FOLDER, str(tmp_path_factory.mktemp("empty")))  # a clean clone has no tables
+        patch.setenv(tables.FOLDER_VARIABLE, str(tmp_path_factory.mktemp("empty")))  # a clean clone has no tables
         page = paper.write(
             tmp_path_factory.mktemp("paper"), quick=True, progress=lambda *parts: told.append(parts), seed=0
         )
@@ -63,7 +63,7 @@ def the_page_has_every_figure_and_table_and_stands_alone(made: Made) -> None:
     seen = Seen()
     seen.feed(text)
     assert seen.open == []
-    assert tuple(seen.sections) == ORDER
+    assert tuple(seen.sections) == EXHIBIT_ORDER
     assert seen.outside == []
     assert seen.images >= 16
     for heading in HEADINGS:
@@ -73,8 +73,8 @@ def the_page_has_every_figure_and_table_and_stands_alone(made: Made) -> None:
 
 def every_exhibit_says_its_command_seed_and_settings(made: Made) -> None:
     text = made[0].read_text(encoding="utf-8")
-    assert text.count("Command: <code>python -m counterpoise.paper --quick --seed 0") == len(ORDER)
-    assert text.count("Settings: ") == len(ORDER)
+    assert text.count("Command: <code>python -m counterpoise.paper --quick --seed 0") == len(EXHIBIT_ORDER)
+    assert text.count("Settings: ") == len(EXHIBIT_ORDER)
     assert "seed 0" in text
 
 
@@ -96,8 +96,8 @@ def data_of_every_figure_is_beside_the_page(made: Made) -> None:
 def every_claim_has_a_measure_a_verdict_and_an_exhibit(made: Made) -> None:
     claims = pd.read_csv(made[0].parent / "claims-table-1.csv")
     assert len(claims) >= 12
-    assert set(claims["verdict"]) <= {verdicts.HOLDS, verdicts.PARTLY, verdicts.FAILS}
-    assert set(claims["shown"]) <= set(ORDER)
+    assert set(claims["verdict"]) <= {verdicts.VERDICT_HOLDS, verdicts.VERDICT_PARTLY, verdicts.VERDICT_FAILS}
+    assert set(claims["shown"]) <= set(EXHIBIT_ORDER)
     assert claims["measured"].str.contains(r"\d").all()
     assert not claims["measured"].str.contains("nan").any()
 
@@ -151,7 +151,7 @@ def test_the_quick_form(tmp_path_factory):
 
 def test_the_scene_has_the_slope_that_it_says():
     x = np.random.default_rng(0).uniform(-3, 4, (20, 2))
-    score, step = scene.Score(), 1e-6
+    score, step = scene.SceneScore(), 1e-6
     ones = np.ones((20, 1))
     for column in (0, 1):
         ahead, behind = x.copy(), x.copy()
@@ -171,7 +171,7 @@ def test_the_surface_is_the_energy_where_it_is_cold_and_smooth_where_it_is_hot()
 def test_exponents_are_fitted_to_what_was_timed():
     values = np.array([2.0, 4.0, 8.0, 16.0])
     times = pd.DataFrame({"method": "LIME", "over": "d", "value": values, "seconds": 3e-3 * values**2})
-    assert complexity._fitted(times)["measured"].iloc[0] == pytest.approx(2.0)
+    assert complexity._fit_exponents(times)["measured"].iloc[0] == pytest.approx(2.0)
 
 
 def answered(method: str, l2: list[float], valid: list[bool]) -> pd.DataFrame:
@@ -183,29 +183,29 @@ def test_methods_are_compared_on_the_rows_that_both_turn_alone():
     lines = pd.concat(
         [answered("near", [1.0, 2.0, 90.0], [True, True, False]), answered("far", [3.0, 6.0, 1.0], [True] * 3)]
     )
-    found = pairs.ratio(lines, "l2", "far", "near")
+    found = pairs.mean_ratio(lines, "l2", "far", "near")
     np.testing.assert_allclose(found, 3.0)
-    assert pairs.difference(lines, "l2", "far", "near").mean == pytest.approx(3.0)
-    assert np.isnan(pairs.difference(lines, "l2", "far", "nobody").mean)
+    assert pairs.mean_difference(lines, "l2", "far", "near").mean == pytest.approx(3.0)
+    assert np.isnan(pairs.mean_difference(lines, "l2", "far", "nobody").mean)
 
 
 def test_an_interval_has_the_mean_inside_and_narrows_with_rows():
     values = np.random.default_rng(0).normal(1.0, 1.0, 400)
-    few, many = pairs.bootstrapped(values[:20]), pairs.bootstrapped(values)
+    few, many = pairs.bootstrap_mean(values[:20]), pairs.bootstrap_mean(values)
     for found in (few, many):
         assert found.low < found.mean < found.high
     assert many.high - many.low < 0.5 * (few.high - few.low)
     assert many.low < 1 < many.high
 
 
-@pytest.mark.parametrize(("left", "word"), [(0.01, verdicts.FAILS), (0.5, verdicts.HOLDS)])
+@pytest.mark.parametrize(("left", "word"), [(0.01, verdicts.VERDICT_FAILS), (0.5, verdicts.VERDICT_HOLDS)])
 def test_large_and_small_beta_are_judged_by_one_rule(left, word):
     facts = {f"norm {beta:g}": left for beta in (0.001, 0.01, 0.1, 1.0, 3.0, 10.0)}
     facts |= dict.fromkeys(("path_drop", "path_f", "norm_fresh_large", "norm_fresh_small"), 1.0)
     facts |= {"flipped Algorithm 1, as printed": 0.0, "flipped Algorithm 1, corrected": 1.0}
-    _, small, large, _ = verdicts._search(facts)
+    _, small, large, _ = verdicts._judge_search(facts)
     assert large.verdict == word
-    assert (small.verdict == verdicts.HOLDS) == (word == verdicts.FAILS)
+    assert (small.verdict == verdicts.VERDICT_HOLDS) == (word == verdicts.VERDICT_FAILS)
 
 
 def test_a_seed_must_be_a_number(tmp_path):
@@ -214,5 +214,5 @@ def test_a_seed_must_be_a_number(tmp_path):
 
 
 def test_the_quick_form_measures_less():
-    assert Scale(quick=True).pick(1, 2) == 1
-    assert Scale().pick(1, 2) == 2
+    assert RunSize(quick=True).pick(1, 2) == 1
+    assert RunSize().pick(1, 2) == 2

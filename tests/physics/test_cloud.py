@@ -11,7 +11,7 @@ from physics.quadrature import free_energy, quantile_noise
 
 
 def noise(m=64, d=3, seed=0):
-    return cloud.antithetic(np.random.default_rng(seed), m, d)
+    return cloud.draw_antithetic(np.random.default_rng(seed), m, d)
 
 
 def test_antithetic_noise_is_paired_and_repeatable():
@@ -39,14 +39,14 @@ def test_whitening_too_few_samples_is_refused():
 
 def test_slope_of_a_plane_is_exact_with_whitened_noise():
     z, b, sigma = cloud.whiten(noise()), np.array([1.0, -2.0, 3.0]), np.array([0.1, 1.0, 5.0])
-    np.testing.assert_allclose(cloud.slope((sigma * z) @ b + 7.0, z, sigma), b, atol=1e-12)
+    np.testing.assert_allclose(cloud.mean_gradient((sigma * z) @ b + 7.0, z, sigma), b, atol=1e-12)
 
 
 def test_curvature_of_a_parabola():
     A = np.array([[2.0, 1.0], [1.0, -1.0]])
     z, sigma = cloud.whiten(noise(200_000, 2)), np.array([0.5, 2.0])
     eta = sigma * z
-    np.testing.assert_allclose(cloud.curvature(0.5 * (eta @ A * eta).sum(axis=-1), z, sigma), A, atol=0.1)
+    np.testing.assert_allclose(cloud.mean_hessian(0.5 * (eta @ A * eta).sum(axis=-1), z, sigma), A, atol=0.1)
 
 
 @pytest.mark.parametrize("x", [-0.7, 0.0, 1.3])

@@ -10,14 +10,14 @@ from hypothesis.extra.numpy import arrays
 
 from counterpoise.errors import InputError
 from counterpoise.physics import cooling
-from counterpoise.physics.metropolis import Info, accept
+from counterpoise.physics.metropolis import MetropolisInfo, accept
 
 STEPS = 50
 SCHEDULES = [
-    cooling.Constant(),
-    cooling.Linear(STEPS),
-    cooling.Geometric(STEPS),
-    cooling.Logarithmic(),
+    cooling.ConstantTemperature(),
+    cooling.LinearCooling(STEPS),
+    cooling.GeometricCooling(STEPS),
+    cooling.LogarithmicCooling(),
     cooling.ConstantSpeed(STEPS),
     cooling.LamDelosme(STEPS),
 ]
@@ -25,7 +25,7 @@ SCHEDULES = [
 
 def info(acceptance, variance):
     acceptance, variance = np.atleast_1d(acceptance).astype(float), np.atleast_1d(variance).astype(float)
-    return Info(np.zeros((len(acceptance), 1), dtype=bool), acceptance, np.zeros(len(acceptance)), variance)
+    return MetropolisInfo(np.zeros((len(acceptance), 1), dtype=bool), acceptance, np.zeros(len(acceptance)), variance)
 
 
 def run(schedule, T, steps=STEPS, acceptance=0.5, variance=1.0):
@@ -37,17 +37,17 @@ def run(schedule, T, steps=STEPS, acceptance=0.5, variance=1.0):
 
 def test_set_courses_end_where_they_say():
     T = np.array([4.0, 0.5])
-    np.testing.assert_array_equal(run(cooling.Constant(), T)[-1], T)
-    np.testing.assert_allclose(run(cooling.Linear(STEPS, end=0.1), T)[-1], 0.1 * T)
-    np.testing.assert_allclose(run(cooling.Linear(STEPS, end=0.1), T)[STEPS // 2], 0.55 * T)
-    np.testing.assert_allclose(run(cooling.Geometric(STEPS, end=1e-3), T)[-1], 1e-3 * T)
-    np.testing.assert_allclose(run(cooling.Logarithmic(), T)[-1], T * np.log(2) / np.log(STEPS + 2))
+    np.testing.assert_array_equal(run(cooling.ConstantTemperature(), T)[-1], T)
+    np.testing.assert_allclose(run(cooling.LinearCooling(STEPS, end=0.1), T)[-1], 0.1 * T)
+    np.testing.assert_allclose(run(cooling.LinearCooling(STEPS, end=0.1), T)[STEPS // 2], 0.55 * T)
+    np.testing.assert_allclose(run(cooling.GeometricCooling(STEPS, end=1e-3), T)[-1], 1e-3 * T)
+    np.testing.assert_allclose(run(cooling.LogarithmicCooling(), T)[-1], T * np.log(2) / np.log(STEPS + 2))
 
 
 def test_courses_stay_where_they_end():
     T = np.array([2.0])
-    assert run(cooling.Linear(STEPS), T, STEPS + 5)[-1] == 0
-    np.testing.assert_allclose(run(cooling.Geometric(STEPS, 0.01), T, STEPS + 5)[-1], 0.02)
+    assert run(cooling.LinearCooling(STEPS), T, STEPS + 5)[-1] == 0
+    np.testing.assert_allclose(run(cooling.GeometricCooling(STEPS, 0.01), T, STEPS + 5)[-1], 0.02)
 
 
 rows = arrays(np.float64, (3,), elements=st.floats(1e-6, 1e6))
@@ -90,14 +90,14 @@ def test_lam_delosme_steers_the_acceptance_to_its_target():
     share = np.zeros((2, 300))
     for step in range(600):  # uphill moves of exponential size, so acceptance is T / (1 + T)
         taken = accept(rng.exponential(size=(2, 200)), T, rng.random((2, 200)))
-        T = schedule(step, T, Info(taken, taken.mean(axis=-1), np.zeros(2), np.zeros(2)))
+        T = schedule(step, T, MetropolisInfo(taken, taken.mean(axis=-1), np.zeros(2), np.zeros(2)))
         share[:, step % 300] = taken.mean(axis=-1)
     np.testing.assert_allclose(share.mean(axis=-1), 0.44, atol=0.02)
 
 
 def test_lam_delosme_aim_falls_from_all_to_nothing():
     schedule = cooling.LamDelosme(steps=100)
-    aims = [schedule.aim(step) for step in range(120)]
+    aims = [schedule.target_acceptance(step) for step in range(120)]
     assert aims[0] == 1
     assert aims[15:66] == pytest.approx([0.44] * 51)
     assert aims[-1] < 1e-3
@@ -119,7 +119,9 @@ def test_initial_temperature_leaves_infinite_energies_out():
         cooling.initial_temperature(E, 1.0)
 
 
-@pytest.mark.parametrize("schedule", [cooling.Linear, cooling.Geometric, cooling.ConstantSpeed, cooling.LamDelosme])
+@pytest.mark.parametrize(
+    "schedule", [cooling.LinearCooling, cooling.GeometricCooling, cooling.ConstantSpeed, cooling.LamDelosme]
+)
 def test_a_schedule_needs_steps(schedule):
     with pytest.raises(InputError, match="at least one step"):
         schedule(steps=0)

@@ -20,8 +20,8 @@ def test_average_matches_quadrature(f, s, kappa, band):
     kinks = tuple((end - f) / s for end in band)
     exact, action, _, _ = free_energy(lambda z: kappa * max(0.0, low - f - s * z, f + s * z - high), kinks)
     got = decision.hinge_mean(np.array(f), np.array(s), kappa, low, high)
-    assert -got.log == pytest.approx(exact, rel=1e-7, abs=1e-9)
-    assert got.action == pytest.approx(action, rel=1e-6, abs=1e-9)
+    assert -got.log_mean == pytest.approx(exact, rel=1e-7, abs=1e-9)
+    assert got.mean_action == pytest.approx(action, rel=1e-6, abs=1e-9)
 
 
 # A single point is never hit, so the two-sided form has no average at infinite kappa.
@@ -36,10 +36,14 @@ def test_derivatives_match_differences(f, s, kappa, band):
         return decision.hinge_mean(np.array(f), np.array(s), kappa, *band)
 
     got = log(f, s)
-    assert got.by_mean == pytest.approx((log(f + h, s).log - log(f - h, s).log) / (2 * h), rel=1e-5, abs=1e-6)
-    assert got.by_spread == pytest.approx((log(f, s + h).log - log(f, s - h).log) / (2 * h), rel=1e-5, abs=1e-6)
-    assert got.by_mean_twice == pytest.approx(
-        (log(f + h, s).by_mean - log(f - h, s).by_mean) / (2 * h), rel=1e-4, abs=1e-5
+    assert got.derivative_by_mean == pytest.approx(
+        (log(f + h, s).log_mean - log(f - h, s).log_mean) / (2 * h), rel=1e-5, abs=1e-6
+    )
+    assert got.derivative_by_spread == pytest.approx(
+        (log(f, s + h).log_mean - log(f, s - h).log_mean) / (2 * h), rel=1e-5, abs=1e-6
+    )
+    assert got.second_derivative_by_mean == pytest.approx(
+        (log(f + h, s).derivative_by_mean - log(f - h, s).derivative_by_mean) / (2 * h), rel=1e-4, abs=1e-5
     )
 
 
@@ -47,9 +51,9 @@ def test_derivatives_match_differences(f, s, kappa, band):
 def test_a_steep_hinge_approaches_the_survival_probability(f, s, kappa):
     steep = decision.hinge_mean(np.array(f), np.array(s), kappa)
     hard = decision.hinge_mean(np.array(f), np.array(s), INF)
-    if hard.log > -1e4:
-        assert steep.log == pytest.approx(hard.log, rel=1e-2, abs=1e-4)
-        assert steep.by_mean == pytest.approx(hard.by_mean, rel=1e-2, abs=1e-4)
+    if hard.log_mean > -1e4:
+        assert steep.log_mean == pytest.approx(hard.log_mean, rel=1e-2, abs=1e-4)
+        assert steep.derivative_by_mean == pytest.approx(hard.derivative_by_mean, rel=1e-2, abs=1e-4)
 
 
 finite = st.floats(-1e12, 1e12)
@@ -58,14 +62,14 @@ finite = st.floats(-1e12, 1e12)
 @given(finite, st.floats(0, 1e12), st.one_of(st.floats(0, 1e100), st.just(INF)), finite, st.floats(0, 1e12))
 def test_nothing_overflows(f, s, kappa, low, width):
     got = decision.hinge_mean(np.array(f), np.array(s), kappa, low, low + width)
-    assert got.log <= 1e-9
+    assert got.log_mean <= 1e-9
     assert not any(np.isnan(part) for part in got)
 
 
 @given(finite, st.floats(0, 1e3))
 def test_without_spread_it_is_the_shortfall_itself(f, kappa):
     got = decision.hinge_mean(np.array(f), np.array(0.0), kappa, -1.0, 1.0)
-    assert -got.log == pytest.approx(kappa * max(0.0, -1.0 - f, f - 1.0))
+    assert -got.log_mean == pytest.approx(kappa * max(0.0, -1.0 - f, f - 1.0))
 
 
 def test_two_sided_shortfall_is_the_papers_absolute_value():
@@ -81,7 +85,9 @@ def test_ends_may_differ_by_row():
 
 def test_a_saturated_model_far_out_still_has_a_slope():
     flat = decision.hinge_mean(np.array(-5.0), np.array(1e-9), INF)
-    assert flat.by_mean == pytest.approx(5e18)  # density over tail of a normal law, far out: distance over variance
+    assert flat.derivative_by_mean == pytest.approx(
+        5e18
+    )  # density over tail of a normal law, far out: distance over variance
     soft = decision.hinge_mean(np.array(-5.0), np.array(1e-9), 3.0)
-    assert soft.log == pytest.approx(-15.0)
-    assert soft.by_mean == pytest.approx(3.0)
+    assert soft.log_mean == pytest.approx(-15.0)
+    assert soft.derivative_by_mean == pytest.approx(3.0)

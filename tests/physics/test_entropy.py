@@ -85,13 +85,13 @@ def test_surrogate_gives_the_entropy_back_and_the_printed_sign_does_not(centre, 
 def test_cross_entropy_and_matched_moments_bound_the_entropy_from_above(centre, scale):
     p, q = laplace(0.0, 1.0), norm(centre, scale)
     assert entropy.grid_cross_entropy(p.logpdf(GRID), q.logpdf(GRID), VOLUME) >= p.entropy() - 1e-5
-    assert entropy.matched_bound(np.array([[p.var()]])) >= p.entropy()
+    assert entropy.moment_matched_entropy_bound(np.array([[p.var()]])) >= p.entropy()
 
 
 def test_the_printed_bound_is_false_in_both_directions():
     p = norm(0.0, 1.0)
     over, under = (
-        entropy.literal_bound(
+        entropy.printed_entropy_bound(
             entropy.diagonal_entropy(np.array([s])),
             entropy.diagonal_divergence(np.zeros(1), np.ones(1), np.zeros(1), np.array([s])),
         )

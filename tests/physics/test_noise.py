@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy.stats import kstest
 
 from counterpoise.errors import InputError
-from counterpoise.physics.noise import LEVELS, Gaussian, Noise, RankNoise, calibrate
+from counterpoise.physics.noise import RANK_NOISE_LEVELS, Gaussian, Noise, RankNoise, calibrate
 from counterpoise.physics.ranks import Ranks
 from counterpoise.space.constraints import Immutable, OneOf, Range
 from counterpoise.space.features import Schema
@@ -31,7 +31,7 @@ SCHEMA = Schema.infer(REFERENCE)
 X = np.column_stack(
     [*(REFERENCE[c] for c in REFERENCE.columns[:4]), REFERENCE["protocol"].map({"icmp": 0, "tcp": 1, "udp": 2})]
 )
-NOISES = [Gaussian(0.5), Gaussian(4.0, flips=0.3), RankNoise(0.05).fitted(X), RankNoise(0.7, flips=0.3).fitted(X)]
+NOISES = [Gaussian(0.5), Gaussian(4.0, flips=0.3), RankNoise(0.05).fit_to(X), RankNoise(0.7, flips=0.3).fit_to(X)]
 
 
 def copies(noise: Noise, x: Array, m: int, region: Region, schema: Schema = SCHEMA, seed: int = 0) -> Array:
@@ -49,7 +49,7 @@ def test_copies_stay_in_the_region_and_leave_fixed_and_missing_cells_alone(
     x0[0, gone] = np.nan
     words = [Range("rate", 0.01, 30.0), OneOf("port", [22, 80, 443]), Immutable("idle")]
     region = Region.build(SCHEMA, x0, words)
-    x = np.repeat(region.home[:, None], 2, axis=1)
+    x = np.repeat(region.nearest_feasible[:, None], 2, axis=1)
     y = copies(noise, x, 9, region, seed=seed)
     assert y.shape == (len(rows), 2, 9, 5)
     # the lattice's decimals do not bind noise, so cells are judged by what each of them may be
@@ -91,7 +91,7 @@ def test_reflected_noise_keeps_a_uniform_population_uniform_and_piles_nothing_on
 
 @pytest.mark.parametrize("level", [0.02, 0.3])
 def test_rank_noise_leaves_each_feature_distributed_as_it_was(level: float) -> None:
-    noise = RankNoise(level).fitted(X)
+    noise = RankNoise(level).fit_to(X)
     y = copies(noise, X[:, None], 10, Region.build(SCHEMA, X)).reshape(-1, 5)
     ranks = np.searchsorted(np.sort(X[:, 0]), y[:, 0]) / len(X)
     assert kstest(ranks, "uniform").statistic < 0.02
@@ -108,20 +108,20 @@ def test_rank_noise_leaves_each_feature_distributed_as_it_was(level: float) -> N
 
 
 def test_rank_noise_is_as_large_as_the_reference_is_spread_there() -> None:
-    noise, region = RankNoise(0.02).fitted(X), Region.build(SCHEMA, X)
+    noise, region = RankNoise(0.02).fit_to(X), Region.build(SCHEMA, X)
     y = copies(noise, X[:, None], 50, region)[:, 0, :, 0]
     spread = y.std(axis=1)
     low, high = np.quantile(X[:, 0], [0.25, 0.95])
     assert spread[X[:, 0] > high].min() > 20 * np.median(spread[X[:, 0] < low])
     widths = noise.widths(X[:, None], region, SCHEMA.scales, SCHEMA.numeric)[:, 0]
-    inner = np.abs(Ranks.of(X).stretch(X, np.arange(5))[0][:, 0] - 0.5) < 0.4
+    inner = np.abs(Ranks.of(X).rank_interval(X, np.arange(5))[0][:, 0] - 0.5) < 0.4
     assert 0.5 < np.median(widths[inner, 0] / spread[inner]) < 2
     assert (widths[:, 4] == 0).all()
 
 
 def test_beyond_the_reference_rank_noise_keeps_the_distance() -> None:
     x = np.array([[X[:, 0].max() + 1e6, 0.0, 3.0, 80.0, 1.0]])
-    y = copies(RankNoise(0.05).fitted(X), x[:, None], 200, Region.build(SCHEMA, x))[0, 0, :, 0]
+    y = copies(RankNoise(0.05).fit_to(X), x[:, None], 200, Region.build(SCHEMA, x))[0, 0, :, 0]
     inside = y - 1e6
     assert (inside <= X[:, 0].max() + 1e-6).all()
     assert (inside >= np.quantile(X[:, 0], 0.75)).all()
@@ -130,7 +130,7 @@ def test_beyond_the_reference_rank_noise_keeps_the_distance() -> None:
 
 def test_no_noise_is_no_change() -> None:
     region = Region.build(SCHEMA, X)
-    for noise in (Gaussian(0.0), RankNoise(0.0).fitted(X)):
+    for noise in (Gaussian(0.0), RankNoise(0.0).fit_to(X)):
         y = copies(noise, X[:, None], 3, region)
         np.testing.assert_allclose(y, np.broadcast_to(X[:, None, None], y.shape), rtol=1e-12)
 
@@ -149,14 +149,14 @@ def test_derived_features_follow_what_they_are_made_of() -> None:
     table["rate"] = table["bytes"] / table["seconds"]
     schema, x = Schema.infer(table), table.to_numpy()
     region = Region.build(schema, x, [Derived("rate", "bytes / seconds")])
-    for noise in (Gaussian(0.2), RankNoise(0.2).fitted(x)):
+    for noise in (Gaussian(0.2), RankNoise(0.2).fit_to(x)):
         y = copies(noise, x[:, None], 20, region, schema)
         assert (y[..., 0] != x[:, None, None, 0]).any()
         np.testing.assert_allclose(y[..., 2], y[..., 0] / y[..., 1], rtol=1e-4)
 
 
 def test_calibration_takes_the_last_level_before_the_first_failure() -> None:
-    noise, x = RankNoise(0.5).fitted(X), X[:60]
+    noise, x = RankNoise(0.5).fit_to(X), X[:60]
     region = Region.build(SCHEMA, x)
     draws = np.random.default_rng(0).standard_normal((60, 20, 5))
     asked: list[Array] = []
@@ -173,16 +173,16 @@ def test_calibration_takes_the_last_level_before_the_first_failure() -> None:
         return found
 
     lost = shares(1.0, 0.97, 0.9, 1.0)
-    assert lost.noise.level == LEVELS[1]
+    assert lost.noise.level == RANK_NOISE_LEVELS[1]
     assert len(asked) == 3
     assert asked[0].shape == (60, 20, 5)
-    assert "97.0%" in lost.words
+    assert "97.0%" in lost.sentence
     floor = shares(0.5)
-    assert floor.noise.level == LEVELS[0]
-    assert "even at this smallest level" in floor.words
-    cap = shares(*[1.0] * len(LEVELS))
-    assert cap.noise.level == LEVELS[-1]
-    assert "no larger level is tried" in cap.words
+    assert floor.noise.level == RANK_NOISE_LEVELS[0]
+    assert "even at this smallest level" in floor.sentence
+    cap = shares(*[1.0] * len(RANK_NOISE_LEVELS))
+    assert cap.noise.level == RANK_NOISE_LEVELS[-1]
+    assert "no larger level is tried" in cap.sentence
 
 
 @pytest.mark.parametrize("make", [lambda: Gaussian(-1), lambda: RankNoise(3), lambda: Gaussian(1, flips=2)])

@@ -66,7 +66,7 @@ def test_steps_of_a_forest_are_climbed_by_the_cloud_each_row_in_its_own_ball():
     def stairs(x):
         return np.floor(4 * x[..., 0])
 
-    noise = cloud.antithetic(np.random.default_rng(2), 400, 3)
+    noise = cloud.draw_antithetic(np.random.default_rng(2), 400, 3)
     found = robustness.worst_case(stairs, np.full((3, 3), 0.1), np.array([1.0, 2.0, 0.0]), STARTS, noise=noise)
     np.testing.assert_array_equal(found.rise, [4, 8, 0])
 
@@ -121,5 +121,7 @@ def test_confidence_is_a_share():
 
 def test_radius_is_where_the_share_falls_below():
     edge = np.array([0.3, 2.0, -1.0])
-    got = robustness.radius(lambda level: np.where(level <= edge, 1.0, 0.2), 0.9, np.zeros(3), np.ones(3), steps=30)
+    got = robustness.largest_noise_kept(
+        lambda level: np.where(level <= edge, 1.0, 0.2), 0.9, np.zeros(3), np.ones(3), steps=30
+    )
     np.testing.assert_allclose(got, [0.3, 1.0, 0.0], atol=1e-6)

@@ -36,11 +36,11 @@ def test_few_iterations_suffice_for_a_wide_matrix_and_never_overshoot():
 
 def test_curvature_of_a_cloud_without_its_matrix():
     rng = np.random.default_rng(0)
-    z = cloud.antithetic(rng, 200, 5)
+    z = cloud.draw_antithetic(rng, 200, 5)
     w = boltzmann.weights(np.abs(z[:, 0]) * np.array([[1.0], [3.0]]), 1.0)
     got = stability.largest_eigenvalue(lambda x, v: cloud.hvp(w, z, 0.3, 1.0, v), np.zeros((2, 5)))
     np.testing.assert_allclose(got, np.linalg.eigvalsh(cloud.hessian(w, z, 0.3, 1.0))[:, -1])
-    np.testing.assert_array_equal(stability.smooth_enough(got, 1 / 0.3**2), [True, True])
+    np.testing.assert_array_equal(stability.is_smooth_enough(got, 1 / 0.3**2), [True, True])
 
 
 @given(st.integers(0, 10**6), st.sampled_from([(-1.0, 1.0), (-1.0, 0.0)]))
@@ -81,7 +81,7 @@ def test_lipschitz_estimate_comes_near_the_constant_from_below(exact):
     b = np.array([3.0, -4.0])
     x = rng.normal(size=(6, 2))
     gradient = (lambda x: np.broadcast_to(b, x.shape)) if exact else None
-    got = stability.lipschitz(lambda x: x @ b, x, 0.5, rng.normal(size=(400, 2)), gradient)
+    got = stability.lipschitz_constant(lambda x: x @ b, x, 0.5, rng.normal(size=(400, 2)), gradient)
     assert np.all(got <= 5 + 1e-9)
     assert np.all(got > 4.9)
 
@@ -92,5 +92,5 @@ def test_lipschitz_estimate_sees_a_steep_place_within_the_radius():
     def steep(x):  # slope 1, and 9 beyond 0.5
         return x[..., 0] + 8 * np.maximum(0, x[..., 0] - 0.5)
 
-    assert stability.lipschitz(steep, np.zeros(1), 0.4, draws) == pytest.approx(1)
-    assert stability.lipschitz(steep, np.zeros(1), 1.0, draws) > 8
+    assert stability.lipschitz_constant(steep, np.zeros(1), 0.4, draws) == pytest.approx(1)
+    assert stability.lipschitz_constant(steep, np.zeros(1), 1.0, draws) > 8

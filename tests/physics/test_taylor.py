@@ -41,7 +41,7 @@ def test_curvature_products_and_matrix_match_the_analytic_ones(x, gradient):
     np.testing.assert_allclose(taylor.hvp(wave, x, v, gradient), wave_hvp(x, v), atol=tolerance)
     np.testing.assert_allclose(taylor.hessian(wave, x, gradient), exact, atol=tolerance)
     np.testing.assert_allclose(
-        taylor.curvature(wave, x, gradient), np.diagonal(exact, axis1=-2, axis2=-1), atol=tolerance
+        taylor.hessian_diagonal(wave, x, gradient), np.diagonal(exact, axis1=-2, axis2=-1), atol=tolerance
     )
     np.testing.assert_allclose(taylor.hessian(wave, x, hvp=wave_hvp), exact, atol=1e-13)
 
@@ -59,16 +59,16 @@ def test_differences_follow_the_units_of_the_features(x, scale):
         taylor.hessian(field, x * scale, scale=scale) * units, taylor.hessian(wave, x, hvp=wave_hvp), atol=1e-5
     )
     np.testing.assert_allclose(
-        taylor.curvature(field, x * scale, scale=scale) * scale**2,
+        taylor.hessian_diagonal(field, x * scale, scale=scale) * scale**2,
         np.diagonal(taylor.hessian(wave, x, hvp=wave_hvp), axis1=-2, axis2=-1),
         atol=1e-5,
     )
 
 
 def test_wide_rows_are_differenced_in_blocks(x, monkeypatch):
-    whole = taylor.gradient(wave, x), taylor.curvature(wave, x, wave_gradient), taylor.hvp(wave, x, x)
-    monkeypatch.setattr(taylor, "_BLOCK", 2 * x.size)
-    blocks = taylor.gradient(wave, x), taylor.curvature(wave, x, wave_gradient), taylor.hvp(wave, x, x)
+    whole = taylor.gradient(wave, x), taylor.hessian_diagonal(wave, x, wave_gradient), taylor.hvp(wave, x, x)
+    monkeypatch.setattr(taylor, "_MAX_OFFSET_CELLS", 2 * x.size)
+    blocks = taylor.gradient(wave, x), taylor.hessian_diagonal(wave, x, wave_gradient), taylor.hvp(wave, x, x)
     for a, b in zip(whole, blocks, strict=True):
         np.testing.assert_array_equal(a, b)
 

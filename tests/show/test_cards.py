@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import counterpoise as cp
 from alerts import explained, many
-from counterpoise.show.cards import build_cards, direction_of, populations, say_directions
+from counterpoise.show.cards import build_cards, compared_labels, direction_of, say_directions
 from counterpoise.show.terminal import draw_card, write_card
 from explanations import build, cases, firmness, objects
 
@@ -18,7 +18,7 @@ def test_a_card_shows_every_change_that_the_table_of_changes_lists() -> None:
     explanation = explained()
     table = explanation.changes
     for row, card in enumerate(build_cards(explanation)):
-        for number, answer in enumerate((card.best, *card.others)):
+        for number, answer in enumerate((card.best_answer, *card.other_answers)):
             listed = table[(table["row"] == explanation.rows.index[row]) & (table["alternative"] == number)]
             names = {explanation.schema.features[change.column].name for change in answer.changes}
             assert names == set(listed["feature"])
@@ -26,7 +26,7 @@ def test_a_card_shows_every_change_that_the_table_of_changes_lists() -> None:
 
 def test_the_largest_change_comes_first() -> None:
     for card in build_cards(explained()):
-        sizes = [change.size for change in card.best.changes]
+        sizes = [change.size for change in card.best_answer.changes]
         assert sizes == sorted(sizes, reverse=True)
 
 
@@ -58,23 +58,26 @@ def test_a_redacted_card_does_not_depend_on_values(before: float, after: float) 
 
 def test_a_redacted_card_names_features_and_directions() -> None:
     plain, redacted = (build_cards(explained(), redact=redact)[0] for redact in (False, True))
-    ways = [(change.title, change.direction) for change in plain.best.changes]
-    assert [(change.title, change.direction) for change in redacted.best.changes] == ways
-    assert redacted.best.text == f"With {say_directions(redacted.best.changes)} the model would have said benign."
+    ways = [(change.title, change.direction) for change in plain.best_answer.changes]
+    assert [(change.title, change.direction) for change in redacted.best_answer.changes] == ways
+    assert (
+        redacted.best_answer.text
+        == f"With {say_directions(redacted.best_answer.changes)} the model would have said benign."
+    )
 
 
 def test_columns_that_the_model_does_not_see_are_carried() -> None:
-    assert build_cards(explained())[0].carried == (("source", "10.0.0.7"),)
+    assert build_cards(explained())[0].carried_columns == (("source", "10.0.0.7"),)
 
 
 def test_values_are_placed_among_the_rows_of_what_was_and_of_what_would_be() -> None:
     explanation = explained()[0]
-    assert populations(explanation, 0) == ["alert", "benign"]
-    for change in build_cards(explanation)[0].best.changes:
+    assert compared_labels(explanation, 0) == ["alert", "benign"]
+    for change in build_cards(explanation)[0].best_answer.changes:
         name = explanation.schema.features[change.column].name
-        assert change.positions is not None
+        assert change.end_values is not None
         expected = [
-            (label, *(explanation.percentile(name, end, label) for end in change.positions))
+            (label, *(explanation.percentile(name, end, label) for end in change.end_values))
             for label in ("alert", "benign")
         ]
         assert list(change.percentiles) == expected
@@ -123,7 +126,7 @@ def test_a_terminal_takes_names_as_they_are() -> None:
     stream = StringIO()
     card = build_cards(replace(explanation, schema=schema))[0]
     Console(file=stream, width=200).print(draw_card(card, ["[/nothing]"]))
-    assert f"[red]{card.best.changes[0].title[5:]}" in stream.getvalue()
+    assert f"[red]{card.best_answer.changes[0].title[5:]}" in stream.getvalue()
     assert "[/nothing]" in stream.getvalue()
 
 
@@ -133,7 +136,7 @@ def test_evidence_is_shown_where_it_changes_or_differs_and_not_when_redacted() -
     assert redacted.evidence == ()
     assert len(plain.evidence) == 3
     assert [near.distance for near in plain.evidence] == sorted(near.distance for near in plain.evidence)
-    changed = [change.column for change in plain.best.changes][:5]
+    changed = [change.column for change in plain.best_answer.changes][:5]
     real = explanation.real_rows
     for near, line in zip(plain.evidence, real[real.position == 0].itertuples(), strict=True):
         columns = [column for column, *_ in near.values]

@@ -18,8 +18,8 @@ import counterpoise as cp
 from alerts import alerts, detector, explained, many, training
 from counterpoise.sentences import format_pair
 from counterpoise.show import figures
-from counterpoise.show.figures.lanes import MOST
-from counterpoise.show.overview import look_over
+from counterpoise.show.figures.lanes import MAX_LANES
+from counterpoise.show.overview import build_overview
 from explanations import build, cases
 
 mpl.use("Agg")
@@ -85,7 +85,7 @@ def _wide(changes: int) -> cp.Explanation:
     return build(cp.Schema.infer(table), table[:1], answers)
 
 
-@pytest.mark.parametrize("number", [1, MOST])
+@pytest.mark.parametrize("number", [1, MAX_LANES])
 def test_changes_show_both_values_of_every_change(number: int) -> None:
     explanation = _wide(number)
     ax = figures.changes(explanation)
@@ -104,17 +104,17 @@ def test_a_lane_keeps_the_order_of_values() -> None:
 
 
 def test_changes_that_do_not_fit_are_counted() -> None:
-    assert figures.changes(_wide(MOST + 1)).get_xlabel() == "and one smaller change"
-    assert figures.changes(_wide(MOST + 2)).get_xlabel() == "and 2 smaller changes"
-    assert figures.changes(_wide(MOST)).get_xlabel() == ""
+    assert figures.changes(_wide(MAX_LANES + 1)).get_xlabel() == "and one smaller change"
+    assert figures.changes(_wide(MAX_LANES + 2)).get_xlabel() == "and 2 smaller changes"
+    assert figures.changes(_wide(MAX_LANES)).get_xlabel() == ""
 
 
 def test_bars_are_the_counts() -> None:
     explanation = many(100)
     ax = figures.frequency(explanation)
-    seen = look_over(explanation)
+    seen = build_overview(explanation)
     width = sum(patch.get_width() for patch in ax.patches)
-    assert width == pytest.approx(100 * sum(feature.rows for feature in seen.features) / len(seen.distances))
+    assert width == pytest.approx(100 * sum(feature.row_count for feature in seen.features) / len(seen.distances))
 
 
 def test_the_boundary_shows_what_noise_undoes() -> None:

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given, settings
 
 from alerts import explained, many
-from counterpoise.show.overview import look_over
+from counterpoise.show.overview import build_overview
 from explanations import build, cases
 
 
@@ -12,17 +12,17 @@ def test_counts_are_those_of_the_table_of_changes() -> None:
     explanation = explained()
     best = explanation.changes.query("alternative == 0")
     counted = best.groupby("feature")["row"].nunique().to_dict()
-    seen = look_over(explanation)
-    assert {explanation.schema.features[feature.column].name: feature.rows for feature in seen.features} == counted
-    assert [feature.rows for feature in seen.features] == sorted(counted.values(), reverse=True)
+    seen = build_overview(explanation)
+    assert {explanation.schema.features[feature.column].name: feature.row_count for feature in seen.features} == counted
+    assert [feature.row_count for feature in seen.features] == sorted(counted.values(), reverse=True)
 
 
 def test_rows_without_an_answer_do_not_count_as_answers() -> None:
     explanation = many(100)
-    seen = look_over(explanation)
-    assert seen.valid == int(explanation.valid.sum()) == 98
+    seen = build_overview(explanation)
+    assert seen.valid_count == int(explanation.valid.sum()) == 98
     assert len(seen.distances) == 98
-    assert max(feature.rows for feature in seen.features) <= 98
+    assert max(feature.row_count for feature in seen.features) <= 98
 
 
 @given(cases())
@@ -30,9 +30,9 @@ def test_rows_without_an_answer_do_not_count_as_answers() -> None:
 def test_ways_add_up(case) -> None:
     schema, rows, answers = case
     explanation = build(schema, rows, answers)
-    seen = look_over(explanation)
-    assert seen.rows == len(rows) == seen.valid
-    assert seen.already + len(seen.distances) == len(rows)
+    seen = build_overview(explanation)
+    assert seen.row_count == len(rows) == seen.valid_count
+    assert seen.already_count + len(seen.distances) == len(rows)
     changed = explanation.changed
-    assert sum(feature.rows for feature in seen.features) == changed.sum()
-    assert np.array_equal(seen.changed, changed[changed > 0])
+    assert sum(feature.row_count for feature in seen.features) == changed.sum()
+    assert np.array_equal(seen.change_counts, changed[changed > 0])

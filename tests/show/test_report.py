@@ -10,7 +10,7 @@ import pytest
 
 import counterpoise as cp
 from alerts import TRICK, explained, many
-from counterpoise.show.report import write_page
+from counterpoise.show.report import render_page
 from explanations import firmness
 
 
@@ -33,7 +33,7 @@ class Page(HTMLParser):
 
 
 def test_a_page_loads_nothing() -> None:
-    page = Page(write_page(many(20)))
+    page = Page(render_page(many(20)))
     for tag, attributes in page.tags:
         assert tag not in {"iframe", "object", "embed", "base", "form"}
         for name in ("src", "action", "data", "srcset"):
@@ -46,7 +46,7 @@ def test_a_page_loads_nothing() -> None:
 
 @pytest.mark.parametrize("redact", [False, True])
 def test_names_and_values_never_become_markup(redact: bool) -> None:
-    text = write_page(many(20), redact=redact, title=TRICK)
+    text = render_page(many(20), redact=redact, title=TRICK)
     page = Page(text)
     assert [tag for tag, _ in page.tags].count("script") == 2
     assert "img" not in {tag for tag, _ in page.tags}
@@ -56,7 +56,7 @@ def test_names_and_values_never_become_markup(redact: bool) -> None:
 
 def test_the_data_holds_every_row_in_order() -> None:
     explanation = many(60)
-    page = Page(write_page(explanation))
+    page = Page(render_page(explanation))
     assert [row["row"] for row in page.data["rows"]] == explanation.rows.index.tolist()
     assert [row["status"] for row in page.data["rows"]] == explanation.status.tolist()
     lines = [attributes for tag, attributes in page.tags if tag == "tr" and "data-place" in attributes]
@@ -69,7 +69,7 @@ def test_a_redacted_page_holds_no_value() -> None:
     x0, answers = explanation.x0.copy(), explanation.answers.copy()
     x0[:, 0], answers[:, :, 0] = rows["load"], 43219.87
     loud = replace(explanation, rows=rows, x0=x0, answers=answers, tipping=replace(explanation, rows=rows, x0=x0))
-    for text, there in ((write_page(loud), True), (write_page(loud, redact=True), False)):
+    for text, there in ((render_page(loud), True), (render_page(loud, redact=True), False)):
         assert ("98765.43" in text) is there
         assert ("43219.87" in text) is there
         assert ("123456" in text) is there  # of a constraint
@@ -80,10 +80,10 @@ def test_a_redacted_page_holds_no_value() -> None:
 def test_the_firm_answer_and_the_tipping_point_are_both_there() -> None:
     explanation = explained()
     firm = replace(explanation, firm=firmness(explanation.rows, 0.97), tipping=explanation)
-    rows = Page(write_page(firm)).data["rows"]
+    rows = Page(render_page(firm)).data["rows"]
     assert all(row["tipping"]["changes"] == row["best"]["changes"] for row in rows)
     assert all(row["firmness"].startswith("97 of 100") for row in rows)
-    assert all(row["tipping"] is None for row in Page(write_page(explanation)).data["rows"])
+    assert all(row["tipping"] is None for row in Page(render_page(explanation)).data["rows"])
 
 
 def test_a_report_says_how_to_repeat_it(tmp_path: Path) -> None:
@@ -94,7 +94,7 @@ def test_a_report_says_how_to_repeat_it(tmp_path: Path) -> None:
 
 
 def test_no_rows_make_a_page_too() -> None:
-    assert "No rows were explained." in write_page(explained()[:0])
+    assert "No rows were explained." in render_page(explained()[:0])
 
 
 def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
@@ -108,6 +108,6 @@ def test_only_an_explanation_can_be_reported(tmp_path: Path) -> None:
 
 
 def test_evidence_is_in_the_page_and_not_in_a_redacted_one() -> None:
-    plain, redacted = (Page(write_page(explained(), redact=redact)).data["rows"] for redact in (False, True))
+    plain, redacted = (Page(render_page(explained(), redact=redact)).data["rows"] for redact in (False, True))
     assert all(len(row["evidence"]) == 3 for row in plain)
     assert all(row["evidence"] == [] for row in redacted)

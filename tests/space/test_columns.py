@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from counterpoise.errors import InputError
-from counterpoise.space.columns import Feature, infer_feature, room_of, write_decimals
+from counterpoise.space.columns import Feature, dtype_range, infer_feature, round_to_decimals
 
 LEVELS = pd.CategoricalDtype(["low", "mid", "high"], ordered=True)
 
@@ -100,8 +100,8 @@ def test_decimals_are_the_fewest_that_write_every_value(values, dtype, decimals)
 @given(st.integers(0, 4), st.lists(st.floats(-1e9, 1e9), min_size=1, max_size=5))
 def test_written_decimals_are_the_nearest_and_stay_when_written_again(decimals, values):
     x = np.array(values)
-    written = write_decimals(x, decimals)
-    np.testing.assert_array_equal(write_decimals(written, decimals), written)
+    written = round_to_decimals(x, decimals)
+    np.testing.assert_array_equal(round_to_decimals(written, decimals), written)
     np.testing.assert_allclose(written, x, atol=0.50001 * 10.0**-decimals, rtol=1e-15)
 
 
@@ -146,13 +146,13 @@ def test_the_mark_of_a_missing_object_is_remembered(gone, mark):
     [("uint8", 0, 255), ("int8", -128, 127), ("float16", -65504, 65504), ("Int16", -32768, 32767)],
 )
 def test_the_room_of_a_dtype(dtype, least, most):
-    assert room_of(infer([1, 2], dtype)) == (least, most)
+    assert dtype_range(infer([1, 2], dtype)) == (least, most)
 
 
 def test_the_room_of_wide_dtypes_can_be_written_back():
-    assert int(room_of(infer([1, 2], "int64"))[1]) <= 2**63 - 1
-    assert room_of(infer([1.0, 2.0])) == (-np.inf, np.inf)
-    assert room_of(infer(["a", "b"])) == (-np.inf, np.inf)
+    assert int(dtype_range(infer([1, 2], "int64"))[1]) <= 2**63 - 1
+    assert dtype_range(infer([1.0, 2.0])) == (-np.inf, np.inf)
+    assert dtype_range(infer(["a", "b"])) == (-np.inf, np.inf)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 import counterpoise as cp
 from counterpoise.errors import ConstraintError
 from counterpoise.space.features import Schema
-from counterpoise.space.region import check
+from counterpoise.space.region import check_constraints
 
 LEVELS = pd.CategoricalDtype(["low", "high"], ordered=True)
 SCHEMA = Schema.infer(
@@ -36,7 +36,7 @@ def test_words_read_as_they_are_written_and_are_equal_by_what_they_say(word, tex
     assert repr(word) == text
     assert word == eval(text, vars(cp))
     assert hash(word) == hash(eval(text, vars(cp)))
-    check(SCHEMA, [word])
+    check_constraints(SCHEMA, [word])
 
 
 @pytest.mark.parametrize(
@@ -60,7 +60,7 @@ def test_words_read_as_they_are_written_and_are_equal_by_what_they_say(word, tex
 )
 def test_words_that_do_not_fit_the_table_are_refused(word, parts):
     with pytest.raises(ConstraintError) as caught:
-        check(SCHEMA, [word])
+        check_constraints(SCHEMA, [word])
     assert all(part in str(caught.value) for part in parts)
 
 
@@ -87,5 +87,5 @@ def test_words_that_say_nothing_are_refused(make):
 def test_a_feature_that_is_both_immutable_and_mutable_is_named(swapped):
     words = [cp.Immutable("age", "proto"), cp.Mutable("rate", "age")]
     with pytest.raises(ConstraintError, match=r"not by both; .* both name 'age'; drop it from one of them"):
-        check(SCHEMA, words[::-1] if swapped else words)
-    check(SCHEMA, [cp.Immutable("proto"), cp.Mutable("rate", "age"), cp.Immutable("proto")])
+        check_constraints(SCHEMA, words[::-1] if swapped else words)
+    check_constraints(SCHEMA, [cp.Immutable("proto"), cp.Mutable("rate", "age"), cp.Immutable("proto")])

@@ -10,10 +10,10 @@ from sklearn.linear_model import LogisticRegression
 
 import counterpoise as cp
 from counterpoise.errors import ConstraintError
-from counterpoise.space.contradictions import irreducible
+from counterpoise.space.contradictions import find_irreducible_subset
 from counterpoise.space.encoding import encode
 from counterpoise.space.features import Schema
-from counterpoise.space.region import Region, check
+from counterpoise.space.region import Region, check_constraints
 from worlds import seeds
 
 SOME = settings(max_examples=40)
@@ -68,7 +68,7 @@ def test_contradictory_rules_are_always_found_and_each_that_is_named_is_needed(r
     if not empty(list(words.values())):  # a rule 0 <= -1 has no feature in it and cannot be written
         return
     with pytest.raises(ConstraintError, match="no row satisfies") as caught:
-        check(Schema.infer(TABLE), [stated(*rule) for rule in rules], None)
+        check_constraints(Schema.infer(TABLE), [stated(*rule) for rule in rules], None)
     named = [words[word] for word in caught.value.words]
     assert empty(named)
     for left_out in range(len(named)):
@@ -88,7 +88,7 @@ def test_rules_around_a_known_row_are_never_called_contradictory(seed, table):
             slack = 0.0 if sign == "==" else float(rng.integers(0, 2))
             words.append(stated(weights, sign, float(weights @ point) + (slack if sign == "<=" else -slack)))
     schema = Schema.infer(table)
-    check(schema, words)
+    check_constraints(schema, words)
     region = Region.build(schema, encode(schema, table.iloc[:6]), words)
     assert region.feasible.all()  # the known row is within the observed range of every other
 
@@ -108,7 +108,7 @@ def test_rules_around_a_known_row_are_never_called_contradictory(seed, table):
 )
 def test_whole_numbers_boxes_and_derived_features_count_as_well(words):
     with pytest.raises(ConstraintError, match="no row satisfies") as caught:
-        check(Schema.infer(WHOLE), [cp.Immutable("d"), cp.Rule("c <= 100"), *words], None)
+        check_constraints(Schema.infer(WHOLE), [cp.Immutable("d"), cp.Rule("c <= 100"), *words], None)
     assert set(caught.value.words) == set(map(repr, words))
 
 
@@ -126,7 +126,7 @@ def test_a_contradiction_of_one_row_is_found_before_the_search_and_named():
 
 def test_what_the_solver_cannot_see_is_not_called_a_contradiction():
     words = [cp.Rule("a * b == 3"), cp.Rule("a * b == 4")]
-    check(Schema.infer(WHOLE), words)
+    check_constraints(Schema.infer(WHOLE), words)
     model = LogisticRegression().fit(WHOLE, WHOLE.a > 0)
     found = cp.explain(model, WHOLE.iloc[:2], reference=WHOLE, constraints=words)
     assert found.status.tolist() == ["not_found"] * 2
@@ -135,11 +135,14 @@ def test_what_the_solver_cannot_see_is_not_called_a_contradiction():
     pd.testing.assert_frame_equal(found.frame, WHOLE.iloc[:2])  # nothing that breaks a rule is proposed
 
 
-@given(st.sets(st.integers(0, 11), min_size=1, max_size=4), st.sets(st.integers(0, 11), min_size=1, max_size=4))
+@given(
+    st.sets(st.integers(0, 11), min_size=1, max_size=4),
+    st.sets(st.integers(0, 11), min_size=1, max_size=4),
+)
 def test_an_irreducible_set_is_contradictory_and_has_nothing_to_spare(one, other):
     def wrong(items):
         return one <= set(items) or other <= set(items)
 
-    kept = irreducible(12, wrong)
+    kept = find_irreducible_subset(12, wrong)
     assert wrong(kept)
     assert not any(wrong([item for item in kept if item != left]) for left in kept)

@@ -71,7 +71,7 @@ def test_every_share_is_what_the_rows_say():
         schema = Schema.infer(table)
         region = Region.build(schema, encode(schema, table), [found.constraint], None)
         assert region.system.relations[0].relax
-        holds = region.system.active.all(axis=1)  # with relax=True, those that break it are let off
+        holds = region.system.is_binding.all(axis=1)  # with relax=True, those that break it are let off
         assert holds.mean() == pytest.approx(found.holds, abs=1e-9), found
         assert found.holds >= 0.99
 
@@ -94,7 +94,7 @@ def test_discovered_relations_can_be_used_as_they_are():
     x0 = encode(schema, table.iloc[:20])
     region = Region.build(schema, x0, cp.discover(table).constraints)
     rng = np.random.default_rng(0)
-    y, inside = region.settle(x0[:, None, :] + 0.3 * rng.normal(size=(20, 20, len(schema))) * schema.scales)
+    y, inside = region.bring_inside(x0[:, None, :] + 0.3 * rng.normal(size=(20, 20, len(schema))) * schema.scales)
     assert inside.mean() > 0.5
     good = pd.DataFrame(y[inside], columns=list(table.columns))
     assert (good.fwd + good.bwd == good.total).all()
@@ -113,7 +113,7 @@ def test_what_breaks_a_listed_relation_of_real_data_breaks_a_discovered_one(name
     x0 = encode(schema, table.iloc[rng.choice(len(table), 300, replace=False)])
     mixed = np.where(rng.random(x0.shape) < 0.3, rng.permutation(x0), x0)  # cells of other rows
     words = [cp.Rule(each["rule"], tolerance=float(each["tolerance"])) for each in listed["relations"]]
-    broken = ~Region.build(schema, mixed, words, None).system.verdicts(mixed[:, None, :])[:, 0]
-    noticed = ~Region.build(schema, x0, found, None).system.verdicts(mixed[:, None, :])[:, 0].all(axis=1)
+    broken = ~Region.build(schema, mixed, words, None).system.holds_each(mixed[:, None, :])[:, 0]
+    noticed = ~Region.build(schema, x0, found, None).system.holds_each(mixed[:, None, :])[:, 0].all(axis=1)
     assert broken.any(axis=0).all(), "every listed relation is broken somewhere"
     assert noticed[broken.any(axis=1)].mean() > 0.99

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 
 from counterpoise.errors import InputError
-from counterpoise.space.encoding import column_of, decode, encode
+from counterpoise.space.encoding import decode, decode_column, encode
 from counterpoise.space.features import Feature, Schema
 from worlds import POOLS, column, tables
 
@@ -24,7 +24,7 @@ def test_rows_come_back_as_they_went_in(case):
 @pytest.mark.parametrize("kind", sorted(POOLS))
 def test_every_column_can_hold_a_missing_cell_or_turns_into_one_that_can(kind):
     schema = Schema.infer(pd.DataFrame({"c": column(kind, POOLS[kind][1])}))
-    cells = pd.Series(column_of(schema["c"], np.array([np.nan, 0.0])))
+    cells = pd.Series(decode_column(schema["c"], np.array([np.nan, 0.0])))
     assert cells.isna().tolist() == [True, False]
 
 

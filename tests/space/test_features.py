@@ -25,8 +25,8 @@ def test_arrays_over_all_columns():
     schema = Schema.infer(TABLE)
     np.testing.assert_array_equal(schema.numeric, [True, True, False])
     np.testing.assert_allclose(schema.scales, [TABLE.n.std(ddof=0), TABLE.rate.std(ddof=0), 1.0])
-    np.testing.assert_array_equal(schema.observed, [[1, 0.5, -np.inf], [9, 2.5, np.inf]])
-    for array in (schema.numeric, schema.scales, schema.observed, schema.room):
+    np.testing.assert_array_equal(schema.observed_ranges, [[1, 0.5, -np.inf], [9, 2.5, np.inf]])
+    for array in (schema.numeric, schema.scales, schema.observed_ranges, schema.dtype_ranges):
         with pytest.raises(ValueError, match="read-only"):
             array[0] = 0
 

@@ -14,7 +14,7 @@ import counterpoise as cp
 from counterpoise.errors import ConstraintError, InputError
 from counterpoise.space.encoding import decode, encode
 from counterpoise.space.features import Schema
-from counterpoise.space.region import Region, check
+from counterpoise.space.region import Region, check_constraints
 from worlds import constraints, tables
 
 DATA = Path(os.environ.get("COUNTERPOISE_DATA", Path(__file__).parents[3] / "shared" / "data"))
@@ -73,7 +73,7 @@ def test_a_plain_file_means_what_it_says(plain):
     assert file.schema["proto"].description == "set by the application"
     assert file.schema["size"].categories == ("small", "large")
     assert file.about["target"]["desired_class"] == 0
-    check(file.schema, file.constraints)
+    check_constraints(file.schema, file.constraints)
     x = encode(file.schema, TABLE)
     assert decode(file.schema, x)["ftp"].tolist() == [0, 1, 0]
 
@@ -186,6 +186,6 @@ def test_the_files_of_real_data_are_read_as_they_are(path):
     region = Region.build(file.schema, x0, file.constraints)
     held = [name for name, fixed in zip(file.schema.names, region.fixed.all(axis=0), strict=True) if fixed]
     assert {column["name"] for column in listed["columns"] if column["immutable"]} <= set(held)
-    shares = region.system.verdicts(x0[:, None, :])[:, 0].mean(axis=0)
+    shares = region.system.holds_each(x0[:, None, :])[:, 0].mean(axis=0)
     for share, relation in zip(shares, listed["relations"], strict=True):
         assert share == pytest.approx(relation["holds"], abs=2e-3)

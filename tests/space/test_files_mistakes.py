@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 import counterpoise as cp
 from counterpoise.errors import ConstraintError, CounterpoiseError, InputError
 from counterpoise.space.encoding import decode, encode
-from counterpoise.space.region import check
-from counterpoise.space.statements import WORDS
+from counterpoise.space.region import check_constraints
+from counterpoise.space.statements import CONSTRAINT_SPELLINGS
 
 PAGE = Path(__file__).parents[2] / "docs" / "constraints.md"
 COLUMNS, ENTRIES = (
@@ -86,21 +86,21 @@ def test_the_page_describes_a_file_that_is_read_as_it_is(tmp_path):
         cp.Rule("proto == 'udp' implies fwd >= 1", tolerance=0.001, relax=True),
         cp.Rule("`fwd` <= x0.fwd + 20"),
     )
-    check(file.schema, file.constraints)
+    check_constraints(file.schema, file.constraints)
 
 
 @pytest.mark.parametrize("entry", ENTRIES["constraints"], ids=lambda entry: entry["word"])
 def test_every_constraint_on_the_page_is_read_and_fits_its_columns(tmp_path, entry):
     file = load(tmp_path, {"columns": COLUMNS["columns"], "constraints": [entry]})
     assert type(file.constraints[-1]).__name__ == entry["word"]
-    check(file.schema, file.constraints[-1:])
+    check_constraints(file.schema, file.constraints[-1:])
 
 
 def test_the_page_and_the_errors_have_an_example_of_every_word(tmp_path):
-    assert {entry["word"] for entry in ENTRIES["constraints"]} == set(WORDS)
+    assert {entry["word"] for entry in ENTRIES["constraints"]} == set(CONSTRAINT_SPELLINGS)
     words = {name for name in cp.__all__ if hasattr(getattr(cp, name), "apply")}
-    assert set(WORDS) == words
-    for word, spelling in WORDS.items():
+    assert set(CONSTRAINT_SPELLINGS) == words
+    for word, spelling in CONSTRAINT_SPELLINGS.items():
         file = load(tmp_path, stated("constraints", [yaml.safe_load(spelling.example)]))
         assert type(file.constraints[0]).__name__ == word
 

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from counterpoise.errors import InputError
-from counterpoise.space.frames import as_table, quoted, rows_of
+from counterpoise.space.frames import as_rows, as_table, quote_names
 
 TABLE = pd.DataFrame({"n": [1, 5], "rate": [0.5, 1.5], "proto": ["tcp", "udp"]}, index=["x", "y"])
 NAMES = ["n", "rate", "proto"]
@@ -27,21 +27,21 @@ NAMES = ["n", "rate", "proto"]
 def test_one_row_in_every_form(given):
     if isinstance(given, list) and not isinstance(given[0], dict):
         given = np.array(given, dtype=object)
-    table = rows_of(given, NAMES)
+    table = as_rows(given, NAMES)
     assert table[NAMES].to_dict("records") == TABLE[:1].to_dict("records")
 
 
 def test_the_label_of_a_series_is_kept_and_its_dtype_too():
-    assert rows_of(TABLE.iloc[1], NAMES).index.tolist() == ["y"]
-    assert rows_of(pd.Series({"n": 1.0}), ["n"]).index.tolist() == [0]
+    assert as_rows(TABLE.iloc[1], NAMES).index.tolist() == ["y"]
+    assert as_rows(pd.Series({"n": 1.0}), ["n"]).index.tolist() == [0]
     masked = pd.Series({"a": 1, "b": pd.NA}, dtype="Int64", name="r")
-    assert rows_of(masked, ["a", "b"]).dtypes.tolist() == [pd.Int64Dtype()] * 2
+    assert as_rows(masked, ["a", "b"]).dtypes.tolist() == [pd.Int64Dtype()] * 2
 
 
 def test_several_dicts_and_nothing_at_all():
-    assert len(rows_of(TABLE.to_dict("records"), NAMES)) == 2
-    assert len(rows_of([], NAMES)) == 0
-    assert len(rows_of(np.empty((0, 3)), NAMES)) == 0
+    assert len(as_rows(TABLE.to_dict("records"), NAMES)) == 2
+    assert len(as_rows([], NAMES)) == 0
+    assert len(as_rows(np.empty((0, 3)), NAMES)) == 0
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def test_several_dicts_and_nothing_at_all():
 )
 def test_what_is_no_row_is_refused(given, message):
     with pytest.raises(InputError, match=message):
-        rows_of(given, NAMES)
+        as_rows(given, NAMES)
 
 
 def test_an_array_gets_names():
@@ -69,4 +69,4 @@ def test_an_array_gets_names():
 
 
 def test_long_lists_of_names_are_cut():
-    assert quoted(list(range(10)), 3) == "0, 1, 2 and 7 more"
+    assert quote_names(list(range(10)), 3) == "0, 1, 2 and 7 more"

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import counterpoise as cp
 from counterpoise.space.features import Schema
-from counterpoise.space.joint import sharing
+from counterpoise.space.joint import group_shared_equations
 from counterpoise.space.region import Region
 
 NAMES = list("abcde")
@@ -32,13 +32,15 @@ def test_points_are_brought_to_where_all_equations_hold(seed: int, count: int) -
     schema = Schema.infer(table)
     x0 = table.to_numpy()[:6]
     region = Region.build(schema, x0, [cp.Rule(text) for text in equations(weights, sides)], None)
-    assert region.contains(region.home[:, None, :]).all()
-    np.testing.assert_allclose(region.home[:, :4] @ weights.round(3).T, np.tile(sides.round(3), (6, 1)), atol=1e-4)
-    np.testing.assert_array_equal(region.home[:, 4], x0[:, 4])
+    assert region.contains(region.nearest_feasible[:, None, :]).all()
+    np.testing.assert_allclose(
+        region.nearest_feasible[:, :4] @ weights.round(3).T, np.tile(sides.round(3), (6, 1)), atol=1e-4
+    )
+    np.testing.assert_array_equal(region.nearest_feasible[:, 4], x0[:, 4])
 
 
 def test_only_equations_that_share_columns_are_taken_together() -> None:
     schema = Schema.infer(pd.DataFrame(np.array([[0.0] * 5, [1.5] * 5]), columns=NAMES))
     words = ["a == b", "c == d + 1", "b <= c", "b + e == 2"]
     region = Region.build(schema, np.zeros((1, 5)), [cp.Rule(word) for word in words], None)
-    assert sharing(region.system.rules.clauses) == ((0, 3),)
+    assert group_shared_equations(region.system.clause_set.clauses) == ((0, 3),)

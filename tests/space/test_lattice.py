@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 import counterpoise as cp
 from counterpoise.space.features import Schema
-from counterpoise.space.lattice import _nearest
+from counterpoise.space.lattice import _nearest_listed
 from counterpoise.space.region import Region
 
 
@@ -17,7 +17,7 @@ def settle(values, dtype, proposals, words=(), x0=None, bounds=None):
     reference = pd.DataFrame({"c": pd.Series(values, dtype=dtype)})
     start = np.array([[float(reference["c"].iloc[0]) if x0 is None else x0]])
     region = Region.build(Schema.infer(reference), start, words, bounds)
-    y, inside = region.settle(np.array(proposals, dtype=float).reshape(1, -1, 1))
+    y, inside = region.bring_inside(np.array(proposals, dtype=float).reshape(1, -1, 1))
     np.testing.assert_array_equal(inside, region.contains(y))
     return y[0, :, 0].tolist(), inside[0].tolist()
 
@@ -85,8 +85,8 @@ def test_codes_of_categories_are_rounded_as_any_listed_values_are(values):
         x = np.array(values).reshape(1, -1, 1)
         ((_, listed),) = region.lattice.choices
         span = np.array([[np.searchsorted(listed, first), np.searchsorted(listed, last)]])
-        expected = _nearest(listed, x[..., 0], span[:, :1], span[:, 1:])
+        expected = _nearest_listed(listed, x[..., 0], span[:, :1], span[:, 1:])
         rounded = region.lattice.round(x, region.x0, region.lower, region.upper)[..., 0]
         np.testing.assert_array_equal(np.where(x[..., 0] == 1.0, 1.0, expected), rounded)
-        off = region.lattice.misses(x, x != 1.0)[..., 0]
+        off = region.lattice.is_off_lattice(x, x != 1.0)[..., 0]
         np.testing.assert_array_equal(off, ~np.isin(x[..., 0], listed) & ~np.isnan(x[..., 0]))

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from counterpoise.space.distance import Distance
-from counterpoise.space.pool import Pool
+from counterpoise.space.pool import NeighbourIndex
 
 NOMINAL = np.array([False, False, True, False])
 UNIT = np.array([2.0, 0.5, 1.0, 1e4])
@@ -30,18 +30,18 @@ def test_the_nearest_are_among_those_found_and_no_row_depends_on_another(seed, c
         x[rng.random(x.shape) < 0.2] = np.nan
         x0[rng.random(x0.shape) < 0.2] = np.nan
     free = rng.random(x0.shape) < 0.7 if held else np.ones(x0.shape, dtype=bool)
-    pool = Pool.of(x, MEASURE)
-    found = pool.near(x0, count, free)
+    pool = NeighbourIndex.of(x, MEASURE)
+    found = pool.find_nearest(x0, count, free)
     for row, near in enumerate(found):
         exact = squares(x, x0[row], free[row])
         assert len(near) >= count
         assert np.sort(exact[near])[count - 1] <= np.sort(exact)[count - 1] + 1e-5
-        np.testing.assert_array_equal(near, pool.near(x0[[row]], count, free[[row]])[0])
+        np.testing.assert_array_equal(near, pool.find_nearest(x0[[row]], count, free[[row]])[0])
 
 
 def test_a_pool_smaller_than_what_is_asked_for_is_given_whole():
-    pool = Pool.of(np.zeros((3, 4)), MEASURE)
-    assert [near.tolist() for near in pool.near(np.ones((2, 4)), 9)] == [[0, 1, 2]] * 2
+    pool = NeighbourIndex.of(np.zeros((3, 4)), MEASURE)
+    assert [near.tolist() for near in pool.find_nearest(np.ones((2, 4)), 9)] == [[0, 1, 2]] * 2
 
 
 @given(st.lists(st.tuples(st.integers(0, 2), st.integers(1, 30), st.booleans()), min_size=1, max_size=8))
@@ -49,9 +49,9 @@ def test_what_was_asked_before_does_not_change_what_is_nearest(questions):
     rng = np.random.default_rng(0)
     x, x0 = rng.normal(size=(40, 4)) * UNIT, rng.normal(size=(3, 4)) * UNIT
     x[:, 2], x0[:, 2] = 0.0, 0.0
-    pool = Pool.of(x, MEASURE)
+    pool = NeighbourIndex.of(x, MEASURE)
     for row, count, held in questions:
         free = np.array([[True, not held, True, True]])
-        near = pool.near(x0[[row]], count, free)[0]
+        near = pool.find_nearest(x0[[row]], count, free)[0]
         exact = squares(x, x0[row], free[0])
         assert set(np.argsort(exact)[:count]) <= set(near.tolist())

@@ -11,7 +11,7 @@ from counterpoise import tables as answers
 from counterpoise.errors import ConstraintError, InputError
 from counterpoise.space.encoding import encode
 from counterpoise.space.features import Schema
-from counterpoise.space.region import Region, check
+from counterpoise.space.region import Region, check_constraints
 from worlds import constraints, seeds, tables, violations
 
 MANY = settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
@@ -20,7 +20,7 @@ MANY = settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow, H
 def region(words, bounds="observed", x0=((1.0, 2.0),), reference=None):
     table = pd.DataFrame({"a": [0, 2, 4, 9], "b": [0.0, 9.0, 4.5, 1.25]}) if reference is None else reference
     schema = Schema.infer(table)
-    check(schema, words, bounds)
+    check_constraints(schema, words, bounds)
     return Region.build(schema, np.array(x0, dtype=float), words, bounds)
 
 
@@ -31,7 +31,7 @@ def settled(draw):
     schema = Schema.infer(reference)
     x0 = encode(schema, rows)
     try:
-        check(schema, words)
+        check_constraints(schema, words)
     except ConstraintError:
         assume(False)
     rng = np.random.default_rng(draw(seeds))
@@ -46,10 +46,10 @@ def settled(draw):
 @given(settled())
 def test_a_settled_proposal_is_inside_where_it_is_said_to_be_and_breaks_no_word(case):
     named, reference, rows, words, built, proposal = case
-    y, inside = built.settle(proposal)
+    y, inside = built.bring_inside(proposal)
     np.testing.assert_array_equal(inside, built.contains(y))
     good, chain = np.nonzero(inside)
-    frame = answers.restore(Schema.infer(reference), rows.iloc[good], built.x0[good], y[good, chain])
+    frame = answers.restore_table(Schema.infer(reference), rows.iloc[good], built.x0[good], y[good, chain])
     assert violations(named, reference, words, rows.iloc[good], frame) == []
 
 
@@ -57,14 +57,16 @@ def test_a_settled_proposal_is_inside_where_it_is_said_to_be_and_breaks_no_word(
 @given(settled())
 def test_a_feasible_row_has_a_home_and_projections_land_inside(case):
     *_, built, proposal = case
-    home = built.home[:, None, :]
+    home = built.nearest_feasible[:, None, :]
     np.testing.assert_array_equal(built.contains(home)[:, 0], built.feasible)
     assert [bool(words) for words in built.conflicts()] == (~built.feasible).tolist()
     y = built.project(proposal)
-    np.testing.assert_array_equal(built.broken(y).any(axis=(1, 2)), built.broken(home).any(axis=(1, 2)))
+    np.testing.assert_array_equal(built.is_broken(y).any(axis=(1, 2)), built.is_broken(home).any(axis=(1, 2)))
     np.testing.assert_array_equal(built.project(y), y)
     half = np.arange(len(built.x0))[::-2].copy()  # part of a region is the region of the part
-    np.testing.assert_array_equal(built.take(half).settle(proposal[half])[0], built.settle(proposal)[0][half])
+    np.testing.assert_array_equal(
+        built.take(half).bring_inside(proposal[half])[0], built.bring_inside(proposal)[0][half]
+    )
     np.testing.assert_array_equal(built.take(half).contains(proposal[half]), built.contains(proposal)[half])
 
 
@@ -86,7 +88,7 @@ def test_the_observed_range_is_widened_to_the_row_and_lifted_by_none():
 
 def test_a_range_of_the_users_takes_the_place_of_the_observed_one():
     built = region([cp.Range("a", 100, None)])
-    assert built.home[0, 0] == 100
+    assert built.nearest_feasible[0, 0] == 100
     assert built.contains(np.array([[[100.0, 2.0], [5000.0, 2.0], [99.0, 2.0]]])).tolist() == [[True, True, False]]
     half = region([cp.Range("b", None, 4)])
     assert half.contains(np.array([[[1.0, 0.0], [1.0, -0.5], [1.0, 4.5]]])).tolist() == [[True, False, False]]
@@ -95,7 +97,7 @@ def test_a_range_of_the_users_takes_the_place_of_the_observed_one():
 def test_a_row_outside_its_range_must_come_inside_and_setting_it_back_brings_it_to_the_edge():
     built = region([cp.Range("b", 3, 5)])
     assert not built.contains(built.x0[:, None, :]).any()
-    y, inside = built.settle(np.array([[[1.0, 2.0], [1.0, 2.5]]]))
+    y, inside = built.bring_inside(np.array([[[1.0, 2.0], [1.0, 2.5]]]))
     assert inside.all()
     np.testing.assert_array_equal(y[0, :, 1], [3.0, 3.5])
 
@@ -104,7 +106,7 @@ def test_a_list_and_a_range_on_an_ordered_column_meet():
     levels = pd.CategoricalDtype(["a", "b", "c", "d", "e"], ordered=True)
     reference = pd.DataFrame({"o": pd.Series(list("abcde"), dtype=levels), "n": [1.0, 2.0, 3.0, 4.0, 5.5]})
     built = region([cp.OneOf("o", ["a", "e"]), cp.Range("o", "b", "e")], x0=[[0.0, 1.0]], reference=reference)
-    y, inside = built.settle(np.array([[[1.0, 1.0], [0.0, 1.0], [3.0, 2.0]]]))
+    y, inside = built.bring_inside(np.array([[[1.0, 1.0], [0.0, 1.0], [3.0, 2.0]]]))
     assert inside.all()
     assert set(y[0, :, 0]) == {4.0}
     with pytest.raises(ConstraintError, match="leave none for 'o'"):
@@ -125,7 +127,7 @@ def test_a_category_that_nobody_has_is_no_answer_but_a_row_may_keep_it():
     assert region([], x0=row, reference=reference).contains(np.array([[[2.0], [0.0]]])).all()
     assert not region([], x0=other, reference=reference).contains(np.array([[[2.0]]])).any()
     assert region([], x0=other, reference=reference, bounds=None).contains(np.array([[[2.0]]])).all()
-    assert region([cp.OneOf("c", ["never"])], x0=other, reference=reference).home[0, 0] == 2.0
+    assert region([cp.OneOf("c", ["never"])], x0=other, reference=reference).nearest_feasible[0, 0] == 2.0
 
 
 def test_a_missing_cell_stays_or_is_filled_and_nothing_else_goes_missing():
@@ -133,7 +135,7 @@ def test_a_missing_cell_stays_or_is_filled_and_nothing_else_goes_missing():
     assert built.contains(np.array([[[1.0, np.nan], [1.0, 4.0], [np.nan, 4.0], [1.0, 6.0]]])).tolist() == [
         [True, True, False, False]
     ]
-    y, inside = built.settle(np.array([[[np.nan, np.nan]]]))
+    y, inside = built.bring_inside(np.array([[[np.nan, np.nan]]]))
     assert inside.all()
     np.testing.assert_array_equal(y, [[[1.0, np.nan]]])
 
@@ -141,7 +143,7 @@ def test_a_missing_cell_stays_or_is_filled_and_nothing_else_goes_missing():
 def test_dtypes_bound_what_a_column_can_hold_even_without_bounds():
     reference = pd.DataFrame({"u": pd.Series([0, 3], dtype="uint8"), "h": pd.Series([0.1, 2.0], dtype="float16")})
     built = region([], bounds=None, x0=[[3.0, 2.0]], reference=reference)
-    y, inside = built.settle(np.array([[[300.0, 1e5], [-7.0, 0.123456]]]))
+    y, inside = built.bring_inside(np.array([[[300.0, 1e5], [-7.0, 0.123456]]]))
     assert inside.all()
     assert ((y[..., 0] >= 0) & (y[..., 0] <= 255)).all()
     assert (y[..., 1].astype("float16").astype(float) == y[..., 1]).all()
@@ -152,7 +154,7 @@ def test_dtypes_bound_what_a_column_can_hold_even_without_bounds():
 
 def test_few_changes():
     built = region([cp.MaxChanges(1)])
-    assert built.settle(np.array([[[3.0, 2.0], [3.0, 4.0]]]))[1].tolist() == [[True, False]]
+    assert built.bring_inside(np.array([[[3.0, 2.0], [3.0, 4.0]]]))[1].tolist() == [[True, False]]
 
 
 def test_a_row_that_must_change_more_than_it_may_is_infeasible_and_says_why():
@@ -174,7 +176,7 @@ def test_directions_that_leave_a_row_nothing_make_it_infeasible():
     assert built.feasible.tolist() == [False, True]
     between = region([cp.Increasing("b"), cp.Integer("b"), cp.Range("b", None, 5.5)], x0=[[1.0, 5.2], [1.0, 4.2]])
     assert between.feasible.tolist() == [False, True]
-    assert between.home[1, 1] == 5.0
+    assert between.nearest_feasible[1, 1] == 5.0
 
 
 @pytest.mark.parametrize(
@@ -200,7 +202,7 @@ def test_contradictions_are_found_before_any_row_and_name_every_word(words):
 def test_a_range_narrower_than_the_decimals_is_met_without_them():
     reference = pd.DataFrame({"t": [0.1, 0.5, 2.0]})
     built = region([cp.Range("t", 0.51, 0.54)], x0=[[0.1]], reference=reference)
-    y, inside = built.settle(np.array([[[0.52]]]))
+    y, inside = built.bring_inside(np.array([[[0.52]]]))
     assert inside.all()
     assert 0.51 <= y[0, 0, 0] <= 0.54
 
@@ -208,4 +210,4 @@ def test_a_range_narrower_than_the_decimals_is_met_without_them():
 @pytest.mark.parametrize("bounds", ["seen", 3, True])
 def test_bounds_are_observed_or_none(bounds):
     with pytest.raises(InputError, match="bounds must be 'observed' or None"):
-        check(Schema.infer(pd.DataFrame({"a": [1, 2]})), [], bounds)
+        check_constraints(Schema.infer(pd.DataFrame({"a": [1, 2]})), [], bounds)

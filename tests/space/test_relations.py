@@ -13,12 +13,12 @@ from sklearn.linear_model import LogisticRegression
 
 import counterpoise as cp
 from counterpoise.errors import ConstraintError
-from counterpoise.methods.base import last
-from counterpoise.methods.ground import Ground
+from counterpoise.methods.base import last_run
+from counterpoise.methods.ground import MoveContext
 from counterpoise.methods.transfer import transfer
 from counterpoise.space.encoding import encode
 from counterpoise.space.features import Schema
-from counterpoise.space.region import Region, check
+from counterpoise.space.region import Region, check_constraints
 from counterpoise.streams import Streams
 from worlds import seeds
 
@@ -80,7 +80,7 @@ def linear(names, weights, sign, bound):
 
 def built(frame, rows, words, bounds="observed"):
     schema = Schema.infer(frame)
-    check(schema, words, bounds)
+    check_constraints(schema, words, bounds)
     return schema, Region.build(schema, encode(schema, rows), words, bounds)
 
 
@@ -94,7 +94,7 @@ def test_no_point_that_the_region_lets_through_breaks_a_rule(case):
     proposal = region.x0[:, None, :] + rng.normal(size=shape) * rng.choice([0.1, 1.0, 10.0], size=shape) * schema.scales
     proposal = np.where(rng.random(shape) < 0.4, region.x0[:, None, :], proposal)
     proposal[:, 0] = region.x0
-    y, inside = region.settle(proposal)
+    y, inside = region.bring_inside(proposal)
     np.testing.assert_array_equal(inside, region.contains(y))
     for point in y[inside]:
         cells = dict(zip(NAMES, point.tolist(), strict=True))
@@ -103,11 +103,11 @@ def test_no_point_that_the_region_lets_through_breaks_a_rule(case):
         assert all(round(cells[name], 1) == cells[name] for name in "uv")
     # the row that obeys is let through as it is, and so is whatever has been let through before
     np.testing.assert_array_equal(y[0, 0], region.x0[0])
-    again, still = region.settle(y)
+    again, still = region.bring_inside(y)
     assert still[inside].all()
     np.testing.assert_array_equal(again[inside], y[inside])
     assert region.feasible[0]
-    np.testing.assert_array_equal(region.home[0], region.x0[0])
+    np.testing.assert_array_equal(region.nearest_feasible[0], region.x0[0])
 
 
 @SOME
@@ -118,8 +118,8 @@ def test_a_row_alone_is_settled_as_in_a_batch(case):
     schema, region = built(frame, frame.iloc[:5], words)
     proposal = region.x0[:, None, :] + rng.normal(size=(5, 4, len(NAMES))) * schema.scales
     for row in range(5):
-        alone, inside = region.take([row]).settle(proposal[[row]])
-        together, all_inside = region.settle(proposal)
+        alone, inside = region.take([row]).bring_inside(proposal[[row]])
+        together, all_inside = region.bring_inside(proposal)
         np.testing.assert_array_equal(alone[0], together[row])
         np.testing.assert_array_equal(inside[0], all_inside[row])
 
@@ -131,7 +131,7 @@ def test_linear_rules_are_reached_from_almost_anywhere():
     frame["least"], frame["mean"], frame["most"] = np.sort(rng.random((200, 3)) * 9, axis=1).T
     words = [cp.Rule("fwd + bwd == total"), cp.Rule("least <= mean <= most")]
     schema, region = built(frame, frame.iloc[:20], words)
-    y, inside = region.settle(region.x0[:, None, :] + rng.normal(size=(20, 50, 6)) * schema.scales)
+    y, inside = region.bring_inside(region.x0[:, None, :] + rng.normal(size=(20, 50, 6)) * schema.scales)
     assert inside.mean() > 0.99
     assert (y[..., 0] + y[..., 1] == y[..., 2]).all()
 
@@ -140,7 +140,7 @@ def test_a_repair_adds_no_change_where_it_can_do_without():
     frame = pd.DataFrame({"a": [1.5, 4.0], "b": [2.5, 5.0], "c": [4.0, 9.0], "d": [0.25, 0.5]})
     _, region = built(frame, frame.iloc[:1], [cp.Rule("a + b == c")])
     proposal = np.array([[[3.0, 2.5, 7.0, 0.25]]])  # b as it was
-    y, inside = region.settle(proposal)
+    y, inside = region.bring_inside(proposal)
     assert inside.all()
     assert y[0, 0, 1] == 2.5
     assert y[0, 0, 0] + 2.5 == pytest.approx(y[0, 0, 2])
@@ -166,7 +166,7 @@ def proposals(region, schema, count=40, seed=0):
 @given(seeds)
 def test_derived_features_follow_what_they_are_made_of_in_chains(seed):
     schema, region = built(DERIVED, DERIVED, WORDS, None)
-    y, inside = region.settle(proposals(region, schema, seed=seed))
+    y, inside = region.bring_inside(proposals(region, schema, seed=seed))
     bytes_, duration, rate, load, _ = np.moveaxis(y, -1, 0)
     np.testing.assert_allclose(rate[inside], np.round(bytes_ / duration, 0)[inside])  # the table writes whole rates
     np.testing.assert_allclose(load[inside], np.round(rate / 1000, 3)[inside], atol=1e-12)
@@ -177,7 +177,7 @@ def test_a_derived_feature_is_never_moved_on_its_own():
     _, region = built(DERIVED, DERIVED, WORDS)
     proposal = region.x0[:, None, :].copy()
     proposal[..., 2:4] = 77.0
-    y, inside = region.settle(proposal)
+    y, inside = region.bring_inside(proposal)
     assert inside.all()
     np.testing.assert_array_equal(y, region.x0[:, None, :])
     assert not region.free[:, 2:4].any()
@@ -191,7 +191,7 @@ def test_a_constrained_derived_feature_passes_the_constraint_on():
         (cp.Rule("rate <= 60"), lambda rate, x0: rate <= 60.001),
     ]:
         schema, region = built(DERIVED, DERIVED.iloc[:1], [*WORDS, word])
-        y, inside = region.settle(proposals(region, schema, 200))
+        y, inside = region.bring_inside(proposals(region, schema, 200))
         assert inside.mean() > 0.9, word
         assert law(y[inside][:, 2], region.x0[0, 2]).all(), word
         assert (y[inside][:, 0] != region.x0[0, 0]).any(), word
@@ -232,8 +232,8 @@ def test_linked_features_change_together_or_not_at_all():
     rng = np.random.default_rng(1)
     proposal = proposals(region, schema)
     proposal = np.where(rng.random(proposal.shape) < 0.5, region.x0[:, None, :], proposal)
-    y, inside = region.settle(proposal)
-    changed = region.changed(y)[..., [0, 1, 4]]
+    y, inside = region.bring_inside(proposal)
+    changed = region.is_changed(y)[..., [0, 1, 4]]
     assert inside.mean() > 0.9
     assert (changed.all(axis=-1) | ~changed.any(axis=-1))[inside].all()
     assert changed.all(axis=-1)[inside].any()
@@ -243,7 +243,7 @@ def test_linked_features_change_together_or_not_at_all():
 def test_steps_count_from_the_row(size):
     name = "bytes" if size == 7 else "duration"
     schema, region = built(DERIVED, DERIVED, [cp.Step(name, size)])
-    y, inside = region.settle(proposals(region, schema))
+    y, inside = region.bring_inside(proposals(region, schema))
     column = schema.position(name)
     count = (y[..., column] - region.x0[:, None, column]) / size
     assert inside.all()
@@ -268,7 +268,7 @@ def test_within_keeps_near_the_row():
     schema, region = built(
         DERIVED, DERIVED, [cp.Within(["bytes", "rate"], percent=10), cp.Within("other", distance=0.5)]
     )
-    y, _ = region.settle(proposals(region, schema))
+    y, _ = region.bring_inside(proposals(region, schema))
     for name, reach in (("bytes", 0.1 * DERIVED.bytes), ("rate", 0.1 * DERIVED.rate), ("other", 0.5)):
         column = schema.position(name)
         far = np.abs(y[..., column] - region.x0[:, None, column])
@@ -279,7 +279,7 @@ def test_within_keeps_near_the_row():
 
 def test_an_infinite_cost_forbids_a_direction_and_a_finite_one_counts():
     schema, region = built(DERIVED, DERIVED, [cp.Cost("bytes", up=2.0, down=math.inf)])
-    y, _ = region.settle(proposals(region, schema))
+    y, _ = region.bring_inside(proposals(region, schema))
     assert (y[..., 0] >= region.x0[:, None, 0]).all()
     train = pd.DataFrame({"a": [0.0, 1.0, 2.0, 3.0, 4.123456], "b": [0.0, 1.0, 2.0, 3.0, 4.123456]})
     model = LogisticRegression().fit(train, [0, 0, 0, 1, 1])
@@ -303,14 +303,14 @@ def test_a_lookup_follows_its_table():
     schema, region = built(frame, frame.iloc[:2], words)
     rng = np.random.default_rng(0)
     proposal = np.stack([rng.integers(0, 3, (2, 50)), rng.integers(20, 90, (2, 50)), rng.random((2, 50))], axis=-1)
-    y, inside = region.settle(proposal.astype(float))
+    y, inside = region.bring_inside(proposal.astype(float))
     named = np.array(schema["service"].categories, dtype=object)[y[..., 0].astype(int)]
     pairs = set(zip(named[inside], y[..., 1][inside], strict=True))
     assert pairs == {("http", 80.0), ("dns", 53.0)}
     _, region = built(frame, frame.iloc[:1], [*words, cp.Immutable("port")])
-    y, inside = region.settle(proposal[:1].astype(float))
+    y, inside = region.bring_inside(proposal[:1].astype(float))
     assert inside.all()
-    assert (y[..., 0] == schema["service"].codes["http"]).all()
+    assert (y[..., 0] == schema["service"].code_by_category["http"]).all()
 
 
 def test_a_function_is_asked_and_obeyed():
@@ -320,7 +320,7 @@ def test_a_function_is_asked_and_obeyed():
         return frame.bytes * frame.other < 1500
 
     schema, region = built(DERIVED, DERIVED, [small])
-    y, inside = region.settle(proposals(region, schema))
+    y, inside = region.bring_inside(proposals(region, schema))
     np.testing.assert_array_equal(inside, y[..., 0] * y[..., 4] < 1500)
     assert any(word.startswith("small(frame)") for word in region.violations(DERIVED.to_numpy() * 10)[0])
     for wrong, said in (
@@ -336,13 +336,13 @@ def test_a_rule_binds_even_where_the_row_breaks_it_unless_it_is_relaxed():
     for relax, obeys in ((False, [True] * 4), (True, [True, True, True, False])):
         words = [cp.Rule("rate == bytes / duration", tolerance=1e-3, relax=relax)]
         schema, region = built(frame, frame, words)
-        y, inside = region.settle(proposals(region, schema, 100))
+        y, inside = region.bring_inside(proposals(region, schema, 100))
         rate = y[..., 0] / y[..., 1]
         fits = np.abs(y[..., 2] - rate) <= 1.001e-3 * np.maximum(np.maximum(np.abs(y[..., 2]), np.abs(rate)), 1)
         assert [bool(fits[row][inside[row]].all()) for row in range(4)] == obeys
         assert inside.any(axis=1).all()
-        assert [bool(words) for words in region.system.waived()] == [not each for each in obeys]
-        assert region.contains(region.home[:, None, :]).all()
+        assert [bool(words) for words in region.system.waived_relations()] == [not each for each in obeys]
+        assert region.contains(region.nearest_feasible[:, None, :]).all()
 
 
 TRAIN = pd.DataFrame({"a": [0.0, 1.0, 2.0, 3.0, 4.0, 1.5], "b": [0.5, 1.0, 1.0, 2.0, 3.0, 0.25]})
@@ -405,7 +405,7 @@ def test_a_transfer_keeps_linear_equations(seed):
     x = np.repeat(problem.x0[:, None, :], 5, axis=1)
     x[..., 0] += 0.5
     x[..., 2] += 0.5
-    y = transfer(Ground.of(problem), streams, x, np.full(x.shape[:2], 0.9))
+    y = transfer(MoveContext.of(problem), streams, x, np.full(x.shape[:2], 0.9))
     np.testing.assert_allclose(y[..., 0] + y[..., 1], y[..., 2], atol=1e-9)
     moved = (y != x).sum(axis=-1)
     assert set(np.unique(moved)) <= {0, 2}
@@ -424,7 +424,7 @@ def captured():
             yield from cp.NearestNeighbour().iterate(problem, streams)
 
         def __call__(self, problem, streams):
-            return last(self.iterate(problem, streams))
+            return last_run(self.iterate(problem, streams))
 
     cp.explain(MODEL, TRAIN, reference=TRAIN, constraints=[cp.Rule("a + b == total")], method=Watching())
     return Watching.problem
@@ -437,7 +437,7 @@ def test_columns_follow_the_one_that_was_moved(start: list[float], moved: int, v
     system = Region.build(schema, base[0], [cp.Rule("low <= mean <= high")]).system
     asked = base.copy()
     asked[..., moved] = value
-    found = system.carried(asked, base)
+    found = system.follow_orderings(asked, base)
     assert found[0, 0, moved] == value, "what was asked for is kept"
     assert system.holds(found)[0, 0]
     still = np.array([column <= value if place < moved else column >= value for place, column in enumerate(base[0, 0])])
@@ -452,7 +452,7 @@ def test_what_a_link_sets_back_out_of_its_range_is_not_inside():
     region = Region.build(Schema.infer(table), rows, [cp.Linked("a", "b"), cp.Range("a", 1, 3)])
     proposals = np.repeat(rows[:, None, :], 8, axis=1)
     proposals[:, :4] += rng.normal(size=(len(rows), 4, 3))
-    settled, inside = region.settle(proposals)
+    settled, inside = region.bring_inside(proposals)
     assert (region.contains(settled) | ~inside).all()
 
 
@@ -483,10 +483,10 @@ def test_what_becomes_of_a_point_does_not_depend_on_other_points(seed: int) -> N
     rows = pd.DataFrame(rng.normal(2, 1, (5, 7)), columns=list("pqrtuvz"))
     schema = Schema.infer(rows)
     x0, x = rows.to_numpy(), rng.normal(2, 1.5, (5, 3, 7))
-    together, inside = Region.build(schema, x0, MADE, None).settle(x)
+    together, inside = Region.build(schema, x0, MADE, None).bring_inside(x)
     for row in range(5):
-        alone, held = Region.build(schema, x0[[row]], MADE, None).settle(x[[row]])
+        alone, held = Region.build(schema, x0[[row]], MADE, None).bring_inside(x[[row]])
         np.testing.assert_array_equal(alone[0], together[row])
         np.testing.assert_array_equal(held[0], inside[row])
-    single, _ = Region.build(schema, x0[:1], MADE, None).settle(x[:1, 1:2])
+    single, _ = Region.build(schema, x0[:1], MADE, None).bring_inside(x[:1, 1:2])
     np.testing.assert_array_equal(single[0, 0], together[0, 1])

@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from counterpoise.errors import ConstraintError
-from counterpoise.space.expressions import Binary, Choice, Column, Magnitude, Number, Origin
+from counterpoise.space.expressions import AbsoluteValue, BinaryOperation, Column, Extremum, Number, RowColumn
 from counterpoise.space.features import Schema
-from counterpoise.space.formulas import Among, Compare, Joined, clauses
+from counterpoise.space.formulas import Combination, Compare, Membership, split_into_clauses
 from counterpoise.space.relating import Derived, Rule
-from counterpoise.space.rules import expression, formula, quoted
+from counterpoise.space.rules import backquote_name, parse_expression, parse_formula
 
 TABLE = pd.DataFrame(
     {
@@ -36,7 +36,7 @@ def encoded(row: dict) -> np.ndarray:
     cells = []
     for feature in SCHEMA:
         value = row[feature.name]
-        cells.append(float(value) if feature.numeric else float(feature.categories.index(value)))
+        cells.append(float(value) if feature.is_numeric else float(feature.categories.index(value)))
     return np.array(cells)
 
 
@@ -93,7 +93,7 @@ MEANINGS = {
 @settings(max_examples=25)
 @given(x=rows, x0=rows)
 def test_a_rule_means_what_it_says(text, x, x0):
-    holds = formula(text, SCHEMA, 1e-9).holds(encoded(x), encoded(x0))
+    holds = parse_formula(text, SCHEMA, 1e-9).holds(encoded(x), encoded(x0))
     assert bool(holds) == bool(MEANINGS[text](x, x0))
 
 
@@ -127,7 +127,7 @@ def test_a_rule_means_what_it_says(text, x, x0):
 )
 def test_a_wrong_rule_points_at_the_character(text, place):
     with pytest.raises(ConstraintError) as caught:
-        Rule(text).compiled(SCHEMA)
+        Rule(text).compile_relation(SCHEMA)
     assert caught.value.position == place
     lines = str(caught.value).split("\n")
     assert lines[1].strip() == text.strip()
@@ -158,47 +158,47 @@ def test_a_wrong_rule_points_at_the_character(text, place):
 )
 def test_nothing_but_the_language_is_taken(text):
     with pytest.raises(ConstraintError):
-        Rule(text).compiled(SCHEMA)
+        Rule(text).compile_relation(SCHEMA)
 
 
 def test_a_division_by_zero_is_undefined_and_undefined_is_not_held():
-    rule = formula("a / b <= 5", SCHEMA)
+    rule = parse_formula("a / b <= 5", SCHEMA)
     x = np.zeros((len(SCHEMA), 3))
     x[:2] = [[1.0, 1.0, 60.0], [0.0, 2.0, 2.0]]
     truth = rule.truth(x, x)
-    assert truth.yes.tolist() == [False, True, False]
-    assert truth.no.tolist() == [False, False, True]
+    assert truth.is_true.tolist() == [False, True, False]
+    assert truth.is_false.tolist() == [False, False, True]
     np.testing.assert_array_equal(rule.defect(x, x), [math.nan, 0.0, 25.0])
     # where the condition is false, an undefined consequence does no harm
-    assert formula("if b != 0 then a / b <= 5", SCHEMA).holds(x, x).tolist() == [True, True, False]
+    assert parse_formula("if b != 0 then a / b <= 5", SCHEMA).holds(x, x).tolist() == [True, True, False]
     # a missing cell leaves a rule open as well
     x[0, 1] = np.nan
-    assert not rule.truth(x, x).yes[1]
-    assert not rule.truth(x, x).no[1]
+    assert not rule.truth(x, x).is_true[1]
+    assert not rule.truth(x, x).is_false[1]
 
 
 @pytest.mark.parametrize(("a", "b", "holds"), [(1.0005, 1.0, True), (1.002, 1.0, False), (1000.5, 1000.0, True)])
 def test_a_tolerance_is_relative_to_the_larger_side_and_at_least_to_one(a, b, holds):
     x = np.zeros(len(SCHEMA))
     x[:2] = a, b
-    assert bool(formula("a == b", SCHEMA, 1e-3).holds(x, x)) == holds
-    assert bool(formula("a <= b", SCHEMA, 1e-3).holds(x, x)) == holds
-    assert not formula("a < b", SCHEMA, 1e-3).holds(x, x)
+    assert bool(parse_formula("a == b", SCHEMA, 1e-3).holds(x, x)) == holds
+    assert bool(parse_formula("a <= b", SCHEMA, 1e-3).holds(x, x)) == holds
+    assert not parse_formula("a < b", SCHEMA, 1e-3).holds(x, x)
 
 
 leaves = st.one_of(
-    st.integers(0, 2).map(Column), st.integers(0, 2).map(Origin), st.sampled_from([-2.0, 0.0, 1.0, 3.0]).map(Number)
+    st.integers(0, 2).map(Column), st.integers(0, 2).map(RowColumn), st.sampled_from([-2.0, 0.0, 1.0, 3.0]).map(Number)
 )
 
 
 def grown(inner):
-    pairs = st.builds(Binary, st.sampled_from(["+", "-", "*", "/"]), inner, inner)
+    pairs = st.builds(BinaryOperation, st.sampled_from(["+", "-", "*", "/"]), inner, inner)
     return st.one_of(
         pairs,
-        st.builds(lambda e: Binary("**", e, Number(2.0)), inner),
-        st.builds(Magnitude, inner),
+        st.builds(lambda e: BinaryOperation("**", e, Number(2.0)), inner),
+        st.builds(AbsoluteValue, inner),
         st.builds(
-            lambda w, p: Choice(w, tuple(p)), st.sampled_from(["min", "max"]), st.lists(inner, min_size=1, max_size=3)
+            lambda w, p: Extremum(w, tuple(p)), st.sampled_from(["min", "max"]), st.lists(inner, min_size=1, max_size=3)
         ),
     )
 
@@ -210,7 +210,7 @@ points = st.lists(st.floats(-3, 3), min_size=3, max_size=3).map(np.array)
 @given(expressions, points, points)
 def test_slopes_are_those_of_the_value(made, x, x0):
     x = np.round(x, 2) + np.array([0.0013, 0.0027, 0.0041])  # off the kinks
-    value, slopes = made.dual(x, x0)
+    value, slopes = made.value_and_slopes(x, x0)
     np.testing.assert_array_equal(value, made.value(x, x0))
     assert set(slopes) == made.columns
     step = 1e-6
@@ -228,7 +228,7 @@ def test_slopes_are_those_of_the_value(made, x, x0):
 def test_a_linear_expression_is_the_sum_of_its_slopes(made, x, x0, t):
     if made.degree > 1:
         return
-    zero, slopes = made.dual(np.zeros(3), x0)
+    zero, slopes = made.value_and_slopes(np.zeros(3), x0)
     if np.isfinite(zero):
         total = zero + sum(slope * x[column] for column, slope in slopes.items())
         assert abs(made.value(x, x0) - total) <= 1e-9 * max(1.0, abs(total))
@@ -238,9 +238,11 @@ compares = st.builds(
     Compare, st.sampled_from(["==", "!=", "<=", "<"]), expressions, expressions, st.sampled_from([0.0, 1e-6, 0.5])
 )
 formulas = st.recursive(
-    st.one_of(compares, st.builds(lambda e, v: Among(e, tuple(v)), expressions, st.lists(st.sampled_from([0.0, 1.0])))),
+    st.one_of(
+        compares, st.builds(lambda e, v: Membership(e, tuple(v)), expressions, st.lists(st.sampled_from([0.0, 1.0])))
+    ),
     lambda inner: st.builds(
-        lambda how, parts: Joined(how, tuple(parts)),
+        lambda how, parts: Combination(how, tuple(parts)),
         st.sampled_from(["all", "any"]),
         st.lists(inner, min_size=1, max_size=3),
     ),
@@ -250,19 +252,19 @@ formulas = st.recursive(
 
 @given(formulas, points, points)
 def test_a_formula_and_its_negation_are_never_both_true_and_undefined_together(stated, x, x0):
-    truth, other = stated.truth(x, x0), stated.negated().truth(x, x0)
-    assert not (truth.yes and truth.no)
-    assert (bool(truth.yes), bool(truth.no)) == (bool(other.no), bool(other.yes))
-    assert bool(stated.holds(x, x0)) == bool(truth.yes)
+    truth, other = stated.truth(x, x0), stated.negate().truth(x, x0)
+    assert not (truth.is_true and truth.is_false)
+    assert (bool(truth.is_true), bool(truth.is_false)) == (bool(other.is_false), bool(other.is_true))
+    assert bool(stated.holds(x, x0)) == bool(truth.is_true)
     defect = stated.defect(x, x0)
-    assert bool(truth.yes) == (defect == 0)
+    assert bool(truth.is_true) == (defect == 0)
     assert np.isnan(defect) or defect >= 0
 
 
 @given(formulas, points, points)
 def test_all_clauses_hold_where_the_formula_does(stated, x, x0):
-    parts = clauses(stated)
-    assert not any(isinstance(part, Joined) and part.how == "all" for part in parts)
+    parts = split_into_clauses(stated)
+    assert not any(isinstance(part, Combination) and part.quantifier == "all" for part in parts)
     exact = all(part.tolerance == 0 for part in parts if isinstance(part, Compare))
     if exact:
         assert all(part.holds(x, x0) for part in parts) == bool(stated.holds(x, x0))
@@ -272,22 +274,24 @@ def test_all_clauses_hold_where_the_formula_does(stated, x, x0):
 def test_writing_out_a_column_is_the_same_as_computing_it_first(made, column, inner, x, x0):
     y = x.copy()
     y[column] = inner.value(x, x0)
-    np.testing.assert_array_equal(made.replaced({column: inner}).value(x, x0), made.value(y, x0))
+    np.testing.assert_array_equal(made.substitute({column: inner}).value(x, x0), made.value(y, x0))
 
 
 @pytest.mark.parametrize("name", ["rate", "Flow Rate", "if", "x0", "a.b", "1st", "and", "Ünïcode"])
 def test_a_quoted_name_reads_back(name):
     schema = Schema.infer(pd.DataFrame({"other": [1, 2], name: [1, 2]}))
-    assert expression(f"{quoted(name)} + x0.{quoted(name)}", schema) == Binary("+", Column(1), Origin(1))
+    assert parse_expression(f"{backquote_name(name)} + x0.{backquote_name(name)}", schema) == BinaryOperation(
+        "+", Column(1), RowColumn(1)
+    )
 
 
 def test_a_derived_feature_takes_an_expression_and_nothing_else():
-    assert Derived("a", "b / class").compiled(SCHEMA).expression == Binary("/", Column(1), Column(2))
+    assert Derived("a", "b / class").compile_relation(SCHEMA).expression == BinaryOperation("/", Column(1), Column(2))
     for text in ("b == 1", "if b > 1 then a > 1"):
         with pytest.raises(ConstraintError):
-            Derived("a", text).compiled(SCHEMA)
+            Derived("a", text).compile_relation(SCHEMA)
     with pytest.raises(ConstraintError, match="must be a number"):
-        Derived("proto", "a").compiled(SCHEMA)
+        Derived("proto", "a").compile_relation(SCHEMA)
 
 
 @pytest.mark.parametrize("tolerance", [-1e-9, 1.0, math.nan, "small"])
@@ -309,13 +313,13 @@ def test_a_tolerance_must_be_one(tolerance):
 def test_a_name_without_its_backquotes_is_recognised(text, name):
     schema = Schema.infer(pd.DataFrame({"fwd-packets": [1, 2], "b": [1, 3], "Flow Rate": [1, 2], "b-1-st": [1, 4]}))
     with pytest.raises(ConstraintError, match=f"in backquotes: `{name}`"):
-        Rule(text).compiled(schema)
-    assert Rule(text.replace(name, f"`{name}`")).compiled(schema)
+        Rule(text).compile_relation(schema)
+    assert Rule(text.replace(name, f"`{name}`")).compile_relation(schema)
 
 
 def test_a_subtraction_stays_one_and_an_unknown_name_is_not_guessed_at():
     schema = Schema.infer(pd.DataFrame({"fwd-packets": [1, 2], "b": [1, 3], "a": [1, 2]}))
-    assert Rule("a - b > 1").compiled(schema)
+    assert Rule("a - b > 1").compile_relation(schema)
     with pytest.raises(ConstraintError, match=r"(?s)'c', which is no feature, .*there are fwd-packets, b, a") as caught:
-        Rule("c - fwd > `fwd-packets`").compiled(schema)
+        Rule("c - fwd > `fwd-packets`").compile_relation(schema)
     assert "backquotes" not in str(caught.value)

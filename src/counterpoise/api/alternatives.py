@@ -7,61 +7,61 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from counterpoise.api.verification import Verdict, verify
-from counterpoise.methods.base import Method, Run, last
+from counterpoise.api.verification import VerifiedAnswers, verify
+from counterpoise.methods.base import Method, Run, last_run
 from counterpoise.problem import Problem
 from counterpoise.space.features import Schema
-from counterpoise.space.frames import rows_at
+from counterpoise.space.frames import take_rows
 from counterpoise.types import Array, Mask
 
 
-def filled(
+def fill_alternatives(
     problem: Problem,
     schema: Schema,
     table: pd.DataFrame | None,
     run: Run,
-    verdict: Verdict,
+    verdict: VerifiedAnswers,
     method: Method,
     seed: int,
-) -> Verdict:
+) -> VerifiedAnswers:
     """A verdict with further answers in rows that lack some: each leaves out the main features of those before it.
 
     An alternative may not change all that a better answer changes, so to hold one feature of each is enough to find
     another. A row is given up when that finds none. ``run`` and ``table`` are those of the verdict.
     """
     alternatives = verdict.holds.shape[1]
-    found = Verdict(verdict.x.copy(), verdict.holds.copy(), verdict.predicted.copy(), verdict.before)
-    short = np.flatnonzero(_lacking(found.holds))
+    found = VerifiedAnswers(verdict.x.copy(), verdict.holds.copy(), verdict.predicted.copy(), verdict.before)
+    short = np.flatnonzero(_rows_lacking_answers(found.holds))
     run = run.at(short)
     for _ in range(alternatives - 1):
-        if not len(short) or problem.expired:
+        if not len(short) or problem.has_expired:
             break
         part, before = problem.take(short), found.holds[short].sum(axis=1)
-        held = _main(part, found.x[short], found.holds[short])
+        held = _most_changed_features(part, found.x[short], found.holds[short])
         region = replace(part.region, free=part.region.free & ~held, fixed=part.region.fixed | held)
-        again = last(method.iterate(replace(part, region=region), part.streams(seed)))
+        again = last_run(method.iterate(replace(part, region=region), part.make_streams(seed)))
         x, margin, effort = (np.concatenate(pair, axis=1) for pair in zip(run[:3], again[:3], strict=True))
         run = Run(x, margin, effort, again.done, run.steps + again.steps)
-        shown = None if table is None else rows_at(table, short)
+        shown = None if table is None else take_rows(table, short)
         more = verify(part, schema, shown, run, alternatives, found.before[short])
         found.x[short], found.holds[short], found.predicted[short], _ = more
-        left = np.flatnonzero(_lacking(more.holds) & (more.holds.sum(axis=1) > before))
+        left = np.flatnonzero(_rows_lacking_answers(more.holds) & (more.holds.sum(axis=1) > before))
         short, run = short[left], run.at(left)
     return found
 
 
-def _lacking(holds: Mask) -> Mask:
+def _rows_lacking_answers(holds: Mask) -> Mask:
     """Rows that have an answer, but not all of those asked for, ``(n,)``."""
     return np.asarray(holds[:, 0] & ~holds.all(axis=1))
 
 
-def _main(problem: Problem, x: Array, holds: Mask) -> Mask:
+def _most_changed_features(problem: Problem, x: Array, holds: Mask) -> Mask:
     """The features ``(n, d)`` that change most in each of the answers ``x`` ``(n, a, d)`` that hold.
 
     What is computed from others, and what has to change in any answer, cannot be held.
     """
     region = problem.region
-    choice = region.free & ~region.changed(region.home[:, None, :])[:, 0]
+    choice = region.free & ~region.is_changed(region.nearest_feasible[:, None, :])[:, 0]
     far = problem.energy.distance.differences(np.where(np.isnan(x), problem.x0[:, None, :], x), problem.x0)
     far = np.where(choice[:, None, :], far, 0.0)
     out = np.zeros(problem.x0.shape, dtype=bool)

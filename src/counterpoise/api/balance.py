@@ -8,11 +8,11 @@ from typing import NamedTuple
 import numpy as np
 
 from counterpoise.problem import Problem
-from counterpoise.types import Array, Index, Mask, gapless
+from counterpoise.types import Array, Index, Mask, has_no_missing
 
-POOL = 64  # reference rows of the target looked at for each row, spread evenly over the reference
-NEAR = 8
-CELLS = 1_000_000  # compared at once
+REFERENCE_ROWS_SAMPLED = 64  # reference rows of the target looked at for each row, spread evenly over the reference
+NEIGHBOURS_PER_ROW = 8
+CELLS_PER_BATCH = 1_000_000  # compared at once
 
 
 class Neighbours(NamedTuple):
@@ -21,40 +21,43 @@ class Neighbours(NamedTuple):
     x: Array  # (n, NEAR, d)
     effort: Array  # (n, NEAR)
     margin: Array  # (n, NEAR)
-    there: Mask  # (n, NEAR)
+    is_present: Mask  # (n, NEAR)
 
 
-def neighbours(problem: Problem) -> Neighbours:
+def find_neighbours(problem: Problem) -> Neighbours:
     """The nearest of an even sample of the reference rows that the model gives each row's target."""
     n, d = problem.x0.shape
     found = Neighbours(
-        np.full((n, NEAR, d), np.nan), np.zeros((n, NEAR)), np.zeros((n, NEAR)), np.zeros((n, NEAR), dtype=bool)
+        np.full((n, NEIGHBOURS_PER_ROW, d), np.nan),
+        np.zeros((n, NEIGHBOURS_PER_ROW)),
+        np.zeros((n, NEIGHBOURS_PER_ROW)),
+        np.zeros((n, NEIGHBOURS_PER_ROW), dtype=bool),
     )
-    for rows, x, effort, margin in _compared(problem):
-        near = np.argsort(effort, axis=1, kind="stable")[:, :NEAR]
+    for rows, x, effort, margin in _compare_with_reference(problem):
+        near = np.argsort(effort, axis=1, kind="stable")[:, :NEIGHBOURS_PER_ROW]
         width, at = near.shape[1], (np.arange(len(rows))[:, None], near)
         found.x[rows, :width], found.effort[rows, :width] = x[at], effort[at]
         found.margin[rows, :width] = margin[near]
-        found.there[rows, :width] = True
+        found.is_present[rows, :width] = True
     return found
 
 
-def _compared(problem: Problem) -> Iterator[tuple[Index, Array, Array, Array]]:
+def _compare_with_reference(problem: Problem) -> Iterator[tuple[Index, Array, Array, Array]]:
     """Rows ``(m,)``, the reference rows they are compared with ``(m, s, d)``, efforts ``(m, s)``, margins ``(s,)``."""
-    n, donors = len(problem), problem.donors
-    for group in problem.goal.groups() if len(donors.x) else ():
-        given, margin = donors.sample(problem.goal.take(group[:1]), POOL)
-        size = max(1, CELLS // max(given.size, 1))
+    n, donors = len(problem), problem.reference_rows
+    for group in problem.goal.group_rows() if len(donors.x) else ():
+        given, margin = donors.sample_target_rows(problem.goal.take(group[:1]), REFERENCE_ROWS_SAMPLED)
+        size = max(1, CELLS_PER_BATCH // max(given.size, 1))
         for start in range(0, len(group), size) if len(given) else ():
             rows = group[start : start + size]
             part = problem if len(rows) == n else problem.take(rows)
             x = given[None].repeat(len(rows), axis=0)
-            if not gapless(given):
+            if not has_no_missing(given):
                 x = np.where(np.isnan(x), part.x0[:, None, :], x)
             yield rows, x, part.energy.effort(x, part.x0), margin
 
 
-def balanced(problem: Problem, margin: Array) -> Array:
+def choose_mu(problem: Problem, margin: Array) -> Array:
     """mu of each row ``(n,)``: twice the effort that a unit of margin takes on the way to the nearest of the target.
 
     A minimum of E is valid only where mu times the slope of the score exceeds the slope of the effort (Eq. (3) with a
@@ -62,9 +65,9 @@ def balanced(problem: Problem, margin: Array) -> Array:
     Rows that have reached the target, or have no such neighbours, get 1.
     """
     mu = np.ones(len(problem))
-    for rows, _, effort, theirs in _compared(problem):
+    for rows, _, effort, theirs in _compare_with_reference(problem):
         here = margin[rows]
-        near = np.argsort(effort, axis=1, kind="stable")[:, :NEAR]
+        near = np.argsort(effort, axis=1, kind="stable")[:, :NEIGHBOURS_PER_ROW]
         gain = theirs[near] - here[:, None]
         with np.errstate(over="ignore", divide="ignore", invalid="ignore"):  # too slight a gain: mu is bounded below
             slope = np.where(gain > 0, effort[np.arange(len(rows))[:, None], near] / gain, np.inf)

@@ -8,19 +8,19 @@ import numpy as np
 
 from counterpoise.asking import Tally, model_outputs
 from counterpoise.models.score import Goal
-from counterpoise.problem import Donors
+from counterpoise.problem import ReferenceRows
 from counterpoise.space.distance import Distance
 from counterpoise.space.features import Schema
-from counterpoise.space.pool import padded
-from counterpoise.tables import apart
+from counterpoise.space.pool import pad_lists
+from counterpoise.tables import scaled_differences
 from counterpoise.types import Array, Model
 
-NEAREST = 3
-CELLS = 200_000  # compared at once
-DIGITS = 6  # of a score that count: the last ones depend on how many rows are asked about at once
+NEAREST_ROWS_KEPT = 3
+CELLS_PER_BATCH = 200_000  # compared at once
+SIGNIFICANT_DIGITS = 6  # of a score that count: the last ones depend on how many rows are asked about at once
 
 
-def nearest_rows(schema: Schema, x0: Array, goal: Goal, donors: Donors) -> Array | None:
+def nearest_target_rows(schema: Schema, x0: Array, goal: Goal, donors: ReferenceRows) -> Array | None:
     """The reference rows that the model gives the target of each row, nearest first: ``(n, NEAREST, d)``.
 
     Nearest is by L2 in feature scales; a cell that only one of the two has counts 1. Slots without a row are NaN; None
@@ -28,14 +28,18 @@ def nearest_rows(schema: Schema, x0: Array, goal: Goal, donors: Donors) -> Array
     """
     if not len(donors.x):
         return None
-    found = np.full((len(x0), NEAREST, x0.shape[1]), np.nan)
-    measure = Distance((("l2", 1.0),), schema.units, schema.spans, schema.nominal)
-    for group in goal.groups() if len(x0) else ():
-        pool = donors.pool(goal.take(group[:1]), measure)
-        for some, places, real in padded(pool.near(x0[group], NEAREST), CELLS // x0.shape[1]):
+    found = np.full((len(x0), NEAREST_ROWS_KEPT, x0.shape[1]), np.nan)
+    measure = Distance((("l2", 1.0),), schema.units, schema.observed_spans, schema.nominal)
+    for group in goal.group_rows() if len(x0) else ():
+        pool = donors.get_target_pool(goal.take(group[:1]), measure)
+        for some, places, real in pad_lists(
+            pool.find_nearest(x0[group], NEAREST_ROWS_KEPT), CELLS_PER_BATCH // x0.shape[1]
+        ):
             rows = group[some]
-            away = apart(measure, pool.x[places], x0[rows][:, None, :])
-            order = np.argsort(np.where(real, np.vecdot(away, away), np.inf), axis=1, kind="stable")[:, :NEAREST]
+            away = scaled_differences(measure, pool.x[places], x0[rows][:, None, :])
+            order = np.argsort(np.where(real, np.vecdot(away, away), np.inf), axis=1, kind="stable")[
+                :, :NEAREST_ROWS_KEPT
+            ]
             at = np.arange(len(rows))[:, None], order
             nearest = np.where(real[at][..., None], pool.x[places[at]], np.nan)
             found[rows, : order.shape[1]] = nearest
@@ -47,7 +51,7 @@ def fingerprint(model: Model, rows: Array) -> str:
     outputs = model_outputs(model, rows, np.arange(len(rows)), Tally(), "reference row")
     with np.errstate(divide="ignore", invalid="ignore"):
         power = np.floor(np.log10(np.abs(outputs)))
-    unit = 10.0 ** (np.where(np.isfinite(power), power, 0.0) - (DIGITS - 1))
+    unit = 10.0 ** (np.where(np.isfinite(power), power, 0.0) - (SIGNIFICANT_DIGITS - 1))
     unit = np.maximum(unit, np.finfo(np.float64).tiny)
     digits = np.where(np.isfinite(outputs), np.round(outputs / unit), 0.0) + 0.0
     said = repr((model.labels, digits.tolist(), power.tolist()))

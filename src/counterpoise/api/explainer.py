@@ -15,31 +15,31 @@ import numpy as np
 import pandas as pd
 
 from counterpoise.api.evidence import fingerprint
-from counterpoise.api.firmness import wish
-from counterpoise.api.importance import Importance, importance
-from counterpoise.api.inquiry import Inquiry, Question
-from counterpoise.api.intake import Intake, check_settings, take_in
-from counterpoise.api.measures import Measures, checked
-from counterpoise.api.progress import Wanted
-from counterpoise.api.reference import PROBED, Reference
-from counterpoise.api.strangers import welcomed, widened
+from counterpoise.api.firmness import parse_firmness
+from counterpoise.api.importance import ImportanceMethod, importance_weights
+from counterpoise.api.inquiry import ExplanationRun, Question
+from counterpoise.api.intake import InputRows, check_settings, read_rows
+from counterpoise.api.measures import DistanceBuilder, check_regularizers
+from counterpoise.api.progress import ProgressSetting
+from counterpoise.api.reference import PROBE_ROWS, Reference
+from counterpoise.api.strangers import add_unknown_categories, note_unknown_categories
 from counterpoise.errors import InputError
 from counterpoise.explanation import Explanation
 from counterpoise.methods.annealing import Annealing
 from counterpoise.methods.base import Method
 from counterpoise.methods.polish import Polished
 from counterpoise.models.adapt import as_model
-from counterpoise.models.probable import probable
+from counterpoise.models.probable import as_probability_model
 from counterpoise.physics.noise import Noise
 from counterpoise.physics.plausibility import Fittable
 from counterpoise.physics.regularizers import Regularizer
 from counterpoise.space.constraints import Constraint, Immutable
 from counterpoise.space.features import Schema
-from counterpoise.space.region import Bounds, Region, check
-from counterpoise.space.relating import Word, as_words
+from counterpoise.space.region import Bounds, Region, check_constraints
+from counterpoise.space.relating import ConstraintOrFunction, as_constraints
 from counterpoise.types import Array, Model, is_number
 
-SPARSE = 0.02  # lam of "auto" times the square root of the number of features: docs/choices.md
+AUTO_LAM_TIMES_ROOT_D = 0.02  # lam of "auto" times the square root of the number of features: docs/choices.md
 
 
 class Explainer:
@@ -67,27 +67,27 @@ class Explainer:
         *,
         reference: pd.DataFrame | Array | None = None,
         schema: Schema | None = None,
-        constraints: Sequence[Word] | Word = (),
+        constraints: Sequence[ConstraintOrFunction] | ConstraintOrFunction = (),
         bounds: Bounds = "observed",
-        weights: Mapping[Hashable, float] | Importance | None = None,
+        weights: Mapping[Hashable, float] | ImportanceMethod | None = None,
         new_categories: bool = False,
     ) -> None:
-        self._given = model
+        self._user_model = model
         self.reference = Reference(model, reference, schema)
         self.schema = self.reference.schema
         self.bounds: Bounds = bounds
         self.new_categories = new_categories
-        self.weights = self._weighed({} if isinstance(weights, str) else weights)
-        given = as_words(constraints)
+        self.weights = self._check_weights({} if isinstance(weights, str) else weights)
+        given = as_constraints(constraints)
         forbidden = [name for name, weight in self.weights.items() if np.isinf(weight)]
         self.constraints = (*given, Immutable(*forbidden)) if forbidden else given
-        check(self.schema, self.constraints, bounds)  # contradictions are found before any row is seen
-        self.held = _held(self.schema, self.constraints)
-        self.model: Model = as_model(model, self.schema, self.reference.spread(PROBED))
+        check_constraints(self.schema, self.constraints, bounds)  # contradictions are found before any row is seen
+        self.held = _fixed_features(self.schema, self.constraints)
+        self.model: Model = as_model(model, self.schema, self.reference.sample_rows(PROBE_ROWS))
         if isinstance(weights, str):
-            found = importance(weights, self.model, self.reference.x)
+            found = importance_weights(weights, self.model, self.reference.x)
             self.weights = dict(zip(self.schema.names, found.tolist(), strict=True))
-        self._measures = Measures(self.schema, self.constraints, self.weights)
+        self._distance_builder = DistanceBuilder(self.schema, self.constraints, self.weights)
 
     def __repr__(self) -> str:
         counts = {
@@ -96,18 +96,18 @@ class Explainer:
             "constraint": len(self.constraints),
         }
         said = ", ".join(f"{count} {what}{'' if count == 1 else 's'}" for what, count in counts.items())
-        return f"Explainer of {type(self._given).__name__}: {said}"
+        return f"Explainer of {type(self._user_model).__name__}: {said}"
 
     def __getstate__(self) -> dict[str, Any]:
         """What it was made of: the user's own model, and nothing that can be made again."""
         return {
-            name: value for name, value in self.__dict__.items() if name not in ("model", "fingerprint", "_measures")
+            name: value for name, value in self.__dict__.items() if name not in ("model", "fingerprint", "_distance_builder")
         }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        self._measures = Measures(self.schema, self.constraints, self.weights)
-        self.model = as_model(self._given, self.schema, self.reference.spread(PROBED))
+        self._distance_builder = DistanceBuilder(self.schema, self.constraints, self.weights)
+        self.model = as_model(self._user_model, self.schema, self.reference.sample_rows(PROBE_ROWS))
 
     def __call__(
         self,
@@ -126,7 +126,7 @@ class Explainer:
         budget: float | None = None,
         method: Method | None = None,
         seed: int = 0,
-        progress: Wanted = None,
+        progress: ProgressSetting = None,
     ) -> Explanation:
         """Explain rows: the least change inside the constraints that gives each of them the target.
 
@@ -143,11 +143,11 @@ class Explainer:
             raise InputError(
                 "method must be a method", f"{method!r}", "for instance cp.Annealing() or cp.NearestNeighbour()"
             )
-        asked, intake = self.received(X)
+        asked, intake = self.prepare_rows(X)
         schema, model = asked.schema, asked.model
-        measure, penalty = asked._measures(distance)
+        measure, penalty = asked._distance_builder(distance)
         question = Question(
-            model=model if threshold is None or model.labels is None else probable(model),
+            model=model if threshold is None or model.labels is None else as_probability_model(model),
             schema=schema,
             reference=asked.reference,
             held=self.held,
@@ -156,25 +156,25 @@ class Explainer:
             target=target,
             threshold=threshold,
             distance=measure,
-            lam=SPARSE / len(schema) ** 0.5 if isinstance(lam, str) else float(lam),
+            lam=AUTO_LAM_TIMES_ROOT_D / len(schema) ** 0.5 if isinstance(lam, str) else float(lam),
             mu=None if isinstance(mu, str) else float(mu),
-            regularizers=(penalty, *checked(regularizers)),
+            regularizers=(penalty, *check_regularizers(regularizers)),
             alternatives=int(alternatives),
-            method=method if method is not None else _default(int(alternatives)),
+            method=method if method is not None else _default_method(int(alternatives)),
             seed=int(seed),
-            started=started,
+            start_time=started,
             budget=None if budget is None else float(budget),
-            wish=wish(keep, temperature, noise),
+            firmness_request=parse_firmness(keep, temperature, noise),
             fingerprint=self.fingerprint,
         )
-        return Inquiry(question, intake).run(progress)
+        return ExplanationRun(question, intake).run(progress)
 
-    def received(self, data: Any) -> tuple[Explainer, Intake]:
+    def prepare_rows(self, data: Any) -> tuple[Explainer, InputRows]:
         """The rows, and who is asked about them: an explainer that knows the categories of those rows as well."""
         try:
-            return self, take_in(data, self.schema)
+            return self, read_rows(data, self.schema)
         except InputError as error:
-            wide = widened(self.schema, data, error)
+            wide = add_unknown_categories(self.schema, data, error)
             if wide is None:
                 if self.new_categories and hasattr(error, "unknown"):
                     todo = f"{error.todo}; new ones have no place in an order, or in a dtype that lists its categories"
@@ -185,17 +185,17 @@ class Explainer:
                 raise InputError(error.must, error.given, todo) from None
             asked = copy(self)
             asked.schema, asked.reference = wide, copy(self.reference)
-            asked._measures = Measures(wide, self.constraints, self.weights)
+            asked._distance_builder = DistanceBuilder(wide, self.constraints, self.weights)
             asked.reference.schema = wide
-            asked.model = as_model(self._given, wide, self.reference.spread(PROBED))
-            return asked, welcomed(asked.model, take_in(data, wide), wide, error)
+            asked.model = as_model(self._user_model, wide, self.reference.sample_rows(PROBE_ROWS))
+            return asked, note_unknown_categories(asked.model, read_rows(data, wide), wide, error)
 
     @cached_property
     def fingerprint(self) -> str:
         """A hash of what the model says of up to 256 reference rows; empty without a reference."""
-        return fingerprint(self.model, self.reference.spread(PROBED)) if len(self.reference.x) else ""
+        return fingerprint(self.model, self.reference.sample_rows(PROBE_ROWS)) if len(self.reference.x) else ""
 
-    def _weighed(self, weights: Mapping[Hashable, float] | None) -> dict[Hashable, float]:
+    def _check_weights(self, weights: Mapping[Hashable, float] | None) -> dict[Hashable, float]:
         if weights is not None and not isinstance(weights, Mapping):
             raise InputError(
                 "weights must map feature names to numbers, or be 'permutation' or 'shap'",
@@ -214,18 +214,18 @@ class Explainer:
 
 
 @cache
-def _default(alternatives: int) -> Method:
+def _default_method(alternatives: int) -> Method:
     """The method that is taken where none is given."""
     return Polished(Annealing(), answers=2 * alternatives - 1)
 
 
-def _held(schema: Schema, constraints: Sequence[Constraint]) -> dict[Hashable, str]:
+def _fixed_features(schema: Schema, constraints: Sequence[Constraint]) -> dict[Hashable, str]:
     """Features that no row may change, and why."""
     region = Region.build(schema, np.full((1, len(schema)), np.nan), constraints)
     out = {}
     for number, feature in enumerate(schema):
         if region.fixed[0, number]:
-            words = [word for word in region.words[number] if word.startswith(("Immutable", "Mutable"))]
+            words = [word for word in region.constraint_texts[number] if word.startswith(("Immutable", "Mutable"))]
             out[feature.name] = feature.fixed or " and ".join(words)
     return out
 
@@ -236,14 +236,14 @@ def explain(
     *,
     reference: pd.DataFrame | Array | None = None,
     schema: Schema | None = None,
-    constraints: Sequence[Word] | Word = (),
+    constraints: Sequence[ConstraintOrFunction] | ConstraintOrFunction = (),
     bounds: Bounds = "observed",
     target: Any = "opposite",
     threshold: float | None = None,
     distance: str | Mapping[str, float] = "l2",
     lam: float | Literal["auto"] = "auto",
     mu: float | Literal["auto"] = "auto",
-    weights: Mapping[Hashable, float] | Importance | None = None,
+    weights: Mapping[Hashable, float] | ImportanceMethod | None = None,
     new_categories: bool = False,
     regularizers: Sequence[Regularizer | Fittable] = (),
     temperature: float = 0.0,
@@ -253,7 +253,7 @@ def explain(
     budget: float | None = None,
     method: Method | None = None,
     seed: int = 0,
-    progress: Wanted = None,
+    progress: ProgressSetting = None,
 ) -> Explanation:
     """The least change that turns the decision on each row: `Explainer` and its call in one.
 

@@ -16,18 +16,21 @@ from sklearn.inspection import permutation_importance
 
 from counterpoise.asking import Tally, model_outputs
 from counterpoise.errors import InputError, MissingExtra
-from counterpoise.space.pool import spread
+from counterpoise.space.pool import spread_places
 from counterpoise.types import Array, Model
 
-Importance = Literal["permutation", "shap"]
-WAYS: tuple[Importance, ...] = get_args(Importance)
-SHUFFLED = 1_000  # reference rows for permutation importance
-REPEATS = 5
-EXPLAINED, BACKGROUND = 50, 30  # reference rows for Shapley values, and those that stand for an unknown feature
-DRAWN = 20  # orders of the features drawn for each value
+ImportanceMethod = Literal["permutation", "shap"]
+IMPORTANCE_METHODS: tuple[ImportanceMethod, ...] = get_args(ImportanceMethod)
+PERMUTATION_ROWS = 1_000  # reference rows for permutation importance
+PERMUTATION_REPEATS = 5
+SHAP_ROWS, SHAP_BACKGROUND_ROWS = (
+    50,
+    30,
+)  # reference rows for Shapley values, and those that stand for an unknown feature
+SHAP_SAMPLES_PER_FEATURE = 20  # orders of the features drawn for each value
 
 
-def importance(way: str, model: Model, x: Array) -> Array:
+def importance_weights(way: str, model: Model, x: Array) -> Array:
     """Weights ``(d,)`` from reference rows ``x`` ``(r, d)``: "permutation" or "shap"; the mean is 1.
 
     Permutation: by how much the outputs change when a feature's values are shuffled. shap: the mean size of a
@@ -38,10 +41,10 @@ def importance(way: str, model: Model, x: Array) -> Array:
     >>> from counterpoise.space.features import Schema
     >>> x = np.array([[0.0, 1.0], [1.0, 0.0], [2.0, 5.0], [3.0, 2.0]])
     >>> model = as_model(LinearRegression().fit(x, 3 * x[:, 0]), Schema.infer(x), x)
-    >>> importance("permutation", model, x).round(6)
+    >>> importance_weights("permutation", model, x).round(6)
     array([2., 0.])
     """
-    if way not in WAYS:
+    if way not in IMPORTANCE_METHODS:
         raise InputError(
             "weights must be numbers by feature, 'permutation' or 'shap'", f"{way!r}", "for instance {'age': 2.0}"
         )
@@ -49,71 +52,79 @@ def importance(way: str, model: Model, x: Array) -> Array:
         raise InputError(
             f"weights={way!r} needs reference rows", f"there are {len(x)}", "give reference=, or weights by feature"
         )
-    found = _permuted(model, x) if way == "permutation" else _shapley(model, x)
+    found = _permutation_weights(model, x) if way == "permutation" else _shapley_weights(model, x)
     found = np.where(found > 1e-12 * max(found.max(), 0.0), found, 0.0)
     total = found.sum()
     return np.asarray(found * len(found) / total if total > 0 else found)
 
 
-class _Fitted:
+class _ModelAsEstimator:
     """What scikit-learn takes for an estimator."""
 
     def __init__(self, model: Model) -> None:
         self.model = model
 
-    def fit(self, x: Array, y: Array) -> _Fitted:
+    def fit(self, x: Array, y: Array) -> _ModelAsEstimator:
         return self
 
 
-def _permuted(model: Model, x: Array) -> Array:
+def _permutation_weights(model: Model, x: Array) -> Array:
     """Mean absolute change of the outputs under shuffling, in their own spread."""
-    rows = _spread(x, SHUFFLED)
-    before = _outputs(model, rows)
+    rows = _spread_rows(x, PERMUTATION_ROWS)
+    before = _reference_outputs(model, rows)
     width = np.maximum(before.std(axis=0), np.finfo(np.float64).tiny)
 
-    def agreement(estimator: _Fitted, shuffled: Array, wanted: Array) -> float:
-        return -float((np.abs(_outputs(estimator.model, shuffled) - wanted) / width).mean())
+    def agreement(estimator: _ModelAsEstimator, shuffled: Array, wanted: Array) -> float:
+        return -float((np.abs(_reference_outputs(estimator.model, shuffled) - wanted) / width).mean())
 
     result = permutation_importance(
-        _Fitted(model), rows, before, scoring=agreement, n_repeats=REPEATS, random_state=0, n_jobs=1
+        _ModelAsEstimator(model),
+        rows,
+        before,
+        scoring=agreement,
+        n_repeats=PERMUTATION_REPEATS,
+        random_state=0,
+        n_jobs=1,
     )
     return np.asarray(result.importances_mean, dtype=np.float64)
 
 
-def _shapley(model: Model, x: Array) -> Array:
+def _shapley_weights(model: Model, x: Array) -> Array:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what shap's own imports have to say of one another
             shap = import_module("shap")
     except ImportError as error:
         raise MissingExtra("shap") from error
-    rows, background, d = _spread(x, EXPLAINED), _spread(x, BACKGROUND), x.shape[1]
+    rows, background, d = _spread_rows(x, SHAP_ROWS), _spread_rows(x, SHAP_BACKGROUND_ROWS), x.shape[1]
     total = np.zeros(d)
     before = np.random.get_state()  # noqa: NPY002 - shap draws from the global stream, which is not ours to move
     np.random.seed(0)  # noqa: NPY002
     try:
-        for number in range(_scores(model, rows[:1]).shape[1]):
-            explainer = shap.SamplingExplainer(partial(_score, model, number), background)
-            total += np.abs(np.asarray(explainer.shap_values(rows, nsamples=DRAWN * d, silent=True))).mean(axis=0)
+        for number in range(_decision_scores(model, rows[:1]).shape[1]):
+            explainer = shap.SamplingExplainer(partial(_decision_score, model, number), background)
+            total += np.abs(
+                np.asarray(explainer.shap_values(rows, nsamples=SHAP_SAMPLES_PER_FEATURE * d, silent=True))
+            ).mean(axis=0)
     finally:
         np.random.set_state(before)  # noqa: NPY002
     return total
 
 
-def _score(model: Model, number: int, x: Array) -> Array:
-    return _scores(model, x)[:, number]
+def _decision_score(model: Model, number: int, x: Array) -> Array:
+    return _decision_scores(model, x)[:, number]
 
 
-def _scores(model: Model, x: Array) -> Array:
+def _decision_scores(model: Model, x: Array) -> Array:
     """The outputs ``(p, c)``, of two classes the one number that tells them apart."""
-    outputs = _outputs(model, x)
+    outputs = _reference_outputs(model, x)
     return outputs[:, 1:] - outputs[:, :1] if outputs.shape[1] == 2 else outputs
 
 
-def _outputs(model: Model, x: Array) -> Array:
+def _reference_outputs(model: Model, x: Array) -> Array:
     return model_outputs(model, np.asarray(x, dtype=np.float64), np.arange(len(x)), Tally(), "reference row")
 
 
-def _spread(x: Array, count: int) -> Array:
+def _spread_rows(x: Array, count: int) -> Array:
     """At most so many rows, at even distances."""
-    return x[spread(len(x), count)]
+    return x[spread_places(len(x), count)]

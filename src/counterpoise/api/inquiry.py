@@ -11,16 +11,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from counterpoise.api.answering import Answers, Task, answer
-from counterpoise.api.balance import balanced
-from counterpoise.api.evidence import nearest_rows
-from counterpoise.api.firmness import Firmness, Wish, firm
-from counterpoise.api.intake import Intake, first_opinion
-from counterpoise.api.plausible import fitted
-from counterpoise.api.progress import Wanted, showing
+from counterpoise.api.answering import Answers, AnswerTask, answer_rows
+from counterpoise.api.balance import choose_mu
+from counterpoise.api.evidence import nearest_target_rows
+from counterpoise.api.firmness import Firmness, FirmnessRequest, find_firm_answers
+from counterpoise.api.intake import InputRows, first_predictions
+from counterpoise.api.plausible import fit_regularizers
+from counterpoise.api.progress import ProgressSetting, show_progress
 from counterpoise.api.reference import Reference
-from counterpoise.api.reporting import Case, assemble
-from counterpoise.api.targets import Aim, aim, standing
+from counterpoise.api.reporting import ExplanationContext, assemble_explanation
+from counterpoise.api.targets import RowTargets, current_decisions, resolve_target
 from counterpoise.asking import Tally
 from counterpoise.errors import Interrupted, ModelError
 from counterpoise.explanation import Explanation
@@ -32,15 +32,15 @@ from counterpoise.problem import Problem
 from counterpoise.space.constraints import Constraint
 from counterpoise.space.distance import Distance
 from counterpoise.space.features import Schema
-from counterpoise.space.frames import rows_at
+from counterpoise.space.frames import take_rows
 from counterpoise.space.region import Bounds, Region
-from counterpoise.types import Array, Index, Model, Progress
+from counterpoise.types import Array, Index, Model, ProgressCallback
 
 CHUNK_CELLS = 4_000_000  # rows x columns x chains worked on at once: bounds the memory of a call
-CHAINS_ASSUMED = 16
-MOST_ROWS = 128  # in a chunk: beyond it a row gets no cheaper, and more is lost when a run is interrupted
-MOST_SLOW_ROWS = 32  # where each row takes a third of a second: firm answers,
-MANY_NODES = 300_000  # and trees of more nodes than this
+ASSUMED_CHAINS_PER_ROW = 16
+MAX_CHUNK_ROWS = 128  # in a chunk: beyond it a row gets no cheaper, and more is lost when a run is interrupted
+MAX_SLOW_CHUNK_ROWS = 32  # where each row takes a third of a second: firm answers,
+SLOW_TREE_NODES = 300_000  # and trees of more nodes than this
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,9 +62,9 @@ class Question:
     alternatives: int
     method: Method
     seed: int
-    started: float
+    start_time: float
     budget: float | None
-    wish: Wish | None  # None: the minimal answer
+    firmness_request: FirmnessRequest | None  # None: the minimal answer
     fingerprint: str = ""  # of the model, for the report
 
     @property
@@ -82,70 +82,70 @@ class Question:
             "alternatives": str(self.alternatives),
             "method": repr(self.method),
         }
-        settings |= {} if self.wish is None else self.wish.settings
+        settings |= {} if self.firmness_request is None else self.firmness_request.settings
         settings |= {} if self.threshold is None else {"threshold": f"{self.threshold:g}"}
         return settings | ({} if self.budget is None else {"budget": f"{self.budget:g} s"})
 
     @property
     def deadline(self) -> float:
         """When the time for the whole call is over."""
-        return np.inf if self.budget is None else self.started + self.budget
+        return np.inf if self.budget is None else self.start_time + self.budget
 
 
-class Inquiry:
+class ExplanationRun:
     """A question being answered for some rows."""
 
-    def __init__(self, question: Question, intake: Intake) -> None:
-        self.question, self.intake = question, intake
+    def __init__(self, question: Question, intake: InputRows) -> None:
+        self.question, self.input_rows = question, intake
         self.tally = Tally()
-        self.rows: list[Index] = []
-        self.parts: list[Answers] = []
-        self.firm: list[tuple[Answers, Firmness]] = []
+        self.finished_rows: list[Index] = []
+        self.finished_answers: list[Answers] = []
+        self.firm_answers: list[tuple[Answers, Firmness]] = []
         self.evidence: list[Array] = []  # the nearest real rows; none where there is no reference
-        self.hurried = 0  # rows whose search the budget may have ended
+        self.rows_out_of_time = 0  # rows whose search the budget may have ended
 
-    def run(self, progress: Wanted) -> Explanation:
+    def run(self, progress: ProgressSetting) -> Explanation:
         """The explanation of all rows, or an error whose ``partial`` is that of the rows that were finished."""
         question = self.question
         try:
-            self.now = first_opinion(question.model, self.intake, question.schema, self.tally)
+            self.row_predictions = first_predictions(question.model, self.input_rows, question.schema, self.tally)
         except ModelError as error:
             if error.row:  # as if the rows had been explained one after the other
-                error.partial = self._before(error.row).run(progress)
+                error.partial = self._run_of_rows_before(error.row).run(progress)
             raise
-        self.aim = self._aimed()
+        self.row_targets = self._resolve_targets()
         self.donors = question.reference.donors(question.model)
-        n = len(self.intake)
+        n = len(self.input_rows)
         try:
-            with showing(progress, n) as tell:
-                chunks = self._chunks()
+            with show_progress(progress, n) as tell:
+                chunks = self._split_into_chunks()
                 for number, rows in enumerate(chunks):
                     left = max(question.deadline - time.perf_counter(), 0.0) / (len(chunks) - number)
-                    self._finish(rows, time.perf_counter() + left, tell)
-                    tell(sum(map(len, self.rows)), n)
+                    self._answer_chunk(rows, time.perf_counter() + left, tell)
+                    tell(sum(map(len, self.finished_rows)), n)
         except KeyboardInterrupt:
             raise Interrupted(
                 "a run must be left to finish",
-                f"it was interrupted after {sum(map(len, self.rows))} of {n} rows",
+                f"it was interrupted after {sum(map(len, self.finished_rows))} of {n} rows",
                 "the finished rows are in .partial",
-                partial=self.report(),
+                partial=self.build_explanation(),
             ) from None
         except ModelError as error:
-            error.partial = self.report()
+            error.partial = self.build_explanation()
             raise
-        return self.report()
+        return self.build_explanation()
 
-    def report(self) -> Explanation:
+    def build_explanation(self) -> Explanation:
         """The Explanation of the rows that are finished."""
         question = self.question
-        rows = np.concatenate([np.arange(0), *self.rows])
+        rows = np.concatenate([np.arange(0), *self.finished_rows])
         order = np.argsort(rows, kind="stable")
-        answers = Answers.joined(self.parts or [self._none()], order)
-        case = Case(
+        answers = Answers.concatenate(self.finished_answers or [self._no_answers()], order)
+        case = ExplanationContext(
             question.schema,
-            self.intake,
-            self.aim,
-            self.now,
+            self.input_rows,
+            self.row_targets,
+            self.row_predictions,
             question.lam,
             question.held,
             question.reference.quantiles(question.model),
@@ -153,78 +153,80 @@ class Inquiry:
             (
                 *question.reference.notes,
                 *getattr(question.model, "notes", ()),
-                *self.intake.notes,
-                *self._missing_donors(),
-                *self._haste(),
+                *self.input_rows.notes,
+                *self._missing_donor_notes(),
+                *self._budget_notes(),
             ),
             question.seed,
             question.fingerprint,
         )
-        seconds = time.perf_counter() - question.started
-        explain = partial(assemble, case, rows[order], seconds=seconds, model_rows=self.tally.rows)
+        seconds = time.perf_counter() - question.start_time
+        explain = partial(assemble_explanation, case, rows[order], seconds=seconds, model_rows=self.tally.rows)
         evidence = np.concatenate(self.evidence)[order] if self.evidence else None
-        if question.wish is None:
+        if question.firmness_request is None:
             return explain(answers, evidence=evidence)
-        firmness = Firmness.joined([Firmness.none(), *(found for _, found in self.firm)], order)
-        firmer = Answers.joined([self._none(), *(found for found, _ in self.firm)], order)
+        firmness = Firmness.concatenate([Firmness.empty(), *(found for _, found in self.firm_answers)], order)
+        firmer = Answers.concatenate([self._no_answers(), *(found for found, _ in self.firm_answers)], order)
         found = explain(firmer, evidence=evidence)
         tipping = explain(answers, evidence=None)
-        return replace(found, firm=firmness.frame(found.rows.index), tipping=tipping)
+        return replace(found, firm=firmness.to_frame(found.rows.index), tipping=tipping)
 
-    def _none(self) -> Answers:
-        return Answers.none(self.question.alternatives, len(self.question.schema))
+    def _no_answers(self) -> Answers:
+        return Answers.empty(self.question.alternatives, len(self.question.schema))
 
-    def _before(self, row: int) -> Inquiry:
+    def _run_of_rows_before(self, row: int) -> ExplanationRun:
         """The same question about the rows before one."""
         target = self.question.target
         if np.ndim(target) == 1 and not isinstance(target, (list, tuple)):
             target = target[:row]
-        return Inquiry(replace(self.question, target=target), self.intake.first(row))
+        return ExplanationRun(replace(self.question, target=target), self.input_rows.take_first(row))
 
-    def _chunks(self) -> list[Index]:
+    def _split_into_chunks(self) -> list[Index]:
         """Rows worked on together; answers do not depend on how they are cut."""
-        n, d = self.intake.x0.shape
+        n, d = self.input_rows.x0.shape
         trees = getattr(self.question.model, "trees", None)
-        slow = self.question.wish is not None or (trees is not None and len(trees.feature) > MANY_NODES)
-        most = MOST_SLOW_ROWS if slow else MOST_ROWS
-        size = min(most, max(1, CHUNK_CELLS // (d * CHAINS_ASSUMED)))
+        slow = self.question.firmness_request is not None or (
+            trees is not None and len(trees.feature) > SLOW_TREE_NODES
+        )
+        most = MAX_SLOW_CHUNK_ROWS if slow else MAX_CHUNK_ROWS
+        size = min(most, max(1, CHUNK_CELLS // (d * ASSUMED_CHAINS_PER_ROW)))
         return [np.arange(n)] if n <= size else np.split(np.arange(n), range(size, n, size))
 
-    def _finish(self, rows: Index, deadline: float, tell: Progress) -> None:
+    def _answer_chunk(self, rows: Index, deadline: float, tell: ProgressCallback) -> None:
         """Answer some rows; where the model fails on one of them, those before it, and then the error."""
-        done, n = sum(map(len, self.rows)), len(self.intake)
-        over = bool(self.rows) and time.perf_counter() >= self.question.deadline
+        done, n = sum(map(len, self.finished_rows)), len(self.input_rows)
+        over = bool(self.finished_rows) and time.perf_counter() >= self.question.deadline
         try:
-            wish = self.question.wish
+            wish = self.question.firmness_request
             now = time.perf_counter()
             soon = deadline if wish is None else now + (deadline - now) / 2  # the other half is for firm answers
-            task = self._task(rows, soon)
-            answers = answer(task, lambda finished: tell(done + finished, n), search=not over)
-            wrong = self._corrected(rows, answers.before)
+            task = self._build_task(rows, soon)
+            answers = answer_rows(task, lambda finished: tell(done + finished, n), search=not over)
+            wrong = self._record_predictions(rows, answers.before)
             if len(wrong):  # asked for what the model did not call them
-                right = answer(self._task(rows[wrong], soon), lambda _: None, search=not over)
+                right = answer_rows(self._build_task(rows[wrong], soon), lambda _: None, search=not over)
                 order = np.arange(len(rows))
                 order[wrong] = len(rows) + np.arange(len(wrong))
-                answers = Answers.joined([answers, right], order)
-            firmer = None if wish is None else firm(self._task(rows, deadline), answers, wish)
+                answers = Answers.concatenate([answers, right], order)
+            firmer = None if wish is None else find_firm_answers(self._build_task(rows, deadline), answers, wish)
         except ModelError as error:
             earlier = rows[:0] if error.row is None else rows[rows < error.row]
             if len(earlier):
-                self._finish(earlier, deadline, tell)
+                self._answer_chunk(earlier, deadline, tell)
             raise
-        goal = self.aim.goal.take(rows)
-        near = nearest_rows(self.question.schema, self.intake.x0[rows], goal, self.donors)
+        goal = self.row_targets.goal.take(rows)
+        near = nearest_target_rows(self.question.schema, self.input_rows.x0[rows], goal, self.donors)
         self.evidence.extend([] if near is None else [near])
-        self.hurried += len(rows) if time.perf_counter() >= deadline else 0
-        self.rows.append(rows)
-        self.parts.append(answers)
-        self.firm.extend([] if firmer is None else [firmer])
+        self.rows_out_of_time += len(rows) if time.perf_counter() >= deadline else 0
+        self.finished_rows.append(rows)
+        self.finished_answers.append(answers)
+        self.firm_answers.extend([] if firmer is None else [firmer])
 
-    def _task(self, rows: Index, deadline: float) -> Task:
-        question, x0 = self.question, self.intake.x0[rows]
-        now = self.now.take(rows)
-        goal = self.aim.goal.take(rows)
-        penalties = fitted(question.regularizers, goal, self.donors, question.distance, question.schema)
+    def _build_task(self, rows: Index, deadline: float) -> AnswerTask:
+        question, x0 = self.question, self.input_rows.x0[rows]
+        now = self.row_predictions.take(rows)
+        goal = self.row_targets.goal.take(rows)
+        penalties = fit_regularizers(question.regularizers, goal, self.donors, question.distance, question.schema)
         problem = Problem(
             x0,
             question.model,
@@ -237,15 +239,15 @@ class Inquiry:
             rows,
             deadline,
             self.tally,
-            known=question.schema.known,
+            first_unknown_codes=question.schema.listed_category_counts,
         )
         if question.mu is None:
             margin: Array = goal.margin(now.outputs[:, None, :])[:, 0]
-            problem = replace(problem, energy=replace(problem.energy, mu=balanced(problem, margin)))
-        return Task(
+            problem = replace(problem, energy=replace(problem.energy, mu=choose_mu(problem, margin)))
+        return AnswerTask(
             problem,
-            rows_at(self.intake.table, rows),
-            self.aim.take(rows),
+            take_rows(self.input_rows.table, rows),
+            self.row_targets.take(rows),
             now,
             question.schema,
             question.method,
@@ -253,40 +255,44 @@ class Inquiry:
             question.seed,
             question.constraints,
             question.bounds,
-            question.reference.repeats(question.model),
-            self.intake.exact,
+            question.reference.has_softmax_probabilities(question.model),
+            self.input_rows.is_all_float64,
         )
 
-    def _aimed(self) -> Aim:
+    def _resolve_targets(self) -> RowTargets:
         """What is asked of the rows, as the model now sees them."""
         question = self.question
-        now = standing(question.model, self.intake.x0, self.now.predicted)
-        return aim(question.model, question.target, question.threshold, now)
+        now = current_decisions(question.model, self.input_rows.x0, self.row_predictions.predicted)
+        return resolve_target(question.model, question.target, question.threshold, now)
 
-    def _corrected(self, rows: Index, before: NDArray[np.object_]) -> Index:
+    def _record_predictions(self, rows: Index, before: NDArray[np.object_]) -> Index:
         """Take down what the user's own predict says of rows; the places of those whose outputs told another class."""
-        wrong = np.flatnonzero(self.now.predicted[rows] != before)
-        self.now.predicted[rows], self.now.asked[rows] = before, True
+        wrong = np.flatnonzero(self.row_predictions.predicted[rows] != before)
+        self.row_predictions.predicted[rows], self.row_predictions.is_from_predict[rows] = before, True
         if len(wrong):
-            self.aim = self._aimed()
+            self.row_targets = self._resolve_targets()
         return wrong
 
-    def _haste(self) -> tuple[str, ...]:
+    def _budget_notes(self) -> tuple[str, ...]:
         """A note where the budget ended a search."""
-        if not self.hurried:
+        if not self.rows_out_of_time:
             return ()
-        whose = "of the row" if len(self.intake) == 1 else f"of {self.hurried} of the {len(self.intake)} rows"
+        whose = (
+            "of the row"
+            if len(self.input_rows) == 1
+            else f"of {self.rows_out_of_time} of the {len(self.input_rows)} rows"
+        )
         return (
             f"the budget of {self.question.budget:g} s ended the search {whose}: more time may find nearer answers",
         )
 
-    def _missing_donors(self) -> tuple[str, ...]:
+    def _missing_donor_notes(self) -> tuple[str, ...]:
         """A note where the reference has no row to start a search from."""
         if not len(self.donors.x):
             return ("there are no reference rows: the search starts from random directions",)
-        goal = self.aim.goal
-        for group in goal.groups():
-            if not len(self.donors.of_target(goal.take(group[:1]))):
-                said = self.aim.target[group[0]]
+        goal = self.row_targets.goal
+        for group in goal.group_rows():
+            if not len(self.donors.find_target_rows(goal.take(group[:1]))):
+                said = self.row_targets.target[group[0]]
                 return (f"no reference row is {said}: the search starts from random directions",)
         return ()

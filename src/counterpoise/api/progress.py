@@ -8,14 +8,14 @@ from contextlib import contextmanager
 from typing import Literal
 
 from counterpoise.errors import InputError
-from counterpoise.types import Progress
+from counterpoise.types import ProgressCallback
 
-Wanted = Progress | Literal[True, False] | None
-SHORT = 8  # with fewer rows than this a bar would only flicker
+ProgressSetting = ProgressCallback | Literal[True, False] | None
+MIN_ROWS_FOR_BAR = 8  # with fewer rows than this a bar would only flicker
 
 
 @contextmanager
-def showing(wanted: Wanted, rows: int) -> Iterator[Progress]:
+def show_progress(wanted: ProgressSetting, rows: int) -> Iterator[ProgressCallback]:
     """A function to call with (rows done, rows in all).
 
     None shows a bar where standard error is a terminal and there is enough to wait for; True always; False never; a
@@ -26,7 +26,7 @@ def showing(wanted: Wanted, rows: int) -> Iterator[Progress]:
         return
     if wanted not in (None, True, False):
         raise InputError("progress must be None, True, False or a function", f"{wanted!r}", "leave it at None")
-    if wanted is False or (wanted is None and (rows < SHORT or not sys.stderr.isatty())):
+    if wanted is False or (wanted is None and (rows < MIN_ROWS_FOR_BAR or not sys.stderr.isatty())):
         yield lambda done, total: None
         return
     from rich.console import Console

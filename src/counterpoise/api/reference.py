@@ -8,30 +8,30 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from counterpoise.asking import Tally, ask, model_outputs
+from counterpoise.asking import Tally, call_model, model_outputs
 from counterpoise.errors import InputError
 from counterpoise.models.links import softmax
-from counterpoise.problem import Donors
+from counterpoise.problem import ReferenceRows
 from counterpoise.space.columns import infer_feature
 from counterpoise.space.encoding import encode
 from counterpoise.space.features import Schema
-from counterpoise.space.frames import as_table, quoted
-from counterpoise.space.pool import spread
+from counterpoise.space.frames import as_table, quote_names
+from counterpoise.space.pool import spread_places
 from counterpoise.tables import population_quantiles
 from counterpoise.types import Array, Index, Model
 
-PROBED = 256  # rows that show what a model is like
-SAME = 1e-12  # what rounding makes of one probability found in two ways
-MOST_DONORS = 10_000  # a larger reference is sampled: starts come from near rows, and ten thousand are near enough
+PROBE_ROWS = 256  # rows that show what a model is like
+PROBABILITY_TOLERANCE = 1e-12  # what rounding makes of one probability found in two ways
+MAX_DONORS = 10_000  # a larger reference is sampled: starts come from near rows, and ten thousand are near enough
 
 
-def measured(schema: Schema, table: pd.DataFrame) -> Schema:
+def fill_assumed_scales(schema: Schema, table: pd.DataFrame) -> Schema:
     """The schema with scales, decimals and dtypes of the reference where it only assumed them."""
     features = []
     for feature in schema:
         if feature.assumed and feature.name in table.columns:
             seen = infer_feature(table[feature.name], feature.name, "std")
-            if seen.numeric:
+            if seen.is_numeric:
                 decimals = seen.decimals if feature.decimals is None else feature.decimals
                 features.append(replace(feature, scale=seen.scale, decimals=decimals, dtype=seen.dtype, assumed=False))
                 continue
@@ -59,63 +59,67 @@ class Reference:
             hint = "give its .schema, and its .constraints as constraints=" if file else "make one with Schema.infer"
             raise InputError("schema must be a Schema", f"a {type(schema).__name__}", hint)
         self.notes: tuple[str, ...] = ()
-        table = None if data is None else self._used(model, as_table(data, "reference"))
+        table = None if data is None else self._drop_unused_columns(model, as_table(data, "reference"))
         if schema is None:
             assert table is not None
             schema = Schema.infer(table if isinstance(data, pd.DataFrame) else table.to_numpy())
         elif table is not None:
-            schema = measured(schema, table)
+            schema = fill_assumed_scales(schema, table)
         self.schema: Schema = schema
-        self.x: Array = np.empty((0, len(schema))) if table is None else self._encoded(data, table)
-        self._donors: dict[str, tuple[Donors, dict[Any, Array]]] = {}
-        self._repeats: dict[str, bool] = {}
+        self.x: Array = np.empty((0, len(schema))) if table is None else self._encode_rows(data, table)
+        self._donors: dict[str, tuple[ReferenceRows, dict[Any, Array]]] = {}
+        self._softmax_by_model: dict[str, bool] = {}
 
     def __getstate__(self) -> dict[str, Any]:
-        return self.__dict__ | {"_donors": {}, "_repeats": {}}  # what a model said is asked again where it is needed
+        return self.__dict__ | {"_donors": {}, "_softmax_by_model": {}}  # what a model said is asked again where it is needed
 
-    def spread(self, count: int) -> Array:
+    def sample_rows(self, count: int) -> Array:
         """At most so many of the rows, evenly spread: a table is often sorted, and its head shows one class only."""
-        return self.x[self._places(count)]
+        return self.x[self._sample_positions(count)]
 
-    def donors(self, model: Model) -> Donors:
+    def donors(self, model: Model) -> ReferenceRows:
         """The reference rows with the outputs of this model."""
-        return self._known(model)[0]
+        return self._donors_and_quantiles(model)[0]
 
     def quantiles(self, model: Model) -> dict[Any, Array]:
         """Quantiles ``(q, d)`` of each number among the reference rows that the model gives each class."""
-        return self._known(model)[1]
+        return self._donors_and_quantiles(model)[1]
 
-    def repeats(self, model: Model) -> bool:
+    def has_softmax_probabilities(self, model: Model) -> bool:
         """Whether the softmax of the model's outputs is its probabilities, on every reference row that is looked at."""
         key = type(model).__qualname__
-        if key not in self._repeats:
-            self._repeats[key] = self._probed(model)
-        return self._repeats[key]
+        if key not in self._softmax_by_model:
+            self._softmax_by_model[key] = self._probe_softmax(model)
+        return self._softmax_by_model[key]
 
-    def _probed(self, model: Model) -> bool:
-        if getattr(model, "softmax", False):  # seen when the model was opened
+    def _probe_softmax(self, model: Model) -> bool:
+        if getattr(model, "has_softmax_probabilities", False):  # seen when the model was opened
             return True
         if not len(self.x) or model.labels is None or model.link != "identity":
             return False
-        places = self._places(PROBED)
-        said = ask(model.probabilities, self.x[places], places, Tally(), "reference row")
+        places = self._sample_positions(PROBE_ROWS)
+        said = call_model(model.probabilities, self.x[places], places, Tally(), "reference row")
         outputs = self.donors(model).outputs[places]
-        return said is not None and said.shape == outputs.shape and bool(np.abs(softmax(outputs) - said).max() <= SAME)
+        return (
+            said is not None
+            and said.shape == outputs.shape
+            and bool(np.abs(softmax(outputs) - said).max() <= PROBABILITY_TOLERANCE)
+        )
 
-    def _places(self, count: int) -> Index:
-        return spread(len(self.x), count)
+    def _sample_positions(self, count: int) -> Index:
+        return spread_places(len(self.x), count)
 
-    def _known(self, model: Model) -> tuple[Donors, dict[Any, Array]]:
+    def _donors_and_quantiles(self, model: Model) -> tuple[ReferenceRows, dict[Any, Array]]:
         key = type(model).__qualname__  # the model itself, or the same asked for its probabilities
         if key not in self._donors:
             width = len(getattr(model, "members", (model,))) if model.labels is None else len(model.labels)
             outputs = np.empty((0, width))
             if len(self.x):
                 outputs = model_outputs(model, self.x, np.arange(len(self.x)), Tally(), "reference row")
-            self._donors[key] = Donors(self.x, outputs), self._populations(model, outputs)
+            self._donors[key] = ReferenceRows(self.x, outputs), self._class_quantiles(model, outputs)
         return self._donors[key]
 
-    def _populations(self, model: Model, outputs: Array) -> dict[Any, Array]:
+    def _class_quantiles(self, model: Model, outputs: Array) -> dict[Any, Array]:
         if not len(self.x):
             return {}
         if model.labels is None:
@@ -124,16 +128,16 @@ class Reference:
         members = ((label, winner == place) for place, label in enumerate(model.labels))
         return {label: population_quantiles(self.schema, self.x[mine]) for label, mine in members if mine.any()}
 
-    def _used(self, model: Any, table: pd.DataFrame) -> pd.DataFrame:
+    def _drop_unused_columns(self, model: Any, table: pd.DataFrame) -> pd.DataFrame:
         """The reference without columns that the model was not fitted on, such as a label left in it."""
         names = getattr(model, "feature_names_in_", None)
         if names is None or not set(names) < set(table.columns):
             return table
         extra = [name for name in table.columns if name not in set(names)]
-        self.notes += (f"the model was not fitted on {quoted(extra)}: left out of the reference",)
+        self.notes += (f"the model was not fitted on {quote_names(extra)}: left out of the reference",)
         return table[[name for name in table.columns if name in set(names)]]
 
-    def _encoded(self, data: Any, table: pd.DataFrame) -> Array:
+    def _encode_rows(self, data: Any, table: pd.DataFrame) -> Array:
         names = self.schema.names
         if not isinstance(data, pd.DataFrame) and table.shape[1] == len(names):
             table = table.set_axis(pd.Index(names, tupleize_cols=False), axis=1)  # an array has the schema's order
@@ -141,10 +145,10 @@ class Reference:
         if absent:
             raise InputError(
                 "the reference must have every feature of the schema",
-                f"it has no {quoted(absent)}",
+                f"it has no {quote_names(absent)}",
                 "add the columns, or leave them out of the schema",
             )
-        if len(table) > MOST_DONORS:
-            picked = np.sort(np.random.default_rng(0).choice(len(table), MOST_DONORS, replace=False))
+        if len(table) > MAX_DONORS:
+            picked = np.sort(np.random.default_rng(0).choice(len(table), MAX_DONORS, replace=False))
             table = table.iloc[picked]
         return encode(self.schema, table, "reference row")

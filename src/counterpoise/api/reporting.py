@@ -11,59 +11,59 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from counterpoise.api.answering import Answers
-from counterpoise.api.intake import Intake, Opinion
-from counterpoise.api.targets import Aim
+from counterpoise.api.intake import InputRows, RowPredictions
+from counterpoise.api.targets import RowTargets
 from counterpoise.explanation import Explanation
-from counterpoise.said import Said, Terms
+from counterpoise.said import AnswerEnergies, ModelScores
 from counterpoise.space.features import Schema
-from counterpoise.space.frames import rows_at
+from counterpoise.space.frames import take_rows
 from counterpoise.types import Array, Index
 
-PACKAGES = ("counterpoise", "numpy", "scipy", "pandas", "scikit-learn")
+REPORTED_PACKAGES = ("counterpoise", "numpy", "scipy", "pandas", "scikit-learn")
 
 
-class Case(NamedTuple):
+class ExplanationContext(NamedTuple):
     """What an explanation says besides its answers: the question, and what it was asked of."""
 
     schema: Schema
-    intake: Intake
-    aim: Aim
-    now: Opinion
+    input_rows: InputRows
+    row_targets: RowTargets
+    row_predictions: RowPredictions
     lam: float
     held: Mapping[Any, str]
     quantiles: Mapping[Any, Array]
     settings: Mapping[str, str]
     notes: tuple[str, ...]
     seed: int
-    model: str  # a hash of what it says of reference rows; empty where there are none
+    model_fingerprint: str  # a hash of what it says of reference rows; empty where there are none
 
 
-def assemble(
-    case: Case, rows: Index, answers: Answers, *, evidence: Array | None, seconds: float, model_rows: int
+def assemble_explanation(
+    case: ExplanationContext, rows: Index, answers: Answers, *, evidence: Array | None, seconds: float, model_rows: int
 ) -> Explanation:
     """The Explanation of some rows of a case and the answers to them."""
-    table = rows_at(case.intake.table, rows)
-    if not case.intake.own:
+    table = take_rows(case.input_rows.table, rows)
+    if not case.input_rows.owns_table:
         table = table.copy()
-    now = case.now.take(rows)
+    now = case.row_predictions.take(rows)
     before = np.empty(len(rows), dtype=object)
     before[:] = now.predicted.tolist()
-    margin = case.aim.goal.take(rows).margin(now.outputs[:, None, :])[:, 0]
+    margin = case.row_targets.goal.take(rows).margin(now.outputs[:, None, :])[:, 0]
     distance, regularizer, decision = answers.terms.T
     return Explanation(
         schema=case.schema,
         rows=table,
-        x0=case.intake.x0[rows],
+        x0=case.input_rows.x0[rows],
         answers=answers.x,
-        count=answers.listed,
+        count=answers.answer_count,
         valid=answers.valid,
         status=answers.status,
         reason=answers.reason,
-        target=case.aim.target[rows],
-        said=Said(
+        target=case.row_targets.target[rows],
+        model_scores=ModelScores(
             before, answers.predicted, answers.probability[:, 0], answers.probability[:, 1], margin, answers.margin
         ),
-        terms=Terms(
+        terms=AnswerEnergies(
             distance, regularizer, decision, answers.terms.sum(axis=1), np.full(len(rows), case.lam), answers.mu
         ),
         held=case.held,
@@ -73,16 +73,16 @@ def assemble(
         model_rows=model_rows,
         seed=case.seed,
         settings=case.settings,
-        versions={**versions(), **({"model": case.model} if case.model else {})},
+        versions={**package_versions(), **({"model": case.model_fingerprint} if case.model_fingerprint else {})},
         notes=case.notes,
     )
 
 
 @cache
-def versions() -> Mapping[str, str]:
+def package_versions() -> Mapping[str, str]:
     """Versions of what computed the answer."""
     found = {"python": platform.python_version()}
-    for package in PACKAGES:
+    for package in REPORTED_PACKAGES:
         try:
             found[package] = version(package)
         except PackageNotFoundError:

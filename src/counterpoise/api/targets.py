@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from counterpoise.errors import InputError
 from counterpoise.models.score import ClassGoal, Goal, RangeGoal, ThresholdGoal
-from counterpoise.space.frames import quoted
+from counterpoise.space.frames import quote_names
 from counterpoise.types import Abstaining, Array, Index, Mask, Model, is_number
 
 
@@ -31,21 +31,21 @@ class AnythingBut:
 
 
 @dataclass(frozen=True, eq=False)
-class Aim:
+class RowTargets:
     """What was asked for: the goal of every row, the label or what people say instead, and a sentence's end."""
 
     goal: Goal
     target: NDArray[np.object_]  # (n,) the label, or "anything but dog", or "[10, 20]"
-    words: tuple[str, ...]  # (n,) "that the model calls benign"
+    phrases: tuple[str, ...]  # (n,) "that the model calls benign"
 
-    def take(self, rows: Index) -> Aim:
+    def take(self, rows: Index) -> RowTargets:
         """The aim of some of the rows."""
-        return Aim(self.goal.take(rows), self.target[rows], tuple(self.words[row] for row in rows.tolist()))
+        return RowTargets(self.goal.take(rows), self.target[rows], tuple(self.phrases[row] for row in rows.tolist()))
 
 
-def standing(model: Model, x0: Array, predicted: NDArray[Any]) -> NDArray[Any]:
+def current_decisions(model: Model, x0: Array, predicted: NDArray[Any]) -> NDArray[Any]:
     """What rows ``x0`` ``(n, d)`` are to the model now: ``predicted``; where it abstains, what most members say."""
-    now, several = predicted.copy(), _abstaining(model)
+    now, several = predicted.copy(), _as_abstaining(model)
     if several is not None:
         undecided = np.flatnonzero([label == several.abstention for label in predicted.tolist()])
         if len(undecided):
@@ -53,7 +53,7 @@ def standing(model: Model, x0: Array, predicted: NDArray[Any]) -> NDArray[Any]:
     return now
 
 
-def aim(model: Model, target: Any, threshold: float | None, predicted: NDArray[Any]) -> Aim:
+def resolve_target(model: Model, target: Any, threshold: float | None, predicted: NDArray[Any]) -> RowTargets:
     """The aim of rows that the model now gives ``predicted`` ``(n,)``."""
     if model.labels is None:
         if threshold is not None:
@@ -62,10 +62,10 @@ def aim(model: Model, target: Any, threshold: float | None, predicted: NDArray[A
                 "the model gives numbers, not classes",
                 "give the target as a range, for instance (0.9, None)",
             )
-        return _range(target, len(predicted), getattr(model, "needed", 1))
-    several = _abstaining(model)
+        return _range_targets(target, len(predicted), getattr(model, "members_needed", 1))
+    several = _as_abstaining(model)
     classes = model.labels if several is None else model.labels[:-1]  # that too few of them agree is nobody's aim
-    wanted = _wanted(classes, target, predicted)
+    wanted = _wanted_classes(classes, target, predicted)
     if several is not None:
         wanted = np.pad(wanted, ((0, 0), (0, 1)))
     goal: Goal = ClassGoal(wanted, model.link)
@@ -73,7 +73,7 @@ def aim(model: Model, target: Any, threshold: float | None, predicted: NDArray[A
     if threshold is not None:
         if not (is_number(threshold) and 0 < threshold < 1):
             raise InputError("threshold must be a probability between 0 and 1", f"{threshold!r}", "for instance 0.8")
-        if several is not None and not several.unanimous and wanted.sum(axis=1).max() > 1:
+        if several is not None and not several.requires_unanimity and wanted.sum(axis=1).max() > 1:
             raise InputError(
                 "a threshold that a share of several models must reach needs one class for each row",
                 f"{target!r} stands for several",
@@ -82,20 +82,22 @@ def aim(model: Model, target: Any, threshold: float | None, predicted: NDArray[A
         goal = ThresholdGoal(wanted, np.full(len(wanted), float(threshold)))
         sure = f" with a probability of at least {threshold:g}"
     targets, words = np.empty(len(wanted), dtype=object), [""] * len(wanted)
-    for rows in goal.groups():
-        label = _say(classes, wanted[rows[0], : len(classes)], listed=isinstance(target, (list, set, frozenset)))
+    for rows in goal.group_rows():
+        label = _describe_target(
+            classes, wanted[rows[0], : len(classes)], listed=isinstance(target, (list, set, frozenset))
+        )
         for row in rows.tolist():
             targets[row], words[row] = label, f"that the model calls {label}{sure}"
-    return Aim(goal, targets, tuple(words))
+    return RowTargets(goal, targets, tuple(words))
 
 
-def _abstaining(model: Model) -> Abstaining | None:
+def _as_abstaining(model: Model) -> Abstaining | None:
     """The model, where it is several that must agree."""
     # asked for one name first: isinstance of a protocol is slow
     return model if hasattr(model, "abstention") and isinstance(model, Abstaining) else None
 
 
-def _range(target: Any, n: int, needed: int) -> Aim:
+def _range_targets(target: Any, n: int, needed: int) -> RowTargets:
     if not (isinstance(target, (tuple, list)) and len(target) == 2):
         raise InputError(
             "the target of a model that gives numbers must be a range (low, high)",
@@ -114,16 +116,16 @@ def _range(target: Any, n: int, needed: int) -> Aim:
     lies = f"in {said}" if said.startswith("[") else said
     targets = np.full(n, said, dtype=object)
     words = (f"for which the model's number is {lies}",) * n
-    return Aim(RangeGoal(np.full(n, float(low)), np.full(n, float(high)), needed), targets, words)
+    return RowTargets(RangeGoal(np.full(n, float(low)), np.full(n, float(high)), needed), targets, words)
 
 
-def _wanted(labels: tuple[Any, ...], target: Any, predicted: NDArray[Any]) -> Mask:
+def _wanted_classes(labels: tuple[Any, ...], target: Any, predicted: NDArray[Any]) -> Mask:
     n, c = len(predicted), len(labels)
     if isinstance(target, np.ndarray) and target.ndim == 0:
         target = target.item()
     if isinstance(target, str) and target == "opposite" and "opposite" not in labels:
         wanted = np.ones((n, c), dtype=bool)
-        wanted[np.arange(n), _positions(labels, predicted.tolist())] = False
+        wanted[np.arange(n), _label_positions(labels, predicted.tolist())] = False
         return wanted
     if isinstance(target, (np.ndarray, pd.Series, pd.Index)):  # one label per row
         if np.shape(target) != (n,):
@@ -133,7 +135,7 @@ def _wanted(labels: tuple[Any, ...], target: Any, predicted: NDArray[Any]) -> Ma
                 "give one per row, or a list for 'any of these'",
             )
         wanted = np.zeros((n, c), dtype=bool)
-        wanted[np.arange(n), _positions(labels, target.tolist())] = True
+        wanted[np.arange(n), _label_positions(labels, target.tolist())] = True
         return wanted
     if isinstance(target, tuple) and target not in labels:
         raise InputError(
@@ -143,10 +145,10 @@ def _wanted(labels: tuple[Any, ...], target: Any, predicted: NDArray[Any]) -> Ma
         )
     if isinstance(target, AnythingBut):
         wanted = np.ones((n, c), dtype=bool)
-        wanted[:, _positions(labels, target.labels)] = False
+        wanted[:, _label_positions(labels, target.labels)] = False
     else:
         wanted = np.zeros((n, c), dtype=bool)
-        wanted[:, _positions(labels, target if isinstance(target, (list, set, frozenset)) else [target])] = True
+        wanted[:, _label_positions(labels, target if isinstance(target, (list, set, frozenset)) else [target])] = True
     if not wanted.any() or wanted.all():
         raise InputError(
             "a target must name at least one class and leave out at least one",
@@ -156,19 +158,19 @@ def _wanted(labels: tuple[Any, ...], target: Any, predicted: NDArray[Any]) -> Ma
     return wanted
 
 
-def _positions(labels: Sequence[Any], wanted: Iterable[Any]) -> list[int]:
+def _label_positions(labels: Sequence[Any], wanted: Iterable[Any]) -> list[int]:
     """The place of each label."""
     known: dict[Any, int] = {}
     out = []
     for label in wanted:
         key = (type(label), label) if isinstance(label, Hashable) else None
         if key is None or key not in known:
-            known[key] = _position(labels, label)
+            known[key] = _label_position(labels, label)
         out.append(known[key])
     return out
 
 
-def _position(labels: Sequence[Any], label: Any) -> int:
+def _label_position(labels: Sequence[Any], label: Any) -> int:
     """The place of one label; True and 1 are told apart where the model tells them apart."""
     flag = isinstance(label, (bool, np.bool_))
     equal = [place for place, known in enumerate(labels) if isinstance(label, Hashable) and known == label]
@@ -177,11 +179,13 @@ def _position(labels: Sequence[Any], label: Any) -> int:
     if tuple(labels) == ("outlier", "inlier") and not flag and label in (-1, 1):  # as a detector's own predict says it
         return int(label == 1)
     raise InputError(
-        "the target must be a class that the model knows", f"{label!r}; it knows {quoted(labels, 12)}", "choose one"
+        "the target must be a class that the model knows",
+        f"{label!r}; it knows {quote_names(labels, 12)}",
+        "choose one",
     )
 
 
-def _say(labels: tuple[Any, ...], wanted: Mask, *, listed: bool) -> Any:
+def _describe_target(labels: tuple[Any, ...], wanted: Mask, *, listed: bool) -> Any:
     """The label that is wanted, or a phrase for several: those that were ``listed``, else what they leave out."""
     named = [label for label, want in zip(labels, wanted, strict=True) if want]
     rest = [label for label, want in zip(labels, wanted, strict=True) if not want]

@@ -14,19 +14,19 @@ from rich.table import Table
 
 from counterpoise.api.explainer import Explainer
 from counterpoise.cli import options
-from counterpoise.cli.endings import FOUND, NOT_ALL, cut_short, say
+from counterpoise.cli.endings import EXIT_ALL_FOUND, EXIT_NOT_ALL_FOUND, exit_when_cut_short, print_to_stderr
 from counterpoise.cli.tables import (
-    as_numbers,
-    check_apart,
+    check_files_differ,
     check_streams,
     check_writable,
+    convert_to_numbers,
+    drop_label_column,
     ending_of,
     read_table,
-    without,
     write_table,
 )
 from counterpoise.errors import InputError
-from counterpoise.judge.compare import Answers
+from counterpoise.judge.compare import MethodOrAnswers
 from counterpoise.judge.compare import compare as judge
 from counterpoise.methods.algorithm1 import Algorithm1
 from counterpoise.methods.annealing import Annealing
@@ -38,7 +38,7 @@ from counterpoise.methods.polish import Polished
 from counterpoise.methods.random_search import RandomSearch
 from counterpoise.methods.spheres import GrowingSpheres
 
-ENDINGS = (".csv", ".parquet")
+OUTPUT_ENDINGS = (".csv", ".parquet")
 METHODS: dict[str, Method] = {
     "annealing": Polished(Annealing()),
     "nearest": NearestNeighbour(),
@@ -48,29 +48,35 @@ METHODS: dict[str, Method] = {
     "algorithm1": Algorithm1(),
     "gradient": GradientDescent(),
 }
-USUAL = ("annealing", "nearest", "random", "spheres", "lime")  # those that need nothing of the model but its scores
-SHOWN = ("validity", "l2", "l1", "l0", "robustness", "ynn", "seconds", "model_rows")
+DEFAULT_METHODS = (
+    "annealing",
+    "nearest",
+    "random",
+    "spheres",
+    "lime",
+)  # those that need nothing of the model but its scores
+SHOWN_METRICS = ("validity", "l2", "l1", "l0", "robustness", "ynn", "seconds", "model_rows")
 
 
 def compare(
-    model: options.Model,
-    data: options.Data,
-    rows: options.Rows,
+    model: options.ModelOption,
+    data: options.DataOption,
+    rows: options.RowsOption,
     method: Annotated[
         list[str] | None, typer.Option("--method", help=f"One of {', '.join(METHODS)}; may be repeated.")
     ] = None,
     answers: Annotated[
         list[str] | None, typer.Option("--answers", help="NAME=FILE: answers found elsewhere, one a row; repeatable.")
     ] = None,
-    target: options.Target = "opposite",
-    threshold: options.Threshold = None,
-    schema: options.File = None,
-    label: options.Label = None,
-    fixed: options.Fixed = None,
-    increasing: options.Rising = None,
-    decreasing: options.Falling = None,
-    max_changes: options.Most = None,
-    new_categories: options.NewCategories = False,
+    target: options.TargetOption = "opposite",
+    threshold: options.ThresholdOption = None,
+    schema: options.SchemaOption = None,
+    label: options.LabelOption = None,
+    fixed: options.FixedOption = None,
+    increasing: options.IncreasingOption = None,
+    decreasing: options.DecreasingOption = None,
+    max_changes: options.MaxChangesOption = None,
+    new_categories: options.NewCategoriesOption = False,
     seconds: Annotated[float | None, typer.Option("--seconds", help="For each row, for each method.")] = None,
     model_rows: Annotated[
         int | None, typer.Option("--model-rows", help="That a method may ask about, for each row.")
@@ -79,8 +85,8 @@ def compare(
     out: Annotated[
         str | None, typer.Option("--out", "-o", help="Where to write all metrics: .csv or .parquet.")
     ] = None,
-    trust: options.Trust = False,
-    factory: options.Factory = None,
+    trust: options.TrustOption = False,
+    factory: options.FactoryOption = None,
 ) -> None:
     """What several methods find for the same rows, under the same constraints, judged by the same code.
 
@@ -88,18 +94,18 @@ def compare(
 
     Distances are means over the rows that a method solves. Ends in 1 where no method has an answer to every row.
     """
-    ending = "" if out is None else ending_of(out, ENDINGS, "--out")
+    ending = "" if out is None else ending_of(out, OUTPUT_ENDINGS, "--out")
     if out is not None:
         check_writable(out)
     check_streams(data=data, rows=rows)
     read = {"--model": model, "--data": data, "--rows": rows, "--schema": schema}
-    check_apart({"--out": out}, read)
-    with cut_short():
-        entries = _entries(method, answers)
-        reference = without(read_table(data, "--data"), label, "--data")
-        table = as_numbers(read_table(rows, "--rows"), reference, "--rows")
-        features, words = options.given(schema, reference, fixed, increasing, decreasing, max_changes)
-        fitted = options.load_model(model, trust=trust, factory=factory)
+    check_files_differ({"--out": out}, read)
+    with exit_when_cut_short():
+        entries = _parse_methods(method, answers)
+        reference = drop_label_column(read_table(data, "--data"), label, "--data")
+        table = convert_to_numbers(read_table(rows, "--rows"), reference, "--rows")
+        features, words = options.read_constraints(schema, reference, fixed, increasing, decreasing, max_changes)
+        fitted = options.open_model(model, trust=trust, factory=factory)
         explainer = Explainer(
             fitted, reference=reference, schema=features, constraints=words, new_categories=new_categories
         )
@@ -114,21 +120,21 @@ def compare(
             model_rows=model_rows,
         )
         if out is None:
-            _show(found)
+            _print_comparison(found)
         else:
             write_table(found.reset_index(names="method"), out, ending)
     best = found["validity"].max()
-    say(f"{len(found)} methods, {len(table)} rows; the best has an answer to {best:.0%} of them")
-    raise typer.Exit(FOUND if best == 1 else NOT_ALL)
+    print_to_stderr(f"{len(found)} methods, {len(table)} rows; the best has an answer to {best:.0%} of them")
+    raise typer.Exit(EXIT_ALL_FOUND if best == 1 else EXIT_NOT_ALL_FOUND)
 
 
-def _entries(method: list[str] | None, answers: list[str] | None) -> dict[str, Answers]:
+def _parse_methods(method: list[str] | None, answers: list[str] | None) -> dict[str, MethodOrAnswers]:
     """Methods by their names, and answers by theirs."""
-    names = method or ([] if answers else list(USUAL))
+    names = method or ([] if answers else list(DEFAULT_METHODS))
     wrong = [name for name in names if name not in METHODS]
     if wrong:
         raise InputError(f"--method must be one of {', '.join(METHODS)}", f"{wrong[0]!r}", "choose one")
-    entries: dict[str, Answers] = {name: METHODS[name] for name in names}
+    entries: dict[str, MethodOrAnswers] = {name: METHODS[name] for name in names}
     for given in answers or ():
         name, _, path = given.partition("=")
         if not name or not path:
@@ -139,11 +145,11 @@ def _entries(method: list[str] | None, answers: list[str] | None) -> dict[str, A
     return entries
 
 
-def _show(found: pd.DataFrame) -> None:
+def _print_comparison(found: pd.DataFrame) -> None:
     if not sys.stdout.isatty():
         found.rename_axis("method").to_csv(sys.stdout, sep="\t", float_format="%.6g")
         return
-    table = Table("method", *(name.replace("_", " ") for name in SHOWN), box=box.SIMPLE)
-    for name, line in found[list(SHOWN)].iterrows():
+    table = Table("method", *(name.replace("_", " ") for name in SHOWN_METRICS), box=box.SIMPLE)
+    for name, line in found[list(SHOWN_METRICS)].iterrows():
         table.add_row(str(name), *("" if pd.isna(value) else f"{value:.4g}" for value in line))
     Console(highlight=False).print(table)

@@ -13,18 +13,18 @@ from typing import IO, Any, cast
 
 import pandas as pd
 
-Source = Path | bytes
+TextSource = Path | bytes
 """A file, packed with gzip or not, or what came on standard input."""
 
-MARKS = {  # the bytes that a text begins with, and its encoding; UTF-32's begin with those of UTF-16
+BYTE_ORDER_MARKS = {  # the bytes that a text begins with, and its encoding; UTF-32's begin with those of UTF-16
     codecs.BOM_UTF32_LE: "utf-32",
     codecs.BOM_UTF32_BE: "utf-32",
     codecs.BOM_UTF16_LE: "utf-16",
     codecs.BOM_UTF16_BE: "utf-16",
 }
-UTF8 = "utf-8-sig"  # with or without a mark of its own
-PEEK = 4096
-WIDEST = 1 << 30  # letters in a cell: a long cell is none of our business
+DEFAULT_ENCODING = "utf-8-sig"  # with or without a mark of its own
+PEEK_LENGTH = 4096
+MAX_CELL_LETTERS = 1 << 30  # letters in a cell: a long cell is none of our business
 
 
 class NotText(ValueError):
@@ -35,20 +35,20 @@ class UnevenLines(ValueError):
     """A table with a line that has more cells than the header."""
 
 
-def open_text(source: Source) -> IO[str]:
+def open_text(source: TextSource) -> IO[str]:
     """The text of a source, to be read from its beginning; its first bytes say what it is written in."""
-    with _open(source) as stream:
-        start = stream.read(PEEK)
-    encoding = next((name for mark, name in MARKS.items() if start.startswith(mark)), UTF8)
-    if encoding == UTF8 and b"\0" in start:
+    with _open_bytes(source) as stream:
+        start = stream.read(PEEK_LENGTH)
+    encoding = next((name for mark, name in BYTE_ORDER_MARKS.items() if start.startswith(mark)), DEFAULT_ENCODING)
+    if encoding == DEFAULT_ENCODING and b"\0" in start:
         raise NotText("it has zero bytes, as UTF-16 without a mark at its beginning and files that are no text have")
-    return io.TextIOWrapper(cast(Any, _open(source)), encoding=encoding, newline="")
+    return io.TextIOWrapper(cast(Any, _open_bytes(source)), encoding=encoding, newline="")
 
 
-def why_not_text(source: Source, error: UnicodeError) -> str:
+def why_not_text(source: TextSource, error: UnicodeError) -> str:
     """What a decoder stumbled over, and where."""
     if isinstance(error, UnicodeDecodeError) and error.encoding.replace("-", "") == "utf8":
-        with _open(source) as stream:
+        with _open_bytes(source) as stream:
             for number, line in enumerate(stream, start=1):
                 try:
                     line.decode("utf-8")
@@ -57,23 +57,27 @@ def why_not_text(source: Source, error: UnicodeError) -> str:
     return str(error)
 
 
-def read_delimited(source: Source, mark: str | None = None) -> pd.DataFrame:
+def read_delimited(source: TextSource, mark: str | None = None) -> pd.DataFrame:
     """A table with commas between its cells, or with semicolons or tabs where the one name in its header has them.
 
     A separator too many at the end of every line adds nothing. A line that is wider than the header otherwise is an
     error: nobody knows which cell belongs to which column.
     """
-    before = csv.field_size_limit(WIDEST)
+    before = csv.field_size_limit(MAX_CELL_LETTERS)
     try:
-        return _read(source, _mark(source), noticed=True) if mark is None else _read(source, mark)
+        return (
+            _read_separated(source, _guess_separator(source), noticed=True)
+            if mark is None
+            else _read_separated(source, mark)
+        )
     except csv.Error as error:
         raise ValueError(str(error)) from None
     finally:
         csv.field_size_limit(before)
 
 
-def _read(source: Source, mark: str, *, noticed: bool = False) -> pd.DataFrame:
-    header, width = _beginning(source, mark)
+def _read_separated(source: TextSource, mark: str, *, noticed: bool = False) -> pd.DataFrame:
+    header, width = _read_header(source, mark)
     if width > len(header):
         _check_widths(source, mark)
 
@@ -95,38 +99,38 @@ def _read(source: Source, mark: str, *, noticed: bool = False) -> pd.DataFrame:
     return table
 
 
-def _open(source: Source) -> IO[bytes]:
+def _open_bytes(source: TextSource) -> IO[bytes]:
     if isinstance(source, bytes):
         return io.BytesIO(source)
     return cast(IO[bytes], gzip.open(source)) if source.suffix.lower() == ".gz" else source.open("rb")
 
 
-def _lines(text: IO[str], mark: str) -> Iterator[tuple[int, list[str]]]:
+def _iterate_lines(text: IO[str], mark: str) -> Iterator[tuple[int, list[str]]]:
     """The number of each line of a table, counted from 1, and its cells; blank lines are left out, as pandas does."""
     reader = csv.reader(text, delimiter=mark)
     return ((reader.line_num, cells) for cells in reader if len(cells) > 1 or (cells and cells[0].strip()))
 
 
-def _mark(source: Source) -> str:
+def _guess_separator(source: TextSource) -> str:
     """What stands between the cells, as far as the header tells."""
     with open_text(source) as text:
-        _, header = next(_lines(text, ","), (0, [""]))
+        _, header = next(_iterate_lines(text, ","), (0, [""]))
     return next((mark for mark in (";", "\t") if mark in header[0]), ",") if len(header) == 1 else ","
 
 
-def _beginning(source: Source, mark: str) -> tuple[list[str], int]:
+def _read_header(source: TextSource, mark: str) -> tuple[list[str], int]:
     """The cells of the header, and how many the line after it has."""
     with open_text(source) as text:
-        lines = _lines(text, mark)
+        lines = _iterate_lines(text, mark)
         _, header = next(lines, (0, []))
         return header, len(next(lines, (0, []))[1])
 
 
-def _check_widths(source: Source, mark: str) -> None:
+def _check_widths(source: TextSource, mark: str) -> None:
     """An error that names a line that is wider than the header, unless each has one cell more, and that is empty."""
     first, even = (0, 0), True
     with open_text(source) as text:
-        lines = _lines(text, mark)
+        lines = _iterate_lines(text, mark)
         _, header = next(lines)
         for number, cells in lines:
             more = len(cells) - len(header)

@@ -21,8 +21,8 @@ from counterpoise.show.terminal import draw_card
 from counterpoise.space.constraints import Decreasing
 from counterpoise.space.features import Schema
 
-BATCH = 20
-SHOWN = 3
+ALERT_COUNT = 20
+CARDS_SHOWN = 3
 
 
 def run_demo(folder: Path) -> None:
@@ -43,9 +43,9 @@ def run_demo(folder: Path) -> None:
     explanation = explainer(pick_alerts(detector), target="benign", keep=0.9, alternatives=3, seed=0)
 
     cards = build_cards(explanation)
-    for card in cards[:SHOWN]:
+    for card in cards[:CARDS_SHOWN]:
         console.print(draw_card(card))
-    console.print(f"… and {len(cards) - SHOWN} more.\n\n{explanation!r}\n\n{CAUTION}\n", markup=False)
+    console.print(f"… and {len(cards) - CARDS_SHOWN} more.\n\n{explanation!r}\n\n{CAUTION}\n", markup=False)
 
     folder.mkdir(parents=True, exist_ok=True)
     page = report(explanation, folder / "demo.html", title="Alerts of simulated IoT devices")
@@ -58,7 +58,7 @@ def run_demo(folder: Path) -> None:
 def pick_alerts(detector: HistGradientBoostingClassifier) -> pd.DataFrame:
     """The alert of the paper's Table I, and devices of another day that the detector raises the alarm about."""
     frame, _, mode = telemetry.simulate(rows=400, seed=1)
-    raised: pd.DataFrame = frame[detector.predict(frame) == "alert"].head(BATCH)
+    raised: pd.DataFrame = frame[detector.predict(frame) == "alert"].head(ALERT_COUNT)
     raised = raised.set_axis([f"device {number}" for number in raised.index]).assign(mode=mode[raised.index].tolist())
     paper = pd.DataFrame([telemetry.PAPER_ALERT], index=["the paper's alert"]).assign(mode="unknown")
     return pd.concat([paper, raised])

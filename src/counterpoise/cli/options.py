@@ -10,7 +10,7 @@ import pandas as pd
 import typer
 
 from counterpoise.api.targets import AnythingBut
-from counterpoise.cli.tables import misnamed
+from counterpoise.cli.tables import explain_wrong_name
 from counterpoise.errors import InputError
 from counterpoise.models import disk
 from counterpoise.physics.noise import Noise, RankNoise
@@ -18,53 +18,63 @@ from counterpoise.space.constraints import Constraint, Decreasing, Immutable, In
 from counterpoise.space.features import Schema
 from counterpoise.space.files import SchemaFile, load_schema
 
-Model = Annotated[
+ModelOption = Annotated[
     str, typer.Option("--model", "-m", help="The fitted model: .skops, .onnx, .ubj, .json, .txt, .cbm, .pt, .pkl.")
 ]
-Data = Annotated[
+DataOption = Annotated[
     str, typer.Option("--data", "-d", help="The data it was trained on, or a sample: CSV, Parquet, NDJSON.")
 ]
-Rows = Annotated[
+RowsOption = Annotated[
     str, typer.Option("--rows", "-r", help="The rows to explain, in the same formats; - for standard input.")
 ]
-Target = Annotated[
+TargetOption = Annotated[
     str,
     typer.Option(
         "--target", "-t", help="A class, several with commas, 'not CLASS', LOW:HIGH for a number, or opposite."
     ),
 ]
-Threshold = Annotated[float | None, typer.Option("--threshold", help="The probability that the target must reach.")]
-File = Annotated[str | None, typer.Option("--schema", "-s", help="YAML: kinds, units, ranges, what may change, rules.")]
-Label = Annotated[
+ThresholdOption = Annotated[
+    float | None, typer.Option("--threshold", help="The probability that the target must reach.")
+]
+SchemaOption = Annotated[
+    str | None, typer.Option("--schema", "-s", help="YAML: kinds, units, ranges, what may change, rules.")
+]
+LabelOption = Annotated[
     str | None, typer.Option("--label", "-l", help="The column of the data that holds the class: left out.")
 ]
-Trust = Annotated[
+TrustOption = Annotated[
     bool, typer.Option("--trust", help="Open a pickle, which can run any code: only if you know where it is from.")
 ]
-Factory = Annotated[
+FactoryOption = Annotated[
     str | None, typer.Option("--factory", help="For .pt: package.module:function that makes the module.")
 ]
-Fixed = Annotated[list[str] | None, typer.Option("--fixed", help="A feature that must not change; may be repeated.")]
-Rising = Annotated[list[str] | None, typer.Option("--increasing", help="A feature that may only go up; repeatable.")]
-Falling = Annotated[list[str] | None, typer.Option("--decreasing", help="A feature that may only go down; repeatable.")]
-Most = Annotated[int | None, typer.Option("--max-changes", help="At most so many features change.")]
-NewCategories = Annotated[
+FixedOption = Annotated[
+    list[str] | None, typer.Option("--fixed", help="A feature that must not change; may be repeated.")
+]
+IncreasingOption = Annotated[
+    list[str] | None, typer.Option("--increasing", help="A feature that may only go up; repeatable.")
+]
+DecreasingOption = Annotated[
+    list[str] | None, typer.Option("--decreasing", help="A feature that may only go down; repeatable.")
+]
+MaxChangesOption = Annotated[int | None, typer.Option("--max-changes", help="At most so many features change.")]
+NewCategoriesOption = Annotated[
     bool, typer.Option("--new-categories", help="Rows may have categories that the data has not, if the model may.")
 ]
-Redact = Annotated[bool, typer.Option("--redact", help="Names and directions only, no values of features.")]
+RedactOption = Annotated[bool, typer.Option("--redact", help="Names and directions only, no values of features.")]
 
 
-RULES = "relations:, with entries such as - rule: a <= b"
-HEADINGS = {  # what people write, and what is meant
+RELATIONS_HEADING = "relations:, with entries such as - rule: a <= b"
+HEADING_BY_WORD = {  # what people write, and what is meant
     "columns": "columns:",
     "features": "columns:",
-    "relations": RULES,
-    "rules": RULES,
+    "relations": RELATIONS_HEADING,
+    "rules": RELATIONS_HEADING,
     "constraints": "constraints:",
 }
 
 
-def given(
+def read_constraints(
     path: str | None,
     reference: pd.DataFrame,
     fixed: list[str] | None,
@@ -80,7 +90,7 @@ def given(
     for option, word, names in named:
         for name in names or ():
             if name not in known:
-                raise InputError(f"{option} must name a feature", *misnamed(name, known, option))
+                raise InputError(f"{option} must name a feature", *explain_wrong_name(name, known, option))
         words += [word(*names)] if names else []
     return None if found is None else found.schema, [*words, *([MaxChanges(most)] if most is not None else [])]
 
@@ -89,9 +99,9 @@ def open_schema(path: str, reference: pd.DataFrame | None = None) -> SchemaFile:
     """A schema file; a heading that is nearly a known one is an error, rather than a rule that never binds."""
     found = load_schema(path, reference)
     for key in found.about:
-        near = get_close_matches(str(key).lower(), HEADINGS, n=1, cutoff=0.75)
+        near = get_close_matches(str(key).lower(), HEADING_BY_WORD, n=1, cutoff=0.75)
         if near:
-            heading = HEADINGS[near[0]]
+            heading = HEADING_BY_WORD[near[0]]
             raise InputError(
                 "a schema file has features under columns:, rules under relations:, other words under constraints:",
                 f"{path} has {key}:",
@@ -125,7 +135,7 @@ def check_seconds(seconds: float | None, option: str = "--budget") -> None:
         raise InputError(f"{option} must be seconds, of at least 0", f"{seconds!r}", "for instance 10")
 
 
-def load_model(path: str, *, trust: bool, factory: str | None) -> Any:
+def open_model(path: str, *, trust: bool, factory: str | None) -> Any:
     """The fitted model in a file; a file of the wrong kind ends in an error that says so."""
     try:
         return disk.load(path, trust=trust, factory=factory)
@@ -147,25 +157,25 @@ def parse_target(text: str, labels: tuple[Any, ...] | None) -> Any:
     (1, AnythingBut(labels=(2,)), (None, 5.0))
     """
     if labels is None:
-        return _range(text)
+        return _parse_range(text)
     named = {str(label): label for label in labels}
     if text in named:
         return named[text]
     if text == "opposite":
         return text
     if text.startswith("not "):
-        return AnythingBut(*(_known(name, named) for name in text.removeprefix("not ").split(",")))
-    return [_known(name, named) for name in text.split(",")]
+        return AnythingBut(*(_parse_class(name, named) for name in text.removeprefix("not ").split(",")))
+    return [_parse_class(name, named) for name in text.split(",")]
 
 
-def _known(name: str, named: dict[str, Any]) -> Any:
+def _parse_class(name: str, named: dict[str, Any]) -> Any:
     if name.strip() in named:
         return named[name.strip()]
     shown = ", ".join(list(named)[:12]) + (" …" if len(named) > 12 else "")
     raise InputError("--target must be a class that the model knows", f"{name!r}; it knows {shown}", "choose one")
 
 
-def _range(text: str) -> tuple[float | None, float | None]:
+def _parse_range(text: str) -> tuple[float | None, float | None]:
     ends = [part.strip() for part in text.split(":")]
     try:
         low, high = (float(end) if end else None for end in ends)

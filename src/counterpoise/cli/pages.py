@@ -12,8 +12,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from counterpoise.cli import options
 from counterpoise.cli.demonstration import run_demo
-from counterpoise.cli.endings import cut_short
-from counterpoise.cli.tables import check_apart, check_writable, make_folder
+from counterpoise.cli.endings import exit_when_cut_short
+from counterpoise.cli.tables import check_files_differ, check_writable, make_folder
 from counterpoise.errors import InputError, MissingExtra
 from counterpoise.explanation import Explanation
 from counterpoise.show.report import report as write_report
@@ -23,17 +23,17 @@ def report(
     saved: Annotated[str, typer.Argument(help="The JSON that `counterpoise explain --out x.json` or save() wrote.")],
     out: Annotated[str, typer.Option("--out", "-o", help="The page to write.")] = "report.html",
     title: Annotated[str, typer.Option("--title", help="Its title.")] = "Counterfactual report",
-    redact: options.Redact = False,
+    redact: options.RedactOption = False,
 ) -> None:
     """A page with a summary and a card for each row, from a saved explanation.
 
     Example: counterpoise report alerts.json --out alerts.html --redact
     """
     check_writable(out)
-    check_apart({"--out": out}, {"the explanation": saved})
+    check_files_differ({"--out": out}, {"the explanation": saved})
     if not Path(saved).is_file():
         raise InputError("a report needs a saved explanation", f"there is no file {saved!r}", "correct the path")
-    with cut_short():
+    with exit_when_cut_short():
         typer.echo(write_report(Explanation.load(saved), out, redact=redact, title=title))
 
 
@@ -55,7 +55,7 @@ def paper(
 
     columns = (TextColumn("{task.description:22}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     console = Console(stderr=True)
-    with cut_short(), Progress(*columns, console=console, disable=not console.is_terminal) as bar:
+    with exit_when_cut_short(), Progress(*columns, console=console, disable=not console.is_terminal) as bar:
         task = bar.add_task("starting", total=None)
 
         def tell(done: int, total: int, name: str) -> None:
@@ -73,5 +73,5 @@ def demo(
     Example: counterpoise demo --out out
     """
     place = make_folder(out)
-    with cut_short():
+    with exit_when_cut_short():
         run_demo(place)

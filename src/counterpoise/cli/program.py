@@ -14,14 +14,14 @@ import typer
 
 from counterpoise.cli.checking import check
 from counterpoise.cli.comparing import compare
-from counterpoise.cli.endings import CODES, WRONG, say
+from counterpoise.cli.endings import EXIT_CODES_HELP, EXIT_WRONG_QUESTION, print_to_stderr
 from counterpoise.cli.explaining import explain
 from counterpoise.cli.pages import demo, paper, report
 from counterpoise.cli.schemas import schema
 from counterpoise.errors import CounterpoiseError
 
 
-def _unwrapped(text: str) -> str:
+def _unwrap_paragraphs(text: str) -> str:
     """A docstring with its paragraphs on one line each, to be wrapped to the width of the terminal."""
     return re.sub(r"(?<!\n)\n(?!\n)", " ", cleandoc(text))
 
@@ -29,26 +29,26 @@ def _unwrapped(text: str) -> str:
 app = typer.Typer(
     name="counterpoise",
     help="The least change that turns a model's decision, checked, and honest about how fragile it is.",
-    epilog=CODES,
+    epilog=EXIT_CODES_HELP,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for command in (explain, check, compare, schema, report, paper, demo):
-    app.command(help=_unwrapped(command.__doc__ or ""), epilog=CODES)(command)
+    app.command(help=_unwrap_paragraphs(command.__doc__ or ""), epilog=EXIT_CODES_HELP)(command)
 
 
-def _tell_version(wanted: bool) -> None:
+def _print_version(wanted: bool) -> None:
     if wanted:
         typer.echo(f"counterpoise {version('counterpoise')}")
         raise typer.Exit
 
 
 @app.callback()
-def _root(
+def _root_options(
     debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error; goes anywhere.")] = False,
     version: Annotated[
-        bool, typer.Option("--version", help="Say the version and stop.", callback=_tell_version, is_eager=True)
+        bool, typer.Option("--version", help="Say the version and stop.", callback=_print_version, is_eager=True)
     ] = False,
 ) -> None:
     """The least change that turns a model's decision, checked, and honest about how fragile it is."""
@@ -68,5 +68,5 @@ def main(arguments: Sequence[str] | None = None) -> None:
             line = f"files must be readable and writable; {error.filename!r}: {error.strerror}; choose another place"
         elif not isinstance(error, CounterpoiseError):
             line = f"this should not have happened: {type(error).__name__}: {line}; run with --debug and report it"
-        say(f"counterpoise: {line}")
-        raise SystemExit(WRONG) from None
+        print_to_stderr(f"counterpoise: {line}")
+        raise SystemExit(EXIT_WRONG_QUESTION) from None

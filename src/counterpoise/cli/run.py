@@ -9,81 +9,87 @@ from typing import Any
 import pandas as pd
 
 from counterpoise.api.explainer import Explainer
-from counterpoise.cli.endings import FOUND, INTERRUPTED, NOT_ALL, STOPPED, say
+from counterpoise.cli.endings import EXIT_ALL_FOUND, EXIT_INTERRUPTED, EXIT_NOT_ALL_FOUND, EXIT_STOPPED, print_to_stderr
 from counterpoise.errors import CounterpoiseError, InputError, Interrupted, ModelError
 from counterpoise.explanation import Explanation
-from counterpoise.sentences import row_named
+from counterpoise.sentences import name_row
 
-AT_ONCE = 64  # rows worked on together, at most, when each is written as soon as it is finished
-SPENT = "the budget of "  # how the note of a budget that ended a search begins
+MAX_PART_ROWS = 64  # rows worked on together, at most, when each is written as soon as it is finished
+BUDGET_NOTE_START = "the budget of "  # how the note of a budget that ended a search begins
 
 
-class Run:
+class CommandRun:
     """The rows in parts; what is finished comes out even where the run is stopped, and the reason is kept."""
 
     def __init__(
         self, explainer: Explainer, table: pd.DataFrame, asked: dict[str, Any], budget: float | None, size: int
     ) -> None:
-        self.explainer, self.table, self.asked, self.size = explainer, table, asked, size
-        self.budget, self.began = budget, time.monotonic()
-        self.parts = self.done = self.valid = self.firm = self.few = 0
+        self.explainer, self.table, self.question, self.first_part_rows = explainer, table, asked, size
+        self.budget, self.start_time = budget, time.monotonic()
+        self.part_count = self.finished_count = self.valid_count = self.firm_count = self.short_count = 0
         self.notes: dict[str, None] = {}  # in order, each once
         self.error: CounterpoiseError | None = None
-        self.where = ""  # the row that the error is about
+        self.error_place = ""  # the row that the error is about
 
     def __iter__(self) -> Iterator[Explanation]:
-        start, size = 0, self.size
+        start, size = 0, self.first_part_rows
         while start < len(self.table):
             left = self.budget
             if left is not None and start:
-                left = max(0.0, self.began + left - time.monotonic())
+                left = max(0.0, self.start_time + left - time.monotonic())
             try:
-                part = self.explainer(self.table.iloc[start : start + size], budget=left, **self.asked)
+                part = self.explainer(self.table.iloc[start : start + size], budget=left, **self.question)
             except (Interrupted, ModelError, InputError) as error:
                 partial = getattr(error, "partial", None)
-                if partial is None and not self.done:
+                if partial is None and not self.finished_count:
                     raise
                 self.error = error
                 place = getattr(error, "row", None)  # counted from the first row of this part
-                self.where = "" if place is None else f"; it is about {row_named(self.table.index, start + place)}"
+                self.error_place = "" if place is None else f"; it is about {name_row(self.table.index, start + place)}"
                 if partial is not None and len(partial):
-                    yield self._count(partial)
+                    yield self._add_counts(partial)
                 return
-            yield self._count(part)
-            start, size = start + size, min(2 * size, max(AT_ONCE, self.size))
+            yield self._add_counts(part)
+            start, size = start + size, min(2 * size, max(MAX_PART_ROWS, self.first_part_rows))
 
-    def _count(self, part: Explanation) -> Explanation:
-        self.parts += 1
-        self.done += len(part)
-        self.valid += int(part.valid.sum())
-        self.firm += int(part.firm_enough.sum())
-        self.few += int((part.valid & (part.count < self.asked["alternatives"])).sum())
+    def _add_counts(self, part: Explanation) -> Explanation:
+        self.part_count += 1
+        self.finished_count += len(part)
+        self.valid_count += int(part.valid.sum())
+        self.firm_count += int(part.firm_enough.sum())
+        self.short_count += int((part.valid & (part.count < self.question["alternatives"])).sum())
         self.notes |= dict.fromkeys(part.notes)
         return part
 
     def finish(self) -> int:
         """Say how it went, on standard error; the exit code."""
-        for note in self._told():
-            say(f"note: {note}")
+        for note in self._final_notes():
+            print_to_stderr(f"note: {note}")
         if self.error is not None:
-            where = " and are in the output" if self.done else "; nothing was written"
+            where = " and are in the output" if self.finished_count else "; nothing was written"
             why = "interrupted" if isinstance(self.error, Interrupted) else str(self.error)
-            say(f"counterpoise: {why}{self.where}; {self.done} of {len(self.table)} rows were finished{where}")
-            return INTERRUPTED if isinstance(self.error, Interrupted) else STOPPED
-        keep = self.asked["keep"]
-        share = "" if keep is None else f"; {self.firm} surely keep it in {100 * keep:g} % of noisy copies"
-        say(f"{self.valid} of {self.done} rows reach the target{share}")
-        return FOUND if self.firm == self.done else NOT_ALL
+            print_to_stderr(
+                f"counterpoise: {why}{self.error_place}; {self.finished_count} of {len(self.table)} rows were finished{where}"
+            )
+            return EXIT_INTERRUPTED if isinstance(self.error, Interrupted) else EXIT_STOPPED
+        keep = self.question["keep"]
+        share = "" if keep is None else f"; {self.firm_count} surely keep it in {100 * keep:g} % of noisy copies"
+        print_to_stderr(f"{self.valid_count} of {self.finished_count} rows reach the target{share}")
+        return EXIT_ALL_FOUND if self.firm_count == self.finished_count else EXIT_NOT_ALL_FOUND
 
-    def _told(self) -> list[str]:
+    def _final_notes(self) -> list[str]:
         """What is said once for all rows."""
         notes = list(self.notes)
-        if self.parts > 1 and any(note.startswith(SPENT) for note in notes):  # each part speaks of what it had left
-            notes = [note for note in notes if not note.startswith(SPENT)]
-            notes.append(f"{SPENT}{self.budget:g} s ended the search of some rows: more time may find nearer answers")
-        if self.asked["keep"] is not None and self.few:
+        if self.part_count > 1 and any(
+            note.startswith(BUDGET_NOTE_START) for note in notes
+        ):  # each part speaks of what it had left
+            notes = [note for note in notes if not note.startswith(BUDGET_NOTE_START)]
             notes.append(
-                f"{self.few} of {self.done} rows have fewer firm answers than the {self.asked['alternatives']} asked "
+                f"{BUDGET_NOTE_START}{self.budget:g} s ended the search of some rows: more time may find nearer answers"
+            )
+        if self.question["keep"] is not None and self.short_count:
+            notes.append(
+                f"{self.short_count} of {self.finished_count} rows have fewer firm answers than the {self.question['alternatives']} asked "
                 "for; several tipping points of a row are in .json and .ndjson (tipping), and come without --keep"
             )
         return notes

@@ -11,10 +11,10 @@ import pandas as pd
 import typer
 
 from counterpoise.cli import options
-from counterpoise.cli.endings import FOUND, NOT_ALL, cut_short, say
-from counterpoise.cli.tables import check_apart, check_writable, read_table, without
+from counterpoise.cli.endings import EXIT_ALL_FOUND, EXIT_NOT_ALL_FOUND, exit_when_cut_short, print_to_stderr
+from counterpoise.cli.tables import check_files_differ, check_writable, drop_label_column, read_table
 from counterpoise.errors import InputError
-from counterpoise.sentences import row_named
+from counterpoise.sentences import name_row
 from counterpoise.space.encoding import encode
 from counterpoise.space.features import Feature, Schema
 from counterpoise.space.files import SchemaFile, save_schema
@@ -23,8 +23,8 @@ from counterpoise.types import Index, Mask, is_number
 
 
 def schema(
-    data: options.Data,
-    label: options.Label = None,
+    data: options.DataOption,
+    label: options.LabelOption = None,
     out: Annotated[str, typer.Option("--out", "-o", help="The YAML file to write.")] = "schema.yaml",
     force: Annotated[
         bool, typer.Option("--force", help="Write over a file that is there, and what was edited.")
@@ -41,24 +41,24 @@ def schema(
     end, under relations: as entries such as - rule: fwd_packets + bwd_packets == packets.
     """
     if check is None:
-        _check_out(out, data, force=force)
-    with cut_short():
-        table = without(read_table(data, "--data"), label, "--data")
+        _check_output(out, data, force=force)
+    with exit_when_cut_short():
+        table = drop_label_column(read_table(data, "--data"), label, "--data")
         if check is not None:
             misfits = find_misfits(options.open_schema(check), table)
             for line in misfits:
                 typer.echo(line)
-            say(f"{len(table)} rows, {len(misfits)} misfit{'' if len(misfits) == 1 else 's'}")
-            raise typer.Exit(NOT_ALL if misfits else FOUND)
+            print_to_stderr(f"{len(table)} rows, {len(misfits)} misfit{'' if len(misfits) == 1 else 's'}")
+            raise typer.Exit(EXIT_NOT_ALL_FOUND if misfits else EXIT_ALL_FOUND)
         found = Schema.infer(table)
         save_schema(Path(out), found)
         typer.echo(out)
-        say(f"{len(found)} features")
+        print_to_stderr(f"{len(found)} features")
 
 
-def _check_out(out: str, data: str, *, force: bool) -> None:
+def _check_output(out: str, data: str, *, force: bool) -> None:
     check_writable(out)
-    check_apart({"--out": out}, {"--data": data})
+    check_files_differ({"--out": out}, {"--data": data})
     if Path(out).exists() and not force:
         raise InputError(
             "--out must be a new file", f"{out!r} is there, perhaps edited", "choose another name, or give --force"
@@ -75,11 +75,11 @@ def find_misfits(file: SchemaFile, table: pd.DataFrame) -> list[str]:
             lines.append(f"{feature.name}: the column is missing")
             lost = True
             continue
-        column = _with_numbers(feature, table[feature.name])
-        for value, rows in _foreign(feature, column).items():
-            what = "no number" if feature.numeric else "none of its categories"
+        column = _parse_numbers(feature, table[feature.name])
+        for value, rows in _foreign_values(feature, column).items():
+            what = "no number" if feature.is_numeric else "none of its categories"
             count = "1 row" if len(rows) == 1 else f"{len(rows)} rows"
-            first = row_named(table.index, rows[0])
+            first = name_row(table.index, rows[0])
             lines.append(f"{feature.name}: {value!r} is {what}; {count}, the first is {first}")
             foreign[rows, number] = True
         column = column.mask(foreign[:, number])
@@ -90,26 +90,26 @@ def find_misfits(file: SchemaFile, table: pd.DataFrame) -> list[str]:
             lines.append(f"{feature.name}: {error.must}; {error.given}")
             lost = True
     # rules speak of several columns, so they are checked only where every column can be read
-    return lines if lost else [*lines, *_find_broken(file, readable, foreign)]
+    return lines if lost else [*lines, *_find_broken_rules(file, readable, foreign)]
 
 
-def _with_numbers(feature: Feature, column: pd.Series[Any]) -> pd.Series[Any]:
+def _parse_numbers(feature: Feature, column: pd.Series[Any]) -> pd.Series[Any]:
     """The column with text as numbers where the feature has some: one cell that is none makes all of it text."""
-    if pd.api.types.is_numeric_dtype(column) or not (feature.numeric or all(map(is_number, feature.categories))):
+    if pd.api.types.is_numeric_dtype(column) or not (feature.is_numeric or all(map(is_number, feature.categories))):
         return column
     numbers = pd.to_numeric(column.astype(object), errors="coerce")
     return column.astype(object).where(numbers.isna(), numbers)
 
 
-def _foreign(feature: Feature, column: pd.Series[Any]) -> dict[Any, list[int]]:
+def _foreign_values(feature: Feature, column: pd.Series[Any]) -> dict[Any, list[int]]:
     """The values of a column that the feature cannot hold, and the places of the rows that have them."""
-    if feature.numeric and pd.api.types.is_numeric_dtype(column):
+    if feature.is_numeric and pd.api.types.is_numeric_dtype(column):
         return {}
     codes, values = pd.factorize(column.astype(object))
     wrong = [
         code
         for code, value in enumerate(values)
-        if not (isinstance(value, (Real, np.bool_)) if feature.numeric else value in feature.codes)
+        if not (isinstance(value, (Real, np.bool_)) if feature.is_numeric else value in feature.code_by_category)
     ]
     found: dict[Any, list[int]] = {values[code]: [] for code in wrong}
     for place in np.flatnonzero(np.isin(codes, wrong)).tolist():
@@ -117,24 +117,26 @@ def _foreign(feature: Feature, column: pd.Series[Any]) -> dict[Any, list[int]]:
     return found
 
 
-def _find_broken(file: SchemaFile, table: pd.DataFrame, foreign: Mask) -> list[str]:
+def _find_broken_rules(file: SchemaFile, table: pd.DataFrame, foreign: Mask) -> list[str]:
     """The ranges and rules that rows of a table break, a line each; ``foreign`` ``(n, d)`` cells are left out."""
     lines, x = [], encode(file.schema, table)
     region = Region.build(file.schema, x, file.constraints, None)
-    broken = region.broken(x[:, None, :])[:, 0, :] & ~foreign
+    broken = region.is_broken(x[:, None, :])[:, 0, :] & ~foreign
     for column in np.flatnonzero(broken.any(axis=0)):
         rows = np.flatnonzero(broken[:, column])
-        words = " and ".join(dict.fromkeys(region.words[column])) or "its kind"
+        words = " and ".join(dict.fromkeys(region.constraint_texts[column])) or "its kind"
         name = file.schema.features[column].name
         value = table[name].astype(object).iloc[rows[0]]
-        lines.append(f"{name}: {_count(rows)} {words}; the first is {row_named(table.index, rows[0])}, with {value!r}")
+        lines.append(
+            f"{name}: {_format_count(rows)} {words}; the first is {name_row(table.index, rows[0])}, with {value!r}"
+        )
     off = (region.system.defects(x[:, None, :])[:, 0, :] != 0) & ~foreign.any(axis=1, keepdims=True)
     for relation in np.flatnonzero(off.any(axis=0)):
         rows = np.flatnonzero(off[:, relation])
-        first = row_named(table.index, rows[0])
-        lines.append(f"{_count(rows)} {region.system.words[relation]}; the first is {first}")
+        first = name_row(table.index, rows[0])
+        lines.append(f"{_format_count(rows)} {region.system.relation_texts[relation]}; the first is {first}")
     return lines
 
 
-def _count(rows: Index) -> str:
+def _format_count(rows: Index) -> str:
     return "1 row breaks" if len(rows) == 1 else f"{len(rows)} rows break"

@@ -17,22 +17,22 @@ import numpy as np
 import pandas as pd
 
 from counterpoise.cli.delimited import (
-    PEEK,
+    PEEK_LENGTH,
     NotText,
-    Source,
+    TextSource,
     UnevenLines,
     open_text,
     read_delimited,
     why_not_text,
 )
 from counterpoise.errors import InputError, MissingExtra
-from counterpoise.sentences import row_named
-from counterpoise.space.frames import quoted
+from counterpoise.sentences import name_row
+from counterpoise.space.frames import quote_names
 
-STANDARD = "-"
+STANDARD_STREAM = "-"
 
 
-def _read_lines(source: Source) -> pd.DataFrame:
+def _read_ndjson(source: TextSource) -> pd.DataFrame:
     """A table of JSON objects, one a line."""
     records = []
     with open_text(source) as text:
@@ -51,22 +51,22 @@ def _read_lines(source: Source) -> pd.DataFrame:
 READERS: dict[str, Callable[[Any], pd.DataFrame]] = {
     ".csv": read_delimited,
     ".tsv": lambda source: read_delimited(source, "\t"),
-    ".ndjson": _read_lines,
-    ".jsonl": _read_lines,
+    ".ndjson": _read_ndjson,
+    ".jsonl": _read_ndjson,
     ".parquet": pd.read_parquet,
 }
-PACKED = (".gz",)
+PACKER_ENDINGS = (".gz",)
 
 
 def read_table(path: str, what: str) -> pd.DataFrame:
     """The table in a file, or on standard input for "-"; ``what`` is its name in messages."""
-    if path == STANDARD:
+    if path == STANDARD_STREAM:
         given = sys.stdin.buffer.read()  # bytes: text would already be decoded, by whatever the terminal is set to
-        return _parsed(given, ".ndjson" if _begins_with_a_brace(given) else ".csv", what, "standard input")
+        return _parse_table(given, ".ndjson" if _begins_with_a_brace(given) else ".csv", what, "standard input")
     place = Path(path)
     if not place.is_file():
         raise InputError(f"{what} must name a file", f"there is no file {path!r}", "correct the path")
-    return _parsed(place, ending_of(path, tuple(READERS), what), what, repr(path))
+    return _parse_table(place, ending_of(path, tuple(READERS), what), what, repr(path))
 
 
 def ending_of(path: str, known: tuple[str, ...], what: str) -> str:
@@ -76,40 +76,40 @@ def ending_of(path: str, known: tuple[str, ...], what: str) -> str:
     '.csv'
     """
     suffixes = [suffix.lower() for suffix in Path(path).suffixes]
-    if suffixes and suffixes[-1] in PACKED:
+    if suffixes and suffixes[-1] in PACKER_ENDINGS:
         suffixes.pop()
     if suffixes and suffixes[-1] in known:
         return suffixes[-1]
     raise InputError(f"{what} must end in one of {', '.join(known)}", f"{Path(path).name!r} does not", "rename it")
 
 
-def named_by(table: pd.DataFrame, column: str | None) -> pd.DataFrame:
+def name_rows_by(table: pd.DataFrame, column: str | None) -> pd.DataFrame:
     """The table with a column as the names of its rows; the column stays, to be carried through."""
     if column is None:
         return table
     if column not in table.columns:
-        raise InputError("--id must name a column of the rows", *misnamed(column, list(table.columns)))
+        raise InputError("--id must name a column of the rows", *explain_wrong_name(column, list(table.columns)))
     return table.set_axis(pd.Index(table[column].astype(str), name=None), axis=0)
 
 
-def without(table: pd.DataFrame, column: str | None, what: str) -> pd.DataFrame:
+def drop_label_column(table: pd.DataFrame, column: str | None, what: str) -> pd.DataFrame:
     """The table without the column that holds the class."""
     if column is None:
         return table
     if column not in table.columns:
-        raise InputError(f"--label must name a column of {what}", *misnamed(column, list(table.columns)))
+        raise InputError(f"--label must name a column of {what}", *explain_wrong_name(column, list(table.columns)))
     return table.drop(columns=[column])
 
 
-def misnamed(name: str, known: Sequence[Hashable], option: str = "") -> tuple[str, str]:
+def explain_wrong_name(name: str, known: Sequence[Hashable], option: str = "") -> tuple[str, str]:
     """What to say of a name that there is none of, and what to do; several in one go are to be given one by one.
 
-    >>> misnamed("sttll", ["sttl", "dttl"])
+    >>> explain_wrong_name("sttll", ["sttl", "dttl"])
     ("'sttll'; there are 'sttl', 'dttl'", "did you mean 'sttl'?")
-    >>> misnamed("sttl,dttl", ["sttl", "dttl"], "--fixed")[1]
+    >>> explain_wrong_name("sttl,dttl", ["sttl", "dttl"], "--fixed")[1]
     'repeat the option: --fixed sttl --fixed dttl'
     """
-    given, names = f"{name!r}; there are {quoted(known)}", [str(other) for other in known]
+    given, names = f"{name!r}; there are {quote_names(known)}", [str(other) for other in known]
     parts = [part.strip() for part in name.split(",")]
     if option and len(parts) > 1 and all(part in names for part in parts):
         return given, "repeat the option: " + " ".join(f"{option} {shlex.quote(part)}" for part in parts)
@@ -120,18 +120,18 @@ def misnamed(name: str, known: Sequence[Hashable], option: str = "") -> tuple[st
 
 def check_streams(**paths: str | None) -> None:
     """An error if more than one table is to come from standard input; the names are those of the options."""
-    named = [f"--{name}" for name, path in paths.items() if path == STANDARD]
+    named = [f"--{name}" for name, path in paths.items() if path == STANDARD_STREAM]
     if len(named) > 1:
         raise InputError(
             "one table can come from standard input", f"{' and '.join(named)} are -", "give files for the others"
         )
 
 
-def check_apart(outputs: Mapping[str, str | None], inputs: Mapping[str, str | None]) -> None:
+def check_files_differ(outputs: Mapping[str, str | None], inputs: Mapping[str, str | None]) -> None:
     """An error if an output is one of the files that are read, or another output: it would be lost. By option."""
     seen: dict[Path, str] = {}
     for option, path in [*inputs.items(), *outputs.items()]:
-        if path is None or path == STANDARD:
+        if path is None or path == STANDARD_STREAM:
             continue
         place = Path(path).resolve()
         if option in outputs and place in seen:
@@ -141,7 +141,7 @@ def check_apart(outputs: Mapping[str, str | None], inputs: Mapping[str, str | No
         seen.setdefault(place, option)
 
 
-def as_numbers(table: pd.DataFrame, reference: pd.DataFrame, what: str) -> pd.DataFrame:
+def convert_to_numbers(table: pd.DataFrame, reference: pd.DataFrame, what: str) -> pd.DataFrame:
     """The table with columns of text as numbers where the reference has numbers; a cell that is none is an error.
 
     One such cell makes a CSV reader take its whole column for text, so the cell itself is looked for.
@@ -157,7 +157,7 @@ def as_numbers(table: pd.DataFrame, reference: pd.DataFrame, what: str) -> pd.Da
             more = f", and {len(wrong) - 1} more" if len(wrong) > 1 else ""
             raise InputError(
                 f"{name!r} of {what} must hold numbers",
-                f"{row_named(table.index, int(wrong[0]))} has {column.iloc[wrong[0]]!r}{more}",
+                f"{name_row(table.index, int(wrong[0]))} has {column.iloc[wrong[0]]!r}{more}",
                 "correct the cell, or leave it empty where the value is not known",
             )
         out[name] = numbers
@@ -199,10 +199,10 @@ def write_table(table: pd.DataFrame, path: str, ending: str) -> None:
     if ending == ".csv":
         table.to_csv(path, index=False)
         return
-    _storable(table).to_parquet(path, index=False)
+    _mixed_columns_as_text(table).to_parquet(path, index=False)
 
 
-def _storable(table: pd.DataFrame) -> pd.DataFrame:
+def _mixed_columns_as_text(table: pd.DataFrame) -> pd.DataFrame:
     """Columns of mixed kinds as text: Parquet has one kind for each column."""
     out = table.set_axis([str(name) for name in table.columns], axis=1)
     for place in range(out.shape[1]):
@@ -221,12 +221,12 @@ def _as_text(value: Hashable) -> str:
 def _begins_with_a_brace(given: bytes) -> bool:
     try:
         with open_text(given) as text:
-            return text.read(PEEK).lstrip().startswith("{")
+            return text.read(PEEK_LENGTH).lstrip().startswith("{")
     except ValueError:  # no text: the reader will say so
         return False
 
 
-def _parsed(source: Any, ending: str, what: str, name: str) -> pd.DataFrame:
+def _parse_table(source: Any, ending: str, what: str, name: str) -> pd.DataFrame:
     must, todo = f"{what} must hold a table", "give a table with a line of column names and at least one row"
     try:
         table = READERS[ending](source)

@@ -12,18 +12,25 @@ import pandas as pd
 from counterpoise.errors import InputError
 from counterpoise.explanation import Explanation
 from counterpoise.judge.neighbourhood import Neighbourhood
-from counterpoise.judge.noisy import FEWER, KEY, kept_share, noise_of, radius, shares
-from counterpoise.judge.recalling import Recalled, recalled
-from counterpoise.methods.chart import Chart
+from counterpoise.judge.noisy import (
+    CHECK_STREAM_KEY,
+    RADIUS_COPIES,
+    choose_noise,
+    kept_share,
+    kept_share_by_level,
+    noise_radius,
+)
+from counterpoise.judge.recalling import RecalledAnswers, recall_answers
+from counterpoise.methods.chart import CoordinateChart
 from counterpoise.physics import robustness as bounds
 from counterpoise.physics.noise import Noise
 from counterpoise.physics.regularizers import Regularizer
-from counterpoise.physics.stability import gradient_norm, lipschitz
-from counterpoise.space.relating import Word
+from counterpoise.physics.stability import gradient_norm, lipschitz_constant
+from counterpoise.space.relating import ConstraintOrFunction
 from counterpoise.types import Array
 
-CELLS = 4_000_000  # numbers in one batch of copies
-STARTS, SLOPES = 8, 64  # directions, and copies around each point, of the ascent to the worst case
+CELLS_PER_BATCH = 4_000_000  # numbers in one batch of copies
+ASCENT_STARTS, ASCENT_COPIES = 8, 64  # directions, and copies around each point, of the ascent to the worst case
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -77,7 +84,7 @@ class Stability:
     """
 
     table: pd.DataFrame
-    smooth: bool
+    has_gradient: bool
     T: float
     sigma: float
     xi: float
@@ -88,7 +95,7 @@ class Stability:
         middle = seen[["gradient", "curvature", "lipschitz", "rise", "bound"]].median()
         slope = (
             f"least slope of E {seen['slope'].median():.3g}"
-            if self.smooth
+            if self.has_gradient
             else "slope of E: not applicable, the model has no gradient; the cloud answers for it"
         )
         return (
@@ -108,7 +115,7 @@ def robustness(
     noise: float | Noise | Literal["auto"] = "auto",
     xi: float = 0.1,
     reference: Any = None,
-    constraints: Sequence[Word] | Word = (),
+    constraints: Sequence[ConstraintOrFunction] | ConstraintOrFunction = (),
     share: float = 0.9,
     copies: int = 1000,
     confidence: float = 0.95,
@@ -127,17 +134,17 @@ def robustness(
     >>> bool(found.table["kept"].iloc[0] < 0.7)  # a minimal answer stands on the boundary
     True
     """
-    _check(xi=xi, share=share, copies=copies)
+    _check_positive(xi=xi, share=share, copies=copies)
     columns = ["kept", "low", "high", "worst", "radius"]
     cells, said = np.full((len(explanation), len(columns)), np.nan), []
     curves = []
-    for part in recalled(explanation, model, constraints):
-        chosen, words = noise_of(part, noise, model, explanation.schema, reference)
-        draws = part.problem.streams(seed ^ KEY).normal((max(copies, FEWER), part.x.shape[1]))
+    for part in recall_answers(explanation, model, constraints):
+        chosen, words = choose_noise(part, noise, model, explanation.schema, reference)
+        draws = part.problem.make_streams(seed ^ CHECK_STREAM_KEY).normal((max(copies, RADIUS_COPIES), part.x.shape[1]))
         kept = kept_share(part, chosen, draws[:, :copies])
         low, high = bounds.share_interval(np.rint(kept * copies), copies, confidence)
-        levels, kept_at = shares(part, chosen, draws[:, :FEWER])
-        worst, reach = _worst(part, draws, xi), radius(levels, kept_at, share)
+        levels, kept_at = kept_share_by_level(part, chosen, draws[:, :RADIUS_COPIES])
+        worst, reach = _worst_margin(part, draws, xi), noise_radius(levels, kept_at, share)
         cells[part.rows] = np.stack([kept, low, high, worst, reach], axis=1)
         rows, noises = np.repeat(part.rows, len(levels)), np.tile(levels, len(part.rows))
         curves.append(pd.DataFrame({"row": rows, "noise": noises, "kept": kept_at.ravel()}))
@@ -155,7 +162,7 @@ def stability(
     sigma: float = 0.1,
     xi: float = 0.1,
     delta: float = 0.1,
-    constraints: Sequence[Word] | Word = (),
+    constraints: Sequence[ConstraintOrFunction] | ConstraintOrFunction = (),
     weights: Mapping[Hashable, float] | None = None,
     regularizers: Sequence[Regularizer] = (),
     samples: int = 256,
@@ -170,24 +177,24 @@ def stability(
     >>> train = pd.DataFrame({"load": [0.125, 0.25, 0.7, 0.9]})
     >>> model = LogisticRegression().fit(train, ["benign", "benign", "alert", "alert"])
     >>> found = stability(explain(model, train[3:], reference=train), model)
-    >>> found.smooth, bool(found.table["curvature"].iloc[0] <= 0.1 / 0.1**2)  # a cloud's is at most T / sigma**2
+    >>> found.has_gradient, bool(found.table["curvature"].iloc[0] <= 0.1 / 0.1**2)  # a cloud's is at most T / sigma**2
     (True, True)
     """
-    _check(T=T, sigma=sigma, xi=xi, delta=delta, samples=samples // 2)
+    _check_positive(T=T, sigma=sigma, xi=xi, delta=delta, samples=samples // 2)
     columns = ["slope", "gradient", "lipschitz", "curvature", "rise", "bound"]
     cells, flags = np.full((len(explanation), 6), np.nan), np.zeros((len(explanation), 2), dtype=bool)
     smooth = True
-    for part in recalled(explanation, model, constraints, weights, regularizers):
-        smooth = part.problem.differentiable
-        width = max(1, CELLS // ((STARTS + 1) * max(SLOPES, samples // 8) * part.x.shape[1]))
+    for part in recall_answers(explanation, model, constraints, weights, regularizers):
+        smooth = part.problem.has_gradient
+        width = max(1, CELLS_PER_BATCH // ((ASCENT_STARTS + 1) * max(ASCENT_COPIES, samples // 8) * part.x.shape[1]))
         for start in range(0, len(part.rows), width):
             some = np.arange(start, min(start + width, len(part.rows)))
-            chart = Chart.of(part.problem.take(some), part.x[some])
-            near = Neighbourhood.of(chart, T, sigma, samples, seed ^ KEY)
-            z, few = chart.start, near.fewer(SLOPES)
+            chart = CoordinateChart.of(part.problem.take(some), part.x[some])
+            near = Neighbourhood.of(chart, T, sigma, samples, seed ^ CHECK_STREAM_KEY)
+            z, few = chart.origin_coordinates, near.with_fewer_draws(ASCENT_COPIES)
             norm, largest = gradient_norm(near.gradient(z)), near.largest_curvature(z)
-            steepest = lipschitz(few.value, z, xi, few.draws[:, : 2 * STARTS], few.gradient)
-            worst = bounds.worst_case(few.value, z, xi, few.draws[:, :STARTS], few.gradient, steps=10)
+            steepest = lipschitz_constant(few.value, z, xi, few.draws[:, : 2 * ASCENT_STARTS], few.gradient)
+            worst = bounds.worst_case(few.value, z, xi, few.draws[:, :ASCENT_STARTS], few.gradient, steps=10)
             rows = part.rows[some]
             bound = bounds.worst_case_bound(norm, largest, xi)
             steepest = np.maximum(steepest, norm)
@@ -198,24 +205,24 @@ def stability(
     return Stability(table.assign(stable=flags[:, 0], printed=flags[:, 1]), smooth, T, sigma, xi, delta)
 
 
-def _worst(part: Recalled, draws: Array, xi: float) -> Array:
+def _worst_margin(part: RecalledAnswers, draws: Array, xi: float) -> Array:
     """The least margin found within ``xi`` of the answers, ``(n,)``."""
-    chart = Chart.of(part.problem, part.x)
-    masked = draws[:, : STARTS + SLOPES] * chart.movable[:, None, :]
-    starts, around = masked[:, :STARTS], masked[:, None, STARTS:]
-    own = part.problem.differentiable
+    chart = CoordinateChart.of(part.problem, part.x)
+    masked = draws[:, : ASCENT_STARTS + ASCENT_COPIES] * chart.movable[:, None, :]
+    starts, around = masked[:, :ASCENT_STARTS], masked[:, None, ASCENT_STARTS:]
+    own = part.problem.has_gradient
     found = bounds.worst_case(
         lambda z: -chart.margin(z),
-        chart.start,
+        chart.origin_coordinates,
         xi,
         starts,
-        gradient=(lambda z: -chart.slope(z)[1]) if own else None,
+        gradient=(lambda z: -chart.margin_and_gradient(z)[1]) if own else None,
         noise=None if own else around,
     )
-    return chart.margin(chart.start) - found.rise
+    return chart.margin(chart.origin_coordinates) - found.rise
 
 
-def _check(**numbers: float) -> None:
+def _check_positive(**numbers: float) -> None:
     for name, number in numbers.items():
         if not (np.isfinite(number) and number > 0):
             raise InputError(f"{name} must be a number above 0", f"{number!r}", "for instance the default")

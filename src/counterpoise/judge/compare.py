@@ -13,23 +13,23 @@ from counterpoise.api.explainer import Explainer
 from counterpoise.errors import InputError
 from counterpoise.explanation import Explanation
 from counterpoise.judge import metrics
-from counterpoise.judge.panel import Panel
+from counterpoise.judge.panel import AnswerScorer
 from counterpoise.methods.base import Method
-from counterpoise.methods.rationed import Rationed
+from counterpoise.methods.rationed import Budgeted
 from counterpoise.space.encoding import encode
 from counterpoise.space.frames import as_table
-from counterpoise.types import Array, is_number, is_whole
+from counterpoise.types import Array, is_number, is_whole_number
 
-Answers = Method | Explanation | pd.DataFrame
+MethodOrAnswers = Method | Explanation | pd.DataFrame
 """A method to run, or answers that were found elsewhere: a table with a row for each, missing where there is none."""
 
 
-PER_METHOD = ("instability", "diversity", "seconds", "model_rows")
+METHOD_METRICS = ("instability", "diversity", "seconds", "model_rows")
 """What a method has beside what each of its answers is worth; nobody knows it of answers from elsewhere."""
 
 
 def compare(
-    methods: Mapping[str, Answers] | Sequence[Method],
+    methods: Mapping[str, MethodOrAnswers] | Sequence[Method],
     explainer: Any,
     rows: pd.DataFrame | Array,
     *,
@@ -82,50 +82,50 @@ def compare(
     table = as_table(rows, "rows")
     if not len(table):
         raise InputError("there must be at least one row to compare on", "no rows", "give one row or more")
-    explainer, _ = explainer.received(table)  # one that knows the categories of these rows
-    panel = Panel.of(explainer, table, target, threshold, noise)
+    explainer, _ = explainer.prepare_rows(table)  # one that knows the categories of these rows
+    panel = AnswerScorer.of(explainer, table, target, threshold, noise)
     asked = {"target": target, "threshold": threshold, **question}
     parts = []
     for name, entry in named.items():
-        part = _answered(name, entry, panel, asked, seeds, seconds, model_rows)
+        part = _measure_method(name, entry, panel, asked, seeds, seconds, model_rows)
         part.insert(0, "method", name)
         parts.append(part)
     found = pd.concat(parts, ignore_index=True)
     best = found.groupby("row")["l2"].transform("min")
     found["l2_to_best"] = (found["l2"] / best).mask((best == 0) & found["l2"].notna(), 1.0)
-    return found if each else summary(found)
+    return found if each else mean_by_method(found)
 
 
 def _check_budgets(seconds: Any, model_rows: Any) -> None:
     if seconds is not None and not (is_number(seconds) and 0 <= seconds < np.inf):
         raise InputError("seconds must be the time for each row, or None", f"{seconds!r}", "for instance 0.1")
-    if model_rows is not None and not (is_whole(model_rows) and model_rows >= 1):
+    if model_rows is not None and not (is_whole_number(model_rows) and model_rows >= 1):
         raise InputError(
             "model_rows must be a whole number of at least 1, or None", f"{model_rows!r}", "for instance 1000"
         )
 
 
-def summary(found: pd.DataFrame) -> pd.DataFrame:
+def mean_by_method(found: pd.DataFrame) -> pd.DataFrame:
     """The means of a comparison of each answer, one line for each method."""
     lines = {}
     for name, part in found.groupby("method", sort=False):
         good = part["valid"] & part["feasible"]
-        metric = [c for c in part.columns[5:] if c not in (*PER_METHOD, "l2_to_best")]
+        metric = [c for c in part.columns[5:] if c not in (*METHOD_METRICS, "l2_to_best")]
         lines[name] = {
             "validity": metrics.validity(good.to_numpy()),
             "reached": metrics.validity(part["valid"].to_numpy()),
             "feasibility": metrics.validity(part["feasible"].to_numpy()),
             **part[metric].mean().to_dict(),
             "l2_to_best": float(np.exp(np.log(part["l2_to_best"]).mean())),
-            **part[list(PER_METHOD)].mean().to_dict(),
+            **part[list(METHOD_METRICS)].mean().to_dict(),
         }
     return pd.DataFrame(lines, dtype=np.float64).T
 
 
-def _answered(
+def _measure_method(
     name: str,
-    entry: Answers,
-    panel: Panel,
+    entry: MethodOrAnswers,
+    panel: AnswerScorer,
     asked: dict[str, Any],
     seeds: Sequence[int],
     seconds: float | None,
@@ -134,14 +134,16 @@ def _answered(
     """The measured answers of every seed and what they took; answers from elsewhere have one seed, the first."""
     n, explainer = len(panel.rows), panel.explainer
     if isinstance(entry, Explanation | pd.DataFrame):
-        return _lines(panel, _encoded(name, entry, panel), seeds[0], dict.fromkeys(PER_METHOD, np.nan))
+        return _measure_answers(
+            panel, _encode_answers(name, entry, panel), seeds[0], dict.fromkeys(METHOD_METRICS, np.nan)
+        )
     if not hasattr(entry, "iterate"):
         raise InputError(
             "a method must have iterate, or be a frame of answers or an Explanation",
             f"{name!r} is {entry!r}",
             "give one of them",
         )
-    method = entry if model_rows is None else Rationed(entry, model_rows)
+    method = entry if model_rows is None else Budgeted(entry, model_rows)
     budget = None if seconds is None else seconds * max(n, 1)
     runs, took = [], []
     for seed in seeds:
@@ -158,11 +160,11 @@ def _answered(
             "seconds": metrics.average_time(spent, n),
             "model_rows": metrics.average_time(run.model_rows, n),
         }
-        parts.append(_lines(panel, x, seed, extra))
+        parts.append(_measure_answers(panel, x, seed, extra))
     return pd.concat(parts, ignore_index=True)
 
 
-def _lines(panel: Panel, x: Array, seed: int, extra: Mapping[str, Array | float]) -> pd.DataFrame:
+def _measure_answers(panel: AnswerScorer, x: Array, seed: int, extra: Mapping[str, Array | float]) -> pd.DataFrame:
     """One line for each row of one run."""
     lines = panel.measure(x).assign(**extra).reset_index(drop=True)
     lines.insert(0, "seed", seed)
@@ -170,7 +172,7 @@ def _lines(panel: Panel, x: Array, seed: int, extra: Mapping[str, Array | float]
     return lines
 
 
-def _encoded(name: str, given: Explanation | pd.DataFrame, panel: Panel) -> Array:
+def _encode_answers(name: str, given: Explanation | pd.DataFrame, panel: AnswerScorer) -> Array:
     """Answers from elsewhere; a row that misses any cell that the row to explain has is no answer."""
     names = list(panel.explainer.schema.names)
     answers = given.frame.where(pd.Series(given.valid, given.rows.index)) if isinstance(given, Explanation) else given
@@ -191,7 +193,7 @@ def _encoded(name: str, given: Explanation | pd.DataFrame, panel: Panel) -> Arra
     return x
 
 
-def _diversity(run: Explanation, panel: Panel) -> Array:
+def _diversity(run: Explanation, panel: AnswerScorer) -> Array:
     """`metrics.diversity` of the alternatives, in L1 per feature, ``(n,)``; NaN in rows that lack any of them."""
     out = np.full(len(run.answers), np.nan)
     full = np.flatnonzero(run.count == run.answers.shape[1])

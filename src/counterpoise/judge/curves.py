@@ -12,13 +12,13 @@ import pandas as pd
 from counterpoise.api.explainer import Explainer
 from counterpoise.errors import InputError
 from counterpoise.explanation import Explanation
-from counterpoise.judge.noisy import KEY, kept_share, noise_of
-from counterpoise.judge.recalling import recalled
+from counterpoise.judge.noisy import CHECK_STREAM_KEY, choose_noise, kept_share
+from counterpoise.judge.recalling import recall_answers
 from counterpoise.physics.noise import Noise
 from counterpoise.types import Array
 
-COPIES = 1000
-TIPPING = "tipping point"
+NOISY_COPIES = 1000
+TIPPING_POINT_NAME = "tipping point"
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,19 +71,19 @@ def frontier(
     if not wishes:
         raise InputError("a frontier needs firmness to ask for", "none", "for instance keep=(0.5, 0.9)")
     tipping = explainer(rows, **question)
-    parts = list(recalled(tipping, explainer.model, explainer.constraints))
+    parts = list(recall_answers(tipping, explainer.model, explainer.constraints))
     if noise == "auto" and len(parts) > 1:
         raise InputError(
             "noise='auto' is calibrated on one target",
             f"the rows ask for {len(parts)}",
             "give noise=0.2, or one target",
         )
-    chosen, said = noise_of(parts[0], noise, explainer.model, explainer.schema, explainer.reference)
+    chosen, said = choose_noise(parts[0], noise, explainer.model, explainer.schema, explainer.reference)
     kept = np.full(len(tipping), np.nan)
     for part in parts:
-        draws = part.problem.streams(tipping.seed ^ KEY).normal((COPIES, part.x.shape[1]))
+        draws = part.problem.make_streams(tipping.seed ^ CHECK_STREAM_KEY).normal((NOISY_COPIES, part.x.shape[1]))
         kept[part.rows] = kept_share(part, chosen, draws)
-    found: list[tuple[str, Explanation, Array]] = [(TIPPING, tipping, kept)]
+    found: list[tuple[str, Explanation, Array]] = [(TIPPING_POINT_NAME, tipping, kept)]
     for name, asked in wishes:
         firm = explainer(rows, noise=chosen, **asked, **question)
         assert firm.firm is not None, "firmness was asked for"
@@ -92,8 +92,8 @@ def frontier(
     lines = [
         {
             "asked": name,
-            "distance": _mean(each.energy["distance"].to_numpy(dtype=np.float64)[everywhere]),
-            "kept": _mean(share[everywhere]),
+            "distance": _mean_or_nan(each.energy["distance"].to_numpy(dtype=np.float64)[everywhere]),
+            "kept": _mean_or_nan(share[everywhere]),
             "valid": float(each.valid.mean()),
         }
         for name, each, share in found
@@ -128,13 +128,13 @@ def sensitivity(
             "lam": float(weight),
             "mu": other if isinstance(other, str) else float(other),
             "valid": float(each.valid.mean()),
-            "distance": _mean(each.energy["distance"].to_numpy(dtype=np.float64)[each.valid]),
-            "changed": _mean(each.changed[each.valid].astype(np.float64)),
+            "distance": _mean_or_nan(each.energy["distance"].to_numpy(dtype=np.float64)[each.valid]),
+            "changed": _mean_or_nan(each.changed[each.valid].astype(np.float64)),
         }
         for (weight, other), each in zip(pairs, found, strict=True)
     ]
     return Sensitivity(pd.DataFrame(lines), len(found[0]))
 
 
-def _mean(values: Array) -> float:
+def _mean_or_nan(values: Array) -> float:
     return float(values.mean()) if len(values) else float("nan")

@@ -8,17 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from counterpoise.api.targets import AnythingBut, aim
+from counterpoise.api.targets import AnythingBut, resolve_target
 from counterpoise.asking import Tally, model_outputs
 from counterpoise.errors import InputError
 from counterpoise.explanation import Explanation
 from counterpoise.models.adapt import as_model
-from counterpoise.models.probable import Probable
+from counterpoise.models.probable import ProbabilityModel
 from counterpoise.models.score import Goal
 from counterpoise.types import Array, Mask, Model
 
-PROBED = 256  # rows that a model is looked at with, at most
-ALL_BUT = "anything but "
+PROBE_ROWS = 256  # rows that a model is looked at with, at most
+ANYTHING_BUT_PREFIX = "anything but "
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,14 +35,14 @@ class Decision:
 
     def probabilities(self, x: Array) -> Array:
         """Probability of the target at points ``(p, d)``: ``(p,)``; NaN where the model has none."""
-        wanted: Mask | None = getattr(self.goal, "wanted", None)
+        wanted: Mask | None = getattr(self.goal, "wanted_classes", None)
         found = None if wanted is None else self.model.probabilities(x)
         if found is None or wanted is None:
             return np.full(len(x), np.nan)
         return np.asarray(np.where(wanted[0], found, 0.0).sum(axis=1))
 
 
-def recall(explanation: Explanation, model: Any) -> Decision:
+def recall_decision(explanation: Explanation, model: Any) -> Decision:
     """The decision that an explanation of one row is about, by this model.
 
     >>> import pandas as pd
@@ -51,20 +51,20 @@ def recall(explanation: Explanation, model: Any) -> Decision:
     >>> train = pd.DataFrame({"ports": [1, 2, 7, 9]})
     >>> model = LogisticRegression().fit(train, ["benign", "benign", "alert", "alert"])
     >>> explanation = explain(model, train[3:], reference=train)
-    >>> bool(recall(explanation, model).margins(explanation.x)[0] >= 0)
+    >>> bool(recall_decision(explanation, model).margins(explanation.x)[0] >= 0)
     True
     """
     if len(explanation) != 1:
         raise InputError(
             "an explanation of one row is needed", f"this one has {len(explanation)}", "choose one: explanation[0]"
         )
-    seen = as_model(model, explanation.schema, _probe(explanation))
+    seen = as_model(model, explanation.schema, _probe_rows(explanation))
     threshold = explanation.settings.get("threshold")
-    asked = seen if threshold is None else Probable(seen)
+    asked = seen if threshold is None else ProbabilityModel(seen)
     wanted = explanation.target[0]
-    target = _range(explanation, str(wanted)) if asked.labels is None else _classes(asked.labels, wanted)
+    target = _parse_range(explanation, str(wanted)) if asked.labels is None else _parse_classes(asked.labels, wanted)
     before = explanation.scores["before"].to_numpy(dtype=object)
-    found = aim(asked, target, None if threshold is None else float(threshold), before)
+    found = resolve_target(asked, target, None if threshold is None else float(threshold), before)
     if str(found.target[0]) != str(wanted):
         raise InputError(
             "the model must be the one that the explanation is of",
@@ -74,7 +74,7 @@ def recall(explanation: Explanation, model: Any) -> Decision:
     return Decision(asked, found.goal)
 
 
-def _probe(explanation: Explanation) -> Array:
+def _probe_rows(explanation: Explanation) -> Array:
     """Rows that show what a model gives, ``(p, d)``: the row, its answers and the real rows beside them.
 
     A row alone is on one side of the decision: what a callable says of it does not show what it can say.
@@ -84,10 +84,10 @@ def _probe(explanation: Explanation) -> Array:
     parts += [] if explanation.evidence is None else [explanation.evidence.reshape(-1, d)]
     rows = np.concatenate(parts)
     there = rows[~np.isnan(rows).all(axis=1)] if d else rows
-    return np.asarray(there[np.linspace(0, len(there) - 1, min(len(there), PROBED)).astype(np.intp)])
+    return np.asarray(there[np.linspace(0, len(there) - 1, min(len(there), PROBE_ROWS)).astype(np.intp)])
 
 
-def _range(explanation: Explanation, said: str) -> tuple[float | None, float | None]:
+def _parse_range(explanation: Explanation, said: str) -> tuple[float | None, float | None]:
     try:
         low, high = literal_eval(explanation.settings["target"])
     except (KeyError, ValueError, SyntaxError, TypeError):
@@ -99,12 +99,14 @@ def _range(explanation: Explanation, said: str) -> tuple[float | None, float | N
     return low, high
 
 
-def _classes(labels: tuple[Any, ...], wanted: Any) -> Any:
+def _parse_classes(labels: tuple[Any, ...], wanted: Any) -> Any:
     """The target whose words these are: one label, some of them, or all but some."""
     named = {str(label): label for label in labels}
     said = str(wanted)
     if said in named:
         return named[said]
-    if said.startswith(ALL_BUT):
-        return AnythingBut(*(named[name] for name in said.removeprefix(ALL_BUT).split(" or ") if name in named))
+    if said.startswith(ANYTHING_BUT_PREFIX):
+        return AnythingBut(
+            *(named[name] for name in said.removeprefix(ANYTHING_BUT_PREFIX).split(" or ") if name in named)
+        )
     return [named[name] for name in said.split(" or ") if name in named]

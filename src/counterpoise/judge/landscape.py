@@ -10,26 +10,26 @@ import numpy as np
 
 from counterpoise.errors import InputError
 from counterpoise.explanation import Explanation
-from counterpoise.judge.decisions import recall
-from counterpoise.judge.heights import check_height, cloud_energy, recalled_energy
-from counterpoise.judge.noisy import FEWER, KEY, kept_share, noise_of
-from counterpoise.judge.planes import Plane, axis_values, plane_of, rounded
-from counterpoise.judge.recalling import recalled
+from counterpoise.judge.decisions import recall_decision
+from counterpoise.judge.heights import check_recalled_energy, cloud_energy, recall_energy
+from counterpoise.judge.noisy import CHECK_STREAM_KEY, RADIUS_COPIES, choose_noise, kept_share
+from counterpoise.judge.planes import Plane, axis_values, choose_plane, round_as_answers
+from counterpoise.judge.recalling import recall_answers
 from counterpoise.judge.trajectory import Trajectory
 from counterpoise.physics.noise import Noise
 from counterpoise.physics.regularizers import Regularizer
 from counterpoise.sentences import format_value
 from counterpoise.space.distance import Distance
 from counterpoise.space.features import Feature, Schema
-from counterpoise.space.relating import Word
+from counterpoise.space.relating import ConstraintOrFunction
 from counterpoise.streams import Streams
-from counterpoise.tables import differs, value_of
+from counterpoise.tables import decode_value, differs
 from counterpoise.types import Array
 
-NAMED = 3  # features held aside that a note names
+FEATURES_NAMED_IN_NOTE = 3  # features held aside that a note names
 
 
-class Path(NamedTuple):
+class ProjectedPath(NamedTuple):
     """The states of a search, projected onto the plane of a landscape: ``x`` and ``y`` ``(s, k)``, step by step.
 
     The first of each step is the best so far. ``share`` is how much of the squared way from the answer to the states
@@ -38,7 +38,7 @@ class Path(NamedTuple):
 
     x: Array
     y: Array
-    share: float
+    share_in_plane: float
     method: str
 
 
@@ -67,8 +67,8 @@ class Landscape:
     target: str
     T: float = 0.0
     sigma: float = 0.0
-    share: float = 1.0
-    path: Path | None = None
+    share_in_plane: float = 1.0
+    path: ProjectedPath | None = None
     note: str = ""
 
 
@@ -87,8 +87,8 @@ class Profile:
     distance: Array
     margin: Array
     probability: Array
-    turn: float
-    lost: float
+    t_reached: float
+    t_lost: float
     target: str
     kept: Array
     noise: str = ""
@@ -106,7 +106,7 @@ def landscape(
     sigma: float = 0.2,
     weights: Mapping[Hashable, float] | None = None,
     regularizers: Sequence[Regularizer] = (),
-    constraints: Sequence[Word] | Word = (),
+    constraints: Sequence[ConstraintOrFunction] | ConstraintOrFunction = (),
 ) -> Landscape:
     """The energy of Eq. (3) around the answer to one row, on a grid of ``size`` by ``size`` points of a plane.
 
@@ -135,14 +135,14 @@ def landscape(
     """
     if not (0 <= T < np.inf and 0 < sigma < np.inf):
         raise InputError("T must be at least 0 and sigma above 0", f"{T!r} and {sigma!r}", "for instance 0.1 and 0.2")
-    decision = recall(explanation, model)
+    decision = recall_decision(explanation, model)
     schema, x0, x = explanation.schema, explanation.x0[0], explanation.x[0]
     _check_path(explanation, path)
-    states = np.empty((0, 1, len(schema))) if path is None else path.visited
-    plane = plane_of(explanation, model, features, reference, states.reshape(-1, len(schema)))
-    energy = recalled_energy(explanation, weights, regularizers, constraints)
-    check_height(explanation, decision, energy)
-    places = plane.places(states)
+    states = np.empty((0, 1, len(schema))) if path is None else path.visited_states
+    plane = choose_plane(explanation, model, features, reference, states.reshape(-1, len(schema)))
+    energy = recall_energy(explanation, weights, regularizers, constraints)
+    check_recalled_energy(explanation, decision, energy)
+    places = plane.project_rows(states)
     columns, lines = (axis_values(plane, number, size, places[..., number].ravel()) for number in (0, 1))
     points = plane.points(np.tile(columns, len(lines)), np.repeat(lines, len(columns)), x)
     margin = decision.margins(points)
@@ -153,8 +153,8 @@ def landscape(
     )
     walked = None
     if path is not None:
-        share = plane.share(schema, states.reshape(-1, len(schema)), x)
-        walked = Path(places[..., 0], places[..., 1], share, path.method)
+        share = plane.share_in_plane(schema, states.reshape(-1, len(schema)), x)
+        walked = ProjectedPath(places[..., 0], places[..., 1], share, path.method)
     shape = len(lines), len(columns)
     seen = Landscape(
         features=plane.features,
@@ -169,10 +169,10 @@ def landscape(
         target=str(explanation.target[0]),
         T=float(T),
         sigma=float(sigma) if T else 0.0,
-        share=plane.share(schema, explanation.x0, x),
+        share_in_plane=plane.share_in_plane(schema, explanation.x0, x),
         path=walked,
     )
-    return replace(seen, note=_note(explanation, plane, seen))
+    return replace(seen, note=_describe_plane(explanation, plane, seen))
 
 
 def profile(
@@ -183,7 +183,7 @@ def profile(
     size: int = 161,
     noise: float | Noise | Literal["auto"] | None = None,
     reference: Any = None,
-    constraints: Sequence[Word] | Word = (),
+    constraints: Sequence[ConstraintOrFunction] | ConstraintOrFunction = (),
 ) -> Profile:
     """What the model says along the line from a row through its answer, up to ``reach`` times the way.
 
@@ -194,7 +194,7 @@ def profile(
     >>> from counterpoise.api import explain
     >>> train = pd.DataFrame({"load": [0.125, 0.25, 0.7, 0.9]})
     >>> model = LogisticRegression().fit(train, ["benign", "benign", "alert", "alert"])
-    >>> 0 < profile(explain(model, train[3:], reference=train), model).turn <= 1
+    >>> 0 < profile(explain(model, train[3:], reference=train), model).t_reached <= 1
     True
     """
     if not reach > 1:
@@ -203,10 +203,10 @@ def profile(
         raise InputError(
             "a profile needs an answer that changes something", "there is none", "choose a row that has one"
         )
-    decision = recall(explanation, model)
+    decision = recall_decision(explanation, model)
     schema, x0, x = explanation.schema, explanation.x0[0], explanation.x[0]
     t = np.union1d(np.linspace(0.0, reach, size), [1.0])
-    points = _line(schema, x0, x, t)
+    points = _points_on_line(schema, x0, x, t)
     margin = decision.margins(points)
     reached = margin >= 0
     reached[t == 1.0] = True  # the model's own predict has confirmed it
@@ -215,10 +215,10 @@ def profile(
     again = np.flatnonzero(~reached & beyond)
     kept, words = np.full(len(t), np.nan), ""
     if noise is not None:
-        part = next(recalled(explanation, model, constraints))
-        chosen, words = noise_of(part, noise, model, schema, reference)
+        part = next(recall_answers(explanation, model, constraints))
+        chosen, words = choose_noise(part, noise, model, schema, reference)
         line = np.zeros(len(t), dtype=np.intp)
-        draws = Streams.of(explanation.x0, explanation.seed ^ KEY).normal((FEWER, len(schema)))
+        draws = Streams.of(explanation.x0, explanation.seed ^ CHECK_STREAM_KEY).normal((RADIUS_COPIES, len(schema)))
         along = part._replace(rows=line, x=points, problem=part.problem.take(line))
         kept = kept_share(along, chosen, draws[line])
     return Profile(
@@ -226,8 +226,8 @@ def profile(
         distance=Distance.of(schema, "l2")(points[None], x0[None])[0],
         margin=margin,
         probability=decision.probabilities(points),
-        turn=float(t[missed[-1] + 1]) if len(missed) else 0.0,
-        lost=float(t[again[0]]) if len(again) else float("nan"),
+        t_reached=float(t[missed[-1] + 1]) if len(missed) else 0.0,
+        t_lost=float(t[again[0]]) if len(again) else float("nan"),
         target=str(explanation.target[0]),
         kept=kept,
         noise=words,
@@ -247,42 +247,49 @@ def _check_path(explanation: Explanation, path: Trajectory | None) -> None:
         )
 
 
-def _note(explanation: Explanation, plane: Plane, seen: Landscape) -> str:
+def _describe_plane(explanation: Explanation, plane: Plane, seen: Landscape) -> str:
     """Which plane is shown, how much of the change and of the search lies in it, and what is held aside."""
     schema, x = explanation.schema, explanation.x[0]
     changed = differs(explanation.x0, x[None, None])[0, 0]
-    aside = [schema.features[place] for place in np.flatnonzero(changed & ~plane.moved)]
-    values = [format_value(feature, value_of(feature, float(x[schema.position(feature.name)]))) for feature in aside]
+    aside = [schema.features[place] for place in np.flatnonzero(changed & ~plane.moving_columns)]
+    values = [
+        format_value(feature, decode_value(feature, float(x[schema.position(feature.name)]))) for feature in aside
+    ]
     told = [f"{feature.title} at {value}" for feature, value in zip(aside, values, strict=True)]
-    told = [*told[:NAMED], *([f"{len(told) - NAMED} more"] if len(told) > NAMED else [])]
-    parts = [f"Plane through the answer: {plane.words}; all else as in the answer."]
+    told = [
+        *told[:FEATURES_NAMED_IN_NOTE],
+        *([f"{len(told) - FEATURES_NAMED_IN_NOTE} more"] if len(told) > FEATURES_NAMED_IN_NOTE else []),
+    ]
+    parts = [f"Plane through the answer: {plane.description}; all else as in the answer."]
     if aside:
-        parts.append(f"It holds {_percent(seen.share)} of the change; the row is projected, with {', '.join(told)}.")
+        parts.append(
+            f"It holds {_format_percent(seen.share_in_plane)} of the change; the row is projected, with {', '.join(told)}."
+        )
     if seen.path is not None:
         x, y = seen.path.x, seen.path.y
         inside = (x >= seen.x[0]) & (x <= seen.x[-1]) & (y >= seen.y[0]) & (y <= seen.y[-1])
         parts.append(
             f"{int(inside.sum())} of {inside.size} states of {seen.path.method}, projected: "
-            f"{_percent(seen.path.share)} of their way from the answer is in the plane."
+            f"{_format_percent(seen.path.share_in_plane)} of their way from the answer is in the plane."
         )
     return " ".join(parts)
 
 
-def _percent(share: float) -> str:
+def _format_percent(share: float) -> str:
     return "all" if share > 1 - 1e-9 else f"{100 * min(share, 0.994):.0f}\u00a0%"
 
 
-def _line(schema: Schema, x0: Array, x: Array, t: Array) -> Array:
+def _points_on_line(schema: Schema, x0: Array, x: Array, t: Array) -> Array:
     """Points ``(g, d)`` on the line from ``x0`` to ``x`` at the shares ``t`` ``(g,)``."""
     start = np.where(np.isnan(x0), x, x0)
     points = start + t[:, None] * (x - start)
     for place, feature in enumerate(schema):
         ends = start[place], x[place]
-        if not feature.numeric:
+        if not feature.is_numeric:
             points[:, place] = np.where(t < 0.5, x0[place], x[place])
         elif ends[0] != ends[1]:
             low, high = min(feature.lower, *ends), max(feature.upper, *ends)
-            points[:, place] = rounded(feature, np.clip(points[:, place], low, high))
+            points[:, place] = round_as_answers(feature, np.clip(points[:, place], low, high))
         else:
             points[:, place] = np.where(t < 0.5, x0[place], x[place]) if np.isnan(x0[place]) else x[place]
     points[t == 1.0] = x

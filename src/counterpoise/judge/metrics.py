@@ -14,7 +14,7 @@ from sklearn.neighbors import LocalOutlierFactor, NearestNeighbors
 from counterpoise.space.region import Region
 from counterpoise.types import Array, Mask
 
-Asked = Callable[[Array], Mask]
+ReachesTarget = Callable[[Array], Mask]
 """Whether points ``(n, k, d)``, k of each row, reach that row's target: ``(n, k)``."""
 
 
@@ -168,9 +168,9 @@ def constraint_violation(region: Region, x: Array) -> Array:
     >>> constraint_violation(region, np.array([[9.0]]))
     array([1.])
     """
-    cells = region.broken(x[:, None, :]).sum(axis=(1, 2))
+    cells = region.is_broken(x[:, None, :]).sum(axis=(1, 2))
     rest = np.array([len(words) for words in region.system.violations(x)], dtype=np.float64)
-    return np.asarray(cells + ~region.few(x[:, None, :])[:, 0] + rest, dtype=np.float64)
+    return np.asarray(cells + ~region.has_few_changes(x[:, None, :])[:, 0] + rest, dtype=np.float64)
 
 
 def feasibility(region: Region, x: Array) -> Mask:
@@ -185,7 +185,7 @@ def feasibility(region: Region, x: Array) -> Mask:
     return np.asarray(region.contains(x[:, None, :])[:, 0])
 
 
-def redundancy(x: Array, x0: Array, reached: Asked) -> Array:
+def redundancy(x: Array, x0: Array, reached: ReachesTarget) -> Array:
     """Changes of each answer that can be undone, one at a time, without losing the target, ``(n,)``: CARLA's.
 
     ``|{i: x_i != x0_i and the target is reached with x_i = x0_i}|``
@@ -219,7 +219,7 @@ def instability(x: Array, unit: Array) -> Array:
     return np.where(there.sum(axis=0) > 1, np.sqrt(square), np.nan)
 
 
-def robustness(copies: Array, reached: Asked) -> Array:
+def robustness(copies: Array, reached: ReachesTarget) -> Array:
     """Share of noisy copies ``(n, m, d)`` of each answer that keep the target, ``(n,)``.
 
     >>> robustness(np.array([[[1.0], [3.0]]]), lambda points: points[..., 0] > 2)

@@ -9,22 +9,22 @@ import numpy as np
 from counterpoise.api.reference import Reference
 from counterpoise.asking import model_outputs
 from counterpoise.errors import InputError
-from counterpoise.judge.recalling import Recalled
+from counterpoise.judge.recalling import RecalledAnswers
 from counterpoise.physics.noise import Gaussian, Noise, RankNoise, calibrate
 from counterpoise.space.features import Schema
 from counterpoise.space.region import Region
 from counterpoise.streams import Streams
 from counterpoise.types import Array, Index, Mask
 
-KEY = 0xC4EC4  # sets the draws of a check apart from those of any search
-CELLS = 4_000_000  # numbers in one batch of copies
-TRIED = 2.0 ** np.arange(-5, 2.5, 0.5)  # parts of the noise at which the radius is looked for
-FEWER = 200  # copies at each of them
-SAMPLED, COPIED = 200, 20  # reference rows, and copies of each, that noise is calibrated on
+CHECK_STREAM_KEY = 0xC4EC4  # sets the draws of a check apart from those of any search
+CELLS_PER_BATCH = 4_000_000  # numbers in one batch of copies
+NOISE_FACTORS = 2.0 ** np.arange(-5, 2.5, 0.5)  # parts of the noise at which the radius is looked for
+RADIUS_COPIES = 200  # copies at each of them
+CALIBRATION_ROWS, CALIBRATION_COPIES = 200, 20  # reference rows, and copies of each, that noise is calibrated on
 
 
-def noise_of(
-    part: Recalled, noise: float | Noise | Literal["auto"], model: Any, schema: Schema, reference: Any
+def choose_noise(
+    part: RecalledAnswers, noise: float | Noise | Literal["auto"], model: Any, schema: Schema, reference: Any
 ) -> tuple[Noise, str]:
     """The noise of rows with one target, and how people read it."""
     if isinstance(noise, (int, float)):
@@ -40,32 +40,32 @@ def noise_of(
         return Gaussian(0.2), f"{Gaussian(0.2)!r}, no reference to calibrate on"
     x = (reference if isinstance(reference, Reference) else Reference(model, reference, schema)).x
     if isinstance(noise, RankNoise):
-        return noise.fitted(x), repr(noise)
+        return noise.fit_to(x), repr(noise)
     outputs = model_outputs(part.problem.model, x, np.arange(len(x)), part.problem.tally, "reference row")
-    there = np.flatnonzero(part.problem.goal.take([0]).reached(outputs[None])[0])
+    there = np.flatnonzero(part.problem.goal.take([0]).is_reached(outputs[None])[0])
     if not len(there):
         raise InputError(
             "noise='auto' needs reference rows of the target", "there are none", "give the noise, for instance 0.2"
         )
-    rows = x[there[np.linspace(0, len(there) - 1, min(len(there), SAMPLED)).astype(np.intp)]]
+    rows = x[there[np.linspace(0, len(there) - 1, min(len(there), CALIBRATION_ROWS)).astype(np.intp)]]
     one = part.problem.goal.take(np.zeros(len(rows), dtype=np.intp))
 
     def keeps(copies: Array) -> Mask:
         flat = copies.reshape(-1, copies.shape[-1])
         said = model_outputs(part.problem.model, flat, np.zeros(len(flat), dtype=np.intp), part.problem.tally)
-        return one.reached(said.reshape(*copies.shape[:2], -1))
+        return one.is_reached(said.reshape(*copies.shape[:2], -1))
 
-    region = Region.build(schema, rows, part.words, part.bounds)
-    draws = Streams.of(rows, KEY).normal((COPIED, x.shape[1]))
+    region = Region.build(schema, rows, part.constraints, part.bounds)
+    draws = Streams.of(rows, CHECK_STREAM_KEY).normal((CALIBRATION_COPIES, x.shape[1]))
     scales, numeric = part.problem.scales, part.problem.numeric
-    found = calibrate(RankNoise(0.01).fitted(x), rows, draws, keeps, region, scales, numeric)
-    return found.noise, found.words
+    found = calibrate(RankNoise(0.01).fit_to(x), rows, draws, keeps, region, scales, numeric)
+    return found.noise, found.sentence
 
 
-def kept_share(part: Recalled, noise: Noise, draws: Array) -> Array:
+def kept_share(part: RecalledAnswers, noise: Noise, draws: Array) -> Array:
     """The share of copies that keep the target, ``(n,)``."""
     problem, kept = part.problem, np.empty(len(part.rows))
-    width = max(1, CELLS // (draws.shape[1] * draws.shape[2]))
+    width = max(1, CELLS_PER_BATCH // (draws.shape[1] * draws.shape[2]))
     for start in range(0, len(kept), width):
         some: Index = np.arange(start, min(start + width, len(kept)))
         own = problem.take(some)
@@ -74,17 +74,17 @@ def kept_share(part: Recalled, noise: Noise, draws: Array) -> Array:
     return kept
 
 
-def shares(part: Recalled, noise: Noise, draws: Array) -> tuple[Array, Array]:
+def kept_share_by_level(part: RecalledAnswers, noise: Noise, draws: Array) -> tuple[Array, Array]:
     """Noise levels ``(g,)`` around that of a noise, and the share of copies kept at each, ``(n, g)``."""
     size = noise.sigma if isinstance(noise, Gaussian) else noise.level if isinstance(noise, RankNoise) else np.nan
     if not size > 0:
         return np.empty(0), np.empty((len(part.rows), 0))
-    levels = size * TRIED
+    levels = size * NOISE_FACTORS
     levels = levels[levels <= 1] if isinstance(noise, RankNoise) else levels
-    return levels, np.stack([kept_share(part, _at(noise, float(level)), draws) for level in levels], axis=1)
+    return levels, np.stack([kept_share(part, _noise_at_level(noise, float(level)), draws) for level in levels], axis=1)
 
 
-def radius(levels: Array, kept: Array, share: float) -> Array:
+def noise_radius(levels: Array, kept: Array, share: float) -> Array:
     """The noise level ``(n,)`` at which the share ``kept`` ``(n, g)`` falls to the one wanted, between ``levels``."""
     if not len(levels):
         return np.full(len(kept), np.nan)
@@ -99,7 +99,7 @@ def radius(levels: Array, kept: Array, share: float) -> Array:
     return np.where((kept >= share).all(axis=1), levels[-1], np.where(first == 0, 0.0, between))
 
 
-def _at(noise: Noise, level: float) -> Noise:
+def _noise_at_level(noise: Noise, level: float) -> Noise:
     if isinstance(noise, Gaussian):
         return Gaussian(level, noise.flips)
     assert isinstance(noise, RankNoise)

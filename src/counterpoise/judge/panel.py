@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 
 from counterpoise.api.explainer import Explainer
-from counterpoise.api.targets import Aim, aim
+from counterpoise.api.targets import RowTargets, resolve_target
 from counterpoise.judge import metrics
-from counterpoise.models.probable import Probable
+from counterpoise.models.probable import ProbabilityModel
 from counterpoise.models.score import ThresholdGoal
 from counterpoise.physics.noise import Gaussian
 from counterpoise.physics.plausibility import Coordinates
@@ -21,46 +21,52 @@ from counterpoise.space.region import Region
 from counterpoise.streams import Streams
 from counterpoise.types import Array, Mask, Model
 
-COPIES = 100  # noisy copies of an answer
-CROWD = 4000  # reference rows that neighbours are looked for among
-KEY = 0x7AB1E  # sets the judges' random numbers apart from those of any search
+NOISY_COPIES = 100  # noisy copies of an answer
+MAX_REFERENCE_ROWS = 4000  # reference rows that neighbours are looked for among
+SCORING_STREAM_KEY = 0x7AB1E  # sets the judges' random numbers apart from those of any search
 
 
 @dataclass(frozen=True, eq=False)
-class Panel:
+class AnswerScorer:
     """The rows of one question, its model, target, region and distances, and the reference to compare with."""
 
     explainer: Explainer
     rows: pd.DataFrame
     x0: Array  # (n, d)
     model: Model
-    aim: Aim
+    row_targets: RowTargets
     region: Region
     distance: Distance
     noise: float
 
     @classmethod
-    def of(cls, explainer: Explainer, rows: pd.DataFrame, target: Any, threshold: float | None, noise: float) -> Panel:
+    def of(
+        cls, explainer: Explainer, rows: pd.DataFrame, target: Any, threshold: float | None, noise: float
+    ) -> AnswerScorer:
         """The panel of a question; ``noise`` is that of `metrics.robustness`, in feature scales."""
         x0 = encode(explainer.schema, rows)
-        model = explainer.model if threshold is None or explainer.model.labels is None else Probable(explainer.model)
+        model = (
+            explainer.model
+            if threshold is None or explainer.model.labels is None
+            else ProbabilityModel(explainer.model)
+        )
         region = Region.build(explainer.schema, x0, explainer.constraints, explainer.bounds)
-        goals = aim(model, target, threshold, np.asarray(model.predict(x0)))
+        goals = resolve_target(model, target, threshold, np.asarray(model.predict(x0)))
         return cls(explainer, rows, x0, model, goals, region, Distance.of(explainer.schema), noise)
 
-    def reached(self, points: Array) -> Mask:
+    def reaches_target(self, points: Array) -> Mask:
         """Whether the model's own word for points ``(n, k, d)`` is the target of their row, ``(n, k)``."""
         flat = points.reshape(-1, points.shape[-1])
         said: Any
-        if isinstance(self.aim.goal, ThresholdGoal):
+        if isinstance(self.row_targets.goal, ThresholdGoal):
             said = self.model.probabilities(flat)
         elif self.model.labels is None:  # where several models must agree, each has its own number
-            each = getattr(self.model, "each", None)
+            each = getattr(self.model, "predict_each", None)
             said = np.asarray(self.model.predict(flat), dtype=np.float64)[:, None] if each is None else each(flat)
         else:
             places = {label: place for place, label in enumerate(self.model.labels)}
             said = np.eye(len(places))[[places[label] for label in np.asarray(self.model.predict(flat)).tolist()]]
-        return self.aim.goal.reached(np.asarray(said).reshape(*points.shape[:2], -1))
+        return self.row_targets.goal.is_reached(np.asarray(said).reshape(*points.shape[:2], -1))
 
     def measure(self, x: Array) -> pd.DataFrame:
         """One line for each row of what its answer ``x`` ``(n, d)`` is worth; a row of NaN is no answer.
@@ -69,12 +75,12 @@ class Panel:
         """
         found = np.asarray(~(np.isnan(x) & ~np.isnan(self.x0)).any(axis=1))
         x = np.where(found[:, None], x, self.x0)
-        valid = found & self.reached(x[:, None, :])[:, 0]
+        valid = found & self.reaches_target(x[:, None, :])[:, 0]
         feasible = found & metrics.feasibility(self.region, x)
         delta = self.distance.differences(x[:, None, :], self.x0)[:, 0]
         unit = self.distance.unit
-        crowd, agrees = self._crowd()
-        space = _coordinates(self.explainer)
+        crowd, agrees = self._reference_rows()
+        space = _euclidean_coordinates(self.explainer)
         table = pd.DataFrame(
             {
                 "l0": metrics.l0_distance(delta),
@@ -82,14 +88,14 @@ class Panel:
                 "l2": metrics.l2_distance(delta),
                 "linf": metrics.linf_distance(delta),
                 "gower": metrics.gower_distance(delta, unit, self.distance.span),
-                "mad": metrics.mad_distance(delta, unit, self._deviations()),
+                "mad": metrics.mad_distance(delta, unit, self._median_deviations()),
                 "cost": metrics.cost(x, self.x0, delta, self.explainer.reference.x, self.explainer.schema.numeric),
                 "sparsity": metrics.sparsity(delta),
-                "redundancy": metrics.redundancy(x, self.x0, self.reached),
-                "robustness": metrics.robustness(self._copies(x), self.reached),
+                "redundancy": metrics.redundancy(x, self.x0, self.reaches_target),
+                "robustness": metrics.robustness(self._noisy_copies(x), self.reaches_target),
                 "ynn": metrics.ynn(space.embed(x), space.embed(crowd), agrees) if len(crowd) else np.nan,
-                "knln": self._by_target(metrics.knln_distance, x, space, 1),
-                "outlier": self._by_target(metrics.local_outlier, x, space, 3),
+                "knln": self._metric_by_target(metrics.knln_distance, x, space, 1),
+                "outlier": self._metric_by_target(metrics.local_outlier, x, space, 3),
             },
             index=self.rows.index,
         )
@@ -99,32 +105,32 @@ class Panel:
         table.insert(2, "violations", np.where(found, metrics.constraint_violation(self.region, x), np.nan))
         return table
 
-    def _copies(self, x: Array) -> Array:
+    def _noisy_copies(self, x: Array) -> Array:
         """The same noise for the answers of every method, ``(n, COPIES, d)``."""
-        draws = Streams.of(self.x0, KEY).normal((COPIES, x.shape[1]))
+        draws = Streams.of(self.x0, SCORING_STREAM_KEY).normal((NOISY_COPIES, x.shape[1]))
         schema = self.explainer.schema
         made = Gaussian(self.noise).copies(x[:, None, :], draws, self.region, schema.scales, schema.numeric)
         return np.asarray(made[:, 0])
 
-    def _crowd(self) -> tuple[Array, Mask]:
+    def _reference_rows(self) -> tuple[Array, Mask]:
         """Reference rows ``(r, d)`` and which of them have each row's target, ``(n, r)``."""
         donors = self.explainer.reference.donors(self.model)
-        some = np.linspace(0, len(donors.x) - 1, min(len(donors.x), CROWD)).astype(np.intp)
+        some = np.linspace(0, len(donors.x) - 1, min(len(donors.x), MAX_REFERENCE_ROWS)).astype(np.intp)
         outputs = donors.outputs[some]
-        lines = [self.aim.goal.take([row]).reached(outputs[None])[0] for row in range(len(self.x0))]
+        lines = [self.row_targets.goal.take([row]).is_reached(outputs[None])[0] for row in range(len(self.x0))]
         return donors.x[some], np.array(lines, dtype=bool).reshape(len(self.x0), len(some))
 
-    def _by_target(self, metric: Any, x: Array, space: Coordinates, least: int) -> Array:
+    def _metric_by_target(self, metric: Any, x: Array, space: Coordinates, least: int) -> Array:
         """A metric among reference rows of the target, group by group; NaN where there are fewer than ``least``."""
-        crowd, agrees = self._crowd()
+        crowd, agrees = self._reference_rows()
         out = np.full(len(x), np.nan)
-        for group in self.aim.goal.groups():
+        for group in self.row_targets.goal.group_rows():
             rows = crowd[agrees[group[0]]]
             if len(rows) >= least:
                 out[group] = metric(space.embed(x[group]), space.embed(rows))
         return out
 
-    def _deviations(self) -> Array:
+    def _median_deviations(self) -> Array:
         """Median absolute deviations ``(d,)``; the distance's unit where that is 0 or the column no number."""
         rows, numeric = self.explainer.reference.x, self.explainer.schema.numeric
         if not len(rows):
@@ -134,7 +140,7 @@ class Panel:
         return np.where(numeric & (mad > 0), mad, self.distance.unit)
 
 
-def _coordinates(explainer: Explainer) -> Coordinates:
+def _euclidean_coordinates(explainer: Explainer) -> Coordinates:
     """Rows as points whose distance is Euclidean: numbers in scales, categories one apart."""
     schema = explainer.schema
     distance = Distance.of(schema)

@@ -12,14 +12,16 @@ from counterpoise.errors import InputError
 from counterpoise.explanation import Explanation
 from counterpoise.space.distance import Distance
 from counterpoise.space.features import Feature, Schema
-from counterpoise.tables import apart
+from counterpoise.tables import scaled_differences
 from counterpoise.types import Array, Mask
 
 PRINCIPAL = "principal"
-NAMED = 2  # features that the label of a direction names
-SPREAD = 2_000  # rows that the second direction is found from, at most
-TINY = 1e-9  # a direction shorter than this is none
-BEYOND = 0.35  # of the way from the row to its answer, shown on either side of it; at least one feature scale
+FEATURES_NAMED_IN_LABEL = 2  # features that the label of a direction names
+MAX_ROWS_FOR_DIRECTION = 2_000  # rows that the second direction is found from, at most
+MIN_DIRECTION_LENGTH = 1e-9  # a direction shorter than this is none
+SHARE_SHOWN_BEYOND = (
+    0.35  # of the way from the row to its answer, shown on either side of it; at least one feature scale
+)
 
 
 class Plane(NamedTuple):
@@ -31,38 +33,40 @@ class Plane(NamedTuple):
 
     origin: Array  # (d,)
     step: Array  # (2, d) raw values
-    read: Array  # (2, d)
+    projection: Array  # (2, d)
     start: tuple[float, float]
     answer: tuple[float, float]
     features: tuple[Feature, ...]  # those that step, the most first
     labels: tuple[str, str]  # of a and b
-    words: str  # which plane it is
-    alone: bool  # each step is that of one feature, and its places are the feature's own values
+    description: str  # which plane it is
+    is_along_features: bool  # each step is that of one feature, and its places are the feature's own values
 
     @property
-    def moved(self) -> Mask:
+    def moving_columns(self) -> Mask:
         """Which features step, ``(d,)``."""
         return np.asarray(self.step.any(axis=0))
 
     def points(self, a: Array, b: Array, x: Array) -> Array:
         """The rows ``(p, d)`` at places ``a`` and ``b`` ``(p,)``; the answer ``x`` ``(d,)`` is met to the bit."""
-        stepped = np.where(self.moved, self.origin, 0.0) + a[:, None] * self.step[0] + b[:, None] * self.step[1]
-        out = np.where(self.moved, stepped, x)
+        stepped = (
+            np.where(self.moving_columns, self.origin, 0.0) + a[:, None] * self.step[0] + b[:, None] * self.step[1]
+        )
+        out = np.where(self.moving_columns, stepped, x)
         out[(a == self.answer[0]) & (b == self.answer[1])] = x
         return np.asarray(out)
 
-    def places(self, x: Array) -> Array:
+    def project_rows(self, x: Array) -> Array:
         """Where rows ``(..., d)`` lie when projected onto the plane, ``(..., 2)``; a missing cell counts as at 0."""
-        return np.asarray(np.nan_to_num(x - self.origin) @ self.read.T)
+        return np.asarray(np.nan_to_num(x - self.origin) @ self.projection.T)
 
-    def share(self, schema: Schema, x: Array, answer: Array) -> float:
+    def share_in_plane(self, schema: Schema, x: Array, answer: Array) -> float:
         """How much of the way from an answer ``(d,)`` to points ``(p, d)`` is in the plane: a share of squared L2."""
-        whole = (apart(Distance.of(schema, "l2"), x, answer) ** 2).sum()
-        there = np.nan_to_num(x - answer) @ self.read.T @ self.step / schema.scales
+        whole = (scaled_differences(Distance.of(schema, "l2"), x, answer) ** 2).sum()
+        there = np.nan_to_num(x - answer) @ self.projection.T @ self.step / schema.scales
         return float((there**2).sum() / whole) if whole > 0 else 1.0
 
 
-def plane_of(explanation: Explanation, model: Any, features: Any, reference: Any, states: Array) -> Plane:
+def choose_plane(explanation: Explanation, model: Any, features: Any, reference: Any, states: Array) -> Plane:
     """The plane that was asked for: two features, or "principal"; ``states`` ``(p, d)`` are a search's, if any."""
     if not isinstance(features, str) or features != PRINCIPAL:
         if isinstance(features, str):
@@ -88,7 +92,7 @@ def plane_of(explanation: Explanation, model: Any, features: Any, reference: Any
 def feature_plane(explanation: Explanation, names: Sequence[Hashable] | None) -> Plane:
     """The plane of two features, by default the two numbers that the answer to one row changes most."""
     schema, x0, x = explanation.schema, explanation.x0[0], explanation.x[0]
-    chosen = _chosen(explanation, names)
+    chosen = _choose_columns(explanation, names)
     read = np.zeros((2, len(schema)))
     read[[0, 1], chosen] = 1.0
     origin = np.where(read.any(axis=0), 0.0, x)
@@ -116,54 +120,59 @@ def principal_plane(explanation: Explanation, cloud: Array, whose: str) -> Plane
         )
     way = np.where(free, np.nan_to_num(x - x0) / schema.scales, 0.0)
     length = float(np.linalg.norm(way))
-    spread = np.where(free, (cloud - _middle(cloud)) / schema.scales, 0.0)
-    spread = np.nan_to_num(spread[np.linspace(0, len(spread) - 1, min(len(spread), SPREAD)).astype(np.intp)])
-    first = way / length if length > TINY else _widest(spread, np.zeros(len(way)), free)
-    second = _widest(spread, first, free)
+    spread = np.where(free, (cloud - _column_means(cloud)) / schema.scales, 0.0)
+    spread = np.nan_to_num(
+        spread[np.linspace(0, len(spread) - 1, min(len(spread), MAX_ROWS_FOR_DIRECTION)).astype(np.intp)]
+    )
+    first = way / length if length > MIN_DIRECTION_LENGTH else _widest_direction(spread, np.zeros(len(way)), free)
+    second = _widest_direction(spread, first, free)
     unit = np.stack([first, second])
     origin = np.where(free, x0, x)
-    start = "row → answer" if length > TINY else "along the widest spread"
-    labels = tuple(_label(schema, *each) for each in ((start, first), ("across", second)))
+    start = "row → answer" if length > MIN_DIRECTION_LENGTH else "along the widest spread"
+    labels = tuple(_label_direction(schema, *each) for each in ((start, first), ("across", second)))
     order = np.argsort(-np.abs(unit).max(axis=0), kind="stable")
     return Plane(
         origin,
         unit * schema.scales,
         unit / schema.scales,
         (0.0, 0.0),
-        (length if length > TINY else 0.0, 0.0),
+        (length if length > MIN_DIRECTION_LENGTH else 0.0, 0.0),
         tuple(schema.features[place] for place in order if unit[:, place].any()),
         (labels[0], labels[1]),
-        f"{'from the row to the answer' if length > TINY else f'where {whose} spread most'}, and across, where {whose} "
-        f"{'' if length > TINY else 'then '}spread most",
+        f"{'from the row to the answer' if length > MIN_DIRECTION_LENGTH else f'where {whose} spread most'}, and across, where {whose} "
+        f"{'' if length > MIN_DIRECTION_LENGTH else 'then '}spread most",
         False,
     )
 
 
-def _middle(cloud: Array) -> Array:
+def _column_means(cloud: Array) -> Array:
     """The mean of each column ``(r, d)``, of the cells that are there."""
     there = ~np.isnan(cloud)
     return np.asarray(np.where(there, cloud, 0.0).sum(axis=0) / np.maximum(there.sum(axis=0), 1))
 
 
-def _widest(spread: Array, beside: Array, free: Mask) -> Array:
+def _widest_direction(spread: Array, beside: Array, free: Mask) -> Array:
     """The direction ``(d,)`` at right angles to ``beside`` along which centred points ``(r, d)`` spread most."""
     rest = spread - np.outer(spread @ beside, beside)
-    if len(rest) and np.abs(rest).max() > TINY:
+    if len(rest) and np.abs(rest).max() > MIN_DIRECTION_LENGTH:
         found = np.linalg.svd(rest, full_matrices=False)[2][0]
     else:  # nothing spreads: the free feature that is least like what there is
         found = np.zeros(len(beside))
         found[np.flatnonzero(free)[np.argmin(np.abs(beside[free]))]] = 1.0
     found = np.where(free, found - (found @ beside) * beside, 0.0)
     found /= np.linalg.norm(found)
-    found[np.abs(found) < TINY] = 0.0
+    found[np.abs(found) < MIN_DIRECTION_LENGTH] = 0.0
     return np.asarray(found * np.sign(found[np.argmax(np.abs(found))]))
 
 
-def _label(schema: Schema, words: str, direction: Array) -> str:
+def _label_direction(schema: Schema, words: str, direction: Array) -> str:
     """A direction in words, and the features that it moves most with their signs."""
     order = [place for place in np.argsort(-np.abs(direction), kind="stable") if direction[place]]
-    named = [f"{'+' if direction[place] > 0 else '−'} {schema.features[place].title}" for place in order[:NAMED]]
-    return f"{words} (feature scales)\n{', '.join(named)}{', …' if len(order) > NAMED else ''}"
+    named = [
+        f"{'+' if direction[place] > 0 else '−'} {schema.features[place].title}"
+        for place in order[:FEATURES_NAMED_IN_LABEL]
+    ]
+    return f"{words} (feature scales)\n{', '.join(named)}{', …' if len(order) > FEATURES_NAMED_IN_LABEL else ''}"
 
 
 def axis_values(plane: Plane, number: int, size: int, seen: Array) -> Array:
@@ -171,29 +180,29 @@ def axis_values(plane: Plane, number: int, size: int, seen: Array) -> Array:
 
     Along a feature they are rounded as answers are, and inside what the reference has seen.
     """
-    one = plane.features[number] if plane.alone else None
+    one = plane.features[number] if plane.is_along_features else None
     ends = [end[number] for end in (plane.start, plane.answer) if not np.isnan(end[number])]
     low, high = min(ends), max(ends)
     length = float(np.linalg.norm(np.subtract(plane.answer, plane.start))) if one is None else high - low
     if one is None and number:  # both ends are at 0 here: as much to see as along the way
         low, high = -length / 2, length / 2
-    margin = max(BEYOND * length, 1.0 if one is None else one.scale)
+    margin = max(SHARE_SHOWN_BEYOND * length, 1.0 if one is None else one.scale)
     low, high = low - margin, high + margin
     near = seen[(seen >= 2 * low - high) & (seen <= 2 * high - low)]
     low, high = min([low, *near]), max([high, *near])
     if one is None:
         return np.union1d(np.linspace(low, high, size), ends)
     low, high = max(low, min(one.lower, *ends)), min(high, max(one.upper, *ends))
-    return np.unique(rounded(one, np.union1d(np.linspace(low, high, size), ends)))
+    return np.unique(round_as_answers(one, np.union1d(np.linspace(low, high, size), ends)))
 
 
-def rounded(feature: Feature, values: Array) -> Array:
+def round_as_answers(feature: Feature, values: Array) -> Array:
     """Values as answers have them: whole numbers, or the schema's decimals."""
     decimals = 0 if feature.kind == "integer" else feature.decimals
     return values if decimals is None else np.round(values, decimals)
 
 
-def _chosen(explanation: Explanation, names: Sequence[Hashable] | None) -> tuple[int, int]:
+def _choose_columns(explanation: Explanation, names: Sequence[Hashable] | None) -> tuple[int, int]:
     schema = explanation.schema
     usable = schema.numeric & ~np.isnan(explanation.x[0])
     if names is None:

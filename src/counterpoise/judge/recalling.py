@@ -9,44 +9,44 @@ import numpy as np
 
 from counterpoise.errors import InputError
 from counterpoise.explanation import Explanation
-from counterpoise.judge.decisions import recall
+from counterpoise.judge.decisions import recall_decision
 from counterpoise.physics.energy import Energy
 from counterpoise.physics.regularizers import Regularizer, WeightedL1
-from counterpoise.problem import Donors, Problem
+from counterpoise.problem import Problem, ReferenceRows
 from counterpoise.space.constraints import Constraint, Immutable
-from counterpoise.space.departing import prices
+from counterpoise.space.departing import prices_of_changes
 from counterpoise.space.distance import Distance
 from counterpoise.space.region import Bounds, Region
-from counterpoise.space.relating import Word, as_words
+from counterpoise.space.relating import ConstraintOrFunction, as_constraints
 from counterpoise.types import Array, Index
 
 
-class Recalled(NamedTuple):
+class RecalledAnswers(NamedTuple):
     """Some rows of an explanation that ask for the same: their places, their answers, their problem and its words."""
 
     rows: Index  # (n,)
     x: Array  # (n, d)
     problem: Problem
-    words: tuple[Constraint, ...]
+    constraints: tuple[Constraint, ...]
     bounds: Bounds
 
 
-def recalled(
+def recall_answers(
     explanation: Explanation,
     model: Any,
-    constraints: Sequence[Word] | Word = (),
+    constraints: Sequence[ConstraintOrFunction] | ConstraintOrFunction = (),
     weights: Mapping[Hashable, float] | None = None,
     regularizers: Sequence[Regularizer] = (),
-) -> Iterator[Recalled]:
+) -> Iterator[RecalledAnswers]:
     """The valid answers, those with one target together.
 
     An explanation keeps its constraints as words for people; without ``constraints`` the features that it says were
     held are fixed, and the bounds are those of its settings.
     """
     schema, settings = explanation.schema, explanation.settings
-    words: tuple[Constraint, ...] = as_words(constraints) or tuple(Immutable(name) for name in explanation.held)
+    words: tuple[Constraint, ...] = as_constraints(constraints) or tuple(Immutable(name) for name in explanation.held)
     bounds: Bounds = None if settings.get("bounds") == "None" else "observed"
-    distance = Distance.of(schema, _norms(settings.get("distance", "l2")), prices(schema, words))
+    distance = Distance.of(schema, _parse_distance(settings.get("distance", "l2")), prices_of_changes(schema, words))
     given = weights or {}
     column = np.array([given.get(name, 0.0 if given else 1.0) for name in schema.names], dtype=np.float64)
     penalty = WeightedL1(np.where(np.isinf(column), 0.0, column), np.where(distance.nominal, 0.0, distance.unit))
@@ -56,9 +56,9 @@ def recalled(
     targets = np.array([str(target) for target in explanation.target[valid]])
     for target in dict.fromkeys(targets.tolist()):
         rows = valid[targets == target]
-        decision = recall(explanation[int(rows[0])], model)
+        decision = recall_decision(explanation[int(rows[0])], model)
         terms = explanation.energy.iloc[rows]
-        x0, nobody = explanation.x0[rows], Donors(explanation.x0[:0], np.empty((0, 1)))
+        x0, nobody = explanation.x0[rows], ReferenceRows(explanation.x0[:0], np.empty((0, 1)))
         problem = Problem(
             x0,
             decision.model,
@@ -74,12 +74,12 @@ def recalled(
             schema.numeric,
             nobody,
             rows,
-            known=schema.known,
+            first_unknown_codes=schema.listed_category_counts,
         )
-        yield Recalled(rows, explanation.x[rows], problem, words, bounds)
+        yield RecalledAnswers(rows, explanation.x[rows], problem, words, bounds)
 
 
-def _norms(name: str) -> str | dict[str, float]:
+def _parse_distance(name: str) -> str | dict[str, float]:
     """A distance as its name says it: "l2", or "0.5 l1 + 0.5 l2"."""
     parts = [part.split() for part in name.split(" + ")]
     return name if len(parts[0]) == 1 else {norm: float(weight) for weight, norm in parts}

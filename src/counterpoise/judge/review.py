@@ -10,9 +10,9 @@ import numpy as np
 import pandas as pd
 
 from counterpoise.api.explainer import Explainer
-from counterpoise.api.targets import aim, standing
+from counterpoise.api.targets import current_decisions, resolve_target
 from counterpoise.errors import InputError
-from counterpoise.models.probable import Probable
+from counterpoise.models.probable import ProbabilityModel
 from counterpoise.models.score import Goal
 from counterpoise.space.constraints import Constraint
 from counterpoise.space.distance import Distance
@@ -34,7 +34,7 @@ class Review:
     table: pd.DataFrame
 
     @property
-    def good(self) -> Mask:
+    def is_valid_and_feasible(self) -> Mask:
         """Which rows reach the target inside the constraints, ``(n,)``."""
         return np.asarray((self.table["valid"] & self.table["feasible"]).to_numpy(dtype=bool))
 
@@ -76,7 +76,7 @@ def review(
         bounds=None,
         new_categories=new_categories,
     )
-    explainer, intake = asked.received(rows)
+    explainer, intake = asked.prepare_rows(rows)
     features, x0 = explainer.schema, intake.x0
     absent = [column for column in features.names if column not in answers.columns]
     if absent:
@@ -86,15 +86,15 @@ def review(
             "add or rename the columns",
         )
     x = encode(features, answers, "answer")
-    seen = explainer.model if threshold is None else Probable(explainer.model)
+    seen = explainer.model if threshold is None else ProbabilityModel(explainer.model)
     before = np.asarray(seen.predict(x0))
-    goals = aim(seen, target, threshold, standing(seen, x0, before))
+    goals = resolve_target(seen, target, threshold, current_decisions(seen, x0, before))
     region = Region.build(features, x0, explainer.constraints, None)
     table = pd.DataFrame(
         {
             "before": pd.Series(before.tolist(), index=rows.index, dtype=object),
             "after": pd.Series(np.asarray(seen.predict(x)).tolist(), index=rows.index, dtype=object),
-            "valid": _reached(seen, goals.goal, x, sure=threshold is not None),
+            "valid": _reaches_target(seen, goals.goal, x, sure=threshold is not None),
             "feasible": region.contains(x[:, None, :])[:, 0],
             "broken": ["; ".join(words) for words in region.violations(x)],
             "changed": differs(x0, x[:, None, :]).sum(axis=(1, 2)),
@@ -106,14 +106,14 @@ def review(
     return Review(table)
 
 
-def _reached(model: Model, goal: Goal, x: Array, *, sure: bool) -> Mask:
+def _reaches_target(model: Model, goal: Goal, x: Array, *, sure: bool) -> Mask:
     """Whether the model's own word reaches the goal: its probabilities where one was asked for, else its predict."""
     if sure:
-        return goal.reached(model.outputs(x)[:, None, :])[:, 0]
+        return goal.is_reached(model.outputs(x)[:, None, :])[:, 0]
     said = np.asarray(model.predict(x))
     if model.labels is None:
-        each = getattr(model, "each", None)  # where several models must agree, each has its own number
-        return goal.reached((said.astype(np.float64)[:, None] if each is None else each(x))[:, None, :])[:, 0]
+        each = getattr(model, "predict_each", None)  # where several models must agree, each has its own number
+        return goal.is_reached((said.astype(np.float64)[:, None] if each is None else each(x))[:, None, :])[:, 0]
     places = {label: place for place, label in enumerate(model.labels)}
     codes = np.array([places[label] for label in said.tolist()], dtype=np.intp)
-    return goal.reached(np.eye(len(places))[codes][:, None, :])[:, 0]
+    return goal.is_reached(np.eye(len(places))[codes][:, None, :])[:, 0]

@@ -13,17 +13,17 @@ from counterpoise.api.explainer import Explainer
 from counterpoise.errors import InputError
 from counterpoise.methods.algorithm1 import Algorithm1
 from counterpoise.methods.annealing import Annealing
-from counterpoise.methods.base import Method, Run, last
-from counterpoise.methods.chart import Chart
+from counterpoise.methods.base import Method, Run, last_run
+from counterpoise.methods.chart import CoordinateChart
 from counterpoise.physics.cooling import Cooling
-from counterpoise.physics.metropolis import Info
+from counterpoise.physics.metropolis import MetropolisInfo
 from counterpoise.problem import Problem
 from counterpoise.streams import Streams
 from counterpoise.types import Array, Differentiable
 
-WINDOW = 10  # steps over which the acceptance of a single walker is averaged
+ACCEPTANCE_WINDOW_STEPS = 10  # steps over which the acceptance of a single walker is averaged
 
-Step = tuple[float, float, float]  # energy, temperature, acceptance
+StepRecord = tuple[float, float, float]  # energy, temperature, acceptance
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,51 +41,51 @@ class Trajectory:
 
     table: pd.DataFrame
     method: str
-    energy: str  # what the energy is, for an axis
+    energy_label: str  # what the energy is, for an axis
     target: str
     x0: Array
-    visited: Array
+    visited_states: Array
 
 
 @dataclass(frozen=True)
-class Recorded:
+class RecordingCooling:
     """A cooling schedule that writes down what it sees."""
 
     cooling: Cooling
-    seen: list[Step] = field(default_factory=list)
+    steps: list[StepRecord] = field(default_factory=list)
 
-    def __call__(self, step: int, T: Array | float, info: Info) -> Array:
-        self.seen.append((float(info.energy[0]), float(np.ravel(T)[0]), float(info.acceptance[0])))
+    def __call__(self, step: int, T: Array | float, info: MetropolisInfo) -> Array:
+        self.steps.append((float(info.energy[0]), float(np.ravel(T)[0]), float(info.acceptance[0])))
         return self.cooling(step, T, info)
 
 
 @dataclass(frozen=True)
-class Watched:
+class RecordingMethod:
     """A method whose steps are written down; it finds what the method alone would find."""
 
     method: Algorithm1 | Annealing
     seed: int
-    seen: list[Step] = field(default_factory=list)
+    steps: list[StepRecord] = field(default_factory=list)
     states: list[Array] = field(default_factory=list)  # (k, d) each
 
     def iterate(self, problem: Problem, streams: Streams) -> Iterator[Run]:
         if isinstance(self.method, Annealing):
-            schedule = Recorded(self.method.schedule(problem), self.seen)
+            schedule = RecordingCooling(self.method.schedule(problem), self.steps)
             for run in replace(self.method, cooling=schedule).iterate(problem, streams):
                 self.states.append(run.x[0].copy())
                 yield run
             return
         moved: list[float] = []
-        chart = Chart.of(problem, problem.region.home)
-        for step, (state, info, _) in enumerate(self.method.trace(problem, problem.streams(self.seed))):
-            moved += [float(info.accepted[0])] if step else []  # the first is where it starts
-            share = float(np.mean(moved[-WINDOW:])) if moved else np.nan
-            self.seen.append((float(state.value[0]), 1 / self.method.beta, share))
-            self.states.append(chart.raw(state.z)[:1])
+        chart = CoordinateChart.of(problem, problem.region.nearest_feasible)
+        for step, (state, info, _) in enumerate(self.method.trace(problem, problem.make_streams(self.seed))):
+            moved += [float(info.is_accepted[0])] if step else []  # the first is where it starts
+            share = float(np.mean(moved[-ACCEPTANCE_WINDOW_STEPS:])) if moved else np.nan
+            self.steps.append((float(state.value[0]), 1 / self.method.beta, share))
+            self.states.append(chart.to_rows(state.z)[:1])
         yield from self.method.iterate(problem, streams)
 
     def __call__(self, problem: Problem, streams: Streams) -> Run:
-        return last(self.iterate(problem, streams))
+        return last_run(self.iterate(problem, streams))
 
 
 def trajectory(
@@ -107,17 +107,17 @@ def trajectory(
         method = Algorithm1() if isinstance(explainer.model, Differentiable) else Annealing()
     if not isinstance(method, (Algorithm1, Annealing)):
         raise InputError("a trajectory is of an Algorithm1 or an Annealing", f"{method!r}", "give one of them")
-    watched = Watched(method, seed)
+    watched = RecordingMethod(method, seed)
     found = explainer(row, method=watched, seed=seed, **question)
     if len(found) != 1:
         raise InputError("a trajectory is of one row", f"{len(found)} were given", "choose one: rows[:1]")
-    if not watched.seen:
+    if not watched.steps:
         raise InputError(
             "a trajectory needs a search with steps of its own temperature",
             found.reason[0] or "Annealing slides down a model with a slope, without one",
             "choose a row that does not have the target yet" if found.reason[0] else "give method=cp.Algorithm1()",
         )
-    table = pd.DataFrame(watched.seen, columns=["energy", "temperature", "acceptance"]).rename_axis("step")
+    table = pd.DataFrame(watched.steps, columns=["energy", "temperature", "acceptance"]).rename_axis("step")
     energy = "free energy F" if isinstance(method, Algorithm1) else "mean effort of the chains"
     return Trajectory(
         table.reset_index(),

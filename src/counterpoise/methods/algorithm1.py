@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from counterpoise.errors import CapabilityError, InputError
-from counterpoise.methods.base import Run, last
-from counterpoise.methods.chart import Chart
-from counterpoise.methods.points import Points, joined, scored
+from counterpoise.methods.base import Run, last_run
+from counterpoise.methods.chart import CoordinateChart
+from counterpoise.methods.points import Points, join_points, score_points
 from counterpoise.physics import cloud
 from counterpoise.physics.metropolis import accept
 from counterpoise.physics.montecarlo import cloud_free_energy
@@ -21,11 +21,21 @@ from counterpoise.problem import Problem
 from counterpoise.streams import Streams
 from counterpoise.types import Array, Index, Mask
 
-ACROSS = (0.0, 1e-9, 1e-7, 1e-5, 1e-4, 1e-3, 1e-2, 0.05, 0.2)  # of the way, beyond the end: rounding may fall short
-STARTS = 8  # directions in which the worst perturbation is looked for
-LANCZOS = 8
-HALVINGS = 40
-TOLD = 25  # iterations between two reports of a run
+OVERSHOOT_SHARES = (
+    0.0,
+    1e-9,
+    1e-7,
+    1e-5,
+    1e-4,
+    1e-3,
+    1e-2,
+    0.05,
+    0.2,
+)  # of the way, beyond the end: rounding may fall short
+WORST_CASE_DIRECTIONS = 8  # directions in which the worst perturbation is looked for
+LANCZOS_STEPS = 8
+CROSSING_HALVINGS = 40
+ITERATIONS_PER_REPORT = 25  # iterations between two reports of a run
 
 
 class State(NamedTuple):
@@ -41,7 +51,7 @@ class State(NamedTuple):
         """The state of some rows."""
         return State(*(part[rows] for part in self))
 
-    def instead(self, rows: Index, other: State) -> State:
+    def replace_rows(self, rows: Index, other: State) -> State:
         """This state, with another one in the place of some rows."""
         parts = [part.copy() for part in self]
         for mine, new in zip(parts, other, strict=True):
@@ -52,9 +62,9 @@ class State(NamedTuple):
 class Info(NamedTuple):
     """What an iteration did, ``(n,)`` each: moved at all, alpha was halved at C1, the update was refused at C2."""
 
-    accepted: Mask
-    halved: Mask
-    refused: Mask
+    is_accepted: Mask
+    is_alpha_halved: Mask
+    is_refused: Mask
 
 
 @dataclass(frozen=True)
@@ -92,9 +102,9 @@ class Algorithm1:
     sigma: float = 0.05
     samples: int = 32
     repeats: int = 5
-    probability: bool = False
+    uses_probability: bool = False
     two_sided: bool = False
-    printed: bool = False
+    uses_printed_flow: bool = False
 
     def __post_init__(self) -> None:
         for name in ("alpha", "beta", "epsilon", "c1", "c2"):
@@ -114,35 +124,35 @@ class Algorithm1:
         return cls(**(form | settings))
 
     def __call__(self, problem: Problem, streams: Streams) -> Run:
-        return last(self.iterate(problem, streams))
+        return last_run(self.iterate(problem, streams))
 
     def iterate(self, problem: Problem, streams: Streams) -> Iterator[Run]:
         done, calls = np.zeros(len(problem), dtype=bool), 0
         state = None
         for calls, (state, _, done) in enumerate(self.trace(problem, streams), 1):
-            if calls % TOLD == 0:
-                yield Run(*self._ended(problem, state), done, calls)
+            if calls % ITERATIONS_PER_REPORT == 0:
+                yield Run(*self._make_answers(problem, state), done, calls)
         assert state is not None, "a trace has at least its start"
-        yield Run(*self._ended(problem, state), np.ones_like(done), calls)
+        yield Run(*self._make_answers(problem, state), np.ones_like(done), calls)
 
     def trace(self, problem: Problem, streams: Streams) -> Iterator[tuple[State, Info, Mask]]:
         """The state of every row after each iteration, what it did, and which rows have converged."""
         n, d = problem.x0.shape
         problem = replace(problem, energy=replace(problem.energy, two_sided=self.two_sided), cloud=None, hints=None)
-        chart = Chart.of(problem, problem.region.home, probability=self.probability)
+        chart = CoordinateChart.of(problem, problem.region.nearest_feasible, probability=self.uses_probability)
         half = streams.normal((self.samples // 2, d))
         noise = np.concatenate([half, -half], axis=1) * chart.movable[:, None, :]
-        directions = streams.normal((STARTS, d)) * chart.movable[:, None, :]
-        state = self.start(chart, noise, chart.start)
+        directions = streams.normal((WORST_CASE_DIRECTIONS, d)) * chart.movable[:, None, :]
+        state = self.start(chart, noise, chart.origin_coordinates)
         done, none = np.zeros(n, dtype=bool), np.zeros(n, dtype=bool)
         yield state, Info(none, none, none), done.copy()
         rounds, rows, part = np.zeros(n, dtype=np.intp), np.arange(n), chart
         for _ in range(self.iterations):
-            if not len(rows) or problem.expired:
+            if not len(rows) or problem.has_expired:
                 return
             after, info = self.step(part, noise[rows], state.at(rows), streams.take(rows).uniform((1,))[:, 0])
             ended = np.abs(after.margin) < self.epsilon
-            if not self.printed:
+            if not self.uses_printed_flow:
                 ended &= after.margin >= 0
             tried = np.flatnonzero(ended & (rounds[rows] < self.repeats)) if self.xi else rows[:0]
             if len(tried):  # lines 22 to 24
@@ -151,51 +161,51 @@ class Algorithm1:
                 failed = raised > 0
                 ended[tried[failed]] = False
                 rounds[who[failed]] += 1
-                chart.level[who] += raised
-                after = after.instead(tried, self.start(chart.take(who), noise[who], after.z[tried]))
-            state = state.instead(rows, after)
+                chart.threshold_shift[who] += raised
+                after = after.replace_rows(tried, self.start(chart.take(who), noise[who], after.z[tried]))
+            state = state.replace_rows(rows, after)
             done[rows[ended]] = True
-            told = Info(*(_spread(flags, rows, n) for flags in info))
+            told = Info(*(_scatter_flags(flags, rows, n) for flags in info))
             if ended.any() or len(tried):
                 rows = np.flatnonzero(~done)
                 part = chart.take(rows)
             yield state, told, done.copy()
 
-    def start(self, chart: Chart, noise: Array, z: Array) -> State:
+    def start(self, chart: CoordinateChart, noise: Array, z: Array) -> State:
         """Lines 2 and 3: the free energy of every row where it starts, ``z`` ``(n, d)``."""
-        return self._evaluated(chart, noise, z, np.full(len(z), self.alpha))
+        return self._evaluate_state(chart, noise, z, np.full(len(z), self.alpha))
 
-    def step(self, chart: Chart, noise: Array, state: State, u: Array) -> tuple[State, Info]:
+    def step(self, chart: CoordinateChart, noise: Array, state: State, u: Array) -> tuple[State, Info]:
         """Lines 5 to 20, one iteration for all rows of a chart; ``u`` ``(n,)`` uniform numbers."""
         alpha = state.alpha.copy()
-        trial = self._moved(chart, noise, state, alpha)  # lines 5 to 7
+        trial = self._take_gradient_step(chart, noise, state, alpha)  # lines 5 to 7
         change = trial.value - state.value  # line 8
         steep = gradient_norm(trial.gradient) > self.c1  # lines 9 to 12
         if steep.any():
             alpha = np.where(steep, alpha / 2, alpha)
             places = np.flatnonzero(steep)
-            again = self._moved(chart.take(places), noise[places], state.at(places), alpha[places])
-            trial = trial.instead(places, again)
-            if not self.printed:
+            again = self._take_gradient_step(chart.take(places), noise[places], state.at(places), alpha[places])
+            trial = trial.replace_rows(places, again)
+            if not self.uses_printed_flow:
                 change = trial.value - state.value
-        refused = self._too_curved(chart, noise, state if self.printed else trial)  # lines 13 to 15
+        refused = self._is_too_curved(chart, noise, state if self.uses_printed_flow else trial)  # lines 13 to 15
         accepted = accept(change, 1 / self.beta, u) & ~refused  # lines 16 to 20
-        if not self.printed:
+        if not self.uses_printed_flow:
             alpha = np.where(accepted & ~steep, np.minimum(2 * alpha, self.alpha), alpha)
             alpha = np.where(accepted, alpha, alpha / 2)
             crossing = np.flatnonzero(accepted & (state.margin < 0) & (trial.margin >= self.epsilon))
             if len(crossing):
-                trial = self._shortened(chart, noise, state, trial, crossing)
-        after = State(*(_chosen(accepted, new, old) for new, old in zip(trial, state, strict=True)))
+                trial = self._shorten_crossing_steps(chart, noise, state, trial, crossing)
+        after = State(*(_select_rows(accepted, new, old) for new, old in zip(trial, state, strict=True)))
         return after._replace(alpha=alpha), Info(accepted, steep, refused)
 
-    def _moved(self, chart: Chart, noise: Array, state: State, alpha: Array) -> State:
-        z = chart.reflected(state.z - alpha[:, None] * state.gradient)
-        return self._evaluated(chart, noise, z, alpha)
+    def _take_gradient_step(self, chart: CoordinateChart, noise: Array, state: State, alpha: Array) -> State:
+        z = chart.reflect_into_box(state.z - alpha[:, None] * state.gradient)
+        return self._evaluate_state(chart, noise, z, alpha)
 
-    def _evaluated(self, chart: Chart, noise: Array, z: Array, alpha: Array) -> State:
+    def _evaluate_state(self, chart: CoordinateChart, noise: Array, z: Array, alpha: Array) -> State:
         """The state at coordinates ``z`` ``(n, d)``: F and its gradient over the cloud, or E and its own."""
-        own = chart.problem.differentiable
+        own = chart.problem.has_gradient
         if not self.sigma:
             if not own:
                 raise CapabilityError(
@@ -203,19 +213,19 @@ class Algorithm1:
                     f"{type(chart.problem.model).__name__} has none",
                     "give sigma, for instance 0.1: the cloud then shows the way",
                 )
-            value, margin, gradient = chart.energy_slope(z)
+            value, margin, gradient = chart.energy_margin_and_gradient(z)
             return State(z, value, gradient, margin, alpha)
         points = np.concatenate([z[:, None, :], cloud.points(z, self.sigma, noise)], axis=1)
         slopes = None
         if own:
-            energy, margin, slope = chart.energy_slope(points)
+            energy, margin, slope = chart.energy_margin_and_gradient(points)
             slopes = self.beta * slope[:, 1:]
         else:
-            energy, margin = chart.energy(points)
+            energy, margin = chart.energy_and_margin(points)
         F = cloud_free_energy(self.beta * energy[:, 1:], noise, self.sigma, 1 / self.beta, slopes)
         return State(z, F.value, F.gradient, margin[:, 0], alpha)
 
-    def _too_curved(self, chart: Chart, noise: Array, state: State) -> Mask:
+    def _is_too_curved(self, chart: CoordinateChart, noise: Array, state: State) -> Mask:
         """Which rows have a largest curvature above C2; a cloud's is at most T / sigma**2, often reason enough."""
         none = np.zeros(len(state.z), dtype=bool)
         if np.isinf(self.c2) or (self.sigma and 1 / (self.beta * self.sigma**2) <= self.c2):
@@ -224,75 +234,79 @@ class Algorithm1:
 
         def product(z: Array, v: Array) -> Array:
             ahead, behind = (
-                self._evaluated(chart, noise, z + sign * step * v, state.alpha).gradient for sign in (1, -1)
+                self._evaluate_state(chart, noise, z + sign * step * v, state.alpha).gradient for sign in (1, -1)
             )
             return np.asarray((ahead - behind) / (2 * step))
 
         start = np.where(chart.movable, np.random.default_rng(0).standard_normal(state.z.shape[1]), 0.0)
         there = chart.movable.any(axis=1)
         start[~there] = 1.0
-        return np.asarray((largest_eigenvalue(product, state.z, LANCZOS, start) > self.c2) & there)
+        return np.asarray((largest_eigenvalue(product, state.z, LANCZOS_STEPS, start) > self.c2) & there)
 
-    def _shortened(self, chart: Chart, noise: Array, state: State, trial: State, rows: Index) -> State:
+    def _shorten_crossing_steps(
+        self, chart: CoordinateChart, noise: Array, state: State, trial: State, rows: Index
+    ) -> State:
         """Candidates that crossed the boundary, brought back to within epsilon of it on the target's side."""
         part = chart.take(rows)
         outside, inside, left = state.z[rows], trial.z[rows], trial.margin[rows]
-        for _ in range(HALVINGS):
+        for _ in range(CROSSING_HALVINGS):
             middle = (outside + inside) / 2
             margin = part.margin(middle)
             reached = margin >= 0
-            inside, outside = _chosen(reached, middle, inside), _chosen(reached, outside, middle)
+            inside, outside = _select_rows(reached, middle, inside), _select_rows(reached, outside, middle)
             left = np.where(reached, margin, left)
             if (left < self.epsilon).all():
                 break
-        return trial.instead(rows, self._evaluated(part, noise[rows], inside, trial.alpha[rows]))
+        return trial.replace_rows(rows, self._evaluate_state(part, noise[rows], inside, trial.alpha[rows]))
 
-    def _shortfall(self, chart: Chart, noise: Array, state: State, draws: Array) -> Array:
+    def _shortfall(self, chart: CoordinateChart, noise: Array, state: State, draws: Array) -> Array:
         """By how much the threshold must rise ``(n,)`` for the worst perturbation found to be survived; 0: it is."""
 
         def seen(z: Array, name: str) -> Array:
             flat = z.reshape(len(z), -1, z.shape[-1])
-            each = [getattr(self._evaluated(chart, noise, flat[:, k], state.alpha), name) for k in range(flat.shape[1])]
+            each = [
+                getattr(self._evaluate_state(chart, noise, flat[:, k], state.alpha), name) for k in range(flat.shape[1])
+            ]
             return np.stack(each, axis=1).reshape(*z.shape[:-1], *each[0].shape[1:])
 
-        if self.printed:
+        if self.uses_printed_flow:
             found = worst_case(
                 lambda z: seen(z, "value"), state.z, self.xi, draws, gradient=lambda z: seen(z, "gradient")
             )
             fails = found.rise > self.epsilon
         else:
-            own = chart.problem.differentiable
+            own = chart.problem.has_gradient
             found = worst_case(
                 lambda z: -chart.margin(z),
                 state.z,
                 self.xi,
                 draws,
-                gradient=(lambda z: -chart.slope(z)[1]) if own else None,
+                gradient=(lambda z: -chart.margin_and_gradient(z)[1]) if own else None,
                 noise=None if own else noise[:, None],
             )
-            fails = state.margin + chart.level < found.rise
+            fails = state.margin + chart.threshold_shift < found.rise
         taken = state.margin - chart.margin(state.z + found.eta)  # as the score sees it
-        short = np.maximum(taken - state.margin - chart.level, 0.0)
+        short = np.maximum(taken - state.margin - chart.threshold_shift, 0.0)
         return np.where(fails, short + self.epsilon, 0.0)
 
-    def _ended(self, problem: Problem, state: State) -> Points:
+    def _make_answers(self, problem: Problem, state: State) -> Points:
         """The rows as they stand, settled in the region; corrected, a hair farther where rounding falls short."""
-        chart = Chart.of(problem, problem.region.home)
-        x = chart.raw(state.z)[:, None, :]
-        if self.printed:
-            return scored(problem, x)
-        home = problem.region.home[:, None, :]
-        factors = 1.0 + np.array(ACROSS)
+        chart = CoordinateChart.of(problem, problem.region.nearest_feasible)
+        x = chart.to_rows(state.z)[:, None, :]
+        if self.uses_printed_flow:
+            return score_points(problem, x)
+        home = problem.region.nearest_feasible[:, None, :]
+        factors = 1.0 + np.array(OVERSHOOT_SHARES)
         line = np.where(chart.movable[:, None, :], home + factors[None, :, None] * (x - home), home)
-        return joined(scored(problem, x), scored(problem, line)).best(1)
+        return join_points(score_points(problem, x), score_points(problem, line)).best(1)
 
 
-def _chosen(flags: Mask, yes: Array, no: Array) -> Array:
+def _select_rows(flags: Mask, yes: Array, no: Array) -> Array:
     """Rows of the one array where flagged ``(n,)``, of the other elsewhere."""
     return np.where(flags if yes.ndim == 1 else flags[:, None], yes, no)
 
 
-def _spread(flags: Mask, rows: Index, n: int) -> Mask:
+def _scatter_flags(flags: Mask, rows: Index, n: int) -> Mask:
     out = np.zeros(n, dtype=bool)
     out[rows] = flags
     return out

@@ -25,7 +25,7 @@ class Run(NamedTuple):
     effort: Array  # (n, a), infinity where not valid
     done: Mask  # (n,)
     steps: int
-    still: Array | None = None  # (n,), NaN where nothing is known
+    locally_minimal_effort: Array | None = None  # (n,), NaN where nothing is known
 
     @property
     def valid(self) -> Mask:
@@ -34,7 +34,7 @@ class Run(NamedTuple):
 
     def at(self, rows: Index | Mask) -> Run:
         """The run of some rows."""
-        still = None if self.still is None else self.still[rows]
+        still = None if self.locally_minimal_effort is None else self.locally_minimal_effort[rows]
         return Run(self.x[rows], self.margin[rows], self.effort[rows], self.done[rows], self.steps, still)
 
 
@@ -46,7 +46,7 @@ class Method(Protocol):
     def __call__(self, problem: Problem, streams: Streams) -> Run: ...
 
 
-def last(runs: Iterator[Run]) -> Run:
+def last_run(runs: Iterator[Run]) -> Run:
     """The final run of an iteration."""
     run = next(runs)
     for later in runs:

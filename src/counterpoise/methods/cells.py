@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from counterpoise.models.leaves import placed
+from counterpoise.models.leaves import count_edges_below
 from counterpoise.problem import Problem
-from counterpoise.types import Array, Index, Partitioned
+from counterpoise.types import Array, Index, PiecewiseConstant
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,15 +22,15 @@ class Cells:
 
     columns: Index  # (f,) numeric columns with split points
     edges: Array  # (f, t) split points, padded with inf
-    count: Index  # (f,)
-    left: Array  # (f, t) largest value at or below the split point
-    right: Array  # (f, t) smallest value above it
+    split_counts: Index  # (f,)
+    values_below: Array  # (f, t) largest value at or below the split point
+    values_above: Array  # (f, t) smallest value above it
 
     @classmethod
     def of(cls, problem: Problem) -> Cells | None:
         """The cells of a model with known split points, or None."""
         model = problem.model
-        if not isinstance(model, Partitioned):
+        if not isinstance(model, PiecewiseConstant):
             return None
         numeric = problem.numeric
         columns = np.array([j for j, t in enumerate(model.thresholds) if len(t) and numeric[j]], dtype=np.intp)
@@ -40,56 +40,56 @@ class Cells:
             edges[place, : len(model.thresholds[j])] = model.thresholds[j]
         lattice = problem.region.lattice
         step, parts = np.zeros(len(numeric)), np.ones(len(numeric))
-        step[lattice.columns], parts[lattice.columns] = lattice.step, lattice.parts
-        left, right = sides(edges, step[columns, None], parts[columns, None])
-        for column, dtype in lattice.narrow:
+        step[lattice.columns], parts[lattice.columns] = lattice.step, lattice.divisor
+        left, right = find_lattice_neighbours(edges, step[columns, None], parts[columns, None])
+        for column, dtype in lattice.narrow_floats:
             mine = np.flatnonzero(columns == column)
-            left[mine] = down(left[mine], dtype)
-            right[mine] = -down(-right[mine], dtype)
+            left[mine] = round_down_to_dtype(left[mine], dtype)
+            right[mine] = -round_down_to_dtype(-right[mine], dtype)
         return cls(columns, edges, np.array([len(model.thresholds[j]) for j in columns], dtype=np.intp), left, right)
 
-    def locate(self, x: Array) -> Index:
+    def locate_points(self, x: Array) -> Index:
         """Cell numbers ``(..., f)`` of encoded points ``(..., d)``."""
-        return self.place(x[..., self.columns])
+        return self.locate_values(x[..., self.columns])
 
-    def values(self, cell: Index, home: Index, x0: Array) -> Array:
+    def nearest_values(self, cell: Index, home: Index, x0: Array) -> Array:
         """The value of each cell ``(n, ..., f)`` that is nearest to the row: ``home`` and ``x0`` are ``(n, f)``."""
         extra = (None,) * (cell.ndim - 2)
         home, start = home[(slice(None), *extra)], x0[(slice(None), *extra)]
         feature = np.arange(len(self.columns))
-        below = self.left[feature, np.minimum(cell, self.edges.shape[1] - 1)]
-        above = self.right[feature, np.maximum(cell - 1, 0)]
+        below = self.values_below[feature, np.minimum(cell, self.edges.shape[1] - 1)]
+        above = self.values_above[feature, np.maximum(cell - 1, 0)]
         return np.where(cell < home, below, np.where(cell > home, above, start))
 
-    def place(self, values: Array) -> Index:
+    def locate_values(self, values: Array) -> Index:
         """Cell numbers of values ``(..., f)`` given for the cells' own columns; a missing one is in the last."""
-        return np.minimum(placed(self.edges, values), self.count)
+        return np.minimum(count_edges_below(self.edges, values), self.split_counts)
 
-    def singles(self, problem: Problem) -> Array:
+    def change_one_feature(self, problem: Problem) -> Array:
         """The rows' nearest feasible points with one feature in each of its cells, all of them, ``(n, t, d)``."""
-        home, widest = problem.region.home, self.edges.shape[1] + 1
+        home, widest = problem.region.nearest_feasible, self.edges.shape[1] + 1
         start, (n, f) = home[:, self.columns], (len(home), len(self.columns))
-        cell, feature = np.nonzero(np.arange(widest)[:, None] <= self.count)
+        cell, feature = np.nonzero(np.arange(widest)[:, None] <= self.split_counts)
         every = np.broadcast_to(np.arange(widest)[:, None], (n, widest, f))
         points = np.repeat(home[:, None, :], len(cell), axis=1)
-        value = self.values(every, self.place(start), start)[:, cell, feature]
+        value = self.nearest_values(every, self.locate_values(start), start)[:, cell, feature]
         points[:, np.arange(len(cell)), self.columns[feature]] = value
         return points
 
     def snap(self, problem: Problem, home: Index, x: Array) -> Array:
         """Points ``x`` ``(n, k, d)``, each cell's value moved to the one nearest to the row: the decision stays."""
         y = x.copy()
-        y[..., self.columns] = self.values(self.locate(x), home, problem.x0[:, self.columns])
+        y[..., self.columns] = self.nearest_values(self.locate_points(x), home, problem.x0[:, self.columns])
         idle = problem.numeric.copy()
         idle[self.columns] = False
         y[..., idle] = problem.x0[:, None, idle]
         return y
 
 
-def sides(edges: Array, step: Array, parts: Array) -> tuple[Array, Array]:
+def find_lattice_neighbours(edges: Array, step: Array, parts: Array) -> tuple[Array, Array]:
     """The largest value at or below each edge and the smallest above it, on lattices of ``step / parts``; 0: none.
 
-    >>> sides(np.array([-0.2, 0.29, 0.5]), np.array([1.0, 1.0, 0.0]), np.array([100.0, 100.0, 1.0]))[0]
+    >>> find_lattice_neighbours(np.array([-0.2, 0.29, 0.5]), np.array([1.0, 1.0, 0.0]), np.array([100.0, 100.0, 1.0]))[0]
     array([-0.2 ,  0.29,  0.5 ])
     """
     on = step > 0
@@ -102,7 +102,7 @@ def sides(edges: Array, step: Array, parts: Array) -> tuple[Array, Array]:
     return np.where(on, left, edges), np.where(on, right, np.nextafter(edges, np.inf))
 
 
-def down(values: Array, dtype: np.dtype[np.floating]) -> Array:
+def round_down_to_dtype(values: Array, dtype: np.dtype[np.floating]) -> Array:
     """The largest value of a narrow dtype that is at most each of ``values``."""
     with np.errstate(over="ignore"):
         near = values.astype(dtype)

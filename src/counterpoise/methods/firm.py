@@ -14,30 +14,30 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from counterpoise.methods.base import Run, last
-from counterpoise.methods.board import Board
+from counterpoise.methods.base import Run, last_run
+from counterpoise.methods.board import Incumbents
 from counterpoise.methods.cells import Cells
-from counterpoise.methods.points import Points, joined, scored
-from counterpoise.methods.polish import undone
-from counterpoise.methods.population import Population, gained
-from counterpoise.methods.starts import donors, jumps
-from counterpoise.methods.sweep import reach, sweep
+from counterpoise.methods.points import Points, join_points, score_points
+from counterpoise.methods.polish import undo_changes
+from counterpoise.methods.population import Population, has_improved
+from counterpoise.methods.starts import jump_at_random, start_at_reference_rows
+from counterpoise.methods.sweep import max_useful_distance, sweep
 from counterpoise.physics.cooling import ConstantSpeed
 from counterpoise.problem import Problem
 from counterpoise.streams import Streams
 from counterpoise.types import Array, Index
 
-STRETCHES = (1.0, 1.08, 1.2, 1.4, 1.7, 2.2, 3.0, 4.5)
-LAST_STRETCHES = (1.0, 1.02, 1.05, 1.09, 1.15, 1.25, 1.4, 1.7)
-BLENDS = (0.25, 0.5, 0.75)
-HALVINGS = 5
-SEARCHED = 0.5  # of the time that is left: a look at other draws takes time too
-FARTHER_OUT = 64  # reference rows, and random points, that are tried where nothing nearer holds
-DEEPER = 24  # reference rows that are tried where what was found does not hold on other draws
+STRETCH_FACTORS = (1.0, 1.08, 1.2, 1.4, 1.7, 2.2, 3.0, 4.5)
+FINAL_STRETCH_FACTORS = (1.0, 1.02, 1.05, 1.09, 1.15, 1.25, 1.4, 1.7)
+BLEND_SHARES = (0.25, 0.5, 0.75)
+START_HALVINGS = 5
+SEARCH_TIME_SHARE = 0.5  # of the time that is left: a look at other draws takes time too
+FAR_STARTS_PER_ROW = 64  # reference rows, and random points, that are tried where nothing nearer holds
+DEEP_REFERENCE_ROWS = 24  # reference rows that are tried where what was found does not hold on other draws
 
 
 @dataclass(frozen=True)
-class Firm:
+class FirmSearch:
     """Annealed search under the problem's cloud of noise.
 
     ``samples`` noisy copies guide the search, ``checks`` other ones choose among its answers; ``spare`` is the share
@@ -49,113 +49,117 @@ class Firm:
     sweeps: int = 2
     start: float = 0.05
     samples: int = 32
-    checks: int = 512
-    spare: float = 0.03
+    check_samples: int = 512
+    spare_share: float = 0.03
 
     def iterate(self, problem: Problem, streams: Streams) -> Iterator[Run]:
         assert problem.cloud is not None, "a firm search needs a cloud"
         now = time.perf_counter()
-        early = replace(problem, deadline=now + SEARCHED * (problem.deadline - now))
-        guided = self._clouded(early, streams, self.samples)
-        board = Board(self._starting(guided, streams), problem.region)
-        yield board.run()
-        rows = board.open
+        early = replace(problem, deadline=now + SEARCH_TIME_SHARE * (problem.deadline - now))
+        guided = self._redraw_cloud(early, streams, self.samples)
+        board = Incumbents(self._make_starts(guided, streams), problem.region)
+        yield board.make_run()
+        rows = board.open_rows
         chains = Population(guided.take(rows), streams.take(rows), board.points.at(rows), None, self.start)
         cooling = ConstantSpeed(max(self.steps, 1))
         for step in range(self.steps if len(rows) else 0):
-            if guided.expired:
+            if guided.has_expired:
                 break
             chains.step(step, cooling)
             if step % 5 == 4:
                 board.enter(rows, chains.best)
-                yield board.run()
+                yield board.make_run()
         if len(rows):
             board.enter(rows, chains.best)
-        yield from self._swept(guided, board, rows)
+        yield from self._sweep_rows(guided, board, rows)
         firm_rows = np.flatnonzero(board.points.valid.any(axis=1))
-        if len(firm_rows) and not guided.expired:
-            board.enter(firm_rows, undone(guided.take(firm_rows), board.points.at(firm_rows).best(1)))
-        points = board.points.best(1) if guided.expired else board.points  # a look at the others takes its time
-        found = self._assured(self._clouded(problem, streams, self.checks), points)
+        if len(firm_rows) and not guided.has_expired:
+            board.enter(firm_rows, undo_changes(guided.take(firm_rows), board.points.at(firm_rows).best(1)))
+        points = board.points.best(1) if guided.has_expired else board.points  # a look at the others takes its time
+        found = self._check_on_other_draws(self._redraw_cloud(problem, streams, self.check_samples), points)
         yield Run(*found, np.ones(len(problem), dtype=bool), board.steps + 1)
 
     def __call__(self, problem: Problem, streams: Streams) -> Run:
-        return last(self.iterate(problem, streams))
+        return last_run(self.iterate(problem, streams))
 
-    def _clouded(self, problem: Problem, streams: Streams, samples: int) -> Problem:
+    def _redraw_cloud(self, problem: Problem, streams: Streams, samples: int) -> Problem:
         """The problem with new draws, in opposite pairs, and the spare share asked for."""
         cloud = problem.cloud
         assert cloud is not None
         half = streams.normal((samples // 2, problem.x0.shape[1]))
-        keep = min(cloud.keep + self.spare, 1.0) if cloud.keep else 0.0
+        keep = min(cloud.keep + self.spare_share, 1.0) if cloud.keep else 0.0
         return replace(problem, cloud=replace(cloud, draws=np.concatenate([half, -half], axis=1), keep=keep))
 
-    def _starting(self, problem: Problem, streams: Streams) -> Points:
+    def _make_starts(self, problem: Problem, streams: Streams) -> Points:
         """The hints, stretched away from the row and mixed with donors; the donors brought towards the hints.
 
         A row that holds nowhere there is looked for farther out: wide noise asks for points deep inside the target.
         """
         assert problem.hints is not None
         start = np.where(np.isnan(problem.x0)[:, None, :], problem.hints, problem.x0[:, None, :])
-        lines = [start + factor * (problem.hints - start) for factor in STRETCHES]
+        lines = [start + factor * (problem.hints - start) for factor in STRETCH_FACTORS]
         stretched = np.where(problem.numeric, np.concatenate(lines, axis=1), np.tile(problem.hints, (1, len(lines), 1)))
-        found = scored(problem, problem.region.project(stretched))
-        if problem.expired:
+        found = score_points(problem, problem.region.project(stretched))
+        if problem.has_expired:
             return found.best(self.chains)
-        given = donors(problem, self.chains)
+        given = start_at_reference_rows(problem, self.chains)
         best = problem.hints[:, :1]
-        mixed = [np.where(problem.numeric, best + share * (given.x - best), given.x) for share in BLENDS]
-        blends = scored(problem, problem.region.project(np.concatenate(mixed, axis=1)))
-        points = joined(found, given, blends).best(self.chains)
+        mixed = [np.where(problem.numeric, best + share * (given.x - best), given.x) for share in BLEND_SHARES]
+        blends = score_points(problem, problem.region.project(np.concatenate(mixed, axis=1)))
+        points = join_points(found, given, blends).best(self.chains)
         lost = np.flatnonzero(~points.valid.any(axis=1))
-        if len(lost) and not problem.expired:
+        if len(lost) and not problem.has_expired:
             part, few = problem.take(lost), points.at(lost)
-            more = joined(few, donors(part, FARTHER_OUT), jumps(part, streams.take(lost), FARTHER_OUT))
+            more = join_points(
+                few,
+                start_at_reference_rows(part, FAR_STARTS_PER_ROW),
+                jump_at_random(part, streams.take(lost), FAR_STARTS_PER_ROW),
+            )
             for mine, new in zip(points, more.best(self.chains), strict=True):
                 mine[lost] = new
-        return self._nearer(problem, points, np.repeat(best, points.x.shape[1], axis=1))
+        return self._bisect_towards(problem, points, np.repeat(best, points.x.shape[1], axis=1))
 
-    def _nearer(self, problem: Problem, points: Points, towards: Array) -> Points:
+    def _bisect_towards(self, problem: Problem, points: Points, towards: Array) -> Points:
         """Valid points brought towards others as far as they stay valid, by bisection."""
         near, far = np.zeros(points.margin.shape), np.ones(points.margin.shape)
         found, valid = points, points.valid
-        for _ in range(HALVINGS):
-            if not valid.any() or problem.expired:
+        for _ in range(START_HALVINGS):
+            if not valid.any() or problem.has_expired:
                 break
             middle = ((near + far) / 2)[..., None]
             line = np.where(problem.numeric, towards + middle * (points.x - towards), points.x)
-            trial = scored(problem, line)
+            trial = score_points(problem, line)
             good = trial.valid & valid
-            found = found.instead(trial, good & (trial.effort < found.effort))
+            found = found.replace_where(trial, good & (trial.effort < found.effort))
             near, far = np.where(good, near, middle[..., 0]), np.where(good, middle[..., 0], far)
         return found
 
-    def _swept(self, problem: Problem, board: Board, rows: Index) -> Iterator[Run]:
+    def _sweep_rows(self, problem: Problem, board: Incumbents, rows: Index) -> Iterator[Run]:
         active = rows
         for _ in range(self.sweeps):
-            if problem.expired or not len(active):
+            if problem.has_expired or not len(active):
                 break
             part = problem.take(active)
             cells = Cells.of(part)
             points = board.points.at(active).best(1)
-            board.enter(active, sweep(part, cells, points, reach(part, points.lowest), 3).points)
-            active = active[gained(points.lowest, board.points.at(active).lowest)]
-            yield board.run()
+            board.enter(active, sweep(part, cells, points, max_useful_distance(part, points.lowest_effort), 3).points)
+            active = active[has_improved(points.lowest_effort, board.points.at(active).lowest_effort)]
+            yield board.make_run()
 
-    def _assured(self, problem: Problem, points: Points) -> Points:
+    def _check_on_other_draws(self, problem: Problem, points: Points) -> Points:
         """The answers as other draws see them, stretched where these refuse them.
 
         Of a row that holds nowhere, the one answer comes back of which most copies hold.
         """
         start = np.where(np.isnan(problem.x0)[:, None, :], points.x, problem.x0[:, None, :])
-        lines = [np.where(problem.numeric, start + f * (points.x - start), points.x) for f in LAST_STRETCHES]
-        found = scored(problem, problem.region.project(np.concatenate(lines, axis=1)))
+        lines = [np.where(problem.numeric, start + f * (points.x - start), points.x) for f in FINAL_STRETCH_FACTORS]
+        found = score_points(problem, problem.region.project(np.concatenate(lines, axis=1)))
         weak = np.flatnonzero(~found.valid.any(axis=1))
-        if len(weak) and not problem.expired:
+        if len(weak) and not problem.has_expired:
             part = problem.take(weak)
-            deep = donors(part, DEEPER)
+            deep = start_at_reference_rows(part, DEEP_REFERENCE_ROWS)
             if deep.valid.any():  # reference rows that these draws, too, find firm
-                better = joined(deep, found.at(weak)).best(found.x.shape[1])
+                better = join_points(deep, found.at(weak)).best(found.x.shape[1])
                 for mine, new in zip(found, better, strict=True):
                     mine[weak] = new
                 weak = weak[~better.valid.any(axis=1)]
@@ -163,8 +167,8 @@ class Firm:
             part = problem.take(weak)
             assert part.hints is not None
             tried = np.concatenate([found.x[weak], part.hints], axis=1)
-            plain = scored(replace(part, cloud=None), tried)
-            kept = np.where(plain.valid, part.shares(plain.x).kept, -1.0)
+            plain = score_points(replace(part, cloud=None), tried)
+            kept = np.where(plain.valid, part.score_under_noise(plain.x).kept, -1.0)
             firmest = np.arange(tried.shape[1]) == kept.argmax(axis=1)[:, None]
             width = found.x.shape[1]
             kept_only = Points(plain.x, plain.margin, np.where(firmest, plain.effort, np.inf)).best(width)

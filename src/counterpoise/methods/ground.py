@@ -9,7 +9,7 @@ from counterpoise.space.formulas import Compare
 from counterpoise.types import Array, Index, Mask
 
 
-class Ground(NamedTuple):
+class MoveContext(NamedTuple):
     """Where chains of n rows move: the rows, what of them may move, how far a unit is, and what else there is."""
 
     x0: Array  # (n, d)
@@ -23,7 +23,7 @@ class Ground(NamedTuple):
     donors: Array  # (r, d)
 
     @classmethod
-    def of(cls, problem: Problem) -> Ground:
+    def of(cls, problem: Problem) -> MoveContext:
         """The ground of a problem."""
         region = problem.region
         return cls(
@@ -34,10 +34,10 @@ class Ground(NamedTuple):
             problem.numeric,
             problem.scales,
             region.lattice.choices,
-            region.system.balances,
-            problem.donors.x,
+            region.system.balance_equations,
+            problem.reference_rows.x,
         )
 
-    def take(self, rows: Index) -> Ground:
+    def take(self, rows: Index) -> MoveContext:
         """The ground of some of the rows."""
-        return Ground(self.x0[rows], self.free[rows], self.lower[rows], self.upper[rows], *self[4:])
+        return MoveContext(self.x0[rows], self.free[rows], self.lower[rows], self.upper[rows], *self[4:])

@@ -9,40 +9,53 @@ from __future__ import annotations
 
 import numpy as np
 
-from counterpoise.methods.menu import Menu
-from counterpoise.methods.sweep import additive, parted
-from counterpoise.models.leaves import Leaves, Survey
-from counterpoise.models.walls import Walls
+from counterpoise.methods.menu import CellValues
+from counterpoise.methods.sweep import split_effort_change, to_additive_scale
+from counterpoise.models.leaves import Leaves, SingleChangeSums
+from counterpoise.models.walls import LeafBoxes
 from counterpoise.problem import Problem
 from counterpoise.types import Array, Index
 
-JUMPS = 16  # leaves that each point is moved into
-SURE = 4  # of them, the nearest that are enough by themselves
+LEAF_JUMPS_PER_POINT = 16  # leaves that each point is moved into
+SUFFICIENT_JUMPS_PER_POINT = 4  # of them, the nearest that are enough by themselves
 
 
-def jumps(problem: Problem, leaves: Leaves, menu: Menu, x: Array, cells: Index, seen: Survey, price: Array) -> Array:
+def jump_into_leaves(
+    problem: Problem, leaves: Leaves, menu: CellValues, x: Array, cells: Index, seen: SingleChangeSums, price: Array
+) -> Array:
     """Points ``(n * q, JUMPS, d)``: ``x`` ``(n, q, d)`` in ``cells`` ``(n * q, f)``, moved into one leaf each.
 
     ``seen`` is what the leaves say of them, ``price`` ``(n,)`` what a unit of margin is taken to cost. Where fewer
     leaves are better than those that a point is in, it stays where it is.
     """
     n, q, d = x.shape
-    row, walls, offer = np.repeat(np.arange(n), q), leaves.walls, menu.every
+    row, walls, offer = np.repeat(np.arange(n), q), leaves.leaf_boxes, menu.all_values
     assert walls is not None, "leaves of a few trees are known by their walls"
-    entries = walls.entries(cells, row, offer.open, offer.far)
-    there = np.where(walls.inside(cells), cells.take(walls.place, axis=1), entries)
-    outputs = leaves.swapped(seen)
-    margin = additive(problem, problem.goal.margin(outputs.reshape(n, -1, outputs.shape[2]))).reshape(n * q, -1)
-    effort = _efforts(problem, leaves.columns, walls, offer.far, x, cells, there)
-    np.put_along_axis(effort, seen.own, np.inf, axis=1)
-    merit = effort + (price[row][:, None] * np.maximum(-margin, 0.0)).take(leaves.kinds[1], axis=1)
-    enough = np.where((margin > 0).take(leaves.kinds[1], axis=1), effort, np.inf)
-    leaf = np.concatenate([_least(enough, SURE), _least(merit, JUMPS - SURE)], axis=1)
+    entries = walls.nearest_entries(cells, row, offer.is_allowed, offer.distance)
+    there = np.where(walls.ranges_around(cells), cells.take(walls.place, axis=1), entries)
+    outputs = leaves.outputs_with_leaf_swapped(seen)
+    margin = to_additive_scale(problem, problem.goal.margin(outputs.reshape(n, -1, outputs.shape[2]))).reshape(
+        n * q, -1
+    )
+    effort = _efforts_in_leaves(problem, leaves.columns, walls, offer.distance, x, cells, there)
+    np.put_along_axis(effort, seen.own_leaves, np.inf, axis=1)
+    merit = effort + (price[row][:, None] * np.maximum(-margin, 0.0)).take(leaves.distinct_leaves[1], axis=1)
+    enough = np.where((margin > 0).take(leaves.distinct_leaves[1], axis=1), effort, np.inf)
+    leaf = np.concatenate(
+        [
+            _find_smallest(enough, SUFFICIENT_JUMPS_PER_POINT),
+            _find_smallest(merit, LEAF_JUMPS_PER_POINT - SUFFICIENT_JUMPS_PER_POINT),
+        ],
+        axis=1,
+    )
     point, place = np.nonzero(np.isfinite(np.take_along_axis(effort, leaf, axis=1)))
     out = np.repeat(x.reshape(n * q, 1, d), leaf.shape[1], axis=1)
-    begin, width = walls.leaves.indptr[leaf[point, place]], np.diff(walls.leaves.indptr)[leaf[point, place]]
+    begin, width = (
+        walls.ranges_of_leaf.indptr[leaf[point, place]],
+        np.diff(walls.ranges_of_leaf.indptr)[leaf[point, place]],
+    )
     entry = np.repeat(begin - np.cumsum(width) + width, width) + np.arange(width.sum())
-    wall, point, place = walls.leaves.indices[entry], np.repeat(point, width), np.repeat(place, width)
+    wall, point, place = walls.ranges_of_leaf.indices[entry], np.repeat(point, width), np.repeat(place, width)
     cell = there[point, wall]
     moved = np.flatnonzero(cell != cells[point, walls.place[wall]])
     point, place, cell = point[moved], place[moved], cell[moved]
@@ -50,7 +63,9 @@ def jumps(problem: Problem, leaves: Leaves, menu: Menu, x: Array, cells: Index, 
     return out
 
 
-def _efforts(problem: Problem, columns: Index, walls: Walls, far: Array, x: Array, cells: Index, there: Index) -> Array:
+def _efforts_in_leaves(
+    problem: Problem, columns: Index, walls: LeafBoxes, far: Array, x: Array, cells: Index, there: Index
+) -> Array:
     """How the effort of points would rise in every leaf, ``(p, leaves)``: infinite where they may not be.
 
     ``there`` ``(p, w)`` are the cells that each wall asks for, ``far`` ``(n, c)`` how far each is from the rows.
@@ -62,17 +77,17 @@ def _efforts(problem: Problem, columns: Index, walls: Walls, far: Array, x: Arra
     old = before[:, column]
     asked = far.take(there + row[:, None] * far.shape[1])
     new = np.where((there == cells.take(walls.place, axis=1)) | (there < 0), old, asked)
-    rest, rise = parted(problem, column, old, new)
+    rest, rise = split_effort_change(problem, column, old, new)
     rest[there < 0] = np.inf
-    total = (walls.leaves @ rest.T).T
+    total = (walls.ranges_of_leaf @ rest.T).T
     weight = problem.energy.distance.weight("l2")
     if weight:
-        square = np.einsum("pd,pd->p", before, before)[:, None] + (walls.leaves @ rise.T).T
+        square = np.einsum("pd,pd->p", before, before)[:, None] + (walls.ranges_of_leaf @ rise.T).T
         total = total + weight * np.sqrt(np.maximum(square, 0.0))
     return np.ascontiguousarray(total)
 
 
-def _least(array: Array, count: int) -> Index:
+def _find_smallest(array: Array, count: int) -> Index:
     """The places of the ``count`` least numbers of each line, or of all."""
     count = min(count, array.shape[1])
     return np.argpartition(array, count - 1, axis=1)[:, :count]

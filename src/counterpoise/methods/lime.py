@@ -9,16 +9,16 @@ import numpy as np
 from scipy.special import expit
 
 from counterpoise.errors import InputError
-from counterpoise.methods.base import Run, last
-from counterpoise.methods.points import joined, scored
-from counterpoise.methods.switches import redrawn, switchable
+from counterpoise.methods.base import Run, last_run
+from counterpoise.methods.points import join_points, score_points
+from counterpoise.methods.switches import redraw_categories, switchable_columns
 from counterpoise.models.score import RangeGoal
 from counterpoise.problem import Problem
 from counterpoise.streams import Streams
 from counterpoise.types import Array, Mask
 
-LEFT = 0.5  # how often a perturbation redraws a category
-SLACK = 0.01  # how far past the surrogate's boundary the step aims, in the units of its score
+CATEGORY_REDRAW_PROBABILITY = 0.5  # how often a perturbation redraws a category
+SURROGATE_SLACK = 0.01  # how far past the surrogate's boundary the step aims, in the units of its score
 
 
 def proximity(z: Array, width: float) -> Array:
@@ -30,14 +30,14 @@ def proximity(z: Array, width: float) -> Array:
     return np.asarray(np.exp(-0.5 * np.einsum("...d,...d->...", z, z) / width**2))
 
 
-def surrogate(z: Array, f: Array, pi: Array, ridge: float = 1.0) -> tuple[Array, Array]:
+def fit_surrogate(z: Array, f: Array, pi: Array, ridge: float = 1.0) -> tuple[Array, Array]:
     """``argmin_g sum_i pi_i (f_i - g(z_i))^2 + Omega(g)``, Eq. (12): g linear, ``Omega = ridge |weights|^2``.
 
     ``z`` ``(..., m, d)``, ``f`` and ``pi`` ``(..., m)``; gives g at the origin ``(...)`` and its weights ``(..., d)``.
     The value at the origin is not penalised.
 
     >>> z = np.array([[0.0], [1.0], [2.0]])
-    >>> height, weights = surrogate(z, np.array([1.0, 3.0, 5.0]), np.ones(3), ridge=0.0)
+    >>> height, weights = fit_surrogate(z, np.array([1.0, 3.0, 5.0]), np.ones(3), ridge=0.0)
     >>> float(height.round(9)), weights.round(9)
     (1.0, array([2.]))
     """
@@ -80,43 +80,43 @@ class Lime:
             )
 
     def __call__(self, problem: Problem, streams: Streams) -> Run:
-        return last(self.iterate(problem, streams))
+        return last_run(self.iterate(problem, streams))
 
     def iterate(self, problem: Problem, streams: Streams) -> Iterator[Run]:
         n = len(problem)
-        x = problem.region.home.copy()
-        best = scored(problem, problem.region.project(x[:, None, :]))
+        x = problem.region.nearest_feasible.copy()
+        best = score_points(problem, problem.region.project(x[:, None, :]))
         done, number = best.valid[:, 0] | ~problem.region.feasible, 0
         for number in range(1, self.rounds + 1):
             rows = np.flatnonzero(~done)
-            if not len(rows) or problem.expired:
+            if not len(rows) or problem.has_expired:
                 break
             part = problem.take(rows)
-            x[rows] = self._advised(part, streams.take(rows), x[rows])
-            found = joined(best.at(rows), scored(part, x[rows][:, None, :])).best(1)
+            x[rows] = self._follow_surrogate(part, streams.take(rows), x[rows])
+            found = join_points(best.at(rows), score_points(part, x[rows][:, None, :])).best(1)
             for mine, new in zip(best, found, strict=True):
                 mine[rows] = new
             done[rows] = found.valid[:, 0]
             yield Run(*best, done.copy(), number)
         yield Run(*best, np.ones(n, dtype=bool), number)
 
-    def _advised(self, problem: Problem, streams: Streams, x: Array) -> Array:
+    def _follow_surrogate(self, problem: Problem, streams: Streams, x: Array) -> Array:
         """Where the surrogate around each of ``x`` ``(n, d)`` says the decision turns, inside the box."""
         d = x.shape[1]
         moves = problem.numeric & problem.region.free & ~np.isnan(x)
         z = self.sigma * streams.normal((self.samples, d)) * moves[:, None, :]
         z[:, 0] = 0.0  # the row itself, as its authors have it
         points = np.where(moves[:, None, :], x[:, None, :] + z * problem.scales, x[:, None, :])
-        if switchable(problem):
+        if switchable_columns(problem):
             draws = streams.uniform((2, self.samples, d))
             draws[:, 1, 0] = 1.0
-            points = redrawn(problem, points, draws[:, 0], draws[:, 1] < LEFT)
+            points = redraw_categories(problem, points, draws[:, 0], draws[:, 1] < CATEGORY_REDRAW_PROBABILITY)
             z = np.where(problem.numeric, z, (points != x[:, None, :]) & ~np.isnan(x[:, None, :]))
         margin = problem.score(points).margin
         f = margin if isinstance(problem.goal, RangeGoal) else expit(margin) - 0.5
         pi = proximity(z, self.width * np.sqrt(d))
-        height, weights = surrogate(z, f, pi, self.ridge)
-        leave, lacking = _left(weights, ~problem.numeric, moves, SLACK - height)
+        height, weights = fit_surrogate(z, f, pi, self.ridge)
+        leave, lacking = _choose_categories_to_leave(weights, ~problem.numeric, moves, SURROGATE_SLACK - height)
         weights = np.where(moves, weights, 0.0)
         square = np.maximum(np.einsum("nd,nd->n", weights, weights), 1e-300)
         step = (lacking / square)[:, None] * weights
@@ -125,7 +125,7 @@ class Lime:
         step *= np.minimum(1.0, farthest / np.maximum(length, 1e-300))[:, None]
         ahead = np.clip(x + step * problem.scales, problem.region.lower, problem.region.upper)
         ahead = np.where(moves, ahead, x)
-        for column, values in switchable(problem):
+        for column, values in switchable_columns(problem):
             seen = (points[..., column, None] == values) * pi[..., None]  # (n, samples, v)
             mean = (seen * f[..., None]).sum(axis=1) / np.maximum(seen.sum(axis=1), 1e-300)
             mean[(seen.sum(axis=1) == 0) | (values == x[:, column, None])] = -np.inf
@@ -133,7 +133,7 @@ class Lime:
         return ahead
 
 
-def _left(weights: Array, nominal: Mask, moves: Mask, lacking: Array) -> tuple[Mask, Array]:
+def _choose_categories_to_leave(weights: Array, nominal: Mask, moves: Mask, lacking: Array) -> tuple[Mask, Array]:
     """Which categories ``(n, d)`` the least step of a surrogate leaves, and what is then still lacking ``(n,)``.
 
     Leaving one costs 1 and gains its weight; numbers gain their slope times their length. The first so many by weight

@@ -9,77 +9,99 @@ from __future__ import annotations
 
 import numpy as np
 
-from counterpoise.methods.points import Points, joined, scored
-from counterpoise.methods.starts import across, ranged, underneath
-from counterpoise.methods.sweep import FARTHEST, MULTIPLIERS, additive, combined, costs, room_of
-from counterpoise.methods.switches import single, switchable
+from counterpoise.methods.points import Points, join_points, score_points
+from counterpoise.methods.starts import is_below_range, is_in_or_past_range, is_two_sided_range
+from counterpoise.methods.sweep import (
+    MAX_CHANGE_DISTANCE,
+    SWEEP_MULTIPLIERS,
+    changes_left,
+    combine_changes,
+    first_order_costs,
+    to_additive_scale,
+)
+from counterpoise.methods.switches import switch_single_categories, switchable_columns
 from counterpoise.problem import Problem
 from counterpoise.types import Array, Index, Mask
 
-RUNGS = np.geomspace(0.004, 1.0, 8)  # shares of the way to the edge
-BETWEEN = np.arange(1, 8) / 8  # of the way from one rung to the next
-HALVINGS = 24
-FINER = 2  # times that a line is looked at again where relations take other cells along
-SWITCHES = 256  # of categories
-CELLS = 500_000  # numbers in the points tried at once: more do not stay near the processor
+LADDER_SHARES = np.geomspace(0.004, 1.0, 8)  # shares of the way to the edge
+SUBDIVISION_SHARES = np.arange(1, 8) / 8  # of the way from one rung to the next
+RANGE_HALVINGS = 24
+LINE_REFINEMENTS = 2  # times that a line is looked at again where relations take other cells along
+MAX_LINE_SWITCHES = 256  # of categories
+MAX_CELLS_PER_BATCH = 500_000  # numbers in the points tried at once: more do not stay near the processor
 
 
-def lines(problem: Problem, alone: int, together: int) -> Points:
+def search_lines(problem: Problem, alone: int, together: int) -> Points:
     """The best points of each row that change one feature, and several, and the row itself, ``(n, k, d)``.
 
     At most one for every feature, ``alone`` of them, and ``together`` that change more.
     """
     n, d = problem.x0.shape
     columns = np.flatnonzero(problem.numeric & problem.region.free.any(axis=0))
-    size = max(1, CELLS // (d * max(2 * len(RUNGS) * len(columns), _levels(problem), 1)))
+    size = max(1, MAX_CELLS_PER_BATCH // (d * max(2 * len(LADDER_SHARES) * len(columns), _count_levels(problem), 1)))
     parts = [
-        _lines(problem.take(rows), columns, alone, together) for rows in np.split(np.arange(n), range(size, n, size))
+        _search_lines_of_chunk(problem.take(rows), columns, alone, together)
+        for rows in np.split(np.arange(n), range(size, n, size))
     ]
     return Points(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
 
 
-def _lines(problem: Problem, columns: Index, alone: int, together: int) -> Points:
-    region, home = problem.region, problem.region.home
-    n, f, w = len(home), len(columns), 2 * len(RUNGS)
-    way = _ways(problem, columns, home)
-    seen = scored(problem, np.concatenate([_moved(home, columns, way[..., None] * RUNGS), _few(problem)], axis=1))
-    own, switched, ladder = _part(seen, -1, None), _part(seen, f * w, -1), _part(seen, 0, f * w)
+def _search_lines_of_chunk(problem: Problem, columns: Index, alone: int, together: int) -> Points:
+    region, home = problem.region, problem.region.nearest_feasible
+    n, f, w = len(home), len(columns), 2 * len(LADDER_SHARES)
+    way = _distances_to_edges(problem, columns, home)
+    seen = score_points(
+        problem,
+        np.concatenate(
+            [_move_columns(home, columns, way[..., None] * LADDER_SHARES), _switch_few_categories(problem)], axis=1
+        ),
+    )
+    own, switched, ladder = _slice_points(seen, -1, None), _slice_points(seen, f * w, -1), _slice_points(seen, 0, f * w)
     if not f:
-        return joined(switched.best(alone), own)
-    below = underneath(problem) if ranged(problem) else None
-    reached = (ladder.valid if below is None else across(problem, ladder.x, below)).reshape(n, f, 2, -1)
+        return join_points(switched.best(alone), own)
+    below = is_below_range(problem) if is_two_sided_range(problem) else None
+    reached = (ladder.valid if below is None else is_in_or_past_range(problem, ladder.x, below)).reshape(n, f, 2, -1)
     first = reached.argmax(axis=-1)
-    near, far = np.where(first > 0, RUNGS[first - 1], 0.0), RUNGS[first]
+    near, far = np.where(first > 0, LADDER_SHARES[first - 1], 0.0), LADDER_SHARES[first]
     way = np.where(reached.any(axis=-1), way, 0.0)
-    for _ in range(FINER if len(region.system) and below is None else 0):  # Taylor steps may not stay on the line
-        near, far = _narrowed(problem, columns, way, near, far)
-    share = near[..., None] + (far - near)[..., None] * BETWEEN
+    for _ in range(
+        LINE_REFINEMENTS if len(region.system) and below is None else 0
+    ):  # Taylor steps may not stay on the line
+        near, far = _narrow_brackets(problem, columns, way, near, far)
+    share = near[..., None] + (far - near)[..., None] * SUBDIVISION_SHARES
     if below is not None:  # a ladder steps over a narrow range
-        share = _halved(problem, columns, way, near, far, below)[..., None]
-    between = _moved(home, columns, way[..., None] * share)
-    seen = scored(problem, np.concatenate([between, _together(problem, columns, own, ladder)], axis=1))
-    closer, several = _part(seen, 0, between.shape[1]), _part(seen, between.shape[1], None)
-    best = joined(_by_line(ladder, f), _by_line(closer, f)).best(1)
+        share = _bisect_into_range(problem, columns, way, near, far, below)[..., None]
+    between = _move_columns(home, columns, way[..., None] * share)
+    seen = score_points(problem, np.concatenate([between, _combine_steps(problem, columns, own, ladder)], axis=1))
+    closer, several = _slice_points(seen, 0, between.shape[1]), _slice_points(seen, between.shape[1], None)
+    best = join_points(_group_by_line(ladder, f), _group_by_line(closer, f)).best(1)
     best = Points(*(array.reshape(n, f, *array.shape[2:]) for array in best))
-    single_change = np.count_nonzero(region.changed(several.x), axis=-1) < 2
+    single_change = np.count_nonzero(region.is_changed(several.x), axis=-1) < 2
     several = several._replace(effort=np.where(single_change, np.inf, several.effort))
-    found = joined(joined(best, switched).best(alone), several.best(together), own)
-    if not len(region.system) or np.array_equal(home, region.boxed, equal_nan=True):
+    found = join_points(join_points(best, switched).best(alone), several.best(together), own)
+    if not len(region.system) or np.array_equal(home, region.row_in_box, equal_nan=True):
         return found
     # a row that breaks a relation itself: what mends it by one change may also turn the decision
-    itself = scored(problem, _moved(region.boxed, columns, _ways(problem, columns, region.boxed)[..., None] * RUNGS))
-    return joined(found, itself.best(alone))
+    itself = score_points(
+        problem,
+        _move_columns(
+            region.row_in_box,
+            columns,
+            _distances_to_edges(problem, columns, region.row_in_box)[..., None] * LADDER_SHARES,
+        ),
+    )
+    return join_points(found, itself.best(alone))
 
 
-def _ways(problem: Problem, columns: Index, start: Array) -> Array:
+def _distances_to_edges(problem: Problem, columns: Index, start: Array) -> Array:
     """How far each of ``columns`` may go down and up from points ``(n, d)``, ``(n, f, 2)``; 0 where it may not move."""
-    region, here, farthest = problem.region, start[:, columns], FARTHEST * problem.scales[columns]
+    region, here, farthest = problem.region, start[:, columns], MAX_CHANGE_DISTANCE * problem.scales[columns]
     down = np.maximum(region.lower[:, columns], here - farthest) - here
     up = np.minimum(region.upper[:, columns], here + farthest) - here
     return np.where(region.free[:, columns, None], np.stack([down, up], axis=2), 0.0)
 
 
-def _moved(home: Array, columns: Index, by: Array) -> Array:
+def _move_columns(home: Array, columns: Index, by: Array) -> Array:
     """Rows ``home`` ``(n, d)`` with one of ``columns`` ``(f,)`` moved ``by`` so much ``(n, f, 2, w)``, one each."""
     n, each = len(home), by.shape[2] * by.shape[3]
     x = np.repeat(home[:, None, :], len(columns) * each, axis=1)
@@ -87,62 +109,71 @@ def _moved(home: Array, columns: Index, by: Array) -> Array:
     return x
 
 
-def _narrowed(problem: Problem, columns: Index, way: Array, near: Array, far: Array) -> tuple[Array, Array]:
+def _narrow_brackets(problem: Problem, columns: Index, way: Array, near: Array, far: Array) -> tuple[Array, Array]:
     """Shares ``(n, f, 2)`` of each way that the target is first reached between, eight times as near to each other."""
-    share = near[..., None] + (far - near)[..., None] * np.append(0.0, np.append(BETWEEN, 1.0))
-    tried = scored(problem, _moved(problem.region.home, columns, way[..., None] * share[..., 1:-1]))
+    share = near[..., None] + (far - near)[..., None] * np.append(0.0, np.append(SUBDIVISION_SHARES, 1.0))
+    tried = score_points(
+        problem, _move_columns(problem.region.nearest_feasible, columns, way[..., None] * share[..., 1:-1])
+    )
     reached = np.concatenate([tried.valid.reshape(*way.shape, -1), np.ones((*way.shape, 1), dtype=bool)], axis=-1)
     first = reached.argmax(axis=-1)[..., None]
     low, high = (np.take_along_axis(share, first + place, axis=-1)[..., 0] for place in (0, 1))
     return low, high
 
 
-def _halved(problem: Problem, columns: Index, way: Array, near: Array, far: Array, below: Mask) -> Array:
+def _bisect_into_range(problem: Problem, columns: Index, way: Array, near: Array, far: Array, below: Mask) -> Array:
     """The share ``(n, f, 2)`` of each way at which numbers come into a range, between ``near`` and ``far`` ones."""
-    for _ in range(HALVINGS):
+    for _ in range(RANGE_HALVINGS):
         middle = (near + far) / 2
-        x, _ = problem.region.settle(_moved(problem.region.home, columns, (way * middle)[..., None]))
-        past = across(problem, x, below).reshape(way.shape)
+        x, _ = problem.region.bring_inside(
+            _move_columns(problem.region.nearest_feasible, columns, (way * middle)[..., None])
+        )
+        past = is_in_or_past_range(problem, x, below).reshape(way.shape)
         near, far = np.where(past, near, middle), np.where(past, middle, far)
     return far
 
 
-def _few(problem: Problem) -> Array:
-    """The rows with one category switched, at most `SWITCHES` of all switches, and the rows themselves, last."""
-    home = problem.region.home
-    every = single(problem, home)
-    some = np.linspace(0, every.shape[1] - 1, min(every.shape[1], SWITCHES)).astype(np.intp)
+def _switch_few_categories(problem: Problem) -> Array:
+    """The rows with one category switched, at most `MAX_LINE_SWITCHES` of all switches, and the rows themselves, last."""
+    home = problem.region.nearest_feasible
+    every = switch_single_categories(problem, home)
+    some = np.linspace(0, every.shape[1] - 1, min(every.shape[1], MAX_LINE_SWITCHES)).astype(np.intp)
     return np.concatenate([every[:, some], home[:, None, :]], axis=1)
 
 
-def _together(problem: Problem, columns: Index, own: Points, ladder: Points) -> Array:
+def _combine_steps(problem: Problem, columns: Index, own: Points, ladder: Points) -> Array:
     """What all steps of all lines promise together, ``(n, m, d)``."""
     n, steps = ladder.margin.shape
     w = steps // len(columns)
     column = np.broadcast_to(np.repeat(columns, w), (n, steps))
     held = np.take_along_axis(ladder.x, column[:, :, None], axis=2).reshape(n, 1, steps)
-    gain = additive(problem, ladder.margin) - additive(problem, own.margin)
-    cost, shape = costs(problem, own.x, column, held), (n, 1, len(columns), w)
+    gain = to_additive_scale(problem, ladder.margin) - to_additive_scale(problem, own.margin)
+    cost, shape = first_order_costs(problem, own.x, column, held), (n, 1, len(columns), w)
     values, gains, prices = held.reshape(shape), gain.reshape(shape), cost.reshape(shape)
-    return combined(own, column[:, ::w], values, gains, prices, room_of(problem, own.x))[:, 0]
+    return combine_changes(own, column[:, ::w], values, gains, prices, changes_left(problem, own.x))[:, 0]
 
 
-def most_asked(problem: Problem) -> int:
+def max_line_model_rows(problem: Problem) -> int:
     """How many model rows the lines of a row take at most."""
-    finer = FINER * len(BETWEEN) + len(RUNGS) if len(problem.region.system) else 0
-    each = len(RUNGS) + len(BETWEEN) + finer + (HALVINGS + len(RUNGS) + 1 if ranged(problem) else 0)
+    finer = LINE_REFINEMENTS * len(SUBDIVISION_SHARES) + len(LADDER_SHARES) if len(problem.region.system) else 0
+    each = (
+        len(LADDER_SHARES)
+        + len(SUBDIVISION_SHARES)
+        + finer
+        + (RANGE_HALVINGS + len(LADDER_SHARES) + 1 if is_two_sided_range(problem) else 0)
+    )
     steps = 2 * each * int(problem.numeric.sum())
-    return steps + min(_levels(problem), SWITCHES) + MULTIPLIERS + 1
+    return steps + min(_count_levels(problem), MAX_LINE_SWITCHES) + SWEEP_MULTIPLIERS + 1
 
 
-def _levels(problem: Problem) -> int:
-    return sum(len(values) for _, values in switchable(problem))
+def _count_levels(problem: Problem) -> int:
+    return sum(len(values) for _, values in switchable_columns(problem))
 
 
-def _part(points: Points, first: int, last: int | None) -> Points:
+def _slice_points(points: Points, first: int, last: int | None) -> Points:
     return Points(*(array[:, first:last] for array in points))
 
 
-def _by_line(points: Points, lines: int) -> Points:
+def _group_by_line(points: Points, lines: int) -> Points:
     """The points of n rows as those of n x lines rows."""
     return Points(*(array.reshape(len(array) * lines, -1, *array.shape[2:]) for array in points))

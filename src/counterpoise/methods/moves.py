@@ -10,22 +10,22 @@ from collections.abc import Callable
 
 import numpy as np
 
-from counterpoise.methods.ground import Ground
+from counterpoise.methods.ground import MoveContext
 from counterpoise.methods.transfer import transfer
 from counterpoise.streams import Streams
 from counterpoise.types import Array, Mask
 
-Move = Callable[[Ground, Streams, Array, Array], Array]
+Move = Callable[[MoveContext, Streams, Array, Array], Array]
 
 
-def contract(ground: Ground, streams: Streams, x: Array, size: Array) -> Array:
+def contract(ground: MoveContext, streams: Streams, x: Array, size: Array) -> Array:
     """All changes shortened by one factor: straight towards the row."""
     keep = 1.0 - size * streams.uniform((x.shape[1],))
     start = _start(ground, x)
     return np.where(ground.numeric, start + keep[..., None] * (x - start), x)
 
 
-def shrink(ground: Ground, streams: Streams, x: Array, size: Array) -> Array:
+def shrink(ground: MoveContext, streams: Streams, x: Array, size: Array) -> Array:
     """About two changes shortened, each by its own factor."""
     start = _start(ground, x)
     chance = 2.0 / np.maximum(_count(ground, x), 2.0)[..., None]
@@ -33,13 +33,13 @@ def shrink(ground: Ground, streams: Streams, x: Array, size: Array) -> Array:
     return np.where((keep < 1) & ground.numeric, start + keep * (x - start), x)
 
 
-def reset(ground: Ground, streams: Streams, x: Array, size: Array) -> Array:
+def reset(ground: MoveContext, streams: Streams, x: Array, size: Array) -> Array:
     """About one change set back altogether."""
     picked = streams.uniform(x.shape[1:]) < 1.2 / np.maximum(_count(ground, x), 1.0)[..., None]
     return np.where(picked, ground.x0[:, None, :], x)
 
 
-def walk(ground: Ground, streams: Streams, x: Array, size: Array) -> Array:
+def walk(ground: MoveContext, streams: Streams, x: Array, size: Array) -> Array:
     """Along the boundary: a step across the line to the row, then a little towards it."""
     start = _start(ground, x)
     line = np.where(ground.numeric, (x - start) / ground.scales, 0.0)
@@ -53,7 +53,7 @@ def walk(ground: Ground, streams: Streams, x: Array, size: Array) -> Array:
     return np.where(ground.numeric, start + moved * ground.scales, x)
 
 
-def cross(ground: Ground, streams: Streams, x: Array, size: Array) -> Array:
+def cross(ground: MoveContext, streams: Streams, x: Array, size: Array) -> Array:
     """Some features taken from another chain of the same row."""
     chains = x.shape[1]
     draws = streams.uniform((chains, x.shape[2] + 1))
@@ -62,7 +62,7 @@ def cross(ground: Ground, streams: Streams, x: Array, size: Array) -> Array:
     return np.where(draws[..., 1:] < 0.3, partner, x)
 
 
-def swap(ground: Ground, streams: Streams, x: Array, size: Array) -> Array:
+def swap(ground: MoveContext, streams: Streams, x: Array, size: Array) -> Array:
     """One category drawn anew among those allowed."""
     draws = streams.uniform((2, *x.shape[1:]))
     free = np.broadcast_to(ground.free[:, None, :] & ~ground.numeric, x.shape)
@@ -74,7 +74,7 @@ def swap(ground: Ground, streams: Streams, x: Array, size: Array) -> Array:
     return y
 
 
-def donate(ground: Ground, streams: Streams, x: Array, size: Array) -> Array:
+def donate(ground: MoveContext, streams: Streams, x: Array, size: Array) -> Array:
     """A few features taken from a random reference row."""
     draws = streams.uniform((x.shape[1], x.shape[2] + 1))
     if not len(ground.donors):
@@ -84,20 +84,20 @@ def donate(ground: Ground, streams: Streams, x: Array, size: Array) -> Array:
     return np.where(picked, giver, x)
 
 
-def mixture(ground: Ground) -> tuple[Move, ...]:
+def mixture(ground: MoveContext) -> tuple[Move, ...]:
     """The moves that the problem has a use for."""
     names = (contract, shrink, reset, walk, cross, donate) if ground.numeric.any() else (reset, cross, donate)
     names = (*names, transfer) if ground.balances else names
     return names if ground.numeric.all() else (*names, swap)
 
 
-def _start(ground: Ground, x: Array) -> Array:
+def _start(ground: MoveContext, x: Array) -> Array:
     """The row each chain is measured from; a missing cell is measured from where the chain is."""
     start = ground.x0[:, None, :]
     return np.where(np.isnan(start), x, start) if np.isnan(start).any() else start
 
 
-def _count(ground: Ground, x: Array) -> Array:
+def _count(ground: MoveContext, x: Array) -> Array:
     return np.asarray(np.count_nonzero(x != ground.x0[:, None, :], axis=-1), dtype=np.float64)
 
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from counterpoise.methods.base import Run, last
-from counterpoise.methods.starts import donors
+from counterpoise.methods.base import Run, last_run
+from counterpoise.methods.starts import start_at_reference_rows
 from counterpoise.problem import Problem
 from counterpoise.streams import Streams
 
@@ -23,8 +23,8 @@ class NearestNeighbour:
     answers: int = 8
 
     def iterate(self, problem: Problem, streams: Streams) -> Iterator[Run]:
-        points = donors(problem, self.answers)
+        points = start_at_reference_rows(problem, self.answers)
         yield Run(*points, np.ones(len(problem), dtype=bool), 1)
 
     def __call__(self, problem: Problem, streams: Streams) -> Run:
-        return last(self.iterate(problem, streams))
+        return last_run(self.iterate(problem, streams))

@@ -23,12 +23,12 @@ class Points(NamedTuple):
         return np.isfinite(self.effort)
 
     @property
-    def lowest(self) -> Array:
+    def lowest_effort(self) -> Array:
         """The least effort of each row, ``(n,)``."""
         return np.asarray(self.effort.min(axis=1))
 
     @property
-    def asked(self) -> bool:
+    def has_been_scored(self) -> bool:
         """Whether the model has been asked about any of them."""
         return bool((self.margin > -np.inf).any())
 
@@ -42,7 +42,7 @@ class Points(NamedTuple):
         rows = np.arange(len(self.x))[:, None]
         return Points(self.x[rows, order], self.margin[rows, order], self.effort[rows, order])
 
-    def only(self, real: Mask) -> Points:
+    def masked(self, real: Mask) -> Points:
         """These points, of which all but the ``real`` ones ``(n, k)`` are as if there were none."""
         return Points(self.x, np.where(real, self.margin, -np.inf), np.where(real, self.effort, np.inf))
 
@@ -50,7 +50,7 @@ class Points(NamedTuple):
         """The first ``count`` points of each row."""
         return Points(self.x[:, :count], self.margin[:, :count], self.effort[:, :count])
 
-    def instead(self, other: Points, taken: Mask) -> Points:
+    def replace_where(self, other: Points, taken: Mask) -> Points:
         """These points, with those of another set where they are ``taken`` ``(n, k)``."""
         return Points(
             np.where(taken[..., None], other.x, self.x),
@@ -59,18 +59,18 @@ class Points(NamedTuple):
         )
 
 
-def joined(*parts: Points) -> Points:
+def join_points(*parts: Points) -> Points:
     """Several sets of points as one."""
     return Points(*(np.concatenate(arrays, axis=1) for arrays in zip(*parts, strict=True)))
 
 
-def judged(problem: Problem, x: Array, score: Score, inside: Mask) -> Points:
+def make_points(problem: Problem, x: Array, score: Score, inside: Mask) -> Points:
     """Points of the region with what the model says of them."""
-    effort = problem.energy.effort(x, problem.x0) + score.toll
+    effort = problem.energy.effort(x, problem.x0) + score.fragility_cost
     return Points(x, score.margin, np.where(score.reached & inside, effort, np.inf))
 
 
-def scored(problem: Problem, x: Array) -> Points:
+def score_points(problem: Problem, x: Array) -> Points:
     """Proposals settled in the region and scored; what the region refuses is not valid."""
-    y, inside = problem.region.settle(x)
-    return judged(problem, y, problem.score(y), inside)
+    y, inside = problem.region.bring_inside(x)
+    return make_points(problem, y, problem.score(y), inside)

@@ -9,9 +9,9 @@ from __future__ import annotations
 import numpy as np
 
 from counterpoise.methods.cells import Cells
-from counterpoise.methods.ground import Ground
+from counterpoise.methods.ground import MoveContext
 from counterpoise.methods.moves import mixture
-from counterpoise.methods.points import Points, scored
+from counterpoise.methods.points import Points, score_points
 from counterpoise.physics.cooling import Cooling
 from counterpoise.physics.metropolis import accept, summarise
 from counterpoise.problem import Problem
@@ -19,11 +19,11 @@ from counterpoise.streams import Streams
 from counterpoise.types import Array, Index, Mask
 
 SNAP_EVERY = 8
-WORTH = 1e-3  # a gain of less than this share of the effort does not count as one,
+MIN_GAIN_SHARE = 1e-3  # a gain of less than this share of the effort does not count as one,
 LEAST = 5e-4  # and neither does one of less than this, in units of distance
 
 
-def gained(before: Array, after: Array, worth: float = WORTH) -> Mask:
+def has_improved(before: Array, after: Array, worth: float = MIN_GAIN_SHARE) -> Mask:
     """Whether efforts ``(n,)`` have fallen by enough to go on for: by a share ``worth`` of what they are now."""
     return np.asarray(before > after + np.maximum(worth * after, LEAST))  # neither has to be finite
 
@@ -34,15 +34,15 @@ class Population:
     def __init__(self, problem: Problem, streams: Streams, points: Points, cells: Cells | None, warm: float) -> None:
         """``warm`` is the first temperature, as a share of each row's incumbent effort."""
         self.problem, self.streams, self.cells = problem, streams, cells
-        self.ground = Ground.of(problem)
+        self.ground = MoveContext.of(problem)
         self.moves = mixture(self.ground)
-        self.home = None if cells is None else cells.place(problem.x0[:, cells.columns])
+        self.home = None if cells is None else cells.locate_values(problem.x0[:, cells.columns])
         self.now = Points(points.x.copy(), points.margin.copy(), points.effort.copy())
         self.best = Points(points.x.copy(), points.margin.copy(), points.effort.copy())
         self.size = np.full(points.effort.shape, 0.3)
         self.weight = np.ones((len(problem), len(self.moves)))
-        self.stale = np.zeros(len(problem), dtype=np.intp)
-        self.T = np.where(np.isfinite(points.lowest), warm * points.lowest, warm)
+        self.steps_without_gain = np.zeros(len(problem), dtype=np.intp)
+        self.T = np.where(np.isfinite(points.lowest_effort), warm * points.lowest_effort, warm)
 
     def take(self, rows: Index) -> Population:
         """The chains of some of the rows, as a population of its own."""
@@ -51,7 +51,11 @@ class Population:
         other.cells, other.moves, other.ground = self.cells, self.moves, self.ground.take(rows)
         other.home = None if self.home is None else self.home[rows]
         other.now, other.best = self.now.at(rows), self.best.at(rows)
-        other.size, other.weight, other.stale = self.size[rows], self.weight[rows], self.stale[rows]
+        other.size, other.weight, other.steps_without_gain = (
+            self.size[rows],
+            self.weight[rows],
+            self.steps_without_gain[rows],
+        )
         other.T = self.T[rows]
         return other
 
@@ -67,7 +71,7 @@ class Population:
             else:
                 ground, streams = self.ground.take(rows), self.streams.take(rows)
                 proposal[rows] = self.moves[move](ground, streams, x[rows], self.size[rows])
-        trial = scored(problem, proposal)
+        trial = score_points(problem, proposal)
         with np.errstate(invalid="ignore"):
             rise = trial.effort - self.now.effort
         taken = accept(rise, self.T, self.streams.uniform((x.shape[1],))) & trial.valid
@@ -82,18 +86,18 @@ class Population:
         if self.cells is None or self.home is None:
             return
         # asked again: a repair may leave the cell, and split points may be closer than the values a column can hold
-        trial = scored(self.problem, self.cells.snap(self.problem, self.home, self.now.x))
+        trial = score_points(self.problem, self.cells.snap(self.problem, self.home, self.now.x))
         self.adopt(trial, trial.effort < self.now.effort)
 
     def adopt(self, trial: Points, taken: Mask) -> None:
         """Move the chains that are ``taken`` ``(n, k)``, and remember what is better than anything they had."""
-        before = self.best.lowest
+        before = self.best.lowest_effort
         better = taken & (trial.effort < self.best.effort)
         for mine, new in zip(self.now, trial, strict=True):
             mine[taken] = new[taken]
         for mine, new in zip(self.best, trial, strict=True):
             mine[better] = new[better]
-        self.stale = np.where(gained(before, self.best.lowest), 0, self.stale)
+        self.steps_without_gain = np.where(has_improved(before, self.best.lowest_effort), 0, self.steps_without_gain)
 
     def _choose(self) -> Index:
         share = np.cumsum(self.weight / self.weight.sum(axis=1, keepdims=True), axis=1)
@@ -105,8 +109,8 @@ class Population:
         with np.errstate(invalid="ignore"):  # from one infinite effort to another
             fallen = self.now.effort - trial.effort
         gain = np.where(taken & np.isfinite(fallen), fallen, 0.0)
-        share = np.maximum(gain, 0.0).sum(axis=1) / np.maximum(self.best.lowest, 1e-300)
+        share = np.maximum(gain, 0.0).sum(axis=1) / np.maximum(self.best.lowest_effort, 1e-300)
         rows = np.arange(len(chosen))
         self.weight[rows, chosen] = np.clip(0.8 * self.weight[rows, chosen] + 20 * share, 0.2, 4.0)
         self.size = np.clip(self.size * np.where(taken, 1.15, 0.95), 1e-3, 0.9)
-        self.stale = self.stale + 1
+        self.steps_without_gain = self.steps_without_gain + 1

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from counterpoise.errors import InputError
-from counterpoise.methods.base import Run, last
-from counterpoise.methods.points import joined, scored
+from counterpoise.methods.base import Run, last_run
+from counterpoise.methods.points import join_points, score_points
 from counterpoise.problem import Problem
 from counterpoise.streams import Streams
 from counterpoise.types import Array
 
-REACH = 8.0  # feature scales either way, where the region has no bounds
+UNBOUNDED_REACH_SCALES = 8.0  # feature scales either way, where the region has no bounds
 
 
 @dataclass(frozen=True)
@@ -37,25 +37,25 @@ class RandomSearch:
             raise InputError("samples, rounds and answers must be at least 1", f"{self!r}", "correct them")
 
     def __call__(self, problem: Problem, streams: Streams) -> Run:
-        return last(self.iterate(problem, streams))
+        return last_run(self.iterate(problem, streams))
 
     def iterate(self, problem: Problem, streams: Streams) -> Iterator[Run]:
-        best = scored(problem, problem.region.project(problem.region.home[:, None, :]))
+        best = score_points(problem, problem.region.project(problem.region.nearest_feasible[:, None, :]))
         number = 0
         for number in range(1, self.rounds + 1):
-            if problem.expired:
+            if problem.has_expired:
                 break
-            drawn = scored(problem, problem.region.project(self._drawn(problem, streams)))
-            best = joined(best, drawn).best(self.answers)
+            drawn = score_points(problem, problem.region.project(self._draw_points(problem, streams)))
+            best = join_points(best, drawn).best(self.answers)
             yield Run(*best, np.zeros(len(problem), dtype=bool), number)
         yield Run(*best, np.ones(len(problem), dtype=bool), number)
 
-    def _drawn(self, problem: Problem, streams: Streams) -> Array:
+    def _draw_points(self, problem: Problem, streams: Streams) -> Array:
         d = problem.x0.shape[1]
-        home, region = problem.region.home, problem.region
+        home, region = problem.region.nearest_feasible, problem.region
         centre = np.where(np.isnan(home), 0.0, home)
-        low = np.where(np.isfinite(region.lower), region.lower, centre - REACH * problem.scales)
-        high = np.where(np.isfinite(region.upper), region.upper, centre + REACH * problem.scales)
+        low = np.where(np.isfinite(region.lower), region.lower, centre - UNBOUNDED_REACH_SCALES * problem.scales)
+        high = np.where(np.isfinite(region.upper), region.upper, centre + UNBOUNDED_REACH_SCALES * problem.scales)
         draws = streams.uniform((self.samples, d))
         values = low[:, None, :] + draws * (high - low)[:, None, :]
         for column, choices in region.lattice.choices:

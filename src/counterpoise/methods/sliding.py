@@ -11,114 +11,135 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from counterpoise.methods.board import Board
-from counterpoise.methods.care import counted, late, sparing
-from counterpoise.methods.curving import curve, curved, unsettled
-from counterpoise.methods.descent import branched, coarse_cells, descend, jump, scattered, switched, walk
-from counterpoise.methods.lines import lines, most_asked
-from counterpoise.methods.points import Points, joined, scored
-from counterpoise.methods.population import gained
-from counterpoise.methods.sifting import Sifting
-from counterpoise.methods.slopes import slope
-from counterpoise.methods.starts import elsewhere, sectioned, starting
-from counterpoise.methods.sweep import unbound
-from counterpoise.methods.switches import filled
+from counterpoise.methods.board import Incumbents
+from counterpoise.methods.care import penalises_count, prefers_few_changes, starts_at_row
+from counterpoise.methods.curving import can_step_second_order, descend_second_order, is_not_stationary
+from counterpoise.methods.descent import (
+    branch_whole_numbers,
+    coarse_cells,
+    descend,
+    descend_from_switches,
+    jump_linear_rows,
+    scatter_walkers,
+    walk_to_boundary,
+)
+from counterpoise.methods.lines import max_line_model_rows, search_lines
+from counterpoise.methods.points import Points, join_points, score_points
+from counterpoise.methods.population import has_improved
+from counterpoise.methods.sifting import RepeatedSweeps
+from counterpoise.methods.slopes import score_and_gradient
+from counterpoise.methods.starts import make_starts, sample_comparison_points, section_towards_row
+from counterpoise.methods.sweep import columns_without_relations
+from counterpoise.methods.switches import fill_missing_cells
 from counterpoise.problem import Problem
 from counterpoise.streams import Streams
 from counterpoise.types import Array, Index, Mask
 
-STARTS = 6  # of a row
-TOGETHER = 3  # starts that change several features, where few should change
-WALKED = 14  # steps of the walk to the boundary
-SLID = 3  # Taylor steps after it
-AGAIN = 3  # Taylor steps after sweeps
-WIDEST = 42  # columns of a black box whose whole numbers are tried one up and one down
-FEW = 2  # changes that lines find as well as sweeps do
-NEARER, FARTHER = 0.4, 1.4  # times what the expansion promised: beyond these, its slope says little
-SWEPT = 3  # chains of a row that are swept
-BRANCHED = 3  # times that whole numbers are tried one up and one down, at most
-DIFFERENCES = 3000  # model rows that a search by differences may spend on slopes
+STARTS_PER_ROW = 6  # of a row
+JOINT_STARTS_PER_ROW = 3  # starts that change several features, where few should change
+WALK_STEPS = 14  # steps of the walk to the boundary
+TAYLOR_STEPS = 3  # Taylor steps after it
+TAYLOR_STEPS_AFTER_SWEEPS = 3  # Taylor steps after sweeps
+MAX_BLACK_BOX_BRANCH_COLUMNS = 42  # columns of a black box whose whole numbers are tried one up and one down
+MAX_CHANGES_LEFT_TO_LINES = 2  # changes that lines find as well as sweeps do
+MIN_PROMISED_DISTANCE_RATIO, MAX_PROMISED_DISTANCE_RATIO = (
+    0.4,
+    1.4,
+)  # times what the expansion promised: beyond these, its slope says little
+SWEPT_CHAINS_PER_ROW = 3  # chains of a row that are swept
+MAX_BRANCH_ROUNDS = 3  # times that whole numbers are tried one up and one down, at most
+DIFFERENCE_MODEL_ROWS = 3000  # model rows that a search by differences may spend on slopes
 
 
-def slide(board: Board, rows: Index, problem: Problem, streams: Streams, walkers: int, sift: Sifting) -> Iterator[None]:
+def search_by_slope(
+    board: Incumbents, rows: Index, problem: Problem, streams: Streams, walkers: int, sift: RepeatedSweeps
+) -> Iterator[None]:
     """Search some rows of a board, ``walkers`` chains each; what is found is entered, and each stage yields."""
-    if problem.differentiable:
-        jumped = jump(problem, elsewhere(problem, streams, STARTS))
+    if problem.has_gradient:
+        jumped = jump_linear_rows(problem, sample_comparison_points(problem, streams, STARTS_PER_ROW))
         margin, gradient = jumped.margin, jumped.gradient
-        if len(jumped.straight):
-            board.enter(rows[jumped.straight], jumped.points)
+        if len(jumped.linear_rows):
+            board.enter(rows[jumped.linear_rows], jumped.points)
             yield
             bent = np.ones(len(rows), dtype=bool)
-            bent[jumped.straight[jumped.points.valid[:, 0]]] = False
+            bent[jumped.linear_rows[jumped.points.valid[:, 0]]] = False
             left = np.flatnonzero(bent)
             if not len(left):
                 return
             margin, gradient = margin[left], gradient[left]
             rows, problem, streams = rows[left], problem.take(left), streams.take(left)
     else:
-        score, gradient = slope(problem, problem.x0[:, None, :])
+        score, gradient = score_and_gradient(problem, problem.x0[:, None, :])
         margin = score.margin
     points = board.points.at(rows).best(1)
-    if sparing(problem) and problem.left > most_asked(problem):
-        found = lines(problem, STARTS, TOGETHER)
-        points = found if late(problem) else joined(found, points)  # else the best start is the row, which lines have
+    if prefers_few_changes(problem) and problem.model_rows_left > max_line_model_rows(problem):
+        found = search_lines(problem, STARTS_PER_ROW, JOINT_STARTS_PER_ROW)
+        points = (
+            found if starts_at_row(problem) else join_points(found, points)
+        )  # else the best start is the row, which lines have
         board.enter(rows, points)
         yield
         # one change is beaten by none of two where changes are counted
-        left = np.flatnonzero((problem.cloud is not None) | ~problem.energy.settled(points.lowest))
+        left = np.flatnonzero((problem.cloud is not None) | ~problem.energy.beats_any_two_changes(points.lowest_effort))
         if not len(left):
             return
         points, margin, gradient = points.at(left), margin[left], gradient[left]
         rows, problem, streams = rows[left], problem.take(left), streams.take(left)
-        if not problem.differentiable:
-            points = points.best(max(1, DIFFERENCES // (SLID * problem.x0.shape[1])))
+        if not problem.has_gradient:
+            points = points.best(max(1, DIFFERENCE_MODEL_ROWS // (TAYLOR_STEPS * problem.x0.shape[1])))
     else:
         # beside the nearest by length, those of few changes
-        if counted(problem) and problem.left > most_asked(problem):
-            board.enter(rows, lines(problem, STARTS, TOGETHER))
-        points = _walked(problem, streams, points, walkers, margin, gradient)
+        if penalises_count(problem) and problem.model_rows_left > max_line_model_rows(problem):
+            board.enter(rows, search_lines(problem, STARTS_PER_ROW, JOINT_STARTS_PER_ROW))
+        points = _walk_from_starts(problem, streams, points, walkers, margin, gradient)
         yield
-    found = descend(problem, points, SLID, margin)
+    found = descend(problem, points, TAYLOR_STEPS, margin)
     board.enter(rows, found)
     yield
-    if problem.differentiable:
-        stuck = np.flatnonzero(found.lowest >= points.lowest)
+    if problem.has_gradient:
+        stuck = np.flatnonzero(found.lowest_effort >= points.lowest_effort)
         if len(stuck):  # no slope led anywhere from where the walks ended: that point, brought to the boundary
-            board.enter(rows[stuck], sectioned(problem.take(stuck), found.at(stuck).best(1)))
-        if not (problem.plain and problem.region.gapless):
-            board.enter(rows, switched(problem).best(STARTS))
-    elif not problem.region.gapless:
-        given, real = filled(problem, problem.region.home)
-        board.enter(rows, scored(problem, given).only(real))
-    if problem.differentiable or (problem.x0.shape[1] <= WIDEST and problem.left == np.inf):
-        yield from _branched(board, rows, problem)
-    if problem.plain and sparing(problem):
+            board.enter(rows[stuck], section_towards_row(problem.take(stuck), found.at(stuck).best(1)))
+        if not (problem.is_all_numeric and problem.region.has_no_missing):
+            board.enter(rows, descend_from_switches(problem).best(STARTS_PER_ROW))
+    elif not problem.region.has_no_missing:
+        given, real = fill_missing_cells(problem, problem.region.nearest_feasible)
+        board.enter(rows, score_points(problem, given).masked(real))
+    if problem.has_gradient or (
+        problem.x0.shape[1] <= MAX_BLACK_BOX_BRANCH_COLUMNS and problem.model_rows_left == np.inf
+    ):
+        yield from _branch_while_improving(board, rows, problem)
+    if problem.is_all_numeric and prefers_few_changes(problem):
         best = board.points.at(rows).best(1).x
-        many = np.count_nonzero(problem.region.changed(best), axis=-1)[:, 0] > FEW
-        left = np.flatnonzero(many | _astray(problem, best, margin, gradient))
+        many = np.count_nonzero(problem.region.is_changed(best), axis=-1)[:, 0] > MAX_CHANGES_LEFT_TO_LINES
+        left = np.flatnonzero(many | _is_off_expansion(problem, best, margin, gradient))
         rows, problem, streams = rows[left], problem.take(left), streams.take(left)
         margin, gradient = margin[left], gradient[left]
-    if len(rows) and (sparing(problem) or counted(problem) or not problem.plain):
-        features = unbound(problem) if problem.energy.distance.weight("l2") else None
-        yield from sift(board, rows, problem, streams, None, _to_sweep(board, rows, problem, streams), features)
-        board.enter(rows, descend(problem, board.points.at(rows).best(SWEPT), AGAIN))
+    if len(rows) and (prefers_few_changes(problem) or penalises_count(problem) or not problem.is_all_numeric):
+        features = columns_without_relations(problem) if problem.energy.distance.weight("l2") else None
+        yield from sift(
+            board, rows, problem, streams, None, _make_sweep_starts(board, rows, problem, streams), features
+        )
+        board.enter(rows, descend(problem, board.points.at(rows).best(SWEPT_CHAINS_PER_ROW), TAYLOR_STEPS_AFTER_SWEEPS))
         yield
-    if len(rows) and curved(problem):
-        yield from _bent(board, rows, problem, streams, margin, gradient, sift)
+    if len(rows) and can_step_second_order(problem):
+        yield from _correct_by_curvature(board, rows, problem, streams, margin, gradient, sift)
 
 
-def _walked(problem: Problem, streams: Streams, points: Points, walkers: int, margin: Array, gradient: Array) -> Points:
+def _walk_from_starts(
+    problem: Problem, streams: Streams, points: Points, walkers: int, margin: Array, gradient: Array
+) -> Points:
     """Where walkers end, and the ``points`` ``(n, 1, d)`` themselves; by differences, as many as there are rows for."""
     d = problem.x0.shape[1]
-    chains = walkers if problem.differentiable else max(1, min(walkers, DIFFERENCES // (12 * d)))
-    steps = WALKED if problem.differentiable else min(WALKED, DIFFERENCES // (2 * d * chains))
+    chains = walkers if problem.has_gradient else max(1, min(walkers, DIFFERENCE_MODEL_ROWS // (12 * d)))
+    steps = WALK_STEPS if problem.has_gradient else min(WALK_STEPS, DIFFERENCE_MODEL_ROWS // (2 * d * chains))
     if steps <= 3:
         return points
-    spheres = scattered(problem, streams, points, chains, margin, gradient)
-    return joined(walk(problem, *spheres, steps), points)
+    spheres = scatter_walkers(problem, streams, points, chains, margin, gradient)
+    return join_points(walk_to_boundary(problem, *spheres, steps), points)
 
 
-def _astray(problem: Problem, x: Array, margin: Array, gradient: Array) -> Mask:
+def _is_off_expansion(problem: Problem, x: Array, margin: Array, gradient: Array) -> Mask:
     """Rows whose answer ``x`` ``(n, 1, d)`` is not about as far as the expansion at the row promised, ``(n,)``.
 
     Then the slope there, ``gradient`` ``(n, 1, d)``, says little of where the boundary is.
@@ -129,45 +150,57 @@ def _astray(problem: Problem, x: Array, margin: Array, gradient: Array) -> Mask:
     else:
         length, steep = u.sum(axis=1), h.max(axis=1)  # where the steepest feature alone would end
     promised = np.abs(margin[:, 0]) / np.maximum(steep, 1e-300)
-    return np.asarray((length < NEARER * promised) | (length > FARTHER * promised))
+    return np.asarray(
+        (length < MIN_PROMISED_DISTANCE_RATIO * promised) | (length > MAX_PROMISED_DISTANCE_RATIO * promised)
+    )
 
 
-def _bent(
-    board: Board, rows: Index, problem: Problem, streams: Streams, margin: Array, gradient: Array, sift: Sifting
+def _correct_by_curvature(
+    board: Incumbents,
+    rows: Index,
+    problem: Problem,
+    streams: Streams,
+    margin: Array,
+    gradient: Array,
+    sift: RepeatedSweeps,
 ) -> Iterator[None]:
     """Rows that slopes have misled, by second-order steps; those that these help are swept once more in L1."""
     nearest = board.points.at(rows).best(1)
-    left = np.flatnonzero(nearest.valid[:, 0] & _astray(problem, nearest.x, margin, gradient))
-    left = left[unsettled(problem.take(left), nearest.x[left])] if len(left) else left
+    left = np.flatnonzero(nearest.valid[:, 0] & _is_off_expansion(problem, nearest.x, margin, gradient))
+    left = left[is_not_stationary(problem.take(left), nearest.x[left])] if len(left) else left
     if not len(left):
         return
-    rows, problem, streams, before = rows[left], problem.take(left), streams.take(left), nearest.lowest[left]
-    board.enter(rows, curve(problem, board.points.at(rows), margin[left]))
+    rows, problem, streams, before = rows[left], problem.take(left), streams.take(left), nearest.lowest_effort[left]
+    board.enter(rows, descend_second_order(problem, board.points.at(rows), margin[left]))
     yield
-    left = np.flatnonzero(gained(before, board.points.at(rows).lowest))
-    if len(left) and sparing(problem):
+    left = np.flatnonzero(has_improved(before, board.points.at(rows).lowest_effort))
+    if len(left) and prefers_few_changes(problem):
         part = board.points.at(rows[left]).best(1)
         yield from sift(board, rows[left], problem.take(left), streams.take(left), None, part)
 
 
-def _branched(board: Board, rows: Index, problem: Problem) -> Iterator[None]:
+def _branch_while_improving(board: Incumbents, rows: Index, problem: Problem) -> Iterator[None]:
     """Whole numbers one up and one down, while it pays."""
     active = np.flatnonzero(coarse_cells(problem, board.points.at(rows).best(1)).any(axis=1))
-    for _ in range(BRANCHED if len(active) else 0):
+    for _ in range(MAX_BRANCH_ROUNDS if len(active) else 0):
         mine = rows[active]
-        before = board.points.at(mine).lowest
-        board.enter(mine, branched(problem.take(active), board.points.at(mine).best(1)))
-        active = active[gained(before, board.points.at(mine).lowest)]
+        before = board.points.at(mine).lowest_effort
+        board.enter(mine, branch_whole_numbers(problem.take(active), board.points.at(mine).best(1)))
+        active = active[has_improved(before, board.points.at(mine).lowest_effort)]
         yield
         if not len(active):
             return
 
 
-def _to_sweep(board: Board, rows: Index, problem: Problem, streams: Streams) -> Points:
+def _make_sweep_starts(board: Incumbents, rows: Index, problem: Problem, streams: Streams) -> Points:
     """The chains to sweep: the best so far, one that a reference row led to, and the row itself."""
-    points = board.points.at(rows).best(SWEPT - 1)
-    if late(problem):
-        others = descend(problem, starting(problem, streams, STARTS, 0).best(SWEPT - 1), AGAIN)
+    points = board.points.at(rows).best(SWEPT_CHAINS_PER_ROW - 1)
+    if starts_at_row(problem):
+        others = descend(
+            problem,
+            make_starts(problem, streams, STARTS_PER_ROW, 0).best(SWEPT_CHAINS_PER_ROW - 1),
+            TAYLOR_STEPS_AFTER_SWEEPS,
+        )
         board.enter(rows, others)
-        points = joined(points.first(1), others.best(1))
-    return joined(points, scored(problem, problem.region.home[:, None, :]))
+        points = join_points(points.first(1), others.best(1))
+    return join_points(points, score_points(problem, problem.region.nearest_feasible[:, None, :]))

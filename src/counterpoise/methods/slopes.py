@@ -8,35 +8,39 @@ from counterpoise.methods.points import Points
 from counterpoise.problem import Problem, Score
 from counterpoise.types import Array, Mask
 
-STEP = 1e-3  # in units of distance: far above rounding, also of models that compute in single precision
-COARSE = 0.02  # units of distance between neighbouring values of a column, beyond which rounding is not slight
-CELLS = 4_000_000  # numbers in one batch of shifted points
-FAINT = 1e-9  # of the margin, and of 1: what rounding may make of a score that stays the same
+DIFFERENCE_STEP_SCALES = (
+    1e-3  # in units of distance: far above rounding, also of models that compute in single precision
+)
+COARSE_SPACING_SCALES = (
+    0.02  # units of distance between neighbouring values of a column, beyond which rounding is not slight
+)
+MAX_CELLS_PER_BATCH = 4_000_000  # numbers in one batch of shifted points
+ROUNDING_SHARE = 1e-9  # of the margin, and of 1: what rounding may make of a score that stays the same
 
 
-def slope(problem: Problem, x: Array) -> tuple[Score, Array]:
+def score_and_gradient(problem: Problem, x: Array) -> tuple[Score, Array]:
     """Score ``(n, k)`` and the margin's gradient ``(n, k, d)`` in raw units; categories and fixed cells have none."""
-    if problem.differentiable:
+    if problem.has_gradient:
         score, gradient = problem.gradient(x)
-        gradient = gradient if problem.plain else np.where(problem.numeric, gradient, 0.0)
+        gradient = gradient if problem.is_all_numeric else np.where(problem.numeric, gradient, 0.0)
     else:
-        score, gradient = by_differences(problem, x)
-    return score, problem.region.pulled(x, gradient)
+        score, gradient = score_and_gradient_by_differences(problem, x)
+    return score, problem.region.project_gradient(x, gradient)
 
 
-def by_differences(problem: Problem, x: Array) -> tuple[Score, Array]:
+def score_and_gradient_by_differences(problem: Problem, x: Array) -> tuple[Score, Array]:
     """The same by forward differences, inwards at an edge of the box and never less than a step of the lattice."""
     n, k, d = x.shape
-    shift = np.maximum(STEP * problem.scales, lattice_unit(problem))
+    shift = np.maximum(DIFFERENCE_STEP_SCALES * problem.scales, lattice_unit(problem))
     inward = np.where(x + shift > problem.region.upper[:, None, :], -1.0, 1.0) * shift
     columns = np.flatnonzero(problem.numeric & ~problem.region.fixed.all(axis=0))
     score = problem.score(x)
     gradient = np.zeros_like(x)
-    width = max(1, CELLS // max(d * k, 1) // max(len(columns), 1))
+    width = max(1, MAX_CELLS_PER_BATCH // max(d * k, 1) // max(len(columns), 1))
     for start in range(0, n, width):
         rows = np.arange(start, min(start + width, n))
         part = problem if len(rows) == n else problem.take(rows)
-        for chunk in np.array_split(columns, max(1, -(-len(columns) * len(rows) * k * d // CELLS))):
+        for chunk in np.array_split(columns, max(1, -(-len(columns) * len(rows) * k * d // MAX_CELLS_PER_BATCH))):
             moved = np.repeat(x[rows][:, :, None, :], len(chunk), axis=2)
             moved[:, :, np.arange(len(chunk)), chunk] += inward[rows][:, :, chunk]
             margin = part.score(moved.reshape(len(rows), -1, d)).margin.reshape(len(rows), k, len(chunk))
@@ -46,20 +50,20 @@ def by_differences(problem: Problem, x: Array) -> tuple[Score, Array]:
     return score, np.where(~problem.region.fixed[:, None, :] & ~np.isnan(x), gradient, 0.0)
 
 
-def responds(problem: Problem, points: Points) -> Mask:
+def has_slope(problem: Problem, points: Points) -> Mask:
     """Which rows have a slope to follow at the best of their ``points``: most small steps change the score.
 
     Trees have none, though a step between whole numbers may well change theirs; neither has what rounding alone moves.
     """
-    if problem.differentiable:
+    if problem.has_gradient:
         return np.ones(len(problem), dtype=bool)
     if hasattr(problem.model, "thresholds"):  # `Partitioned`; isinstance of a protocol is slow
         return np.zeros(len(problem), dtype=bool)
     x = points.best(1).x
     movable = (problem.region.free & problem.numeric)[:, None, :] & ~np.isnan(x)
-    score, gradient = by_differences(problem, x)
-    rise = np.abs(gradient) * np.maximum(STEP * problem.scales, lattice_unit(problem))
-    told = rise > FAINT * (1 + np.abs(score.margin))[..., None]
+    score, gradient = score_and_gradient_by_differences(problem, x)
+    rise = np.abs(gradient) * np.maximum(DIFFERENCE_STEP_SCALES * problem.scales, lattice_unit(problem))
+    told = rise > ROUNDING_SHARE * (1 + np.abs(score.margin))[..., None]
     return np.asarray(told.sum(axis=(1, 2)) * 2 > movable.sum(axis=(1, 2)))
 
 
@@ -67,5 +71,5 @@ def lattice_unit(problem: Problem) -> Array:
     """Distance between neighbouring values of each column, ``(d,)``; 0 where there is no lattice."""
     lattice = problem.region.lattice
     unit = np.zeros(problem.x0.shape[1])
-    unit[lattice.columns] = lattice.step / lattice.parts
+    unit[lattice.columns] = lattice.step / lattice.divisor
     return unit

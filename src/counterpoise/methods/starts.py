@@ -7,60 +7,71 @@ from dataclasses import replace
 import numpy as np
 
 from counterpoise.methods.care import leaves_of
-from counterpoise.methods.points import Points, joined, scored
-from counterpoise.methods.switches import ENDLESS
+from counterpoise.methods.points import Points, join_points, score_points
+from counterpoise.methods.switches import UNBOUNDED_SCALES
 from counterpoise.models.score import RangeGoal
 from counterpoise.problem import Problem
-from counterpoise.space.pool import padded, spread
+from counterpoise.space.pool import pad_lists, spread_places
 from counterpoise.streams import Streams
 from counterpoise.types import Array, Index, Mask
 
-LOOKED_AT = 48  # donors whose feasible form is tried first
-LOOKED_FURTHER = 1000  # where none of those keeps the target
-DOUBLINGS = 12
-JUMPED = 8.0  # units of distance: how far a box without ends is looked at
-SECTIONS, SECTIONINGS = 16, 2
-CROSSED, WAYS, HALVINGS = 256, 6, 40  # reference rows, ways to those across a range, and halvings of these
-NEAR_CELLS = 200_000  # and in those near
-CROSSED_CELLS = 4_000_000  # numbers in reference rows looked at together
-FAR, LARGEST = 0.5, np.finfo(np.float64).max  # of the effort of the nearest reference row
-BORROWED = 6  # donors whose features are taken one by one where only few may change
+REFERENCE_ROWS_TRIED_FIRST = 48  # donors whose feasible form is tried first
+REFERENCE_ROWS_TRIED_NEXT = 1000  # where none of those keeps the target
+LENGTH_DOUBLINGS = 12
+UNBOUNDED_REACH_SCALES = 8.0  # units of distance: how far a box without ends is looked at
+LINE_SECTIONS, SECTION_ROUNDS = 16, 2
+CROSSING_REFERENCE_ROWS, MAX_CROSSINGS, CROSSING_HALVINGS = (
+    256,
+    6,
+    40,
+)  # reference rows, ways to those across a range, and halvings of these
+MAX_NEAR_CELLS_PER_BATCH = 200_000  # and in those near
+MAX_CROSSING_CELLS_PER_BATCH = 4_000_000  # numbers in reference rows looked at together
+FAR_EFFORT_SHARE, LARGEST_FLOAT = 0.5, np.finfo(np.float64).max  # of the effort of the nearest reference row
+LENDING_REFERENCE_ROWS = 6  # donors whose features are taken one by one where only few may change
 
 
-def donors(problem: Problem, count: int) -> Points:
+def start_at_reference_rows(problem: Problem, count: int) -> Points:
     """The nearest reference rows that the model gives the target, made feasible: up to ``count`` per row.
 
     Fixed features keep the row's value, so that a donor may lose the target; those that keep it come first.
     """
-    looked_at = 2 * count if problem.differentiable else max(LOOKED_AT, count)
+    looked_at = 2 * count if problem.has_gradient else max(REFERENCE_ROWS_TRIED_FIRST, count)
     if leaves_of(problem) is not None and problem.region.max_changes is None:
         looked_at = count  # surveys, as walkers, set out from the nearest alone
-    feasible = problem.region.project(_nearest(problem, looked_at))
-    points = scored(problem, feasible).best(count)
-    for further in (LOOKED_AT, LOOKED_FURTHER):  # the near ones may owe the target to what may not change
+    feasible = problem.region.project(_find_nearest_reference_rows(problem, looked_at))
+    points = score_points(problem, feasible).best(count)
+    for further in (
+        REFERENCE_ROWS_TRIED_FIRST,
+        REFERENCE_ROWS_TRIED_NEXT,
+    ):  # the near ones may owe the target to what may not change
         lost = np.flatnonzero(~points.valid.any(axis=1))
-        if not len(lost) or len(problem.donors.x) <= looked_at or further <= looked_at:
+        if not len(lost) or len(problem.reference_rows.x) <= looked_at or further <= looked_at:
             continue
         part = problem.take(lost)
-        looked_at = int(min(further, part.left / 2))
+        looked_at = int(min(further, part.model_rows_left / 2))
         if looked_at >= points.effort.shape[1]:
-            more = scored(part, part.region.project(_nearest(part, looked_at))).best(count)
+            more = score_points(part, part.region.project(_find_nearest_reference_rows(part, looked_at))).best(count)
             for mine, found in zip(points, more, strict=True):
                 mine[lost] = found
-    return points if problem.region.max_changes is None else joined(_borrowed(problem, feasible), points).best(count)
+    return (
+        points
+        if problem.region.max_changes is None
+        else join_points(_borrow_features(problem, feasible), points).best(count)
+    )
 
 
-def _nearest(problem: Problem, count: int) -> Array:
+def _find_nearest_reference_rows(problem: Problem, count: int) -> Array:
     """The nearest reference rows of the target, with the row's own value in fixed cells, ``(n, count, d)``.
 
     Rows with fewer of them are filled up with the row itself.
     """
     picked = np.repeat(problem.x0[:, None, :], count, axis=1)
-    for group in problem.goal.groups() if len(problem.donors.x) else ():
-        pool = problem.donors.pool(problem.goal.take(group[:1]), problem.energy.distance)
+    for group in problem.goal.group_rows() if len(problem.reference_rows.x) else ():
+        pool = problem.reference_rows.get_target_pool(problem.goal.take(group[:1]), problem.energy.distance)
         # by squares first, whatever the distance: of four times as many the nearest are taken
-        near = pool.near(problem.x0[group], 4 * count, problem.region.free[group])
-        for some, places, real in padded(near, NEAR_CELLS // problem.x0.shape[1]):
+        near = pool.find_nearest(problem.x0[group], 4 * count, problem.region.free[group])
+        for some, places, real in pad_lists(near, MAX_NEAR_CELLS_PER_BATCH // problem.x0.shape[1]):
             part = problem.take(group[some])
             # only the cells that may change count: the others will keep the row's value
             given = pool.x[places]
@@ -74,152 +85,163 @@ def _nearest(problem: Problem, count: int) -> Array:
     return picked
 
 
-def astray(problem: Problem, effort: Array) -> Index:
+def is_far_from_reference(problem: Problem, effort: Array) -> Index:
     """Rows whose answers, of such an ``effort`` ``(n,)``, are none, or are far beside the nearest reference row."""
-    near = problem.energy.effort(_nearest(problem, 1), problem.x0)[:, 0]
-    return np.flatnonzero(effort > np.where(near > 0, FAR * near, LARGEST))
+    near = problem.energy.effort(_find_nearest_reference_rows(problem, 1), problem.x0)[:, 0]
+    return np.flatnonzero(effort > np.where(near > 0, FAR_EFFORT_SHARE * near, LARGEST_FLOAT))
 
 
-def _borrowed(problem: Problem, given: Array) -> Points:
+def _borrow_features(problem: Problem, given: Array) -> Points:
     """Few features taken from donors ``(n, k, d)``, one after the other: each time the one that gains most margin."""
-    given = given[:, :BORROWED]
+    given = given[:, :LENDING_REFERENCE_ROWS]
     n, k, d = given.shape
-    home = problem.region.home[:, None, :]
-    now = scored(problem, np.repeat(home, k, axis=1))
+    home = problem.region.nearest_feasible[:, None, :]
+    now = score_points(problem, np.repeat(home, k, axis=1))
     every = np.arange(d)
     for _ in range(min(problem.region.max_changes or d, d)):
         open_rows = np.asarray(~now.valid.any(axis=1))
-        if problem.expired or not open_rows.any():
+        if problem.has_expired or not open_rows.any():
             break
         single = np.repeat(now.x[:, :, None, :], d, axis=2)
         single[:, :, every, every] = given
-        tried = scored(problem, single.reshape(n, k * d, d))
-        inside = problem.region.few(tried.x)
+        tried = score_points(problem, single.reshape(n, k * d, d))
+        inside = problem.region.has_few_changes(tried.x)
         rank = np.where(tried.valid, np.inf, np.where(inside, tried.margin, -np.inf)).reshape(n, k, d)
         best = rank.argmax(axis=2)
         at = np.arange(n)[:, None], np.arange(k)[None, :] * d + best
         found = Points(tried.x[at], tried.margin[at], tried.effort[at])
         gains = np.take_along_axis(rank, best[..., None], axis=2)[..., 0] > now.margin
-        now = now.instead(found, open_rows[:, None] & gains)
+        now = now.replace_where(found, open_rows[:, None] & gains)
     return now
 
 
-def crossings(problem: Problem) -> Points:
-    """Where the ways to reference rows on the other side of a range of numbers pass through it: `WAYS` at most.
+def find_range_crossings(problem: Problem) -> Points:
+    """Where the ways to reference rows on the other side of a range of numbers pass through it: `MAX_CROSSINGS` at most.
 
     A narrow range may hold no reference row, and random jumps miss it. A model without steps meets every number between
     two that it gives, so halving the way ends inside. No points where a ration is short.
     """
     n, d = problem.x0.shape
-    if not len(problem.donors.x) or problem.left < 2 * (CROSSED + HALVINGS * WAYS):
-        return scored(problem, problem.region.home[:, None, :][:, :0])
-    size = max(1, CROSSED_CELLS // (CROSSED * d))
-    parts = [_crossings(problem.take(rows)) for rows in np.split(np.arange(n), range(size, n, size))]
+    if not len(problem.reference_rows.x) or problem.model_rows_left < 2 * (
+        CROSSING_REFERENCE_ROWS + CROSSING_HALVINGS * MAX_CROSSINGS
+    ):
+        return score_points(problem, problem.region.nearest_feasible[:, None, :][:, :0])
+    size = max(1, MAX_CROSSING_CELLS_PER_BATCH // (CROSSING_REFERENCE_ROWS * d))
+    parts = [_find_crossings_of_chunk(problem.take(rows)) for rows in np.split(np.arange(n), range(size, n, size))]
     return Points(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
 
 
-def _crossings(problem: Problem) -> Points:
-    given, home = problem.donors.x, problem.region.home[:, None, :]
-    given = given[spread(len(given), CROSSED)]
-    below = underneath(problem)
+def _find_crossings_of_chunk(problem: Problem) -> Points:
+    given, home = problem.reference_rows.x, problem.region.nearest_feasible[:, None, :]
+    given = given[spread_places(len(given), CROSSING_REFERENCE_ROWS)]
+    below = is_below_range(problem)
     # fixed cells keep the row's value, so what a reference row says may change
     others = problem.region.project(np.where(np.isnan(given), home, given))
-    effort = np.where(across(problem, others, below), problem.energy.effort(others, problem.x0), np.inf)
-    order = np.argsort(effort, axis=1, kind="stable")[:, :WAYS]
+    effort = np.where(is_in_or_past_range(problem, others, below), problem.energy.effort(others, problem.x0), np.inf)
+    order = np.argsort(effort, axis=1, kind="stable")[:, :MAX_CROSSINGS]
     far = np.take_along_axis(others, order[..., None], axis=1)
     start = np.where(problem.numeric & ~np.isnan(home), home, far)  # categories switch at once
     near, end = np.zeros(order.shape), np.ones(order.shape)
-    for _ in range(HALVINGS):
+    for _ in range(CROSSING_HALVINGS):
         middle = (near + end) / 2
-        past = across(problem, problem.region.project(start + middle[..., None] * (far - start)), below)
+        past = is_in_or_past_range(problem, problem.region.project(start + middle[..., None] * (far - start)), below)
         near, end = np.where(past, near, middle), np.where(past, middle, end)
-        if problem.expired:
+        if problem.has_expired:
             break
-    return scored(problem, start + end[..., None] * (far - start))
+    return score_points(problem, start + end[..., None] * (far - start))
 
 
-def verging(problem: Problem, count: int) -> Points:
+def nearest_misses(problem: Problem, count: int) -> Points:
     """Of reference rows with the row's own value in fixed cells, ``count`` that come nearest to the target by score."""
-    given, home = problem.donors.x, problem.region.home[:, None, :]
-    given = given[spread(len(given), int(min(CROSSED, problem.left / 2)))]
-    return scored(problem, np.where(np.isnan(given), home, given)).best(count)
+    given, home = problem.reference_rows.x, problem.region.nearest_feasible[:, None, :]
+    given = given[spread_places(len(given), int(min(CROSSING_REFERENCE_ROWS, problem.model_rows_left / 2)))]
+    return score_points(problem, np.where(np.isnan(given), home, given)).best(count)
 
 
-def ranged(problem: Problem) -> bool:
+def is_two_sided_range(problem: Problem) -> bool:
     """Whether the target is a range with two ends, of one model whose numbers have no steps: a way leads past it."""
     goal, model = problem.goal, problem.model
-    if not isinstance(goal, RangeGoal) or hasattr(model, "each") or hasattr(model, "thresholds"):
+    if not isinstance(goal, RangeGoal) or hasattr(model, "predict_each") or hasattr(model, "thresholds"):
         return False
     return bool((np.isfinite(goal.low) & np.isfinite(goal.high)).all())
 
 
-def one_sided(problem: Problem) -> Problem:
+def make_one_sided(problem: Problem) -> Problem:
     """The same rows, asked to reach the nearer end of their range alone: the nearest answer to that may lie inside."""
-    below = underneath(problem)[:, 0]
+    below = is_below_range(problem)[:, 0]
     goal = problem.goal
     assert isinstance(goal, RangeGoal)
     ends = replace(goal, low=np.where(below, goal.low, -np.inf), high=np.where(below, np.inf, goal.high))
     return replace(problem, goal=ends)
 
 
-def underneath(problem: Problem) -> Mask:
+def is_below_range(problem: Problem) -> Mask:
     """Whether the number of each row is below the range that it should be in, ``(n, 1)``."""
     assert isinstance(problem.goal, RangeGoal)
-    return np.asarray(problem.outputs(problem.region.home[:, None, :])[..., 0] < problem.goal.low[:, None])
+    return np.asarray(problem.outputs(problem.region.nearest_feasible[:, None, :])[..., 0] < problem.goal.low[:, None])
 
 
-def across(problem: Problem, x: Array, below: Mask) -> Mask:
+def is_in_or_past_range(problem: Problem, x: Array, below: Mask) -> Mask:
     """Whether points ``(n, k, d)`` are inside the range or beyond it, for rows ``below`` it ``(n, 1)`` or above."""
     assert isinstance(problem.goal, RangeGoal)
     said, low, high = problem.outputs(x)[..., 0], problem.goal.low[:, None], problem.goal.high[:, None]
     return np.asarray(np.where(below, said >= low, said <= high))
 
 
-def jumps(problem: Problem, streams: Streams, count: int) -> Points:
+def jump_at_random(problem: Problem, streams: Streams, count: int) -> Points:
     """Random directions with doubling length and random points of the box, for rows that no donor serves."""
     d = problem.x0.shape[1]
     direction = streams.normal((count, d)) * problem.scales
     draws = streams.uniform((count, d))
-    home, far = problem.region.home, ENDLESS * problem.scales  # what only a dtype bounds is not bounded
+    home, far = (
+        problem.region.nearest_feasible,
+        UNBOUNDED_SCALES * problem.scales,
+    )  # what only a dtype bounds is not bounded
     home = np.where(np.isnan(home), np.clip(0.0, problem.region.lower, problem.region.upper), home)
-    low = np.where(problem.region.lower < home - far, home - JUMPED * problem.scales, problem.region.lower)
-    high = np.where(problem.region.upper > home + far, home + JUMPED * problem.scales, problem.region.upper)
+    low = np.where(
+        problem.region.lower < home - far, home - UNBOUNDED_REACH_SCALES * problem.scales, problem.region.lower
+    )
+    high = np.where(
+        problem.region.upper > home + far, home + UNBOUNDED_REACH_SCALES * problem.scales, problem.region.upper
+    )
     start = np.where(np.isnan(problem.x0), (low + high) / 2, problem.x0)[:, None, :]
     anywhere = low[:, None, :] + draws * (high - low)[:, None, :]
     for column, values in problem.region.lattice.choices:
         anywhere[..., column] = values[(draws[..., column] * len(values)).astype(np.intp)]
     swap = streams.uniform((count, d)) < 0.5
-    found = scored(problem, problem.region.project(np.where(problem.numeric | swap, anywhere, start)))
-    for doubling in range(DOUBLINGS):
-        if problem.expired:
+    found = score_points(problem, problem.region.project(np.where(problem.numeric | swap, anywhere, start)))
+    for doubling in range(LENGTH_DOUBLINGS):
+        if problem.has_expired:
             break
         reach = start + direction * (0.125 * 2.0**doubling / np.sqrt(d))
         mixed = np.where(problem.numeric, reach, np.where(swap, anywhere, start))
-        trial = scored(problem, problem.region.project(mixed))
+        trial = score_points(problem, problem.region.project(mixed))
         open_rows = np.asarray(~found.valid.any(axis=1))
         if not open_rows.any():
             break
-        found = found.instead(trial, open_rows[:, None] & (trial.valid | (trial.margin > found.margin)))
+        found = found.replace_where(trial, open_rows[:, None] & (trial.valid | (trial.margin > found.margin)))
     return found
 
 
-def bisected(problem: Problem, points: Points, rounds: int = 10) -> Points:
+def bisect_towards_row(problem: Problem, points: Points, rounds: int = 10) -> Points:
     """Valid points moved along the line to their row while they stay valid; the others are left as they are."""
     near, far = np.zeros(points.margin.shape), np.ones(points.margin.shape)
     start = np.where(np.isnan(problem.x0)[:, None, :], points.x, problem.x0[:, None, :])
     valid, found = points.valid, points
     for _ in range(rounds):
-        if not valid.any() or problem.expired:
+        if not valid.any() or problem.has_expired:
             break
         middle = (near + far) / 2
-        trial = scored(problem, np.where(problem.numeric, start + middle[..., None] * (points.x - start), points.x))
+        trial = score_points(
+            problem, np.where(problem.numeric, start + middle[..., None] * (points.x - start), points.x)
+        )
         good = trial.valid & valid
-        found = found.instead(trial, good & (trial.effort < found.effort))  # nearer may be dearer: an odd row
+        found = found.replace_where(trial, good & (trial.effort < found.effort))  # nearer may be dearer: an odd row
         near, far = np.where(good, near, middle), np.where(good, middle, far)
     return found
 
 
-def sectioned(problem: Problem, points: Points) -> Points:
+def section_towards_row(problem: Problem, points: Points) -> Points:
     """Valid points ``(n, 1, d)`` moved along the line to their row to the nearest valid point that sections meet.
 
     The same as bisection in fewer model calls: many points of the line at once, then many between the last two.
@@ -227,40 +249,42 @@ def sectioned(problem: Problem, points: Points) -> Points:
     start = np.where(np.isnan(problem.x0)[:, None, :], points.x, problem.x0[:, None, :])
     near, far = np.zeros((len(problem), 1)), np.ones((len(problem), 1))
     found = points
-    for _ in range(SECTIONINGS):
-        share = near + (far - near) * np.arange(1, SECTIONS) / SECTIONS
-        trial = scored(problem, np.where(problem.numeric, start + share[..., None] * (points.x - start), points.x))
+    for _ in range(SECTION_ROUNDS):
+        share = near + (far - near) * np.arange(1, LINE_SECTIONS) / LINE_SECTIONS
+        trial = score_points(
+            problem, np.where(problem.numeric, start + share[..., None] * (points.x - start), points.x)
+        )
         hit = np.where(trial.valid, share, far).argmin(axis=1)[:, None]
         valid = np.take_along_axis(trial.valid, hit, axis=1)
         far = np.where(valid, np.take_along_axis(share, hit, axis=1), far)
         near = np.where(share < far, share, near).max(axis=1, keepdims=True)
-        found = joined(found, trial).best(1)  # nearer may be dearer: an odd row
+        found = join_points(found, trial).best(1)  # nearer may be dearer: an odd row
     return found
 
 
-def at_home(problem: Problem, chains: int) -> Points:
+def start_at_row(problem: Problem, chains: int) -> Points:
     """Chains of every row that start at the row itself, or as near as the region allows; the model is not asked yet."""
     infinite = np.full((len(problem), chains), np.inf)
-    return Points(np.repeat(problem.region.home[:, None, :], chains, axis=1), -infinite, infinite)
+    return Points(np.repeat(problem.region.nearest_feasible[:, None, :], chains, axis=1), -infinite, infinite)
 
 
-def elsewhere(problem: Problem, streams: Streams, count: int) -> Array:
+def sample_comparison_points(problem: Problem, streams: Streams, count: int) -> Array:
     """Points ``(n, count, d)`` to compare a row with: reference rows, or random ones where there are none."""
     x0 = problem.x0[:, None, :]
-    if not len(problem.donors.x):
+    if not len(problem.reference_rows.x):
         return x0 + np.where(problem.numeric, streams.normal((count, x0.shape[2])) * problem.scales, 0.0)
-    given = problem.donors.x[spread(len(problem.donors.x), count)]
+    given = problem.reference_rows.x[spread_places(len(problem.reference_rows.x), count)]
     return np.where(np.isnan(given), x0, given)
 
 
-def starting(problem: Problem, streams: Streams, chains: int, rounds: int) -> Points:
+def make_starts(problem: Problem, streams: Streams, chains: int, rounds: int) -> Points:
     """Chains of every row: donors and crossings, on the boundary, or random jumps where none keeps the target."""
-    points = donors(problem, chains)
-    if ranged(problem):
-        points = joined(points, crossings(problem)).best(chains)
+    points = start_at_reference_rows(problem, chains)
+    if is_two_sided_range(problem):
+        points = join_points(points, find_range_crossings(problem)).best(chains)
     lost = np.flatnonzero(~points.valid.any(axis=1))
     if len(lost):
-        leaps = jumps(problem.take(lost), streams.take(lost), chains)
-        for mine, found in zip(points, joined(points.at(lost), leaps).best(chains), strict=True):
+        leaps = jump_at_random(problem.take(lost), streams.take(lost), chains)
+        for mine, found in zip(points, join_points(points.at(lost), leaps).best(chains), strict=True):
             mine[lost] = found
-    return bisected(problem, points, rounds)
+    return bisect_towards_row(problem, points, rounds)

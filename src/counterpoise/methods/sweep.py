@@ -12,19 +12,19 @@ from typing import NamedTuple
 import numpy as np
 
 from counterpoise.methods.cells import Cells
-from counterpoise.methods.points import Points, joined, scored
-from counterpoise.methods.slopes import COARSE, lattice_unit
-from counterpoise.methods.switches import fillings, switchable
+from counterpoise.methods.points import Points, join_points, score_points
+from counterpoise.methods.slopes import COARSE_SPACING_SCALES, lattice_unit
+from counterpoise.methods.switches import switchable_columns, values_like_reference
 from counterpoise.problem import Problem
 from counterpoise.types import Array, Index, Mask
 
-MULTIPLIERS = 16
-LONGEST = 24  # levels of a category tried in one sweep
-CELLS = 500_000  # numbers in the points tried at once: more do not stay near the processor
-FARTHEST = 30.0  # units of distance that a change is tried over where nothing bounds it
+SWEEP_MULTIPLIERS = 16
+MAX_LEVELS_PER_SWEEP = 24  # levels of a category tried in one sweep
+MAX_CELLS_PER_BATCH = 500_000  # numbers in the points tried at once: more do not stay near the processor
+MAX_CHANGE_DISTANCE = 30.0  # units of distance that a change is tried over where nothing bounds it
 
 
-class Sweep(NamedTuple):
+class SweepResult(NamedTuple):
     """What a sweep found: the best point around each ``(n, q, d)``, and how much each feature did ``(n, f)``."""
 
     points: Points
@@ -33,70 +33,85 @@ class Sweep(NamedTuple):
 
 def sweep(
     problem: Problem, cells: Cells | None, points: Points, reach: Array, width: int, only: Index | None = None
-) -> Sweep:
+) -> SweepResult:
     """The best that each of ``points`` ``(n, q, d)`` leads to: all single changes, then combinations of them.
 
-    ``reach`` ``(n,)`` bounds how far from the row a value is worth trying; ``width`` is the number of values each way;
+    ``max_useful_distance`` ``(n,)`` bounds how far from the row a value is worth trying; ``width`` is the number of values each way;
     ``only`` ``(n, g)`` numbers the features of each row to try. A point that nothing around it improves on stays.
     """
     n, q, d = points.x.shape
-    tries = candidates(problem, cells, points.x, reach, width)
-    if not len(tries.grouped):
-        return Sweep(points, np.zeros((n, 0)))
-    size = max(1, CELLS // (q * d * (tries.grouped.size if only is None else only.shape[1] * tries.grouped.shape[1])))
+    tries = list_candidates(problem, cells, points.x, reach, width)
+    if not len(tries.places_by_feature):
+        return SweepResult(points, np.zeros((n, 0)))
+    size = max(
+        1,
+        MAX_CELLS_PER_BATCH
+        // (
+            q * d * (tries.places_by_feature.size if only is None else only.shape[1] * tries.places_by_feature.shape[1])
+        ),
+    )
     if size < n:  # rows know nothing of each other
         parts = [
             sweep(problem.take(rows), cells, points.at(rows), reach[rows], width, None if only is None else only[rows])
             for rows in np.split(np.arange(n), range(size, n, size))
         ]
         best = Points(*(np.concatenate(arrays) for arrays in zip(*(part.points for part in parts), strict=True)))
-        return Sweep(best, np.concatenate([part.effect for part in parts]))
-    chosen = np.broadcast_to(np.arange(len(tries.grouped)), (n, len(tries.grouped))) if only is None else only
-    place = tries.grouped[chosen]  # (n, g, w)
+        return SweepResult(best, np.concatenate([part.effect for part in parts]))
+    chosen = (
+        np.broadcast_to(np.arange(len(tries.places_by_feature)), (n, len(tries.places_by_feature)))
+        if only is None
+        else only
+    )
+    place = tries.places_by_feature[chosen]  # (n, g, w)
     g, w = place.shape[1:]
     column = tries.column[place].reshape(n, g * w)
     value = np.take_along_axis(tries.value, place.reshape(n, 1, g * w), axis=2)
     here = np.take_along_axis(points.x, column[:, None, :], axis=2)
-    value = _told_apart(problem, points.x, column[:, ::w], value.reshape(n, q, g, w)).reshape(n, q, g * w)
-    spots, real = _worthwhile(value, here, w)  # (n, q, t) places of changes that are changes, each once
+    value = _place_values(problem, points.x, column[:, ::w], value.reshape(n, q, g, w)).reshape(n, q, g * w)
+    spots, real = _find_distinct_changes(value, here, w)  # (n, q, t) places of changes that are changes, each once
     gain, held = np.zeros(value.shape), here.copy()
-    best, pieces = _by_point(points, q), -(-spots.size * d // CELLS)
+    best, pieces = _group_by_point(points, q), -(-spots.size * d // MAX_CELLS_PER_BATCH)
     for some, told in zip(np.array_split(spots, pieces, axis=2), np.array_split(real, pieces, axis=2), strict=True):
-        alone = scored(problem, _changed(points.x, column, value, some))
+        alone = score_points(problem, _apply_single_changes(points.x, column, value, some))
         t = some.shape[2]
         moved = np.take_along_axis(np.broadcast_to(column[:, None, :], value.shape), some, axis=2)
-        rise = additive(problem, alone.margin).reshape(n, q, t) - additive(problem, points.margin)[..., None]
+        rise = (
+            to_additive_scale(problem, alone.margin).reshape(n, q, t)
+            - to_additive_scale(problem, points.margin)[..., None]
+        )
         put = np.take_along_axis(alone.x.reshape(n, q, t, d), moved[..., None], axis=3)[..., 0]
         # what only pads a point's list says nothing, so that no row depends on how long the lists of others are
         np.put_along_axis(gain, some, np.where(told, rise, 0.0), axis=2)
         np.put_along_axis(held, some, np.where(told, put, np.take_along_axis(here, some, axis=2)), axis=2)
-        best = joined(best, _by_point(alone, q)).best(1)
-    cost = costs(problem, points.x, column, held)
-    room = room_of(problem, points.x)
+        best = join_points(best, _group_by_point(alone, q)).best(1)
+    cost = first_order_costs(problem, points.x, column, held)
+    room = changes_left(problem, points.x)
     shape = (n, q, g, w)
-    combos = combined(points, column[:, ::w], held.reshape(shape), gain.reshape(shape), cost.reshape(shape), room)
-    together = scored(problem, combos.reshape(n, -1, d))
-    best = joined(best, _by_point(together, q)).best(1)
+    combos = combine_changes(
+        points, column[:, ::w], held.reshape(shape), gain.reshape(shape), cost.reshape(shape), room
+    )
+    together = score_points(problem, combos.reshape(n, -1, d))
+    best = join_points(best, _group_by_point(together, q)).best(1)
     best = Points(*(array.reshape(n, q, *array.shape[2:]) for array in best))
-    effect = np.full((n, len(tries.grouped)), -1.0)  # less than nothing where it was not tried
+    effect = np.full((n, len(tries.places_by_feature)), -1.0)  # less than nothing where it was not tried
     np.put_along_axis(effect, chosen, np.abs(gain).reshape(n, q, g, w).max(axis=(1, 3)), axis=1)
-    return Sweep(best, effect)
+    return SweepResult(best, effect)
 
 
-def unbound(problem: Problem) -> Index:
+def columns_without_relations(problem: Problem) -> Index:
     """The features, numbered as a sweep without cells does, that are worth trying alone beside Taylor steps in L2.
 
     A column that a relation binds is not, unless its values are far apart: mending takes it back, or moves others
     along, as the steps do.
     """
     bound = np.zeros(len(problem.numeric), dtype=bool)
-    bound[list(problem.region.system.rules.touching)] = True
-    bound &= lattice_unit(problem) <= COARSE * problem.scales
+    bound[list(problem.region.system.clause_set.clauses_by_column)] = True
+    bound &= lattice_unit(problem) <= COARSE_SPACING_SCALES * problem.scales
     ladder = np.flatnonzero(problem.numeric)
-    return np.concatenate([np.flatnonzero(~bound[ladder]), len(ladder) + np.arange(len(switchable(problem)))])
+    return np.concatenate([np.flatnonzero(~bound[ladder]), len(ladder) + np.arange(len(switchable_columns(problem)))])
 
 
-def _told_apart(problem: Problem, x: Array, column: Index, value: Array) -> Array:
+def _place_values(problem: Problem, x: Array, column: Index, value: Array) -> Array:
     """Values ``(n, q, g, w)`` of columns ``(n, g)`` as the region places them around ``x`` ``(n, q, d)``, in order.
 
     Steps of less than a whole number end where larger ones do: placed before they are tried, each is tried once.
@@ -105,7 +120,7 @@ def _told_apart(problem: Problem, x: Array, column: Index, value: Array) -> Arra
     every = np.repeat(x[:, :, None, :], w, axis=2)  # one value of every column at a time: cells are placed one by one
     spot = np.broadcast_to(column[:, None, None, :], (n, q, w, column.shape[1]))
     np.put_along_axis(every, spot, value.swapaxes(2, 3), axis=3)
-    placed = problem.region.placed(every.reshape(n, q * w, -1)).reshape(every.shape)
+    placed = problem.region.reflect_onto_lattice(every.reshape(n, q * w, -1)).reshape(every.shape)
     movable = np.take_along_axis(problem.region.free, column, axis=1)[:, None, None, :]
     told = np.where(
         movable, np.take_along_axis(placed, spot, axis=3), np.take_along_axis(x[:, :, None, :], spot, axis=3)
@@ -113,7 +128,7 @@ def _told_apart(problem: Problem, x: Array, column: Index, value: Array) -> Arra
     return np.sort(told.swapaxes(2, 3), axis=-1)
 
 
-def _worthwhile(value: Array, here: Array, w: int) -> tuple[Index, Mask]:
+def _find_distinct_changes(value: Array, here: Array, w: int) -> tuple[Index, Mask]:
     """Places ``(n, q, t)`` of values that differ from where the point is and from the one before in their group.
 
     Points have different numbers of them: beyond its own, a point's list is padded with places that are not real.
@@ -126,7 +141,7 @@ def _worthwhile(value: Array, here: Array, w: int) -> tuple[Index, Mask]:
     return spots, ~np.take_along_axis(idle, spots, axis=2)
 
 
-def _changed(x: Array, column: Index, value: Array, spots: Index) -> Array:
+def _apply_single_changes(x: Array, column: Index, value: Array, spots: Index) -> Array:
     """Points ``(n, q * t, d)``: each of ``x`` ``(n, q, d)`` with one change."""
     n, q, t = spots.shape
     single = np.repeat(x[:, :, None, :], t, axis=2)
@@ -135,12 +150,12 @@ def _changed(x: Array, column: Index, value: Array, spots: Index) -> Array:
     return single.reshape(n, q * t, x.shape[2])
 
 
-def _by_point(points: Points, q: int) -> Points:
+def _group_by_point(points: Points, q: int) -> Points:
     """The points of n rows, in q groups each, as those of n x q rows."""
     return Points(*(array.reshape(len(array) * q, -1, *array.shape[2:]) for array in points))
 
 
-class Tries(NamedTuple):
+class Candidates(NamedTuple):
     """Single changes to try: column ``(t,)`` and value ``(n, q, t)`` of each, and those of each feature ``(f, w)``.
 
     Features have different numbers of values: places beyond a feature's own repeat its last one.
@@ -148,18 +163,18 @@ class Tries(NamedTuple):
 
     column: Index
     value: Array
-    grouped: Index
+    places_by_feature: Index
 
 
-def candidates(problem: Problem, cells: Cells | None, x: Array, reach: Array, width: int) -> Tries:
+def list_candidates(problem: Problem, cells: Cells | None, x: Array, reach: Array, width: int) -> Candidates:
     """The changes worth trying around the points ``x`` ``(n, q, d)``."""
     parts: list[tuple[Index, Array]] = []  # columns (f,) and values (n, q, f, w)
     if cells is None:
-        parts.append(_ladder(problem, x, reach, width))
+        parts.append(_ladder_values(problem, x, reach, width))
     elif len(cells.columns):
-        parts.append((cells.columns, _hops(problem, cells, x, reach, width)))
-    for column, values in switchable(problem):
-        few = values[np.linspace(0, len(values) - 1, min(len(values), LONGEST)).astype(np.intp)]
+        parts.append((cells.columns, _split_point_values(problem, cells, x, reach, width)))
+    for column, values in switchable_columns(problem):
+        few = values[np.linspace(0, len(values) - 1, min(len(values), MAX_LEVELS_PER_SWEEP)).astype(np.intp)]
         own = np.broadcast_to(problem.x0[:, None, None, None, column], (*x.shape[:2], 1, 1))
         tried = np.broadcast_to(few, (*x.shape[:2], 1, len(few)))
         parts.append((np.array([column]), np.concatenate([tried, own], axis=-1)))
@@ -172,26 +187,26 @@ def candidates(problem: Problem, cells: Cells | None, x: Array, reach: Array, wi
         grouped.append(start + np.arange(f)[:, None] * w + np.minimum(np.arange(widest), w - 1))
         start += f * w
     places = np.concatenate(grouped) if grouped else np.empty((0, 1), dtype=np.intp)
-    return Tries(np.concatenate(columns), np.concatenate(flat, axis=2), places)
+    return Candidates(np.concatenate(columns), np.concatenate(flat, axis=2), places)
 
 
-def _hops(problem: Problem, cells: Cells, x: Array, reach: Array, width: int) -> Array:
+def _split_point_values(problem: Problem, cells: Cells, x: Array, reach: Array, width: int) -> Array:
     """Values at split points, near ones densely and far ones sparsely, on both sides; the row's own value last."""
     start, span = problem.x0[:, cells.columns], reach[:, None] * problem.scales[cells.columns]
-    home = cells.place(start)
-    first = cells.place(np.fmax(problem.region.lower[:, cells.columns], start - span))[:, None, :]
-    last = cells.place(np.fmin(problem.region.upper[:, cells.columns], start + span))[:, None, :]
-    here = cells.locate(x)
+    home = cells.locate_values(start)
+    first = cells.locate_values(np.fmax(problem.region.lower[:, cells.columns], start - span))[:, None, :]
+    last = cells.locate_values(np.fmin(problem.region.upper[:, cells.columns], start + span))[:, None, :]
+    here = cells.locate_points(x)
     down, up = np.maximum(here - first, 0)[..., None], np.maximum(last - here, 0)[..., None]
     power = np.linspace(0, 1, width)
     below = here[..., None] - np.rint(np.maximum(down, 1) ** power) * (down > 0)
     above = here[..., None] + np.rint(np.maximum(up, 1) ** power) * (up > 0)
     own = np.broadcast_to(home[:, None, :, None], (*here.shape, 1))
     cell = np.concatenate([below, above, own], axis=-1).astype(np.intp)
-    return np.moveaxis(cells.values(np.moveaxis(cell, -1, 2), home, start), 2, -1)
+    return np.moveaxis(cells.nearest_values(np.moveaxis(cell, -1, 2), home, start), 2, -1)
 
 
-def _ladder(problem: Problem, x: Array, reach: Array, width: int) -> tuple[Index, Array]:
+def _ladder_values(problem: Problem, x: Array, reach: Array, width: int) -> tuple[Index, Array]:
     """Steps that grow geometrically on both sides, and shares of the way back to the row; what missing cells may be."""
     columns = np.flatnonzero(problem.numeric)
     here = x[..., columns][..., None]
@@ -203,18 +218,18 @@ def _ladder(problem: Problem, x: Array, reach: Array, width: int) -> tuple[Index
     gone = np.isnan(problem.x0[:, columns])
     some = np.flatnonzero(gone.any(axis=0))
     if len(some):
-        given = fillings(problem, columns[some], 3 * width - 1)
+        given = values_like_reference(problem, columns[some], 3 * width - 1)
         given = np.concatenate([given, np.full_like(given[..., :1], np.nan)], axis=2)[:, None]  # or as the row has it
         values[:, :, some] = np.where(gone[:, None, some, None], given, values[:, :, some])
     return columns, values
 
 
-def additive(problem: Problem, margin: Array) -> Array:
+def to_additive_scale(problem: Problem, margin: Array) -> Array:
     """The margin on the scale where votes add up: probabilities for a forest, decision values otherwise."""
-    return np.tanh(margin / 2) if problem.votes else margin
+    return np.tanh(margin / 2) if problem.sums_probabilities else margin
 
 
-def costs(problem: Problem, x: Array, column: Index, held: Array) -> Array:
+def first_order_costs(problem: Problem, x: Array, column: Index, held: Array) -> Array:
     """What each change of a column ``(n, t)`` to ``held`` ``(n, q, t)`` adds to the effort, to first order."""
     distance = problem.energy.distance
     before = distance.differences(x, problem.x0)
@@ -224,29 +239,29 @@ def costs(problem: Problem, x: Array, column: Index, held: Array) -> Array:
     after = np.abs(held - start) / distance.unit[column][:, None, :]
     nominal = distance.nominal[column][:, None, :] | np.isnan(start)
     after = np.where(nominal, np.where(np.isnan(held) & np.isnan(start), 0.0, held != start), after)
-    return priced(problem, column[:, None, :], before, after, square)[0]
+    return price_changes(problem, column[:, None, :], before, after, square)[0]
 
 
-def priced(problem: Problem, column: Index, old: Array, new: Array, square: Array) -> tuple[Array, Array]:
+def price_changes(problem: Problem, column: Index, old: Array, new: Array, square: Array) -> tuple[Array, Array]:
     """What changes of single columns from ``old`` to ``new`` differences add to the effort, and the effort after them.
 
     The first to first order, so that it adds up over columns; ``square`` is that of the length before. Any shapes that
     broadcast to that of the changes.
     """
     l2 = problem.energy.distance.weight("l2")
-    rest, rise = parted(problem, column, old, new)
+    rest, rise = split_effort_change(problem, column, old, new)
     if not l2:
         return rest, rest
     slope = l2 / (2 * np.sqrt(np.where(square > 0, square, 1.0)))
     return rest + rise * slope, rest + l2 * np.sqrt(np.maximum(square + rise, 0.0))
 
 
-def parted(problem: Problem, column: Index, old: Array, new: Array) -> tuple[Array, Array]:
+def split_effort_change(problem: Problem, column: Index, old: Array, new: Array) -> tuple[Array, Array]:
     """What changes of columns from ``old`` to ``new`` differences add to the effort, L2 aside, and to its square.
 
     Both add up over columns.
     """
-    distance, rate = problem.energy.distance, problem.energy.rates
+    distance, rate = problem.energy.distance, problem.energy.l1_weights
     l0, l1, gower = (distance.weight(norm) for norm in ("l0", "l1", "gower"))
     if l1 or gower:
         rate = rate + (l1 + gower * distance.unit / distance.span / len(distance.unit))
@@ -256,14 +271,14 @@ def parted(problem: Problem, column: Index, old: Array, new: Array) -> tuple[Arr
     return rest, new * new - old * old
 
 
-def room_of(problem: Problem, x: Array) -> Array | None:
+def changes_left(problem: Problem, x: Array) -> Array | None:
     """How many more features of points ``x`` ``(n, q, d)`` may change, ``(n, q, 1)``; None where nothing says."""
     if problem.region.max_changes is None:
         return None
-    return np.asarray(problem.region.max_changes - np.count_nonzero(problem.region.changed(x), axis=-1))[..., None]
+    return np.asarray(problem.region.max_changes - np.count_nonzero(problem.region.is_changed(x), axis=-1))[..., None]
 
 
-def combined(points: Points, column: Index, held: Array, gain: Array, price: Array, room: Array | None) -> Array:
+def combine_changes(points: Points, column: Index, held: Array, gain: Array, price: Array, room: Array | None) -> Array:
     """Combinations ``(n, q, m, d)``, one per multiplier: each feature ``(n, g)`` takes the change worth most."""
     n, q = points.margin.shape
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -271,7 +286,7 @@ def combined(points: Points, column: Index, held: Array, gain: Array, price: Arr
     ratio = np.where(np.isfinite(ratio) & (ratio > 0), ratio, 0.0).reshape(n, q, -1)
     ratio.sort(axis=-1)
     useful = np.maximum(np.count_nonzero(ratio, axis=-1), 1)[..., None]
-    rank = np.minimum(np.rint(useful ** np.linspace(0, 1, MULTIPLIERS)), useful).astype(np.intp)
+    rank = np.minimum(np.rint(useful ** np.linspace(0, 1, SWEEP_MULTIPLIERS)), useful).astype(np.intp)
     multipliers = np.take_along_axis(ratio, ratio.shape[-1] - rank, axis=-1) * (1 - 1e-9)
     spot = np.broadcast_to(column[:, None, :], (n, q, column.shape[1]))
     here = np.take_along_axis(points.x, spot, axis=2)
@@ -283,14 +298,14 @@ def combined(points: Points, column: Index, held: Array, gain: Array, price: Arr
         rank = np.argsort(np.argsort(-most, axis=-1, kind="stable"), axis=-1, kind="stable")
         chosen &= rank < np.maximum(room, 1)[:, :, None]
     put = np.take_along_axis(np.broadcast_to(held[:, :, None], worth.shape), best, axis=-1)[..., 0]
-    combos = np.repeat(points.x[:, :, None, :], MULTIPLIERS, axis=2)
+    combos = np.repeat(points.x[:, :, None, :], SWEEP_MULTIPLIERS, axis=2)
     np.put_along_axis(combos, spot[:, :, None], np.where(chosen, put, here[:, :, None]), axis=3)
     return combos
 
 
-def reach(problem: Problem, effort: Array) -> Array:
+def max_useful_distance(problem: Problem, effort: Array) -> Array:
     """How far from the row a single change can be worth trying, ``(n,)``: no farther than the incumbent's effort."""
     distance = problem.energy.distance
     least = distance.weight("l2") + distance.weight("l1")
-    far = np.full(len(effort), FARTHEST)
+    far = np.full(len(effort), MAX_CHANGE_DISTANCE)
     return np.where(np.isfinite(effort), effort / least, far) if least else far

@@ -10,28 +10,32 @@ from __future__ import annotations
 
 import numpy as np
 
-from counterpoise.methods.hildreth import heeded, nearest, sparsest
+from counterpoise.methods.hildreth import keep_relations, solve_nearest_step, solve_sparsest_step
 from counterpoise.problem import Problem
-from counterpoise.space.facets import facets
+from counterpoise.space.facets import expand_relations
 from counterpoise.types import Array, Mask
 
 ROOT_ROUNDS = 24
-SPARSE_ROUNDS = 4
-SLIGHT = 0.3  # of the length: what a penalty may take off it to be slight
-HALVINGS = 40
+SHRINKAGE_ROUNDS = 4
+SLIGHT_PENALTY_SHARE = 0.3  # of the length: what a penalty may take off it to be slight
+SHRINKAGE_HALVINGS = 40
 
 
-def tangent(problem: Problem, x: Array, margin: Array, slope: Array, slack: Array | float = 0.0) -> Array:
+def step_to_tangent_boundary(
+    problem: Problem, x: Array, margin: Array, slope: Array, slack: Array | float = 0.0
+) -> Array:
     """Points ``(n, k, d)`` where the expansion around ``x`` ``(n, k, d)`` reaches the margin ``slack``.
 
     ``slope`` is the margin's gradient ``(n, k, d)`` in raw units. Cells that may not move, categories and missing cells
     keep the value of ``x``. Where the box does not reach the target, the point of the box that comes nearest to it.
     """
-    region, scales = problem.region, problem.energy.distance.lengths(problem.scales, slope)
+    region, scales = problem.region, problem.energy.distance.unit_lengths(problem.scales, slope)
     start = problem.x0[:, None, :]
-    movable = ((region.free | (region.system.derived & heeds(problem))) & problem.numeric & ~np.isnan(problem.x0))[
-        :, None, :
-    ]
+    movable = (
+        (region.free | (region.system.is_derived & can_keep_relations(problem)))
+        & problem.numeric
+        & ~np.isnan(problem.x0)
+    )[:, None, :]
     h = np.where(movable, slope * scales, 0.0)
     with np.errstate(invalid="ignore"):
         done = np.where(movable, (x - start) / scales, 0.0)
@@ -39,32 +43,32 @@ def tangent(problem: Problem, x: Array, margin: Array, slope: Array, slack: Arra
         high = np.where(movable, (region.upper[:, None, :] - start) / scales, 0.0)
     need = slack - margin + np.einsum("nkd,nkd->nk", h, done)
     if region.max_changes is not None and region.max_changes < h.shape[-1]:
-        h = _sparse(h, need, low, high, region.max_changes)
+        h = _keep_few_slopes(h, need, low, high, region.max_changes)
     faces = []
-    if heeds(problem):
-        faces = facets(region.system, x, (region.lower, region.upper), done, scales, movable[:, 0])
+    if can_keep_relations(problem):
+        faces = expand_relations(region.system, x, (region.lower, region.upper), done, scales, movable[:, 0])
     distance = problem.energy.distance
     if distance.weight("l2") > 0:
-        lam = np.broadcast_to(problem.energy.rates, h.shape[-1:])
-        direction = _shrunk(h, lam) if lam.any() else h
-        u = _shortest(h, need, low, high, direction)
-        u = heeded(u, faces, nearest, h, need, low, high, direction)
+        lam = np.broadcast_to(problem.energy.l1_weights, h.shape[-1:])
+        direction = _shrink_by_penalty(h, lam) if lam.any() else h
+        u = _solve_l2_step(h, need, low, high, direction)
+        u = keep_relations(u, faces, solve_nearest_step, h, need, low, high, direction)
     elif distance.weight("l1") > 0 or distance.weight("gower") > 0:
         price = distance.weight("l1") + distance.weight("gower") * distance.unit / distance.span / x.shape[-1]
-        price = price + problem.energy.rates
-        u = _steepest(h, need, low, high, np.abs(h) / price)
-        u = heeded(u, faces, sparsest, h, need, low, high, np.broadcast_to(price, h.shape))
+        price = price + problem.energy.l1_weights
+        u = _solve_l1_step(h, need, low, high, np.abs(h) / price)
+        u = keep_relations(u, faces, solve_sparsest_step, h, need, low, high, np.broadcast_to(price, h.shape))
     else:
-        u = _fewest(h, need, low, high)
+        u = _solve_l0_step(h, need, low, high)
     return np.where(movable, start + u * scales, x)
 
 
-def heeds(problem: Problem) -> bool:
+def can_keep_relations(problem: Problem) -> bool:
     """Whether steps keep to relations: there are some, and any number of features may change."""
     return len(problem.region.system) > 0 and problem.region.max_changes is None
 
 
-def _sparse(h: Array, need: Array, low: Array, high: Array, count: int) -> Array:
+def _keep_few_slopes(h: Array, need: Array, low: Array, high: Array, count: int) -> Array:
     """The slope with all but ``count`` features of each point set to 0; those go back to the row.
 
     The steepest features make the shortest step, but where the box stops them short of the target, those with the
@@ -81,10 +85,10 @@ def _sparse(h: Array, need: Array, low: Array, high: Array, count: int) -> Array
     return out
 
 
-def _shortest(h: Array, need: Array, low: Array, high: Array, direction: Array) -> Array:
+def _solve_l2_step(h: Array, need: Array, low: Array, high: Array, direction: Array) -> Array:
     """``min ||u||_2 + sum_j lam_j |u_j|``: ``u = clip(t * direction)`` with t the root of ``h . u = need``.
 
-    The direction is `_shrunk`. The function of t is concave and piecewise linear, so that Newton's rule from the left
+    The direction is `_shrink_by_penalty`. The function of t is concave and piecewise linear, so that Newton's rule from the left
     ends at the root.
     """
     t = np.zeros_like(need)
@@ -92,7 +96,7 @@ def _shortest(h: Array, need: Array, low: Array, high: Array, direction: Array) 
     for _ in range(ROOT_ROUNDS):
         reached = np.einsum("nkd,nkd->nk", h, u)
         lacking = need - reached
-        inner = ((t[..., None] * direction >= low) & (t[..., None] * direction <= high)) & _opens(
+        inner = ((t[..., None] * direction >= low) & (t[..., None] * direction <= high)) & _can_still_move(
             direction, u, low, high
         )
         rate = np.einsum("nkd,nkd->nk", np.where(inner, direction, 0.0), h)
@@ -107,18 +111,18 @@ def _shortest(h: Array, need: Array, low: Array, high: Array, direction: Array) 
     return u
 
 
-def _shrunk(h: Array, lam: Array) -> Array:
+def _shrink_by_penalty(h: Array, lam: Array) -> Array:
     """``h`` with ``lam`` times its own length taken off every entry: the root of ``s = ||max(|h| - lam s, 0)||``."""
     size, sign = np.abs(h), np.sign(h)
     left = size
     high = np.sqrt(np.einsum("nkd,nkd->nk", h, h))[..., None]
-    if lam.max() * np.sqrt(h.shape[-1]) < SLIGHT:  # then the length hardly depends on the cut
-        for _ in range(SPARSE_ROUNDS):
+    if lam.max() * np.sqrt(h.shape[-1]) < SLIGHT_PENALTY_SHARE:  # then the length hardly depends on the cut
+        for _ in range(SHRINKAGE_ROUNDS):
             left = np.maximum(size - lam * high, 0.0)
             high = np.sqrt(np.einsum("nkd,nkd->nk", left, left))[..., None]
         return np.asarray(sign * left)
     low = np.zeros_like(high)
-    for _ in range(HALVINGS):
+    for _ in range(SHRINKAGE_HALVINGS):
         middle = (low + high) / 2
         left = np.maximum(size - lam * middle, 0.0)
         longer = np.sqrt(np.einsum("nkd,nkd->nk", left, left))[..., None] > middle
@@ -126,12 +130,12 @@ def _shrunk(h: Array, lam: Array) -> Array:
     return np.asarray(sign * np.maximum(size - lam * low, 0.0))
 
 
-def _opens(direction: Array, u: Array, low: Array, high: Array) -> Mask:
+def _can_still_move(direction: Array, u: Array, low: Array, high: Array) -> Mask:
     """Whether a cell still moves when t grows."""
     return np.where(direction > 0, u < high, u > low)
 
 
-def _steepest(h: Array, need: Array, low: Array, high: Array, worth: Array) -> Array:
+def _solve_l1_step(h: Array, need: Array, low: Array, high: Array, worth: Array) -> Array:
     """``min ||u||_1``: features in the order of their worth, each filled to the edge until enough is reached."""
     base = np.clip(np.zeros_like(h), low, high)
     cap = np.where(h > 0, high, low) - base
@@ -151,7 +155,7 @@ def _steepest(h: Array, need: Array, low: Array, high: Array, worth: Array) -> A
     return base + u
 
 
-def _fewest(h: Array, need: Array, low: Array, high: Array) -> Array:
+def _solve_l0_step(h: Array, need: Array, low: Array, high: Array) -> Array:
     """``min ||u||_0``: the features with the largest reach, as few as suffice; among them, the steepest first."""
     base = np.clip(np.zeros_like(h), low, high)
     with np.errstate(invalid="ignore"):
@@ -164,4 +168,4 @@ def _fewest(h: Array, need: Array, low: Array, high: Array) -> Array:
     used = np.zeros(h.shape, dtype=bool)
     np.put_along_axis(used, order, before < lacking, axis=-1)
     chosen = np.where(used, h, 0.0)
-    return _steepest(chosen, need, low, high, np.abs(chosen))
+    return _solve_l1_step(chosen, need, low, high, np.abs(chosen))

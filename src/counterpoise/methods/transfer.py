@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from counterpoise.methods.ground import Ground
-from counterpoise.space.expressions import Binary
+from counterpoise.methods.ground import MoveContext
+from counterpoise.space.expressions import BinaryOperation
 from counterpoise.streams import Streams
 from counterpoise.types import Array, Mask
 
 
-def transfer(ground: Ground, streams: Streams, x: Array, size: Array) -> Array:
+def transfer(ground: MoveContext, streams: Streams, x: Array, size: Array) -> Array:
     """Two features of one equation moved against each other, so that it still holds to first order.
 
     Each chain draws an equation, a feature of it to move (one that already differs from the row, if there is any) and
@@ -30,7 +30,7 @@ def transfer(ground: Ground, streams: Streams, x: Array, size: Array) -> Array:
         columns = np.array([column for column in sorted(balance.columns) if ground.numeric[column]])
         given = np.concatenate([ground.x0, ground.lower, ground.upper], axis=1)[rows].T
         here = x[rows, chains]
-        _, slopes = Binary("-", balance.left, balance.right).dual(here.T, given)
+        _, slopes = BinaryOperation("-", balance.left, balance.right).value_and_slopes(here.T, given)
         slope = np.stack([np.broadcast_to(slopes[column], rows.shape) for column in columns], axis=1)
         slope = slope * ground.scales[columns]  # per unit of distance
         may = ground.free[rows][:, columns] & np.isfinite(slope) & (slope != 0)

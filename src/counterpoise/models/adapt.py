@@ -9,18 +9,18 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from counterpoise.errors import CapabilityError, CounterpoiseError, InputError, ModelError
-from counterpoise.models.feeding import stand_in
+from counterpoise.models.feeding import make_up_rows
 from counterpoise.space.features import Schema
 from counterpoise.types import Array, Model
 
 
-def descends(*classes: str) -> Callable[[Any], bool]:
+def make_class_test(*classes: str) -> Callable[[Any], bool]:
     """A test for objects whose class, or one that it inherits from, has one of these full names.
 
     A name ending in a dot stands for every class of that package. Nothing is imported: an object's ancestors are
     loaded already.
 
-    >>> descends("collections.OrderedDict")({}), descends("builtins.")({})
+    >>> make_class_test("collections.OrderedDict")({}), make_class_test("builtins.")({})
     (False, True)
     """
 
@@ -35,16 +35,16 @@ def descends(*classes: str) -> Callable[[Any], bool]:
     return recognise
 
 
-FUNCTION = "counterpoise.models.function.Function"
-SEVERAL = ("builtins.list", "builtins.tuple", "counterpoise.models.ensemble.Ensemble")
+FUNCTION_CLASS = "counterpoise.models.function.Function"
+MODEL_LIST_CLASSES = ("builtins.list", "builtins.tuple", "counterpoise.models.ensemble.Ensemble")
 
 
-def _scored_by(model: Any, wanted: str) -> bool:
+def _has_scores_of_class(model: Any, wanted: str) -> bool:
     """Whether a model, or the scores of a Function, are of a class."""
-    return descends(wanted)(model.scores if descends(FUNCTION)(model) else model)
+    return make_class_test(wanted)(model.scores if make_class_test(FUNCTION_CLASS)(model) else model)
 
 
-def _of_a_model(method: Any) -> bool:
+def _is_predict_method(method: Any) -> bool:
     """Whether an object is the method of a fitted model by which it decides."""
     return getattr(method, "__name__", "") in ("predict", "predict_proba") and hasattr(method, "__self__")
 
@@ -57,27 +57,27 @@ class Adapter(NamedTuple):
     """
 
     kind: str
-    recognise: Callable[[Any], bool]
+    recognises: Callable[[Any], bool]
     module: str
 
 
-TABLE: tuple[Adapter, ...] = (
-    Adapter("several models that must agree: a list, or cp.Ensemble", descends(*SEVERAL), "ensemble"),
-    Adapter("PyTorch modules", lambda model: _scored_by(model, "torch.nn.modules.module.Module"), "torch"),
-    Adapter("ONNX sessions", lambda model: _scored_by(model, "onnxruntime."), "onnx"),
-    Adapter("cp.Function", descends(FUNCTION), "function"),
-    Adapter("XGBoost models and boosters", descends("xgboost."), "xgboost"),
-    Adapter("LightGBM models and boosters", descends("lightgbm."), "lightgbm"),
-    Adapter("CatBoost models", descends("catboost."), "catboost"),
-    Adapter("scikit-learn's trees and forests", descends("sklearn.tree.", "sklearn.ensemble."), "forest"),
-    Adapter("scikit-learn's histogram boosting", descends("sklearn.ensemble."), "hist"),
+ADAPTERS: tuple[Adapter, ...] = (
+    Adapter("several models that must agree: a list, or cp.Ensemble", make_class_test(*MODEL_LIST_CLASSES), "ensemble"),
+    Adapter("PyTorch modules", lambda model: _has_scores_of_class(model, "torch.nn.modules.module.Module"), "torch"),
+    Adapter("ONNX sessions", lambda model: _has_scores_of_class(model, "onnxruntime."), "onnx"),
+    Adapter("cp.Function", make_class_test(FUNCTION_CLASS), "function"),
+    Adapter("XGBoost models and boosters", make_class_test("xgboost."), "xgboost"),
+    Adapter("LightGBM models and boosters", make_class_test("lightgbm."), "lightgbm"),
+    Adapter("CatBoost models", make_class_test("catboost."), "catboost"),
+    Adapter("scikit-learn's trees and forests", make_class_test("sklearn.tree.", "sklearn.ensemble."), "forest"),
+    Adapter("scikit-learn's histogram boosting", make_class_test("sklearn.ensemble."), "hist"),
     Adapter(
         "scikit-learn classifiers, regressors, outlier detectors and pipelines",
-        descends("sklearn.base.BaseEstimator"),
+        make_class_test("sklearn.base.BaseEstimator"),
         "sklearn",
     ),
     Adapter("objects with scikit-learn's predict", lambda model: callable(getattr(model, "predict", None)), "sklearn"),
-    Adapter("model.predict_proba or model.predict of trees", _of_a_model, "bound"),
+    Adapter("model.predict_proba or model.predict of trees", _is_predict_method, "bound"),
     Adapter("any callable that takes rows and returns probabilities, scores or labels", callable, "function"),
 )
 """Read from the top: the special before the general."""
@@ -102,22 +102,22 @@ def as_model(model: Any, schema: Schema, probe: Array | None = None) -> Model:
         )
     if isinstance(model, Model):
         return model
-    rows = stand_in(schema) if probe is None or not len(probe) else probe
+    rows = make_up_rows(schema) if probe is None or not len(probe) else probe
     complete = ~np.isnan(rows).any(axis=1)  # a model need not accept missing cells
     rows = rows[complete] if complete.any() else rows
-    for adapter in TABLE:
-        if adapter.recognise(model):
-            found = _adapted(adapter, model, schema, rows)
+    for adapter in ADAPTERS:
+        if adapter.recognises(model):
+            found = _try_adapter(adapter, model, schema, rows)
             if found is not None:
                 return found
     raise CapabilityError(
-        "a model must be one of: " + "; ".join(adapter.kind for adapter in TABLE),
+        "a model must be one of: " + "; ".join(adapter.kind for adapter in ADAPTERS),
         f"{type(model).__module__}.{type(model).__qualname__} is none of them",
         "give a callable that scores rows, for instance: lambda rows: model.score_rows(rows)",
     )
 
 
-def _adapted(adapter: Adapter, model: Any, schema: Schema, rows: Array) -> Model | None:
+def _try_adapter(adapter: Adapter, model: Any, schema: Schema, rows: Array) -> Model | None:
     try:
         found: Model | None = import_module(f"counterpoise.models.{adapter.module}").adapt(model, schema, rows)
     except CounterpoiseError:

@@ -7,38 +7,40 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from counterpoise.models.combining import Parts
-from counterpoise.models.whitebox import Quick
-from counterpoise.types import Array, Differentiable, Pull
+from counterpoise.models.combining import MemberOutputs
+from counterpoise.models.whitebox import ShortcutModel
+from counterpoise.types import Array, Differentiable, Pullback
 
-STEP = 1e-5  # of a member's output, or of 1: differences of what the whole makes of it are its slope
+RELATIVE_DIFFERENCE_STEP = (
+    1e-5  # of a member's output, or of 1: differences of what the whole makes of it are its slope
+)
 
 
 @dataclass(frozen=True, eq=False)
-class Joint:
+class CombinedMembers:
     """The outputs of ``members``, combined."""
 
     members: tuple[Differentiable, ...]
-    combine: Callable[[Parts], Array]
+    combine: Callable[[MemberOutputs], Array]
 
     def __call__(self, x: Array) -> Array:
-        return self._combined([member.outputs(x) for member in self.members])
+        return self._combine_outputs([member.outputs(x) for member in self.members])
 
-    def expanded(self, x: Array) -> tuple[Array, Pull]:
+    def outputs_and_pullback(self, x: Array) -> tuple[Array, Pullback]:
         """Outputs ``(p, c)``, and what gives their gradient."""
-        pairs = [_expanded(member, x) for member in self.members]
+        pairs = [_outputs_and_pullback(member, x) for member in self.members]
         said = [outputs for outputs, _ in pairs]
 
         def pull(weights: Array) -> Array:
-            slopes = self._slopes(said, weights)
+            slopes = self._slopes_by_differences(said, weights)
             return np.asarray(sum(own(slope) for (_, own), slope in zip(pairs, slopes, strict=True)))
 
-        return self._combined(said), pull
+        return self._combine_outputs(said), pull
 
-    def _combined(self, said: list[Array]) -> Array:
+    def _combine_outputs(self, said: list[Array]) -> Array:
         return self.combine([(part, member.link) for part, member in zip(said, self.members, strict=True)])
 
-    def _slopes(self, said: list[Array], weights: Array) -> list[Array]:
+    def _slopes_by_differences(self, said: list[Array], weights: Array) -> list[Array]:
         """How the outputs, summed with ``weights``, change with each output of each member: ``(p, c)`` for each.
 
         By differences, all in one call: outputs are numbered through, and each has a copy with it up and one down.
@@ -46,34 +48,34 @@ class Joint:
         p, sizes = len(weights), [part.shape[1] for part in said]
         every = np.hstack(said)
         count = every.shape[1]
-        step = STEP * np.maximum(np.abs(every), 1.0)
+        step = RELATIVE_DIFFERENCE_STEP * np.maximum(np.abs(every), 1.0)
         moved = np.repeat(every[None], 2 * count, axis=0)
         number = np.arange(count)
         moved[number, :, number] += step.T
         moved[count + number, :, number] -= step.T
         parts = np.split(moved.reshape(2 * count * p, count), np.cumsum(sizes)[:-1], axis=1)
-        sums = (self._combined(parts).reshape(2 * count, p, -1) * weights).sum(axis=2)
+        sums = (self._combine_outputs(parts).reshape(2 * count, p, -1) * weights).sum(axis=2)
         slopes = (sums[:count] - sums[count:]).T / (2 * step)
         return np.split(slopes, np.cumsum(sizes)[:-1], axis=1)
 
 
 @dataclass(frozen=True, eq=False)
-class Blend(Quick):
+class DifferentiableMetaModel(ShortcutModel):
     """A model asked through its members, all of which have slopes."""
 
-    scores: Joint
+    fast_outputs: CombinedMembers
 
     def gradient(self, x: Array, weights: Array) -> Array:
         """Gradient ``(p, d)`` of the outputs summed with ``weights`` ``(p, c)``."""
-        return self.scores.expanded(x)[1](weights)
+        return self.fast_outputs.outputs_and_pullback(x)[1](weights)
 
-    def expanded(self, x: Array) -> tuple[Array, Pull]:
+    def outputs_and_pullback(self, x: Array) -> tuple[Array, Pullback]:
         """Outputs ``(p, c)``, and what gives their gradient."""
-        return self.scores.expanded(x)
+        return self.fast_outputs.outputs_and_pullback(x)
 
 
-def _expanded(member: Differentiable, x: Array) -> tuple[Array, Pull]:
-    if hasattr(member, "expanded"):
-        outputs, pull = member.expanded(x)
+def _outputs_and_pullback(member: Differentiable, x: Array) -> tuple[Array, Pullback]:
+    if hasattr(member, "outputs_and_pullback"):
+        outputs, pull = member.outputs_and_pullback(x)
         return outputs, pull
     return member.outputs(x), lambda weights: member.gradient(x, weights)

@@ -15,99 +15,107 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from counterpoise.models.paths import Near, Paths, Small, Window
+from counterpoise.models.paths import CellWindow, Int32Array, LeafRanges, NeighbourLeaves
 from counterpoise.types import Index, Mask
 
-MOST = 150_000_000  # bytes of all blocks
-AT_ONCE = 2_000_000  # bits looked at together, so that they stay near the processor
-BLOCK = 80_000_000  # bits of one: trees that split at other points share no cells
-WORD = 64
+MAX_TABLE_BYTES = 150_000_000  # bytes of all blocks
+MAX_BITS_TOGETHER = 2_000_000  # bits looked at together, so that they stay near the processor
+MAX_BLOCK_BITS = 80_000_000  # bits of one: trees that split at other points share no cells
+WORD_BITS = 64
 
 
-class Block(NamedTuple):
+class LeafBlock(NamedTuple):
     """The leaves of some trees: which cells shut a row out of them, for cells that these trees tell apart."""
 
-    first: int  # the number of its first leaf
-    begin: Index  # (lines,) the first of the cells that each line of the table is of
-    whole: bool  # whether each cell has a line of its own
-    shut: NDArray[np.uint64]  # (lines, words) a bit for each leaf: 1 where a row in the cell cannot be in it
-    over: NDArray[np.uint64]  # (lines, words) 1 where larger numbers alone lead to the leaf; of categories, all 0
-    spare: NDArray[np.uint64]  # (words,) bits that are no leaf's; they are 1 in every line of ``shut``
+    first_leaf: int  # the number of its first leaf
+    first_cell_of_line: Index  # (lines,) the first of the cells that each line of the table is of
+    has_line_per_cell: bool  # whether each cell has a line of its own
+    exclusion_bits: NDArray[np.uint64]  # (lines, words) a bit for each leaf: 1 where a row in the cell cannot be in it
+    above_bits: NDArray[np.uint64]  # (lines, words) 1 where larger numbers alone lead to the leaf; of categories, all 0
+    padding_bits: NDArray[np.uint64]  # (words,) bits that are no leaf's; they are 1 in every line of ``shut``
 
     @classmethod
-    def of(cls, paths: Paths, first: Index, part: slice) -> Block:
+    def of(cls, paths: LeafRanges, first: Index, part: slice) -> LeafBlock:
         """The block of the leaves in a slice of all leaves."""
-        apart = [paths.told_apart(place, *ends, part) for place, ends in enumerate(pairwise(first.tolist()))]
-        pairs = [_lines(paths, place, cells, part) for place, cells in enumerate(apart)]
+        apart = [paths.distinct_cells(place, *ends, part) for place, ends in enumerate(pairwise(first.tolist()))]
+        pairs = [_make_column_bits(paths, place, cells, part) for place, cells in enumerate(apart)]
         shut, over = (np.concatenate(lines) for lines in zip(*pairs, strict=True))
-        begin, spare = np.concatenate(apart), packed(np.zeros((1, part.stop - part.start), dtype=bool))
+        begin, spare = np.concatenate(apart), pack_bits(np.zeros((1, part.stop - part.start), dtype=bool))
         return cls(part.start, begin, len(begin) == first[-1], shut | spare, over, spare[0])
 
     @property
     def nbytes(self) -> int:
         """How large it is."""
-        return self.shut.nbytes + self.over.nbytes
+        return self.exclusion_bits.nbytes + self.above_bits.nbytes
 
-    def inside(self, cells: Index) -> Index:
+    def find_leaves(self, cells: Index) -> Index:
         """The leaf of each tree ``(p, trees)`` that rows in these cells ``(p, f)`` are in."""
-        return self._open(np.bitwise_or.reduce(self.shut.take(self._line(cells), axis=0), axis=1))
+        return self._leaves_not_excluded(
+            np.bitwise_or.reduce(self.exclusion_bits.take(self._lines_of_cells(cells), axis=0), axis=1)
+        )
 
-    def around(self, cells: Index, window: Window, every: Mask) -> tuple[Index, Index, Index]:
+    def find_leaves_and_neighbours(self, cells: Index, window: CellWindow, every: Mask) -> tuple[Index, Index, Index]:
         """The same, and what single cells keep rows out of: the places of these cells and the leaves, both ``(e,)``.
 
         Leaves that no cell of the window of a row ``(n, f)`` leads to are left out; the same number of points belongs
         to each row. Where ``every`` ``(n, f)`` says so, leaves are not held against the window.
         """
-        shut = self.shut.take(self._line(cells), axis=0)
+        shut = self.exclusion_bits.take(self._lines_of_cells(cells), axis=0)
         seen = np.bitwise_or.accumulate(shut, axis=1)
         twice = np.bitwise_or.reduce(shut[:, 1:] & seen[:, :-1], axis=1)
-        twice |= self.spare
+        twice |= self.padding_bits
         np.invert(twice, out=twice)
         shut &= twice[:, None, :]
         by_row = shut.reshape(len(window.first), -1, *shut.shape[1:])
-        by_row &= self._within(window, every)[:, None]
-        line, leaf = ones(shut)
-        return self._open(seen[:, -1]), line, leaf + self.first
+        by_row &= self._leaves_in_window(window, every)[:, None]
+        line, leaf = find_set_bits(shut)
+        return self._leaves_not_excluded(seen[:, -1]), line, leaf + self.first_leaf
 
-    def _within(self, window: Window, every: Mask) -> NDArray[np.uint64]:
+    def _leaves_in_window(self, window: CellWindow, every: Mask) -> NDArray[np.uint64]:
         """The leaves that some number of a window ``(n, f)`` leads to, ``(n, f, words)``."""
-        low, high = self._line(window.first), self._line(window.end - 1)
-        out = ~self.shut.take(low, axis=0)
-        out |= self.over.take(low, axis=0)
-        out &= ~self.over.take(high, axis=0)
+        low, high = self._lines_of_cells(window.first), self._lines_of_cells(window.end - 1)
+        out = ~self.exclusion_bits.take(low, axis=0)
+        out |= self.above_bits.take(low, axis=0)
+        out &= ~self.above_bits.take(high, axis=0)
         if every.any():
             out[every] = ~np.uint64(0)
         return out
 
-    def _line(self, cells: NDArray[np.integer]) -> NDArray[np.integer]:
+    def _lines_of_cells(self, cells: NDArray[np.integer]) -> NDArray[np.integer]:
         """The lines of the table that cells are in."""
-        return cells if self.whole else np.searchsorted(self.begin, cells, side="right") - 1
+        return cells if self.has_line_per_cell else np.searchsorted(self.first_cell_of_line, cells, side="right") - 1
 
-    def _open(self, shut: NDArray[np.uint64]) -> Index:
+    def _leaves_not_excluded(self, shut: NDArray[np.uint64]) -> Index:
         """The leaves ``(p, trees)`` that nothing keeps points out of, whose bits ``(p, words)`` are 0."""
-        return np.asarray(self.first + ones(~shut)[1]).reshape(len(shut), -1)
+        return np.asarray(self.first_leaf + find_set_bits(~shut)[1]).reshape(len(shut), -1)
 
 
-def _lines(paths: Paths, place: int, cells: Index, part: slice) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+def _make_column_bits(
+    paths: LeafRanges, place: int, cells: Index, part: slice
+) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
     """Which of a column's cells ``(c,)``, missing values last, keep a row out of some of the leaves, ``(c, words)``.
 
     And which of these larger numbers lead to.
     """
     if place in paths.levels:
-        lines = packed(~paths.levels[place][part].T)
+        lines = pack_bits(~paths.levels[place][part].T)
         return lines, np.zeros_like(lines)
-    low, high, gone = paths.low[part, place], paths.high[part, place], packed(~paths.missing[part, place][None])
+    low, high, gone = (
+        paths.low[part, place],
+        paths.high[part, place],
+        pack_bits(~paths.allows_missing[part, place][None]),
+    )
     turns = np.zeros((len(cells), gone.view(np.uint8).shape[1]), dtype=np.uint8)
     ever = low <= high  # where not, only a missing value leads to the leaf
     closed = np.flatnonzero((low > cells[0]) | ~ever)
     opens, shuts = np.flatnonzero((low > cells[0]) & ever), np.flatnonzero((high + 1 < cells[-1]) & ever)
     begin, end = np.searchsorted(cells, low[opens]), np.searchsorted(cells, high[shuts] + 1)
     # each line differs from the one before by the leaves that open or shut there
-    _turned(turns, begin, opens)
+    _flip_bits(turns, begin, opens)
     over = turns.copy()
-    _turned(over, np.zeros_like(opens), opens)
-    _turned(turns, np.zeros_like(closed), closed)
-    _turned(turns, end, shuts)
+    _flip_bits(over, np.zeros_like(opens), opens)
+    _flip_bits(turns, np.zeros_like(closed), closed)
+    _flip_bits(turns, end, shuts)
     lines, above = turns.view(np.uint64), over.view(np.uint64)
     for table in (lines, above):
         np.bitwise_xor.accumulate(table, axis=0, out=table)
@@ -115,22 +123,22 @@ def _lines(paths: Paths, place: int, cells: Index, part: slice) -> tuple[NDArray
     return lines, above
 
 
-def _turned(turns: NDArray[np.uint8], line: Index, leaf: Index) -> None:
+def _flip_bits(turns: NDArray[np.uint8], line: Index, leaf: Index) -> None:
     """Turn the bits of leaves ``(e,)`` in a line each, in place; none of them twice."""
     np.add.at(turns, (line, leaf >> 3), (1 << (leaf & 7)).astype(np.uint8))
 
 
-def packed(lines: Mask, *, rest: bool = True) -> NDArray[np.uint64]:
+def pack_bits(lines: Mask, *, rest: bool = True) -> NDArray[np.uint64]:
     """Lines ``(c, l)`` as words ``(c, w)``, filled up with ``rest``."""
-    padded = np.full((len(lines), -(-lines.shape[1] // WORD) * WORD), rest)
+    padded = np.full((len(lines), -(-lines.shape[1] // WORD_BITS) * WORD_BITS), rest)
     padded[:, : lines.shape[1]] = lines
     return np.packbits(padded, axis=1, bitorder="little").view(np.uint64)
 
 
-def ones(words: NDArray[np.uint64]) -> tuple[Index, Index]:
+def find_set_bits(words: NDArray[np.uint64]) -> tuple[Index, Index]:
     """Which bits of lines ``(..., w)``, which are numbered through, are 1: the line and the place in it of each.
 
-    >>> ones(np.array([[0, 5], [2, 0]], dtype=np.uint64))
+    >>> find_set_bits(np.array([[0, 5], [2, 0]], dtype=np.uint64))
     (array([0, 0, 1]), array([64, 66,  1]))
     """
     every = words.reshape(-1)
@@ -140,87 +148,95 @@ def ones(words: NDArray[np.uint64]) -> tuple[Index, Index]:
     number = np.unpackbits(some.take(part), bitorder="little").view(bool).nonzero()[0]
     byte = part.take(number >> 3)
     place = (full.take(byte >> 3) << 6) + ((byte & 7) << 3) + (number & 7)
-    line = place // (WORD * words.shape[-1])
-    return line, place - line * (WORD * words.shape[-1])
+    line = place // (WORD_BITS * words.shape[-1])
+    return line, place - line * (WORD_BITS * words.shape[-1])
 
 
 @dataclass(frozen=True, eq=False)
-class Table:
+class LeafTable:
     """All leaves of an ensemble, in blocks of those of some trees each."""
 
-    paths: Paths
-    blocks: tuple[Block, ...]
-    first: Index  # (f + 1,) the first cell of each column
-    ends: NDArray[np.int64]  # (leaves * f,) the first open cell of each leaf and one past the last, 32 bits each
+    leaf_ranges: LeafRanges
+    blocks: tuple[LeafBlock, ...]
+    first_cells: Index  # (f + 1,) the first cell of each column
+    packed_cell_ranges: NDArray[
+        np.int64
+    ]  # (leaves * f,) the first open cell of each leaf and one past the last, 32 bits each
 
     @classmethod
-    def of(cls, paths: Paths, first: Index) -> Table | None:
+    def of(cls, paths: LeafRanges, first: Index) -> LeafTable | None:
         """The table of the leaves at the ends of paths; None where it would be too large."""
         starts = np.searchsorted(paths.tree, np.arange(int(paths.tree[-1]) + 2))
-        blocks: list[Block] = []
+        blocks: list[LeafBlock] = []
         total, begin = 0, 0
         leaves, cells = len(paths.tree) / (len(starts) - 1), float(first[-1])  # of a tree; in all
-        few = np.sqrt(BLOCK) / leaves if cells**2 > BLOCK else BLOCK / (cells * leaves)  # trees that fit into a block
-        step = int(max(1, min(few, 0.9 * 4 * MOST / leaves**2 / (len(starts) - 1))))
+        few = (
+            np.sqrt(MAX_BLOCK_BITS) / leaves if cells**2 > MAX_BLOCK_BITS else MAX_BLOCK_BITS / (cells * leaves)
+        )  # trees that fit into a block
+        step = int(max(1, min(few, 0.9 * 4 * MAX_TABLE_BYTES / leaves**2 / (len(starts) - 1))))
         for end in [*range(step, len(starts) - 1, step), len(starts) - 1]:
-            block = Block.of(paths, first, slice(int(starts[begin]), int(starts[end])))
+            block = LeafBlock.of(paths, first, slice(int(starts[begin]), int(starts[end])))
             total, begin = total + block.nbytes, end
-            if total > MOST:
+            if total > MAX_TABLE_BYTES:
                 return None
             blocks.append(block)
         ends = np.stack([paths.low, paths.high + np.int32(1)], axis=-1)
         return cls(paths, tuple(blocks), first, ends.view(np.int64).reshape(-1))
 
     @property
-    def size(self) -> int:
+    def max_points_together(self) -> int:
         """How many points are asked about together."""
-        widest = max(block.shut.shape[1] for block in self.blocks)
-        return int(AT_ONCE // (WORD * widest * (len(self.first) - 1)))
+        widest = max(block.exclusion_bits.shape[1] for block in self.blocks)
+        return int(MAX_BITS_TOGETHER // (WORD_BITS * widest * (len(self.first_cells) - 1)))
 
-    def inside(self, cells: Index) -> Index:
+    def find_leaves(self, cells: Index) -> Index:
         """The leaf of each tree ``(p, trees)`` that rows in these cells ``(p, f)`` are in."""
-        return np.concatenate([block.inside(cells) for block in self.blocks], axis=1)
+        return np.concatenate([block.find_leaves(cells) for block in self.blocks], axis=1)
 
-    def around(self, cells: Index, window: Window) -> tuple[Index, Near]:
+    def find_leaves_and_neighbours(self, cells: Index, window: CellWindow) -> tuple[Index, NeighbourLeaves]:
         """The same, and the leaves that a single cell of a row's window ``(n, f)`` keeps its points out of."""
-        every = (window.end == self.first[1:]) | self._coded  # of categories, and with missing values, looked at below
-        parts = [block.around(cells, window, every) for block in self.blocks]
+        every = (
+            window.end == self.first_cells[1:]
+        ) | self._is_categorical  # of categories, and with missing values, looked at below
+        parts = [block.find_leaves_and_neighbours(cells, window, every) for block in self.blocks]
         own, line, leaf = parts[0]
         if len(parts) > 1:
             own = np.concatenate([part[0] for part in parts], axis=1)
             line, leaf = (np.concatenate([part[number] for part in parts]) for number in (1, 2))
-        f = len(self.first) - 1
+        f = len(self.first_cells) - 1
         point = line // f
         place = line - point * f
         # what a leaf brings begins at its first open cell and ends after its last
-        begin, end = self.ends.take(leaf * f + place).view(np.int32).reshape(-1, 2).T
-        if self.paths.levels:
-            which, begin, end = self._levels(leaf, place, begin, end)
+        begin, end = self.packed_cell_ranges.take(leaf * f + place).view(np.int32).reshape(-1, 2).T
+        if self.leaf_ranges.levels:
+            which, begin, end = self._split_categories_by_level(leaf, place, begin, end)
             point, leaf, line = point[which], leaf[which], line[which]
-        begin, end = window.repeated(len(cells)).clipped(line, begin, end)
-        if self._closed or every.any():
+        begin, end = window.repeat_for_points(len(cells)).clip_ranges(line, begin, end)
+        if self._has_leaf_for_missing_only or every.any():
             kept = np.flatnonzero(begin < end)
             point, leaf, begin, end = point[kept], leaf[kept], begin[kept], end[kept]
-        return own, Near(point, self.paths.tree.take(leaf), leaf, begin, end)
+        return own, NeighbourLeaves(point, self.leaf_ranges.tree.take(leaf), leaf, begin, end)
 
     @cached_property
-    def _coded(self) -> Mask:
+    def _is_categorical(self) -> Mask:
         """Which columns are categories, ``(f,)``."""
-        return np.isin(np.arange(len(self.first) - 1), list(self.paths.levels))
+        return np.isin(np.arange(len(self.first_cells) - 1), list(self.leaf_ranges.levels))
 
     @cached_property
-    def _closed(self) -> bool:
+    def _has_leaf_for_missing_only(self) -> bool:
         """Whether some leaf is open to no number of a column, but to missing values alone."""
-        return bool((self.paths.low > self.paths.high).any())
+        return bool((self.leaf_ranges.low > self.leaf_ranges.high).any())
 
-    def _levels(self, leaf: Index, place: Index, begin: Small, end: Small) -> tuple[Index, Small, Small]:
+    def _split_categories_by_level(
+        self, leaf: Index, place: Index, begin: Int32Array, end: Int32Array
+    ) -> tuple[Index, Int32Array, Int32Array]:
         """The same beginnings and ends, those of categories level by level, and which leaf of the list each is of."""
-        of_numbers = np.flatnonzero(~np.isin(place, list(self.paths.levels)))
+        of_numbers = np.flatnonzero(~np.isin(place, list(self.leaf_ranges.levels)))
         which, begins, ends = [of_numbers], [begin[of_numbers]], [end[of_numbers]]
-        for column, levels in self.paths.levels.items():
+        for column, levels in self.leaf_ranges.levels.items():
             mine = np.flatnonzero(place == column)
             number, level = np.nonzero(levels[leaf[mine]])
             which.append(mine[number])
-            begins.append((self.first[column] + level).astype(np.int32))
+            begins.append((self.first_cells[column] + level).astype(np.int32))
             ends.append(begins[-1] + np.int32(1))
         return np.concatenate(which), np.concatenate(begins), np.concatenate(ends)

@@ -11,43 +11,43 @@ import numpy as np
 from numpy.typing import NDArray
 
 from counterpoise.errors import InputError
-from counterpoise.models.feeding import Feed
-from counterpoise.models.machine import two_columns
+from counterpoise.models.feeding import InputFunction
+from counterpoise.models.machine import as_two_outputs
 from counterpoise.space.features import Feature, Schema
-from counterpoise.space.frames import quoted
+from counterpoise.space.frames import quote_names
 from counterpoise.types import Array, Link
 
-AUTOMATIC = re.compile(r"(Column_|f)?\d+")  # what the libraries call the columns of an array
+AUTOMATIC_NAME_PATTERN = re.compile(r"(Column_|f)?\d+")  # what the libraries call the columns of an array
 
 
 @dataclass(frozen=True, eq=False)
-class Boosted:
+class BoosterModel:
     """A boosted model, asked through functions of what ``feed`` makes of encoded rows.
 
     ``raw`` gives decision values or a regression's numbers, ``said`` labels, ``likely`` probabilities.
     """
 
-    feed: Feed
+    make_input: InputFunction
     labels: tuple[Any, ...] | None
-    raw: Callable[[Any], Array]
-    said: Callable[[Any], Any]
-    likely: Callable[[Any], Any] | None = None
+    output_function: Callable[[Any], Array]
+    label_function: Callable[[Any], Any]
+    probability_function: Callable[[Any], Any] | None = None
     link: Link = "identity"
     notes: tuple[str, ...] = ()
 
     def outputs(self, x: Array) -> Array:
         """Decision values ``(p, c)``, or predictions ``(p, 1)``."""
-        return self.raw(self.feed(x))
+        return self.output_function(self.make_input(x))
 
     def predict(self, x: Array) -> NDArray[Any]:
         """What the model's own ``predict`` says."""
-        return np.asarray(self.said(self.feed(x))).reshape(-1)
+        return np.asarray(self.label_function(self.make_input(x))).reshape(-1)
 
     def probabilities(self, x: Array) -> Array | None:
         """The model's own probabilities, or None."""
-        if self.likely is None:
+        if self.probability_function is None:
             return None
-        found = np.asarray(self.likely(self.feed(x)), dtype=np.float64)
+        found = np.asarray(self.probability_function(self.make_input(x)), dtype=np.float64)
         return found if found.ndim == 2 else np.stack([1.0 - found, found], axis=1)
 
 
@@ -55,11 +55,11 @@ def as_outputs(values: Any, labels: tuple[Any, ...] | None) -> Array:
     """Margins or predictions as a library returns them, ``(p,)`` or ``(p, c)``, as outputs."""
     array = np.asarray(values, dtype=np.float64)
     if array.ndim == 1:
-        return array[:, None] if labels is None else two_columns(array)
+        return array[:, None] if labels is None else as_two_outputs(array)
     return array
 
 
-def most_likely(likely: Callable[[Any], Any], labels: tuple[Any, ...]) -> Callable[[Any], NDArray[Any]]:
+def make_label_function(likely: Callable[[Any], Any], labels: tuple[Any, ...]) -> Callable[[Any], NDArray[Any]]:
     """What a booster without classes of its own says: the label of the largest probability."""
 
     def said(rows: Any) -> NDArray[Any]:
@@ -70,23 +70,23 @@ def most_likely(likely: Callable[[Any], Any], labels: tuple[Any, ...]) -> Callab
     return said
 
 
-def names_of(names: Sequence[str] | None, schema: Schema) -> list[Hashable] | None:
+def match_column_names(names: Sequence[str] | None, schema: Schema) -> list[Hashable] | None:
     """The schema's names of the columns that a booster remembers by name, or None where it was fitted on an array.
 
     >>> import pandas as pd
-    >>> names_of(["flow_rate"], Schema.infer(pd.DataFrame({"flow rate": [0.5, 1.5]})))
+    >>> match_column_names(["flow_rate"], Schema.infer(pd.DataFrame({"flow rate": [0.5, 1.5]})))
     ['flow rate']
     """
     if names is None:
         return None
     known: dict[str, Hashable] = {str(name).replace(" ", "_"): name for name in schema.names}
     known |= {str(name): name for name in schema.names}  # LightGBM writes blanks as underscores
-    if not any(name in known for name in names) and all(AUTOMATIC.fullmatch(name) for name in names):
+    if not any(name in known for name in names) and all(AUTOMATIC_NAME_PATTERN.fullmatch(name) for name in names):
         return None
     return [known.get(name, name) for name in names]
 
 
-def strangers(feature: Feature, known: Collection[Any], *, refused: bool) -> tuple[str, ...]:
+def note_unknown_categories(feature: Feature, known: Collection[Any], *, refused: bool) -> tuple[str, ...]:
     """A note where the model does not know some of a column's categories; an InputError where that will not do.
 
     ``refused``: the library raises for a category that it does not know. Others read it as missing, which is right
@@ -97,7 +97,7 @@ def strangers(feature: Feature, known: Collection[Any], *, refused: bool) -> tup
     if strange and (refused or len(strange) == len(seen)):
         raise InputError(
             f"the categories of {feature.name!r} must be those that the model was fitted on",
-            f"it does not know {quoted(strange)}; it knows {quoted(list(known))}",
+            f"it does not know {quote_names(strange)}; it knows {quote_names(list(known))}",
             "give the reference's column the categories of the training data",
         )
-    return (f"the model does not know {quoted(strange)} of {feature.name!r}: read as missing",) if strange else ()
+    return (f"the model does not know {quote_names(strange)} of {feature.name!r}: read as missing",) if strange else ()

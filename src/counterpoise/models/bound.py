@@ -11,24 +11,24 @@ from numpy.typing import NDArray
 from counterpoise.errors import CounterpoiseError
 from counterpoise.models.adapt import as_model
 from counterpoise.models.combining import has_threshold
-from counterpoise.models.ways import innermost
-from counterpoise.models.whitebox import Quick, TreeModel
+from counterpoise.models.ways import find_deciding_estimator
+from counterpoise.models.whitebox import ShortcutModel, TreeModel
 from counterpoise.space.features import Schema
 from counterpoise.types import Array
 
 
 @dataclass(frozen=True, eq=False)
-class Numbered(Quick):
+class NumberedClassesModel(ShortcutModel):
     """A classifier whose classes are known by the number of their column, as those of a function of rows are."""
 
     @property
     def labels(self) -> tuple[int, ...]:
         """The numbers of the columns."""
-        return tuple(range(len(self.own.labels or ())))
+        return tuple(range(len(self.own_model.labels or ())))
 
     def predict(self, x: Array) -> NDArray[Any]:
         """The number of the most likely class."""
-        found = self.own.probabilities(x)
+        found = self.own_model.probabilities(x)
         assert found is not None, "it stands for the method that gives them"
         return np.asarray(found.argmax(axis=1))
 
@@ -40,7 +40,7 @@ def adapt(method: Any, schema: Schema, probe: Array) -> TreeModel | None:
     those with a threshold of their own, and detectors and boosters, whose methods give other than labels, are left out.
     """
     owner = method.__self__
-    if has_threshold(innermost(owner)):
+    if has_threshold(find_deciding_estimator(owner)):
         return None
     try:
         found = as_model(owner, schema, probe)
@@ -48,4 +48,8 @@ def adapt(method: Any, schema: Schema, probe: Array) -> TreeModel | None:
         return None  # the method itself may do
     if not isinstance(found, TreeModel) or (found.labels is not None and not hasattr(owner, "classes_")):
         return None
-    return found if method.__name__ == "predict" else replace(found, own=Numbered(found.own, found.own.outputs))
+    return (
+        found
+        if method.__name__ == "predict"
+        else replace(found, own_model=NumberedClassesModel(found.own_model, found.own_model.outputs))
+    )

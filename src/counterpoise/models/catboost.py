@@ -15,18 +15,20 @@ from typing import Any
 import numpy as np
 
 from counterpoise.errors import InputError
-from counterpoise.models.boosting import Boosted, as_outputs, names_of
-from counterpoise.models.feeding import columns_of, feed
-from counterpoise.models.links import Finish, as_is, exponential, first_and_second
-from counterpoise.models.reading import Reading, plain
-from counterpoise.models.trees import Grove, Tree
-from counterpoise.models.whitebox import open_up
+from counterpoise.models.boosting import BoosterModel, as_outputs, match_column_names
+from counterpoise.models.feeding import find_model_columns, make_input_function
+from counterpoise.models.links import ToOutputs, exponential, keep_sums, two_outputs_zero_first
+from counterpoise.models.reading import ColumnReading, read_columns
+from counterpoise.models.trees import LibraryTrees, Tree
+from counterpoise.models.whitebox import open_trees
 from counterpoise.space.features import Schema
 from counterpoise.types import Array, Model
 
-LOGARITHMIC = ("Poisson", "Tweedie")
-MOST = 128  # rows: below it the trees are quicker (0.05 against 0.14 ms for 16 rows), above it the library is
-MOST_NODES = 5_000_000  # a symmetric tree of depth k stands for 2^(k+1) nodes; beyond this the trees stay closed
+LOGARITHMIC_OBJECTIVES = ("Poisson", "Tweedie")
+MAX_ROWS_BY_TREES = (
+    128  # rows: below it the trees are quicker (0.05 against 0.14 ms for 16 rows), above it the library is
+)
+MAX_NODES = 5_000_000  # a symmetric tree of depth k stands for 2^(k+1) nodes; beyond this the trees stay closed
 
 
 def adapt(model: Any, schema: Schema, probe: Array) -> Model | None:
@@ -46,22 +48,24 @@ def adapt(model: Any, schema: Schema, probe: Array) -> Model | None:
             return as_outputs(model.predict(rows), None)
         return as_outputs(model.predict(rows, prediction_type="RawFormulaVal"), labels)
 
-    names = names_of(list(model.feature_names_), schema)
+    names = match_column_names(list(model.feature_names_), schema)
     width = len(model.feature_names_)
-    columns = columns_of(schema, names, width)
+    columns = find_model_columns(schema, names, width)
     mixed = bool(model.get_cat_feature_indices())
-    give = feed(schema, names, width, frame=mixed)
+    give = make_input_function(schema, names, width, frame=mixed)
     if labels is None:
-        own = Boosted(give, None, ask, model.predict)
+        own = BoosterModel(give, None, ask, model.predict)
     else:
-        own = Boosted(give, labels, ask, _said(model), _likely(model))
-    reading = None if mixed else plain(schema, columns)
+        own = BoosterModel(give, labels, ask, _make_label_function(model), _make_probability_function(model))
+    reading = None if mixed else read_columns(schema, columns)
     if reading is None:
         return own
-    return open_up(own, grove(model), reading, probe, library=_library(ask, reading), most=MOST)
+    return open_trees(
+        own, read_trees(model), reading, probe, library=_make_library_outputs(ask, reading), most=MAX_ROWS_BY_TREES
+    )
 
 
-def grove(model: Any) -> Grove | None:
+def read_trees(model: Any) -> LibraryTrees | None:
     """The trees of a CatBoost model that splits numbers alone, or None."""
     with TemporaryDirectory() as folder:
         path = Path(folder) / "model.json"
@@ -73,22 +77,24 @@ def grove(model: Any) -> Grove | None:
     trees: list[Tree] = []
     for written_tree in written.get("oblivious_trees") or written.get("trees") or []:
         symmetric = "leaf_values" in written_tree
-        if symmetric and len(trees) * len(written_tree["leaf_values"]) > MOST_NODES:
+        if symmetric and len(trees) * len(written_tree["leaf_values"]) > MAX_NODES:
             return None
-        splits = written_tree.get("splits", []) if symmetric else list(_splits(written_tree))
+        splits = written_tree.get("splits", []) if symmetric else list(_iterate_splits(written_tree))
         if any(split["split_type"] != "FloatFeature" for split in splits or []):
             return None
-        trees.append((_symmetric if symmetric else _nested)(written_tree, place))
+        trees.append((_read_symmetric_tree if symmetric else _read_nested_tree)(written_tree, place))
     if not trees:
         return None
-    last = _Last(float(scale), np.atleast_1d(np.asarray(bias, dtype=np.float64)))
+    last = _ScaleAndBias(float(scale), np.atleast_1d(np.asarray(bias, dtype=np.float64)))
     binary = trees[0].value.shape[1] == 1 and len(getattr(model, "classes_", ())) == 2
     objective = str(model.get_all_params().get("loss_function", ""))
-    then: Finish = first_and_second if binary else exponential if objective.startswith(LOGARITHMIC) else as_is
-    return Grove(trees, np.zeros(trees[0].value.shape[1]), _Then(last, then), single=True)
+    then: ToOutputs = (
+        two_outputs_zero_first if binary else exponential if objective.startswith(LOGARITHMIC_OBJECTIVES) else keep_sums
+    )
+    return LibraryTrees(trees, np.zeros(trees[0].value.shape[1]), _Composition(last, then), compares_in_single=True)
 
 
-class _Last:
+class _ScaleAndBias:
     """Sums of leaves to raw values: ``scale * sum + bias``."""
 
     def __init__(self, scale: float, bias: Array) -> None:
@@ -98,29 +104,29 @@ class _Last:
         return self.scale * sums + self.bias
 
 
-class _Then:
+class _Composition:
     """One function after another."""
 
-    def __init__(self, first: Finish, second: Finish) -> None:
+    def __init__(self, first: ToOutputs, second: ToOutputs) -> None:
         self.first, self.second = first, second
 
     def __call__(self, values: Array) -> Array:
         return self.second(self.first(values))
 
 
-def _said(model: Any) -> Callable[[Any], Any]:
+def _make_label_function(model: Any) -> Callable[[Any], Any]:
     return lambda rows: model.predict(rows, prediction_type="Class")
 
 
-def _likely(model: Any) -> Callable[[Any], Any]:
+def _make_probability_function(model: Any) -> Callable[[Any], Any]:
     return lambda rows: model.predict(rows, prediction_type="Probability")
 
 
-def _library(ask: Callable[[Any], Array], reading: Reading) -> Callable[[Array], Array]:
-    return lambda x: ask(np.ascontiguousarray(reading.rows(x)))
+def _make_library_outputs(ask: Callable[[Any], Array], reading: ColumnReading) -> Callable[[Array], Array]:
+    return lambda x: ask(np.ascontiguousarray(reading.to_model_rows(x)))
 
 
-def _symmetric(tree: Any, place: dict[int, tuple[int, bool]]) -> Tree:
+def _read_symmetric_tree(tree: Any, place: dict[int, tuple[int, bool]]) -> Tree:
     """A tree with one split for each level, unfolded; the leaf's number has one bit for each split."""
     splits = tree.get("splits") or []
     depth = len(splits)
@@ -146,7 +152,7 @@ def _symmetric(tree: Any, place: dict[int, tuple[int, bool]]) -> Tree:
     )
 
 
-def _nested(tree: Any, place: dict[int, tuple[int, bool]]) -> Tree:
+def _read_nested_tree(tree: Any, place: dict[int, tuple[int, bool]]) -> Tree:
     """A tree of any shape, written as splits within splits."""
     nodes: list[Any] = [tree]
     left, right = [], []
@@ -172,8 +178,8 @@ def _nested(tree: Any, place: dict[int, tuple[int, bool]]) -> Tree:
     )
 
 
-def _splits(tree: Any) -> Iterator[Any]:
+def _iterate_splits(tree: Any) -> Iterator[Any]:
     if "split" in tree:
         yield tree["split"]
-        yield from _splits(tree["left"])
-        yield from _splits(tree["right"])
+        yield from _iterate_splits(tree["left"])
+        yield from _iterate_splits(tree["right"])

@@ -9,7 +9,12 @@ from typing import Any
 
 from counterpoise.errors import InputError, MissingExtra
 
-OWN = ("sklearn.", "numpy.", "scipy.", "builtins.")  # types that a file of a scikit-learn model may name
+TRUSTED_TYPE_PREFIXES = (
+    "sklearn.",
+    "numpy.",
+    "scipy.",
+    "builtins.",
+)  # types that a file of a scikit-learn model may name
 
 
 def load(path: str | Path, *, trust: bool = False, factory: str | Callable[[], Any] | None = None) -> Any:
@@ -23,27 +28,27 @@ def load(path: str | Path, *, trust: bool = False, factory: str | Callable[[], A
     if not path.is_file():
         raise InputError("a model's file must exist", f"there is no file {str(path)!r}", "correct the path")
     ending = path.suffix.lower()
-    if ending not in OPENERS:
+    if ending not in LOADER_BY_SUFFIX:
         raise InputError(
-            f"a model's file must end in one of {', '.join(OPENERS)}",
+            f"a model's file must end in one of {', '.join(LOADER_BY_SUFFIX)}",
             f"{path.name!r} does not",
             "save the model in one of these formats; for scikit-learn skops is the safe one",
         )
     if factory is not None and ending not in (".pt", ".pth"):
         raise InputError("a factory belongs to a PyTorch file", f"{path.name!r} is not one", "leave the factory out")
     try:
-        return OPENERS[ending](path, trust, factory)
+        return LOADER_BY_SUFFIX[ending](path, trust, factory)
     except ImportError as error:
-        if isinstance(error, MissingExtra) or ending not in EXTRAS:
+        if isinstance(error, MissingExtra) or ending not in EXTRA_BY_SUFFIX:
             raise
-        raise MissingExtra(EXTRAS[ending]) from error
+        raise MissingExtra(EXTRA_BY_SUFFIX[ending]) from error
 
 
-def _skops(path: Path, trust: bool, factory: Any) -> Any:
+def _load_skops(path: Path, trust: bool, factory: Any) -> Any:
     from skops.io import get_untrusted_types, load
 
     named = get_untrusted_types(file=path)
-    foreign = [name for name in named if not name.startswith(OWN)]
+    foreign = [name for name in named if not name.startswith(TRUSTED_TYPE_PREFIXES)]
     if foreign and not trust:
         raise InputError(
             "a model from a file must be made of scikit-learn's own types",
@@ -53,13 +58,13 @@ def _skops(path: Path, trust: bool, factory: Any) -> Any:
     return load(path, trusted=named)
 
 
-def _onnx(path: Path, trust: bool, factory: Any) -> Any:
+def _load_onnx(path: Path, trust: bool, factory: Any) -> Any:
     from onnxruntime import InferenceSession
 
     return InferenceSession(str(path), providers=["CPUExecutionProvider"])
 
 
-def _xgboost(path: Path, trust: bool, factory: Any) -> Any:
+def _load_xgboost(path: Path, trust: bool, factory: Any) -> Any:
     from xgboost import Booster
 
     booster = Booster()
@@ -67,20 +72,20 @@ def _xgboost(path: Path, trust: bool, factory: Any) -> Any:
     return booster
 
 
-def _lightgbm(path: Path, trust: bool, factory: Any) -> Any:
+def _load_lightgbm(path: Path, trust: bool, factory: Any) -> Any:
     from lightgbm import Booster
 
     return Booster(model_file=str(path))
 
 
-def _catboost(path: Path, trust: bool, factory: Any) -> Any:
+def _load_catboost(path: Path, trust: bool, factory: Any) -> Any:
     from catboost import CatBoost, CatBoostClassifier, CatBoostRegressor
 
     classes = CatBoost().load_model(str(path)).classes_
     return (CatBoostClassifier if len(classes) else CatBoostRegressor)().load_model(str(path))
 
 
-def _torch(path: Path, trust: bool, factory: str | Callable[[], Any] | None) -> Any:
+def _load_torch(path: Path, trust: bool, factory: str | Callable[[], Any] | None) -> Any:
     import torch
 
     if factory is None:
@@ -89,13 +94,13 @@ def _torch(path: Path, trust: bool, factory: str | Callable[[], Any] | None) -> 
             f"{path.name!r} came without a factory",
             'name a function that makes the module: factory="package.module:make_network"',
         )
-    module = (_named(factory) if isinstance(factory, str) else factory)()
+    module = (_import_factory(factory) if isinstance(factory, str) else factory)()
     state = torch.load(path, map_location="cpu", weights_only=True)
     module.load_state_dict(state)
     return module.eval()
 
 
-def _pickle(path: Path, trust: bool, factory: Any) -> Any:
+def _load_pickle(path: Path, trust: bool, factory: Any) -> Any:
     if not trust:
         raise InputError(
             "a file that can run code must be trusted explicitly",
@@ -107,7 +112,7 @@ def _pickle(path: Path, trust: bool, factory: Any) -> Any:
     return joblib.load(path)
 
 
-def _named(name: str) -> Callable[[], Any]:
+def _import_factory(name: str) -> Callable[[], Any]:
     module, _, attribute = name.partition(":")
     try:
         found: Callable[[], Any] = getattr(import_module(module), attribute)
@@ -118,20 +123,20 @@ def _named(name: str) -> Callable[[], Any]:
     return found
 
 
-OPENERS: dict[str, Callable[[Path, bool, Any], Any]] = {
-    ".skops": _skops,
-    ".onnx": _onnx,
-    ".ubj": _xgboost,
-    ".json": _xgboost,
-    ".txt": _lightgbm,
-    ".cbm": _catboost,
-    ".pt": _torch,
-    ".pth": _torch,
-    ".pkl": _pickle,
-    ".pickle": _pickle,
-    ".joblib": _pickle,
+LOADER_BY_SUFFIX: dict[str, Callable[[Path, bool, Any], Any]] = {
+    ".skops": _load_skops,
+    ".onnx": _load_onnx,
+    ".ubj": _load_xgboost,
+    ".json": _load_xgboost,
+    ".txt": _load_lightgbm,
+    ".cbm": _load_catboost,
+    ".pt": _load_torch,
+    ".pth": _load_torch,
+    ".pkl": _load_pickle,
+    ".pickle": _load_pickle,
+    ".joblib": _load_pickle,
 }
-EXTRAS = {
+EXTRA_BY_SUFFIX = {
     ".skops": "safe",
     ".onnx": "onnx",
     ".ubj": "boosting",

@@ -14,17 +14,17 @@ from counterpoise.space.encoding import decode
 from counterpoise.space.features import Schema
 from counterpoise.types import Array, Index
 
-Feed = Callable[[Array], Any]
+InputFunction = Callable[[Array], Any]
 """Encoded rows ``(p, d)`` to whatever the model reads."""
 
 
-def columns_of(schema: Schema, names: Sequence[Hashable] | None, width: int | None) -> Index:
+def find_model_columns(schema: Schema, names: Sequence[Hashable] | None, width: int | None) -> Index:
     """Positions, in the schema, of the columns that a model was fitted on, in the model's order.
 
     ``names`` are those the model remembers, or None; ``width`` is how many columns it remembers, or None.
 
     >>> table = pd.DataFrame({"rate": [0.5, 1.5], "size": [1.5, 2.5]})
-    >>> columns_of(Schema.infer(table), ["size", "rate"], 2)
+    >>> find_model_columns(Schema.infer(table), ["size", "rate"], 2)
     array([1, 0])
     """
     if names is not None and schema.frame:
@@ -33,7 +33,7 @@ def columns_of(schema: Schema, names: Sequence[Hashable] | None, width: int | No
         if absent:
             raise InputError(
                 "the reference must have the columns that the model was fitted on",
-                f"it has no {_listed(absent)}; it has {_listed(schema.names)}",
+                f"it has no {_list_names(absent)}; it has {_list_names(schema.names)}",
                 "give the reference the model's own column names",
             )
         return np.array([places[name] for name in names], dtype=np.intp)
@@ -41,22 +41,24 @@ def columns_of(schema: Schema, names: Sequence[Hashable] | None, width: int | No
     if expected is not None and expected != len(schema):
         raise InputError(
             f"the reference must have the {expected} columns that the model was fitted on",
-            f"it has {len(schema)}: {_listed(schema.names)}",
+            f"it has {len(schema)}: {_list_names(schema.names)}",
             "give the columns of the training data, in their order",
         )
     return np.arange(len(schema), dtype=np.intp)
 
 
-def feed(schema: Schema, names: Sequence[Hashable] | None, width: int | None, *, frame: bool) -> Feed:
+def make_input_function(
+    schema: Schema, names: Sequence[Hashable] | None, width: int | None, *, frame: bool
+) -> InputFunction:
     """A function that turns encoded rows into what the model was fitted on: its columns, order and dtypes.
 
     A model that knows names gets a frame with them; any other gets a frame or an array, as ``frame`` says.
 
     >>> table = pd.DataFrame({"rate": [0.5, 1.5], "size": [1.5, 2.5]})
-    >>> feed(Schema.infer(table), ["size"], 1, frame=True)(np.array([[0.5, 2.0]])).to_dict("list")
+    >>> make_input_function(Schema.infer(table), ["size"], 1, frame=True)(np.array([[0.5, 2.0]])).to_dict("list")
     {'size': [2.0]}
     """
-    columns = columns_of(schema, names, width)
+    columns = find_model_columns(schema, names, width)
     whole = np.array_equal(columns, np.arange(len(schema)))
     if schema.frame and (frame or names is not None):
         picked = [schema.names[place] for place in columns]
@@ -69,17 +71,17 @@ def feed(schema: Schema, names: Sequence[Hashable] | None, width: int | None, *,
     return lambda x: decode(schema, x)
 
 
-def feeding(model: Any, schema: Schema, probe: Array) -> Feed:
+def choose_input_function(model: Any, schema: Schema, probe: Array) -> InputFunction:
     """How the estimator is fed: the names it was fitted with, else an array, else a frame if it wants one."""
     names, width = getattr(model, "feature_names_in_", None), getattr(model, "n_features_in_", None)
     if names is not None:
-        return feed(schema, list(names), width, frame=True)
-    as_array = feed(schema, None, width, frame=False)
+        return make_input_function(schema, list(names), width, frame=True)
+    as_array = make_input_function(schema, None, width, frame=False)
     first = model.steps[0][1] if isinstance(model, Pipeline) else model
     by_dtype = any(isinstance(feature.dtype, pd.CategoricalDtype) for feature in schema)  # lost in an array
     if not schema.frame or (type(first).__module__.startswith("sklearn.") and not by_dtype):
         return as_array
-    as_frame = feed(schema, None, width, frame=True)
+    as_frame = make_input_function(schema, None, width, frame=True)
     try:  # a class of the user's own, which may read columns by name or by number
         model.predict(as_frame(probe))
     except Exception:
@@ -87,16 +89,16 @@ def feeding(model: Any, schema: Schema, probe: Array) -> Feed:
     return as_frame
 
 
-def dense(matrix: Any) -> Array:
+def to_dense(matrix: Any) -> Array:
     """A matrix, sparse or not, as an array of numbers."""
     return np.asarray(matrix.toarray() if hasattr(matrix, "toarray") else matrix, dtype=np.float64)
 
 
-def stand_in(schema: Schema, count: int = 16) -> Array:
+def make_up_rows(schema: Schema, count: int = 16) -> Array:
     """Made-up encoded rows ``(count, d)`` for a model whose reference is unknown: spread over each feature's range.
 
     >>> table = pd.DataFrame({"rate": [0.5, 1.5], "proto": ["tcp", "udp"]})
-    >>> stand_in(Schema.infer(table), 3)
+    >>> make_up_rows(Schema.infer(table), 3)
     array([[0.5, 0. ],
            [1. , 1. ],
            [1.5, 0. ]])
@@ -105,7 +107,7 @@ def stand_in(schema: Schema, count: int = 16) -> Array:
     out = np.zeros((count, len(schema)))
     for number, feature in enumerate(schema):
         turned = np.roll(steps, number)  # so that the columns do not rise together
-        if feature.numeric:
+        if feature.is_numeric:
             lower = feature.lower if np.isfinite(feature.lower) else -feature.scale
             upper = feature.upper if np.isfinite(feature.upper) else lower + 2.0 * feature.scale
             values = lower + turned * (upper - lower)
@@ -115,6 +117,6 @@ def stand_in(schema: Schema, count: int = 16) -> Array:
     return out
 
 
-def _listed(names: Sequence[Hashable], most: int = 8) -> str:
+def _list_names(names: Sequence[Hashable], most: int = 8) -> str:
     shown = ", ".join(repr(name) for name in names[:most])
     return shown + (f", … ({len(names)} in all)" if len(names) > most else "")

@@ -15,87 +15,90 @@ import numpy as np
 
 from counterpoise.types import Array, Index, Mask
 
-SHIFTS_AND_SCALES = ("subtract", "divide", "multiply", "add")
+SHIFT_AND_SCALE_KINDS = ("subtract", "divide", "multiply", "add")
 
-STEEPEST = 1e8  # a slope where there is none, as of a logarithm at 0
+MAX_SLOPE = 1e8  # a slope where there is none, as of a logarithm at 0
 
-OpKind = Literal[
+OperationKind = Literal[
     "subtract", "divide", "multiply", "add", "fill", "floor", "ceiling",
     "log", "log2", "log10", "log1p", "arcsinh", "tanh", "exp", "expm1",
 ]  # fmt: skip
 
 
-class Op(NamedTuple):
+class ColumnOperation(NamedTuple):
     """One step of arithmetic on every column, in the scaler's own order so that the bits are its own."""
 
-    kind: OpKind
-    by: Array  # (q,)
+    kind: OperationKind
+    operand: Array  # (q,)
 
 
 @dataclass(frozen=True, eq=False)
-class Numbers:
+class NumericColumns:
     """Columns that are numbers: ``source`` ``(q,)`` in the row, then arithmetic."""
 
-    source: Index
-    ops: tuple[Op, ...] = ()
+    source_columns: Index
+    operations: tuple[ColumnOperation, ...] = ()
 
     def __call__(self, x: Array) -> Array:
-        return _apply(self.ops, x if self._as_they_are and len(self.source) == x.shape[1] else x[:, self.source])
+        return _apply_operations(
+            self.operations,
+            x if self._reads_first_columns and len(self.source_columns) == x.shape[1] else x[:, self.source_columns],
+        )
 
     @cached_property
-    def _as_they_are(self) -> bool:
-        return np.array_equal(self.source, np.arange(len(self.source)))
+    def _reads_first_columns(self) -> bool:
+        return np.array_equal(self.source_columns, np.arange(len(self.source_columns)))
 
     def slopes(self, x: Array) -> Array:
         """Derivative ``(p, q)`` of each column by its source."""
-        return _slopes(self.ops, x[:, self.source])
+        return _slopes_of_operations(self.operations, x[:, self.source_columns])
 
 
 @dataclass(frozen=True, eq=False)
-class Levels:
+class CategoryColumns:
     """Columns made from one category: ``table`` ``(levels + 1, q)``, the last line for a missing cell."""
 
-    source: Index
+    source_columns: Index
     table: Array
 
     def __call__(self, x: Array) -> Array:
-        codes = x[:, self.source[0]]
+        codes = x[:, self.source_columns[0]]
         return self.table[np.where(np.isnan(codes), -1, codes).astype(np.intp)]
 
     def slopes(self, x: Array) -> Array:
         """Zero: a category has no derivative."""
-        return np.zeros((len(x), len(self.source)))
+        return np.zeros((len(x), len(self.source_columns)))
 
 
 @dataclass(frozen=True, eq=False)
-class Front:
+class ColumnwiseSteps:
     """All columns ``(p, q)`` that the last step sees: the parts side by side, then arithmetic on the whole."""
 
-    parts: tuple[Numbers | Levels, ...]
+    parts: tuple[NumericColumns | CategoryColumns, ...]
     numeric: Mask  # (d,): the row's columns that have derivatives
-    ops: tuple[Op, ...] = ()
-    kept: Index | None = None  # of the columns side by side, those that a selection kept
+    operations: tuple[ColumnOperation, ...] = ()
+    selection: Index | None = None  # of the columns side by side, those that a selection kept
 
     def __call__(self, x: Array) -> Array:
-        return _apply(self.ops, self._beside([part(x) for part in self.parts]))
+        return _apply_operations(self.operations, self._join_parts([part(x) for part in self.parts]))
 
     @cached_property
-    def source(self) -> Index:
+    def source_columns(self) -> Index:
         """The row's column behind each column, ``(q,)``."""
-        beside = np.concatenate([part.source for part in self.parts])
-        return beside if self.kept is None else beside[self.kept]
+        beside = np.concatenate([part.source_columns for part in self.parts])
+        return beside if self.selection is None else beside[self.selection]
 
-    def push(self, x: Array, v: Array) -> Array:
+    def push_direction(self, x: Array, v: Array) -> Array:
         """A direction ``(p, d)`` of the row as one of the columns ``(p, q)``."""
-        return v[:, self.source] * self._rates(x)
+        return v[:, self.source_columns] * self._rates(x)
 
-    def pull(self, x: Array, slopes: Array) -> Array:
+    def pull_gradient(self, x: Array, slopes: Array) -> Array:
         """A gradient ``(p, q)`` by the columns as one by the row ``(p, d)``."""
         rates = self._rates(x)
-        if self._in_order:
+        if self._keeps_column_order:
             out = slopes * rates
             return out if self.numeric.all() else out * self.numeric
-        numbers, source, each_once = self._numbers
+        numbers, source, each_once = self._differentiable_columns
         rated, out = slopes[:, numbers] * rates[:, numbers], np.zeros(x.shape)
         if each_once:
             out[:, source] = rated
@@ -103,73 +106,77 @@ class Front:
             np.add.at(out.T, source, rated.T)
         return out
 
-    def _beside(self, columns: list[Array]) -> Array:
+    def _join_parts(self, columns: list[Array]) -> Array:
         beside = columns[0] if len(columns) == 1 else np.hstack(columns)
-        return beside if self.kept is None else beside[:, self.kept]
+        return beside if self.selection is None else beside[:, self.selection]
 
     @cached_property
-    def _in_order(self) -> bool:
+    def _keeps_column_order(self) -> bool:
         """Whether the columns are the row's own, all of them and in its order."""
-        return np.array_equal(self.source, np.arange(len(self.numeric)))
+        return np.array_equal(self.source_columns, np.arange(len(self.numeric)))
 
     @cached_property
-    def _numbers(self) -> tuple[Index, Index, bool]:
+    def _differentiable_columns(self) -> tuple[Index, Index, bool]:
         """The columns that a number with a derivative is behind, the row's columns of these, and if each is of one."""
-        coded = np.concatenate([np.full(len(part.source), isinstance(part, Levels)) for part in self.parts])
-        numbers = np.flatnonzero(~(coded if self.kept is None else coded[self.kept]) & self.numeric[self.source])
-        return numbers, self.source[numbers], len(np.unique(self.source[numbers])) == len(numbers)
+        coded = np.concatenate(
+            [np.full(len(part.source_columns), isinstance(part, CategoryColumns)) for part in self.parts]
+        )
+        numbers = np.flatnonzero(
+            ~(coded if self.selection is None else coded[self.selection]) & self.numeric[self.source_columns]
+        )
+        return numbers, self.source_columns[numbers], len(np.unique(self.source_columns[numbers])) == len(numbers)
 
     @cached_property
-    def _steady(self) -> Array | None:
+    def _constant_rates(self) -> Array | None:
         """The rates ``(1, q)``, where they are the same everywhere: numbers are only shifted and scaled."""
-        ops = [op for part in self.parts if isinstance(part, Numbers) for op in part.ops]
-        if not all(op.kind in SHIFTS_AND_SCALES for op in (*ops, *self.ops)):
+        ops = [op for part in self.parts if isinstance(part, NumericColumns) for op in part.operations]
+        if not all(op.kind in SHIFT_AND_SCALE_KINDS for op in (*ops, *self.operations)):
             return None
-        return self._varying(np.zeros((1, len(self.numeric))))
+        return self._rates_at(np.zeros((1, len(self.numeric))))
 
     @cached_property
-    def bent(self) -> bool:
+    def is_curved(self) -> bool:
         """Whether some column is a curved function of its source."""
-        ops = [op for part in self.parts if isinstance(part, Numbers) for op in part.ops]
-        return any(op.kind in CURVED for op in (*ops, *self.ops))
+        ops = [op for part in self.parts if isinstance(part, NumericColumns) for op in part.operations]
+        return any(op.kind in CURVED_FUNCTIONS for op in (*ops, *self.operations))
 
     def _rates(self, x: Array) -> Array:
-        return self._varying(x) if self._steady is None else self._steady
+        return self._rates_at(x) if self._constant_rates is None else self._constant_rates
 
-    def _varying(self, x: Array) -> Array:
-        rates = self._beside([part.slopes(x) for part in self.parts])
-        beside = self._beside([part(x) for part in self.parts])
-        return rates * _slopes(self.ops, beside)
+    def _rates_at(self, x: Array) -> Array:
+        rates = self._join_parts([part.slopes(x) for part in self.parts])
+        beside = self._join_parts([part(x) for part in self.parts])
+        return rates * _slopes_of_operations(self.operations, beside)
 
 
-def _apply(ops: tuple[Op, ...], z: Array) -> Array:
+def _apply_operations(ops: tuple[ColumnOperation, ...], z: Array) -> Array:
     for kind, by in ops:
-        if kind in CURVED:
+        if kind in CURVED_FUNCTIONS:
             with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-                z = CURVED[kind][0](z)
+                z = CURVED_FUNCTIONS[kind][0](z)
         else:
-            z = np.where(np.isnan(z), by, z) if kind == "fill" else _ARITHMETIC[kind](z, by)
+            z = np.where(np.isnan(z), by, z) if kind == "fill" else _UFUNC_BY_KIND[kind](z, by)
     return z
 
 
-def _slopes(ops: tuple[Op, ...], z: Array) -> Array:
+def _slopes_of_operations(ops: tuple[ColumnOperation, ...], z: Array) -> Array:
     slopes = np.ones_like(z)
     for kind, by in ops:
         if kind in ("multiply", "divide"):
-            slopes = _ARITHMETIC[kind](slopes, by)
-        elif kind in CURVED:
+            slopes = _UFUNC_BY_KIND[kind](slopes, by)
+        elif kind in CURVED_FUNCTIONS:
             with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-                steep = CURVED[kind][1](z)
-            slopes = slopes * np.where(np.isinf(steep), STEEPEST, steep)
+                steep = CURVED_FUNCTIONS[kind][1](z)
+            slopes = slopes * np.where(np.isinf(steep), MAX_SLOPE, steep)
         elif kind == "fill":
             slopes = np.where(np.isnan(z), 0.0, slopes)
         elif kind in ("floor", "ceiling"):
-            slopes = np.where(_ARITHMETIC[kind](z, by) == z, slopes, 0.0)
-        z = _apply((Op(kind, by),), z)
+            slopes = np.where(_UFUNC_BY_KIND[kind](z, by) == z, slopes, 0.0)
+        z = _apply_operations((ColumnOperation(kind, by),), z)
     return slopes
 
 
-_ARITHMETIC: dict[str, np.ufunc] = {
+_UFUNC_BY_KIND: dict[str, np.ufunc] = {
     "subtract": np.subtract,
     "divide": np.divide,
     "multiply": np.multiply,
@@ -178,7 +185,7 @@ _ARITHMETIC: dict[str, np.ufunc] = {
     "ceiling": np.minimum,
 }
 
-CURVED: dict[str, tuple[np.ufunc, Callable[[Array], Array]]] = {
+CURVED_FUNCTIONS: dict[str, tuple[np.ufunc, Callable[[Array], Array]]] = {
     "log": (np.log, lambda z: 1 / z),
     "log2": (np.log2, lambda z: 1 / (z * np.log(2))),
     "log10": (np.log10, lambda z: 1 / (z * np.log(10))),

@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from counterpoise.errors import InputError, ModelError
-from counterpoise.models.feeding import Feed
+from counterpoise.models.feeding import InputFunction
 from counterpoise.space.encoding import decode
 from counterpoise.space.features import Schema
 from counterpoise.types import Array, Link, Model
 
-Shape = Literal["score", "decision", "chance", "columns", "labels"]
+AnswerShape = Literal["score", "decision", "chance", "columns", "labels"]
 """One number; one number against zero; the chance of the second of two labels; a column per label; labels."""
 
 
@@ -55,66 +55,66 @@ class Function:
             )
 
 
-class Settled(NamedTuple):
+class AnswerFormat(NamedTuple):
     """What one look at a callable's answers showed."""
 
-    shape: Shape
+    shape: AnswerShape
     labels: tuple[Any, ...] | None
     link: Link
 
 
 @dataclass(frozen=True)
-class Scored:
+class FunctionModel:
     """A callable as a Model."""
 
     function: Function
-    feed: Feed
-    settled: Settled
+    make_input: InputFunction
+    answer_format: AnswerFormat
 
     @property
     def labels(self) -> tuple[Any, ...] | None:
         """The classes in the order of the outputs, or None for a score."""
-        return self.settled.labels
+        return self.answer_format.labels
 
     @property
     def link(self) -> Link:
         """What the outputs are."""
-        return self.settled.link
+        return self.answer_format.link
 
     def outputs(self, x: Array) -> Array:
         """Outputs ``(p, c)``; labels become one column per class, 1 for the class that was given."""
-        answer = _answer(self.function.scores(self.feed(x)), len(x))
-        if self.settled.shape == "labels":
+        answer = _read_answer(self.function.scores(self.make_input(x)), len(x))
+        if self.answer_format.shape == "labels":
             return self._one_hot(answer)
         numbers = answer.astype(np.float64)
-        if self.settled.shape == "columns":
-            if numbers.ndim != 2 or numbers.shape[1] != len(self.settled.labels or ()):
-                raise _wrong_shape(f"{len(self.settled.labels or ())} columns", answer)
+        if self.answer_format.shape == "columns":
+            if numbers.ndim != 2 or numbers.shape[1] != len(self.answer_format.labels or ()):
+                raise _make_shape_error(f"{len(self.answer_format.labels or ())} columns", answer)
             return numbers
         if numbers.ndim != 1:
-            raise _wrong_shape("one number a row", answer)
-        if self.settled.shape == "score":
+            raise _make_shape_error("one number a row", answer)
+        if self.answer_format.shape == "score":
             return numbers[:, None]
-        rival = 1.0 - numbers if self.settled.shape == "chance" else np.zeros_like(numbers)
+        rival = 1.0 - numbers if self.answer_format.shape == "chance" else np.zeros_like(numbers)
         return np.stack([rival, numbers], axis=1)
 
     def predict(self, x: Array) -> NDArray[Any]:
         """The label with the largest output, the first of equals; the score where there are no labels."""
         outputs = self.outputs(x)
-        return outputs[:, 0] if self.labels is None else _as_array(self.labels)[outputs.argmax(axis=1)]
+        return outputs[:, 0] if self.labels is None else _labels_as_array(self.labels)[outputs.argmax(axis=1)]
 
     def probabilities(self, x: Array) -> Array | None:
         """The outputs where they are probabilities."""
         return self.outputs(x) if self.link == "log" else None
 
-    def rise(self, weights: Array) -> Array:
+    def pull_weights(self, weights: Array) -> Array:
         """Weights of the callable's own numbers, ``(p, r)``, from weights of the outputs ``(p, c)``."""
-        if self.settled.shape == "chance":
+        if self.answer_format.shape == "chance":
             return weights[:, 1:] - weights[:, :1]
-        return weights[:, 1:] if self.settled.shape == "decision" else weights
+        return weights[:, 1:] if self.answer_format.shape == "decision" else weights
 
     def _one_hot(self, answer: NDArray[Any]) -> Array:
-        classes = self.settled.labels or ()
+        classes = self.answer_format.labels or ()
         places = {label: place for place, label in enumerate(classes)}
         out = np.zeros((len(answer), len(classes)))
         for row, label in enumerate(answer.tolist()):
@@ -130,17 +130,17 @@ class Scored:
 
 
 @dataclass(frozen=True)
-class Sloped(Scored):
+class DifferentiableFunctionModel(FunctionModel):
     """A callable that was given with its gradient."""
 
     def gradient(self, x: Array, weights: Array) -> Array:
         """Gradient ``(p, d)`` of the outputs summed with ``weights`` ``(p, c)``."""
         assert self.function.gradient is not None
-        return self._gather(self.function.gradient(self.feed(x)), x, weights)
+        return self._weigh_derivatives(self.function.gradient(self.make_input(x)), x, weights)
 
-    def _gather(self, slopes: Any, x: Array, weights: Array) -> Array:
+    def _weigh_derivatives(self, slopes: Any, x: Array, weights: Array) -> Array:
         slopes = np.asarray(slopes, dtype=np.float64)
-        several = self.settled.shape == "columns"
+        several = self.answer_format.shape == "columns"
         expected = (len(x), weights.shape[1], x.shape[1]) if several else x.shape
         if slopes.shape != expected:
             raise ModelError(
@@ -148,61 +148,67 @@ class Sloped(Scored):
                 f"the function gave {slopes.shape}",
                 "return one number per row and column, and per score where there are several",
             )
-        return np.asarray(np.einsum("pc,pcd->pd", self.rise(weights), slopes.reshape(len(x), -1, x.shape[1])))
+        return np.asarray(np.einsum("pc,pcd->pd", self.pull_weights(weights), slopes.reshape(len(x), -1, x.shape[1])))
 
 
 @dataclass(frozen=True)
-class Curved(Sloped):
+class TwiceDifferentiableFunctionModel(DifferentiableFunctionModel):
     """A callable that was given with its gradient and its Hessian-vector product."""
 
     def hvp(self, x: Array, weights: Array, v: Array) -> Array:
         """``(p, d)``: the Hessian of the outputs summed with ``weights``, times ``v``."""
         assert self.function.hvp is not None
-        return self._gather(self.function.hvp(self.feed(x), v), x, weights)
+        return self._weigh_derivatives(self.function.hvp(self.make_input(x), v), x, weights)
 
 
 def adapt(model: Any, schema: Schema, probe: Array) -> Model:
     """The Model of a callable or a Function, settled by one call on the probing rows."""
     function = model if isinstance(model, Function) else Function(model)
-    feed: Feed = (lambda x: x.copy()) if function.array else (lambda x: decode(schema, x))
-    settled = settle(function, _answer(function.scores(feed(probe)), len(probe)))
+    feed: InputFunction = (lambda x: x.copy()) if function.array else (lambda x: decode(schema, x))
+    settled = infer_answer_format(function, _read_answer(function.scores(feed(probe)), len(probe)))
     if function.gradient is not None and settled.shape == "labels":
         raise InputError("a Function with a gradient must give scores", "its answers are labels", "return the scores")
-    kind = Scored if function.gradient is None else Sloped if function.hvp is None else Curved
+    kind = (
+        FunctionModel
+        if function.gradient is None
+        else DifferentiableFunctionModel
+        if function.hvp is None
+        else TwiceDifferentiableFunctionModel
+    )
     return kind(function, feed, settled)
 
 
-def settle(function: Function, answer: NDArray[Any]) -> Settled:
+def infer_answer_format(function: Function, answer: NDArray[Any]) -> AnswerFormat:
     """What a callable's answer means: labels, a score, or a column for each class.
 
-    >>> settle(Function(len), np.array([[0.25, 0.75]]))
+    >>> infer_answer_format(Function(len), np.array([[0.25, 0.75]]))
     Settled(shape='columns', labels=(0, 1), link='log')
-    >>> settle(Function(len), np.array(["benign", "attack"]))
+    >>> infer_answer_format(Function(len), np.array(["benign", "attack"]))
     Settled(shape='labels', labels=('attack', 'benign'), link='identity')
-    >>> settle(Function(len), np.array([0.5, 7.0]))
+    >>> infer_answer_format(Function(len), np.array([0.5, 7.0]))
     Settled(shape='score', labels=None, link='identity')
     """
     given = None if function.labels is None else tuple(function.labels)
     if answer.dtype.kind in "bOUSiu" and answer.ndim == 1 and function.link is None:
-        return Settled("labels", given or _seen(answer), "identity")
+        return AnswerFormat("labels", given or _collect_labels(answer), "identity")
     if answer.dtype.kind not in "biuf":
-        raise _wrong_shape("numbers or one label a row", answer)
+        raise _make_shape_error("numbers or one label a row", answer)
     chances = bool(np.all((answer >= 0) & (answer <= 1)))
     if answer.ndim == 1:
         if given is None:
-            return Settled("score", None, "identity")
+            return AnswerFormat("score", None, "identity")
         if len(given) != 2:
-            raise _wrong_shape(f"a column for each of {len(given)} labels", answer)
+            raise _make_shape_error(f"a column for each of {len(given)} labels", answer)
         log = function.link == "log" or (function.link is None and chances)
-        return Settled("chance", given, "log") if log else Settled("decision", given, "identity")
+        return AnswerFormat("chance", given, "log") if log else AnswerFormat("decision", given, "identity")
     if given is not None and len(given) != answer.shape[1]:
-        raise _wrong_shape(f"a column for each of {len(given)} labels", answer)
+        raise _make_shape_error(f"a column for each of {len(given)} labels", answer)
     chances = chances and bool(np.all(np.abs(answer.sum(axis=1) - 1) < 1e-4))  # loose: float16 and float32 models
     link: Link = function.link or ("log" if chances else "identity")
-    return Settled("columns", given or tuple(range(answer.shape[1])), link)
+    return AnswerFormat("columns", given or tuple(range(answer.shape[1])), link)
 
 
-def _seen(answer: NDArray[Any]) -> tuple[Any, ...]:
+def _collect_labels(answer: NDArray[Any]) -> tuple[Any, ...]:
     if answer.dtype.kind == "b":
         return (False, True)
     seen = set(answer.tolist())
@@ -215,7 +221,7 @@ def _seen(answer: NDArray[Any]) -> tuple[Any, ...]:
     return tuple(sorted(seen, key=lambda label: (type(label).__name__, label)))
 
 
-def _answer(answer: Any, rows: int) -> NDArray[Any]:
+def _read_answer(answer: Any, rows: int) -> NDArray[Any]:
     array = np.asarray(answer)
     first = array.flat[0] if array.dtype.kind == "O" and array.size else None
     if isinstance(first, (int, float, np.number, np.ndarray, list)) and not isinstance(first, bool):
@@ -223,11 +229,11 @@ def _answer(answer: Any, rows: int) -> NDArray[Any]:
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
     if array.ndim not in (1, 2) or len(array) != rows:
-        raise _wrong_shape(f"one answer for each of {rows} rows", array)
+        raise _make_shape_error(f"one answer for each of {rows} rows", array)
     return array
 
 
-def _as_array(labels: tuple[Any, ...]) -> NDArray[Any]:
+def _labels_as_array(labels: tuple[Any, ...]) -> NDArray[Any]:
     array = np.array(labels)
     if array.ndim == 1 and array.tolist() == list(labels):
         return array
@@ -236,7 +242,7 @@ def _as_array(labels: tuple[Any, ...]) -> NDArray[Any]:
     return out
 
 
-def _wrong_shape(wanted: str, answer: NDArray[Any]) -> ModelError:
+def _make_shape_error(wanted: str, answer: NDArray[Any]) -> ModelError:
     return ModelError(
         f"a model must return {wanted}",
         f"it returned an array of shape {answer.shape} and dtype {answer.dtype}",

@@ -8,49 +8,49 @@ from typing import Any
 import numpy as np
 
 from counterpoise.models import sklearn
-from counterpoise.models.boosting import strangers
-from counterpoise.models.feeding import columns_of
-from counterpoise.models.links import as_is, first_and_second
-from counterpoise.models.reading import plain
-from counterpoise.models.trees import Grove, Tree
-from counterpoise.models.whitebox import open_up
+from counterpoise.models.boosting import note_unknown_categories
+from counterpoise.models.feeding import find_model_columns
+from counterpoise.models.links import keep_sums, two_outputs_zero_first
+from counterpoise.models.reading import read_columns
+from counterpoise.models.trees import LibraryTrees, Tree
+from counterpoise.models.whitebox import open_trees
 from counterpoise.space.features import Schema
 from counterpoise.types import Array, Index, Model
 
-NAMES = ("HistGradientBoostingClassifier", "HistGradientBoostingRegressor")
+SUPPORTED_CLASSES = ("HistGradientBoostingClassifier", "HistGradientBoostingRegressor")
 
 
 def adapt(model: Any, schema: Schema, probe: Array) -> Model | None:
     """The Model of a fitted histogram boosting, or None where the object is something else."""
-    if type(model).__name__ not in NAMES or not hasattr(model, "_predictors"):
+    if type(model).__name__ not in SUPPORTED_CLASSES or not hasattr(model, "_predictors"):
         return None
     own = sklearn.adapt(model, schema, probe)
-    columns = columns_of(schema, getattr(model, "feature_names_in_", None), model.n_features_in_)
-    ordered, known = layout(model, columns)
+    columns = find_model_columns(schema, getattr(model, "feature_names_in_", None), model.n_features_in_)
+    ordered, known = read_layout(model, columns)
     features = {column: schema.features[ordered[column]] for column in known}
     notes = [
         note
         for column, feature in features.items()
-        if not feature.numeric
-        for note in strangers(feature, known[column], refused=False)
+        if not feature.is_numeric
+        for note in note_unknown_categories(feature, known[column], refused=False)
     ]
-    if notes and isinstance(own, sklearn.Estimator):
+    if notes and isinstance(own, sklearn.SklearnModel):
         own = replace(own, notes=tuple(notes))
-    return open_up(own, grove(model), plain(schema, ordered, known), probe)
+    return open_trees(own, read_trees(model), read_columns(schema, ordered, known), probe)
 
 
-def grove(model: Any) -> Grove | None:
+def read_trees(model: Any) -> LibraryTrees | None:
     """The trees of a fitted histogram boosting, or None; columns are those that its own encoder puts out."""
-    if type(model).__name__ not in NAMES:
+    if type(model).__name__ not in SUPPORTED_CLASSES:
         return None
-    trees = [_tree(predictor, k) for stage in model._predictors for k, predictor in enumerate(stage)]
+    trees = [_read_tree(predictor, k) for stage in model._predictors for k, predictor in enumerate(stage)]
     base = np.asarray(model._baseline_prediction, dtype=np.float64).reshape(-1)
     if type(model).__name__ == "HistGradientBoostingRegressor":
-        return Grove(trees, base, _Inverse(model._loss.link))
-    return Grove(trees, base, first_and_second if len(base) == 1 else as_is)
+        return LibraryTrees(trees, base, _InverseLink(model._loss.link))
+    return LibraryTrees(trees, base, two_outputs_zero_first if len(base) == 1 else keep_sums)
 
 
-def layout(model: Any, columns: Index) -> tuple[Index, dict[int, list[Any]]]:
+def read_layout(model: Any, columns: Index) -> tuple[Index, dict[int, list[Any]]]:
     """The columns as its trees count them, those with categories first, and the categories that it knows."""
     if model.is_categorical_ is None:
         return columns, {}
@@ -60,7 +60,7 @@ def layout(model: Any, columns: Index) -> tuple[Index, dict[int, list[Any]]]:
     return np.concatenate([columns[categorical], columns[~categorical]]), known
 
 
-class _Inverse:
+class _InverseLink:
     """Summed leaves to predictions: the inverse of the loss's link (exp for counts, nothing for squares)."""
 
     def __init__(self, link: Any) -> None:
@@ -70,7 +70,7 @@ class _Inverse:
         return np.asarray(self.link.inverse(outputs.ravel())).reshape(-1, 1)
 
 
-def _tree(predictor: Any, column: int) -> Tree:
+def _read_tree(predictor: Any, column: int) -> Tree:
     nodes = predictor.nodes
     leaf = nodes["is_leaf"].astype(bool)
     sets = {}

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from counterpoise.models.machine import two_columns
+from counterpoise.models.machine import as_two_outputs
 from counterpoise.types import Array
 
-Finish = Callable[[Array], Array]
+ToOutputs = Callable[[Array], Array]
 
 
 def softmax(values: Array) -> Array:
@@ -23,19 +23,19 @@ def softmax(values: Array) -> Array:
     return np.asarray(powers / powers.sum(axis=-1, keepdims=True))
 
 
-def as_is(sums: Array) -> Array:
+def keep_sums(sums: Array) -> Array:
     """Regressions, probabilities, and the margins of three classes or more."""
     return sums
 
 
-def first_and_second(sums: Array) -> Array:
+def two_outputs_zero_first(sums: Array) -> Array:
     """One margin ``(p, 1)`` as two outputs; zero goes to the first class."""
-    return two_columns(sums[:, 0])
+    return as_two_outputs(sums[:, 0])
 
 
-def zero_is_second(sums: Array) -> Array:
+def two_outputs_zero_second(sums: Array) -> Array:
     """One margin ``(p, 1)`` as two outputs; zero goes to the second class."""
-    return two_columns(np.where(sums[:, 0] == 0, np.finfo(np.float64).tiny, sums[:, 0]))
+    return as_two_outputs(np.where(sums[:, 0] == 0, np.finfo(np.float64).tiny, sums[:, 0]))
 
 
 def exponential(sums: Array) -> Array:
@@ -49,10 +49,10 @@ def logistic(sums: Array) -> Array:
 
 
 @dataclass(frozen=True, eq=False)
-class Softmax:
+class SoftmaxToOutputs:
     """The probabilities that belong to outputs which are decision values."""
 
-    finish: Finish
+    to_outputs: ToOutputs
 
     def __call__(self, sums: Array) -> Array:
-        return softmax(self.finish(sums))
+        return softmax(self.to_outputs(sums))

@@ -12,33 +12,33 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from counterpoise.models.feeding import dense
-from counterpoise.models.front import Front
+from counterpoise.models.feeding import to_dense
+from counterpoise.models.front import ColumnwiseSteps
 from counterpoise.types import Array, Index
 
-PROJECTIONS = (
+PROJECTION_CLASSES = (
     "PCA", "IncrementalPCA", "TruncatedSVD", "FastICA", "FactorAnalysis", "LinearDiscriminantAnalysis",
     "GaussianRandomProjection", "SparseRandomProjection",
 )  # fmt: skip
-STRAIGHT = 1e-9  # of the largest value: what rounding may make of a projection
-WIDEST = 2000  # columns that come in, and products that come out
+MAX_PROJECTION_DIFFERENCE = 1e-9  # of the largest value: what rounding may make of a projection
+MAX_COLUMNS = 2000  # columns that come in, and products that come out
 
 
-class Mixture(Protocol):
+class MixingStep(Protocol):
     """What a step makes of columns ``(p, q)``, with its derivatives."""
 
     @property
-    def bent(self) -> bool:
+    def is_curved(self) -> bool:
         """Whether it is more than a linear map."""
         ...
 
     def __call__(self, z: Array) -> Array: ...
 
-    def pull(self, z: Array, slopes: Array) -> Array:
+    def pull_gradient(self, z: Array, slopes: Array) -> Array:
         """A gradient by the columns that come out ``(p, r)`` as one by those that went in ``(p, q)``."""
         ...
 
-    def push(self, z: Array, v: Array) -> Array:
+    def push_direction(self, z: Array, v: Array) -> Array:
         """A direction ``(p, q)`` as one of the columns that come out ``(p, r)``."""
         ...
 
@@ -54,88 +54,91 @@ class Projection:
     centre: Array  # (q,)
     matrix: Array  # (q, r)
     offset: Array  # (r,)
-    bent: bool = False
+    is_curved: bool = False
 
     def __call__(self, z: Array) -> Array:
         return (z - self.centre) @ self.matrix + self.offset
 
-    def pull(self, z: Array, slopes: Array) -> Array:
+    def pull_gradient(self, z: Array, slopes: Array) -> Array:
         """The same everywhere."""
         return slopes @ self.matrix.T
 
-    def push(self, z: Array, v: Array) -> Array:
+    def push_direction(self, z: Array, v: Array) -> Array:
         """The same everywhere."""
         return v @ self.matrix
 
 
 @dataclass(frozen=True, eq=False)
-class Products:
+class PairProducts:
     """Products of two columns each, ``one`` and ``other`` ``(r,)``; beyond the last column is a 1.
 
-    >>> Products(np.array([0, 0]), np.array([2, 1]))(np.array([[3.0, 5.0]]))
+    >>> PairProducts(np.array([0, 0]), np.array([2, 1]))(np.array([[3.0, 5.0]]))
     array([[ 3., 15.]])
     """
 
-    one: Index
-    other: Index
-    bent: bool = True
+    first_factor: Index
+    second_factor: Index
+    is_curved: bool = True
 
     def __call__(self, z: Array) -> Array:
-        every = _with(z, 1.0)
-        return every[:, self.one] * every[:, self.other]
+        every = _append_column(z, 1.0)
+        return every[:, self.first_factor] * every[:, self.second_factor]
 
-    def pull(self, z: Array, slopes: Array) -> Array:
+    def pull_gradient(self, z: Array, slopes: Array) -> Array:
         """The slope of a factor is the other one."""
-        every, out = _with(z, 1.0), np.zeros((z.shape[1] + 1, len(z)))
-        np.add.at(out, self.one, (slopes * every[:, self.other]).T)
-        np.add.at(out, self.other, (slopes * every[:, self.one]).T)
+        every, out = _append_column(z, 1.0), np.zeros((z.shape[1] + 1, len(z)))
+        np.add.at(out, self.first_factor, (slopes * every[:, self.second_factor]).T)
+        np.add.at(out, self.second_factor, (slopes * every[:, self.first_factor]).T)
         return out[:-1].T
 
-    def push(self, z: Array, v: Array) -> Array:
+    def push_direction(self, z: Array, v: Array) -> Array:
         """What each factor's direction does beside the other."""
-        every, moved = _with(z, 1.0), _with(v, 0.0)
-        return moved[:, self.one] * every[:, self.other] + every[:, self.one] * moved[:, self.other]
+        every, moved = _append_column(z, 1.0), _append_column(v, 0.0)
+        return (
+            moved[:, self.first_factor] * every[:, self.second_factor]
+            + every[:, self.first_factor] * moved[:, self.second_factor]
+        )
 
 
-def _with(z: Array, beyond: float) -> Array:
+def _append_column(z: Array, beyond: float) -> Array:
     return np.column_stack([z, np.full(len(z), beyond)])
 
 
 @dataclass(frozen=True, eq=False)
-class Mixed:
+class ColumnwiseThenMixing:
     """A front, then a step that mixes its columns."""
 
-    front: Front
-    mixture: Mixture
+    columnwise_steps: ColumnwiseSteps
+    mixing_step: MixingStep
 
     def __call__(self, x: Array) -> Array:
-        return self.mixture(self.front(x))
+        return self.mixing_step(self.columnwise_steps(x))
 
     @cached_property
-    def bent(self) -> bool:
+    def is_curved(self) -> bool:
         """Whether some of it is more than piecewise linear."""
-        return self.front.bent or self.mixture.bent
+        return self.columnwise_steps.is_curved or self.mixing_step.is_curved
 
-    def push(self, x: Array, v: Array) -> Array:
+    def push_direction(self, x: Array, v: Array) -> Array:
         """A direction ``(p, d)`` of the row as one of the columns ``(p, r)``."""
-        return self.mixture.push(self.front(x), self.front.push(x, v))
+        return self.mixing_step.push_direction(self.columnwise_steps(x), self.columnwise_steps.push_direction(x, v))
 
-    def pull(self, x: Array, slopes: Array) -> Array:
+    def pull_gradient(self, x: Array, slopes: Array) -> Array:
         """A gradient ``(p, r)`` by the columns as one by the row ``(p, d)``."""
-        return self.front.pull(x, self.mixture.pull(self.front(x), slopes))
+        return self.columnwise_steps.pull_gradient(x, self.mixing_step.pull_gradient(self.columnwise_steps(x), slopes))
 
 
-def mixes(step: Any) -> bool:
-    """Whether a step of a pipeline is one that `read_mixture` knows."""
-    return type(step).__name__ in (*PROJECTIONS, "PolynomialFeatures")
+def is_mixing_step(step: Any) -> bool:
+    """Whether a step of a pipeline is one that `read_mixing_step` knows."""
+    return type(step).__name__ in (*PROJECTION_CLASSES, "PolynomialFeatures")
 
 
-def read_mixture(step: Any, z: Array) -> Mixture | None:
+def read_mixing_step(step: Any, z: Array) -> MixingStep | None:
     """What a fitted step that mixes columns does, from what it makes of columns ``z`` ``(p, q)``; None: another thing.
 
     A projection is measured: it is what the step does to one column after the other, and has to be that elsewhere too.
     """
-    if z.shape[1] > WIDEST or not len(z) or not np.isfinite(z).all():
+    if z.shape[1] > MAX_COLUMNS or not len(z) or not np.isfinite(z).all():
         return None
     # of a column that is the same in all rows, a short step would be lost in rounding
     length = np.maximum(np.maximum(z.std(axis=0), np.abs(z).max(axis=0)), 1.0)
@@ -143,25 +146,25 @@ def read_mixture(step: Any, z: Array) -> Mixture | None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of a step that was fitted on columns with names
         powers = getattr(step, "powers_", None)
-        found = _projection(step, z, length) if powers is None else _products(powers)
-        said = dense(step.transform(elsewhere))
+        found = _measure_projection(step, z, length) if powers is None else _read_products(powers)
+        said = to_dense(step.transform(elsewhere))
     if found is None or found(elsewhere).shape != said.shape:
         return None
     away = np.abs(found(elsewhere) - said).max(initial=0.0)
-    return found if away <= STRAIGHT * max(np.abs(said).max(initial=0.0), 1e-300) else None
+    return found if away <= MAX_PROJECTION_DIFFERENCE * max(np.abs(said).max(initial=0.0), 1e-300) else None
 
 
-def _projection(step: Any, z: Array, length: Array) -> Projection:
+def _measure_projection(step: Any, z: Array, length: Array) -> Projection:
     centre = z.mean(axis=0)
-    moved = dense(step.transform(np.vstack([centre, centre + np.diag(length)])))
+    moved = to_dense(step.transform(np.vstack([centre, centre + np.diag(length)])))
     return Projection(centre, (moved[1:] - moved[0]) / length[:, None], moved[0])
 
 
-def _products(powers: Index) -> Products | None:
+def _read_products(powers: Index) -> PairProducts | None:
     """Products of at most two factors: of more, the step itself is as quick."""
-    if len(powers) > WIDEST or powers.sum(axis=1).max(initial=0) > 2:
+    if len(powers) > MAX_COLUMNS or powers.sum(axis=1).max(initial=0) > 2:
         return None
     beyond = powers.shape[1]
     factors = [[*np.repeat(np.arange(beyond), line).tolist(), beyond, beyond][:2] for line in powers]
     one, other = np.array(factors, dtype=np.intp).reshape(-1, 2).T
-    return Products(one, other)
+    return PairProducts(one, other)

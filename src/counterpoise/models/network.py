@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from scipy.special import expit
 
-from counterpoise.types import Array, Pull
+from counterpoise.types import Array, Pullback
 
 Activation = Literal["identity", "relu", "tanh", "logistic"]
 
@@ -32,52 +32,52 @@ class Network:
     weights: tuple[Array, ...]
     biases: tuple[Array, ...]
     activation: Activation
-    against_zero: bool = False
+    adds_zero_output: bool = False
 
     def outputs(self, z: Array) -> Array:
         """``(p, c)`` for rows ``(p, q)``."""
-        return self._against(self._layers(z)[-1])
+        return self._add_zero_output(self._layer_values(z)[-1])
 
     def gradient(self, z: Array, weights: Array) -> Array:
         """``(p, q)``: gradient of the outputs summed with ``weights`` ``(p, c)``."""
-        return self.expanded(z)[1](weights)
+        return self.outputs_and_pullback(z)[1](weights)
 
-    def expanded(self, z: Array) -> tuple[Array, Pull]:
+    def outputs_and_pullback(self, z: Array) -> tuple[Array, Pullback]:
         """Outputs ``(p, c)``, and what gives their gradient by back-propagation."""
         _, first, _ = ACTIVATIONS[self.activation]
-        layers = self._layers(z)
+        layers = self._layer_values(z)
 
         def pull(weights: Array) -> Array:
-            back = (weights[:, 1:] if self.against_zero else weights) @ self.weights[-1].T
+            back = (weights[:, 1:] if self.adds_zero_output else weights) @ self.weights[-1].T
             for matrix, hidden in zip(self.weights[-2::-1], layers[-2:0:-1], strict=True):
                 back = (back * first(hidden)) @ matrix.T
             return back
 
-        return self._against(layers[-1]), pull
+        return self._add_zero_output(layers[-1]), pull
 
     def hvp(self, z: Array, weights: Array, v: Array) -> Array:
         """``(p, q)``: Hessian of the outputs summed with ``weights``, times ``v``: forward along v, then back."""
         _, first, second = ACTIVATIONS[self.activation]
-        layers, rates = self._layers(z), [v]
+        layers, rates = self._layer_values(z), [v]
         speeds = []  # of what enters each activation, along v
         for matrix, hidden in zip(self.weights[:-1], layers[1:-1], strict=True):
             speeds.append(rates[-1] @ matrix)
             rates.append(speeds[-1] * first(hidden))
-        pull = (weights[:, 1:] if self.against_zero else weights) @ self.weights[-1].T
+        pull = (weights[:, 1:] if self.adds_zero_output else weights) @ self.weights[-1].T
         change = np.zeros_like(pull)  # how the pull changes along v
         for matrix, hidden, speed in zip(self.weights[-2::-1], layers[-2:0:-1], speeds[::-1], strict=True):
             change = (change * first(hidden) + pull * second(hidden) * speed) @ matrix.T
             pull = (pull * first(hidden)) @ matrix.T
         return change
 
-    def _against(self, values: Array) -> Array:
-        if not self.against_zero:
+    def _add_zero_output(self, values: Array) -> Array:
+        if not self.adds_zero_output:
             return values
         both = np.zeros((len(values), 2))
         both[:, 1:] = values
         return both
 
-    def _layers(self, z: Array) -> list[Array]:
+    def _layer_values(self, z: Array) -> list[Array]:
         activate = ACTIVATIONS[self.activation][0]
         layers = [z]
         for matrix, bias in zip(self.weights[:-1], self.biases[:-1], strict=True):

@@ -13,85 +13,87 @@ from counterpoise.types import Array, Index, Mask
 if TYPE_CHECKING:
     from counterpoise.models.trees import TreeEnsemble
 
-Small = NDArray[np.int32]
+Int32Array = NDArray[np.int32]
 
 
-class Near(NamedTuple):
+class NeighbourLeaves(NamedTuple):
     """Leaves that a single cell keeps points out of, and the cells of its column that lead there; each is ``(e,)``."""
 
     point: Index
     tree: Index
     leaf: Index
-    begin: Small  # the first of these cells,
-    end: Small  # and one past the last
+    begin: Int32Array  # the first of these cells,
+    end: Int32Array  # and one past the last
 
 
-class Window(NamedTuple):
+class CellWindow(NamedTuple):
     """The cells of each column that are looked into, from the first to one past the last; each is ``(n, f)``."""
 
-    first: Small
-    end: Small
+    first: Int32Array
+    end: Int32Array
 
-    def part(self, rows: slice) -> Window:
+    def take_rows(self, rows: slice) -> CellWindow:
         """What is looked into around some of the rows."""
-        return Window(self.first[rows], self.end[rows])
+        return CellWindow(self.first[rows], self.end[rows])
 
-    def repeated(self, points: int) -> Window:
+    def repeat_for_points(self, points: int) -> CellWindow:
         """The same for each of so many points, as many of each row, ``(points, f)``."""
         times = points // len(self.first)
-        return self if times == 1 else Window(self.first.repeat(times, axis=0), self.end.repeat(times, axis=0))
+        return self if times == 1 else CellWindow(self.first.repeat(times, axis=0), self.end.repeat(times, axis=0))
 
-    def clipped(self, at: Index, begin: Small, end: Small) -> tuple[Small, Small]:
+    def clip_ranges(self, at: Index, begin: Int32Array, end: Int32Array) -> tuple[Int32Array, Int32Array]:
         """What of some ranges of cells ``(e,)`` is looked into; ``at`` is row x f + column."""
         return np.maximum(begin, self.first.take(at)), np.minimum(end, self.end.take(at))
 
 
 @dataclass(frozen=True, eq=False)
-class Paths:
+class LeafRanges:
     """The leaves of an ensemble, tree after tree, and the cells that are open to each; cells are numbered through."""
 
     node: Index  # (leaves,) the number of each in the ensemble
     tree: Index  # (leaves,)
     low: NDArray[np.int32]  # (leaves, f) the first open cell of a column of numbers; of a category, some open level
     high: NDArray[np.int32]  # (leaves, f) the last one, missing values aside; of a category, the same level
-    missing: Mask  # (leaves, f) whether a missing number may be in the leaf
+    allows_missing: Mask  # (leaves, f) whether a missing number may be in the leaf
     levels: dict[int, Mask]  # by place of a category, (leaves, levels + 1), the missing cell last
 
     @classmethod
-    def of(cls, trees: TreeEnsemble, columns: Index, edges: tuple[Array | None, ...], first: Index) -> Paths:
+    def of(cls, trees: TreeEnsemble, columns: Index, edges: tuple[Array | None, ...], first: Index) -> LeafRanges:
         """All paths down an ensemble over ``columns`` with these split points; ``first`` ``(f + 1,)`` cell of each."""
         place = np.searchsorted(columns, np.maximum(trees.feature, columns[0]))
-        bound = bounds(trees, place, edges)
+        bound = last_left_cells(trees, place, edges)
         sizes = np.diff(first)
         roots, f = trees.roots.astype(np.intp), len(columns)
         low, high = (np.tile(ends.astype(np.int32), (len(roots), 1)) for ends in (first[:-1], first[1:] - 2))
         levels = {j: np.ones((len(roots), sizes[j]), dtype=bool) for j, edge in enumerate(edges) if edge is None}
         here = cls(roots, np.arange(len(roots)), low, high, np.ones((len(roots), f), dtype=bool), levels)
-        found: list[Paths] = []
+        found: list[LeafRanges] = []
         while len(here.node):
             leaf = trees.feature[here.node] < 0
             found.append(here.take(np.flatnonzero(leaf)))
             inner = here.take(np.flatnonzero(~leaf))
-            here = joined([inner.split(trees, place, bound, first, left=left) for left in (True, False)])
-        every = joined(found)
-        return every.take(np.argsort(every.tree, kind="stable")).settled()
+            here = concatenate_ranges([inner.descend(trees, place, bound, first, left=left) for left in (True, False)])
+        every = concatenate_ranges(found)
+        return every.take(np.argsort(every.tree, kind="stable")).with_category_ranges()
 
-    def take(self, rows: Index) -> Paths:
+    def take(self, rows: Index) -> LeafRanges:
         """Some of the paths."""
         levels = {j: mask[rows] for j, mask in self.levels.items()}
-        return Paths(self.node[rows], self.tree[rows], self.low[rows], self.high[rows], self.missing[rows], levels)
+        return LeafRanges(
+            self.node[rows], self.tree[rows], self.low[rows], self.high[rows], self.allows_missing[rows], levels
+        )
 
-    def settled(self) -> Paths:
+    def with_category_ranges(self) -> LeafRanges:
         """The same paths, in which any open level of a category stands for low and high."""
         low, high = self.low.copy(), self.high.copy()
         for j, mask in self.levels.items():
             low[:, j] = high[:, j] = low[:, j] + mask.argmax(axis=1)
         return replace(self, low=low, high=high)
 
-    def split(self, trees: TreeEnsemble, place: Index, bound: Index, first: Index, *, left: bool) -> Paths:
+    def descend(self, trees: TreeEnsemble, place: Index, bound: Index, first: Index, *, left: bool) -> LeafRanges:
         """The paths one node further, all to the left or all to the right."""
         rows, at = np.arange(len(self.node)), place[self.node]
-        low, high, missing = self.low.copy(), self.high.copy(), self.missing.copy()
+        low, high, missing = self.low.copy(), self.high.copy(), self.allows_missing.copy()
         levels = {j: mask.copy() for j, mask in self.levels.items()}
         number = trees.category[self.node] < 0
         mine, column = rows[number], at[number]
@@ -102,10 +104,10 @@ class Paths:
             low[mine, column] = np.maximum(low[mine, column], edge + 1)
         missing[mine, column] &= trees.missing_left[self.node[number]] == left
         for row in rows[~number].tolist():
-            levels[int(at[row])][row] &= trees.sets[trees.category[self.node[row]]] == left
-        return Paths((trees.left if left else trees.right)[self.node], self.tree, low, high, missing, levels)
+            levels[int(at[row])][row] &= trees.category_sets[trees.category[self.node[row]]] == left
+        return LeafRanges((trees.left if left else trees.right)[self.node], self.tree, low, high, missing, levels)
 
-    def told_apart(self, place: int, start: int, stop: int, part: slice) -> Index:
+    def distinct_cells(self, place: int, start: int, stop: int, part: slice) -> Index:
         """The cells ``start`` to ``stop`` of a column that differ from the one before for some of the leaves."""
         if place in self.levels:
             return np.arange(start, stop)
@@ -113,7 +115,7 @@ class Paths:
         return np.unique(cuts[(cuts >= start) & (cuts < stop)]).astype(np.intp)
 
 
-def bounds(trees: TreeEnsemble, place: Index, edges: tuple[Array | None, ...]) -> Index:
+def last_left_cells(trees: TreeEnsemble, place: Index, edges: tuple[Array | None, ...]) -> Index:
     """For each node that splits a number, the last cell of its column that goes left, counted from 0."""
     bound = np.zeros(len(trees.feature), dtype=np.intp)
     for j, edge in enumerate(edges):
@@ -124,14 +126,14 @@ def bounds(trees: TreeEnsemble, place: Index, edges: tuple[Array | None, ...]) -
     return bound
 
 
-def joined(parts: list[Paths]) -> Paths:
+def concatenate_ranges(parts: list[LeafRanges]) -> LeafRanges:
     """Several lists of paths as one."""
     levels = {j: np.concatenate([part.levels[j] for part in parts]) for j in parts[0].levels}
-    return Paths(
+    return LeafRanges(
         np.concatenate([part.node for part in parts]),
         np.concatenate([part.tree for part in parts]),
         np.concatenate([part.low for part in parts]),
         np.concatenate([part.high for part in parts]),
-        np.concatenate([part.missing for part in parts]),
+        np.concatenate([part.allows_missing for part in parts]),
         levels,
     )

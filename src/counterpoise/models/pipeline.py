@@ -10,48 +10,55 @@ import numpy as np
 import pandas as pd
 from sklearn.pipeline import Pipeline
 
-from counterpoise.models.feeding import dense
-from counterpoise.models.front import CURVED, Front, Levels, Numbers, Op, OpKind
+from counterpoise.models.feeding import to_dense
+from counterpoise.models.front import (
+    CURVED_FUNCTIONS,
+    CategoryColumns,
+    ColumnOperation,
+    ColumnwiseSteps,
+    NumericColumns,
+    OperationKind,
+)
 from counterpoise.space.encoding import decode
 from counterpoise.space.features import Schema
 from counterpoise.types import Array, Index
 
-MOST_LEVELS = 256  # of a category that is read as a table; with more, the pipeline itself is asked
+MAX_LEVELS = 256  # of a category that is read as a table; with more, the pipeline itself is asked
 
 
-def read_front(steps: Sequence[Any], schema: Schema, columns: Index) -> Front | None:
+def read_columnwise_steps(steps: Sequence[Any], schema: Schema, columns: Index) -> ColumnwiseSteps | None:
     """The arithmetic of a pipeline's first steps on the schema's ``columns``, or None where it is something else."""
-    front: Front | None = None
+    front: ColumnwiseSteps | None = None
     for step in steps:
-        if _passes(step):
+        if _is_passthrough(step):
             continue
         if front is None and type(step).__name__ == "ColumnTransformer":
-            front = _beside(step, schema, columns)
+            front = _read_column_transformer(step, schema, columns)
             if front is None:
                 return None
             continue
         if front is None:
-            if not _all_numbers(schema, columns):
+            if not _has_only_numbers(schema, columns):
                 return None
-            front = Front((Numbers(columns),), schema.numeric)
-        front = _then(front, step)
+            front = ColumnwiseSteps((NumericColumns(columns),), schema.numeric)
+        front = _append_step(front, step)
         if front is None:
             return None
-    if front is None and _all_numbers(schema, columns):
-        return Front((Numbers(columns),), schema.numeric)
+    if front is None and _has_only_numbers(schema, columns):
+        return ColumnwiseSteps((NumericColumns(columns),), schema.numeric)
     return front
 
 
-def unpacked(pipeline: Pipeline) -> list[Any]:
+def flatten_steps(pipeline: Pipeline) -> list[Any]:
     """The steps of a pipeline, those of pipelines in it one by one."""
     steps = (step for _, step in pipeline.steps)
-    return [part for step in steps for part in (unpacked(step) if isinstance(step, Pipeline) else [step])]
+    return [part for step in steps for part in (flatten_steps(step) if isinstance(step, Pipeline) else [step])]
 
 
-def read_ops(step: Any, width: int) -> tuple[Op, ...] | None:
+def read_operations(step: Any, width: int) -> tuple[ColumnOperation, ...] | None:
     """The arithmetic of a fitted scaler, imputer or function of ``width`` columns, or None where it is none of them."""
     name = type(step).__name__
-    ops: list[tuple[OpKind, Any]]
+    ops: list[tuple[OperationKind, Any]]
     if name == "StandardScaler":
         ops = [("subtract", step.mean_ if step.with_mean else None), ("divide", step.scale_)]
     elif name == "RobustScaler":
@@ -70,49 +77,53 @@ def read_ops(step: Any, width: int) -> tuple[Op, ...] | None:
             return None  # an empty column is dropped
         ops = [("fill", step.statistics_)]
     elif name == "FunctionTransformer" and not step.kw_args:
-        known: list[Any] = [kind for kind, (function, _) in CURVED.items() if function is step.func]
+        known: list[Any] = [kind for kind, (function, _) in CURVED_FUNCTIONS.items() if function is step.func]
         if not known:
             return None
         ops = [(known[0], np.zeros(width))]
     else:
         return None
-    found = tuple(Op(kind, np.asarray(by, dtype=np.float64)) for kind, by in ops if by is not None)
-    return found if all(op.by.shape == (width,) for op in found) else None
+    found = tuple(ColumnOperation(kind, np.asarray(by, dtype=np.float64)) for kind, by in ops if by is not None)
+    return found if all(op.operand.shape == (width,) for op in found) else None
 
 
-def _then(front: Front, step: Any) -> Front | None:
+def _append_step(front: ColumnwiseSteps, step: Any) -> ColumnwiseSteps | None:
     if hasattr(step, "get_support") and hasattr(step, "transform"):
         keep = np.flatnonzero(step.get_support())
-        kept = keep if front.kept is None else front.kept[keep]
-        return replace(front, ops=tuple(Op(op.kind, op.by[keep]) for op in front.ops), kept=kept)
+        kept = keep if front.selection is None else front.selection[keep]
+        return replace(
+            front,
+            operations=tuple(ColumnOperation(op.kind, op.operand[keep]) for op in front.operations),
+            selection=kept,
+        )
     if isinstance(step, Pipeline):
         for _, inner in step.steps:
-            found = front if _passes(inner) else _then(front, inner)
+            found = front if _is_passthrough(inner) else _append_step(front, inner)
             if found is None:
                 return None
             front = found
         return front
-    ops = read_ops(step, len(front.source))
-    if ops is None or (front.bent and any(op.kind == "fill" for op in ops)):
+    ops = read_operations(step, len(front.source_columns))
+    if ops is None or (front.is_curved and any(op.kind == "fill" for op in ops)):
         return None  # what is filled in where a logarithm has no value is no increasing function
-    return replace(front, ops=(*front.ops, *ops))
+    return replace(front, operations=(*front.operations, *ops))
 
 
-def _beside(transformer: Any, schema: Schema, columns: Index) -> Front | None:
-    parts: list[Numbers | Levels] = []
+def _read_column_transformer(transformer: Any, schema: Schema, columns: Index) -> ColumnwiseSteps | None:
+    parts: list[NumericColumns | CategoryColumns] = []
     names = [schema.names[place] for place in columns]
     for _, inner, block in transformer.transformers_:
-        picked = columns[_positions(block, names)]
+        picked = columns[_column_positions(block, names)]
         if (isinstance(inner, str) and inner == "drop") or not len(picked):
             continue
-        found = _numbers(inner, schema, picked) or _levels(inner, schema, picked)
+        found = _read_numeric_block(inner, schema, picked) or _read_category_block(inner, schema, picked)
         if found is None:
             return None
         parts += found
-    return Front(tuple(parts), schema.numeric) if parts else None
+    return ColumnwiseSteps(tuple(parts), schema.numeric) if parts else None
 
 
-def _positions(picked: Any, names: list[Any]) -> Index:
+def _column_positions(picked: Any, names: list[Any]) -> Index:
     """Which of the columns given to a ColumnTransformer one of its blocks reads."""
     places = np.arange(len(names), dtype=np.intp)
     if isinstance(picked, slice):
@@ -127,30 +138,30 @@ def _positions(picked: Any, names: list[Any]) -> Index:
     return np.array([names.index(name) for name in listed.tolist()], dtype=np.intp)
 
 
-def _numbers(inner: Any, schema: Schema, picked: Index) -> list[Numbers | Levels] | None:
-    if not _all_numbers(schema, picked):
+def _read_numeric_block(inner: Any, schema: Schema, picked: Index) -> list[NumericColumns | CategoryColumns] | None:
+    if not _has_only_numbers(schema, picked):
         return None
-    front = Front((Numbers(picked),), schema.numeric)
-    found = front if _passes(inner) else _then(front, inner)
-    return None if found is None else [Numbers(found.source, found.ops)]
+    front = ColumnwiseSteps((NumericColumns(picked),), schema.numeric)
+    found = front if _is_passthrough(inner) else _append_step(front, inner)
+    return None if found is None else [NumericColumns(found.source_columns, found.operations)]
 
 
-def _levels(inner: Any, schema: Schema, picked: Index) -> list[Numbers | Levels] | None:
+def _read_category_block(inner: Any, schema: Schema, picked: Index) -> list[NumericColumns | CategoryColumns] | None:
     """Tables of categories, found by asking the fitted encoder about every level of one column at a time."""
     features = [schema.features[place] for place in picked]
-    if _passes(inner) or any(f.numeric or len(f.categories) > MOST_LEVELS for f in features):
+    if _is_passthrough(inner) or any(f.is_numeric or len(f.categories) > MAX_LEVELS for f in features):
         return None
     block = Schema(tuple(features), schema.frame)
-    still = _transformed(inner, decode(block, np.zeros((1, len(features)))))
+    still = _try_transform(inner, decode(block, np.zeros((1, len(features)))))
     if still is None:
         return None
     owners, tables = np.full(still.shape[1], -1), []
     for number, feature in enumerate(features):
         rows = np.zeros((len(feature.categories), len(features)))
         rows[:, number] = np.arange(len(feature.categories))
-        levels = _transformed(inner, decode(block, rows))
+        levels = _try_transform(inner, decode(block, rows))
         rows[0, number] = np.nan
-        missing = _transformed(inner, decode(block, rows[:1]))
+        missing = _try_transform(inner, decode(block, rows[:1]))
         if levels is None:
             return None
         moved = np.any(levels != still, axis=0) | (False if missing is None else missing[0] != still[0])
@@ -160,28 +171,28 @@ def _levels(inner: Any, schema: Schema, picked: Index) -> list[Numbers | Levels]
         tables.append(np.vstack([levels, np.full_like(still, np.nan) if missing is None else missing]))
     owners = np.maximum.accumulate(np.maximum(owners, np.append(0, owners[:-1])))  # constants go with their neighbours
     return [
-        Levels(np.full(np.count_nonzero(owners == number), place), tables[number][:, owners == number])
+        CategoryColumns(np.full(np.count_nonzero(owners == number), place), tables[number][:, owners == number])
         for number, place in enumerate(picked)
         if np.any(owners == number)
     ]
 
 
-def _transformed(inner: Any, rows: Any) -> Array | None:
+def _try_transform(inner: Any, rows: Any) -> Array | None:
     try:
-        return dense(inner.transform(rows))
+        return to_dense(inner.transform(rows))
     except (ValueError, TypeError):
         return None  # a missing cell that the encoder refuses, or an encoder whose output is not numbers
 
 
-def _passes(step: Any) -> bool:
+def _is_passthrough(step: Any) -> bool:
     """Whether a step leaves the columns as they are."""
     if step is None or isinstance(step, str):
         return True
     return type(step).__name__ == "FunctionTransformer" and step.func is None
 
 
-def _all_numbers(schema: Schema, columns: Index) -> bool:
-    return all(schema.features[place].numeric or schema.features[place].kind == "boolean" for place in columns)
+def _has_only_numbers(schema: Schema, columns: Index) -> bool:
+    return all(schema.features[place].is_numeric or schema.features[place].kind == "boolean" for place in columns)
 
 
 def _is_nan(value: Any) -> bool:

@@ -12,11 +12,11 @@ from counterpoise.models.leaves import Leaves
 from counterpoise.models.links import softmax
 from counterpoise.models.trees import TreeEnsemble
 from counterpoise.models.whitebox import TreeModel
-from counterpoise.types import Abstaining, Array, Differentiable, Link, Model, Partitioned
+from counterpoise.types import Abstaining, Array, Differentiable, Link, Model, PiecewiseConstant
 
 
 @dataclass(frozen=True)
-class Probable:
+class ProbabilityModel:
     """The same model, whose outputs are its own probabilities."""
 
     model: Model
@@ -50,7 +50,7 @@ class Probable:
 
 
 @dataclass(frozen=True)
-class SlopedProbable(Probable):
+class DifferentiableProbabilityModel(ProbabilityModel):
     """A model whose probabilities have a gradient: they are its outputs, or the softmax of them."""
 
     def gradient(self, x: Array, weights: Array) -> Array:
@@ -64,13 +64,13 @@ class SlopedProbable(Probable):
 
 
 @dataclass(frozen=True)
-class SplitProbable(Probable):
+class PartitionedProbabilityModel(ProbabilityModel):
     """A model that is constant on boxes, and so are its probabilities."""
 
     @property
     def thresholds(self) -> tuple[Array, ...]:
         """Split points of each column."""
-        assert isinstance(self.model, Partitioned)
+        assert isinstance(self.model, PiecewiseConstant)
         return self.model.thresholds
 
     @property
@@ -79,20 +79,22 @@ class SplitProbable(Probable):
         return getattr(self.model, "trees", None)
 
     @property
-    def additive(self) -> bool:
+    def is_additive(self) -> bool:
         """Whether the log-odds add up: of two classes, whose probabilities are the softmax of what does."""
-        return isinstance(self.model, TreeModel) and self.model.softmax and len(self.labels or ()) == 2
+        return (
+            isinstance(self.model, TreeModel) and self.model.has_softmax_probabilities and len(self.labels or ()) == 2
+        )
 
     @property
     def leaves(self) -> Leaves | None:
         """The leaves of all trees, where the probabilities are known from what they add up to."""
-        if isinstance(self.model, TreeModel) and self.model.softmax:
-            return self.model.trees.likely
+        if isinstance(self.model, TreeModel) and self.model.has_softmax_probabilities:
+            return self.model.trees.probability_leaves
         return getattr(self.model, "leaves", None) if self.model.link == "log" else None
 
 
 @dataclass(frozen=True)
-class Likely(Probable):
+class AgreementProbabilityModel(ProbabilityModel):
     """Several models that must agree, asked how probable each class is to enough of them."""
 
     model: Abstaining
@@ -103,16 +105,16 @@ class Likely(Probable):
         return self.model.abstention
 
     @property
-    def unanimous(self) -> bool:
+    def is_unanimous(self) -> bool:
         """Whether all must agree."""
-        return self.model.unanimous
+        return self.model.requires_unanimity
 
     def majority(self, x: Array) -> NDArray[Any]:
         """The class that most say."""
         return self.model.majority(x)
 
 
-def probable(model: Model) -> Probable:
+def as_probability_model(model: Model) -> ProbabilityModel:
     """The model asked for its probabilities, with all that it can still do.
 
     >>> import pandas as pd
@@ -121,11 +123,13 @@ def probable(model: Model) -> Probable:
     >>> from counterpoise.space.features import Schema
     >>> train = pd.DataFrame({"ports": [1.5, 2.0, 7.0, 9.5]})
     >>> fitted = LogisticRegression().fit(train, ["benign", "benign", "alert", "alert"])
-    >>> hasattr(probable(as_model(fitted, Schema.infer(train), train.to_numpy())), "gradient")
+    >>> hasattr(as_probability_model(as_model(fitted, Schema.infer(train), train.to_numpy())), "gradient")
     True
     """
     if isinstance(model, Abstaining):
-        return Likely(model)
-    if isinstance(model, Differentiable) and (model.link == "log" or getattr(model, "softmax", False)):
-        return SlopedProbable(model)
-    return SplitProbable(model) if isinstance(model, Partitioned) else Probable(model)
+        return AgreementProbabilityModel(model)
+    if isinstance(model, Differentiable) and (
+        model.link == "log" or getattr(model, "has_softmax_probabilities", False)
+    ):
+        return DifferentiableProbabilityModel(model)
+    return PartitionedProbabilityModel(model) if isinstance(model, PiecewiseConstant) else ProbabilityModel(model)

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from counterpoise.models.trees import Grove, TreeEnsemble, code_rows, last_at_most, last_left
+from counterpoise.models.trees import LibraryTrees, TreeEnsemble, code_places, largest_left, largest_rounded_at_most
 from counterpoise.space.features import Feature, Schema
 from counterpoise.types import Array, Index, Mask
 
 
 @dataclass(frozen=True, eq=False)
-class Reading:
+class ColumnReading:
     """Where each column of a model comes from, and what is read in it.
 
     ``columns`` are the encoded columns that the model's come from, ``tables`` the numbers read for the codes of a
@@ -25,29 +25,31 @@ class Reading:
     columns: Index
     tables: Mapping[int, Array]
     width: int
-    narrow: Mapping[int, np.dtype[Any]]
+    narrow_dtypes: Mapping[int, np.dtype[Any]]
 
-    def rows(self, x: Array) -> Array:
+    def to_model_rows(self, x: Array) -> Array:
         """Encoded rows ``(p, d)`` as the array of numbers that the model reads, ``(p, w)``."""
-        if not self.tables and not self.narrow and np.array_equal(self.columns, np.arange(x.shape[1])):
+        if not self.tables and not self.narrow_dtypes and np.array_equal(self.columns, np.arange(x.shape[1])):
             return x
         out = x[:, self.columns]
         for column, table in self.tables.items():
-            out[:, column] = table[code_rows(out[:, column], len(table))]
-        for column, dtype in self.narrow.items():
+            out[:, column] = table[code_places(out[:, column], len(table))]
+        for column, dtype in self.narrow_dtypes.items():
             out[:, column] = out[:, column].astype(dtype)
         return out
 
-    def invert(self, column: Index, limit: Array) -> Array:
+    def invert_limits(self, column: Index, limit: Array) -> Array:
         """The largest encoded values that are read as at most the limits, ``(q,)``, in model columns ``(q,)``."""
         out = limit.copy()
-        for narrow, dtype in self.narrow.items():
+        for narrow, dtype in self.narrow_dtypes.items():
             here = column == narrow
-            out[here] = last_at_most(limit[here], dtype)
+            out[here] = largest_rounded_at_most(limit[here], dtype)
         return out
 
 
-def plain(schema: Schema, columns: Index, known: Mapping[int, Sequence[Any]] | None = None) -> Reading | None:
+def read_columns(
+    schema: Schema, columns: Index, known: Mapping[int, Sequence[Any]] | None = None
+) -> ColumnReading | None:
     """The reading of a model fitted on the columns themselves, or None where a category cannot be read as a number.
 
     ``known`` are the categories that the model knows in its categorical columns, in the order of their numbers. A
@@ -57,35 +59,37 @@ def plain(schema: Schema, columns: Index, known: Mapping[int, Sequence[Any]] | N
     for column, place in enumerate(columns.tolist()):
         feature = schema.features[place]
         if known is not None and column in known:
-            if feature.numeric:
+            if feature.is_numeric:
                 if [*known[column]] != [*range(len(known[column]))]:
                     return None
                 tables[column] = np.array([*range(len(known[column])), np.nan])
                 continue
             numbers = {level: float(number) for number, level in enumerate(known[column])}
             tables[column] = np.array([*(numbers.get(level, np.nan) for level in feature.categories), np.nan])
-        elif not feature.numeric:
+        elif not feature.is_numeric:
             try:
                 tables[column] = np.array([*map(float, feature.categories), np.nan])
             except (TypeError, ValueError):
                 return None
-    dtypes = {column: _float_of(schema.features[place]) for column, place in enumerate(columns.tolist())}
+    dtypes = {column: _float_dtype_of(schema.features[place]) for column, place in enumerate(columns.tolist())}
     narrow = {column: dtype for column, dtype in dtypes.items() if dtype.itemsize < 8}
-    return Reading(columns, tables, len(schema), narrow)
+    return ColumnReading(columns, tables, len(schema), narrow)
 
 
-def translate(grove: Grove, reading: Reading) -> TreeEnsemble | None:
+def translate_trees(grove: LibraryTrees, reading: ColumnReading) -> TreeEnsemble | None:
     """The trees in the schema's columns, or None where they split a number by category."""
     sizes = [len(tree.feature) for tree in grove.trees]
     roots = np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.intp)
     shift = np.repeat(roots, sizes)
     column = np.concatenate([tree.feature for tree in grove.trees]).astype(np.intp)
-    limit = last_left(np.concatenate([t.threshold for t in grove.trees]), strict=grove.strict, single=grove.single)
+    limit = largest_left(
+        np.concatenate([t.threshold for t in grove.trees]), strict=grove.is_strict, single=grove.compares_in_single
+    )
     missing_left = np.concatenate([tree.missing_left for tree in grove.trees]).astype(bool)
     listed = {
         start + node: part
         for start, tree in zip(roots.tolist(), grove.trees, strict=True)
-        for node, part in tree.sets.items()
+        for node, part in tree.category_sets.items()
     }
     split = column >= 0
     coded = np.zeros(len(column), dtype=bool)
@@ -94,11 +98,11 @@ def translate(grove: Grove, reading: Reading) -> TreeEnsemble | None:
         return None
     numbers = split & ~coded
     threshold = np.full(len(column), np.nan)
-    threshold[numbers] = reading.invert(column[numbers], limit[numbers])
-    category, sets = _sets(np.flatnonzero(coded), column, limit, missing_left, listed, reading)
+    threshold[numbers] = reading.invert_limits(column[numbers], limit[numbers])
+    category, sets = _translate_sets(np.flatnonzero(coded), column, limit, missing_left, listed, reading)
     single = np.zeros(reading.width, dtype=bool)
-    if grove.single:
-        halves = [j for j, dtype in reading.narrow.items() if dtype.itemsize < 4]
+    if grove.compares_in_single:
+        halves = [j for j, dtype in reading.narrow_dtypes.items() if dtype.itemsize < 4]
         single[reading.columns[np.setdiff1d(column[numbers], halves)]] = True
     return TreeEnsemble(
         feature=np.where(split, reading.columns[column], -1),
@@ -107,27 +111,27 @@ def translate(grove: Grove, reading: Reading) -> TreeEnsemble | None:
         right=np.where(split, np.concatenate([tree.right for tree in grove.trees]) + shift, -1).astype(np.intp),
         missing_left=missing_left,
         category=category,
-        sets=sets,
+        category_sets=sets,
         value=np.concatenate([tree.value for tree in grove.trees]).astype(np.float64),
         roots=roots,
-        column=np.array([tree.column for tree in grove.trees], dtype=np.intp),
+        first_sum=np.array([tree.first_sum for tree in grove.trees], dtype=np.intp),
         base=grove.base,
-        single=single,
+        compares_in_single=single,
         width=reading.width,
         scale=grove.scale,
-        mean=grove.mean,
-        single_sums=grove.single_sums,
-        finish=grove.finish,
+        averages_leaves=grove.averages_leaves,
+        sums_in_single_precision=grove.sums_in_single_precision,
+        to_outputs=grove.to_outputs,
     )
 
 
-def _sets(
+def _translate_sets(
     nodes: Index,
     column: Index,
     limit: Array,
     missing_left: Mask,
     listed: Mapping[int, tuple[frozenset[int], bool]],
-    reading: Reading,
+    reading: ColumnReading,
 ) -> tuple[Index, tuple[Mask, ...]]:
     """For each node that splits a coded column, the number of its set of codes that go left; and the sets."""
     category = np.full(len(column), -1, dtype=np.intp)
@@ -145,9 +149,9 @@ def _sets(
     return category, tuple(sets)
 
 
-def _float_of(feature: Feature) -> np.dtype[Any]:
+def _float_dtype_of(feature: Feature) -> np.dtype[Any]:
     """The floating dtype in which the model is given a column."""
     dtype = getattr(feature.dtype, "numpy_dtype", feature.dtype)
-    if isinstance(dtype, np.dtype) and dtype.kind == "f" and feature.numeric:
+    if isinstance(dtype, np.dtype) and dtype.kind == "f" and feature.is_numeric:
         return dtype
     return np.dtype(np.float64)

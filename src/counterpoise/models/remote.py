@@ -18,7 +18,7 @@ import pandas as pd
 
 from counterpoise.errors import InputError, ModelError
 
-BUSY = (408, 425, 429, 500, 502, 503, 504)  # answers that may be different a moment later
+RETRIED_STATUS_CODES = (408, 425, 429, 500, 502, 503, 504)  # answers that may be different a moment later
 
 
 @dataclass(frozen=True)
@@ -58,24 +58,24 @@ class Remote:
         frame = rows if isinstance(rows, pd.DataFrame) else pd.DataFrame(np.asarray(rows))
         parts = [frame.iloc[start : start + self.batch] for start in range(0, max(1, len(frame)), self.batch)]
         if self.workers == 1:
-            answers = [self._ask(part) for part in parts]
+            answers = [self._ask_batch(part) for part in parts]
         else:
             with ThreadPoolExecutor(self.workers) as pool:
-                answers = list(pool.map(self._ask, parts))  # in the order of the parts, whichever comes first
+                answers = list(pool.map(self._ask_batch, parts))  # in the order of the parts, whichever comes first
         return np.asarray([entry for part in answers for entry in part])
 
-    def _ask(self, part: pd.DataFrame) -> list[Any]:
+    def _ask_batch(self, part: pd.DataFrame) -> list[Any]:
         cells = part.astype(object).where(part.notna(), None)
         columns = [name if isinstance(name, (str, int)) else str(name) for name in part.columns.tolist()]
         body = json.dumps({"columns": columns, "rows": cells.to_numpy().tolist()}, allow_nan=False).encode()
         try:
             found = json.loads(self._post(body))
         except ValueError as error:
-            raise self._error(f"it answered with something else ({error})") from error
+            raise self._make_error(f"it answered with something else ({error})") from error
         entries = found.get(self.answer) if isinstance(found, dict) else found
         if not isinstance(entries, list) or len(entries) != len(part):
             given = f"{len(entries)} entries" if isinstance(entries, list) else f"no list {self.answer!r}"
-            raise self._error(f"for {len(part)} rows it answered with {given}")
+            raise self._make_error(f"for {len(part)} rows it answered with {given}")
         return entries
 
     def _post(self, body: bytes) -> bytes:
@@ -87,16 +87,16 @@ class Remote:
             except HTTPError as error:
                 with error:
                     text = error.read(200).decode(errors="replace").strip()
-                if error.code not in BUSY or attempt == self.retries:
-                    raise self._error(f"it answered {error.code} {error.reason}: {text}") from error
+                if error.code not in RETRIED_STATUS_CODES or attempt == self.retries:
+                    raise self._make_error(f"it answered {error.code} {error.reason}: {text}") from error
             except (URLError, TimeoutError, ConnectionError, HTTPException) as error:
                 if attempt == self.retries:
                     reason = getattr(error, "reason", error)
-                    raise self._error(f"after {attempt + 1} attempts: {reason}") from error
+                    raise self._make_error(f"after {attempt + 1} attempts: {reason}") from error
             time.sleep(self.wait * 2**attempt)
         raise AssertionError("the last attempt returns or raises")
 
-    def _error(self, given: str) -> ModelError:
+    def _make_error(self, given: str) -> ModelError:
         return ModelError(
             f"the service at {self.url} must answer each batch with a JSON list of one entry per row",
             given,

@@ -13,9 +13,9 @@ from typing import Protocol
 
 import numpy as np
 
-from counterpoise.types import Array, Index, Link, Mask, is_every
+from counterpoise.types import Array, Index, Link, Mask, is_identity_index
 
-FLOOR = 1e-9  # forests give exact 0 and 1: probabilities are clipped here before their logarithm is taken
+MIN_PROBABILITY = 1e-9  # forests give exact 0 and 1: probabilities are clipped here before their logarithm is taken
 
 
 class Goal(Protocol):
@@ -30,7 +30,7 @@ class Goal(Protocol):
         """All that the goals are, to know them again by."""
         ...
 
-    def groups(self) -> tuple[Index, ...]:
+    def group_rows(self) -> tuple[Index, ...]:
         """The rows, those that want the same together."""
         ...
 
@@ -38,7 +38,7 @@ class Goal(Protocol):
         """``f - c``, ``(n, k)``, of outputs ``(n, k, c)``."""
         ...
 
-    def reached(self, outputs: Array) -> Mask:
+    def is_reached(self, outputs: Array) -> Mask:
         """Whether the decision is the one asked for, ``(n, k)``."""
         ...
 
@@ -47,12 +47,12 @@ class Goal(Protocol):
         ...
 
 
-def linked(outputs: Array, link: Link) -> Array:
+def apply_link(outputs: Array, link: Link) -> Array:
     """Outputs on the scale where margins are differences: decision values as they are, probabilities as logarithms."""
-    return np.log(np.maximum(outputs, FLOOR)) if link == "log" else outputs
+    return np.log(np.maximum(outputs, MIN_PROBABILITY)) if link == "log" else outputs
 
 
-def _alike(lines: Array | Mask) -> tuple[Index, ...]:
+def _group_equal_lines(lines: Array | Mask) -> tuple[Index, ...]:
     """Positions of equal lines of ``(n, w)``, together."""
     if len(lines) and (lines == lines[0]).all():
         return (np.arange(len(lines)),)
@@ -69,68 +69,72 @@ class ClassGoal:
     (array([[2.5]]), array([[ True]]))
     """
 
-    wanted: Mask  # (n, c)
+    wanted_classes: Mask  # (n, c)
     link: Link
 
     def take(self, rows: Index | Sequence[int]) -> ClassGoal:
         index = np.asarray(rows, dtype=np.intp)
-        return self if is_every(index, len(self.wanted)) else ClassGoal(self.wanted[index], self.link)
+        return (
+            self
+            if is_identity_index(index, len(self.wanted_classes))
+            else ClassGoal(self.wanted_classes[index], self.link)
+        )
 
     @property
     def key(self) -> bytes:
-        return b"".join((self.link.encode(), self.wanted.tobytes()))
+        return b"".join((self.link.encode(), self.wanted_classes.tobytes()))
 
-    def groups(self) -> tuple[Index, ...]:
-        return _alike(self.wanted)
+    def group_rows(self) -> tuple[Index, ...]:
+        return _group_equal_lines(self.wanted_classes)
 
     def margin(self, outputs: Array) -> Array:
-        values = linked(outputs, self.link)
-        if self.wanted.shape[1] == 2:
-            return self._signs[..., 1] * (values[..., 1] - values[..., 0])
-        wanted = self.wanted[:, None, :]
+        values = apply_link(outputs, self.link)
+        if self.wanted_classes.shape[1] == 2:
+            return self._class_signs[..., 1] * (values[..., 1] - values[..., 0])
+        wanted = self.wanted_classes[:, None, :]
         return np.asarray(
             np.where(wanted, values, -np.inf).max(axis=-1) - np.where(wanted, -np.inf, values).max(axis=-1)
         )
 
-    def reached(self, outputs: Array) -> Mask:
+    def is_reached(self, outputs: Array) -> Mask:
         # The first of equal outputs wins, as in numpy's argmax and so in the models' own predict.
-        if self.wanted.shape[1] == 2:
+        if self.wanted_classes.shape[1] == 2:
             second = outputs[..., 1] > outputs[..., 0]
-            if self._one:
-                return np.asarray(second == self.wanted[:, 1:])
-            return (second & self.wanted[:, 1:]) | (~second & self.wanted[:, :1])
+            if self._wants_one_class:
+                return np.asarray(second == self.wanted_classes[:, 1:])
+            return (second & self.wanted_classes[:, 1:]) | (~second & self.wanted_classes[:, :1])
         winner = outputs.argmax(axis=-1)
-        return np.take_along_axis(self.wanted, winner, axis=1)
+        return np.take_along_axis(self.wanted_classes, winner, axis=1)
 
     @cached_property
-    def _one(self) -> bool:
+    def _wants_one_class(self) -> bool:
         """Whether each row wants one class."""
-        return bool((self.wanted.sum(axis=1) == 1).all())
+        return bool((self.wanted_classes.sum(axis=1) == 1).all())
 
     @cached_property
-    def sides(self) -> Array | None:
+    def wanted_signs(self) -> Array | None:
         """1 where the second of two classes is wanted, -1 for the first, ``(n,)``; None unless by decision values."""
-        if self.link != "identity" or self.wanted.shape[1] != 2 or not self._one:
+        if self.link != "identity" or self.wanted_classes.shape[1] != 2 or not self._wants_one_class:
             return None
-        return np.where(self.wanted[:, 1], 1.0, -1.0)
+        return np.where(self.wanted_classes[:, 1], 1.0, -1.0)
 
     @cached_property
-    def _signs(self) -> Array:
+    def _class_signs(self) -> Array:
         """1 for a wanted class, -1 for another, ``(n, 1, c)``."""
-        return np.where(self.wanted, 1.0, -1.0)[:, None, :]
+        return np.where(self.wanted_classes, 1.0, -1.0)[:, None, :]
 
     def slopes(self, outputs: Array) -> Array:
-        if self.wanted.shape[1] == 2:
-            slopes = self._signs.repeat(outputs.shape[1], axis=1)
-            return slopes / np.maximum(outputs, FLOOR) if self.link == "log" else slopes
-        values = linked(outputs, self.link)
-        wanted = np.broadcast_to(self.wanted[:, None, :], outputs.shape)
+        if self.wanted_classes.shape[1] == 2:
+            slopes = self._class_signs.repeat(outputs.shape[1], axis=1)
+            return slopes / np.maximum(outputs, MIN_PROBABILITY) if self.link == "log" else slopes
+        values = apply_link(outputs, self.link)
+        wanted = np.broadcast_to(self.wanted_classes[:, None, :], outputs.shape)
         slopes = np.zeros_like(outputs)
         best = np.where(wanted, values, -np.inf).argmax(axis=-1)[..., None]
         rival = np.where(wanted, -np.inf, values).argmax(axis=-1)[..., None]
         np.put_along_axis(slopes, best, 1.0, axis=-1)
         np.put_along_axis(slopes, rival, -1.0, axis=-1)
-        return slopes / np.maximum(outputs, FLOOR) if self.link == "log" else slopes
+        return slopes / np.maximum(outputs, MIN_PROBABILITY) if self.link == "log" else slopes
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,34 +148,34 @@ class ThresholdGoal:
     array([[False,  True]])
     """
 
-    wanted: Mask  # (n, c)
-    p: Array  # (n,)
+    wanted_classes: Mask  # (n, c)
+    min_probability: Array  # (n,)
 
     def take(self, rows: Index | Sequence[int]) -> ThresholdGoal:
         index = np.asarray(rows, dtype=np.intp)
-        return ThresholdGoal(self.wanted[index], self.p[index])
+        return ThresholdGoal(self.wanted_classes[index], self.min_probability[index])
 
     @property
     def key(self) -> bytes:
-        return b"".join((b"threshold", self.wanted.tobytes(), self.p.tobytes()))
+        return b"".join((b"threshold", self.wanted_classes.tobytes(), self.min_probability.tobytes()))
 
-    def groups(self) -> tuple[Index, ...]:
-        return _alike(np.column_stack([self.wanted, self.p]))
+    def group_rows(self) -> tuple[Index, ...]:
+        return _group_equal_lines(np.column_stack([self.wanted_classes, self.min_probability]))
 
-    def _probability(self, outputs: Array) -> Array:
-        return np.asarray(np.where(self.wanted[:, None, :], outputs, 0.0).sum(axis=-1))
+    def _wanted_probability(self, outputs: Array) -> Array:
+        return np.asarray(np.where(self.wanted_classes[:, None, :], outputs, 0.0).sum(axis=-1))
 
     def margin(self, outputs: Array) -> Array:
-        p = np.clip(self._probability(outputs), FLOOR, 1 - FLOOR)
-        level = np.clip(self.p, FLOOR, 1 - FLOOR)[:, None]
+        p = np.clip(self._wanted_probability(outputs), MIN_PROBABILITY, 1 - MIN_PROBABILITY)
+        level = np.clip(self.min_probability, MIN_PROBABILITY, 1 - MIN_PROBABILITY)[:, None]
         return np.asarray(np.log(p) - np.log1p(-p) - (np.log(level) - np.log1p(-level)))
 
-    def reached(self, outputs: Array) -> Mask:
-        return self._probability(outputs) >= self.p[:, None]
+    def is_reached(self, outputs: Array) -> Mask:
+        return self._wanted_probability(outputs) >= self.min_probability[:, None]
 
     def slopes(self, outputs: Array) -> Array:
-        p = np.clip(self._probability(outputs), FLOOR, 1 - FLOOR)
-        return np.where(self.wanted[:, None, :], (1.0 / (p * (1.0 - p)))[..., None], 0.0)
+        p = np.clip(self._wanted_probability(outputs), MIN_PROBABILITY, 1 - MIN_PROBABILITY)
+        return np.where(self.wanted_classes[:, None, :], (1.0 / (p * (1.0 - p)))[..., None], 0.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -188,35 +192,35 @@ class RangeGoal:
 
     low: Array  # (n,)
     high: Array  # (n,)
-    needed: int = 1
+    members_needed: int = 1
 
     def take(self, rows: Index | Sequence[int]) -> RangeGoal:
         index = np.asarray(rows, dtype=np.intp)
-        return RangeGoal(self.low[index], self.high[index], self.needed)
+        return RangeGoal(self.low[index], self.high[index], self.members_needed)
 
     @property
     def key(self) -> bytes:
-        return b"".join((b"range", bytes([self.needed % 256]), self.low.tobytes(), self.high.tobytes()))
+        return b"".join((b"range", bytes([self.members_needed % 256]), self.low.tobytes(), self.high.tobytes()))
 
-    def groups(self) -> tuple[Index, ...]:
-        return _alike(np.column_stack([self.low, self.high]))
+    def group_rows(self) -> tuple[Index, ...]:
+        return _group_equal_lines(np.column_stack([self.low, self.high]))
 
     def margin(self, outputs: Array) -> Array:
         margins = self._margins(outputs)
         if outputs.shape[-1] == 1:
             return margins[..., 0]
-        return np.asarray(np.take_along_axis(margins, self._deciding(margins), axis=-1)[..., 0])
+        return np.asarray(np.take_along_axis(margins, self._deciding_member(margins), axis=-1)[..., 0])
 
-    def reached(self, outputs: Array) -> Mask:
+    def is_reached(self, outputs: Array) -> Mask:
         inside = (outputs >= self.low[:, None, None]) & (outputs <= self.high[:, None, None])
-        return np.asarray(np.count_nonzero(inside, axis=-1) >= self.needed)
+        return np.asarray(np.count_nonzero(inside, axis=-1) >= self.members_needed)
 
     def slopes(self, outputs: Array) -> Array:
         rising = outputs - self.low[:, None, None] <= self.high[:, None, None] - outputs
         sign = np.where(rising, 1.0, -1.0)
         if outputs.shape[-1] == 1:
             return sign
-        deciding = self._deciding(self._margins(outputs))
+        deciding = self._deciding_member(self._margins(outputs))
         slopes = np.zeros_like(outputs)
         np.put_along_axis(slopes, deciding, np.take_along_axis(sign, deciding, axis=-1), axis=-1)
         return slopes
@@ -224,7 +228,7 @@ class RangeGoal:
     def _margins(self, outputs: Array) -> Array:
         return np.minimum(outputs - self.low[:, None, None], self.high[:, None, None] - outputs)
 
-    def _deciding(self, margins: Array) -> Index:
+    def _deciding_member(self, margins: Array) -> Index:
         """The place, ``(n, k, 1)``, of the weakest member that counts: the ``needed``-th best."""
         order = np.argsort(margins, axis=-1, kind="stable")
-        return order[..., -self.needed, None]
+        return order[..., -self.members_needed, None]

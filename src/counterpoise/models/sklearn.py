@@ -17,33 +17,45 @@ from sklearn.utils.validation import check_is_fitted
 
 from counterpoise.errors import CapabilityError, CounterpoiseError, InputError
 from counterpoise.models.adapt import as_model
-from counterpoise.models.composite import composite
-from counterpoise.models.feeding import Feed, columns_of, feeding
-from counterpoise.models.front import Front
-from counterpoise.models.mixing import Mixed, mixes, read_mixture
-from counterpoise.models.pipeline import read_front, unpacked
-from counterpoise.models.replanting import replant
-from counterpoise.models.smooth import AGREEMENT, RESEMBLANCE, difference, smooth
-from counterpoise.models.staged import Staged, staged
-from counterpoise.models.ways import Raw, detection, has_chances, innermost, regression, ways
-from counterpoise.models.whitebox import MISREAD, TreeModel, gap, opened
-from counterpoise.space.features import Schema, numbers_of
+from counterpoise.models.composite import adapt_meta_estimator
+from counterpoise.models.feeding import InputFunction, choose_input_function, find_model_columns
+from counterpoise.models.front import ColumnwiseSteps
+from counterpoise.models.mixing import ColumnwiseThenMixing, is_mixing_step, read_mixing_step
+from counterpoise.models.pipeline import flatten_steps, read_columnwise_steps
+from counterpoise.models.replanting import carry_trees_back
+from counterpoise.models.smooth import (
+    MAX_DIFFERENCE_FOR_SLOPES,
+    MAX_DIFFERENCE_TO_REPLACE,
+    adapt_formula,
+    score_difference,
+)
+from counterpoise.models.staged import LastStepModel, make_last_step_model
+from counterpoise.models.ways import (
+    OutputFunction,
+    find_deciding_estimator,
+    has_probabilities,
+    list_output_functions,
+    make_detection_outputs,
+    make_regression_outputs,
+)
+from counterpoise.models.whitebox import MAX_ROUNDING_DIFFERENCE, TreeModel, make_tree_model, relative_difference
+from counterpoise.space.features import Schema, numeric_schema
 from counterpoise.types import Array, Differentiable, Index, Link, Model
 
-Kind = Literal["classifier", "regressor", "outlier_detector"]
+EstimatorKind = Literal["classifier", "regressor", "outlier_detector"]
 OUTLIER_LABELS = ("outlier", "inlier")
 
 
 @dataclass(frozen=True)
-class Estimator:
+class SklearnModel:
     """A scikit-learn estimator as a Model. ``classes`` are its own, in the order of the outputs."""
 
     model: Any
-    feed: Feed
-    kind: Kind
+    make_input: InputFunction
+    kind: EstimatorKind
     classes: NDArray[Any] | None
     link: Link
-    raw: Raw
+    output_function: OutputFunction
     notes: tuple[str, ...] = ()
 
     @property
@@ -53,35 +65,35 @@ class Estimator:
 
     def outputs(self, x: Array) -> Array:
         """Decision values where the estimator has them, else probabilities, else 1 for the class that it says."""
-        with self._calm():
-            return self.raw(self.feed(x))
+        with self._without_warnings():
+            return self.output_function(self.make_input(x))
 
     def predict(self, x: Array) -> NDArray[Any]:
         """What the estimator's own ``predict`` says."""
-        with self._calm():
-            said = np.asarray(self.model.predict(self.feed(x)))
+        with self._without_warnings():
+            said = np.asarray(self.model.predict(self.make_input(x)))
         if self.kind == "outlier_detector":
             return np.where(said == -1, *OUTLIER_LABELS)
         return said[:, 0] if said.ndim == 2 and said.shape[1] == 1 else said
 
     def probabilities(self, x: Array) -> Array | None:
         """The estimator's own ``predict_proba``, or None where it has none."""
-        if self.kind != "classifier" or not has_chances(self.model):
+        if self.kind != "classifier" or not has_probabilities(self.model):
             return None
-        with self._calm():
-            return np.asarray(self.model.predict_proba(self.feed(x)), dtype=np.float64)
+        with self._without_warnings():
+            return np.asarray(self.model.predict_proba(self.make_input(x)), dtype=np.float64)
 
-    def _calm(self) -> AbstractContextManager[Any]:
+    def _without_warnings(self) -> AbstractContextManager[Any]:
         """Far from the data a model may overflow: what comes out is checked."""
-        return _hushed() if self._warns else np.errstate(all="ignore")
+        return _silence_warnings() if self._warns_about_names else np.errstate(all="ignore")
 
     @cached_property
-    def _warns(self) -> bool:
-        return type(innermost(self.model)).__name__ == "LocalOutlierFactor"
+    def _warns_about_names(self) -> bool:
+        return type(find_deciding_estimator(self.model)).__name__ == "LocalOutlierFactor"
 
 
 @contextmanager
-def _hushed() -> Iterator[None]:
+def _silence_warnings() -> Iterator[None]:
     """For an estimator that loses the columns' names on its own way inside."""
     with np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.filterwarnings("ignore", "X does not have valid feature names")
@@ -97,83 +109,99 @@ def adapt(model: Any, schema: Schema, probe: Array) -> Model:
     check_fitted(model)
     if hasattr(model, "best_estimator_"):
         return as_model(model.best_estimator_, schema, probe)
-    plain = estimator(model, feeding(model, schema, probe), probe)
-    columns = columns_of(schema, getattr(model, "feature_names_in_", None), getattr(model, "n_features_in_", None))
+    plain = make_sklearn_model(model, choose_input_function(model, schema, probe), probe)
+    columns = find_model_columns(
+        schema, getattr(model, "feature_names_in_", None), getattr(model, "n_features_in_", None)
+    )
     if isinstance(model, Pipeline):
-        *first, last = unpacked(model)
-        front = read_front(first, schema, columns)
+        *first, last = flatten_steps(model)
+        front = read_columnwise_steps(first, schema, columns)
         if front is not None:
-            return _through(last, plain, front, schema, probe) or plain
-        return _mixed(first, last, plain, schema, columns, probe) or plain
-    made_of_trees = composite(model, plain, schema, probe)
+            return _adapt_columnwise_pipeline(last, plain, front, schema, probe) or plain
+        return _adapt_mixing_pipeline(first, last, plain, schema, columns, probe) or plain
+    made_of_trees = adapt_meta_estimator(model, plain, schema, probe)
     if made_of_trees is not None:
         return made_of_trees
-    numbers = all(schema.features[place].numeric or schema.features[place].kind == "boolean" for place in columns)
-    return (smooth(model, plain, columns, schema.numeric, probe) if numbers else None) or plain
+    numbers = all(schema.features[place].is_numeric or schema.features[place].kind == "boolean" for place in columns)
+    return (adapt_formula(model, plain, columns, schema.numeric, probe) if numbers else None) or plain
 
 
-def _mixed(first: list[Any], last: Any, plain: Model, schema: Schema, columns: Index, probe: Array) -> Model | None:
+def _adapt_mixing_pipeline(
+    first: list[Any], last: Any, plain: Model, schema: Schema, columns: Index, probe: Array
+) -> Model | None:
     """A pipeline with a step that mixes columns, before steps that have a slope; None where there is none of either."""
-    place = next((number for number, step in enumerate(first) if mixes(step)), None)
-    front = None if place is None else read_front(first[:place], schema, columns)
+    place = next((number for number, step in enumerate(first) if is_mixing_step(step)), None)
+    front = None if place is None else read_columnwise_steps(first[:place], schema, columns)
     if place is None or front is None:
         return None
-    mixture = read_mixture(first[place], front(probe))
+    mixture = read_mixing_step(first[place], front(probe))
     if mixture is None:
         return None
     rest = first[place + 1 :]
-    found = _behind(make_pipeline(*rest, last) if rest else last, plain, Mixed(front, mixture), probe)
+    found = _make_last_step(
+        make_pipeline(*rest, last) if rest else last, plain, ColumnwiseThenMixing(front, mixture), probe
+    )
     return found if isinstance(found, Differentiable) else None
 
 
-def _behind(last: Any, plain: Model, front: Front | Mixed, probe: Array) -> Staged | None:
+def _make_last_step(
+    last: Any, plain: Model, front: ColumnwiseSteps | ColumnwiseThenMixing, probe: Array
+) -> LastStepModel | None:
     """A pipeline asked through its last step; None where that says something else than the pipeline."""
     z = front(probe)
     try:
-        asked = as_model(last, numbers_of(z.shape[1]), z)
+        asked = as_model(last, numeric_schema(z.shape[1]), z)
     except CounterpoiseError:
         return None  # fitted on something else than an array of numbers
     loose = isinstance(asked, Differentiable) or asked.link != plain.link
-    if difference(asked.outputs(z), asked.link, plain, probe) > (RESEMBLANCE if loose else AGREEMENT):
+    if score_difference(asked.outputs(z), asked.link, plain, probe) > (
+        MAX_DIFFERENCE_FOR_SLOPES if loose else MAX_DIFFERENCE_TO_REPLACE
+    ):
         return None
-    return staged(plain, front, asked)
+    return make_last_step_model(plain, front, asked)
 
 
-def _through(last: Any, plain: Model, front: Front, schema: Schema, probe: Array) -> Model | None:
-    found = _behind(last, plain, front, probe)
-    trees = replant(found.last.trees, front, schema) if found and isinstance(found.last, TreeModel) else None
+def _adapt_columnwise_pipeline(
+    last: Any, plain: Model, front: ColumnwiseSteps, schema: Schema, probe: Array
+) -> Model | None:
+    found = _make_last_step(last, plain, front, probe)
+    trees = (
+        carry_trees_back(found.last_step.trees, front, schema)
+        if found and isinstance(found.last_step, TreeModel)
+        else None
+    )
     if found is None or trees is None:
         return found
     # Told in the row's own columns the trees need no front: they answer if they do so to the bit.
     # What a logarithm makes of a number below its range is no number, which they do not know of.
-    away = gap(trees.outputs, found.outputs, probe)
-    if not away <= MISREAD:
+    away = relative_difference(trees.outputs, found.outputs, probe)
+    if not away <= MAX_ROUNDING_DIFFERENCE:
         return found
-    return opened(found, trees.outputs if away == 0 and not front.bent else found.outputs, trees, probe)
+    return make_tree_model(found, trees.outputs if away == 0 and not front.is_curved else found.outputs, trees, probe)
 
 
-def estimator(model: Any, give: Feed, probe: Array) -> Estimator:
+def make_sklearn_model(model: Any, give: InputFunction, probe: Array) -> SklearnModel:
     """A fitted estimator, fed by ``give``, with the first way of asking it that agrees with its ``predict``.
 
     In order: decision values, probabilities, and last a 1 for the class predicted beside a fraction of the score.
     """
     kind = kind_of(model)
     if kind == "regressor":
-        found = Estimator(model, give, kind, None, "identity", regression(model))
+        found = SklearnModel(model, give, kind, None, "identity", make_regression_outputs(model))
         found.outputs(probe)  # one number a row, or an error that says so
         return found
     if kind == "outlier_detector":
-        return Estimator(model, give, kind, np.array(OUTLIER_LABELS), "identity", detection(model))
+        return SklearnModel(model, give, kind, np.array(OUTLIER_LABELS), "identity", make_detection_outputs(model))
     classes = classes_of(model)
-    *others, last = ways(model, classes)
-    said = Estimator(model, give, kind, classes, *last).predict(probe)
+    *others, last = list_output_functions(model, classes)
+    said = SklearnModel(model, give, kind, classes, *last).predict(probe)
     if said.ndim != 1:
-        raise _one_question(model, said.shape[1])
+        raise _make_several_targets_error(model, said.shape[1])
     for way in others:
-        found = Estimator(model, give, kind, classes, *way)
+        found = SklearnModel(model, give, kind, classes, *way)
         if np.array_equal(classes[found.outputs(probe).argmax(axis=1)], said):
             return found
-    return Estimator(model, give, kind, classes, *last)
+    return SklearnModel(model, give, kind, classes, *last)
 
 
 def check_fitted(model: Any) -> None:
@@ -187,12 +215,12 @@ def check_fitted(model: Any) -> None:
         pass  # not one of scikit-learn's own: what it answers on the probing rows decides
 
 
-def kind_of(model: Any) -> Kind:
+def kind_of(model: Any) -> EstimatorKind:
     """Whether an estimator gives classes, numbers, or outliers."""
     tags = getattr(model, "__sklearn_tags__", None)
     found = tags().estimator_type if callable(tags) else getattr(model, "_estimator_type", None)
     if found in ("classifier", "regressor", "outlier_detector"):
-        kind: Kind = found
+        kind: EstimatorKind = found
         return kind
     if found is None and hasattr(model, "predict"):
         return "classifier" if hasattr(model, "classes_") else "regressor"
@@ -207,7 +235,7 @@ def classes_of(model: Any) -> NDArray[Any]:
     """The classes of a classifier ``(c,)``, two or more."""
     classes = getattr(model, "classes_", None)
     if isinstance(classes, list):
-        raise _one_question(model, len(classes))
+        raise _make_several_targets_error(model, len(classes))
     if classes is None or len(classes) < 2:
         raise InputError(
             "a classifier must know two classes or more",
@@ -217,7 +245,7 @@ def classes_of(model: Any) -> NDArray[Any]:
     return np.asarray(classes)
 
 
-def _one_question(model: Any, count: int) -> CapabilityError:
+def _make_several_targets_error(model: Any, count: int) -> CapabilityError:
     return CapabilityError(
         "a classifier must answer one question",
         f"{type(model).__name__} answers {count} at once",

@@ -11,25 +11,27 @@ import torch
 from numpy.typing import NDArray
 
 from counterpoise.errors import CapabilityError, InputError
-from counterpoise.models.function import Function, Scored, Settled, settle
+from counterpoise.models.function import AnswerFormat, Function, FunctionModel, infer_answer_format
 from counterpoise.models.links import softmax
 from counterpoise.space.features import Schema
 from counterpoise.types import Array, Model
 
-TRAINING = "the module is in training mode: it is switched to evaluation for each call and back afterwards"
-GUESSED = "the module's one output is read as that of label 1 against 0; for a number as such: cp.Function(module)"
-BATCH = 2**22  # numbers given to the module at a time; halved where memory does not suffice
+TRAINING_NOTE = "the module is in training mode: it is switched to evaluation for each call and back afterwards"
+GUESSED_LABELS_NOTE = (
+    "the module's one output is read as that of label 1 against 0; for a number as such: cp.Function(module)"
+)
+MAX_NUMBERS_TOGETHER = 2**22  # numbers given to the module at a time; halved where memory does not suffice
 
 
 @dataclass(frozen=True)
-class Autograd(Scored):
+class TorchModel(FunctionModel):
     """A PyTorch module as a Model with derivatives. ``module`` is asked in evaluation mode and left as it was."""
 
     module: torch.nn.Module
-    guessed: bool  # nobody said what its one output is
+    has_guessed_labels: bool  # nobody said what its one output is
 
     @property
-    def softmax(self) -> bool:
+    def has_softmax_probabilities(self) -> bool:
         """Whether the probabilities are the softmax of the outputs: they are logits."""
         return self.labels is not None and self.link == "identity"
 
@@ -41,7 +43,7 @@ class Autograd(Scored):
             found.append(
                 "the module is in training mode: it is switched to evaluation for each call and back afterwards"
             )
-        if self.guessed:
+        if self.has_guessed_labels:
             found.append(
                 "the module's one output is read as that of label 1 against 0; for a number: cp.Function(module)"
             )
@@ -52,23 +54,23 @@ class Autograd(Scored):
         if self.labels is None:
             return None
         outputs = self.outputs(x)
-        return softmax(outputs) if self.softmax else outputs
+        return softmax(outputs) if self.has_softmax_probabilities else outputs
 
     def gradient(self, x: Array, weights: Array) -> Array:
         """Gradient ``(p, d)`` of the outputs summed with ``weights`` ``(p, c)``."""
-        return _in_batches(self.module, self._gradient, x, self.rise(weights))
+        return _run_in_batches(self.module, self._gradient_of_batch, x, self.pull_weights(weights))
 
     def hvp(self, x: Array, weights: Array, v: Array) -> Array:
         """``(p, d)``: the Hessian of the outputs summed with ``weights``, times ``v``, by differentiating twice."""
-        return _in_batches(self.module, self._hvp, x, self.rise(weights), v)
+        return _run_in_batches(self.module, self._hvp_of_batch, x, self.pull_weights(weights), v)
 
-    def _gradient(self, x: torch.Tensor, weights: torch.Tensor) -> torch.Tensor:
+    def _gradient_of_batch(self, x: torch.Tensor, weights: torch.Tensor) -> torch.Tensor:
         x.requires_grad_()
-        return _slopes(_columns(self.module(x)), weights, x)
+        return _differentiate(_as_columns(self.module(x)), weights, x)
 
-    def _hvp(self, x: torch.Tensor, weights: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
+    def _hvp_of_batch(self, x: torch.Tensor, weights: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
         x.requires_grad_()
-        return _slopes(_slopes(_columns(self.module(x)), weights, x, keep=True), v, x)
+        return _differentiate(_differentiate(_as_columns(self.module(x)), weights, x, keep=True), v, x)
 
 
 def adapt(model: Any, schema: Schema, probe: Array) -> Model:
@@ -79,7 +81,7 @@ def adapt(model: Any, schema: Schema, probe: Array) -> Model:
     """
     function = model if isinstance(model, Function) else Function(model)
     module: torch.nn.Module = function.scores  # type: ignore[assignment]
-    words = [str(feature.name) for feature in schema if not feature.numeric and feature.kind != "boolean"]
+    words = [str(feature.name) for feature in schema if not feature.is_numeric and feature.kind != "boolean"]
     if words:
         raise CapabilityError(
             "a PyTorch module must be given columns of numbers",
@@ -88,18 +90,18 @@ def adapt(model: Any, schema: Schema, probe: Array) -> Model:
         )
 
     def scores(x: Array) -> Array:
-        return _in_batches(module, _forward(module), x)
+        return _run_in_batches(module, _make_forward(module), x)
 
-    answer = _first_answer(scores, probe, module)
+    answer = _call_on_probe(scores, probe, module)
     single = answer.shape[1] == 1
     guessed = single and not isinstance(model, Function)
     if guessed:
         function = replace(function, labels=(0, 1))
-    settled: Settled = settle(function, answer[:, 0] if single else answer)
-    return Autograd(replace(function, scores=scores), lambda x: x, settled, module, guessed)
+    settled: AnswerFormat = infer_answer_format(function, answer[:, 0] if single else answer)
+    return TorchModel(replace(function, scores=scores), lambda x: x, settled, module, guessed)
 
 
-def _first_answer(scores: Callable[[Array], Array], probe: Array, module: torch.nn.Module) -> Array:
+def _call_on_probe(scores: Callable[[Array], Array], probe: Array, module: torch.nn.Module) -> Array:
     try:
         return scores(probe)
     except RuntimeError as error:
@@ -113,29 +115,29 @@ def _first_answer(scores: Callable[[Array], Array], probe: Array, module: torch.
         ) from error
 
 
-def _forward(module: torch.nn.Module) -> Callable[[torch.Tensor], torch.Tensor]:
+def _make_forward(module: torch.nn.Module) -> Callable[[torch.Tensor], torch.Tensor]:
     def forward(x: torch.Tensor) -> torch.Tensor:
         with torch.no_grad():
-            return _columns(module(x))
+            return _as_columns(module(x))
 
     return forward
 
 
-def _columns(out: torch.Tensor) -> torch.Tensor:
+def _as_columns(out: torch.Tensor) -> torch.Tensor:
     return out[:, None] if out.ndim == 1 else out
 
 
-def _slopes(out: torch.Tensor, weights: torch.Tensor, x: torch.Tensor, *, keep: bool = False) -> torch.Tensor:
+def _differentiate(out: torch.Tensor, weights: torch.Tensor, x: torch.Tensor, *, keep: bool = False) -> torch.Tensor:
     if not out.requires_grad:  # flat along every row: a piecewise linear module differentiated twice
         return torch.zeros_like(x)
     (found,) = torch.autograd.grad((out * weights).sum(), x, create_graph=keep, allow_unused=True)
     return torch.zeros_like(x) if found is None else found
 
 
-def _in_batches(module: torch.nn.Module, ask: Callable[..., torch.Tensor], *arrays: NDArray[Any]) -> Array:
+def _run_in_batches(module: torch.nn.Module, ask: Callable[..., torch.Tensor], *arrays: NDArray[Any]) -> Array:
     like = next((t for t in (*module.parameters(), *module.buffers()) if t.is_floating_point()), torch.empty(0))
-    size = max(1, BATCH // max(1, arrays[0].shape[1]))
-    with _evaluating(module):
+    size = max(1, MAX_NUMBERS_TOGETHER // max(1, arrays[0].shape[1]))
+    with _evaluation_mode(module):
         while True:
             try:
                 parts = [
@@ -150,7 +152,7 @@ def _in_batches(module: torch.nn.Module, ask: Callable[..., torch.Tensor], *arra
 
 
 @contextmanager
-def _evaluating(module: torch.nn.Module) -> Iterator[None]:
+def _evaluation_mode(module: torch.nn.Module) -> Iterator[None]:
     training = [part for part in module.modules() if part.training]
     for part in training:
         part.training = False

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from counterpoise.models.leaves import Leaves
-from counterpoise.models.links import Finish, Softmax, as_is
+from counterpoise.models.links import SoftmaxToOutputs, ToOutputs, keep_sums
 from counterpoise.types import Array, Index, Mask
 
 
@@ -34,12 +34,12 @@ class Tree(NamedTuple):
     right: Index
     missing_left: Mask
     value: Array
-    sets: Mapping[int, tuple[frozenset[int], bool]]
-    column: int
+    category_sets: Mapping[int, tuple[frozenset[int], bool]]
+    first_sum: int
 
 
 @dataclass(frozen=True, eq=False)
-class Grove:
+class LibraryTrees:
     """The trees of one model and how their leaves add up: ``finish(base + scale * sum)``, or the mean of the leaves.
 
     ``strict``: a value goes left where it is less than the threshold, not at it; ``single``: it is rounded to single
@@ -48,15 +48,15 @@ class Grove:
 
     trees: Sequence[Tree]
     base: Array
-    finish: Finish
+    to_outputs: ToOutputs
     scale: float = 1.0
-    mean: bool = False
-    strict: bool = False
-    single: bool = False
-    single_sums: bool = False
+    averages_leaves: bool = False
+    is_strict: bool = False
+    compares_in_single: bool = False
+    sums_in_single_precision: bool = False
 
 
-class Boxes(NamedTuple):
+class TreeBoxes(NamedTuple):
     """The leaves of one tree: where each holds (``lower < x <= upper``) and what it says.
 
     ``missing`` tells whether a missing cell of a column is in the box; ``levels`` which codes of a category are,
@@ -65,7 +65,7 @@ class Boxes(NamedTuple):
 
     lower: Array
     upper: Array
-    missing: Mask
+    allows_missing: Mask
     levels: dict[int, Mask]
     value: Array
 
@@ -84,7 +84,7 @@ class TreeEnsemble:
     ...     right=np.array([2, -1, -1]), missing_left=np.zeros(3, bool), category=np.full(3, -1), sets=(),
     ...     value=np.array([[0.0], [-1.0], [1.0]]), roots=np.array([0]), column=np.array([0]), base=np.array([0.5]),
     ...     single=np.array([False]), width=1)
-    >>> stump.outputs(np.array([[2.5], [above(2.5)], [np.nan]]))[:, 0], stump.thresholds
+    >>> stump.outputs(np.array([[2.5], [next_float_above(2.5)], [np.nan]]))[:, 0], stump.thresholds
     (array([-0.5,  1.5,  1.5]), (array([2.5]),))
     """
 
@@ -94,17 +94,17 @@ class TreeEnsemble:
     right: Index
     missing_left: Mask
     category: Index
-    sets: tuple[Mask, ...]
+    category_sets: tuple[Mask, ...]
     value: Array
     roots: Index
-    column: Index
+    first_sum: Index
     base: Array
-    single: Mask
+    compares_in_single: Mask
     width: int
     scale: float = 1.0
-    mean: bool = False
-    single_sums: bool = False
-    finish: Finish = as_is
+    averages_leaves: bool = False
+    sums_in_single_precision: bool = False
+    to_outputs: ToOutputs = keep_sums
 
     @cached_property
     def thresholds(self) -> tuple[Array, ...]:
@@ -116,10 +116,12 @@ class TreeEnsemble:
         return tuple(np.unique(threshold[order[a:b]]) for a, b in pairwise(cuts))
 
     @cached_property
-    def _descent(self) -> Callable[[Array], Array]:
-        from counterpoise.models.descent import Descent  # needs compiled parts that a later scikit-learn may not have
+    def _compiled_trees(self) -> Callable[[Array], Array]:
+        from counterpoise.models.descent import (
+            CompiledTrees,  # needs compiled parts that a later scikit-learn may not have
+        )
 
-        return Descent.of(self)
+        return CompiledTrees.of(self)
 
     @cached_property
     def leaves(self) -> Leaves | None:
@@ -127,9 +129,9 @@ class TreeEnsemble:
         return Leaves.of(self)
 
     @cached_property
-    def likely(self) -> Leaves | None:
+    def probability_leaves(self) -> Leaves | None:
         """The same, that say the softmax of what they add up to."""
-        return None if self.leaves is None else replace(self.leaves, finish=Softmax(self.finish))
+        return None if self.leaves is None else replace(self.leaves, to_outputs=SoftmaxToOutputs(self.to_outputs))
 
     def __getstate__(self) -> dict[str, Any]:
         made = ("leaves", "likely")  # quicker than sent
@@ -137,13 +139,13 @@ class TreeEnsemble:
 
     def sums(self, x: Array) -> Array:
         """What the leaves add up to ``(p, s)`` for encoded rows ``(p, d)``, in the library's order and precision."""
-        return self._descent(x)
+        return self._compiled_trees(x)
 
     def outputs(self, x: Array) -> Array:
         """The model's outputs ``(p, c)`` for encoded rows ``(p, d)``."""
-        return self.finish(self.sums(x))
+        return self.to_outputs(self.sums(x))
 
-    def boxes(self, tree: int) -> Boxes:
+    def boxes(self, tree: int) -> TreeBoxes:
         """The leaves of one tree as boxes of encoded rows; together they tile the space."""
         found: list[tuple[int, Array, Array, Mask, dict[int, Mask]]] = []
         everywhere = np.full(self.width, np.inf)
@@ -157,7 +159,7 @@ class TreeEnsemble:
             for child, goes_left in ((int(self.right[node]), False), (int(self.left[node]), True)):
                 low, high, gone, codes = lower.copy(), upper.copy(), missing.copy(), dict(levels)
                 if self.category[node] >= 0:
-                    chosen = self.sets[self.category[node]] == goes_left
+                    chosen = self.category_sets[self.category[node]] == goes_left
                     codes[j] = codes[j] & chosen if j in codes else chosen
                     gone[j] &= chosen[-1]
                 else:
@@ -168,10 +170,10 @@ class TreeEnsemble:
                     gone[j] &= bool(self.missing_left[node]) == goes_left
                 todo.append((child, low, high, gone, codes))
         split_by = {j: len(mask) for leaf in found for j, mask in leaf[4].items()}
-        return Boxes(
+        return TreeBoxes(
             lower=np.array([leaf[1] for leaf in found]),
             upper=np.array([leaf[2] for leaf in found]),
-            missing=np.array([leaf[3] for leaf in found]),
+            allows_missing=np.array([leaf[3] for leaf in found]),
             levels={
                 j: np.array([leaf[4].get(j, np.ones(size, dtype=bool)) for leaf in found])
                 for j, size in sorted(split_by.items())
@@ -180,20 +182,20 @@ class TreeEnsemble:
         )
 
 
-def above(threshold: Any) -> Any:
+def next_float_above(threshold: Any) -> Any:
     """The smallest float64 that goes right of a threshold."""
     return np.nextafter(threshold, np.inf)
 
 
-def code_rows(codes: Array, size: int) -> Index:
+def code_places(codes: Array, size: int) -> Index:
     """Places of codes in a table of ``size`` entries, the last of which is for a missing or an unknown one."""
     return np.where((codes >= 0) & (codes < size - 1), codes, size - 1).astype(np.intp)
 
 
-def last_at_most(limit: Array, dtype: np.dtype[Any]) -> Array:
+def largest_rounded_at_most(limit: Array, dtype: np.dtype[Any]) -> Array:
     """The largest float64 that is at most ``limit`` once rounded to ``dtype``.
 
-    >>> last_at_most(np.array([1.0]), np.dtype(np.float32)) - 1.0
+    >>> largest_rounded_at_most(np.array([1.0]), np.dtype(np.float32)) - 1.0
     array([5.96046448e-08])
     """
     limit = np.asarray(limit, dtype=np.float64)
@@ -211,12 +213,12 @@ def last_at_most(limit: Array, dtype: np.dtype[Any]) -> Array:
     return np.where(np.isfinite(limit), found, limit)
 
 
-def last_left(threshold: NDArray[Any], *, strict: bool, single: bool) -> Array:
+def largest_left(threshold: NDArray[Any], *, strict: bool, single: bool) -> Array:
     """The largest float64 that goes left of each threshold, as the library compares.
 
-    >>> last_left(np.array([1.0]), strict=True, single=False)
+    >>> largest_left(np.array([1.0]), strict=True, single=False)
     array([1.])
     """
     limit = np.asarray(threshold, dtype=np.float64)
     limit = np.nextafter(limit, -np.inf) if strict else limit
-    return last_at_most(limit, np.dtype(np.float32)) if single else limit
+    return largest_rounded_at_most(limit, np.dtype(np.float32)) if single else limit

@@ -14,93 +14,99 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from counterpoise.models.blocks import WORD, ones, packed
-from counterpoise.models.paths import Near, Small, Window, bounds
+from counterpoise.models.blocks import WORD_BITS, find_set_bits, pack_bits
+from counterpoise.models.paths import CellWindow, Int32Array, NeighbourLeaves, last_left_cells
 from counterpoise.types import Array, Index, Mask
 
 if TYPE_CHECKING:
     from counterpoise.models.trees import TreeEnsemble
 
-AT_ONCE = 1_000_000  # columns of ways from the roots that are walked together
-Words = NDArray[np.uint64]
+MAX_PATH_COLUMNS_TOGETHER = 1_000_000  # columns of ways from the roots that are walked together
+BitWords = NDArray[np.uint64]
 
 
-class Ways(NamedTuple):
+class FreedPaths(NamedTuple):
     """Ways that have left those of their points; each array is ``(e,)``."""
 
-    point: Small
-    way: Index  # the own way that each has left
-    node: Small
-    place: Small  # of the column that is free, among those that are split
-    low: Small  # the first and the last of the cells that it may be in, if it is a number
-    high: Small
-    levels: Words  # (e, words) the levels that it may have, if it is a category
+    point: Int32Array
+    own_path: Index  # the own way that each has left
+    node: Int32Array
+    place: Int32Array  # of the column that is free, among those that are split
+    low: Int32Array  # the first and the last of the cells that it may be in, if it is a number
+    high: Int32Array
+    levels: BitWords  # (e, words) the levels that it may have, if it is a category
 
-    def take(self, some: Index) -> Ways:
+    def take(self, some: Index) -> FreedPaths:
         """Some of them."""
         point, way, node, place, low, high, levels = self
-        return Ways(point[some], way[some], node[some], place[some], low[some], high[some], levels[some])
+        return FreedPaths(point[some], way[some], node[some], place[some], low[some], high[some], levels[some])
 
 
 @dataclass(frozen=True, eq=False)
-class Walk:
+class LeafWalk:
     """The nodes of all trees, as splits between cells that are numbered through."""
 
-    nodes: Small  # (nodes, 5) place of the column, -1 in a leaf; last cell to the left, or number of a set; children;
+    nodes: (
+        Int32Array  # (nodes, 5) place of the column, -1 in a leaf; last cell to the left, or number of a set; children;
+    )
     #               whether a missing number goes left
-    leaf: Index  # (nodes,) the number of each leaf among the leaves; -1 where it is none
-    roots: Small
-    first: Small  # (f + 1,) the first cell of each column
-    coded: Mask  # (f,) columns that are categories
-    sets: Words  # (sets, words) a bit for each level, the missing one last: 1 where it goes left
+    leaf_of_node: Index  # (nodes,) the number of each leaf among the leaves; -1 where it is none
+    roots: Int32Array
+    first_cells: Int32Array  # (f + 1,) the first cell of each column
+    is_categorical: Mask  # (f,) columns that are categories
+    category_sets: BitWords  # (sets, words) a bit for each level, the missing one last: 1 where it goes left
 
     @classmethod
     def of(
         cls, trees: TreeEnsemble, columns: Index, edges: tuple[Array | None, ...], first: Index, node: Index
-    ) -> Walk:
+    ) -> LeafWalk:
         """All nodes of an ensemble over ``columns`` with these split points; ``first`` ``(f + 1,)`` cell of each.
 
         ``node`` ``(leaves,)`` are the leaves among them, in the order in which they are numbered.
         """
         place = np.searchsorted(columns, np.maximum(trees.feature, columns[0]))
-        cut = np.where(trees.category >= 0, trees.category, first[place] + bounds(trees, place, edges))
+        cut = np.where(trees.category >= 0, trees.category, first[place] + last_left_cells(trees, place, edges))
         inner = trees.feature >= 0
         nodes = np.stack([np.where(inner, place, -1), cut, trees.left, trees.right, trees.missing_left], axis=1)
-        sets = np.zeros((len(trees.sets), max((len(levels) for levels in trees.sets), default=0)), dtype=bool)
-        for number, levels in enumerate(trees.sets):
+        sets = np.zeros(
+            (len(trees.category_sets), max((len(levels) for levels in trees.category_sets), default=0)), dtype=bool
+        )
+        for number, levels in enumerate(trees.category_sets):
             sets[number, : len(levels)] = levels
         coded = np.array([edge is None for edge in edges])
         leaf = np.full(len(inner), -1, dtype=np.intp)
         leaf[node] = np.arange(len(node))
         small = nodes.astype(np.int32), trees.roots.astype(np.int32), first.astype(np.int32)
-        return cls(small[0], leaf, small[1], small[2], coded, packed(sets, rest=False))
+        return cls(small[0], leaf, small[1], small[2], coded, pack_bits(sets, rest=False))
 
     @property
-    def size(self) -> int:
+    def max_points_together(self) -> int:
         """How many points are asked about together."""
-        each = len(self.coded) + np.count_nonzero(self.coded) * 2 * self.sets.shape[1]
-        return int(AT_ONCE // (len(self.roots) * each))
+        each = len(self.is_categorical) + np.count_nonzero(self.is_categorical) * 2 * self.category_sets.shape[1]
+        return int(MAX_PATH_COLUMNS_TOGETHER // (len(self.roots) * each))
 
-    def inside(self, cells: Index) -> Index:
+    def find_leaves(self, cells: Index) -> Index:
         """The leaf of each tree ``(p, trees)`` that rows in these cells ``(p, f)`` are in."""
         flat, f = cells.reshape(-1).astype(np.int32), cells.shape[1]
-        point, node = self._set_out(len(cells))
+        point, node = self._start_at_roots(len(cells))
         going = np.arange(len(node))
         while len(going):
             place, cut, left, right, missing = self.nodes.take(node[going], axis=0).T
             here = flat.take(point[going] * f + place)
-            node[going] = np.where(place < 0, node[going], np.where(self._left(place, cut, missing, here), left, right))
+            node[going] = np.where(
+                place < 0, node[going], np.where(self._goes_left(place, cut, missing, here), left, right)
+            )
             going = going[self.nodes[node[going], 0] >= 0]
-        return self.leaf.take(node).reshape(len(cells), -1)
+        return self.leaf_of_node.take(node).reshape(len(cells), -1)
 
-    def around(self, cells: Index, window: Window) -> tuple[Index, Near]:
+    def find_leaves_and_neighbours(self, cells: Index, window: CellWindow) -> tuple[Index, NeighbourLeaves]:
         """The same, and the leaves that a single cell of a row's window ``(n, f)`` keeps its points out of."""
-        window = window.repeated(len(cells))
+        window = window.repeat_for_points(len(cells))
         flat, f = cells.reshape(-1).astype(np.int32), cells.shape[1]
-        point, node = self._set_out(len(cells))
-        own, ranges, going = np.empty(len(node), dtype=np.intp), self._ranges(len(node)), np.arange(len(node))
+        point, node = self._start_at_roots(len(cells))
+        own, ranges, going = np.empty(len(node), dtype=np.intp), self._open_ranges(len(node)), np.arange(len(node))
         none = np.empty(0, dtype=np.int32)
-        ways, found = Ways(none, going[:0], none, none, none, none, self.sets[:0]), []
+        ways, found = FreedPaths(none, going[:0], none, none, none, none, self.category_sets[:0]), []
         while len(going) or len(ways.node):
             place, cut, left, right, missing = self.nodes.take(node, axis=0).T
             own[going] = node  # the last one is the leaf
@@ -109,108 +115,117 @@ class Walk:
                 array.take(inner) for array in (place, cut, left, right, missing, point)
             )
             going = going.take(inner)
-            goes = self._left(place, cut, missing, flat.take(point * f + place))
+            goes = self._goes_left(place, cut, missing, flat.take(point * f + place))
             node, other = np.where(goes, left, right), np.where(goes, right, left)
-            ended, ways = self._followed(ways, flat.reshape(-1, f))
+            ended, ways = self._follow(ways, flat.reshape(-1, f))
             found.append(ended)
-            ways = joined([ranges.leaving(going, point, other, place, cut, goes, window), ways])
-        every = joined(found)
+            ways = concatenate_paths([ranges.leave_paths(going, point, other, place, cut, goes, window), ways])
+        every = concatenate_paths(found)
         begin, end = every.low, every.high + np.int32(1)
-        if self.coded.any():  # level by level
-            mine = np.flatnonzero(self.coded.take(every.place))
-            entry, level = ones(every.levels[mine])
-            cell = self.first.take(every.place[mine[entry]]) + level
-            of_numbers = np.flatnonzero(~self.coded.take(every.place))
+        if self.is_categorical.any():  # level by level
+            mine = np.flatnonzero(self.is_categorical.take(every.place))
+            entry, level = find_set_bits(every.levels[mine])
+            cell = self.first_cells.take(every.place[mine[entry]]) + level
+            of_numbers = np.flatnonzero(~self.is_categorical.take(every.place))
             begin, end = np.concatenate([begin[of_numbers], cell]), np.concatenate([end[of_numbers], cell + 1])
-            every = joined([every.take(of_numbers), every.take(mine[entry])])
+            every = concatenate_paths([every.take(of_numbers), every.take(mine[entry])])
             begin, end = begin.astype(np.int32), end.astype(np.int32)
         owner = every.point.astype(np.intp)
-        begin, end = window.clipped(owner * f + every.place, begin, end)
+        begin, end = window.clip_ranges(owner * f + every.place, begin, end)
         kept = np.flatnonzero(begin < end)
         begin, end = begin[kept], end[kept]
-        leaf, tree = self.leaf.take(every.node[kept]), every.way[kept] % len(self.roots)
-        return self.leaf.take(own).reshape(len(cells), -1), Near(owner[kept], tree, leaf, begin, end)
+        leaf, tree = self.leaf_of_node.take(every.node[kept]), every.own_path[kept] % len(self.roots)
+        return self.leaf_of_node.take(own).reshape(len(cells), -1), NeighbourLeaves(owner[kept], tree, leaf, begin, end)
 
-    def _followed(self, ways: Ways, cells: Small) -> tuple[Ways, Ways]:
+    def _follow(self, ways: FreedPaths, cells: Int32Array) -> tuple[FreedPaths, FreedPaths]:
         """Those of the ways that have come to a leaf, and the others one node farther."""
         place, cut, left, right, missing = self.nodes.take(ways.node, axis=0).T
         ended, inner = ways.take(np.flatnonzero(place < 0)), np.flatnonzero(place >= 0)
         place, cut, left, right, missing = (array.take(inner) for array in (place, cut, left, right, missing))
         ways = ways.take(inner)
         free = place == ways.place
-        coded = np.flatnonzero(free & self.coded.take(place))
+        coded = np.flatnonzero(free & self.is_categorical.take(place))
         free[coded] = False
         here = np.where(free, ways.low, cells.take(ways.point * cells.shape[1] + place))
-        goes = self._left(place, cut, missing, here)
+        goes = self._goes_left(place, cut, missing, here)
         lefts, rights, other = ways._replace(node=left), ways._replace(node=right), ~goes
         if len(coded):
             lefts, rights = lefts._replace(levels=ways.levels.copy()), rights._replace(levels=ways.levels.copy())
-            lefts.levels[coded] &= self.sets[cut[coded]]
-            rights.levels[coded] &= ~self.sets[cut[coded]]
+            lefts.levels[coded] &= self.category_sets[cut[coded]]
+            rights.levels[coded] &= ~self.category_sets[cut[coded]]
             goes[coded], other[coded] = lefts.levels[coded].any(axis=1), rights.levels[coded].any(axis=1)
         to_left, to_right = np.flatnonzero(goes), np.flatnonzero(np.where(free, ways.high > cut, other))
         lefts = lefts._replace(high=np.where(free, np.minimum(ways.high, cut), ways.high))
         rights = rights._replace(low=np.where(free, np.maximum(ways.low, cut + 1), ways.low))
-        return ended, joined([lefts.take(to_left), rights.take(to_right)])
+        return ended, concatenate_paths([lefts.take(to_left), rights.take(to_right)])
 
-    def _set_out(self, points: int) -> tuple[Small, Small]:
+    def _start_at_roots(self, points: int) -> tuple[Int32Array, Int32Array]:
         """The points and the roots that all ways set out from, ``(points * trees,)``."""
         return np.repeat(np.arange(points, dtype=np.int32), len(self.roots)), np.tile(self.roots, points)
 
-    def _left(self, place: Small, cut: Small, missing: Small, cell: Small) -> Mask:
+    def _goes_left(self, place: Int32Array, cut: Int32Array, missing: Int32Array, cell: Int32Array) -> Mask:
         """Whether cells go left."""
         goes = cell <= cut
-        gone = cell == self.first[1:].take(place) - 1
+        gone = cell == self.first_cells[1:].take(place) - 1
         if gone.any():
             goes = np.where(gone, missing > 0, goes)
-        if self.coded.any():
-            mine = np.flatnonzero(self.coded.take(place) & (place >= 0))
-            level = (cell - self.first.take(place))[mine]
-            goes[mine] = (self.sets[cut[mine], level // WORD] >> (level % WORD).astype(np.uint64)) & np.uint64(1)
+        if self.is_categorical.any():
+            mine = np.flatnonzero(self.is_categorical.take(place) & (place >= 0))
+            level = (cell - self.first_cells.take(place))[mine]
+            goes[mine] = (
+                self.category_sets[cut[mine], level // WORD_BITS] >> (level % WORD_BITS).astype(np.uint64)
+            ) & np.uint64(1)
         return np.asarray(goes)
 
-    def _ranges(self, ways: int) -> Ranges:
-        low, high = np.tile(self.first[:-1], ways), np.tile(self.first[1:] - 2, ways)
-        sizes = np.diff(self.first)[self.coded]
-        levels = packed(np.arange(WORD * self.sets.shape[1]) < sizes[:, None], rest=False)
-        return Ranges(self, low, high, np.tile(levels, (ways, 1, 1)))
+    def _open_ranges(self, ways: int) -> OwnPathRanges:
+        low, high = np.tile(self.first_cells[:-1], ways), np.tile(self.first_cells[1:] - 2, ways)
+        sizes = np.diff(self.first_cells)[self.is_categorical]
+        levels = pack_bits(np.arange(WORD_BITS * self.category_sets.shape[1]) < sizes[:, None], rest=False)
+        return OwnPathRanges(self, low, high, np.tile(levels, (ways, 1, 1)))
 
 
-class Ranges(NamedTuple):
+class OwnPathRanges(NamedTuple):
     """The cells of each column that lead along points' own ways, as far as these have come."""
 
-    walk: Walk
-    low: Small  # (ways * f,) of numbers, the first and the last one
-    high: Small
-    levels: Words  # (ways, categories, words) of categories, a bit for each level
+    walk: LeafWalk
+    low: Int32Array  # (ways * f,) of numbers, the first and the last one
+    high: Int32Array
+    levels: BitWords  # (ways, categories, words) of categories, a bit for each level
 
-    def leaving(
-        self, way: Index, point: Small, other: Small, place: Small, cut: Small, goes: Mask, window: Window
-    ) -> Ways:
+    def leave_paths(
+        self,
+        way: Index,
+        point: Int32Array,
+        other: Int32Array,
+        place: Int32Array,
+        cut: Int32Array,
+        goes: Mask,
+        window: CellWindow,
+    ) -> FreedPaths:
         """Ways to ``other`` nodes from where points go left or right at ``cut``, with the ranges that lead there.
 
         What is left of the own ways, whose numbers are ``way``, is less by these ranges; each array is ``(e,)``. A way
         that no number of the window leads to is not followed.
         """
-        at = way * len(self.walk.coded) + place
+        at = way * len(self.walk.is_categorical) + place
         low, high = self.low.take(at), self.high.take(at)
         above, below = np.maximum(low, cut + 1), np.minimum(high, cut)
         self.low[at], self.high[at] = np.where(goes, low, above), np.where(goes, below, high)
         low, high = np.where(goes, above, low), np.where(goes, high, below)
-        seen = point * np.int32(len(self.walk.coded)) + place
+        seen = point * np.int32(len(self.walk.is_categorical)) + place
         there = np.maximum(low, window.first.take(seen)) <= np.minimum(high, window.end.take(seen) - np.int32(1))
-        levels = np.zeros((len(way), self.walk.sets.shape[1]), dtype=np.uint64)
-        mine = np.flatnonzero(self.walk.coded.take(place)) if self.walk.coded.any() else way[:0]
+        levels = np.zeros((len(way), self.walk.category_sets.shape[1]), dtype=np.uint64)
+        mine = np.flatnonzero(self.walk.is_categorical.take(place)) if self.walk.is_categorical.any() else way[:0]
         if len(mine):
-            which = way[mine], (np.cumsum(self.walk.coded) - 1).take(place[mine])
-            here, sets = self.levels[which], self.walk.sets[cut[mine]]
+            which = way[mine], (np.cumsum(self.walk.is_categorical) - 1).take(place[mine])
+            here, sets = self.levels[which], self.walk.category_sets[cut[mine]]
             same = np.where(goes[mine][:, None], sets, ~sets)
             self.levels[which] = here & same
             levels[mine] = here & ~same
             there[mine] = levels[mine].any(axis=1)
-        return Ways(point, way, other, place, low, high, levels).take(np.flatnonzero(there))
+        return FreedPaths(point, way, other, place, low, high, levels).take(np.flatnonzero(there))
 
 
-def joined(parts: list[Ways]) -> Ways:
+def concatenate_paths(parts: list[FreedPaths]) -> FreedPaths:
     """Several lists of ways as one."""
-    return Ways(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
+    return FreedPaths(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))

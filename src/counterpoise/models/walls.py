@@ -7,12 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.sparse import csr_array
 
-from counterpoise.models.paths import Paths
+from counterpoise.models.paths import LeafRanges
 from counterpoise.types import Array, Index, Mask
 
 
 @dataclass(frozen=True, eq=False)
-class Walls:
+class LeafBoxes:
     """The different ranges of cells that leaves are open to; cells are numbered through, column after column.
 
     Leaves share most of their walls, those of one subtree above all, so that what it takes to get inside each is asked
@@ -22,15 +22,15 @@ class Walls:
     place: Index  # (w,) the place of its column among those that are split
     low: Index  # (w,) the first open cell; of a category, some open level
     high: Index  # (w,) the last one, missing values aside; of a category, the same level
-    gone: Index  # (w,) the cell of missing values
-    missing: Mask  # (w,) whether it is open
+    missing_cell: Index  # (w,) the cell of missing values
+    allows_missing: Mask  # (w,) whether it is open
     levels: tuple[tuple[Index, Index, Mask], ...]  # for each category: its walls (k,), cells (l,), and which are open
-    leaves: csr_array  # (leaves, w) 1 for the walls of each leaf
+    ranges_of_leaf: csr_array  # (leaves, w) 1 for the walls of each leaf
 
     @classmethod
-    def of(cls, paths: Paths, first: Index) -> Walls:
+    def of(cls, paths: LeafRanges, first: Index) -> LeafBoxes:
         """The walls of the leaves at the ends of paths; ``first`` ``(f + 1,)`` cell of each column."""
-        narrow = (paths.low > first[:-1]) | (paths.high < first[1:] - 2) | ~paths.missing
+        narrow = (paths.low > first[:-1]) | (paths.high < first[1:] - 2) | ~paths.allows_missing
         for column, mask in paths.levels.items():
             narrow[:, column] = ~mask.all(axis=1)
         leaf, place = np.nonzero(narrow)
@@ -38,7 +38,9 @@ class Walls:
         for column, mask in paths.levels.items():
             mine = np.flatnonzero(place == column)
             kind[mine] = np.unique(mask[leaf[mine]], axis=0, return_inverse=True)[1].reshape(-1)
-        every = np.stack([place, paths.low[leaf, place], paths.high[leaf, place], paths.missing[leaf, place], kind])
+        every = np.stack(
+            [place, paths.low[leaf, place], paths.high[leaf, place], paths.allows_missing[leaf, place], kind]
+        )
         different, one, wall = np.unique(every, axis=1, return_index=True, return_inverse=True)
         at, low, high, missing, _ = different.astype(np.intp)
         levels = []
@@ -49,15 +51,15 @@ class Walls:
         leaves = csr_array((np.ones(len(leaf)), wall.reshape(-1), begin), shape=(len(paths.node), len(at)))
         return cls(at, low, high, first[1:][at] - 1, missing.astype(bool), tuple(levels), leaves)
 
-    def inside(self, cells: Index) -> Mask:
+    def ranges_around(self, cells: Index) -> Mask:
         """Which walls rows in these cells ``(p, f)`` are inside of, ``(p, w)``."""
         here = cells.take(self.place, axis=1)
-        found = np.where(here == self.gone, self.missing, (here >= self.low) & (here <= self.high))
+        found = np.where(here == self.missing_cell, self.allows_missing, (here >= self.low) & (here <= self.high))
         for mine, listed, open_to in self.levels:
             found[:, mine] = open_to.T[here[:, mine] - listed[0], np.arange(len(mine))]
         return found
 
-    def entries(self, cells: Index, row: Index, open_cells: Mask, far: Array) -> Index:
+    def nearest_entries(self, cells: Index, row: Index, open_cells: Mask, far: Array) -> Index:
         """The nearest cell inside each wall that may be taken, ``(p, w)``; -1 where none may.
 
         ``row`` ``(p,)`` says whose the points are; the others are what each row ``(n, cells)`` may take, and how far

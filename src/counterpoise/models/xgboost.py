@@ -10,20 +10,35 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from counterpoise.models.boosting import Boosted, as_outputs, most_likely, names_of, strangers
-from counterpoise.models.feeding import columns_of, feed
-from counterpoise.models.links import Finish, as_is, exponential, first_and_second, logistic
-from counterpoise.models.reading import Reading, plain
+from counterpoise.models.boosting import (
+    BoosterModel,
+    as_outputs,
+    make_label_function,
+    match_column_names,
+    note_unknown_categories,
+)
+from counterpoise.models.feeding import find_model_columns, make_input_function
+from counterpoise.models.links import ToOutputs, exponential, keep_sums, logistic, two_outputs_zero_first
+from counterpoise.models.reading import ColumnReading, read_columns
 from counterpoise.models.sklearn import check_fitted
-from counterpoise.models.trees import Grove, Tree
-from counterpoise.models.whitebox import open_up
+from counterpoise.models.trees import LibraryTrees, Tree
+from counterpoise.models.whitebox import open_trees
 from counterpoise.space.features import Schema
 from counterpoise.types import Array, Index, Model
 
-HALVES = ("binary:logistic", "reg:logistic", "binary:hinge")
-LOGARITHMIC = ("count:poisson", "reg:gamma", "reg:tweedie")
-LINEAR = ("reg:squarederror", "reg:absoluteerror", "reg:pseudohubererror", "rank:pairwise", "rank:ndcg", "rank:map")
-MOST = 256  # rows: below it the trees are quicker (0.06 against 0.16 ms for 16 rows), above it the library is
+TWO_CLASS_OBJECTIVES = ("binary:logistic", "reg:logistic", "binary:hinge")
+LOGARITHMIC_OBJECTIVES = ("count:poisson", "reg:gamma", "reg:tweedie")
+LINEAR_OBJECTIVES = (
+    "reg:squarederror",
+    "reg:absoluteerror",
+    "reg:pseudohubererror",
+    "rank:pairwise",
+    "rank:ndcg",
+    "rank:map",
+)
+MAX_ROWS_BY_TREES = (
+    256  # rows: below it the trees are quicker (0.06 against 0.16 ms for 16 rows), above it the library is
+)
 
 
 def adapt(model: Any, schema: Schema, probe: Array) -> Model | None:
@@ -37,10 +52,12 @@ def adapt(model: Any, schema: Schema, probe: Array) -> Model | None:
         return None
     objective = learner["objective"]["name"]
     classes = int(learner["learner_model_param"]["num_class"])
-    end = _end(model) if fitted else 0
+    end = _count_rounds_used(model) if fitted else 0
     labels: tuple[Any, ...] | None = None
-    if type(model).__name__.endswith("Classifier") or (not fitted and (objective in HALVES or classes > 1)):
-        if not (objective in HALVES or objective.startswith("multi:")):
+    if type(model).__name__.endswith("Classifier") or (
+        not fitted and (objective in TWO_CLASS_OBJECTIVES or classes > 1)
+    ):
+        if not (objective in TWO_CLASS_OBJECTIVES or objective.startswith("multi:")):
             return None
         labels = tuple(model.classes_.tolist()) if fitted else tuple(range(max(classes, 2)))
     kind = "value" if labels is None else "margin"
@@ -52,34 +69,36 @@ def adapt(model: Any, schema: Schema, probe: Array) -> Model | None:
             rows, predict_type=wanted, iteration_range=(0, end), missing=gone, validate_features=False
         )
 
-    names, width = names_of(booster.feature_names, schema), booster.num_features()
-    columns = columns_of(schema, names, width)
-    known = _known(learner, booster.feature_types, schema, columns)
-    give = feed(schema, names, width, frame=bool(known))
+    names, width = match_column_names(booster.feature_names, schema), booster.num_features()
+    columns = find_model_columns(schema, names, width)
+    known = _known_categories(learner, booster.feature_types, schema, columns)
+    give = make_input_function(schema, names, width, frame=bool(known))
 
     def raw(rows: Any) -> Array:
         return as_outputs(ask(rows, kind), labels)
 
     if labels is None:
-        own = Boosted(give, None, raw, model.predict if fitted else lambda rows: ask(rows, kind))
+        own = BoosterModel(give, None, raw, model.predict if fitted else lambda rows: ask(rows, kind))
     elif fitted:
-        own = Boosted(give, labels, raw, model.predict, model.predict_proba)
+        own = BoosterModel(give, labels, raw, model.predict, model.predict_proba)
     else:
-        chances = _chances(ask, objective)
-        own = Boosted(give, labels, raw, most_likely(chances, labels), chances)
-    reading = plain(schema, columns, known)
+        chances = _make_probability_function(ask, objective)
+        own = BoosterModel(give, labels, raw, make_label_function(chances, labels), chances)
+    reading = read_columns(schema, columns, known)
     if reading is None:
         return own
-    found = _grove(learner, end, labels is not None) if np.isnan(gone) else None
-    exact = labels is not None or objective in LINEAR
-    return open_up(own, found, reading, probe, library=_library(raw, reading), most=MOST if exact else 0)
+    found = _read_trees(learner, end, labels is not None) if np.isnan(gone) else None
+    exact = labels is not None or objective in LINEAR_OBJECTIVES
+    return open_trees(
+        own, found, reading, probe, library=_make_library_outputs(raw, reading), most=MAX_ROWS_BY_TREES if exact else 0
+    )
 
 
-def _library(raw: Callable[[Any], Array], reading: Reading) -> Callable[[Array], Array]:
-    return lambda x: raw(np.ascontiguousarray(reading.rows(x)))
+def _make_library_outputs(raw: Callable[[Any], Array], reading: ColumnReading) -> Callable[[Array], Array]:
+    return lambda x: raw(np.ascontiguousarray(reading.to_model_rows(x)))
 
 
-def _chances(ask: Any, objective: str) -> Callable[[Any], Any]:
+def _make_probability_function(ask: Any, objective: str) -> Callable[[Any], Any]:
     if objective == "multi:softmax":  # its values are the classes themselves: the largest margin wins
 
         def softmax(rows: Any) -> Any:
@@ -91,7 +110,7 @@ def _chances(ask: Any, objective: str) -> Callable[[Any], Any]:
     return lambda rows: ask(rows, "value")
 
 
-def _end(model: Any) -> int:
+def _count_rounds_used(model: Any) -> int:
     """How many rounds the estimator's own predict uses; 0 for all."""
     try:
         return int(model.best_iteration) + 1
@@ -99,7 +118,7 @@ def _end(model: Any) -> int:
         return 0
 
 
-def _known(learner: Any, types: list[str] | None, schema: Schema, columns: Index) -> dict[int, list[Any]]:
+def _known_categories(learner: Any, types: list[str] | None, schema: Schema, columns: Index) -> dict[int, list[Any]]:
     """The categories of each categorical column, in the order of the model's numbers."""
     stored = learner["gradient_booster"].get("model", {}).get("cats", {}).get("enc", [])
     known: dict[int, list[Any]] = {}
@@ -112,11 +131,11 @@ def _known(learner: Any, types: list[str] | None, schema: Schema, columns: Index
             values = [text[a:b].decode() for a, b in pairwise(ends)]
         # Older versions keep no categories: their numbers are those of the frame's own dtype.
         known[column] = list(values) or list(feature.categories) or list(range(256))
-        strangers(feature, known[column], refused=True)
+        note_unknown_categories(feature, known[column], refused=True)
     return known
 
 
-def _grove(learner: Any, end: int, classifier: bool) -> Grove | None:
+def _read_trees(learner: Any, end: int, classifier: bool) -> LibraryTrees | None:
     booster, weights = learner["gradient_booster"], None
     if booster["name"] == "dart":
         booster, weights = booster["gbtree"], booster["weight_drop"]
@@ -126,23 +145,23 @@ def _grove(learner: Any, end: int, classifier: bool) -> Grove | None:
     ends = model.get("iteration_indptr")
     count = len(model["trees"]) if not end or not ends else ends[end]
     trees = [
-        _tree(tree, column, 1.0 if weights is None else weights[number])
+        _read_tree(tree, column, 1.0 if weights is None else weights[number])
         for number, (tree, column) in enumerate(zip(model["trees"][:count], model["tree_info"], strict=False))
     ]
-    start = _start(learner)
-    base = np.broadcast_to(start, (max(1, *(tree.column + 1 for tree in trees), len(start)),)).astype(np.float64)
+    start = _base_margins(learner)
+    base = np.broadcast_to(start, (max(1, *(tree.first_sum + 1 for tree in trees), len(start)),)).astype(np.float64)
     objective = learner["objective"]["name"]
-    finish: Finish = as_is
+    finish: ToOutputs = keep_sums
     if classifier:
-        finish = first_and_second if len(base) == 1 else as_is
-    elif objective in LOGARITHMIC:
+        finish = two_outputs_zero_first if len(base) == 1 else keep_sums
+    elif objective in LOGARITHMIC_OBJECTIVES:
         finish = exponential
     elif objective == "reg:logistic":
         finish = logistic
-    return Grove(trees, base, finish, strict=True, single=True, single_sums=True)
+    return LibraryTrees(trees, base, finish, is_strict=True, compares_in_single=True, sums_in_single_precision=True)
 
 
-def _start(learner: Any) -> NDArray[np.float32]:
+def _base_margins(learner: Any) -> NDArray[np.float32]:
     """The base score on the scale of the margins, in the library's single precision."""
     score = np.atleast_1d(np.asarray(json.loads(learner["learner_model_param"]["base_score"]), dtype=np.float32))
     objective = learner["objective"]["name"]
@@ -151,10 +170,10 @@ def _start(learner: Any) -> NDArray[np.float32]:
             odds = np.float32(1) / score - np.float32(1)
             # The logarithm in double precision, rounded: NumPy's own in single precision is not always the nearest.
             return (-np.log(odds.astype(np.float64))).astype(np.float32)
-        return np.log(score.astype(np.float64)).astype(np.float32) if objective in LOGARITHMIC else score
+        return np.log(score.astype(np.float64)).astype(np.float32) if objective in LOGARITHMIC_OBJECTIVES else score
 
 
-def _tree(tree: Any, column: int, weight: float) -> Tree:
+def _read_tree(tree: Any, column: int, weight: float) -> Tree:
     left, right = np.array(tree["left_children"], dtype=np.intp), np.array(tree["right_children"], dtype=np.intp)
     numbers = np.array(tree["split_conditions"], dtype=np.float32)
     sets = {}

@@ -8,17 +8,17 @@ import numpy as np
 import pandas as pd
 
 from counterpoise.paper.exhibit import Exhibit
-from counterpoise.paper.verdicts import THREE
+from counterpoise.paper.verdicts import THREE_METHODS
 
 
-def table_two(facts: Mapping[str, float]) -> Exhibit:
+def build_table_two(facts: Mapping[str, float]) -> Exhibit:
     """Table II: the aspects that can be measured."""
     lines = []
 
     def line(aspect: str, paper: tuple[str, str, str], key: str, form: str) -> None:
-        cells = {name: _number(facts.get(key.format(name)), form) for name in THREE}
-        told = dict(zip(THREE, paper, strict=True))
-        shown = {name: f"{cells[name]} ({told[name]})" if told[name] else cells[name] for name in THREE}
+        cells = {name: _format_number(facts.get(key.format(name)), form) for name in THREE_METHODS}
+        told = dict(zip(THREE_METHODS, paper, strict=True))
+        shown = {name: f"{cells[name]} ({told[name]})" if told[name] else cells[name] for name in THREE_METHODS}
         lines.append({"aspect": aspect, **shown})
 
     none = ("", "", "")
@@ -50,5 +50,5 @@ def table_two(facts: Mapping[str, float]) -> Exhibit:
     )
 
 
-def _number(value: float | None, form: str) -> str:
+def _format_number(value: float | None, form: str) -> str:
     return "?" if value is None or np.isnan(value) else format(value, form)

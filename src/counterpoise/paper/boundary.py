@@ -17,13 +17,13 @@ from counterpoise.methods.base import Method
 from counterpoise.methods.gradient import GradientDescent
 from counterpoise.methods.lime import Lime
 from counterpoise.methods.polish import Polished
-from counterpoise.paper.exhibit import COLOURS, Exhibit, Scale, panel
+from counterpoise.paper.exhibit import COLOURS, Exhibit, RunSize, make_panel
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 COLUMNS = ["packet_loss", "cpu_usage"]
-OVER = 8  # rounds of a gradient that may start over
+RESTART_ROUNDS = 8  # rounds of a gradient that may start over
 METHODS: dict[str, Method] = {
     "Free energy": Polished(Annealing()),
     "LIME": Lime(),
@@ -31,7 +31,7 @@ METHODS: dict[str, Method] = {
 }
 
 
-def measure(scale: Scale) -> Exhibit:
+def measure(scale: RunSize) -> Exhibit:
     """Moves of the three methods on the same alerts, and how near, firm and alike they are."""
     devices = telemetry.simulate(1200, scale.seed)
     frame = devices.frame[COLUMNS]
@@ -65,7 +65,7 @@ def measure(scale: Scale) -> Exhibit:
             "spread over seeds": good["spread"].mean(),
         }
     ).reset_index()
-    again = explainer(alerts, target="benign", method=GradientDescent(rounds=OVER), seed=0).valid.mean()
+    again = explainer(alerts, target="benign", method=GradientDescent(rounds=RESTART_ROUNDS), seed=0).valid.mean()
     facts = {"svm Gradient over turned": float(again)} | {
         f"svm {line['method']} {key}": float(line[key])
         for line in table.to_dict("records")
@@ -83,7 +83,7 @@ def measure(scale: Scale) -> Exhibit:
                 "Far from the boundary an RBF kernel is flat: methods that follow a local slope find no way, and "
                 "leave rows unturned. Distances over the rows that a method turns therefore favour those that turn "
                 "near ones alone; compare on the rows that all turn. A minimal answer stops just past the boundary, "
-                f"and is fragile. A gradient that starts over up to {OVER} times, each time twice as far around the "
+                f"and is fragile. A gradient that starts over up to {RESTART_ROUNDS} times, each time twice as far around the "
                 f"row, turns {again:.0%}."
             ),
         ),
@@ -100,7 +100,7 @@ def measure(scale: Scale) -> Exhibit:
 def _draw(machine: Any, frame: pd.DataFrame, alerts: pd.DataFrame, part: pd.DataFrame, name: str) -> Figure:
     from matplotlib.ticker import MaxNLocator
 
-    figure, ax = panel(height=3.6)
+    figure, ax = make_panel(height=3.6)
     low, high = frame.min().to_numpy(), frame.quantile(0.995).to_numpy() * 1.05
     x, y = (np.linspace(low[k], high[k], 120) for k in (0, 1))
     grid = pd.DataFrame(np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2), columns=COLUMNS)

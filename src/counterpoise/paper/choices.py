@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from counterpoise.paper.exhibit import Exhibit
 
-AFTERWARDS = (
+LATER_CHOICES = (
     (
         "f of Figures 1 to 3: a first one, e^x1 + e^x2 + 6 sin(2 x1) sin(2 x2), left no counterfactual within "
         "reach of a descent. It was replaced."
@@ -54,14 +54,14 @@ AFTERWARDS = (
 )
 
 
-def chosen() -> Exhibit:
+def build_choices() -> Exhibit:
     """The choices as a part of the page."""
     return Exhibit(
         "choices",
         "Choices made after seeing results",
         (
             "Choices made before are with each figure. These came later, and could have been made to please:",
-            *AFTERWARDS,
+            *LATER_CHOICES,
         ),
         "none: nothing is measured here",
     )

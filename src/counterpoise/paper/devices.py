@@ -14,26 +14,26 @@ from sklearn.preprocessing import StandardScaler
 from counterpoise import telemetry
 from counterpoise.api.explainer import Explainer
 from counterpoise.explanation import Explanation
-from counterpoise.judge.panel import Panel
+from counterpoise.judge.panel import AnswerScorer
 from counterpoise.methods.algorithm1 import Algorithm1
 from counterpoise.methods.annealing import Annealing
 from counterpoise.methods.base import Method
 from counterpoise.methods.gradient import GradientDescent
 from counterpoise.methods.lime import Lime
 from counterpoise.methods.polish import Polished
-from counterpoise.paper.exhibit import COLOURS, DASHES, MARKS, Exhibit, Scale, panel
+from counterpoise.paper.exhibit import COLOURS, DASHES, MARKS, Exhibit, RunSize, make_panel
 from counterpoise.types import Array
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-ROWS = 2000
-MODEL = "StandardScaler + MLPClassifier(32, 32)"
-NOISE = 0.1
+DEVICE_COUNT = 2000
+MODEL_NAME = "StandardScaler + MLPClassifier(32, 32)"
+NOISE_SIGMA = 0.1
 
 
 @dataclass(frozen=True)
-class Way:
+class MethodSetup:
     """A method as Table I has it: its name, and how it is asked."""
 
     name: str
@@ -42,55 +42,55 @@ class Way:
     mu: float | None = None
 
 
-WAYS = (
-    Way("Free energy, annealed", Polished(Annealing())),
-    Way("Free energy, firm", Polished(Annealing()), keep=0.9),
-    Way("Algorithm 1, corrected", Algorithm1()),
-    Way("Algorithm 1, as printed", Algorithm1.literal(alpha=0.01, c2=np.inf), mu=1.0),
-    Way("LIME", Lime()),
-    Way("Gradient", GradientDescent()),
+METHOD_SETUPS = (
+    MethodSetup("Free energy, annealed", Polished(Annealing())),
+    MethodSetup("Free energy, firm", Polished(Annealing()), keep=0.9),
+    MethodSetup("Algorithm 1, corrected", Algorithm1()),
+    MethodSetup("Algorithm 1, as printed", Algorithm1.literal(alpha=0.01, c2=np.inf), mu=1.0),
+    MethodSetup("LIME", Lime()),
+    MethodSetup("Gradient", GradientDescent()),
 )
 
 
-def world(seed: int) -> tuple[Any, telemetry.Telemetry]:
+def simulate_and_fit(seed: int) -> tuple[Any, telemetry.Telemetry]:
     """The simulated devices and a network that has learnt to tell alerts from them."""
-    devices = telemetry.simulate(ROWS, seed)
+    devices = telemetry.simulate(DEVICE_COUNT, seed)
     network = MLPClassifier((32, 32), max_iter=300, alpha=0.01, random_state=seed)
     return make_pipeline(StandardScaler(), network).fit(devices.frame, devices.label), devices
 
 
-def alert(frame: pd.DataFrame) -> pd.DataFrame:
+def paper_alert(frame: pd.DataFrame) -> pd.DataFrame:
     """The paper's alert as a row of the devices' table.
 
-    >>> alert(telemetry.simulate(10).frame)["failed_auth"].item()
+    >>> paper_alert(telemetry.simulate(10).frame)["failed_auth"].item()
     20
     """
     return pd.DataFrame([telemetry.PAPER_ALERT]).astype(frame.dtypes.to_dict())
 
 
-def ask(explainer: Explainer, row: pd.DataFrame, way: Way, seed: int) -> Explanation:
+def run_method(explainer: Explainer, row: pd.DataFrame, way: MethodSetup, seed: int) -> Explanation:
     """One run of one method."""
     more: dict[str, Any] = {} if way.mu is None else {"mu": way.mu}
     return explainer(row, target="benign", method=way.method, keep=way.keep, seed=seed, **more)
 
 
-def measure(scale: Scale) -> tuple[Exhibit, Exhibit]:
+def measure(scale: RunSize) -> tuple[Exhibit, Exhibit]:
     """Table I and Figure 4."""
-    model, devices = world(scale.seed)
+    model, devices = simulate_and_fit(scale.seed)
     explainer = Explainer(model, reference=devices.frame)
-    row, seeds = alert(devices.frame), range(scale.pick(5, 20))
-    judges = Panel.of(explainer, row, "benign", None, NOISE)
+    row, seeds = paper_alert(devices.frame), range(scale.pick(5, 20))
+    judges = AnswerScorer.of(explainer, row, "benign", None, NOISE_SIGMA)
     answers: dict[str, Array] = {}
     lines = {}
-    for way in WAYS:
-        runs = [ask(explainer, row, way, seed) for seed in seeds]
+    for way in METHOD_SETUPS:
+        runs = [run_method(explainer, row, way, seed) for seed in seeds]
         answers[way.name] = np.array([run.x[0] for run in runs])
-        lines[way.name] = _summary(runs, judges)
+        lines[way.name] = _mean_of_runs(runs, judges)
     summary = pd.DataFrame(lines).T.rename_axis("method").reset_index()
-    table = _table_one(row, answers)
+    table = _build_table_one(row, answers)
     spread = {name: float((x.std(axis=0) / explainer.schema.scales).mean()) for name, x in answers.items()}
     settings = (
-        f"{ROWS} simulated devices (telemetry.simulate, seed {scale.seed}), {MODEL}, seeds 0 to {len(seeds) - 1}, "
+        f"{DEVICE_COUNT} simulated devices (telemetry.simulate, seed {scale.seed}), {MODEL_NAME}, seeds 0 to {len(seeds) - 1}, "
         "target benign, bounds observed. The paper has neither its data nor its model."
     )
     flips = summary.set_index("method")["flipped"]
@@ -114,7 +114,7 @@ def measure(scale: Scale) -> tuple[Exhibit, Exhibit]:
         ),
         settings,
         tables={"Values": table, "Runs": summary},
-        data={"answers": _long(answers, explainer)},
+        data={"answers": _stack_answers(answers, explainer)},
         facts=facts,
     )
     four = Exhibit(
@@ -133,7 +133,7 @@ def measure(scale: Scale) -> tuple[Exhibit, Exhibit]:
     return one, four
 
 
-def _summary(runs: list[Explanation], judges: Panel) -> dict[str, float]:
+def _mean_of_runs(runs: list[Explanation], judges: AnswerScorer) -> dict[str, float]:
     good = [run for run in runs if run.valid[0]]
     judged = pd.concat([judges.measure(run.x) for run in good]) if good else None
     return {
@@ -147,7 +147,7 @@ def _summary(runs: list[Explanation], judges: Panel) -> dict[str, float]:
     }
 
 
-def _table_one(row: pd.DataFrame, answers: dict[str, Array]) -> pd.DataFrame:
+def _build_table_one(row: pd.DataFrame, answers: dict[str, Array]) -> pd.DataFrame:
     lines = []
     for column, feature in enumerate(telemetry.FEATURES):
         original = float(row[feature.name].iloc[0])
@@ -155,21 +155,23 @@ def _table_one(row: pd.DataFrame, answers: dict[str, Array]) -> pd.DataFrame:
         line: dict[str, Any] = {"feature": name, "original": f"{original:g}"}
         for method, x in answers.items():
             values = x[:, column]
-            line[method] = "–" if (values == original).all() else f"{values.mean():.4g} ± {_short(values.std())}"
+            line[method] = (
+                "–" if (values == original).all() else f"{values.mean():.4g} ± {_format_two_digits(values.std())}"
+            )
         lines.append(line)
     return pd.DataFrame(lines)
 
 
-def _short(value: float) -> str:
+def _format_two_digits(value: float) -> str:
     """Two digits, without an exponent.
 
-    >>> _short(0.0312), _short(143.2)
+    >>> _format_two_digits(0.0312), _format_two_digits(143.2)
     ('0.031', '143')
     """
     return "0" if value < 1e-9 else f"{value:.2g}" if value < 100 else f"{value:.0f}"
 
 
-def _long(answers: dict[str, Array], explainer: Explainer) -> pd.DataFrame:
+def _stack_answers(answers: dict[str, Array], explainer: Explainer) -> pd.DataFrame:
     parts = []
     for name, x in answers.items():
         part = pd.DataFrame(x, columns=list(explainer.schema.names))
@@ -184,7 +186,7 @@ def _draw(answers: dict[str, Array], explainer: Explainer, row: pd.DataFrame) ->
     names = [feature.name.replace("_", " ") for feature in telemetry.FEATURES]
     out = {}
     for label, methods in (("paper", ("Free energy, annealed", "LIME", "Gradient")), ("free", tuple(answers)[:4])):
-        figure, ax = panel(height=4.2)
+        figure, ax = make_panel(height=4.2)
         for number, name in enumerate(methods):
             delta = (answers[name] - start) / scales
             mean, std = delta.mean(axis=0), delta.std(axis=0)

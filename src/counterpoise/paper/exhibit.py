@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8A8A8A")
 DASHES = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1)), "-", "--")
 MARKS = ("o", "s", "^", "D", "v", "P", "X", "*")
-WIDTH = 4.4  # inches of a panel, so that its letters are legible on a phone
+PANEL_WIDTH_INCHES = 4.4  # inches of a panel, so that its letters are legible on a phone
 
 
 @dataclass(frozen=True)
-class Scale:
+class RunSize:
     """How much is measured: everything, or in ``quick`` form enough to see every figure.
 
     ``told`` hears what a long part is doing now.
@@ -30,12 +30,12 @@ class Scale:
 
     quick: bool = False
     seed: int = 0
-    told: Callable[[str], None] = lambda name: None
+    report_progress: Callable[[str], None] = lambda name: None
 
     def pick(self, quick: Any, full: Any) -> Any:
         """One of two amounts.
 
-        >>> Scale(quick=True).pick(2, 10)
+        >>> RunSize(quick=True).pick(2, 10)
         2
         """
         return quick if self.quick else full
@@ -54,16 +54,16 @@ class Exhibit:
     title: str
     notes: tuple[str, ...]
     settings: str
-    alt: str = ""
+    alt_text: str = ""
     panels: Mapping[str, Figure] = field(default_factory=dict)
     tables: Mapping[str, pd.DataFrame] = field(default_factory=dict)
     data: Mapping[str, pd.DataFrame] = field(default_factory=dict)
     facts: Mapping[str, float] = field(default_factory=dict)
-    script: Mapping[str, Any] | None = None
+    surface_data: Mapping[str, Any] | None = None
     seconds: float = 0.0
 
 
-def panel(width: float = WIDTH, height: float = 3.3, **settings: Any) -> tuple[Figure, Axes]:
+def make_panel(width: float = PANEL_WIDTH_INCHES, height: float = 3.3, **settings: Any) -> tuple[Figure, Axes]:
     """A figure with one pair of axes, without a window."""
     try:
         from matplotlib.figure import Figure as Canvas

@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 
 from counterpoise.api.explainer import Explainer
-from counterpoise.judge.compare import compare, summary
-from counterpoise.judge.panel import Panel
+from counterpoise.judge.compare import compare, mean_by_method
+from counterpoise.judge.panel import AnswerScorer
 from counterpoise.methods.algorithm1 import Algorithm1
 from counterpoise.methods.annealing import Annealing
 from counterpoise.methods.base import Method
@@ -19,14 +19,14 @@ from counterpoise.methods.nearest import NearestNeighbour
 from counterpoise.methods.polish import Polished
 from counterpoise.methods.random_search import RandomSearch
 from counterpoise.methods.spheres import GrowingSpheres
-from counterpoise.paper.exhibit import Exhibit, Scale
-from counterpoise.paper.pairs import difference, ratio
-from counterpoise.paper.tables import FOLDER, TABLES, fitted, load
+from counterpoise.paper.exhibit import Exhibit, RunSize
+from counterpoise.paper.pairs import mean_difference, mean_ratio
+from counterpoise.paper.tables import FOLDER_VARIABLE, TABLE_NAMES, fit_model, load_table
 from counterpoise.space.constraints import Immutable
 
-OURS = "Free energy"
+OUR_METHOD = "Free energy"
 METHODS: dict[str, Method] = {  # rounds that no budget leaves time for: what is not turned is tried until it ends
-    OURS: Polished(Annealing()),
+    OUR_METHOD: Polished(Annealing()),
     "Algorithm 1": Algorithm1(),
     "LIME": Lime(rounds=1000),
     "Gradient": GradientDescent(rounds=50),
@@ -35,9 +35,9 @@ METHODS: dict[str, Method] = {  # rounds that no budget leaves time for: what is
     "Random search": RandomSearch(rounds=10_000),
 }
 SEEDS = (0, 1, 2)
-NOISE = 0.05
-ENOUGH = 0.5  # of the rows: a method that turns fewer is no rival for the best of a column
-SHOWN = {
+NOISE_SIGMA = 0.05
+MIN_SHARE_TURNED = 0.5  # of the rows: a method that turns fewer is no rival for the best of a column
+SHOWN_METRICS = {
     "validity": "valid",
     "l2": "L2",
     "over_seeds": "± seeds",
@@ -54,7 +54,7 @@ SHOWN = {
 }
 """The metrics on the page; the data beside it has all of them."""
 
-BETTER = {
+BETTER_SIGN = {
     "valid": 1,
     "L2, shared rows": -1,
     "L2 / best": -1,
@@ -67,21 +67,23 @@ BETTER = {
 """Whether more or less of a metric is better, for those that are marked."""
 
 
-def measure(scale: Scale) -> Exhibit:
+def measure(scale: RunSize) -> Exhibit:
     """Every method on every table and model that is at hand, with both budgets."""
     rows, count, firmly = scale.pick(1500, 6000), scale.pick(6, 50), scale.pick(2, 20)
     ration, seconds = scale.pick(1000, 2000), scale.pick(0.03, 0.05)
-    names = ("simulated", *(("unsw_nb15",) if scale.quick else TABLES))
+    names = ("simulated", *(("unsw_nb15",) if scale.quick else TABLE_NAMES))
     parts, firm, absent = [], [], []
     for name in names:
-        read = load(name, rows)
+        read = load_table(name, rows)
         if read is None:
-            absent.append(f"{name} is not at hand and was skipped: set {FOLDER} to the folder with {name}.csv.gz.")
+            absent.append(
+                f"{name} is not at hand and was skipped: set {FOLDER_VARIABLE} to the folder with {name}.csv.gz."
+            )
             continue
         frame, label, fixed = read
         for kind in ("forest", "network"):
-            scale.told(f"{name}, {kind}")
-            model = fitted(kind, frame, label, scale.quick)
+            scale.report_progress(f"{name}, {kind}")
+            model = fit_model(kind, frame, label, scale.quick)
             explainer = Explainer(model, reference=frame, constraints=[Immutable(*fixed)] if fixed else [])
             attacks = frame[np.asarray(model.predict(frame)) == "attack"][:count]
             for budget, limits in (
@@ -90,38 +92,39 @@ def measure(scale: Scale) -> Exhibit:
             ):
                 told: dict[str, Any] = {"table": name, "model": kind, "budget": budget}
                 found = compare(
-                    METHODS, explainer, attacks, target="benign", seeds=SEEDS, noise=NOISE, each=True, **limits
+                    METHODS, explainer, attacks, target="benign", seeds=SEEDS, noise=NOISE_SIGMA, each=True, **limits
                 )
                 parts.append(found.assign(**told))
-            firm.append(_firm(explainer, attacks[:firmly]).assign(table=name, model=kind))
+            firm.append(_measure_firm_answers(explainer, attacks[:firmly]).assign(table=name, model=kind))
     lines, hard = pd.concat(parts, ignore_index=True), pd.concat(firm, ignore_index=True)
-    every, shared = _means(lines)
+    every, shared = _mean_metrics(lines)
     tables = {
-        f"All tables and models, {budget}": _against(part) for budget, part in lines.groupby("budget", sort=False)
+        f"All tables and models, {budget}": _compare_with_ours(part)
+        for budget, part in lines.groupby("budget", sort=False)
     }
-    beside, facts = _firmness(hard, lines)
+    beside, facts = _compare_firm_answers(hard, lines)
     took = (
         f"turned {facts['firm turned']:.0%}, kept {facts['firm kept']:.0%}, {facts['firm rows']:.0f} model rows a row"
     )
     tables[f"Firm answers, without a budget: {took}"] = beside
     for key, part in every.groupby(["table", "model", "budget"], sort=False):
         title = f"{', '.join(map(str, key))} ({shared[key]} of {len(attacks)} rows shared)"
-        tables[title] = part.set_index("method")[list(SHOWN)].rename(columns=SHOWN).reset_index()
+        tables[title] = part.set_index("method")[list(SHOWN_METRICS)].rename(columns=SHOWN_METRICS).reset_index()
     return Exhibit(
         "comparison",
         "Real data: the same question to every method",
-        (*_read(every), *absent),
+        (*_reading_notes(every), *absent),
         f"{count} attacks of each table, seeds {', '.join(map(str, SEEDS))}; reference and training: {rows} rows; "
         f"forest of {scale.pick(25, 100)} trees, network {scale.pick('(16,)', '(64, 64)')}; constraints: the columns "
         f"that the table's description calls immutable; bounds observed; firm: the first {firmly} rows, seed 0, keep = "
         f"0.9. Methods: {', '.join(repr(method) for method in METHODS.values())}.",
         tables=tables,
         data={"comparison": every, "answers": lines, "firm": hard},
-        facts=facts | _facts(lines),
+        facts=facts | _collect_facts(lines),
     )
 
 
-def _read(every: pd.DataFrame) -> tuple[str, ...]:
+def _reading_notes(every: pd.DataFrame) -> tuple[str, ...]:
     """How the tables are to be read, and where the free energy loses."""
     budgets = (
         "Same rows, same region, same verification; each method stops when its budget is used up, if it has not "
@@ -139,7 +142,7 @@ def _read(every: pd.DataFrame) -> tuple[str, ...]:
         "rows that the method itself turns, so that one which turns few may look near; ± seeds: its standard deviation "
         "over seeds. Shared rows: those that every method which turns at least half of the rows turns with every seed. "
         "L2 / best: over the best answer of all methods to the same row. Kept: share of copies under Gaussian noise of "
-        f"{NOISE} standard deviations that keep the target. yNN: share of the five nearest reference rows that have "
+        f"{NOISE_SIGMA} standard deviations that keep the target. yNN: share of the five nearest reference rows that have "
         "it. LOF: local outlier factor, 1 is inside. The best of a column is marked among methods that turn at least "
         "half of the rows."
     )
@@ -147,16 +150,16 @@ def _read(every: pd.DataFrame) -> tuple[str, ...]:
         "The first tables compare each method with the free energy on the rows that both turn, in brackets the middle "
         "95 % of a bootstrap over rows."
     )
-    return budgets, categories, columns, first, *_lost(every)
+    return budgets, categories, columns, first, *_describe_losses(every)
 
 
-def _means(lines: pd.DataFrame) -> tuple[pd.DataFrame, dict[Any, int]]:
+def _mean_metrics(lines: pd.DataFrame) -> tuple[pd.DataFrame, dict[Any, int]]:
     """One line for each table, model, budget and method, and how many rows each comparison shares."""
     parts, shared = [], {}
     for key, group in lines.groupby(["table", "model", "budget"], sort=False):
-        found = summary(group.drop(columns=["table", "model", "budget"]))
+        found = mean_by_method(group.drop(columns=["table", "model", "budget"]))
         good = group["valid"] & group["feasible"]
-        rivals = found.index[found["validity"] >= ENOUGH]
+        rivals = found.index[found["validity"] >= MIN_SHARE_TURNED]
         turned = good[group["method"].isin(rivals)].groupby(group["row"]).all()
         common = group[group["row"].isin(turned.index[turned]) & group["method"].isin(rivals)]
         found["over_seeds"] = group.groupby(["method", "seed"])["l2"].mean().groupby("method").std(ddof=0)
@@ -170,22 +173,22 @@ def _means(lines: pd.DataFrame) -> tuple[pd.DataFrame, dict[Any, int]]:
     return pd.concat(parts, ignore_index=True), shared
 
 
-def _against(lines: pd.DataFrame) -> pd.DataFrame:
+def _compare_with_ours(lines: pd.DataFrame) -> pd.DataFrame:
     """Every method beside the free energy, on the rows that both turn, over all tables and models."""
     out = []
     for name, part in lines.groupby("method", sort=False):
         good = part["valid"] & part["feasible"]
         seeds = good.groupby(part["seed"]).mean()
         here = str(name)
-        same = here == OURS
+        same = here == OUR_METHOD
         out.append(
             {
                 "method": name,
                 "turned": f"{good.mean():.1%} ± {seeds.std(ddof=0):.1%}",
-                "L2 / free energy's": "1" if same else ratio(lines, "l2", here, OURS).told(".3g"),
-                "changed − its": "0" if same else difference(lines, "l0", here, OURS).told("+.1f"),
-                "kept − its": "0" if same else difference(lines, "robustness", here, OURS).told("+.0%"),
-                "yNN − its": "0" if same else difference(lines, "ynn", here, OURS).told("+.0%"),
+                "L2 / free energy's": "1" if same else mean_ratio(lines, "l2", here, OUR_METHOD).to_text(".3g"),
+                "changed − its": "0" if same else mean_difference(lines, "l0", here, OUR_METHOD).to_text("+.1f"),
+                "kept − its": "0" if same else mean_difference(lines, "robustness", here, OUR_METHOD).to_text("+.0%"),
+                "yNN − its": "0" if same else mean_difference(lines, "ynn", here, OUR_METHOD).to_text("+.0%"),
                 "ms": 1000 * part["seconds"].mean(),
                 "model rows": part["model_rows"].mean(),
             }
@@ -193,16 +196,16 @@ def _against(lines: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(out)
 
 
-def _firm(explainer: Explainer, attacks: pd.DataFrame) -> pd.DataFrame:
+def _measure_firm_answers(explainer: Explainer, attacks: pd.DataFrame) -> pd.DataFrame:
     """Answers that at least 90 % of noisy copies keep, judged as all others are; no budget, so in no other table."""
-    judges = Panel.of(explainer, attacks, "benign", None, NOISE)
-    found = explainer(attacks, target="benign", keep=0.9, noise=NOISE, seed=0)
+    judges = AnswerScorer.of(explainer, attacks, "benign", None, NOISE_SIGMA)
+    found = explainer(attacks, target="benign", keep=0.9, noise=NOISE_SIGMA, seed=0)
     lines = judges.measure(np.where(found.valid[:, None], found.x, np.nan)).reset_index(drop=True)
     spent = {"seconds": found.seconds / len(attacks), "model_rows": found.model_rows / len(attacks)}
     return lines.assign(method="firm", seed=0, row=np.arange(len(lines)), budget="none", **spent)
 
 
-def _firmness(hard: pd.DataFrame, lines: pd.DataFrame) -> tuple[pd.DataFrame, dict[str, float]]:
+def _compare_firm_answers(hard: pd.DataFrame, lines: pd.DataFrame) -> tuple[pd.DataFrame, dict[str, float]]:
     """Firm answers beside those of three methods within their seconds, on the rows that both turn."""
     budget = lines["budget"].iloc[-1]
     beside = pd.concat([hard, lines[(lines["budget"] == budget) & (lines["seed"] == 0)].assign(budget="none")])
@@ -213,21 +216,21 @@ def _firmness(hard: pd.DataFrame, lines: pd.DataFrame) -> tuple[pd.DataFrame, di
         "firm rows": float(hard["model_rows"].mean()),
     }
     table = []
-    for name in (OURS, "LIME", "Gradient"):
-        kept = difference(beside, "robustness", "firm", name)
+    for name in (OUR_METHOD, "LIME", "Gradient"):
+        kept = mean_difference(beside, "robustness", "firm", name)
         line = {
             "firm answers against": name,
-            "kept − its": kept.told("+.0%"),
-            "L2 / its": ratio(beside, "l2", "firm", name).told(".3g"),
+            "kept − its": kept.to_text("+.0%"),
+            "L2 / its": mean_ratio(beside, "l2", "firm", name).to_text(".3g"),
         }
         table.append(line)
         facts |= {f"firm kept over {name}": kept.mean, f"firm kept over {name} low": kept.low}
     return pd.DataFrame(table), facts
 
 
-def _lost(every: pd.DataFrame) -> tuple[str, ...]:
+def _describe_losses(every: pd.DataFrame) -> tuple[str, ...]:
     """How often each method is the best of a column, and where the free energy is not the nearest."""
-    rivals = every[every["validity"] >= ENOUGH]
+    rivals = every[every["validity"] >= MIN_SHARE_TURNED]
     words, behind = [], []
     for column, better in (("l2_shared", -1), ("l0", -1), ("robustness", 1), ("ynn", 1), ("ms", -1)):
         winners = []
@@ -236,19 +239,19 @@ def _lost(every: pd.DataFrame) -> tuple[str, ...]:
                 continue
             first = part.iloc[int(np.nanargmax(better * part[column].to_numpy(dtype=np.float64)))]
             winners.append(str(first["method"]))
-            ours = part.loc[part["method"] == OURS, column]
-            if column == "l2_shared" and first["method"] != OURS and len(ours):
+            ours = part.loc[part["method"] == OUR_METHOD, column]
+            if column == "l2_shared" and first["method"] != OUR_METHOD and len(ours):
                 told = f"{first['method']} {first[column]:.3g}, free energy {ours.iloc[0]:.3g}"
                 behind.append(f"{', '.join(map(str, key))}: {told}")
         counts = ", ".join(f"{name} {number}" for name, number in pd.Series(winners).value_counts().items())
-        words.append(f"{SHOWN[column]}: {counts}")
+        words.append(f"{SHOWN_METRICS[column]}: {counts}")
     out = ["Best of the column, in how many of the tables below: " + "; ".join(words) + "."]
     if behind:
         out.append("Where another method's answers are nearer (mean L2 on shared rows): " + "; ".join(behind) + ".")
     return tuple(out)
 
 
-def _facts(lines: pd.DataFrame) -> dict[str, float]:
+def _collect_facts(lines: pd.DataFrame) -> dict[str, float]:
     good = lines.assign(validity=(lines["valid"] & lines["feasible"]).astype(float), ms=1000 * lines["seconds"])
     columns = ["validity", "robustness", "instability", "ms", "l0", "model_rows"]
     means = good.groupby("method")[columns].mean()
@@ -256,17 +259,20 @@ def _facts(lines: pd.DataFrame) -> dict[str, float]:
     for kind, part in good.groupby("model"):
         shares = part.groupby("method")["validity"].mean()
         facts |= {f"{kind} {name} validity": float(share) for name, share in shares.items()}
-    facts |= {f"real {OURS} nearness": 1.0}
+    facts |= {f"real {OUR_METHOD} nearness": 1.0}
     for name in ("LIME", "Gradient"):
-        near = ratio(lines, "l2", name, OURS)
-        kept = difference(lines, "robustness", OURS, name)
-        varied = difference(lines, "instability", name, OURS)
-        cells = {key: ratio(part, "l2", name, OURS) for key, part in lines.groupby(["model", "budget"], sort=False)}
+        near = mean_ratio(lines, "l2", name, OUR_METHOD)
+        kept = mean_difference(lines, "robustness", OUR_METHOD, name)
+        varied = mean_difference(lines, "instability", name, OUR_METHOD)
+        cells = {
+            key: mean_ratio(part, "l2", name, OUR_METHOD)
+            for key, part in lines.groupby(["model", "budget"], sort=False)
+        }
         facts[f"real {name} nearness least low"] = min((cell.low for cell in cells.values()), default=np.nan)
         facts |= {
             f"{kind} {name} nearness{end}": part
             for kind, group in lines.groupby("model")
-            for end, part in zip(("", " low", " high"), ratio(group, "l2", name, OURS), strict=True)
+            for end, part in zip(("", " low", " high"), mean_ratio(group, "l2", name, OUR_METHOD), strict=True)
         }
         for key, value in (("nearness", near), ("kept behind", kept), ("varied", varied)):
             facts |= {f"real {name} {key}{end}": part for end, part in zip(("", " low", " high"), value, strict=True)}

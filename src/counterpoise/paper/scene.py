@@ -16,7 +16,7 @@ import numpy as np
 from counterpoise.models.score import RangeGoal
 from counterpoise.physics.energy import Energy
 from counterpoise.physics.regularizers import WeightedL1
-from counterpoise.problem import Donors, Problem
+from counterpoise.problem import Problem, ReferenceRows
 from counterpoise.space.distance import Distance
 from counterpoise.space.features import Feature, Schema
 from counterpoise.space.region import Region
@@ -24,17 +24,17 @@ from counterpoise.streams import Stream, Streams
 from counterpoise.types import Array, Link
 
 X0 = (3.0, 3.0)
-LOW, HIGH = -10.0, 2.0  # of a perturbation, as the captions have it
-SIGMA = 0.3
-SAMPLES = 64
-FORMULA = "f(x) = e^x1 + e^x2 − 8 + 3 sin(2 x1) sin(2 x2)"
+DELTA_LOW, DELTA_HIGH = -10.0, 2.0  # of a perturbation, as the captions have it
+CLOUD_SIGMA = 0.3
+CLOUD_SAMPLES = 64
+SCORE_FORMULA = "f(x) = e^x1 + e^x2 − 8 + 3 sin(2 x1) sin(2 x2)"
 
 
 @dataclass(frozen=True)
-class Score:
+class SceneScore:
     """The chosen f as a model, with its gradient; the target is ``f <= 0``.
 
-    >>> float(Score().outputs(np.zeros((1, 2)))[0, 0])
+    >>> float(SceneScore().outputs(np.zeros((1, 2)))[0, 0])
     -6.0
     """
 
@@ -59,37 +59,37 @@ class Score:
         return np.asarray((np.exp(x) + turned) * weights)
 
 
-def weights(seed: int) -> Array:
+def draw_weights(seed: int) -> Array:
     """The paper's ``w_i ~ U(1, 10)``, ``(2,)``.
 
-    >>> bool(((weights(0) >= 1) & (weights(0) <= 10)).all())
+    >>> bool(((draw_weights(0) >= 1) & (draw_weights(0) <= 10)).all())
     True
     """
     return np.random.default_rng(seed).uniform(1.0, 10.0, 2)
 
 
-def problem(starts: Array, mu: Array, lam: float, seed: int) -> Problem:
+def build_problem(starts: Array, mu: Array, lam: float, seed: int) -> Problem:
     """The problem of rows ``starts`` ``(n, 2)``, which are where Delta is 0, with ``mu`` ``(n,)``.
 
-    >>> len(problem(np.full((3, 2), 3.0), np.ones(3), 1.0, seed=0))
+    >>> len(build_problem(np.full((3, 2), 3.0), np.ones(3), 1.0, seed=0))
     3
     """
-    low, high = X0[0] + LOW, X0[0] + HIGH
+    low, high = X0[0] + DELTA_LOW, X0[0] + DELTA_HIGH
     schema = Schema(
         tuple(Feature(name, "continuous", lower=low, upper=high, scale=1.0) for name in ("x1", "x2")), frame=False
     )
     region = Region.build(schema, starts, (), "observed")
-    energy = Energy(Distance.of(schema), lam, (WeightedL1(weights(seed), np.ones(2)),), mu)
+    energy = Energy(Distance.of(schema), lam, (WeightedL1(draw_weights(seed), np.ones(2)),), mu)
     goal = RangeGoal(np.full(len(starts), -np.inf), np.zeros(len(starts)))
-    nobody = Donors(np.empty((0, 2)), np.empty((0, 1)))
+    nobody = ReferenceRows(np.empty((0, 2)), np.empty((0, 1)))
     numbers = np.arange(len(starts))
-    return Problem(starts, Score(), goal, region, energy, schema.scales, schema.numeric, nobody, numbers)
+    return Problem(starts, SceneScore(), goal, region, energy, schema.scales, schema.numeric, nobody, numbers)
 
 
-def streams(count: int, seed: int, *, alike: bool = False) -> Streams:
+def build_streams(count: int, seed: int, *, alike: bool = False) -> Streams:
     """Streams for rows: one of its own for each, or ``alike`` the same numbers for all of them.
 
-    >>> len(streams(3, 0))
+    >>> len(build_streams(3, 0))
     3
     """
     keys = [[seed, 0 if alike else number] for number in range(count)]
@@ -103,5 +103,5 @@ def energies(x: Array, seed: int, lam: float = 1.0, mu: float = 1.0) -> Array:
     32.41
     """
     delta = x - np.array(X0)
-    f = Score().outputs(x.reshape(-1, 2))[:, 0].reshape(x.shape[:-1])
-    return np.asarray(np.linalg.norm(delta, axis=-1) + lam * np.abs(delta) @ weights(seed) + mu * np.abs(f))
+    f = SceneScore().outputs(x.reshape(-1, 2))[:, 0].reshape(x.shape[:-1])
+    return np.asarray(np.linalg.norm(delta, axis=-1) + lam * np.abs(delta) @ draw_weights(seed) + mu * np.abs(f))

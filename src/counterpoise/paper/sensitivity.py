@@ -9,19 +9,19 @@ import pandas as pd
 
 from counterpoise.methods.algorithm1 import Algorithm1
 from counterpoise.paper import scene
-from counterpoise.paper.exhibit import Exhibit, Scale, panel
+from counterpoise.paper.exhibit import Exhibit, RunSize, make_panel
 from counterpoise.types import Array
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 XI = 0.1  # the perturbation of the row whose effect on the answer is measured
-STABLE = 0.5
-MODERATE = (0.3, 3.3)  # lambda and mu of the middle of the grid
+STABLE_SCORE = 0.5
+MODERATE_RANGE = (0.3, 3.3)  # lambda and mu of the middle of the grid
 ALPHA = 2e-3
 
 
-def measure(scale: Scale) -> Exhibit:
+def measure(scale: RunSize) -> Exhibit:
     """The stability score on a grid of (lambda, mu), for each beta."""
     betas = scale.pick((0.001, 0.1, 10.0), (0.001, 0.01, 0.1, 1.0, 10.0))
     values = np.geomspace(0.1, 10.0, scale.pick(5, 9))
@@ -29,9 +29,9 @@ def measure(scale: Scale) -> Exhibit:
     cells = []
     for beta in betas:
         for lam in values:
-            cells.append(_line(beta, float(lam), values, starts, iterations, scale.seed))
+            cells.append(_score_line(beta, float(lam), values, starts, iterations, scale.seed))
     grid = pd.concat(cells, ignore_index=True)
-    shares = grid.assign(stable=grid["stability"] >= STABLE).groupby("beta")
+    shares = grid.assign(stable=grid["stability"] >= STABLE_SCORE).groupby("beta")
     table = pd.DataFrame(
         {
             "share of cells with S ≥ 0.5": shares["stable"].mean(),
@@ -43,7 +43,7 @@ def measure(scale: Scale) -> Exhibit:
     best = grid.loc[grid.groupby("beta")["stability"].idxmax()]
     told = "; ".join(f"β = {line.beta:g}: λ = {line.lam:.2g}, μ = {line.mu:.2g}" for line in best.itertuples())
     wide = table.set_index("beta")["share of cells with S ≥ 0.5"]
-    middle, edges = _edges(grid)
+    middle, edges = _middle_and_edges(grid)
     notes = (
         (
             f"The score: start from {starts} copies of the row, each moved by a normal vector of size ξ = {XI}. Let s "
@@ -57,11 +57,11 @@ def measure(scale: Scale) -> Exhibit:
             "All copies share one cloud and one sequence of random numbers, so that only the row's own perturbation "
             "counts."
         ),
-        f"Share of the grid with S ≥ {STABLE}, by β: "
+        f"Share of the grid with S ≥ {STABLE_SCORE}, by β: "
         + ", ".join(f"{beta:g}: {share:.0%}" for beta, share in wide.items())
         + f". Best cells: {told}.",
         (
-            f"Mean S over every β: {middle:.2f} where λ and μ are moderate ({MODERATE[0]} to {MODERATE[1]}); along the "
+            f"Mean S over every β: {middle:.2f} where λ and μ are moderate ({MODERATE_RANGE[0]} to {MODERATE_RANGE[1]}); along the "
             "edges of the grid: "
             + ", ".join(f"{name} {value:.2f}" for name, value in edges.items())
             + ". Where copies turn "
@@ -74,7 +74,7 @@ def measure(scale: Scale) -> Exhibit:
         "figure-3",
         "Figure 3. Stability over (λ, μ)",
         notes,
-        f"corrected Algorithm 1, α = {ALPHA:g}, {iterations} iterations, a cloud of σ = {scene.SIGMA}; grid of "
+        f"corrected Algorithm 1, α = {ALPHA:g}, {iterations} iterations, a cloud of σ = {scene.CLOUD_SIGMA}; grid of "
         f"{len(values)} × {len(values)}, 0.1 to 10 in even steps of the logarithm (the paper gives none); f as in "
         "Figure 1.",
         "maps of the stability score over lambda and mu, one for each beta",
@@ -91,9 +91,9 @@ def measure(scale: Scale) -> Exhibit:
     )
 
 
-def _edges(grid: pd.DataFrame) -> tuple[float, dict[str, float]]:
+def _middle_and_edges(grid: pd.DataFrame) -> tuple[float, dict[str, float]]:
     """The mean score where lambda and mu are moderate, and along each edge of the grid, over every beta."""
-    inside = grid[grid["lam"].between(*MODERATE) & grid["mu"].between(*MODERATE)]
+    inside = grid[grid["lam"].between(*MODERATE_RANGE) & grid["mu"].between(*MODERATE_RANGE)]
     edges = {
         f"{word} {letter}": float(grid.loc[grid[column] == end, "stability"].mean())
         for letter, column in (("λ", "lam"), ("μ", "mu"))
@@ -102,15 +102,22 @@ def _edges(grid: pd.DataFrame) -> tuple[float, dict[str, float]]:
     return float(inside["stability"].mean()), edges
 
 
-def _line(beta: float, lam: float, values: Array, starts: int, iterations: int, seed: int) -> pd.DataFrame:
+def _score_line(beta: float, lam: float, values: Array, starts: int, iterations: int, seed: int) -> pd.DataFrame:
     """Scores of one lambda and every mu."""
     shift = XI * np.random.default_rng(seed + 1).standard_normal((starts, 2))
     rows = np.tile(np.array(scene.X0) + shift, (len(values), 1))
     mu = np.repeat(values, starts)
     method = Algorithm1(
-        alpha=ALPHA, beta=beta, epsilon=0.05, c1=1e4, c2=np.inf, iterations=iterations, sigma=scene.SIGMA, samples=32
+        alpha=ALPHA,
+        beta=beta,
+        epsilon=0.05,
+        c1=1e4,
+        c2=np.inf,
+        iterations=iterations,
+        sigma=scene.CLOUD_SIGMA,
+        samples=32,
     )
-    run = method(scene.problem(rows, mu, lam, seed), scene.streams(len(rows), seed, alike=True))
+    run = method(scene.build_problem(rows, mu, lam, seed), scene.build_streams(len(rows), seed, alike=True))
     x = run.x[:, 0].reshape(len(values), starts, 2)
     turned = run.valid[:, 0].reshape(len(values), starts).mean(axis=1)
     spread = np.sqrt(((x - x.mean(axis=1, keepdims=True)) ** 2).sum(axis=-1).mean(axis=1))
@@ -129,7 +136,7 @@ def _line(beta: float, lam: float, values: Array, starts: int, iterations: int, 
 
 
 def _draw(grid: pd.DataFrame, values: Array, beta: float) -> Figure:
-    figure, ax = panel(3.9, 3.2)
+    figure, ax = make_panel(3.9, 3.2)
     score = grid.sort_values(["mu", "lam"])["stability"].to_numpy().reshape(len(values), len(values))
     step = np.sqrt(values[1] / values[0])
     sides = np.append(values / step, values[-1] * step)  # even in the logarithm, as the cells are

@@ -9,7 +9,7 @@ import pandas as pd
 
 from counterpoise.methods.algorithm1 import Algorithm1
 from counterpoise.paper import scene
-from counterpoise.paper.exhibit import COLOURS, Exhibit, Scale, panel
+from counterpoise.paper.exhibit import COLOURS, Exhibit, RunSize, make_panel
 from counterpoise.physics import cloud
 from counterpoise.physics.montecarlo import cloud_free_energy
 from counterpoise.types import Array
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 ALPHA, BETA, ITERATIONS, EPSILON = 0.01, 0.01, 500, 1e-4  # the caption's
 
 
-def literal(alpha: float, beta: float, iterations: int) -> Algorithm1:
+def literal_algorithm1(alpha: float, beta: float, iterations: int) -> Algorithm1:
     """Algorithm 1 with the captions' parameters, ``|f - c|`` and the listing's flow, over our cloud.
 
-    >>> literal(0.01, 0.01, 500).printed
+    >>> literal_algorithm1(0.01, 0.01, 500).uses_printed_flow
     True
     """
     return Algorithm1.literal(
@@ -33,8 +33,8 @@ def literal(alpha: float, beta: float, iterations: int) -> Algorithm1:
         c1=np.inf,
         c2=np.inf,
         iterations=iterations,
-        sigma=scene.SIGMA,
-        samples=scene.SAMPLES,
+        sigma=scene.CLOUD_SIGMA,
+        samples=scene.CLOUD_SAMPLES,
         probability=False,
     )
 
@@ -45,19 +45,22 @@ def free_energies(x: Array, beta: float, seed: int) -> Array:
     >>> free_energies(np.full((3, 2), 3.0), 0.01, 0).shape
     (3,)
     """
-    noise = cloud.antithetic(np.random.default_rng(seed), 4 * scene.SAMPLES, 2)
-    action = beta * scene.energies(cloud.points(x, scene.SIGMA, noise), seed)
-    return cloud_free_energy(action, np.broadcast_to(noise, (*action.shape, 2)), scene.SIGMA, 1 / beta).value
+    noise = cloud.draw_antithetic(np.random.default_rng(seed), 4 * scene.CLOUD_SAMPLES, 2)
+    action = beta * scene.energies(cloud.points(x, scene.CLOUD_SIGMA, noise), seed)
+    return cloud_free_energy(action, np.broadcast_to(noise, (*action.shape, 2)), scene.CLOUD_SIGMA, 1 / beta).value
 
 
-def measure(scale: Scale) -> Exhibit:
+def measure(scale: RunSize) -> Exhibit:
     """The surface on a grid, and the trajectory with the caption's parameters."""
     cells = scale.pick(49, 97)
-    axis = np.linspace(scene.LOW, scene.HIGH, cells)
+    axis = np.linspace(scene.DELTA_LOW, scene.DELTA_HIGH, cells)
     delta = np.stack(np.meshgrid(axis, axis), axis=-1)
     value = free_energies(delta + np.array(scene.X0), BETA, scale.seed)
-    rows = scene.problem(np.array([scene.X0]), np.ones(1), 1.0, scale.seed)
-    states = [state for state, _, _ in literal(ALPHA, BETA, ITERATIONS).trace(rows, scene.streams(1, scale.seed))]
+    rows = scene.build_problem(np.array([scene.X0]), np.ones(1), 1.0, scale.seed)
+    states = [
+        state
+        for state, _, _ in literal_algorithm1(ALPHA, BETA, ITERATIONS).trace(rows, scene.build_streams(1, scale.seed))
+    ]
     path = pd.DataFrame(
         {
             "iteration": np.arange(len(states)),
@@ -81,28 +84,28 @@ def measure(scale: Scale) -> Exhibit:
             f"{least['delta_1']:.2f}). The hill on the right and the lower ground on the left are as the paper "
             "describes them."
         ),
-        _ending(float(last["f"])),
+        _describe_end(float(last["f"])),
     )
     return Exhibit(
         "figure-1",
         "Figure 1. The free energy over the perturbations, and the path of Algorithm 1",
         notes,
-        f"Δ ∈ [−10, 2]², λ = μ = 1, w ~ U(1, 10) = {np.round(scene.weights(scale.seed), 2).tolist()}, x0 = (3, 3), c "
+        f"Δ ∈ [−10, 2]², λ = μ = 1, w ~ U(1, 10) = {np.round(scene.draw_weights(scale.seed), 2).tolist()}, x0 = (3, 3), c "
         f"= 0, α = {ALPHA}, β = {BETA}, {ITERATIONS} iterations, ε = {EPSILON:g} (the caption's). Chosen by us: "
-        f"{scene.FORMULA}; F over a cloud of σ = {scene.SIGMA}; no C1, no C2.",
+        f"{scene.SCORE_FORMULA}; F over a cloud of σ = {scene.CLOUD_SIGMA}; no C1, no C2.",
         "surface of the free energy with a path that descends from the right into a valley",
-        {"surface": _surface(axis, value, path), "map": _map(axis, value, path)},
+        {"surface": _draw_surface(axis, value, path), "map": _draw_map(axis, value, path)},
         data={"surface": grid, "path": path},
         facts={
             "path_drop": float(first["free_energy"] - last["free_energy"]),
             "path_f": float(last["f"]),
             "path_above_least": float(last["free_energy"] - least["free_energy"]),
         },
-        script=_turning(axis, value, path),
+        surface_data=_surface_data(axis, value, path),
     )
 
 
-def _ending(f: float) -> str:
+def _describe_end(f: float) -> str:
     """What the end of the path is worth."""
     if abs(f) < EPSILON:
         return f"The path ends on the boundary: f is {f:.2g}, and c is 0; on either side of it, as |f − c| allows."
@@ -113,7 +116,7 @@ def _ending(f: float) -> str:
     )
 
 
-def _turning(axis: Array, value: Array, path: pd.DataFrame) -> dict[str, object]:
+def _surface_data(axis: Array, value: Array, path: pd.DataFrame) -> dict[str, object]:
     """What the page's script draws: a coarse surface and the path, rounded to what can be seen."""
     step = max(1, len(axis) // 40)
     some = path.iloc[np.unique(np.geomspace(1, len(path), 60).astype(int)) - 1]
@@ -124,8 +127,8 @@ def _turning(axis: Array, value: Array, path: pd.DataFrame) -> dict[str, object]
     }
 
 
-def _surface(axis: Array, value: Array, path: pd.DataFrame) -> Figure:
-    figure, ax = panel(height=3.9, projection="3d")
+def _draw_surface(axis: Array, value: Array, path: pd.DataFrame) -> Figure:
+    figure, ax = make_panel(height=3.9, projection="3d")
     x, y = np.meshgrid(axis, axis)
     ax.plot_surface(x, y, value, cmap="cividis", alpha=0.8, linewidth=0, rcount=48, ccount=48)  # type: ignore[attr-defined]
     ax.plot(path["delta_0"], path["delta_1"], path["free_energy"], color=COLOURS[1], marker=".", ms=4, zorder=10)
@@ -137,12 +140,12 @@ def _surface(axis: Array, value: Array, path: pd.DataFrame) -> Figure:
     return figure
 
 
-def _map(axis: Array, value: Array, path: pd.DataFrame) -> Figure:
-    figure, ax = panel(height=3.9)
+def _draw_map(axis: Array, value: Array, path: pd.DataFrame) -> Figure:
+    figure, ax = make_panel(height=3.9)
     filled = ax.contourf(axis, axis, value, levels=24, cmap="cividis")
     figure.colorbar(filled, ax=ax, label="free energy F", pad=0.02)
     x, y = np.meshgrid(axis, axis)
-    f = scene.Score().outputs(np.stack([x, y], axis=-1).reshape(-1, 2) + np.array(scene.X0))[:, 0]
+    f = scene.SceneScore().outputs(np.stack([x, y], axis=-1).reshape(-1, 2) + np.array(scene.X0))[:, 0]
     ax.contour(axis, axis, f.reshape(x.shape), levels=[0.0], colors="white", linewidths=1.2)
     ax.plot(path["delta_0"], path["delta_1"], color=COLOURS[1], marker=".", ms=4, label="path")
     ax.plot([], [], color="white", lw=1.2, label="f = c")

@@ -18,32 +18,32 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from counterpoise import telemetry
 
-FOLDER = "COUNTERPOISE_DATA"
-TABLES = ("ciciot2023", "rt_iot2022", "unsw_nb15", "nsl_kdd")
+FOLDER_VARIABLE = "COUNTERPOISE_DATA"
+TABLE_NAMES = ("ciciot2023", "rt_iot2022", "unsw_nb15", "nsl_kdd")
 
 
-def folder() -> Path:
+def data_folder() -> Path:
     """Where the tables are: COUNTERPOISE_DATA, or ../shared/data beside the project."""
-    return Path(os.environ.get(FOLDER, Path(__file__).parents[4] / "shared" / "data"))
+    return Path(os.environ.get(FOLDER_VARIABLE, Path(__file__).parents[4] / "shared" / "data"))
 
 
-def load(name: str, rows: int) -> tuple[pd.DataFrame, pd.Series[str], list[str]] | None:
+def load_table(name: str, rows: int) -> tuple[pd.DataFrame, pd.Series[str], list[str]] | None:
     """Features, decision ("benign" or "attack") and the columns that may not change; None where it is not at hand."""
     if name == "simulated":
         devices = telemetry.simulate(rows, 1)
         return devices.frame, devices.label.replace({"alert": "attack"}), []
-    path = folder() / f"{name}.csv.gz"
+    path = data_folder() / f"{name}.csv.gz"
     if not path.exists():
         return None
     table = pd.read_csv(path, keep_default_na=False)
-    described = yaml.safe_load((folder() / f"{name}.yaml").read_text(encoding="utf-8"))["columns"]
+    described = yaml.safe_load((data_folder() / f"{name}.yaml").read_text(encoding="utf-8"))["columns"]
     table = table.sample(min(rows, len(table)), random_state=0).reset_index(drop=True)
     fixed = [column["name"] for column in described if column.get("immutable") and column["name"] in table.columns]
     label = table["target"].map({0: "benign", 1: "attack"}).astype(str)
     return table.drop(columns=["label", "target"]), label, fixed
 
 
-def fitted(kind: str, frame: pd.DataFrame, label: pd.Series[str], quick: bool) -> Any:
+def fit_model(kind: str, frame: pd.DataFrame, label: pd.Series[str], quick: bool) -> Any:
     """A forest, or a network, behind what makes numbers of categories."""
     words = [name for name in frame.columns if frame[name].dtype.kind not in "biuf"]
     numbers = [name for name in frame.columns if name not in words]

@@ -7,14 +7,14 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from counterpoise.paper.convergence import LARGE, SMALL
-from counterpoise.paper.exhibit import Exhibit, Scale
+from counterpoise.paper.convergence import LARGE_BETAS, SMALL_BETAS
+from counterpoise.paper.exhibit import Exhibit, RunSize
 from counterpoise.paper.pairs import Interval
 
-CONVERGED = 0.05  # of the first norm
-HOLDS, PARTLY, FAILS = "holds", "holds partly", "does not hold"
-EDGES = ("least λ", "greatest λ", "least μ", "greatest μ")
-THREE = ("Free energy", "LIME", "Gradient")
+CONVERGED_SHARE = 0.05  # of the first norm
+VERDICT_HOLDS, VERDICT_PARTLY, VERDICT_FAILS = "holds", "holds partly", "does not hold"
+GRID_EDGES = ("least λ", "greatest λ", "least μ", "greatest μ")
+THREE_METHODS = ("Free energy", "LIME", "Gradient")
 
 
 class Claim(NamedTuple):
@@ -26,21 +26,21 @@ class Claim(NamedTuple):
     shown: str  # the name of an exhibit
 
 
-def judge(facts: Mapping[str, float]) -> list[Claim]:
+def judge_claims(facts: Mapping[str, float]) -> list[Claim]:
     """The claims, in the order of the paper."""
     return [
-        *_search(facts),
-        *_stability(facts),
-        *_comparison(facts),
-        *_cost(facts),
+        *_judge_search(facts),
+        *_judge_stability(facts),
+        *_judge_comparison(facts),
+        *_judge_cost(facts),
     ]
 
 
-def claims(facts: Mapping[str, float], scale: Scale) -> Exhibit:
+def build_claims(facts: Mapping[str, float], scale: RunSize) -> Exhibit:
     """The claims as a table."""
-    found = pd.DataFrame(judge(facts))[["verdict", "claim", "measured", "shown"]]
+    found = pd.DataFrame(judge_claims(facts))[["verdict", "claim", "measured", "shown"]]
     counts = found["verdict"].value_counts()
-    told = ", ".join(f"“{word}” {counts.get(word, 0)}" for word in (HOLDS, PARTLY, FAILS))
+    told = ", ".join(f"“{word}” {counts.get(word, 0)}" for word in (VERDICT_HOLDS, VERDICT_PARTLY, VERDICT_FAILS))
     return Exhibit(
         "claims",
         "Claims",
@@ -51,56 +51,60 @@ def claims(facts: Mapping[str, float], scale: Scale) -> Exhibit:
     )
 
 
-def _search(facts: Mapping[str, float]) -> list[Claim]:
+def _judge_search(facts: Mapping[str, float]) -> list[Claim]:
     drop, end = facts["path_drop"], facts["path_f"]
-    small, large = ({beta: facts[f"norm {beta:g}"] for beta in betas} for betas in (SMALL, LARGE))
+    small, large = ({beta: facts[f"norm {beta:g}"] for beta in betas} for betas in (SMALL_BETAS, LARGE_BETAS))
     return [
         Claim(
             "Algorithm 1 descends into a valley of the free energy and so finds a counterfactual.",
             f"F falls by {drop:.1f}; at the end f is {end:.2f}, the boundary is at 0.",
-            HOLDS if drop > 0 and abs(end) < 1e-3 else PARTLY if drop > 0 else FAILS,
+            VERDICT_HOLDS if drop > 0 and abs(end) < 1e-3 else VERDICT_PARTLY if drop > 0 else VERDICT_FAILS,
             "figure-1",
         ),
         Claim(
             "For β of 0.001 to 0.1 the gradient norm goes to 0.",
-            f"Of the first norm is left over the last tenth of the iterations: {_shares(small)}. Converged: below "
-            f"{CONVERGED:.0%}.",
-            HOLDS if max(small.values()) < CONVERGED else FAILS,
+            f"Of the first norm is left over the last tenth of the iterations: {_format_shares(small)}. Converged: below "
+            f"{CONVERGED_SHARE:.0%}.",
+            VERDICT_HOLDS if max(small.values()) < CONVERGED_SHARE else VERDICT_FAILS,
             "figure-2",
         ),
         Claim(
             "For β between 1 and 10 the algorithm oscillates and does not converge.",
-            f"By the same measure: {_shares(large)}. With a fresh cloud at every step no β converges: the norm stays "
+            f"By the same measure: {_format_shares(large)}. With a fresh cloud at every step no β converges: the norm stays "
             f"at {facts['norm_fresh_large']:.2g}, and at {facts['norm_fresh_small']:.2g} for small β.",
-            HOLDS if min(large.values()) >= CONVERGED else PARTLY if max(large.values()) >= CONVERGED else FAILS,
+            VERDICT_HOLDS
+            if min(large.values()) >= CONVERGED_SHARE
+            else VERDICT_PARTLY
+            if max(large.values()) >= CONVERGED_SHARE
+            else VERDICT_FAILS,
             "figure-2",
         ),
         Claim(
             "Table I's counterfactuals, by Algorithm 1 as printed, flip the decision.",
             f"As printed it flips in {facts['flipped Algorithm 1, as printed']:.0%} of runs; corrected in "
             f"{facts['flipped Algorithm 1, corrected']:.0%}.",
-            HOLDS
+            VERDICT_HOLDS
             if facts["flipped Algorithm 1, as printed"] > 0.9
-            else PARTLY
+            else VERDICT_PARTLY
             if facts["flipped Algorithm 1, as printed"] > 0
-            else FAILS,
+            else VERDICT_FAILS,
             "table-1",
         ),
     ]
 
 
-def _stability(facts: Mapping[str, float]) -> list[Claim]:
+def _judge_stability(facts: Mapping[str, float]) -> list[Claim]:
     hot, cold, middle = facts["stable_hot"], facts["stable_cold"], facts["stable_middle"]
-    edges = {name: facts[f"stable {name}"] for name in EDGES}
+    edges = {name: facts[f"stable {name}"] for name in GRID_EDGES}
     worse = sum(value < middle for value in edges.values())
-    spread = {name: facts[f"spread {key}"] for name, key in _SPREAD.items()}
+    spread = {name: facts[f"spread {key}"] for name, key in _SPREAD_KEYS.items()}
     varied = {name: facts[f"real {name} varied"] for name in ("LIME", "Gradient")}
     return [
         Claim(
             "A smaller β widens the region of (λ, μ) with stable counterfactuals.",
             f"Share of the grid with S ≥ 0.5: {hot:.0%} at the smallest β, {cold:.0%} at the largest. At most "
             "“partly”: with the score and the f that we tried first, no cell of any β was stable.",
-            PARTLY if hot > cold + 0.02 and facts["stable_widest_rise"] < 0.02 else FAILS,
+            VERDICT_PARTLY if hot > cold + 0.02 and facts["stable_widest_rise"] < 0.02 else VERDICT_FAILS,
             "figure-3",
         ),
         Claim(
@@ -108,7 +112,7 @@ def _stability(facts: Mapping[str, float]) -> list[Claim]:
             f"Mean S in the middle of the grid {middle:.2f}; with the "
             + ", the ".join(f"{name} {value:.2f}" for name, value in edges.items())
             + f": {worse} of the 4 edges are less stable. What counts is that μ outweighs λ.",
-            HOLDS if worse == len(edges) else PARTLY if worse else FAILS,
+            VERDICT_HOLDS if worse == len(edges) else VERDICT_PARTLY if worse else VERDICT_FAILS,
             "figure-3",
         ),
         Claim(
@@ -116,48 +120,48 @@ def _stability(facts: Mapping[str, float]) -> list[Claim]:
             "Spread over seeds, in standard deviations: "
             + ", ".join(f"{name} {value:.3f}" for name, value in spread.items())
             + ".",
-            _order(spread["free energy"], spread["gradient"], spread["LIME"]),
+            _judge_order(spread["free energy"], spread["gradient"], spread["LIME"]),
             "figure-4",
         ),
         Claim(
             "LIME's counterfactuals vary and scatter around the boundary (Fig. 5, Table II).",
             "Instability over seeds, on the rows that both turn, less the free energy's: "
-            + ", ".join(f"{name} {_interval(facts, f'real {name} varied', '+.2f')}" for name in varied)
+            + ", ".join(f"{name} {_format_interval(facts, f'real {name} varied', '+.2f')}" for name in varied)
             + f". Depth past the SVM's boundary varies by {facts['svm LIME its spread']:.2f} (LIME), "
             f"{facts['svm Gradient its spread']:.2f} (gradient), {facts['svm Free energy its spread']:.2f} (free "
             "energy).",
-            HOLDS
+            VERDICT_HOLDS
             if facts["real LIME varied low"] > 0
             and facts["svm LIME its spread"]
             > max(facts[f"svm {name} its spread"] for name in ("Gradient", "Free energy"))
-            else PARTLY
+            else VERDICT_PARTLY
             if varied["LIME"] > 0
-            else FAILS,
+            else VERDICT_FAILS,
             "comparison",
         ),
     ]
 
 
-_SPREAD = {"free energy": "Free energy, annealed", "gradient": "Gradient", "LIME": "LIME"}
+_SPREAD_KEYS = {"free energy": "Free energy, annealed", "gradient": "Gradient", "LIME": "LIME"}
 
 
-def _comparison(facts: Mapping[str, float]) -> list[Claim]:
-    turned = {name: facts[f"real {name} validity"] for name in THREE}
+def _judge_comparison(facts: Mapping[str, float]) -> list[Claim]:
+    turned = {name: facts[f"real {name} validity"] for name in THREE_METHODS}
     rivals = ("LIME", "Gradient")
     return [
         Claim(
             "Free-energy counterfactuals are more robust to noise than LIME's and the gradient's.",
             "Share of copies that keep the target, the free energy's less theirs on the rows that both turn: "
-            + ", ".join(f"{name} {_interval(facts, f'real {name} kept behind', '+.0%')}" for name in rivals)
+            + ", ".join(f"{name} {_format_interval(facts, f'real {name} kept behind', '+.0%')}" for name in rivals)
             + ". Firm answers (keep = 0.9), which have no budget and take "
             f"{facts['firm rows']:.0f} model rows a row: "
             + ", ".join(f"{name} {facts[f'firm kept over {name}']:+.0%}" for name in rivals)
             + ".",
-            HOLDS
+            VERDICT_HOLDS
             if min(facts[f"real {name} kept behind low"] for name in rivals) > 0
-            else PARTLY
+            else VERDICT_PARTLY
             if min(facts[f"firm kept over {name} low"] for name in rivals) > 0
-            else FAILS,
+            else VERDICT_FAILS,
             "comparison",
         ),
         Claim(
@@ -167,35 +171,35 @@ def _comparison(facts: Mapping[str, float]) -> list[Claim]:
             f"{facts['forest Free energy validity']:.0%}, the SVM of Figure 5 {facts['svm Gradient turned']:.0%} "
             f"against {facts['svm Free energy turned']:.0%}, and {facts['svm Gradient over turned']:.0%} if it may "
             "start over farther out, as it may on the other models.",
-            _stuck(facts),
+            _judge_stuck(facts),
             "figure-5",
         ),
         Claim(
             "The free-energy method finds smaller changes than LIME and the gradient.",
             "L2 over the free energy's on the rows that both turn: "
             + "; ".join(
-                f"{name} on {kind}s {_interval(facts, f'{kind} {name} nearness', '.2f')}"
+                f"{name} on {kind}s {_format_interval(facts, f'{kind} {name} nearness', '.2f')}"
                 for name in rivals
                 for kind in ("network", "forest")
             )
             + "; rows turned: "
             + ", ".join(f"{name} {share:.0%}" for name, share in turned.items())
             + ". It holds where the interval is above 1 for each kind of model and each budget.",
-            HOLDS
+            VERDICT_HOLDS
             if min(facts[f"real {name} nearness least low"] for name in rivals) > 1
-            else PARTLY
+            else VERDICT_PARTLY
             if max(facts[f"real {name} nearness low"] for name in rivals) > 1
-            else FAILS,
+            else VERDICT_FAILS,
             "comparison",
         ),
     ]
 
 
-def _cost(facts: Mapping[str, float]) -> list[Claim]:
+def _judge_cost(facts: Mapping[str, float]) -> list[Claim]:
     free = [facts[f"exponent Free energy {letter}"] for letter in "TKd"]
-    seconds = {name: facts[f"seconds {name}"] for name in THREE}
+    seconds = {name: facts[f"seconds {name}"] for name in THREE_METHODS}
     wide = {
-        name: facts[f"seconds of many features {name}"] for name in THREE if name != "Gradient"
+        name: facts[f"seconds of many features {name}"] for name in THREE_METHODS if name != "Gradient"
     }  # the gradient is timed elsewhere: it is far below
     dearest = {max(part, key=lambda name: part[name]) for part in (seconds, wide)}
     return [
@@ -203,56 +207,64 @@ def _cost(facts: Mapping[str, float]) -> list[Claim]:
             "The free-energy method costs O(TKd), at worst O(TKd²).",
             f"Exponents of T, K, d: {', '.join(f'{value:.2f}' for value in free)}; of d with a full Hessian "
             f"{facts['exponent Free energy, worst d']:.2f}.",
-            HOLDS if all(_near(value, 1) for value in (*free, facts["exponent Free energy, worst d"] - 1)) else PARTLY,
+            VERDICT_HOLDS
+            if all(_is_near(value, 1) for value in (*free, facts["exponent Free energy, worst d"] - 1))
+            else VERDICT_PARTLY,
             "figure-6",
         ),
         Claim(
             "LIME costs O(Kd²), the gradient O(Td).",
             f"LIME: K {facts['exponent LIME K']:.2f}, d {facts['exponent LIME d']:.2f}. Gradient: T "
             f"{facts['exponent Gradient T']:.2f}, d {facts['exponent Gradient d']:.2f}.",
-            HOLDS
-            if _near(facts["exponent LIME d"], 2)
-            and all(_near(facts[f"exponent {name}"], 1) for name in ("LIME K", "Gradient T", "Gradient d"))
-            else PARTLY,
+            VERDICT_HOLDS
+            if _is_near(facts["exponent LIME d"], 2)
+            and all(_is_near(facts[f"exponent {name}"], 1) for name in ("LIME K", "Gradient T", "Gradient d"))
+            else VERDICT_PARTLY,
             "figure-6",
         ),
         Claim(
             "LIME is the most expensive of the three (the text; Table II calls it low).",
-            f"{facts['T of figure 6']:.0f} iterations, K = {facts['most K']:.0f}: {_times(seconds)}; d = "
-            f"{facts['most d']:.0f}: {_times(wide)}.",
-            HOLDS if dearest == {"LIME"} else PARTLY if "LIME" in dearest else FAILS,
+            f"{facts['T of figure 6']:.0f} iterations, K = {facts['most K']:.0f}: {_format_times(seconds)}; d = "
+            f"{facts['most d']:.0f}: {_format_times(wide)}.",
+            VERDICT_HOLDS if dearest == {"LIME"} else VERDICT_PARTLY if "LIME" in dearest else VERDICT_FAILS,
             "figure-6",
         ),
     ]
 
 
-def _near(exponent: float, paper: int) -> bool:
+def _is_near(exponent: float, paper: int) -> bool:
     """Whether a measured exponent is the paper's, to within 0.4.
 
-    >>> _near(1.2, 1), _near(0.4, 1)
+    >>> _is_near(1.2, 1), _is_near(0.4, 1)
     (True, False)
     """
     return abs(exponent - paper) < 0.4
 
 
-def _times(seconds: Mapping[str, float]) -> str:
+def _format_times(seconds: Mapping[str, float]) -> str:
     return ", ".join(f"{name} {1000 * value:.0f} ms" for name, value in seconds.items())
 
 
-def _shares(left: Mapping[float, float]) -> str:
+def _format_shares(left: Mapping[float, float]) -> str:
     return ", ".join(f"{share:.1%} at β = {beta:g}" for beta, share in left.items())
 
 
-def _interval(facts: Mapping[str, float], key: str, form: str) -> str:
-    return Interval(*(facts[f"{key}{end}"] for end in ("", " low", " high"))).told(form)
+def _format_interval(facts: Mapping[str, float], key: str, form: str) -> str:
+    return Interval(*(facts[f"{key}{end}"] for end in ("", " low", " high"))).to_text(form)
 
 
-def _order(free: float, gradient: float, lime: float) -> str:
+def _judge_order(free: float, gradient: float, lime: float) -> str:
     """Whether free energy >= gradient >= LIME: the paper's order."""
-    return HOLDS if free > gradient > lime else PARTLY if free > gradient or gradient > lime else FAILS
+    return (
+        VERDICT_HOLDS
+        if free > gradient > lime
+        else VERDICT_PARTLY
+        if free > gradient or gradient > lime
+        else VERDICT_FAILS
+    )
 
 
-def _stuck(facts: Mapping[str, float]) -> str:
+def _judge_stuck(facts: Mapping[str, float]) -> str:
     pairs = [("network {} validity",) * 2, ("forest {} validity",) * 2, ("svm {} turned",) * 2]
     behind = [facts[a.format("Gradient")] < facts[b.format("Free energy")] - 0.02 for a, b in pairs]
-    return HOLDS if all(behind) else PARTLY if any(behind) else FAILS
+    return VERDICT_HOLDS if all(behind) else VERDICT_PARTLY if any(behind) else VERDICT_FAILS

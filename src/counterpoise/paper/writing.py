@@ -13,17 +13,17 @@ from pathlib import Path
 
 from counterpoise.errors import InputError
 from counterpoise.paper import boundary, complexity, convergence, devices, flows, sensitivity, surface, verdicts
-from counterpoise.paper.aspects import table_two
-from counterpoise.paper.choices import chosen
-from counterpoise.paper.exhibit import Exhibit, Scale
-from counterpoise.paper.page import compose, png
+from counterpoise.paper.aspects import build_table_two
+from counterpoise.paper.choices import build_choices
+from counterpoise.paper.exhibit import Exhibit, RunSize
+from counterpoise.paper.page import compose_paper, to_png
 
-Told = Callable[[int, int, str], None]
+ProgressCallback = Callable[[int, int, str], None]
 """Called with (parts done, parts in all, what comes next)."""
 
-PAGE = "paper.html"
-Measured = Exhibit | tuple[Exhibit, ...]
-PARTS: tuple[tuple[str, Callable[[Scale], Measured]], ...] = (
+PAGE_FILE = "paper.html"
+Exhibits = Exhibit | tuple[Exhibit, ...]
+EXHIBIT_MEASURES: tuple[tuple[str, Callable[[RunSize], Exhibits]], ...] = (
     ("Figure 1", surface.measure),
     ("Figure 2", convergence.measure),
     ("Figure 3", sensitivity.measure),
@@ -32,13 +32,13 @@ PARTS: tuple[tuple[str, Callable[[Scale], Measured]], ...] = (
     ("Figure 6", complexity.measure),
     ("the comparison", flows.measure),
 )
-ORDER = (
+EXHIBIT_ORDER = (
     *("claims", "figure-1", "figure-2", "figure-3", "table-1"),
     *("figure-4", "figure-5", "figure-6", "table-2", "comparison", "choices"),
 )
 
 
-def write(folder: str | Path, quick: bool = False, progress: Told | None = None, seed: int = 0) -> Path:
+def write(folder: str | Path, quick: bool = False, progress: ProgressCallback | None = None, seed: int = 0) -> Path:
     """Make every figure and table of the paper into ``folder``; returns the page, paper.html.
 
     ``quick`` measures less, in a minute or two instead of a quarter of an hour. ``progress`` is called with the parts
@@ -50,17 +50,17 @@ def write(folder: str | Path, quick: bool = False, progress: Told | None = None,
     place.mkdir(parents=True, exist_ok=True)
     began = time.perf_counter()
     exhibits: dict[str, Exhibit] = {}
-    for number, (name, measure) in enumerate(PARTS):
-        told = _told(progress, number)
+    for number, (name, measure) in enumerate(EXHIBIT_MEASURES):
+        told = _make_reporter(progress, number)
         told(name)
-        scale = Scale(quick, seed, told)
+        scale = RunSize(quick, seed, told)
         started = time.perf_counter()
         made = measure(scale)
         took = time.perf_counter() - started
         for exhibit in made if isinstance(made, tuple) else (made,):
             exhibits[exhibit.name] = replace(exhibit, seconds=took)
     facts = {key: value for exhibit in exhibits.values() for key, value in exhibit.facts.items()}
-    for exhibit in (table_two(facts), verdicts.claims(facts, scale), chosen()):
+    for exhibit in (build_table_two(facts), verdicts.build_claims(facts, scale), build_choices()):
         exhibits[exhibit.name] = exhibit
     command = f"python -m counterpoise.paper{' --quick' if quick else ''} --seed {seed} --out DIR"
     about = (
@@ -68,25 +68,25 @@ def write(folder: str | Path, quick: bool = False, progress: Told | None = None,
         f"{os.cpu_count()} cores, seed {seed}, {'quick' if quick else 'full'} form, {time.perf_counter() - began:.0f} "
         "s in all."
     )
-    shown = [exhibits[name] for name in ORDER]
+    shown = [exhibits[name] for name in EXHIBIT_ORDER]
     for exhibit in shown:
-        _save(exhibit, place)
-    page = place / PAGE
-    page.write_text(compose(shown, command, about), encoding="utf-8")
+        _save_exhibit(exhibit, place)
+    page = place / PAGE_FILE
+    page.write_text(compose_paper(shown, command, about), encoding="utf-8")
     if progress is not None:
-        progress(len(PARTS), len(PARTS), "the page")
+        progress(len(EXHIBIT_MEASURES), len(EXHIBIT_MEASURES), "the page")
     return page
 
 
-def _told(progress: Told | None, number: int) -> Callable[[str], None]:
+def _make_reporter(progress: ProgressCallback | None, number: int) -> Callable[[str], None]:
     """What a part calls with the name of what it is at."""
-    return lambda name: None if progress is None else progress(number, len(PARTS), name)
+    return lambda name: None if progress is None else progress(number, len(EXHIBIT_MEASURES), name)
 
 
-def _save(exhibit: Exhibit, place: Path) -> None:
+def _save_exhibit(exhibit: Exhibit, place: Path) -> None:
     """Images and data of one exhibit, as files."""
     for name, figure in exhibit.panels.items():
-        (place / f"{exhibit.name}-{name}.png").write_bytes(png(figure))
+        (place / f"{exhibit.name}-{name}.png").write_bytes(to_png(figure))
     for name, table in exhibit.data.items():
         table.to_csv(place / f"{exhibit.name}-{name}.csv", index=False)
     for number, table in enumerate(exhibit.tables.values(), 1):

@@ -6,7 +6,7 @@ import numpy as np
 from scipy.special import logsumexp
 
 from counterpoise.errors import InputError
-from counterpoise.physics.fields import leading
+from counterpoise.physics.fields import append_axes
 from counterpoise.types import Array
 
 
@@ -22,7 +22,7 @@ def weights(energies: Array, T: Array | float) -> Array:
     low = energies.min(axis=-1, keepdims=True)
     # An infinite minimum would make inf - inf; with zero in its place those rows are exactly all-infinite ones.
     above = np.where(np.isinf(low), 0.0, energies - np.where(np.isinf(low), 0.0, low))
-    raw = np.exp(-_in_units_of(above, T))
+    raw = np.exp(-_divide_by_temperature(above, T))
     return np.asarray(raw / raw.sum(axis=-1, keepdims=True))
 
 
@@ -47,8 +47,8 @@ def log_partition(energies: Array, T: Array | float, volume: Array | float | Non
     >>> bool(np.isclose(z, np.sqrt(2 * np.pi)))
     True
     """
-    _check_positive(T)
-    action = _in_units_of(energies, T)
+    _check_positive_temperature(T)
+    action = _divide_by_temperature(energies, T)
     if volume is None:
         return log_mean_exp(-action)
     return np.asarray(logsumexp(-action, axis=-1, b=volume))
@@ -61,16 +61,16 @@ def log_density(energies: Array, T: Array | float, volume: Array | float) -> Arr
     array([-0.6931, -0.6931, -0.6931, -0.6931])
     """
     log_z = log_partition(energies, T, volume)
-    return np.asarray(-_in_units_of(energies, T) - log_z[..., None])
+    return np.asarray(-_divide_by_temperature(energies, T) - log_z[..., None])
 
 
-def _in_units_of(energies: Array, T: Array | float) -> Array:
+def _divide_by_temperature(energies: Array, T: Array | float) -> Array:
     """``E / T`` with ``0 / 0 = 0``: at T = 0 the lowest energy, counted from itself, has no action."""
-    T = leading(T, energies.ndim)
+    T = append_axes(T, energies.ndim)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         return np.asarray(np.where(energies == 0, 0.0, energies / T))
 
 
-def _check_positive(T: Array | float) -> None:
+def _check_positive_temperature(T: Array | float) -> None:
     if not np.all(np.asarray(T) > 0):
         raise InputError("a temperature must be positive", f"T is {T!r}", "give T > 0; T = 0 has no partition function")

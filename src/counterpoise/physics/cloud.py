@@ -11,14 +11,14 @@ from __future__ import annotations
 import numpy as np
 
 from counterpoise.errors import InputError
-from counterpoise.physics.fields import leading
+from counterpoise.physics.fields import append_axes
 from counterpoise.types import Array
 
 
-def antithetic(rng: np.random.Generator, m: int, d: int) -> Array:
+def draw_antithetic(rng: np.random.Generator, m: int, d: int) -> Array:
     """Standard normal noise ``(m, d)`` in pairs ``z, -z`` next to each other, so its mean is exactly 0; m must be even.
 
-    >>> noise = antithetic(np.random.default_rng(0), 4, 3)
+    >>> noise = draw_antithetic(np.random.default_rng(0), 4, 3)
     >>> noise.shape, bool(np.all(noise[0::2] == -noise[1::2]))
     ((4, 3), True)
     """
@@ -34,7 +34,7 @@ def whiten(noise: Array) -> Array:
     Removes the sampling error of a quadratic field from every average over the cloud, and makes `hessian` exactly
     zero where the field is flat. Antithetic pairs stay pairs.
 
-    >>> noise = whiten(antithetic(np.random.default_rng(0), 8, 2))
+    >>> noise = whiten(draw_antithetic(np.random.default_rng(0), 8, 2))
     >>> bool(np.allclose(noise.T @ noise / 8, np.eye(2)))
     True
     """
@@ -56,41 +56,41 @@ def points(x: Array, sigma: Array | float, noise: Array) -> Array:
     return np.asarray(x[..., None, :] + sigma * noise)
 
 
-def mean(weights: Array, values: Array) -> Array:
+def weighted_mean(weights: Array, values: Array) -> Array:
     """Weighted mean over the cloud: ``(..., m)`` and ``(..., m, d)`` to ``(..., d)``.
 
-    >>> mean(np.array([0.25, 0.75]), np.array([[0.0, 4.0], [4.0, 0.0]]))
+    >>> weighted_mean(np.array([0.25, 0.75]), np.array([[0.0, 4.0], [4.0, 0.0]]))
     array([3., 1.])
     """
     return np.asarray((weights[..., None, :] @ values)[..., 0, :])
 
 
-def slope(values: Array, noise: Array, sigma: Array | float) -> Array:
+def mean_gradient(values: Array, noise: Array, sigma: Array | float) -> Array:
     """Gradient ``(..., d)`` of the cloud's mean of a field, from its values ``(..., m)`` alone (Stein's identity).
 
     With whitened noise this is the slope of the least-squares plane through the cloud.
 
-    >>> noise = whiten(antithetic(np.random.default_rng(0), 8, 2))
-    >>> slope(0.1 * noise @ [3.0, 2.0], noise, 0.1).round(9)
+    >>> noise = whiten(draw_antithetic(np.random.default_rng(0), 8, 2))
+    >>> mean_gradient(0.1 * noise @ [3.0, 2.0], noise, 0.1).round(9)
     array([3., 2.])
     """
     m = noise.shape[-2]
     centred = values - values.mean(axis=-1, keepdims=True)
-    return _per_sigma(mean(centred / m, noise), sigma)
+    return _divide_by_sigma(weighted_mean(centred / m, noise), sigma)
 
 
-def curvature(values: Array, noise: Array, sigma: Array | float) -> Array:
+def mean_hessian(values: Array, noise: Array, sigma: Array | float) -> Array:
     """Hessian ``(..., d, d)`` of the cloud's mean of a field, from its values ``(..., m)`` alone (Price's identity).
 
-    >>> noise = antithetic(np.random.default_rng(0), 20_000, 2)
-    >>> np.abs(curvature((0.1 * noise[:, 0]) ** 2, noise, 0.1).round(1))
+    >>> noise = draw_antithetic(np.random.default_rng(0), 20_000, 2)
+    >>> np.abs(mean_hessian((0.1 * noise[:, 0]) ** 2, noise, 0.1).round(1))
     array([[2., 0.],
            [0., 0.]])
     """
     m = noise.shape[-2]
     centred = (values - values.mean(axis=-1, keepdims=True)) / m
     moment = np.swapaxes(noise, -1, -2) @ (centred[..., None] * noise)  # sum of centred values is 0: no identity left
-    return _per_sigma_pair(moment, sigma)
+    return _divide_by_sigma_pairs(moment, sigma)
 
 
 def gradient(weights: Array, noise: Array, sigma: Array | float, T: Array | float) -> Array:
@@ -102,8 +102,8 @@ def gradient(weights: Array, noise: Array, sigma: Array | float, T: Array | floa
     >>> gradient(np.array([0.75, 0.25]), noise, 0.5, T=1.0)
     array([-1.])
     """
-    pull = mean(weights - 1 / noise.shape[-2], noise)
-    return np.asarray(-leading(T, pull.ndim) * _per_sigma(pull, sigma))
+    pull = weighted_mean(weights - 1 / noise.shape[-2], noise)
+    return np.asarray(-append_axes(T, pull.ndim) * _divide_by_sigma(pull, sigma))
 
 
 def hessian(weights: Array, noise: Array, sigma: Array | float, T: Array | float) -> Array:
@@ -116,11 +116,11 @@ def hessian(weights: Array, noise: Array, sigma: Array | float, T: Array | float
     >>> hessian(np.array([0.75, 0.25]), noise, 0.5, T=1.0)
     array([[1.]])
     """
-    centre = mean(weights, noise)
+    centre = weighted_mean(weights, noise)
     spread = noise - centre[..., None, :]
     covariance = np.swapaxes(spread, -1, -2) @ (weights[..., None] * spread)
     lost = np.eye(noise.shape[-1]) - covariance
-    return np.asarray(leading(T, lost.ndim) * _per_sigma_pair(lost, sigma))
+    return np.asarray(append_axes(T, lost.ndim) * _divide_by_sigma_pairs(lost, sigma))
 
 
 def hvp(weights: Array, noise: Array, sigma: Array | float, T: Array | float, v: Array) -> Array:
@@ -130,23 +130,23 @@ def hvp(weights: Array, noise: Array, sigma: Array | float, T: Array | float, v:
     >>> hvp(np.array([0.75, 0.25]), noise, 0.5, 1.0, np.array([2.0]))
     array([2.])
     """
-    v = _per_sigma(v, sigma)
-    spread = noise - mean(weights, noise)[..., None, :]
+    v = _divide_by_sigma(v, sigma)
+    spread = noise - weighted_mean(weights, noise)[..., None, :]
     along = (spread @ v[..., None])[..., 0]
-    lost = v - mean(weights * along, spread)
-    return np.asarray(leading(T, lost.ndim) * _per_sigma(lost, sigma))
+    lost = v - weighted_mean(weights * along, spread)
+    return np.asarray(append_axes(T, lost.ndim) * _divide_by_sigma(lost, sigma))
 
 
-def _inverse(sigma: Array | float, d: int) -> Array:
+def _invert_sigma(sigma: Array | float, d: int) -> Array:
     sigma = np.asarray(sigma, dtype=np.float64)
     sigma = sigma if sigma.ndim else np.full(d, sigma)
     return np.divide(1.0, sigma, out=np.zeros_like(sigma), where=sigma > 0)
 
 
-def _per_sigma(values: Array, sigma: Array | float) -> Array:
-    return np.asarray(values * _inverse(sigma, values.shape[-1]))
+def _divide_by_sigma(values: Array, sigma: Array | float) -> Array:
+    return np.asarray(values * _invert_sigma(sigma, values.shape[-1]))
 
 
-def _per_sigma_pair(values: Array, sigma: Array | float) -> Array:
-    inverse = _inverse(sigma, values.shape[-1])
+def _divide_by_sigma_pairs(values: Array, sigma: Array | float) -> Array:
+    inverse = _invert_sigma(sigma, values.shape[-1])
     return np.asarray(values * inverse[..., :, None] * inverse[..., None, :])

@@ -13,14 +13,14 @@ from typing import Protocol
 import numpy as np
 
 from counterpoise.errors import InputError
-from counterpoise.physics.metropolis import Info
+from counterpoise.physics.metropolis import MetropolisInfo
 from counterpoise.types import Array
 
 
 class Cooling(Protocol):
     """Gives the temperature that follows ``step`` (0, 1, ...), at which ``T`` ruled and ``info`` happened."""
 
-    def __call__(self, step: int, T: Array | float, info: Info) -> Array: ...
+    def __call__(self, step: int, T: Array | float, info: MetropolisInfo) -> Array: ...
 
 
 def initial_temperature(energies: Array, acceptance: float = 0.8) -> Array:
@@ -44,22 +44,22 @@ def initial_temperature(energies: Array, acceptance: float = 0.8) -> Array:
 
 
 @dataclass(frozen=True)
-class Constant:
+class ConstantTemperature:
     """One temperature throughout.
 
-    >>> Constant()(0, 2.0, None)
+    >>> ConstantTemperature()(0, 2.0, None)
     array(2.)
     """
 
-    def __call__(self, step: int, T: Array | float, info: Info | None = None) -> Array:
+    def __call__(self, step: int, T: Array | float, info: MetropolisInfo | None = None) -> Array:
         return np.asarray(T, dtype=np.float64)
 
 
 @dataclass(frozen=True)
-class Linear:
+class LinearCooling:
     """From the first temperature to the share ``end`` of it in equal differences, over ``steps`` steps.
 
-    >>> float(Linear(steps=4)(0, 2.0)), float(Linear(steps=4)(2, 1.0))
+    >>> float(LinearCooling(steps=4)(0, 2.0)), float(LinearCooling(steps=4)(2, 1.0))
     (1.5, 0.5)
     """
 
@@ -69,16 +69,16 @@ class Linear:
     def __post_init__(self) -> None:
         _check_steps(self.steps)
 
-    def __call__(self, step: int, T: Array | float, info: Info | None = None) -> Array:
+    def __call__(self, step: int, T: Array | float, info: MetropolisInfo | None = None) -> Array:
         now, then = (1 - (1 - self.end) * min(t / self.steps, 1.0) for t in (step, step + 1))
         return np.asarray(T) * (then / now if now > 0 else 0.0)
 
 
 @dataclass(frozen=True)
-class Geometric:
+class GeometricCooling:
     """From the first temperature to the share ``end`` of it by one factor a step, over ``steps`` steps, then constant.
 
-    >>> Geometric(steps=2, end=0.25)(0, np.array([2.0, 4.0]))
+    >>> GeometricCooling(steps=2, end=0.25)(0, np.array([2.0, 4.0]))
     array([1., 2.])
     """
 
@@ -88,22 +88,22 @@ class Geometric:
     def __post_init__(self) -> None:
         _check_steps(self.steps)
 
-    def __call__(self, step: int, T: Array | float, info: Info | None = None) -> Array:
+    def __call__(self, step: int, T: Array | float, info: MetropolisInfo | None = None) -> Array:
         return np.asarray(T) * (self.end ** (1 / self.steps) if step < self.steps else 1.0)
 
 
 @dataclass(frozen=True)
-class Logarithmic:
+class LogarithmicCooling:
     """T proportional to 1 / ln(step + offset): sure of the minimum in the long run (Geman and Geman 1984), but slow.
 
-    >>> T = Logarithmic()(0, 1.0)
+    >>> T = LogarithmicCooling()(0, 1.0)
     >>> bool(np.isclose(T, np.log(2) / np.log(3)))
     True
     """
 
     offset: float = 2.0
 
-    def __call__(self, step: int, T: Array | float, info: Info | None = None) -> Array:
+    def __call__(self, step: int, T: Array | float, info: MetropolisInfo | None = None) -> Array:
         return np.asarray(T) * float(np.log(step + self.offset) / np.log(step + 1 + self.offset))
 
 
@@ -116,7 +116,7 @@ class ConstantSpeed:
     follow, and hurries through the rest. The speed v is ``length / steps``; a longer way ends colder. No step cools
     by more than the share ``limit``.
 
-    >>> info = Info(np.ones((1, 1), dtype=bool), np.ones(1), np.zeros(1), np.ones(1))
+    >>> info = MetropolisInfo(np.ones((1, 1), dtype=bool), np.ones(1), np.zeros(1), np.ones(1))
     >>> ConstantSpeed(steps=1000)(0, np.ones(1), info).round(4)
     array([0.9048])
     """
@@ -128,7 +128,7 @@ class ConstantSpeed:
     def __post_init__(self) -> None:
         _check_steps(self.steps)
 
-    def __call__(self, step: int, T: Array | float, info: Info) -> Array:
+    def __call__(self, step: int, T: Array | float, info: MetropolisInfo) -> Array:
         T = np.asarray(T, dtype=np.float64)
         spread = np.sqrt(info.variance)
         most = -np.log1p(-self.limit)
@@ -146,7 +146,7 @@ class LamDelosme:
     thousandth of it. T rises where a row accepts less than that and falls where it accepts more: ln T changes by the
     difference times ``gain / steps``, or times 1 in runs shorter than ``gain``.
 
-    >>> info = Info(np.ones((1, 1), dtype=bool), np.ones(1), np.zeros(1), np.ones(1))
+    >>> info = MetropolisInfo(np.ones((1, 1), dtype=bool), np.ones(1), np.zeros(1), np.ones(1))
     >>> LamDelosme(steps=1000)(500, np.ones(1), info).round(4)
     array([0.9455])
     """
@@ -158,7 +158,7 @@ class LamDelosme:
     def __post_init__(self) -> None:
         _check_steps(self.steps)
 
-    def aim(self, step: int) -> float:
+    def target_acceptance(self, step: int) -> float:
         """The share of moves that should be accepted at ``step``.
 
         >>> LamDelosme(steps=100).aim(40)
@@ -169,9 +169,9 @@ class LamDelosme:
             return float(self.target + (1 - self.target) * 1000 ** (-t / 0.15))
         return float(self.target * 1000 ** (-max(t - 0.65, 0.0) / 0.35))
 
-    def __call__(self, step: int, T: Array | float, info: Info) -> Array:
+    def __call__(self, step: int, T: Array | float, info: MetropolisInfo) -> Array:
         gain = min(self.gain / self.steps, 1.0)
-        return np.asarray(np.asarray(T) * np.exp(gain * (self.aim(step) - info.acceptance)))
+        return np.asarray(np.asarray(T) * np.exp(gain * (self.target_acceptance(step) - info.acceptance)))
 
 
 def _check_steps(steps: int) -> None:

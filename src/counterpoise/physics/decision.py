@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import erfcx, log_ndtr
 
-from counterpoise.physics.fields import leading
+from counterpoise.physics.fields import append_axes
 from counterpoise.types import Array
 
 
@@ -20,7 +20,7 @@ def shortfall(f: Array, low: Array | float = 0.0, high: Array | float = np.inf) 
     >>> shortfall(np.array([-1.0, 0.5, 3.0]), 0.0, 2.0)
     array([1., 0., 1.])
     """
-    return np.maximum(0.0, np.maximum(leading(low, f.ndim) - f, f - leading(high, f.ndim)))
+    return np.maximum(0.0, np.maximum(append_axes(low, f.ndim) - f, f - append_axes(high, f.ndim)))
 
 
 def shortfall_slope(f: Array, low: Array | float = 0.0, high: Array | float = np.inf) -> Array:
@@ -29,7 +29,7 @@ def shortfall_slope(f: Array, low: Array | float = 0.0, high: Array | float = np
     >>> shortfall_slope(np.array([-1.0, 0.5, 3.0]), 0.0, 2.0)
     array([-1.,  0.,  1.])
     """
-    return np.asarray((f > leading(high, f.ndim)).astype(np.float64) - (f < leading(low, f.ndim)))
+    return np.asarray((f > append_axes(high, f.ndim)).astype(np.float64) - (f < append_axes(low, f.ndim)))
 
 
 def action(f: Array, kappa: float, low: Array | float = 0.0, high: Array | float = np.inf) -> Array:
@@ -45,11 +45,11 @@ def action(f: Array, kappa: float, low: Array | float = 0.0, high: Array | float
 class HingeMean(NamedTuple):
     """``ln <exp(-kappa phi(f))>`` of a normal f, its derivatives, and the mean action in the Boltzmann law."""
 
-    log: Array
-    by_mean: Array
-    by_spread: Array
-    by_mean_twice: Array
-    action: Array
+    log_mean: Array
+    derivative_by_mean: Array
+    derivative_by_spread: Array
+    second_derivative_by_mean: Array
+    mean_action: Array
 
 
 def hinge_mean(f: Array, s: Array, kappa: float, low: Array | float = 0.0, high: Array | float = np.inf) -> HingeMean:
@@ -61,43 +61,43 @@ def hinge_mean(f: Array, s: Array, kappa: float, low: Array | float = 0.0, high:
     >>> float(hinge_mean(np.array(1.0), np.array(0.5), np.inf).log.round(4))  # ln Phi(2)
     -0.023
     """
-    low, high = leading(low, f.ndim), leading(high, f.ndim)
+    low, high = append_axes(low, f.ndim), append_axes(high, f.ndim)
     f, s, low, high = np.broadcast_arrays(f, s, low, high)
-    still = s <= _NEGLIGIBLE * np.maximum(1.0, np.abs(f))
+    still = s <= _NEGLIGIBLE_RELATIVE_SPREAD * np.maximum(1.0, np.abs(f))
     spread = np.where(still, 1.0, s)
-    ends = np.clip(np.stack([f - low, high - f]) / spread, -_FAR, _FAR)
+    ends = np.clip(np.stack([f - low, high - f]) / spread, -_MAX_END_IN_SPREADS, _MAX_END_IN_SPREADS)
     with np.errstate(over="ignore"):
         reach = np.asarray(kappa * spread)
-    parts = _average(ends, np.where(reach > _FAR, np.inf, reach))
-    by_mean = (parts.first[0] - parts.first[1]) / spread
-    by_spread = parts.second.sum(axis=0) / spread  # the average solves the heat equation: d/ds = s d2/dm2
+    parts = _average_in_spreads(ends, np.where(reach > _MAX_END_IN_SPREADS, np.inf, reach))
+    by_mean = (parts.first_derivatives[0] - parts.first_derivatives[1]) / spread
+    by_spread = parts.second_derivatives.sum(axis=0) / spread  # the average solves the heat equation: d/ds = s d2/dm2
     # A log-concave function smeared by noise stays one and bends by at most 1/s**2; rounding must not say otherwise.
     twice = np.clip(by_spread / spread - by_mean**2, -(spread**-2.0), 0.0)
     rest = action(f, kappa, low, high)
     turn = -kappa * shortfall_slope(f, low, high) if np.isfinite(kappa) else np.zeros_like(f)
     zero = np.zeros_like(f)
-    moving = HingeMean(parts.log, by_mean, by_spread, twice, parts.action.sum(axis=0))
+    moving = HingeMean(parts.log_mean, by_mean, by_spread, twice, parts.mean_actions.sum(axis=0))
     fixed = HingeMean(-rest, turn, zero, zero, np.where(np.isinf(rest), 0.0, rest))
     return HingeMean(*(np.where(still, at_rest, average) for at_rest, average in zip(fixed, moving, strict=True)))
 
 
-_NEGLIGIBLE = 1e-60
-_FAR = 1e60
+_NEGLIGIBLE_RELATIVE_SPREAD = 1e-60
+_MAX_END_IN_SPREADS = 1e60
 """Ends further off than this, infinite ones included, have tails of exactly zero, and squares that do not overflow."""
 
 _HALF_LOG_TAU = 0.5 * np.log(2 * np.pi)
 
 
-class _Average(NamedTuple):
+class _ScaledAverage(NamedTuple):
     """The logarithm ``(...)``, and what either end ``(2, ...)`` adds to derivatives by the mean and to the action."""
 
-    log: Array
-    first: Array
-    second: Array
-    action: Array
+    log_mean: Array
+    first_derivatives: Array
+    second_derivatives: Array
+    mean_actions: Array
 
 
-def _average(ends: Array, b: Array) -> _Average:
+def _average_in_spreads(ends: Array, b: Array) -> _ScaledAverage:
     """The average in units of s: ``ends`` ``(2, ...)`` are how far the mean lies inside either, b = kappa s the slope.
 
     Each end a has a tail ``exp(a b + b**2 / 2) Phi(-t)``, t = a + b, which is density(a) * mills(t). All terms are
@@ -109,16 +109,18 @@ def _average(ends: Array, b: Array) -> _Average:
     near, far = ends.min(axis=0), ends.max(axis=0)
     t = ends + b
     outside = (near < 0) & ~hard & (near + b <= 0)
-    offset = np.where(outside, b * (near + 0.5 * b), np.where(near < 0, _log_density(near), 0.0))
-    base = np.where(outside, _log_density(near + b), np.where(near < 0, 0.0, _log_density(near)))
+    offset = np.where(outside, b * (near + 0.5 * b), np.where(near < 0, _normal_log_density(near), 0.0))
+    base = np.where(outside, _normal_log_density(near + b), np.where(near < 0, 0.0, _normal_log_density(near)))
     density = base - 0.5 * (ends - near) * (ends + near)
-    tail = np.where(t > 0, density + np.log(_mills(t)), log_ndtr(-np.minimum(t, 0.0)))
+    tail = np.where(t > 0, density + np.log(_mills_ratio(t)), log_ndtr(-np.minimum(t, 0.0)))
     tail = np.where(hard, -np.inf, tail)
     # The chance to stay inside, Phi(near) - Phi(-far), likewise.
     with np.errstate(divide="ignore"):
-        passed = base + np.log(_mills(-near))
+        passed = base + np.log(_mills_ratio(-near))
         top = np.where(near < 0, passed, log_ndtr(near))
-        bottom = np.where(near < 0, base - 0.5 * (far - near) * (far + near) + np.log(_mills(far)), log_ndtr(-far))
+        bottom = np.where(
+            near < 0, base - 0.5 * (far - near) * (far + near) + np.log(_mills_ratio(far)), log_ndtr(-far)
+        )
         inside = top + np.log(-np.expm1(np.minimum(bottom - top, 0.0)))
     whole = np.logaddexp(inside, np.logaddexp(tail[0], tail[1]))
     log = offset + whole
@@ -126,10 +128,10 @@ def _average(ends: Array, b: Array) -> _Average:
     density, mass = np.exp(density - whole), np.exp(tail - whole)
     # 1 - t mills(t) is a difference of nearly equal numbers for large t; its asymptotic series is not.
     u = np.maximum(t, 50.0) ** -2
-    short = np.where(t > 50, u * (1 - 3 * u * (1 - 5 * u * (1 - 7 * u))), 1 - t * _mills(t))
-    second = np.where(t > 0, -(short + ends * _mills(t)) * density, b * mass - density)
+    short = np.where(t > 50, u * (1 - 3 * u * (1 - 5 * u * (1 - 7 * u))), 1 - t * _mills_ratio(t))
+    second = np.where(t > 0, -(short + ends * _mills_ratio(t)) * density, b * mass - density)
     cost = np.where(t > 0, short * density, density - t * mass)
-    return _Average(
+    return _ScaledAverage(
         log,
         np.where(hard, density, b * mass),
         np.where(hard, -ends * density, b * second),
@@ -137,10 +139,10 @@ def _average(ends: Array, b: Array) -> _Average:
     )
 
 
-def _log_density(a: Array) -> Array:
+def _normal_log_density(a: Array) -> Array:
     return np.asarray(-0.5 * a**2 - _HALF_LOG_TAU)
 
 
-def _mills(t: Array) -> Array:
+def _mills_ratio(t: Array) -> Array:
     """Mills ratio ``Phi(-t) / density(t)``, its value at 0 for negative t, where it is not used."""
     return np.asarray(np.sqrt(np.pi / 2) * erfcx(np.maximum(t, 0.0) / np.sqrt(2)))

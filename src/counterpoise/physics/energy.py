@@ -9,12 +9,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from counterpoise.physics.regularizers import ByRow, Regularizer, WeightedL1
+from counterpoise.physics.regularizers import Regularizer, RegularizerByRow, WeightedL1
 from counterpoise.space.distance import Distance
 from counterpoise.types import Array, Index, Mask
 
 
-class Terms(NamedTuple):
+class EnergyTerms(NamedTuple):
     """The terms of Eq. (3), each ``(n, k)``: lam and mu are already in them."""
 
     distance: Array
@@ -63,16 +63,16 @@ class Energy:
     def take(self, rows: Index | Sequence[int]) -> Energy:
         """The energy of some of the rows."""
         index = np.asarray(rows, dtype=np.intp)
-        parts = tuple(part.take(index) if isinstance(part, ByRow) else part for part in self.regularizers)
+        parts = tuple(part.take(index) if isinstance(part, RegularizerByRow) else part for part in self.regularizers)
         return replace(self, mu=self.mu[index], regularizers=parts)
 
     @cached_property
-    def rates(self) -> Array | float:
+    def l1_weights(self) -> Array | float:
         """What a unit of each feature's difference adds through weighted L1 regularisers, ``(d,)``."""
         return self.lam * sum((part.weights for part in self.regularizers if isinstance(part, WeightedL1)), 0.0)
 
     @property
-    def additive(self) -> bool:
+    def is_norm_plus_l1(self) -> bool:
         """Whether the effort is one norm and weighted L1 regularisers, and nothing else."""
         plain = not self.lam or all(isinstance(part, WeightedL1) for part in self.regularizers)
         return plain and len(self.distance.mixture) == 1 and self.distance.prices is None
@@ -83,16 +83,16 @@ class Energy:
         total = self.distance.norm(delta, x0)
         return total + self._penalty(x, x0, delta) if self.lam and self.regularizers else total
 
-    def settled(self, effort: Array) -> Mask:
+    def beats_any_two_changes(self, effort: Array) -> Mask:
         """Which efforts of answers are so low that no point which changes two features or more could cost less."""
         counted = self.distance.weight("l0") if self.distance.prices is None else 0.0  # what is free counts for nothing
         return np.asarray(effort < 2 * counted)
 
-    def terms(self, x: Array, x0: Array, margin: Array) -> Terms:
+    def terms(self, x: Array, x0: Array, margin: Array) -> EnergyTerms:
         """All three terms for points ``x`` ``(n, k, d)`` with margins ``f - c`` ``(n, k)``."""
         delta = self.distance.differences(x, x0)
         decision = self.mu[:, None] * phi(margin, two_sided=self.two_sided)
-        return Terms(self.distance.norm(delta, x0), self._penalty(x, x0, delta), decision)
+        return EnergyTerms(self.distance.norm(delta, x0), self._penalty(x, x0, delta), decision)
 
     def _penalty(self, x: Array, x0: Array, delta: Array) -> Array:
         """``lam R``, ``(n, k)``."""

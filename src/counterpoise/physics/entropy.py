@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from counterpoise.physics.cloud import mean
-from counterpoise.physics.fields import leading
+from counterpoise.physics.cloud import weighted_mean
+from counterpoise.physics.fields import append_axes
 from counterpoise.types import Array
 
 
@@ -56,22 +56,22 @@ def surrogate_entropy(cross_entropy: Array, divergence: Array, *, literal: bool 
     return np.asarray(cross_entropy + divergence if literal else cross_entropy - divergence)
 
 
-def literal_bound(surrogate_entropy: Array, divergence: Array) -> Array:
+def printed_entropy_bound(surrogate_entropy: Array, divergence: Array) -> Array:
     """Eq. (23) as printed: ``-E_q[ln q] - KL(p || q)``, called an upper bound, written as a lower one, and neither.
 
-    A wide q makes it larger than the entropy of p, a narrow one smaller. `grid_cross_entropy` and `matched_bound` are
+    A wide q makes it larger than the entropy of p, a narrow one smaller. `grid_cross_entropy` and `moment_matched_entropy_bound` are
     bounds.
 
-    >>> literal_bound(np.array(2.0), np.array(0.5))
+    >>> printed_entropy_bound(np.array(2.0), np.array(0.5))
     array(1.5)
     """
     return np.asarray(surrogate_entropy - divergence)
 
 
-def matched_bound(covariance: Array) -> Array:
+def moment_matched_entropy_bound(covariance: Array) -> Array:
     """Corrected Eq. (23), moment-matched: the most entropy that a law with this covariance ``(..., d, d)`` can have.
 
-    >>> bool(matched_bound(np.eye(1) / 12) > 0.0)  # uniform on [0, 1]: variance 1/12, entropy 0
+    >>> bool(moment_matched_entropy_bound(np.eye(1) / 12) > 0.0)  # uniform on [0, 1]: variance 1/12, entropy 0
     True
     """
     return gaussian_entropy(covariance)
@@ -86,7 +86,7 @@ def gaussian_entropy(covariance: Array, *, literal: bool = False) -> Array:
     (2.8379, 0.0)
     """
     log_det = np.linalg.slogdet(covariance)[1]
-    return np.asarray(0.5 * log_det + (0.0 if literal else _CONSTANT * covariance.shape[-1]))
+    return np.asarray(0.5 * log_det + (0.0 if literal else _STANDARD_NORMAL_ENTROPY * covariance.shape[-1]))
 
 
 def diagonal_entropy(std: Array, *, literal: bool = False) -> Array:
@@ -95,10 +95,10 @@ def diagonal_entropy(std: Array, *, literal: bool = False) -> Array:
     >>> float(diagonal_entropy(np.ones(2)).round(4))
     2.8379
     """
-    return np.asarray(np.log(std).sum(axis=-1) + (0.0 if literal else _CONSTANT * std.shape[-1]))
+    return np.asarray(np.log(std).sum(axis=-1) + (0.0 if literal else _STANDARD_NORMAL_ENTROPY * std.shape[-1]))
 
 
-_CONSTANT = 0.5 * np.log(2 * np.pi * np.e)
+_STANDARD_NORMAL_ENTROPY = 0.5 * np.log(2 * np.pi * np.e)
 
 
 def gaussian_divergence(mean_p: Array, covariance_p: Array, mean_q: Array, covariance_q: Array) -> Array:
@@ -148,7 +148,7 @@ def entropy_gradient(log_density: Array, gradients: Array, *, literal: bool = Fa
     """
     m = log_density.shape[-1]
     factor = np.exp(log_density) if literal else np.full(log_density.shape, 1 / m)
-    return mean(-factor * (log_density + 1), gradients)
+    return weighted_mean(-factor * (log_density + 1), gradients)
 
 
 def cloud_entropy_gradient(weights: Array, energies: Array, gradients: Array, T: Array | float) -> Array:
@@ -160,5 +160,5 @@ def cloud_entropy_gradient(weights: Array, energies: Array, gradients: Array, T:
     array([-0.5])
     """
     centred = energies - (weights * energies).sum(axis=-1, keepdims=True)
-    covariance = mean(weights * centred, gradients)
-    return np.asarray(-covariance / leading(T, covariance.ndim) ** 2)
+    covariance = weighted_mean(weights * centred, gradients)
+    return np.asarray(-covariance / append_axes(T, covariance.ndim) ** 2)

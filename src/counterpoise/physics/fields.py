@@ -18,13 +18,13 @@ Hvp = Callable[[Array, Array], Array]
 """Points ``(..., d)`` and directions ``(..., d)`` to Hessian-vector products ``(..., d)``."""
 
 
-def leading(quantity: Array | float, ndim: int) -> Array:
+def append_axes(quantity: Array | float, ndim: int) -> Array:
     """A per-row quantity ``()``, ``(n,)`` or ``(n, k)``, with axes appended until it has ``ndim``; scalars stay so.
 
     A temperature of shape ``(n,)`` belongs to rows, so against energies ``(n, k)`` it must stand on the first axis,
     where plain broadcasting would put it on the last.
 
-    >>> leading(np.array([1.0, 2.0]), 2)
+    >>> append_axes(np.array([1.0, 2.0]), 2)
     array([[1.],
            [2.]])
     """

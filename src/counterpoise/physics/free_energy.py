@@ -18,7 +18,7 @@ from typing import Protocol
 import numpy as np
 
 from counterpoise.errors import InputError
-from counterpoise.physics.fields import Field, Gradient, leading
+from counterpoise.physics.fields import Field, Gradient, append_axes
 from counterpoise.types import Array
 
 
@@ -36,31 +36,31 @@ class FreeEnergy:
     entropy: Array
     hessian: Array | None = None
 
-    def at(self, T: Array | float) -> FreeEnergy:
+    def in_energy_units(self, T: Array | float) -> FreeEnergy:
         """This free energy, taken to be in units of T, in units of energy.
 
         >>> one = np.ones(1)
         >>> FreeEnergy(one, one[:, None], one, 0 * one).at(0.5).value
         array([0.5])
         """
-        T = leading(T, self.value.ndim)
+        T = append_axes(T, self.value.ndim)
         return FreeEnergy(
-            _times(T, self.value),
-            _times(T[..., None], self.gradient),
-            _times(T, self.energy),
+            _multiply_by_temperature(T, self.value),
+            _multiply_by_temperature(T[..., None], self.gradient),
+            _multiply_by_temperature(T, self.energy),
             self.entropy,
-            None if self.hessian is None else _times(T[..., None, None], self.hessian),
+            None if self.hessian is None else _multiply_by_temperature(T[..., None, None], self.hessian),
         )
 
 
-class Estimator(Protocol):
+class FreeEnergyEstimator(Protocol):
     """A way to compute a free energy and its gradient, in both forms, with a model's gradients and without."""
 
     def draw(self, rng: np.random.Generator, d: int) -> Array | None:
         """The noise ``(m, d)`` that one row of d features needs, or None where none is used."""
         ...
 
-    def full(
+    def full_form(
         self,
         energy: Field,
         x: Array,
@@ -74,7 +74,7 @@ class Estimator(Protocol):
         """The full form for an energy at ``x`` ``(..., d)``; ``gradient`` is that of the energy."""
         ...
 
-    def decision(
+    def decision_form(
         self,
         score: Field,
         x: Array,
@@ -103,10 +103,10 @@ def check_temperature(T: Array | float, *, zero: bool) -> None:
         raise InputError(f"a temperature must be {least}", f"T is {T}", "give another; the decision form takes T = 0")
 
 
-def need_noise(noise: Array | None, estimator: str) -> Array:
+def require_noise(noise: Array | None, estimator: str) -> Array:
     """The noise, or the error that says who needs it.
 
-    >>> need_noise(np.zeros((2, 1)), "MonteCarlo").shape
+    >>> require_noise(np.zeros((2, 1)), "MonteCarlo").shape
     (2, 1)
     """
     if noise is None:
@@ -114,7 +114,7 @@ def need_noise(noise: Array | None, estimator: str) -> Array:
     return noise
 
 
-def _times(T: Array, values: Array) -> Array:
+def _multiply_by_temperature(T: Array, values: Array) -> Array:
     """``T * values`` with 0 * inf = 0: at T = 0 the decision form is not there, however fragile the point."""
     with np.errstate(invalid="ignore"):
         return np.asarray(np.where(T == 0, 0.0, T * values))

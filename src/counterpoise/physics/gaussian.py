@@ -14,20 +14,20 @@ import numpy as np
 from counterpoise.errors import InputError
 from counterpoise.physics import cloud, taylor
 from counterpoise.physics.decision import hinge_mean
-from counterpoise.physics.fields import Field, Gradient, leading
+from counterpoise.physics.fields import Field, Gradient, append_axes
 from counterpoise.physics.free_energy import FreeEnergy, check_temperature
 from counterpoise.types import Array
 
 
 @dataclass(frozen=True)
-class Gaussian:
+class ClosedForm:
     """Closed-form free energy: exact for a parabola (full form) and for a linear score (decision form).
 
     ``covariance`` is that of the Boltzmann law of the full form: "diagonal", O(d) once the curvatures are known, or
     "full", O(d^3). The linear score of the decision form has one direction only and needs neither. With ``samples``
     above 0, `draw` gives noise, and slopes are taken from the cloud where the model has no gradients.
 
-    >>> F = Gaussian().full(lambda x: 0.5 * (x**2).sum(axis=-1), np.array([1.0, 2.0]), 1.0, 1.0)
+    >>> F = ClosedForm().full(lambda x: 0.5 * (x**2).sum(axis=-1), np.array([1.0, 2.0]), 1.0, 1.0)
     >>> float(F.value.round(4))  # 5/4 + ln 2
     1.9431
     """
@@ -44,12 +44,12 @@ class Gaussian:
     def draw(self, rng: np.random.Generator, d: int) -> Array | None:
         """Antithetic noise ``(samples, d)`` for one row, or None where slopes are not taken from a cloud.
 
-        >>> Gaussian().draw(np.random.default_rng(0), 3) is None
+        >>> ClosedForm().draw(np.random.default_rng(0), 3) is None
         True
         """
-        return cloud.antithetic(rng, self.samples, d) if self.samples else None
+        return cloud.draw_antithetic(rng, self.samples, d) if self.samples else None
 
-    def full(
+    def full_form(
         self,
         energy: Field,
         x: Array,
@@ -69,7 +69,7 @@ class Gaussian:
         d)``, or its diagonal ``(..., d)`` for covariance "diagonal"; without it both come from differences of the
         gradient.
 
-        >>> F = Gaussian().full(lambda x: -2 * (x**2).sum(axis=-1), np.array([1.0]), 1.0, 1.0)
+        >>> F = ClosedForm().full(lambda x: -2 * (x**2).sum(axis=-1), np.array([1.0]), 1.0, 1.0)
         >>> float(F.value)
         nan
         """
@@ -77,7 +77,7 @@ class Gaussian:
         full = self.covariance == "full"
         if gradient is None and noise is not None:
             values = energy(cloud.points(x, sigma, noise))
-            g, H = cloud.slope(values, noise, sigma), cloud.curvature(values, noise, sigma)
+            g, H = cloud.mean_gradient(values, noise, sigma), cloud.mean_hessian(values, noise, sigma)
             H = H if full else np.diagonal(H, axis1=-2, axis2=-1)
         else:
             g = taylor.gradient(energy, x, sigma) if gradient is None else gradient(x)
@@ -86,14 +86,14 @@ class Gaussian:
             elif full:
                 H = taylor.hessian(energy, x, gradient, scale=sigma)
             else:
-                H = taylor.curvature(energy, x, gradient, sigma)
-        T = leading(T, x.ndim - 1)
+                H = taylor.hessian_diagonal(energy, x, gradient, sigma)
+        T = append_axes(T, x.ndim - 1)
         u, g = energy(x) / T, g / T[..., None]
         if full:
-            return _laplace_full(u, g, H / T[..., None, None], sigma, hessian).at(T)
-        return _laplace_diagonal(u, g, H / T[..., None], sigma, hessian).at(T)
+            return _laplace_full(u, g, H / T[..., None, None], sigma, hessian).in_energy_units(T)
+        return _laplace_diagonal(u, g, H / T[..., None], sigma, hessian).in_energy_units(T)
 
-    def decision(
+    def decision_form(
         self,
         score: Field,
         x: Array,
@@ -112,45 +112,51 @@ class Gaussian:
         With gradients (or their differences) mean ``f(x)`` and spread ``|sigma * grad f|``, the linearised score;
         from noise the moments that the cloud has. The Hessian leaves out the curvature of the score.
 
-        >>> F = Gaussian().decision(lambda x: x[..., 0], np.array([1.0]), 0.5, 1.0, np.inf)
+        >>> F = ClosedForm().decision(lambda x: x[..., 0], np.array([1.0]), 0.5, 1.0, np.inf)
         >>> float(np.exp(-F.value).round(4))  # Phi(2)
         0.9772
         """
         check_temperature(T, zero=True)
         mean, slope, spread, spread_slope = (
-            _cloud_score(score, x, sigma, noise)
+            _cloud_score_moments(score, x, sigma, noise)
             if gradient is None and noise is not None
-            else _linear_score(score, x, sigma, gradient)
+            else _linearised_score_moments(score, x, sigma, gradient)
         )
         average = hinge_mean(mean, spread, kappa, low, high)
-        by_x = average.by_mean[..., None] * slope + average.by_spread[..., None] * spread_slope
-        lost = np.isneginf(average.log)
-        bend = average.by_mean_twice[..., None, None] * slope[..., :, None] * slope[..., None, :] if hessian else None
+        by_x = average.derivative_by_mean[..., None] * slope + average.derivative_by_spread[..., None] * spread_slope
+        lost = np.isneginf(average.log_mean)
+        bend = (
+            average.second_derivative_by_mean[..., None, None] * slope[..., :, None] * slope[..., None, :]
+            if hessian
+            else None
+        )
         return FreeEnergy(
-            -average.log,
+            -average.log_mean,
             -by_x,
-            np.where(lost, np.inf, average.action),
-            np.where(lost, 0.0, average.action + np.where(lost, 0.0, average.log)),
+            np.where(lost, np.inf, average.mean_action),
+            np.where(lost, 0.0, average.mean_action + np.where(lost, 0.0, average.log_mean)),
             None if bend is None else -bend,
-        ).at(T)
+        ).in_energy_units(T)
 
 
-def _linear_score(score: Field, x: Array, sigma: Array | float, gradient: Gradient | None) -> tuple[Array, ...]:
+def _linearised_score_moments(
+    score: Field, x: Array, sigma: Array | float, gradient: Gradient | None
+) -> tuple[Array, ...]:
     slope = taylor.gradient(score, x, sigma) if gradient is None else gradient(x)
     spread = np.linalg.norm(sigma * slope, axis=-1)
     unit = np.divide(sigma**2 * slope, spread[..., None], out=np.zeros_like(slope), where=spread[..., None] > 0)
     return score(x), slope, spread, taylor.hvp(score, x, unit, gradient, sigma)
 
 
-def _cloud_score(score: Field, x: Array, sigma: Array | float, noise: Array) -> tuple[Array, ...]:
+def _cloud_score_moments(score: Field, x: Array, sigma: Array | float, noise: Array) -> tuple[Array, ...]:
     f = score(cloud.points(x, sigma, noise))
     spread = f.std(axis=-1)
     squares = (f - f.mean(axis=-1, keepdims=True)) ** 2
     twice = 2 * spread[..., None]
-    by_x = cloud.slope(squares, noise, sigma)
+    by_x = cloud.mean_gradient(squares, noise, sigma)
     return (
         f.mean(axis=-1),
-        cloud.slope(f, noise, sigma),
+        cloud.mean_gradient(f, noise, sigma),
         spread,
         np.divide(by_x, twice, out=np.zeros_like(by_x), where=twice > 0),
     )

@@ -6,18 +6,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-from counterpoise.physics.fields import Field, leading
+from counterpoise.physics.fields import Field, append_axes
 from counterpoise.types import Array, Mask
 
 
-class State(NamedTuple):
+class MetropolisState(NamedTuple):
     """Where the chains are, ``(n, k, d)``, and their energies, ``(n, k)``."""
 
     x: Array
     energy: Array
 
 
-class Info(NamedTuple):
+class MetropolisInfo(NamedTuple):
     """What a step did: which chains moved ``(n, k)``; per row ``(n,)`` their share, mean energy and its variance."""
 
     accepted: Mask
@@ -35,13 +35,13 @@ def accept(delta: Array, T: Array | float, u: Array) -> Mask:
     >>> accept(np.array([-1.0, 0.0, 1.0, 1.0]), 1.0, np.array([0.9, 0.9, 0.9, 0.1]))
     array([ True,  True, False,  True])
     """
-    T = leading(T, delta.ndim)
+    T = append_axes(T, delta.ndim)
     # Compared as logarithms nothing overflows, and T = 0 needs no case of its own.
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray((delta <= 0) | (delta < -T * np.log(u)))
 
 
-def summarise(accepted: Mask, energy: Array) -> Info:
+def summarise(accepted: Mask, energy: Array) -> MetropolisInfo:
     """Info ``(n,)`` over the chains of each row, from what they did and the energies ``(n, k)`` they have now.
 
     Chains of infinite energy are left out of mean and variance.
@@ -53,19 +53,21 @@ def summarise(accepted: Mask, energy: Array) -> Info:
     count = np.maximum(finite.sum(axis=-1), 1)
     mean = np.where(finite, energy, 0.0).sum(axis=-1) / count
     spread = np.where(finite, energy - mean[..., None], 0.0)
-    return Info(accepted, share, mean, np.einsum("...k,...k->...", spread, spread) / count)
+    return MetropolisInfo(accepted, share, mean, np.einsum("...k,...k->...", spread, spread) / count)
 
 
-def init(x: Array, energy: Field) -> State:
+def init(x: Array, energy: Field) -> MetropolisState:
     """The state of chains that stand at ``x`` ``(n, k, d)``.
 
     >>> init(np.ones((1, 2, 3)), lambda x: x.sum(axis=-1)).energy
     array([[3., 3.]])
     """
-    return State(x, energy(x))
+    return MetropolisState(x, energy(x))
 
 
-def step(state: State, proposal: Array, energy: Field, u: Array, T: Array | float) -> tuple[State, Info]:
+def step(
+    state: MetropolisState, proposal: Array, energy: Field, u: Array, T: Array | float
+) -> tuple[MetropolisState, MetropolisInfo]:
     """One Metropolis step to ``proposal`` ``(n, k, d)`` with uniforms ``u`` ``(n, k)``; keeps the law of Eq. (4).
 
     >>> state = init(np.ones((1, 2, 1)), lambda x: x[..., 0] ** 2)
@@ -76,5 +78,7 @@ def step(state: State, proposal: Array, energy: Field, u: Array, T: Array | floa
     proposed = energy(proposal)
     with np.errstate(invalid="ignore"):
         accepted = accept(proposed - state.energy, T, u)
-    state = State(np.where(accepted[..., None], proposal, state.x), np.where(accepted, proposed, state.energy))
+    state = MetropolisState(
+        np.where(accepted[..., None], proposal, state.x), np.where(accepted, proposed, state.energy)
+    )
     return state, summarise(accepted, state.energy)

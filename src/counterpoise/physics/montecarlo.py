@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from counterpoise.physics import boltzmann, cloud, decision
-from counterpoise.physics.fields import Field, Gradient, leading
-from counterpoise.physics.free_energy import FreeEnergy, check_temperature, need_noise
+from counterpoise.physics.fields import Field, Gradient, append_axes
+from counterpoise.physics.free_energy import FreeEnergy, check_temperature, require_noise
 from counterpoise.types import Array
 
 
@@ -34,7 +34,7 @@ def cloud_free_energy(
     w = boltzmann.weights(action, 1.0)
     value = -boltzmann.log_mean_exp(-action)
     energy = np.where(w > 0, w * np.where(w > 0, action, 0.0), 0.0).sum(axis=-1)
-    slope = cloud.gradient(w, noise, sigma, 1.0) if gradients is None else cloud.mean(w, gradients)
+    slope = cloud.gradient(w, noise, sigma, 1.0) if gradients is None else cloud.weighted_mean(w, gradients)
     lost = np.isposinf(value)
     return FreeEnergy(
         value,
@@ -42,7 +42,7 @@ def cloud_free_energy(
         np.where(lost, np.inf, energy),
         np.where(lost, 0.0, energy - np.where(lost, 0.0, value)),
         cloud.hessian(w, noise, sigma, 1.0) if hessian else None,
-    ).at(T)
+    ).in_energy_units(T)
 
 
 def standard_error(action: Array, T: Array | float) -> Array:
@@ -53,7 +53,7 @@ def standard_error(action: Array, T: Array | float) -> Array:
     """
     m = action.shape[-1]
     w = boltzmann.weights(action, 1.0) * m
-    return np.asarray(leading(T, action.ndim - 1) * w.std(axis=-1, ddof=1) / np.sqrt(m))
+    return np.asarray(append_axes(T, action.ndim - 1) * w.std(axis=-1, ddof=1) / np.sqrt(m))
 
 
 @dataclass(frozen=True)
@@ -75,9 +75,9 @@ class MonteCarlo:
         >>> MonteCarlo(samples=8).draw(np.random.default_rng(0), 3).shape
         (8, 3)
         """
-        return cloud.antithetic(rng, self.samples, d)
+        return cloud.draw_antithetic(rng, self.samples, d)
 
-    def full(
+    def full_form(
         self,
         energy: Field,
         x: Array,
@@ -95,13 +95,13 @@ class MonteCarlo:
         array([3., 3., 3., 3., 3.])
         """
         check_temperature(T, zero=False)
-        noise = need_noise(noise, "MonteCarlo")
+        noise = require_noise(noise, "MonteCarlo")
         points = cloud.points(x, sigma, noise)
-        T = leading(T, x.ndim - 1)
+        T = append_axes(T, x.ndim - 1)
         slopes = None if gradient is None else gradient(points) / T[..., None, None]
         return cloud_free_energy(energy(points) / T[..., None], noise, sigma, T, slopes, hessian)
 
-    def decision(
+    def decision_form(
         self,
         score: Field,
         x: Array,
@@ -123,7 +123,7 @@ class MonteCarlo:
         0.75
         """
         check_temperature(T, zero=True)
-        noise = need_noise(noise, "MonteCarlo")
+        noise = require_noise(noise, "MonteCarlo")
         points = cloud.points(x, sigma, noise)
         f = score(points)
         slopes = None

@@ -10,20 +10,20 @@ from dataclasses import replace
 
 import numpy as np
 
-from counterpoise.physics.fields import leading
+from counterpoise.physics.fields import append_axes
 from counterpoise.space.region import Region
 from counterpoise.types import Array, Index, Mask
 
 
-def landed(y: Array, region: Region, grid: Index) -> Array:
+def reflect_and_round(y: Array, region: Region, grid: Index) -> Array:
     """Points ``(n, p, d)`` reflected at the box and rounded on ``grid``, places in the columns of the lattice.
 
     A value of a lattice stands for half a step on either side of it, so there the mirror is half a step outside: the
     reflection of a symmetric law is then as symmetric on the lattice as it is on the line.
     """
     lattice = region.lattice
-    columns, unit = lattice.columns[grid], lattice.step[grid] / lattice.parts[grid]
-    first, last = lattice.first[:, grid], lattice.last[:, grid]
+    columns, unit = lattice.columns[grid], lattice.step[grid] / lattice.divisor[grid]
+    first, last = lattice.first_count[:, grid], lattice.last_count[:, grid]
     there = first <= last
     if len(columns):
         lower, upper = region.lower.copy(), region.upper.copy()
@@ -35,33 +35,33 @@ def landed(y: Array, region: Region, grid: Index) -> Array:
         count = np.rint(y[..., columns] / unit)
         held = np.minimum(np.maximum(count, first[:, None]), last[:, None])
         count = np.where(there[:, None], held, count)
-        y[..., columns] = count * lattice.step[grid] / lattice.parts[grid]
+        y[..., columns] = count * lattice.step[grid] / lattice.divisor[grid]
     return y
 
 
-def stride(x: Array, normals: Array, size: Array | float, region: Region, scales: Array, numeric: Mask) -> Array:
+def move_numbers(x: Array, normals: Array, size: Array | float, region: Region, scales: Array, numeric: Mask) -> Array:
     """A normal step of all free numbers at once, reflected at the bounds; on a lattice, of whole counts.
 
     ``normals`` ``(n, k, d)``; ``size``, a scalar, ``(n,)`` or ``(n, k)``, is in feature scales. A zero among the
     normals leaves that cell where it is, so a step of some features is this one with the others' normals at zero.
-    Numbers with listed values are for `redraw`.
+    Numbers with listed values are for `redraw_listed_value`.
 
     >>> import pandas as pd
     >>> from counterpoise.space.features import Schema
     >>> schema = Schema.infer(pd.DataFrame({"a": [0.0, 1.00001], "b": [0, 9]}), scale="range")
     >>> region = Region.build(schema, np.array([[0.25, 8.0]]))
-    >>> stride(region.x0[:, None], np.array([[[-0.5, 0.3]]]), 1.0, region, schema.scales, schema.numeric)
+    >>> move_numbers(region.x0[:, None], np.array([[[-0.5, 0.3]]]), 1.0, region, schema.scales, schema.numeric)
     array([[[0.250005, 8.      ]]])
     """
     moving = region.free & numeric
     moving[:, [column for column, _ in region.lattice.choices]] = False
     moves = moving[:, None, :] & (normals != 0) & ~np.isnan(x)
-    y = x + np.where(moves, leading(size, 3) * scales * normals, 0.0)
-    landing = landed(y, region, np.arange(len(region.lattice.columns)))
-    return region.system.computed(np.where(moves, landing, x))
+    y = x + np.where(moves, append_axes(size, 3) * scales * normals, 0.0)
+    landing = reflect_and_round(y, region, np.arange(len(region.lattice.columns)))
+    return region.system.compute_derived(np.where(moves, landing, x))
 
 
-def listing(cells: Array, values: Array, span: Index) -> tuple[Index, Mask]:
+def find_listed_places(cells: Array, values: Array, span: Index) -> tuple[Index, Mask]:
     """The places of cells ``(n, ...)`` among sorted values, and which are among those that the row's box holds.
 
     ``span`` ``(n, 2)`` has the places of the first and the last that it holds.
@@ -74,7 +74,7 @@ def listing(cells: Array, values: Array, span: Index) -> tuple[Index, Mask]:
     return place, known & (place >= first) & (place <= last)
 
 
-def redraw(x: Array, uniforms: Array, region: Region) -> Array:
+def redraw_listed_value(x: Array, uniforms: Array, region: Region) -> Array:
     """One category, or number with listed values, drawn anew: every value that the region allows is equally likely.
 
     ``uniforms`` ``(n, k, 2)`` pick the column, among those free in the row, and the value. The row's own value is one
@@ -83,11 +83,11 @@ def redraw(x: Array, uniforms: Array, region: Region) -> Array:
     >>> import pandas as pd
     >>> from counterpoise.space.features import Schema
     >>> schema = Schema.infer(pd.DataFrame({"p": ["icmp", "tcp", "udp"]}))
-    >>> redraw(np.array([[[0.0]]]), np.array([[[0.5, 0.9]]]), Region.build(schema, np.array([[0.0]])))
+    >>> redraw_listed_value(np.array([[[0.0]]]), np.array([[[0.5, 0.9]]]), Region.build(schema, np.array([[0.0]])))
     array([[[2.]]])
     """
     y = x.copy()
-    choices, spans = region.lattice.choices, region.lattice.spans
+    choices, spans = region.lattice.choices, region.lattice.choice_spans
     columns = np.array([column for column, _ in choices], dtype=np.intp)
     free = region.free[:, columns]
     picked = np.floor(uniforms[..., 0] * free.sum(axis=1)[:, None])
@@ -95,11 +95,11 @@ def redraw(x: Array, uniforms: Array, region: Region) -> Array:
     for place, ((column, values), span) in enumerate(zip(choices, spans, strict=True)):
         own, first = region.x0[:, column], span[:, 0]
         width = np.maximum(span[:, 1] - first + 1, 0)
-        more = ~listing(own, values, span)[1] & ~np.isnan(own) & ~region.lattice.binds[column]
+        more = ~find_listed_places(own, values, span)[1] & ~np.isnan(own) & ~region.lattice.binds_unchanged[column]
         at = np.floor(uniforms[..., 1] * (width + more)[:, None]).astype(np.intp)
         drawn = np.broadcast_to(own[:, None], at.shape)
         if len(values):
             drawn = np.where(at < width[:, None], values[np.clip(first[:, None] + at, 0, len(values) - 1)], drawn)
         chosen = free[:, None, place] & (picked == number[:, None, place]) & ~np.isnan(x[..., column])
         y[..., column] = np.where(chosen & (width + more > 0)[:, None], drawn, x[..., column])
-    return region.system.computed(y)
+    return region.system.compute_derived(y)

@@ -15,13 +15,13 @@ import numpy as np
 from scipy.special import ndtr
 
 from counterpoise.errors import InputError
-from counterpoise.physics.moves import landed, listing
+from counterpoise.physics.moves import find_listed_places, reflect_and_round
 from counterpoise.physics.ranks import Ranks
 from counterpoise.space.region import Region
 from counterpoise.types import Array, Index, Mask
 
-LEVELS = (0.0025, 0.005, 0.01, 0.02, 0.03, 0.05)  # of rank noise, floor to cap
-DIGITS = 4096.0  # what a draw says beyond this resolution is a second, independent uniform number
+RANK_NOISE_LEVELS = (0.0025, 0.005, 0.01, 0.02, 0.03, 0.05)  # of rank noise, floor to cap
+DRAW_RESOLUTION = 4096.0  # what a draw says beyond this resolution is a second, independent uniform number
 
 
 class Noise(Protocol):
@@ -62,12 +62,14 @@ class Gaussian:
         _check_flips(self.flips)
 
     def copies(self, x: Array, draws: Array, region: Region, scales: Array, numeric: Mask) -> Array:
-        noisy = _noisy(x, region, numeric)
+        noisy = _find_noisy_cells(x, region, numeric)
         width = np.where(noisy.any(axis=1), self.sigma * scales, 0.0)
-        return _settled(x[:, :, None, :] + width[:, None, None, :] * draws[:, None], x, draws, region, noisy, self)
+        return _finish_copies(
+            x[:, :, None, :] + width[:, None, None, :] * draws[:, None], x, draws, region, noisy, self
+        )
 
     def widths(self, x: Array, region: Region, scales: Array, numeric: Mask) -> Array:
-        return np.where(_noisy(x, region, numeric), self.sigma * scales, 0.0)
+        return np.where(_find_noisy_cells(x, region, numeric), self.sigma * scales, 0.0)
 
 
 @dataclass(frozen=True)
@@ -83,7 +85,7 @@ class RankNoise:
     >>> table = pd.DataFrame({"bytes": [0.5, 1.5, 10.5, 1000.5, 1e6]})
     >>> schema, x = Schema.infer(table), table.to_numpy()
     >>> region = Region.build(schema, x[2:3])
-    >>> noise = RankNoise(0.25).fitted(x)
+    >>> noise = RankNoise(0.25).fit_to(x)
     >>> noise.copies(x[None, 2:3], np.array([[[-1.0], [1.0]]]), region, schema.scales, schema.numeric)[0, 0]
     array([[   1.5], [1000.5]])
     """
@@ -99,47 +101,47 @@ class RankNoise:
             )
         _check_flips(self.flips)
 
-    def fitted(self, reference: Array) -> RankNoise:
+    def fit_to(self, reference: Array) -> RankNoise:
         """The same noise in the ranks of the reference ``(r, d)``; missing cells have no rank."""
         return replace(self, ranks=Ranks.of(reference))
 
     def copies(self, x: Array, draws: Array, region: Region, scales: Array, numeric: Mask) -> Array:
-        ranks, noisy = self._known(), _noisy(x, region, numeric)
+        ranks, noisy = self._require_ranks(), _find_noisy_cells(x, region, numeric)
         columns = np.flatnonzero(noisy.any(axis=(0, 1)))
         if len(columns) == x.shape[-1]:
-            out = self._shifted(ranks, x, draws, region.lower, region.upper, columns)
+            out = self._shift_ranks(ranks, x, draws, region.lower, region.upper, columns)
         else:
             out = np.repeat(x[:, :, None, :], draws.shape[1], axis=2)
             box = region.lower[:, columns], region.upper[:, columns]
-            out[..., columns] = self._shifted(ranks, x[..., columns], draws[..., columns], *box, columns)
-        return _settled(out, x, draws, region, noisy, self)
+            out[..., columns] = self._shift_ranks(ranks, x[..., columns], draws[..., columns], *box, columns)
+        return _finish_copies(out, x, draws, region, noisy, self)
 
     def widths(self, x: Array, region: Region, scales: Array, numeric: Mask) -> Array:
-        ranks, columns = self._known(), np.arange(x.shape[-1])
-        first, last = ranks.stretch(x, columns)
-        high = ranks.values(np.minimum(last + self.level, 1.0), columns)
-        low = ranks.values(np.maximum(first - self.level, 0.0), columns)
-        return np.where(_noisy(x, region, numeric), 0.5 * (high - low), 0.0)
+        ranks, columns = self._require_ranks(), np.arange(x.shape[-1])
+        first, last = ranks.rank_interval(x, columns)
+        high = ranks.values_at(np.minimum(last + self.level, 1.0), columns)
+        low = ranks.values_at(np.maximum(first - self.level, 0.0), columns)
+        return np.where(_find_noisy_cells(x, region, numeric), 0.5 * (high - low), 0.0)
 
-    def _shifted(self, ranks: Ranks, x: Array, draws: Array, lower: Array, upper: Array, columns: Index) -> Array:
+    def _shift_ranks(self, ranks: Ranks, x: Array, draws: Array, lower: Array, upper: Array, columns: Index) -> Array:
         """Copies ``(n, k, m, c)`` of cells ``x`` ``(n, k, c)`` of these columns, reflected at the ranks of the box."""
-        first, last = ranks.stretch(x, columns)
-        low = ranks.stretch(lower, columns)[0][:, None, :]
-        wide = ranks.stretch(upper, columns)[1][:, None, :] - low
+        first, last = ranks.rank_interval(x, columns)
+        low = ranks.rank_interval(lower, columns)[0][:, None, :]
+        wide = ranks.rank_interval(upper, columns)[1][:, None, :] - low
         # counted in widths of the box, a reflection is a wave of period 2
         unit = 1.0 / np.maximum(wide, 1e-300)
         wave = ((first - low) * unit)[:, :, None] + (self.level * unit)[:, :, None] * draws[:, None]
         if (last > first).any():
-            wave += ((last - first) * unit)[:, :, None] * _second(draws)[:, None]
+            wave += ((last - first) * unit)[:, :, None] * _second_uniforms(draws)[:, None]
         wave -= 2.0 * np.rint(0.5 * wave)
         np.abs(wave, out=wave)
         wave *= wide[:, :, None]
         wave += low[:, :, None]
-        found = ranks.values(wave, columns)
-        beyond = ranks.beyond(x, columns)
+        found = ranks.values_at(wave, columns)
+        beyond = ranks.distance_outside_range(x, columns)
         return found + beyond[:, :, None] if beyond.any() else found
 
-    def _known(self) -> Ranks:
+    def _require_ranks(self) -> Ranks:
         if self.ranks is None:
             raise InputError(
                 "rank noise must know the reference", f"{self!r} is not fitted", "call its fitted(reference) first"
@@ -151,18 +153,18 @@ class Calibration(NamedTuple):
     """The noise that was chosen, and the shares of copies that kept the target at the levels that were tried."""
 
     noise: RankNoise
-    tried: tuple[float, ...]
-    kept: tuple[float, ...]
-    wanted: float
+    levels_tried: tuple[float, ...]
+    shares_kept: tuple[float, ...]
+    wanted_share: float
 
     @property
-    def words(self) -> str:
+    def sentence(self) -> str:
         """What was chosen and why, for a report."""
-        level, chosen = self.noise.level, dict(zip(self.tried, self.kept, strict=True))
+        level, chosen = self.noise.level, dict(zip(self.levels_tried, self.shares_kept, strict=True))
         said = f"rank noise {level:g}: reference rows of the target keep it in {chosen[level]:.1%} of copies"
-        if self.kept[0] < self.wanted:
-            return f"{said}, less than {self.wanted:.0%} even at this smallest level"
-        return said if self.kept[-1] < self.wanted else f"{said}, and no larger level is tried"
+        if self.shares_kept[0] < self.wanted_share:
+            return f"{said}, less than {self.wanted_share:.0%} even at this smallest level"
+        return said if self.shares_kept[-1] < self.wanted_share else f"{said}, and no larger level is tried"
 
 
 def calibrate(
@@ -174,7 +176,7 @@ def calibrate(
     scales: Array,
     numeric: Mask,
     *,
-    levels: Sequence[float] = LEVELS,
+    levels: Sequence[float] = RANK_NOISE_LEVELS,
     wanted: float = 0.95,
 ) -> Calibration:
     """The largest level at which, and at all smaller ones, real rows of the target keep it in 95 % of copies.
@@ -200,33 +202,35 @@ def _check_flips(flips: float) -> None:
         raise InputError("the chance of a flip must be between 0 and 1", f"{flips!r}", "0 leaves categories alone")
 
 
-def _noisy(x: Array, region: Region, numeric: Mask) -> Mask:
+def _find_noisy_cells(x: Array, region: Region, numeric: Mask) -> Mask:
     """Which cells of ``x`` ``(n, k, d)`` are numbers that noise may move."""
     return region.free[:, None, :] & numeric & ~np.isnan(x)
 
 
-def _second(draws: Array) -> Array:
+def _second_uniforms(draws: Array) -> Array:
     """A uniform number from the low digits of each normal one; opposite draws give opposite numbers."""
-    return np.asarray(np.modf(ndtr(draws) * DIGITS)[0])
+    return np.asarray(np.modf(ndtr(draws) * DRAW_RESOLUTION)[0])
 
 
-def _settled(y: Array, x: Array, draws: Array, region: Region, noisy: Mask, noise: Noise) -> Array:
+def _finish_copies(y: Array, x: Array, draws: Array, region: Region, noisy: Mask, noise: Noise) -> Array:
     """Copies ``y`` ``(n, k, m, d)`` of ``x`` reflected, rounded, with categories flipped; other cells as they were."""
     n, k, m, d = y.shape
     lattice = region.lattice
-    whole = np.flatnonzero(lattice.binds[lattice.columns])  # decimals are how a number is written, not what it can be
-    y = landed(y.reshape(n, k * m, d), region, whole).reshape(n, k, m, d)
-    for (column, values), span in zip(lattice.choices, lattice.spans, strict=True):
+    whole = np.flatnonzero(
+        lattice.binds_unchanged[lattice.columns]
+    )  # decimals are how a number is written, not what it can be
+    y = reflect_and_round(y.reshape(n, k * m, d), region, whole).reshape(n, k, m, d)
+    for (column, values), span in zip(lattice.choices, lattice.choice_spans, strict=True):
         if noisy[..., column].any():
-            y[..., column] = _nearest(values, y[..., column], span)
+            y[..., column] = _snap_to_listed(values, y[..., column], span)
     if not noisy.all():
         np.copyto(y, x[:, :, None, :], where=~noisy[:, :, None, :])
         if noise.flips > 0:
-            _flip(y, x, draws, region, noisy, noise.flips)
-    return region.system.computed(y.reshape(n, k * m, d)).reshape(n, k, m, d)
+            _flip_categories(y, x, draws, region, noisy, noise.flips)
+    return region.system.compute_derived(y.reshape(n, k * m, d)).reshape(n, k, m, d)
 
 
-def _nearest(values: Array, cells: Array, span: Index) -> Array:
+def _snap_to_listed(values: Array, cells: Array, span: Index) -> Array:
     """The nearest of the listed values that each row's box holds, for cells ``(n, k, m)``."""
     middles = (values[1:] + values[:-1]) / 2
     place = np.searchsorted(middles, cells)
@@ -234,13 +238,13 @@ def _nearest(values: Array, cells: Array, span: Index) -> Array:
     return np.asarray(values[np.minimum(held, len(values) - 1)])
 
 
-def _flip(y: Array, x: Array, draws: Array, region: Region, noisy: Mask, flips: float) -> None:
+def _flip_categories(y: Array, x: Array, draws: Array, region: Region, noisy: Mask, flips: float) -> None:
     """Categories become another that the region allows, each of them equally likely, with the given chance."""
-    for (column, values), span in zip(region.lattice.choices, region.lattice.spans, strict=True):
+    for (column, values), span in zip(region.lattice.choices, region.lattice.choice_spans, strict=True):
         cells = x[..., column]
         may = region.free[:, None, column] & ~np.isnan(cells) & ~noisy[..., column]
         first, last = span[:, 0, None], span[:, 1, None]
-        own, listed = listing(cells, values, span)
+        own, listed = find_listed_places(cells, values, span)
         others = np.maximum(last - first + 1 - listed, 0)
         u = ndtr(draws[:, None, :, column]) / flips
         place = first[..., None] + np.floor(u * others[..., None]).astype(np.intp)

@@ -31,34 +31,34 @@ class Coordinates:
     """
 
     unit: Array
-    levels: Index
-    fill: Array
+    category_counts: Index
+    fill_values: Array
 
     def embed(self, x: Array) -> Array:
         """Points ``(..., e)`` of rows ``(..., d)``: the numbers first, then a column for each category."""
-        known = np.where(np.isnan(x), self.fill, x)
-        parts = [known[..., self.plain] / self.unit[self.plain]]
-        for column in np.flatnonzero(~self.plain):
-            parts.append((known[..., column, None] == np.arange(self.levels[column])) * np.sqrt(0.5))
+        known = np.where(np.isnan(x), self.fill_values, x)
+        parts = [known[..., self.has_slope] / self.unit[self.has_slope]]
+        for column in np.flatnonzero(~self.has_slope):
+            parts.append((known[..., column, None] == np.arange(self.category_counts[column])) * np.sqrt(0.5))
         return np.concatenate(parts, axis=-1)
 
-    def pull(self, gradient: Array, x: Array) -> Array:
+    def gradient_to_raw_units(self, gradient: Array, x: Array) -> Array:
         """A gradient ``(..., e)`` in these coordinates as one in raw units ``(..., d)``; 0 for categories and gaps."""
         out = np.zeros(x.shape)
-        out[..., self.plain] = gradient[..., : np.count_nonzero(self.plain)] / self.unit[self.plain]
+        out[..., self.has_slope] = gradient[..., : np.count_nonzero(self.has_slope)] / self.unit[self.has_slope]
         return np.where(np.isnan(x), 0.0, out)
 
     @property
-    def plain(self) -> Mask:
+    def has_slope(self) -> Mask:
         """Which columns have a slope, ``(d,)``."""
-        return np.asarray(self.levels == 0)
+        return np.asarray(self.category_counts == 0)
 
 
 @runtime_checkable
 class Fittable(Protocol):
     """A regulariser that must first see real rows of the target."""
 
-    def fitted(self, rows: Array, space: Coordinates) -> Regularizer:
+    def fit_to(self, rows: Array, space: Coordinates) -> Regularizer:
         """The regulariser for a target whose reference rows ``(r, d)`` these are."""
         ...
 
@@ -68,7 +68,7 @@ class NearTarget:
     """``R`` = the mean distance to the k nearest reference rows of the target.
 
     >>> space = Coordinates(np.ones(1), np.zeros(1, dtype=int), np.zeros(1))
-    >>> penalty = NearTarget(neighbours=2).fitted(np.array([[0.0], [1.0], [9.0]]), space)
+    >>> penalty = NearTarget(neighbours=2).fit_to(np.array([[0.0], [1.0], [9.0]]), space)
     >>> x = np.array([[[3.0]]])
     >>> penalty(x, x[:, 0], x), penalty.gradient(x, x[:, 0], x)
     (array([[2.5]]), array([[[1.]]]))
@@ -78,11 +78,11 @@ class NearTarget:
     weight: float = 1.0
 
     def __post_init__(self) -> None:
-        _check(self, self.neighbours, self.weight)
+        _check_settings(self, self.neighbours, self.weight)
 
-    def fitted(self, rows: Array, space: Coordinates) -> Regularizer:
+    def fit_to(self, rows: Array, space: Coordinates) -> Regularizer:
         """The regulariser for a target whose reference rows ``(r, d)`` these are."""
-        return _NearTarget(self.weight, min(self.neighbours, len(rows)), KDTree(space.embed(rows)), space)
+        return _NearTargetPenalty(self.weight, min(self.neighbours, len(rows)), KDTree(space.embed(rows)), space)
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ class Mahalanobis:
     ``shrinkage`` of the covariance towards its diagonal keeps it invertible where features depend on each other.
 
     >>> space = Coordinates(np.ones(1), np.zeros(1, dtype=int), np.zeros(1))
-    >>> penalty = Mahalanobis().fitted(np.array([[-2.0], [2.0]]), space)
+    >>> penalty = Mahalanobis().fit_to(np.array([[-2.0], [2.0]]), space)
     >>> float(penalty(np.array([[[6.0]]]), np.zeros((1, 1)), np.zeros((1, 1, 1)))[0, 0].round(6))
     3.0
     """
@@ -101,11 +101,11 @@ class Mahalanobis:
     weight: float = 1.0
 
     def __post_init__(self) -> None:
-        _check(self, 1, self.weight)
+        _check_settings(self, 1, self.weight)
         if not 0 < self.shrinkage <= 1:
             raise InputError("shrinkage must be above 0 and at most 1", f"{self!r}", "for instance 0.1")
 
-    def fitted(self, rows: Array, space: Coordinates) -> Regularizer:
+    def fit_to(self, rows: Array, space: Coordinates) -> Regularizer:
         """The regulariser for a target whose reference rows ``(r, d)`` these are."""
         points = space.embed(rows)
         centre = points.mean(axis=0)
@@ -116,7 +116,7 @@ class Mahalanobis:
         diagonal = np.maximum(variances, floor)
         covariance = (1 - self.shrinkage) * covariance + self.shrinkage * np.diag(diagonal)
         covariance[np.diag_indices(len(diagonal))] = diagonal
-        return _Mahalanobis(self.weight, centre, np.linalg.inv(covariance), space)
+        return _MahalanobisPenalty(self.weight, centre, np.linalg.inv(covariance), space)
 
 
 @dataclass(frozen=True)
@@ -126,7 +126,7 @@ class LocalOutlier:
     It compares how thinly a point's surroundings are peopled with those of its k nearest rows.
 
     >>> space = Coordinates(np.ones(1), np.zeros(1, dtype=int), np.zeros(1))
-    >>> penalty = LocalOutlier(neighbours=2).fitted(np.arange(8.0)[:, None], space)
+    >>> penalty = LocalOutlier(neighbours=2).fit_to(np.arange(8.0)[:, None], space)
     >>> x = np.array([[[3.5], [40.0]]])
     >>> penalty(x, x[:, 0], x).round(1)
     array([[ 0. , 21.3]])
@@ -136,9 +136,9 @@ class LocalOutlier:
     weight: float = 1.0
 
     def __post_init__(self) -> None:
-        _check(self, self.neighbours, self.weight)
+        _check_settings(self, self.neighbours, self.weight)
 
-    def fitted(self, rows: Array, space: Coordinates) -> Regularizer:
+    def fit_to(self, rows: Array, space: Coordinates) -> Regularizer:
         """The regulariser for a target whose reference rows ``(r, d)`` these are."""
         points = space.embed(rows)
         tree, k = KDTree(points), min(self.neighbours, len(rows) - 1)
@@ -146,57 +146,59 @@ class LocalOutlier:
             raise InputError(
                 "a local outlier factor needs at least two rows of the target", f"{len(rows)}", "use NearTarget"
             )
-        distance, place = _nearest(tree, points, k + 1)
+        distance, place = _find_nearest(tree, points, k + 1)
         # the row itself comes first, unless others lie on it: leave one of them out, whichever it is
         own = place == np.arange(len(points))[:, None]
         own[~own.any(axis=1), -1] = True
         distance, place = distance[~own].reshape(-1, k), place[~own].reshape(-1, k)
         reach = distance[:, -1]
         density = 1.0 / (np.maximum(distance, reach[place]).mean(axis=1) + 1e-10)
-        return _LocalOutlier(self.weight, k, tree, reach, density, space)
+        return _LocalOutlierPenalty(self.weight, k, tree, reach, density, space)
 
 
 @dataclass(frozen=True, eq=False)
-class _NearTarget:
+class _NearTargetPenalty:
     weight: float
     neighbours: int
     tree: KDTree
     space: Coordinates
 
     def __call__(self, x: Array, x0: Array, delta: Array) -> Array:
-        distance, _ = _nearest(self.tree, self.space.embed(x), self.neighbours)
+        distance, _ = _find_nearest(self.tree, self.space.embed(x), self.neighbours)
         return np.asarray(self.weight * distance.mean(axis=-1))
 
     def gradient(self, x: Array, x0: Array, delta: Array) -> Array:
         points = self.space.embed(x)
-        _, place = _nearest(self.tree, points, self.neighbours)
-        away = _unit(points[..., None, :] - np.asarray(self.tree.data)[place])
-        return self.space.pull(self.weight * away.mean(axis=-2), x)
+        _, place = _find_nearest(self.tree, points, self.neighbours)
+        away = _unit_vectors(points[..., None, :] - np.asarray(self.tree.data)[place])
+        return self.space.gradient_to_raw_units(self.weight * away.mean(axis=-2), x)
 
 
 @dataclass(frozen=True, eq=False)
-class _Mahalanobis:
+class _MahalanobisPenalty:
     weight: float
     centre: Array
     precision: Array
     space: Coordinates
 
     def __call__(self, x: Array, x0: Array, delta: Array) -> Array:
-        return self.weight * self._parts(x)[0]
+        return self.weight * self._length_and_slope(x)[0]
 
     def gradient(self, x: Array, x0: Array, delta: Array) -> Array:
-        length, slope = self._parts(x)
+        length, slope = self._length_and_slope(x)
         length = length[..., None]
-        return self.space.pull(self.weight * np.divide(slope, length, out=np.zeros_like(slope), where=length > 0), x)
+        return self.space.gradient_to_raw_units(
+            self.weight * np.divide(slope, length, out=np.zeros_like(slope), where=length > 0), x
+        )
 
-    def _parts(self, x: Array) -> tuple[Array, Array]:
+    def _length_and_slope(self, x: Array) -> tuple[Array, Array]:
         away = self.space.embed(x) - self.centre
         slope = away @ self.precision
         return np.sqrt(np.maximum((away * slope).sum(axis=-1), 0.0)), slope
 
 
 @dataclass(frozen=True, eq=False)
-class _LocalOutlier:
+class _LocalOutlierPenalty:
     weight: float
     neighbours: int
     tree: KDTree
@@ -205,33 +207,33 @@ class _LocalOutlier:
     space: Coordinates
 
     def __call__(self, x: Array, x0: Array, delta: Array) -> Array:
-        distance, place = _nearest(self.tree, self.space.embed(x), self.neighbours)
+        distance, place = _find_nearest(self.tree, self.space.embed(x), self.neighbours)
         factor = self.density[place].mean(axis=-1) * np.maximum(distance, self.reach[place]).mean(axis=-1)
         return np.asarray(self.weight * np.maximum(factor - 1.0, 0.0))
 
     def gradient(self, x: Array, x0: Array, delta: Array) -> Array:
         points = self.space.embed(x)
-        distance, place = _nearest(self.tree, points, self.neighbours)
+        distance, place = _find_nearest(self.tree, points, self.neighbours)
         density = self.density[place].mean(axis=-1)
         factor = density * np.maximum(distance, self.reach[place]).mean(axis=-1)
-        away = _unit(points[..., None, :] - np.asarray(self.tree.data)[place])
+        away = _unit_vectors(points[..., None, :] - np.asarray(self.tree.data)[place])
         away = np.where((distance > self.reach[place])[..., None], away, 0.0).mean(axis=-2)
         slope = np.where(factor > 1.0, self.weight * density, 0.0)
-        return self.space.pull(slope[..., None] * away, x)
+        return self.space.gradient_to_raw_units(slope[..., None] * away, x)
 
 
-def _nearest(tree: KDTree, points: Array, k: int) -> tuple[Array, Index]:
+def _find_nearest(tree: KDTree, points: Array, k: int) -> tuple[Array, Index]:
     """Distances and places ``(..., k)`` of the k rows nearest to points ``(..., e)``."""
     distance, place = tree.query(points, k=range(1, k + 1))
     return np.asarray(distance), np.asarray(place, dtype=np.intp)
 
 
-def _unit(v: Array) -> Array:
+def _unit_vectors(v: Array) -> Array:
     length = np.linalg.norm(v, axis=-1, keepdims=True)
     return np.asarray(np.divide(v, length, out=np.zeros_like(v), where=length > 0))
 
 
-def _check(setting: object, neighbours: int, weight: float) -> None:
+def _check_settings(setting: object, neighbours: int, weight: float) -> None:
     if not (isinstance(neighbours, int) and neighbours >= 1):
         raise InputError("neighbours must be a whole number of at least 1", f"{setting!r}", "for instance 5")
     if not (np.isfinite(weight) and weight >= 0):

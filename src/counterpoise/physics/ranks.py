@@ -9,7 +9,7 @@ import numpy as np
 
 from counterpoise.types import Array, Index, Mask
 
-MOST_KNOTS = 4096
+MAX_KNOTS = 4096
 
 
 @dataclass(frozen=True, eq=False)
@@ -19,7 +19,7 @@ class Ranks:
     ``table`` ``(d, g)`` is the sorted reference itself where it is small and complete.
 
     >>> ranks = Ranks.of(np.array([[0.0], [0.0], [0.0], [1.0], [9.0]]))
-    >>> ranks.stretch(np.array([0.0, 5.0]), np.array([0, 0]))
+    >>> ranks.rank_interval(np.array([0.0, 5.0]), np.array([0, 0]))
     (array([0.   , 0.875]), array([0.5  , 0.875]))
     >>> ranks.values(np.array([0.25, 0.875]), np.array([0, 0]))
     array([0., 5.])
@@ -30,7 +30,7 @@ class Ranks:
     @classmethod
     def of(cls, reference: Array) -> Ranks:
         """The ranks of a reference ``(r, d)``; missing cells do not count."""
-        knots = min(max(len(reference), 2), MOST_KNOTS)
+        knots = min(max(len(reference), 2), MAX_KNOTS)
         if len(reference) == knots and not np.isnan(reference).any():
             return cls(np.ascontiguousarray(np.sort(reference, axis=0).T))
         if not len(reference):
@@ -41,7 +41,7 @@ class Ranks:
         # quantiles of equal values may differ in the last digit, which would end a stretch too soon
         return cls(np.ascontiguousarray(np.maximum.accumulate(np.nan_to_num(table), axis=0).T))
 
-    def stretch(self, x: Array, columns: Index) -> tuple[Array, Array]:
+    def rank_interval(self, x: Array, columns: Index) -> tuple[Array, Array]:
         """The least and the greatest rank of values ``(..., c)`` of these columns ``(c,)``; NaN has any."""
         first, last = np.empty(x.shape), np.empty(x.shape)
         top = self.table.shape[1] - 1
@@ -57,7 +57,7 @@ class Ranks:
             last[..., place] = np.where(between, below + part, np.maximum(right - 1, 0))
         return first / top, last / top
 
-    def values(self, ranks: Array, columns: Index) -> Array:
+    def values_at(self, ranks: Array, columns: Index) -> Array:
         """The values ``(..., c)`` at ranks ``(..., c)`` in [0, 1] of these columns ``(c,)``."""
         flat, knots = self.table.reshape(-1), self.table.shape[1]
         at = ranks * (knots - 1)
@@ -72,6 +72,6 @@ class Ranks:
         high += low
         return np.asarray(high)
 
-    def beyond(self, x: Array, columns: Index) -> Array:
+    def distance_outside_range(self, x: Array, columns: Index) -> Array:
         """How far values ``(..., c)`` lie outside the range of their columns, with its sign; 0 inside."""
         return np.asarray(x - np.clip(x, self.table[columns, 0], self.table[columns, -1]))

@@ -64,12 +64,12 @@ class Sparsity:
 
 
 @dataclass(frozen=True, eq=False)
-class Outside:
+class SoftBounds:
     """``R`` = how far the features lie outside soft bounds ``(d,)``, in their units, summed.
 
     Hard bounds belong to the region; these may be overstepped, at a price. ``unit`` ``(d,)`` as in `WeightedL1`.
 
-    >>> penalty = Outside(np.array([0.0, 0.0]), np.array([1.0, np.inf]), np.array([2.0, 1.0]))
+    >>> penalty = SoftBounds(np.array([0.0, 0.0]), np.array([1.0, np.inf]), np.array([2.0, 1.0]))
     >>> x = np.array([[[3.0, 5.0]]])
     >>> penalty(x, x[:, 0], x), penalty.gradient(x, x[:, 0], x)
     (array([[1.]]), array([[[0.5, 0. ]]]))
@@ -91,29 +91,29 @@ class Outside:
 
 
 @dataclass(frozen=True, eq=False)
-class ByRow:
+class RegularizerByRow:
     """One regulariser for some rows, another for others, as where rows have different targets.
 
     ``owner`` ``(n,)`` is the place of each row's regulariser among ``parts``.
 
     >>> wide = np.ones((2, 1, 3))
-    >>> both = ByRow((Sparsity(), WeightedL1(np.ones(3), np.ones(3))), np.array([0, 1]))
+    >>> both = RegularizerByRow((Sparsity(), WeightedL1(np.ones(3), np.ones(3))), np.array([0, 1]))
     >>> both(wide, np.zeros((2, 3)), 2 * wide)
     array([[3.],
            [6.]])
     """
 
     parts: tuple[Regularizer, ...]
-    owner: Index
+    part_of_row: Index
 
-    def take(self, rows: Index | Sequence[int]) -> ByRow:
+    def take(self, rows: Index | Sequence[int]) -> RegularizerByRow:
         """The regularisers of some of the rows."""
-        return replace(self, owner=self.owner[np.asarray(rows, dtype=np.intp)])
+        return replace(self, part_of_row=self.part_of_row[np.asarray(rows, dtype=np.intp)])
 
     def __call__(self, x: Array, x0: Array, delta: Array) -> Array:
         total = np.zeros(x.shape[:-1])
         for number, part in enumerate(self.parts):
-            mine = np.flatnonzero(self.owner == number)
+            mine = np.flatnonzero(self.part_of_row == number)
             if len(mine):
                 total[mine] = part(x[mine], x0[mine], delta[mine])
         return total
@@ -121,7 +121,7 @@ class ByRow:
     def gradient(self, x: Array, x0: Array, delta: Array) -> Array:
         total = np.zeros(x.shape)
         for number, part in enumerate(self.parts):
-            mine = np.flatnonzero(self.owner == number)
+            mine = np.flatnonzero(self.part_of_row == number)
             if len(mine):
                 total[mine] = part.gradient(x[mine], x0[mine], delta[mine])
         return total

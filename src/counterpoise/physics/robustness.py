@@ -50,16 +50,16 @@ def worst_case(
             return taylor.gradient(field, points, xi)
         width = np.maximum(xi / 10, np.finfo(np.float64).tiny)
         values = field(points[..., None, :] + width[..., None] * noise)
-        return np.asarray(cloud.slope(values, noise, 1.0) / width)
+        return np.asarray(cloud.mean_gradient(values, noise, 1.0) / width)
 
     centre = x[..., None, :]
-    eta = xi * _unit(np.broadcast_to(starts, (*x.shape[:-1], *starts.shape[-2:])))
-    at_centre = xi * _unit(slope(centre))  # where the linear model is worst, zero at a stationary point
+    eta = xi * _unit_vectors(np.broadcast_to(starts, (*x.shape[:-1], *starts.shape[-2:])))
+    at_centre = xi * _unit_vectors(slope(centre))  # where the linear model is worst, zero at a stationary point
     eta = np.concatenate([at_centre, eta], axis=-2)
     best_eta, best = eta, field(centre + eta)
     for t in range(steps):
         size = xi * (1 - t / steps)
-        eta = eta + size * _unit(slope(centre + eta))
+        eta = eta + size * _unit_vectors(slope(centre + eta))
         length = np.linalg.norm(eta, axis=-1, keepdims=True)
         eta = eta * np.minimum(1.0, np.divide(xi, length, out=np.ones_like(length), where=length > 0))
         value = field(centre + eta)
@@ -114,8 +114,8 @@ def share_interval(kept: Array, total: Array | int, confidence: float = 0.95) ->
     >>> float(low.round(4)), float(high.round(4))
     (0.8238, 0.951)
     """
-    tail = (1 - _checked(confidence)) / 2
-    return _lower(kept, total, tail), 1 - _lower(total - kept, total, tail)
+    tail = (1 - _check_confidence(confidence)) / 2
+    return _lower_share_bound(kept, total, tail), 1 - _lower_share_bound(total - kept, total, tail)
 
 
 def share_lower_bound(kept: Array, total: Array | int, confidence: float = 0.95) -> Array:
@@ -124,16 +124,18 @@ def share_lower_bound(kept: Array, total: Array | int, confidence: float = 0.95)
     >>> float(share_lower_bound(np.array(100.0), 100).round(4))  # no copy lost in a hundred
     0.9705
     """
-    return _lower(kept, total, 1 - _checked(confidence))
+    return _lower_share_bound(kept, total, 1 - _check_confidence(confidence))
 
 
-def radius(share: Callable[[Array], Array], wanted: float, low: Array, high: Array, steps: int = 20) -> Array:
+def largest_noise_kept(
+    share: Callable[[Array], Array], wanted: float, low: Array, high: Array, steps: int = 20
+) -> Array:
     """The largest noise level ``(...)`` in [low, high] at which the share kept is still ``wanted``, by bisection.
 
     ``share`` maps levels ``(...)`` to shares ``(...)``, taken to fall as the level grows; common random numbers keep
     it so. ``low`` where even that is too much, ``high`` where everything is kept.
 
-    >>> radius(lambda level: 1 - level, 0.75, np.zeros(1), np.ones(1)).round(4)
+    >>> largest_noise_kept(lambda level: 1 - level, 0.75, np.zeros(1), np.ones(1)).round(4)
     array([0.25])
     """
     low, high = np.asarray(low, dtype=np.float64), np.asarray(high, dtype=np.float64)
@@ -146,18 +148,18 @@ def radius(share: Callable[[Array], Array], wanted: float, low: Array, high: Arr
     return np.where(whole, high, inside)
 
 
-def _unit(v: Array) -> Array:
+def _unit_vectors(v: Array) -> Array:
     length = np.linalg.norm(v, axis=-1, keepdims=True)
     return np.asarray(np.divide(v, length, out=np.zeros_like(v), where=length > 0))
 
 
-def _lower(kept: Array, total: Array | int, tail: float) -> Array:
+def _lower_share_bound(kept: Array, total: Array | int, tail: float) -> Array:
     kept = np.asarray(kept, dtype=np.float64)
     found = beta_law.ppf(tail, np.maximum(kept, 1), total - np.maximum(kept, 1) + 1)
     return np.where(kept > 0, found, 0.0)
 
 
-def _checked(confidence: float) -> float:
+def _check_confidence(confidence: float) -> float:
     if not 0 < confidence < 1:
         raise InputError("a confidence must lie between 0 and 1", f"it is {confidence}", "give a share such as 0.95")
     return confidence

@@ -28,7 +28,7 @@ def least_norm_subgradient(
     >>> least_norm_subgradient(np.array([0.5, 3.0]), segment=np.array([1.0, 0.0]))
     array([0., 3.])
     """
-    v = _shrink(smooth, box) if segment is None else _along_segment(smooth, box, segment, low, high)
+    v = _shrink(smooth, box) if segment is None else _shrink_along_segment(smooth, box, segment, low, high)
     norm = np.linalg.norm(v, axis=-1, keepdims=True)
     kept = np.maximum(norm - np.asarray(ball)[..., None], 0.0)
     return np.asarray(v * np.divide(kept, norm, out=np.zeros_like(norm), where=norm > 0))
@@ -43,14 +43,14 @@ def gradient_norm(gradient: Array) -> Array:
     return np.asarray(np.linalg.norm(gradient, axis=-1))
 
 
-def lipschitz(field: Field, x: Array, radius: float, draws: Array, gradient: Gradient | None = None) -> Array:
+def lipschitz_constant(field: Field, x: Array, radius: float, draws: Array, gradient: Gradient | None = None) -> Array:
     """Eq. (25): the steepest slope found within ``radius`` of ``x`` ``(..., d)``, a lower bound of the local L.
 
     ``draws`` ``(m, d)`` or ``(..., m, d)``, standard normal, become points of the ball, spread evenly in depth.
     Without a gradient the slopes are those between the points and the centre, and between one point and the next.
 
     >>> draws = np.random.default_rng(0).standard_normal((50, 2))
-    >>> lipschitz(lambda x: 3 * x[..., 0], np.zeros(2), 1.0, draws, gradient=lambda x: np.full(x.shape, [3.0, 0.0]))
+    >>> lipschitz_constant(lambda x: 3 * x[..., 0], np.zeros(2), 1.0, draws, gradient=lambda x: np.full(x.shape, [3.0, 0.0]))
     array(3.)
     """
     m, d = draws.shape[-2:]
@@ -96,19 +96,19 @@ def largest_eigenvalue(hvp: Hvp, x: Array, iterations: int = 30, start: Array | 
         spent = beta <= 1e-12 * np.maximum(size, np.finfo(np.float64).tiny)
         betas.append(np.where(spent, 0.0, beta))
         q = np.where(spent[..., None], 0.0, w / np.where(spent, 1.0, beta)[..., None])
-    return _largest_of_tridiagonal(np.stack(alphas, axis=-1), np.stack(betas, axis=-1)[..., :-1])
+    return _largest_tridiagonal_eigenvalue(np.stack(alphas, axis=-1), np.stack(betas, axis=-1)[..., :-1])
 
 
-def smooth_enough(largest: Array, c2: Array | float) -> Mask:
+def is_smooth_enough(largest: Array, c2: Array | float) -> Mask:
     """Eq. (28): whether the largest curvature ``(...)`` stays within the bound; what Algorithm 1 compares with C2.
 
-    >>> smooth_enough(np.array([0.5, 2.0]), 1.0)
+    >>> is_smooth_enough(np.array([0.5, 2.0]), 1.0)
     array([ True, False])
     """
     return np.asarray(largest <= c2)
 
 
-def _largest_of_tridiagonal(alphas: Array, betas: Array) -> Array:
+def _largest_tridiagonal_eigenvalue(alphas: Array, betas: Array) -> Array:
     size = alphas.shape[-1]
     # A row that stopped early has zeros left over; its first Rayleigh quotient, never above its largest, fills them.
     stopped = np.concatenate(
@@ -124,7 +124,9 @@ def _shrink(v: Array, box: Array | float) -> Array:
     return np.asarray(np.sign(v) * np.maximum(np.abs(v) - box, 0.0))
 
 
-def _along_segment(smooth: Array, box: Array | float, segment: Array, low: Array | float, high: Array | float) -> Array:
+def _shrink_along_segment(
+    smooth: Array, box: Array | float, segment: Array, low: Array | float, high: Array | float
+) -> Array:
     """Bisection on the derivative of a convex function of t: the squared norm of the shrunk gradient."""
     left = np.broadcast_to(np.asarray(low, dtype=np.float64), smooth.shape[:-1])
     right = np.broadcast_to(np.asarray(high, dtype=np.float64), smooth.shape[:-1])

@@ -17,10 +17,10 @@ from counterpoise.types import Array
 
 Order = Literal[1, 2]
 
-FIRST = float(np.finfo(np.float64).eps ** (1 / 3))
+FIRST_DIFFERENCE_STEP = float(np.finfo(np.float64).eps ** (1 / 3))
 """Relative step of a first central difference: balances rounding against the cubic term."""
 
-SECOND = float(np.finfo(np.float64).eps ** (1 / 4))
+SECOND_DIFFERENCE_STEP = float(np.finfo(np.float64).eps ** (1 / 4))
 """Relative step of a second difference of values, whose rounding error is divided by the square of the step."""
 
 
@@ -33,22 +33,22 @@ def gradient(field: Field, x: Array, scale: Array | float = 1.0) -> Array:
     >>> gradient(lambda x: x[..., 0] ** 2 * x[..., 1], np.array([3.0, 2.0])).round(6)
     array([12.,  9.])
     """
-    h = FIRST * _units(x, scale)
+    h = FIRST_DIFFERENCE_STEP * _difference_units(x, scale)
     at = x[..., None, :]
-    ends = [field(at + offsets) - field(at - offsets) for _, offsets in _along_axes(h)]
+    ends = [field(at + offsets) - field(at - offsets) for _, offsets in _axis_offsets(h)]
     return np.asarray(np.concatenate(ends, axis=-1) / (2 * h))
 
 
-def curvature(field: Field, x: Array, gradient: Gradient | None = None, scale: Array | float = 1.0) -> Array:
+def hessian_diagonal(field: Field, x: Array, gradient: Gradient | None = None, scale: Array | float = 1.0) -> Array:
     """Diagonal of the Hessian ``(..., d)``, by differences of the gradient where it is given, else of the values.
 
-    >>> curvature(lambda x: x[..., 0] ** 2 * x[..., 1], np.array([3.0, 2.0])).round(4)
+    >>> hessian_diagonal(lambda x: x[..., 0] ** 2 * x[..., 1], np.array([3.0, 2.0])).round(4)
     array([4., 0.])
     """
     at = x[..., None, :]
-    h = (SECOND if gradient is None else FIRST) * _units(x, scale)
+    h = (SECOND_DIFFERENCE_STEP if gradient is None else FIRST_DIFFERENCE_STEP) * _difference_units(x, scale)
     found: list[Array] = []
-    for axes, offsets in _along_axes(h):
+    for axes, offsets in _axis_offsets(h):
         if gradient is None:
             found.append((field(at + offsets) - 2 * field(x)[..., None] + field(at - offsets)) / h[..., axes] ** 2)
         else:
@@ -63,17 +63,24 @@ def hvp(field: Field, x: Array, v: Array, gradient: Gradient | None = None, scal
     >>> hvp(lambda x: x[..., 0] ** 2 * x[..., 1], np.array([3.0, 2.0]), np.array([0.0, 1.0])).round(4)
     array([6., 0.])
     """
-    units = _units(x, scale)
+    units = _difference_units(x, scale)
     longest = np.abs(v / units).max(axis=-1, keepdims=True)  # no feature moves by more than a step of its own
     along = v / np.where(longest > 0, longest, 1.0)
     if gradient is not None:
-        return np.asarray((gradient(x + FIRST * along) - gradient(x - FIRST * along)) / (2 * FIRST) * longest)
-    ahead, behind = (x + SECOND * along)[..., None, :], (x - SECOND * along)[..., None, :]
+        return np.asarray(
+            (gradient(x + FIRST_DIFFERENCE_STEP * along) - gradient(x - FIRST_DIFFERENCE_STEP * along))
+            / (2 * FIRST_DIFFERENCE_STEP)
+            * longest
+        )
+    ahead, behind = (
+        (x + SECOND_DIFFERENCE_STEP * along)[..., None, :],
+        (x - SECOND_DIFFERENCE_STEP * along)[..., None, :],
+    )
     twists = [
         field(ahead + offsets) - field(ahead - offsets) - field(behind + offsets) + field(behind - offsets)
-        for _, offsets in _along_axes(SECOND * units)
+        for _, offsets in _axis_offsets(SECOND_DIFFERENCE_STEP * units)
     ]
-    return np.asarray(np.concatenate(twists, axis=-1) / (4 * SECOND**2 * units) * longest)
+    return np.asarray(np.concatenate(twists, axis=-1) / (4 * SECOND_DIFFERENCE_STEP**2 * units) * longest)
 
 
 def hessian(
@@ -144,21 +151,21 @@ def remainder(
     return np.asarray(field(x + delta) - expand(field, x, delta, order, gradient, hvp, scale))
 
 
-def _units(x: Array, scale: Array | float) -> Array:
+def _difference_units(x: Array, scale: Array | float) -> Array:
     """The larger of scale and x; a scale of 0, as of a feature without noise, is taken as 1."""
     return np.asarray(np.maximum(np.where(np.asarray(scale) > 0, scale, 1.0), np.abs(x)))
 
 
-def _along_axes(h: Array) -> Iterator[tuple[slice, Array]]:
+def _axis_offsets(h: Array) -> Iterator[tuple[slice, Array]]:
     """Offsets ``(..., b, d)`` of length ``h`` along b axes at a time: a wide row must not need d squared numbers."""
     d = h.shape[-1]
-    block = max(1, _BLOCK // max(1, h.size))
+    block = max(1, _MAX_OFFSET_CELLS // max(1, h.size))
     for start in range(0, d, block):
         axes = slice(start, min(start + block, d))
         yield axes, h[..., None, :] * np.eye(axes.stop - start, d, start)
 
 
-_BLOCK = 4_000_000
+_MAX_OFFSET_CELLS = 4_000_000
 """Numbers in one block of offsets."""
 
 # `gradient` and `hvp` are also the names of arguments, which hide the functions inside those that take them.

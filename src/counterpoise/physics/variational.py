@@ -10,14 +10,14 @@ import numpy as np
 from counterpoise.errors import InputError
 from counterpoise.physics import cloud, decision
 from counterpoise.physics.entropy import diagonal_divergence
-from counterpoise.physics.fields import Field, Gradient, leading
-from counterpoise.physics.free_energy import FreeEnergy, check_temperature, need_noise
+from counterpoise.physics.fields import Field, Gradient, append_axes
+from counterpoise.physics.free_energy import FreeEnergy, check_temperature, require_noise
 from counterpoise.types import Array
 
-Measured = tuple[Array, Array | None]
+ActionsWithGradients = tuple[Array, Array | None]
 """Actions ``(..., m)`` of a cloud and, where the model gives them, their gradients ``(..., m, d)``."""
 
-Measure = Callable[[Array], Measured]
+MeasureActions = Callable[[Array], ActionsWithGradients]
 
 
 @dataclass(frozen=True)
@@ -49,9 +49,9 @@ class Variational:
             raise InputError(
                 "samples must be a multiple of 4", f"it is {self.samples}", "two halves of pairs are needed"
             )
-        return cloud.antithetic(rng, self.samples, d)
+        return cloud.draw_antithetic(rng, self.samples, d)
 
-    def full(
+    def full_form(
         self,
         energy: Field,
         x: Array,
@@ -69,14 +69,14 @@ class Variational:
         array([3., 3., 3., 3., 3.])
         """
         check_temperature(T, zero=False)
-        scale = leading(T, x.ndim - 1)[..., None]
+        scale = append_axes(T, x.ndim - 1)[..., None]
 
-        def measure(points: Array) -> Measured:
+        def measure(points: Array) -> ActionsWithGradients:
             return energy(points) / scale, None if gradient is None else gradient(points) / scale[..., None]
 
-        return self._bound(measure, x, sigma, need_noise(noise, "Variational"), hessian).at(T)
+        return self._upper_bound(measure, x, sigma, require_noise(noise, "Variational"), hessian).in_energy_units(T)
 
-    def decision(
+    def decision_form(
         self,
         score: Field,
         x: Array,
@@ -105,43 +105,45 @@ class Variational:
                 "kappa must be finite here", f"it is {kappa}", "use MonteCarlo or Gaussian, which take infinity"
             )
 
-        def measure(points: Array) -> Measured:
+        def measure(points: Array) -> ActionsWithGradients:
             f = score(points)
             action = decision.action(f, kappa, low, high)
             if gradient is None:
                 return action, None
             return action, kappa * decision.shortfall_slope(f, low, high)[..., None] * gradient(points)
 
-        return self._bound(measure, x, sigma, need_noise(noise, "Variational"), hessian).at(T)
+        return self._upper_bound(measure, x, sigma, require_noise(noise, "Variational"), hessian).in_energy_units(T)
 
-    def _bound(self, measure: Measure, x: Array, sigma: Array | float, noise: Array, hessian: bool) -> FreeEnergy:
+    def _upper_bound(
+        self, measure: MeasureActions, x: Array, sigma: Array | float, noise: Array, hessian: bool
+    ) -> FreeEnergy:
         """The bound in units of T; q has mean ``x + sigma * mean`` and standard deviation ``sigma * width``."""
         half = noise.shape[-2] // 2
-        mean, width = self._fit(measure, x, sigma, noise[..., :half, :])
+        mean, width = self._fit_normal(measure, x, sigma, noise[..., :half, :])
         judge = mean[..., None, :] + width[..., None, :] * noise[..., half:, :]
         actions, slopes = measure(cloud.points(x, sigma, judge))
-        energy, entropy = actions.mean(axis=-1), -_divergence(mean, width)
+        energy, entropy = actions.mean(axis=-1), -_divergence_from_cloud(mean, width)
         inverse = np.divide(1.0, sigma, out=np.zeros(x.shape), where=np.broadcast_to(np.asarray(sigma) > 0, x.shape))
         # At the best q the pull of the energy and the pull back to the centre are in balance: either is the gradient.
         slope = -mean * inverse if slopes is None else slopes.mean(axis=-2)
         bend = ((1 - width**2) * inverse**2)[..., None] * np.eye(x.shape[-1]) if hessian else None
         return FreeEnergy(energy - entropy, slope, energy, entropy, bend)
 
-    def _fit(self, measure: Measure, x: Array, sigma: Array | float, noise: Array) -> tuple[Array, Array]:
+    def _fit_normal(self, measure: MeasureActions, x: Array, sigma: Array | float, noise: Array) -> tuple[Array, Array]:
         """The mean and width ``(..., d)``, in units of sigma, of the lowest bound seen on this noise."""
         noisy = np.asarray(sigma) > 0  # a feature without noise must keep mean 0 and width 1, not follow sampling error
         mean, width = np.zeros(x.shape), np.ones(x.shape)
         best_mean, best_width, best = mean, width, np.full(x.shape[:-1], np.inf)
         for _ in range(self.steps):
             actions, slopes = measure(cloud.points(x, sigma, mean[..., None, :] + width[..., None, :] * noise))
-            bound = actions.mean(axis=-1) + _divergence(mean, width)
+            bound = actions.mean(axis=-1) + _divergence_from_cloud(mean, width)
             better = (bound < best)[..., None]
             best = np.minimum(bound, best)
             best_mean, best_width = np.where(better, mean, best_mean), np.where(better, width, best_width)
             if slopes is None:
                 centred = (actions - actions.mean(axis=-1, keepdims=True)) / actions.shape[-1]
-                force = noisy * cloud.mean(centred, noise) / width
-                stiffness = noisy * cloud.mean(centred, noise**2) / width**2
+                force = noisy * cloud.weighted_mean(centred, noise) / width
+                stiffness = noisy * cloud.weighted_mean(centred, noise**2) / width**2
             else:
                 pull = sigma * slopes
                 force, stiffness = pull.mean(axis=-2), (pull * noise).mean(axis=-2) / width
@@ -152,6 +154,6 @@ class Variational:
         return best_mean, best_width
 
 
-def _divergence(mean: Array, width: Array) -> Array:
+def _divergence_from_cloud(mean: Array, width: Array) -> Array:
     """From the standard normal law, which the cloud is in units of sigma."""
     return diagonal_divergence(mean, width, np.zeros_like(mean), np.ones_like(width))

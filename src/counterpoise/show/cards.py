@@ -20,18 +20,18 @@ from counterpoise.space.distance import Distance
 from counterpoise.space.features import Feature
 
 Direction = Literal["up", "down", "other", "given"]
-MOVED = {"up": "higher", "down": "lower", "other": "different", "given": "known"}
+DIRECTION_WORDS = {"up": "higher", "down": "lower", "other": "different", "given": "known"}
 CAUTION = (
     "A counterfactual describes the model, not the world: it says what would have changed this decision, not what "
     "happened or what to do."
 )
-MOST_CELLS = 5  # of a real row that are shown beside an answer,
-MOST_BESIDE = 3  # and of those that no answer changes
-RECIPE = "For an attack it is also a recipe for evading the detector: share it with care."
-REDACTED = "Values are left out of this report: it names the features and the direction of each change."
+MAX_CELLS = 5  # of a real row that are shown beside an answer,
+MAX_UNCHANGED_CELLS = 3  # and of those that no answer changes
+RECIPE_CAUTION = "For an attack it is also a recipe for evading the detector: share it with care."
+REDACTION_NOTE = "Values are left out of this report: it names the features and the direction of each change."
 
 
-class Change(NamedTuple):
+class CardChange(NamedTuple):
     """One feature that an answer changes; a redacted one has neither values nor percentiles."""
 
     column: int  # place in the schema
@@ -40,21 +40,21 @@ class Change(NamedTuple):
     size: float = 0.0  # what it adds to an L1 distance, in feature scales
     before: str = ""
     after: str = ""
-    positions: tuple[float, float] | None = None  # the two values as numbers, where they are
+    end_values: tuple[float, float] | None = None  # the two values as numbers, where they are
     percentiles: tuple[tuple[str, float, float], ...] = ()  # population, percentile before, percentile after
 
 
-class Answer(NamedTuple):
+class CardAnswer(NamedTuple):
     """One counterfactual of a row."""
 
-    said: str  # what the model says of it
+    prediction: str  # what the model says of it
     probability: str  # of the target; empty where the model has none, or it was not asked
     distance: float  # NaN where it was not asked
-    changes: tuple[Change, ...]  # the largest first
+    changes: tuple[CardChange, ...]  # the largest first
     text: str  # the same in a sentence
 
 
-class Neighbour(NamedTuple):
+class RealRow(NamedTuple):
     """A real row of the target: what it has where the answers change something, and where else it differs most."""
 
     distance: float  # from the row, L2 in feature scales
@@ -65,18 +65,18 @@ class Card(NamedTuple):
     """One row: its verdict, its answers, and how sure they are."""
 
     row: str
-    carried: tuple[tuple[str, str], ...]  # columns that the model does not see: ids, times
+    carried_columns: tuple[tuple[str, str], ...]  # columns that the model does not see: ids, times
     status: str
     reason: str
     target: str
-    said: str  # before
+    prediction: str  # before
     probability: str  # of the target before
-    best: Answer
-    tipping: Answer | None  # the least change, where the best answer is the firm one
+    best_answer: CardAnswer
+    tipping: CardAnswer | None  # the least change, where the best answer is the firm one
     firmness: str  # how well the best answer holds, in words; empty where it was not asked
     noise: str  # that it was asked to withstand
-    others: tuple[Answer, ...]
-    evidence: tuple[Neighbour, ...] = ()  # the nearest real rows of the target; none where redacted
+    other_answers: tuple[CardAnswer, ...]
+    evidence: tuple[RealRow, ...] = ()  # the nearest real rows of the target; none where redacted
 
 
 def build_cards(explanation: Explanation, *, redact: bool = False) -> list[Card]:
@@ -91,12 +91,12 @@ def build_cards(explanation: Explanation, *, redact: bool = False) -> list[Card]
     >>> card.said, card.best.said, card.best.changes[0].before, card.best.changes[0].direction
     ('alert', 'benign', '9', 'down')
     """
-    best = _answers(explanation, redact=redact)
-    tipping = None if explanation.tipping is None else _answers(explanation.tipping, redact=redact)
+    best = _list_answers(explanation, redact=redact)
+    tipping = None if explanation.tipping is None else _list_answers(explanation.tipping, redact=redact)
     known = set(explanation.schema.names)
     carried = [name for name in explanation.rows.columns if name not in known]
-    labels = [_named(label) for label in explanation.rows.index]
-    cells = [[_cell(value) for value in explanation.rows[name].astype(object)] for name in carried]
+    labels = [_row_name(label) for label in explanation.rows.index]
+    cells = [[_format_cell(value) for value in explanation.rows[name].astype(object)] for name in carried]
     cards = []
     for row, answers in enumerate(best):
         beside = () if tipping is None else tipping[row][0].changes
@@ -104,24 +104,24 @@ def build_cards(explanation: Explanation, *, redact: bool = False) -> list[Card]
         cards.append(
             Card(
                 row=labels[row],
-                carried=tuple((str(name), column[row]) for name, column in zip(carried, cells, strict=True)),
+                carried_columns=tuple((str(name), column[row]) for name, column in zip(carried, cells, strict=True)),
                 status=str(explanation.status[row]),
                 reason="" if redact and explanation.status[row] != "valid" else reason,
                 target=format_label(explanation.target[row]),
-                said=format_label(explanation.scores["before"].iloc[row]),
+                prediction=format_label(explanation.scores["before"].iloc[row]),
                 probability=format_probability(float(explanation.scores["probability_before"].iloc[row])),
-                best=answers[0],
+                best_answer=answers[0],
                 tipping=None if tipping is None else tipping[row][0],
-                firmness=_firmness(explanation, row),
+                firmness=_say_firmness(explanation, row),
                 noise="" if explanation.firm is None else str(explanation.firm["noise"].iloc[row]),
-                others=tuple(answers[1:]),
-                evidence=() if redact else _neighbours(explanation, row, (*answers[0].changes, *beside)),
+                other_answers=tuple(answers[1:]),
+                evidence=() if redact else _list_real_rows(explanation, row, (*answers[0].changes, *beside)),
             )
         )
     return cards
 
 
-def populations(explanation: Explanation, row: int) -> list[Hashable]:
+def compared_labels(explanation: Explanation, row: int) -> list[Hashable]:
     """The labels whose reference rows a row is compared with: what the model says before, and what it says after."""
     said = [explanation.scores[when].iloc[row] for when in ("before", "after")]
     found = [label for label in dict.fromkeys(said) if isinstance(label, Hashable) and label in explanation.quantiles]
@@ -138,18 +138,18 @@ def direction_of(feature: Feature, before: Any, after: Any) -> Direction:
         return "given"
     if feature.kind == "ordinal":
         before, after = feature.categories.index(before), feature.categories.index(after)
-    elif not feature.numeric:
+    elif not feature.is_numeric:
         return "other"
     return "up" if after > before else "down"
 
 
-def say_directions(changes: Sequence[Change]) -> str:
+def say_directions(changes: Sequence[CardChange]) -> str:
     """The changes without their values: "lower latency and higher throughput"."""
-    parts = [f"{MOVED[change.direction]} {change.title}" for change in changes]
+    parts = [f"{DIRECTION_WORDS[change.direction]} {change.title}" for change in changes]
     return " and ".join(filter(None, [", ".join(parts[:-1]), *parts[-1:]]))
 
 
-def _answers(explanation: Explanation, *, redact: bool) -> list[list[Answer]]:
+def _list_answers(explanation: Explanation, *, redact: bool) -> list[list[CardAnswer]]:
     """For each row its answers, the best first; where none is valid, the nearest miss."""
     count = np.maximum(explanation.count, 1)
     listed = tables.list_changes(
@@ -162,27 +162,35 @@ def _answers(explanation: Explanation, *, redact: bool) -> list[list[Answer]]:
     for row in range(len(explanation)):
         described = [
             tuple(
-                _describe(explanation, change, redact=redact) for change in sort_by_size(grouped.get((row, slot), []))
+                _describe_change(explanation, change, redact=redact)
+                for change in sort_by_size(grouped.get((row, slot), []))
             )
             for slot in range(int(count[row]))
         ]
-        out.append([_best(explanation, row, described[0], redact=redact), *map(_other, described[1:])])
+        out.append(
+            [
+                _build_best_answer(explanation, row, described[0], redact=redact),
+                *map(_build_other_answer, described[1:]),
+            ]
+        )
     return out
 
 
-def _best(explanation: Explanation, row: int, changes: tuple[Change, ...], *, redact: bool) -> Answer:
+def _build_best_answer(
+    explanation: Explanation, row: int, changes: tuple[CardChange, ...], *, redact: bool
+) -> CardAnswer:
     scores = explanation.scores
     said = format_label(scores["after"].iloc[row])
     probability = format_probability(float(scores["probability_after"].iloc[row]))
-    text = _without_values(explanation, row, changes, said) if redact else explanation[row].text()
-    return Answer(said, probability, float(explanation.terms.distance[row]), changes, text)
+    text = _write_redacted_text(explanation, row, changes, said) if redact else explanation[row].text()
+    return CardAnswer(said, probability, float(explanation.terms.distance[row]), changes, text)
 
 
-def _other(changes: tuple[Change, ...]) -> Answer:
-    return Answer("", "", float("nan"), changes, "")
+def _build_other_answer(changes: tuple[CardChange, ...]) -> CardAnswer:
+    return CardAnswer("", "", float("nan"), changes, "")
 
 
-def _without_values(explanation: Explanation, row: int, changes: tuple[Change, ...], said: str) -> str:
+def _write_redacted_text(explanation: Explanation, row: int, changes: tuple[CardChange, ...], said: str) -> str:
     if not explanation.valid[row]:
         return f"No change was found that makes the model say {format_label(explanation.target[row])}."
     if not changes:
@@ -190,51 +198,53 @@ def _without_values(explanation: Explanation, row: int, changes: tuple[Change, .
     return f"With {say_directions(changes)} the model would have said {said}."
 
 
-def _describe(explanation: Explanation, change: tables.Change, *, redact: bool) -> Change:
+def _describe_change(explanation: Explanation, change: tables.Change, *, redact: bool) -> CardChange:
     feature = explanation.schema.features[change.column]
     direction = direction_of(feature, change.before, change.after)
     if redact:
-        return Change(change.column, feature.title, direction)
+        return CardChange(change.column, feature.title, direction)
     before, after = format_pair(feature, change.before, change.after)
-    described = Change(change.column, feature.title, direction, change.size, before, after)
-    if not feature.numeric or direction == "given":
+    described = CardChange(change.column, feature.title, direction, change.size, before, after)
+    if not feature.is_numeric or direction == "given":
         return described
     ends = float(change.before), float(change.after)
     ranks = []
-    for label in populations(explanation, change.row):
+    for label in compared_labels(explanation, change.row):
         was, now = (explanation.percentile(feature.name, end, label) for end in ends)
         ranks += [] if isnan(was) or isnan(now) else [(format_label(label), was, now)]
-    return described._replace(positions=ends, percentiles=tuple(ranks))
+    return described._replace(end_values=ends, percentiles=tuple(ranks))
 
 
-def _neighbours(explanation: Explanation, row: int, changes: Sequence[Change]) -> tuple[Neighbour, ...]:
+def _list_real_rows(explanation: Explanation, row: int, changes: Sequence[CardChange]) -> tuple[RealRow, ...]:
     """The evidence of a row, in the features that its answers change and those in which it differs most."""
     if explanation.evidence is None:
         return ()
     schema, x0 = explanation.schema, explanation.x0[row]
-    columns = list(dict.fromkeys(change.column for change in changes))[:MOST_CELLS]
-    (real, far), *_ = tables.real_rows(schema, x0[None], explanation.evidence[row : row + 1])
+    columns = list(dict.fromkeys(change.column for change in changes))[:MAX_CELLS]
+    (real, far), *_ = tables.real_rows_and_distances(schema, x0[None], explanation.evidence[row : row + 1])
     out = []
     for length, cells in zip(far.tolist(), real, strict=True):
-        size = tables.apart(Distance.of(schema, "l2"), cells[None], x0)[0]
+        size = tables.scaled_differences(Distance.of(schema, "l2"), cells[None], x0)[0]
         size[columns] = 0.0
-        most = [column for column in np.argsort(-size, kind="stable")[:MOST_BESIDE].tolist() if size[column] > 0]
-        own = [(column, _value(explanation, column, float(cells[column]))) for column in columns]
-        own += [(column, _instead(explanation, column, float(cells[column]), float(x0[column]))) for column in most]
-        out.append(Neighbour(length, tuple((column, schema.features[column].title, said) for column, said in own)))
+        most = [
+            column for column in np.argsort(-size, kind="stable")[:MAX_UNCHANGED_CELLS].tolist() if size[column] > 0
+        ]
+        own = [(column, _format_code(explanation, column, float(cells[column]))) for column in columns]
+        own += [(column, _say_instead(explanation, column, float(cells[column]), float(x0[column]))) for column in most]
+        out.append(RealRow(length, tuple((column, schema.features[column].title, said) for column, said in own)))
     return tuple(out)
 
 
-def _instead(explanation: Explanation, column: int, code: float, own: float) -> str:
-    return f"{_value(explanation, column, code)} instead of {_value(explanation, column, own)}"
+def _say_instead(explanation: Explanation, column: int, code: float, own: float) -> str:
+    return f"{_format_code(explanation, column, code)} instead of {_format_code(explanation, column, own)}"
 
 
-def _value(explanation: Explanation, column: int, code: float) -> str:
+def _format_code(explanation: Explanation, column: int, code: float) -> str:
     feature = explanation.schema.features[column]
-    return "missing" if isnan(code) else format_value(feature, tables.value_of(feature, code))
+    return "missing" if isnan(code) else format_value(feature, tables.decode_value(feature, code))
 
 
-def _firmness(explanation: Explanation, row: int) -> str:
+def _say_firmness(explanation: Explanation, row: int) -> str:
     if explanation.firm is None or not explanation.valid[row]:
         return ""
     firm = explanation.firm.iloc[row]
@@ -244,12 +254,12 @@ def _firmness(explanation: Explanation, row: int) -> str:
     return f"{kept} of 100 noisy copies keep the decision (at least {low}, with 95 % confidence)"
 
 
-def _named(label: Any) -> str:
+def _row_name(label: Any) -> str:
     """A row's own name."""
     return " / ".join(map(str, label)) if isinstance(label, tuple) else str(label)
 
 
-def _cell(value: Any) -> str:
+def _format_cell(value: Any) -> str:
     return "" if pd.api.types.is_scalar(value) and pd.isna(value) else str(value)
 
 

@@ -18,28 +18,28 @@ class Frequency(NamedTuple):
 
     column: int
     title: str
-    down: int
-    up: int
-    other: int  # another category, or a value where there was none
+    down_count: int
+    up_count: int
+    other_count: int  # another category, or a value where there was none
 
     @property
-    def rows(self) -> int:
-        return self.down + self.up + self.other
+    def row_count(self) -> int:
+        return self.down_count + self.up_count + self.other_count
 
 
 class Overview(NamedTuple):
     """All rows at a glance."""
 
-    rows: int
-    valid: int  # rows whose answer reaches the target
-    already: int  # of these, rows that needed no change
-    statuses: dict[str, int]
+    row_count: int
+    valid_count: int  # rows whose answer reaches the target
+    already_count: int  # of these, rows that needed no change
+    status_counts: dict[str, int]
     features: tuple[Frequency, ...]  # only those that change, the most frequent first
     distances: Array  # of the valid answers that change something
-    changed: Array  # how many features each of these changes
+    change_counts: Array  # how many features each of these changes
 
 
-def look_over(explanation: Explanation) -> Overview:
+def build_overview(explanation: Explanation) -> Overview:
     """Count what the best answers of all rows do; a row without a valid answer counts only as such.
 
     >>> import pandas as pd
@@ -47,8 +47,8 @@ def look_over(explanation: Explanation) -> Overview:
     >>> from counterpoise.api import explain
     >>> train = pd.DataFrame({"ports": [1, 2, 7, 9]})
     >>> model = LogisticRegression().fit(train, ["benign", "benign", "alert", "alert"])
-    >>> seen = look_over(explain(model, train, reference=train, target="benign"))
-    >>> seen.valid, seen.already, seen.features[0].title, seen.features[0].down
+    >>> seen = build_overview(explain(model, train, reference=train, target="benign"))
+    >>> seen.valid, seen.already_count, seen.features[0].title, seen.features[0].down
     (4, 2, 'ports', 2)
     """
     found = explanation.valid.astype(int).tolist()
@@ -68,11 +68,11 @@ def look_over(explanation: Explanation) -> Overview:
     changed = explanation.changed
     moved = explanation.valid & (changed > 0)
     return Overview(
-        rows=len(explanation),
-        valid=int(explanation.valid.sum()),
-        already=int((explanation.valid & (changed == 0)).sum()),
-        statuses=dict(Counter(map(str, explanation.status))),
-        features=tuple(sorted(features, key=lambda feature: (-feature.rows, feature.column))),
+        row_count=len(explanation),
+        valid_count=int(explanation.valid.sum()),
+        already_count=int((explanation.valid & (changed == 0)).sum()),
+        status_counts=dict(Counter(map(str, explanation.status))),
+        features=tuple(sorted(features, key=lambda feature: (-feature.row_count, feature.column))),
         distances=explanation.terms.distance[moved],
-        changed=changed[moved].astype(np.float64),
+        change_counts=changed[moved].astype(np.float64),
     )

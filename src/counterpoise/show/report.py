@@ -9,7 +9,7 @@ from pathlib import Path
 from counterpoise.errors import InputError
 from counterpoise.explanation import Explanation
 from counterpoise.show.cards import build_cards
-from counterpoise.show.overview import look_over
+from counterpoise.show.overview import build_overview
 from counterpoise.show.page import compose_page
 
 
@@ -36,7 +36,7 @@ def report(
             "a report is of an Explanation", f"a {type(explanation).__name__} was given", "give what explain returns"
         )
     target = Path(path)
-    text = write_page(explanation, redact=redact, title=title)
+    text = render_page(explanation, redact=redact, title=title)
     try:
         target.write_text(text, encoding="utf-8")
     except OSError as error:
@@ -48,7 +48,7 @@ def report(
     return target
 
 
-def write_page(explanation: Explanation, *, redact: bool = False, title: str = "Counterfactual report") -> str:
+def render_page(explanation: Explanation, *, redact: bool = False, title: str = "Counterfactual report") -> str:
     """The page itself, as text."""
     parts = {
         name: (files("counterpoise.show") / "template" / name).read_text(encoding="utf-8")
@@ -56,4 +56,6 @@ def write_page(explanation: Explanation, *, redact: bool = False, title: str = "
     }
     cards = build_cards(explanation, redact=redact)
     written = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
-    return compose_page(explanation, cards, look_over(explanation), parts, title=title, written=written, redact=redact)
+    return compose_page(
+        explanation, cards, build_overview(explanation), parts, title=title, written=written, redact=redact
+    )

@@ -10,22 +10,23 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from counterpoise.show.cards import MOVED, Answer, Card, Change, ordinal
+from counterpoise.show.cards import DIRECTION_WORDS, Card, CardAnswer, CardChange, ordinal
 
-SAME = "·"  # where an answer leaves a feature as it was
-ARROWS = {"up": "↑", "down": "↓", "other": "↔", "given": "+"}
+UNCHANGED_MARK = "·"  # where an answer leaves a feature as it was
+DIRECTION_ARROWS = {"up": "↑", "down": "↓", "other": "↔", "given": "+"}
 
 
 def draw_card(card: Card, held: Sequence[str] = ()) -> Panel:
     """One row as a framed card: verdict, changed features, sentence, alternatives; ``held`` are the fixed features."""
-    parts: list[RenderableType] = [_verdict(card)]
-    if card.best.changes or (card.tipping is not None and card.tipping.changes):
-        parts.append(_changes(card.best, card.tipping))
-    parts.append(Text(card.best.text))
+    parts: list[RenderableType] = [_draw_verdict(card)]
+    if card.best_answer.changes or (card.tipping is not None and card.tipping.changes):
+        parts.append(_draw_changes(card.best_answer, card.tipping))
+    parts.append(Text(card.best_answer.text))
     parts += [
-        Text(f"or: {', '.join(_short(change) for change in other.changes)}", style="dim") for other in card.others
+        Text(f"or: {', '.join(_format_change(change) for change in other.changes)}", style="dim")
+        for other in card.other_answers
     ]
-    real = _evidence(card)
+    real = _say_nearest_real_row(card)
     parts += [Text(real, style="dim")] if real else []
     parts += [Text(f"held fixed: {', '.join(held)}", style="dim")] if held else []
     title = Text(f" {card.row} ", style="bold")
@@ -35,25 +36,27 @@ def draw_card(card: Card, held: Sequence[str] = ()) -> Panel:
 def write_card(card: Card) -> str:
     """The same as plain text, for a pipe.
 
-    >>> change = Change(0, "open ports", "down", 1.0, "8", "2")
-    >>> answer = Answer("benign", "0.93", 1.5, (change,), "Had open ports been 2 instead of 8, …")
+    >>> change = CardChange(0, "open ports", "down", 1.0, "8", "2")
+    >>> answer = CardAnswer("benign", "0.93", 1.5, (change,), "Had open ports been 2 instead of 8, …")
     >>> print(write_card(Card("host 7", (), "valid", "", "benign", "alert", "0.02", answer, None, "", "", ())))
     host 7: alert (benign 0.02) -> benign (0.93)
       open ports 8 -> 2
       Had open ports been 2 instead of 8, …
     """
-    lines = [f"{card.row}: {_before(card)} -> {_after(card)}"]
+    lines = [f"{card.row}: {_say_before(card)} -> {_say_after(card)}"]
     if card.tipping is not None:
-        lines.append("  tipping point: " + ", ".join(_short(change, "->") for change in card.tipping.changes))
-    lines += [f"  {_short(change, '->')}" for change in card.best.changes]
-    lines.append(f"  {card.best.text}")
-    lines += [f"  or: {', '.join(_short(change, '->') for change in other.changes)}" for other in card.others]
-    real = _evidence(card)
+        lines.append("  tipping point: " + ", ".join(_format_change(change, "->") for change in card.tipping.changes))
+    lines += [f"  {_format_change(change, '->')}" for change in card.best_answer.changes]
+    lines.append(f"  {card.best_answer.text}")
+    lines += [
+        f"  or: {', '.join(_format_change(change, '->') for change in other.changes)}" for other in card.other_answers
+    ]
+    real = _say_nearest_real_row(card)
     lines += [f"  {real}"] if real else []
     return "\n".join(lines)
 
 
-def _evidence(card: Card) -> str:
+def _say_nearest_real_row(card: Card) -> str:
     """The nearest real row of the target, in the features that change and those in which it differs most."""
     if not card.evidence or not card.evidence[0].values:
         return ""
@@ -62,21 +65,23 @@ def _evidence(card: Card) -> str:
     return f"nearest real {card.target} row, {nearest.distance:.3g} away: {cells}"
 
 
-def _verdict(card: Card) -> Text:
+def _draw_verdict(card: Card) -> Text:
     found = card.status == "valid"
-    line = Text.assemble((_before(card), "bold red"), "  →  ", (_after(card), "bold green" if found else "bold yellow"))
+    line = Text.assemble(
+        (_say_before(card), "bold red"), "  →  ", (_say_after(card), "bold green" if found else "bold yellow")
+    )
     return line if found else line.append(f"   {card.status.replace('_', ' ')}", style="yellow")
 
 
-def _before(card: Card) -> str:
-    return card.said + (f" ({card.target} {card.probability})" if card.probability else "")
+def _say_before(card: Card) -> str:
+    return card.prediction + (f" ({card.target} {card.probability})" if card.probability else "")
 
 
-def _after(card: Card) -> str:
-    return card.best.said + (f" ({card.best.probability})" if card.best.probability else "")
+def _say_after(card: Card) -> str:
+    return card.best_answer.prediction + (f" ({card.best_answer.probability})" if card.best_answer.probability else "")
 
 
-def _changes(best: Answer, tipping: Answer | None) -> Table:
+def _draw_changes(best: CardAnswer, tipping: CardAnswer | None) -> Table:
     """The changed features, with where the values lie in the populations; the tipping point beside the firm answer."""
     answers = {"would be": best} if tipping is None else {"tips at": tipping, "holds at": best}
     every = {change.column: change for answer in answers.values() for change in answer.changes}
@@ -92,14 +97,14 @@ def _changes(best: Answer, tipping: Answer | None) -> Table:
     for name in named:
         table.add_column(Text(f"percentile of {name}"), justify="right")
     for column, change in sorted(every.items(), key=lambda item: -item[1].size):
-        values = (change.before, *(values.get(column, SAME) for values in after.values())) if valued else ()
+        values = (change.before, *(values.get(column, UNCHANGED_MARK) for values in after.values())) if valued else ()
         ranks = {name: f"{ordinal(was)} → {ordinal(now)}" for name, was, now in change.percentiles}
-        way = f"{ARROWS[change.direction]} {MOVED[change.direction]}"
+        way = f"{DIRECTION_ARROWS[change.direction]} {DIRECTION_WORDS[change.direction]}"
         table.add_row(*map(Text, (change.title, *values, way, *(ranks.get(name, "") for name in named))))
     return table
 
 
-def _short(change: Change, arrow: str = "→") -> str:
+def _format_change(change: CardChange, arrow: str = "→") -> str:
     if not change.before and not change.after:
-        return f"{MOVED[change.direction]} {change.title}"
+        return f"{DIRECTION_WORDS[change.direction]} {change.title}"
     return f"{change.title} {change.before} {arrow} {change.after}"

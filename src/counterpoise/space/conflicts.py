@@ -5,37 +5,37 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from counterpoise.space.constraints import Constraint
-from counterpoise.space.contradictions import Box, irreducible, linear, refuted
+from counterpoise.space.contradictions import Box, find_irreducible_subset, is_infeasible, select_linear_clauses
 from counterpoise.space.features import Schema
 from counterpoise.space.relations import Clause
-from counterpoise.space.writing import Bounds, written
+from counterpoise.space.writing import Bounds, compile_draft
 from counterpoise.types import Array
 
 
-def contradiction(schema: Schema, x0: Array, constraints: Sequence[Constraint], bounds: Bounds) -> tuple[str, ...]:
+def find_contradiction(schema: Schema, x0: Array, constraints: Sequence[Constraint], bounds: Bounds) -> tuple[str, ...]:
     """The words that leave no point for one row ``x0`` ``(1, d)``, none of them superfluous; empty if not proved.
 
     Boxes, whole numbers and linear relations are looked at; where the row is missing, what reads it is not.
     """
 
     def program(words: Sequence[Constraint], observed: Sequence[int]) -> tuple[Box, list[Clause]]:
-        draft, lattice, system = written(schema, x0, words, bounds, observed)
-        bound = [clause for clause in system.rules.clauses if system.active[0, clause.source]]
-        return lattice.box(draft), linear(bound)
+        draft, lattice, system = compile_draft(schema, x0, words, bounds, observed)
+        bound = [clause for clause in system.clause_set.clauses if system.is_binding[0, clause.relation_number]]
+        return lattice.first_row_box(draft), select_linear_clauses(bound)
 
     words = list(constraints)
     box, clauses = program(words, range(len(schema)))
-    if not refuted(box, clauses):
+    if not is_infeasible(box, clauses):
         return ()
     columns = sorted({column for clause in clauses for column in clause.formula.columns})
-    seen = [column for column in columns if bounds == "observed" and schema.features[column].numeric]
+    seen = [column for column in columns if bounds == "observed" and schema.features[column].is_numeric]
 
     def contradictory(items: Sequence[int]) -> bool:
         chosen = [words[item - len(seen)] for item in items if item >= len(seen)]
-        return refuted(*program(chosen, [seen[item] for item in items if item < len(seen)]))
+        return is_infeasible(*program(chosen, [seen[item] for item in items if item < len(seen)]))
 
     # the observed ranges come first: what can be said without them is said in the user's own words
-    kept = irreducible(len(seen) + len(words), contradictory)
+    kept = find_irreducible_subset(len(seen) + len(words), contradictory)
     names = [repr(words[item - len(seen)]) for item in kept if item >= len(seen)]
     for item in kept:
         if item < len(seen):

@@ -10,9 +10,9 @@ import numpy as np
 
 from counterpoise.errors import ConstraintError
 from counterpoise.space.draft import Draft
-from counterpoise.space.frames import plain
+from counterpoise.space.frames import as_python_value
 
-Names = Hashable | Sequence[Hashable]
+NameOrNames = Hashable | Sequence[Hashable]
 
 
 @runtime_checkable
@@ -22,7 +22,7 @@ class Constraint(Protocol):
     def apply(self, draft: Draft) -> None: ...
 
 
-def named(names: tuple[Names, ...]) -> tuple[Hashable, ...]:
+def flatten_names(names: tuple[NameOrNames, ...]) -> tuple[Hashable, ...]:
     """Names given one by one or as lists, flat."""
     flat: list[Hashable] = []
     for name in names:
@@ -33,13 +33,13 @@ def named(names: tuple[Names, ...]) -> tuple[Hashable, ...]:
     return tuple(flat)
 
 
-class _Naming:
+class _FeatureNamesConstraint:
     """A word that takes any number of names, as in ``Immutable("a", "b")`` or ``Immutable(["a", "b"])``."""
 
     names: tuple[Hashable, ...]
 
-    def __init__(self, *names: Names) -> None:
-        object.__setattr__(self, "names", named(names))
+    def __init__(self, *names: NameOrNames) -> None:
+        object.__setattr__(self, "names", flatten_names(names))
         if not self.names:
             raise ConstraintError(
                 f"{type(self).__name__} must name at least one feature",
@@ -52,7 +52,7 @@ class _Naming:
 
 
 @dataclass(frozen=True, init=False, repr=False)
-class Immutable(_Naming):
+class Immutable(_FeatureNamesConstraint):
     """These features never change.
 
     >>> Immutable("protocol")
@@ -63,11 +63,11 @@ class Immutable(_Naming):
 
     def apply(self, draft: Draft) -> None:
         for name in self.names:
-            draft.free[:, draft.settled(name, self)] = False
+            draft.free[:, draft.record_mutability(name, self)] = False
 
 
 @dataclass(frozen=True, init=False, repr=False)
-class Mutable(_Naming):
+class Mutable(_FeatureNamesConstraint):
     """Only these features may change; everything else is fixed.
 
     >>> Mutable(["rate", "packets"])
@@ -77,14 +77,14 @@ class Mutable(_Naming):
     names: tuple[Hashable, ...]
 
     def apply(self, draft: Draft) -> None:
-        named = [draft.settled(name, self) for name in self.names]
+        named = [draft.record_mutability(name, self) for name in self.names]
         for number in set(range(len(draft.schema))) - set(named):
             draft.free[:, number] = False
-            draft.words[number].append(repr(self))
+            draft.constraint_texts[number].append(repr(self))
 
 
 @dataclass(frozen=True, init=False, repr=False)
-class Increasing(_Naming):
+class Increasing(_FeatureNamesConstraint):
     """These features may only stay or go up.
 
     >>> Increasing("age")
@@ -95,12 +95,12 @@ class Increasing(_Naming):
 
     def apply(self, draft: Draft) -> None:
         for name in self.names:
-            number = draft.ordered(name, self)
+            number = draft.record_ordered_column(name, self)
             draft.lower[:, number] = np.fmax(draft.lower[:, number], draft.x0[:, number])
 
 
 @dataclass(frozen=True, init=False, repr=False)
-class Decreasing(_Naming):
+class Decreasing(_FeatureNamesConstraint):
     """These features may only stay or go down.
 
     >>> Decreasing("firmware_age")
@@ -111,12 +111,12 @@ class Decreasing(_Naming):
 
     def apply(self, draft: Draft) -> None:
         for name in self.names:
-            number = draft.ordered(name, self)
+            number = draft.record_ordered_column(name, self)
             draft.upper[:, number] = np.fmin(draft.upper[:, number], draft.x0[:, number])
 
 
 @dataclass(frozen=True, init=False, repr=False)
-class Integer(_Naming):
+class Integer(_FeatureNamesConstraint):
     """These features take whole numbers in every answer.
 
     >>> Integer("packets")
@@ -127,7 +127,7 @@ class Integer(_Naming):
 
     def apply(self, draft: Draft) -> None:
         for name in self.names:
-            number = draft.ordered(name, self)
+            number = draft.record_ordered_column(name, self)
             draft.step[number] = max(draft.step[number], 1.0)
 
 
@@ -141,25 +141,25 @@ class Range:
     Range(name='rate', low=0, high=100)
     """
 
-    name: Names
+    name: NameOrNames
     low: Any = None
     high: Any = None
 
     def __post_init__(self) -> None:
         if self.low is None and self.high is None:
             raise ConstraintError("a Range must have at least one end", f"{self!r}", "give low=, high= or both")
-        object.__setattr__(self, "low", plain(self.low))
-        object.__setattr__(self, "high", plain(self.high))
+        object.__setattr__(self, "low", as_python_value(self.low))
+        object.__setattr__(self, "high", as_python_value(self.high))
 
     def apply(self, draft: Draft) -> None:
-        for name in named((self.name,)):
-            number = draft.ordered(name, self)
+        for name in flatten_names((self.name,)):
+            number = draft.record_ordered_column(name, self)
             if self.low is not None:
-                draft.lower[:, number] = np.maximum(draft.lower[:, number], draft.encoded(number, self.low, self))
-                draft.ranged[0, number] = True
+                draft.lower[:, number] = np.maximum(draft.lower[:, number], draft.encode_value(number, self.low, self))
+                draft.is_range_given[0, number] = True
             if self.high is not None:
-                draft.upper[:, number] = np.minimum(draft.upper[:, number], draft.encoded(number, self.high, self))
-                draft.ranged[1, number] = True
+                draft.upper[:, number] = np.minimum(draft.upper[:, number], draft.encode_value(number, self.high, self))
+                draft.is_range_given[1, number] = True
 
 
 @dataclass(frozen=True)
@@ -170,13 +170,13 @@ class OneOf:
     OneOf(name='protocol', values=('tcp', 'udp'))
     """
 
-    name: Names
+    name: NameOrNames
     values: tuple[Any, ...]
 
-    def __init__(self, name: Names, values: Iterable[Any]) -> None:
+    def __init__(self, name: NameOrNames, values: Iterable[Any]) -> None:
         listed = not isinstance(values, (str, bytes))
         object.__setattr__(self, "name", name)
-        object.__setattr__(self, "values", tuple(map(plain, values)) if listed else (values,))
+        object.__setattr__(self, "values", tuple(map(as_python_value, values)) if listed else (values,))
         if not self.values or not listed:
             given = "none" if listed else f"the text {values!r}"
             raise ConstraintError(
@@ -184,9 +184,9 @@ class OneOf:
             )
 
     def apply(self, draft: Draft) -> None:
-        for name in named((self.name,)):
-            number = draft.column(name, self)
-            allowed = np.unique([draft.encoded(number, value, self) for value in self.values])
+        for name in flatten_names((self.name,)):
+            number = draft.record_column(name, self)
+            allowed = np.unique([draft.encode_value(number, value, self) for value in self.values])
             if np.isinf(allowed).any():
                 raise ConstraintError("OneOf must list finite values", f"{self!r}", "use Range for an open end")
             before = draft.choices[number]
@@ -213,4 +213,4 @@ class MaxChanges:
 
     def apply(self, draft: Draft) -> None:
         if draft.max_changes is None or self.count < draft.max_changes:
-            draft.max_changes, draft.ceiling = min(int(self.count), len(draft.schema)), repr(self)
+            draft.max_changes, draft.max_changes_text = min(int(self.count), len(draft.schema)), repr(self)

@@ -13,14 +13,14 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
 
-from counterpoise.space.expressions import Binary, Expression
+from counterpoise.space.expressions import BinaryOperation, Expression
 from counterpoise.space.formulas import Compare
 from counterpoise.space.relations import Clause
 from counterpoise.types import Array
 
-ENDLESS = 1e12  # an end farther out than this is none
-REFUTED = 2  # what the solver says of a program that nothing satisfies
-SECONDS = 2.0
+MAX_FINITE_END = 1e12  # an end farther out than this is none
+MILP_INFEASIBLE_STATUS = 2  # what the solver says of a program that nothing satisfies
+SOLVER_TIME_LIMIT_SECONDS = 2.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,23 +38,23 @@ class Box:
     size: Array
 
 
-def linear(clauses: Sequence[Clause]) -> list[Clause]:
+def select_linear_clauses(clauses: Sequence[Clause]) -> list[Clause]:
     """The clauses that are linear in the columns of the point."""
     return [
         clause
         for clause in clauses
         if isinstance(clause.formula, Compare)
-        and clause.formula.relation != "!="
+        and clause.formula.operator != "!="
         and max(clause.formula.left.degree, clause.formula.right.degree) <= 1
     ]
 
 
-def refuted(box: Box, clauses: Sequence[Clause]) -> bool:
+def is_infeasible(box: Box, clauses: Sequence[Clause]) -> bool:
     """Whether no point of a box satisfies all of the linear clauses.
 
     >>> from counterpoise.space.expressions import Column, Number
     >>> box = Box(np.zeros(1), np.zeros(1), np.ones(1), np.zeros(1), np.zeros(1), np.ones(1))
-    >>> refuted(box, [Clause(Compare("<=", Number(2.0), Column(0)), 0)])
+    >>> is_infeasible(box, [Clause(Compare("<=", Number(2.0), Column(0)), 0)])
     True
     """
     if (box.lower > box.upper).any():
@@ -67,7 +67,7 @@ def refuted(box: Box, clauses: Sequence[Clause]) -> bool:
     origin = np.where(box.step[columns] > 0, box.origin[columns], 0.0)
     rows, lows, highs = [], [], []
     for clause in clauses:
-        made = _row(box, clause.formula) if isinstance(clause.formula, Compare) else None
+        made = _linear_row(box, clause.formula) if isinstance(clause.formula, Compare) else None
         if made is None:
             continue
         slopes, least, most = made
@@ -84,7 +84,7 @@ def refuted(box: Box, clauses: Sequence[Clause]) -> bool:
     margin = 1e-9 * np.where(whole, 1.0, 0.0)  # a multiple that rounding puts just outside is inside
     low = np.where(whole, np.ceil(ends[0] - margin), ends[0])
     high = np.where(whole, np.floor(ends[1] + margin), ends[1])
-    low, high = np.where(low < -ENDLESS, -np.inf, low), np.where(high > ENDLESS, np.inf, high)
+    low, high = np.where(low < -MAX_FINITE_END, -np.inf, low), np.where(high > MAX_FINITE_END, np.inf, high)
     if (low > high).any():
         return True
     if not rows:
@@ -94,15 +94,15 @@ def refuted(box: Box, clauses: Sequence[Clause]) -> bool:
         constraints=LinearConstraint(np.array(rows), np.array(lows), np.array(highs)),
         integrality=whole.astype(np.int64),
         bounds=Bounds(low, high),
-        options={"time_limit": SECONDS},
+        options={"time_limit": SOLVER_TIME_LIMIT_SECONDS},
     )
-    return bool(found.status == REFUTED)
+    return bool(found.status == MILP_INFEASIBLE_STATUS)
 
 
-def irreducible(count: int, contradictory: Callable[[Sequence[int]], bool]) -> list[int]:
+def find_irreducible_subset(count: int, contradictory: Callable[[Sequence[int]], bool]) -> list[int]:
     """A subset of ``count`` items that is contradictory, and without any one of its items is not.
 
-    >>> irreducible(5, lambda items: {1, 3} <= set(items))
+    >>> find_irreducible_subset(5, lambda items: {1, 3} <= set(items))
     [1, 3]
     """
     kept = list(range(count))
@@ -119,34 +119,38 @@ def irreducible(count: int, contradictory: Callable[[Sequence[int]], bool]) -> l
     return kept
 
 
-def _row(box: Box, formula: Compare) -> tuple[dict[int, float], float, float] | None:
+def _linear_row(box: Box, formula: Compare) -> tuple[dict[int, float], float, float] | None:
     """A linear clause as coefficients by column and the ends between which their sum must lie."""
     d = len(box.x0)
     given = np.concatenate([box.x0, box.lower, box.upper])
-    zero, slopes = Binary("-", formula.left, formula.right).dual(np.zeros(d), given)
+    zero, slopes = BinaryOperation("-", formula.left, formula.right).value_and_slopes(np.zeros(d), given)
     weights = {column: float(slope) for column, slope in slopes.items() if slope != 0}
     constant = float(zero)
     if not np.isfinite(constant) or not all(np.isfinite(weight) for weight in weights.values()):
         return None  # it reads a cell of the row that is missing, or an end that is not there
-    if formula.relation == "<":
-        whole = all(number.is_integer() for number in (*weights.values(), constant)) and _whole(box, weights)
+    if formula.operator == "<":
+        whole = all(number.is_integer() for number in (*weights.values(), constant)) and _is_integer_combination(
+            box, weights
+        )
         slack = -1.0 if whole else -formula.tolerance
     else:
-        slack = formula.tolerance * max(1.0, _largest(box, formula.left, given), _largest(box, formula.right, given))
-    least = -constant - slack if formula.relation == "==" else -np.inf
+        slack = formula.tolerance * max(
+            1.0, _largest_magnitude(box, formula.left, given), _largest_magnitude(box, formula.right, given)
+        )
+    least = -constant - slack if formula.operator == "==" else -np.inf
     return weights, least, -constant + slack
 
 
-def _whole(box: Box, weights: dict[int, float]) -> bool:
+def _is_integer_combination(box: Box, weights: dict[int, float]) -> bool:
     cells = [(box.step[column], box.origin[column]) for column in weights]
     return all(step > 0 and float(step).is_integer() and float(origin).is_integer() for step, origin in cells)
 
 
-def _largest(box: Box, side: Expression, given: Array) -> float:
+def _largest_magnitude(box: Box, side: Expression, given: Array) -> float:
     """The largest size that a linear expression takes in the box."""
-    zero, slopes = side.dual(np.zeros(len(box.x0)), given)
+    zero, slopes = side.value_and_slopes(np.zeros(len(box.x0)), given)
     total = abs(float(zero))
     for column, slope in slopes.items():
         reach = max(abs(box.lower[column]), abs(box.upper[column]))
-        total += abs(float(slope)) * (reach if reach < ENDLESS else box.size[column])
+        total += abs(float(slope)) * (reach if reach < MAX_FINITE_END else box.size[column])
     return total

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from counterpoise.errors import ConstraintError
-from counterpoise.space.constraints import Constraint, Names, named
+from counterpoise.space.constraints import Constraint, NameOrNames, flatten_names
 from counterpoise.space.draft import Draft
 from counterpoise.space.features import Schema
 from counterpoise.types import Array, is_number
@@ -22,7 +22,7 @@ class Step:
     Step(name='days', size=7)
     """
 
-    name: Names
+    name: NameOrNames
     size: float
 
     def __post_init__(self) -> None:
@@ -30,8 +30,8 @@ class Step:
             raise ConstraintError("a Step must be a positive number", f"{self!r}", "for instance Step('days', 7)")
 
     def apply(self, draft: Draft) -> None:
-        for name in named((self.name,)):
-            number = draft.column(name, self)
+        for name in flatten_names((self.name,)):
+            number = draft.record_column(name, self)
             kind = draft.schema.features[number].kind
             whole = float(self.size).is_integer()
             if kind not in ("continuous", "integer") or (kind == "integer" and not whole):
@@ -40,11 +40,11 @@ class Step:
                     f"{self!r}; {name!r} is {kind}",
                     "round the step, or use OneOf to list the values it may take",
                 )
-            if number in draft.strides and draft.strides[number] != self.size:
+            if number in draft.step_from_row and draft.step_from_row[number] != self.size:
                 raise ConstraintError(
-                    "a feature must have one Step", f"{draft.strides[number]:g} and {self!r}", "drop one of them"
+                    "a feature must have one Step", f"{draft.step_from_row[number]:g} and {self!r}", "drop one of them"
                 )
-            draft.strides[number] = float(self.size)
+            draft.step_from_row[number] = float(self.size)
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class Within:
     Within(name='latency', percent=10, distance=None)
     """
 
-    name: Names
+    name: NameOrNames
     percent: float | None = None
     distance: float | None = None
 
@@ -69,8 +69,8 @@ class Within:
             )
 
     def apply(self, draft: Draft) -> None:
-        for name in named((self.name,)):
-            number = draft.ordered(name, self)
+        for name in flatten_names((self.name,)):
+            number = draft.record_ordered_column(name, self)
             own = draft.x0[:, number]
             reach = np.abs(own) * (self.percent / 100) if self.percent is not None else np.full_like(own, self.distance)
             draft.lower[:, number] = np.fmax(draft.lower[:, number], own - reach)
@@ -85,7 +85,7 @@ class Cost:
     Cost(name='firmware_age', up=1.0, down=inf)
     """
 
-    name: Names
+    name: NameOrNames
     up: float = 1.0
     down: float = 1.0
 
@@ -97,8 +97,8 @@ class Cost:
                 )
 
     def apply(self, draft: Draft) -> None:
-        for name in named((self.name,)):
-            number = draft.ordered(name, self)
+        for name in flatten_names((self.name,)):
+            number = draft.record_ordered_column(name, self)
             own = draft.x0[:, number]
             if self.up == np.inf:
                 draft.upper[:, number] = np.fmin(draft.upper[:, number], own)
@@ -106,11 +106,11 @@ class Cost:
                 draft.lower[:, number] = np.fmax(draft.lower[:, number], own)
 
 
-def prices(schema: Schema, constraints: Sequence[Constraint]) -> Array | None:
+def prices_of_changes(schema: Schema, constraints: Sequence[Constraint]) -> Array | None:
     """How many times a difference downwards, and upwards, counts in each column, ``(2, d)``; None: always once.
 
     >>> import pandas as pd
-    >>> prices(Schema.infer(pd.DataFrame({"a": [1, 2], "b": [1, 2]})), [Cost("b", up=3)])
+    >>> prices_of_changes(Schema.infer(pd.DataFrame({"a": [1, 2], "b": [1, 2]})), [Cost("b", up=3)])
     array([[1., 1.], [1., 3.]])
     """
     costs = [word for word in constraints if isinstance(word, Cost)]
@@ -118,7 +118,7 @@ def prices(schema: Schema, constraints: Sequence[Constraint]) -> Array | None:
         return None
     out = np.ones((2, len(schema)))
     for cost in costs:
-        for name in named((cost.name,)):
+        for name in flatten_names((cost.name,)):
             ways = [float(value) if value != np.inf else 1.0 for value in (cost.down, cost.up)]
             out[:, schema.position(name)] = ways
     return out

@@ -13,33 +13,33 @@ from counterpoise.space.constraints import Constraint
 from counterpoise.space.encoding import encode
 from counterpoise.space.features import Schema
 from counterpoise.space.frames import as_table
-from counterpoise.space.patterns import Found, Patterns
+from counterpoise.space.patterns import FoundRelation, PatternSearch
 from counterpoise.types import Array
 
-COUNTED = 20_000  # rows on which relations are counted
+MAX_ROWS_COUNTED = 20_000  # rows on which relations are counted
 
 
 @dataclass(frozen=True)
 class Discoveries:
     """Relations that reference data obeys, best supported first within each sort."""
 
-    found: tuple[Found, ...]
+    relations: tuple[FoundRelation, ...]
 
-    def __iter__(self) -> Iterator[Found]:
-        return iter(self.found)
+    def __iter__(self) -> Iterator[FoundRelation]:
+        return iter(self.relations)
 
     def __len__(self) -> int:
-        return len(self.found)
+        return len(self.relations)
 
     @property
     def constraints(self) -> tuple[Constraint, ...]:
         """The relations as constraints, each with ``relax=True``."""
-        return tuple(found.constraint for found in self.found)
+        return tuple(found.constraint for found in self.relations)
 
     @property
     def table(self) -> pd.DataFrame:
         """One line per relation: sort, constraint, holds, support."""
-        rows = [(found.sort, repr(found.constraint), found.holds, found.support) for found in self.found]
+        rows = [(found.sort, repr(found.constraint), found.holds, found.support) for found in self.relations]
         return pd.DataFrame(rows, columns=["sort", "constraint", "holds", "support"])
 
 
@@ -61,10 +61,17 @@ def discover(
         raise InputError("share must be above 0.5 and at most 1", f"{share!r}", "for instance 0.99")
     table = as_table(reference, "reference")
     schema = Schema.infer(reference) if schema is None else schema
-    if len(table) > COUNTED:
-        table = table.iloc[np.sort(np.random.default_rng(0).choice(len(table), COUNTED, replace=False))]
-    seen = Patterns(schema, encode(schema, table, "reference row"), share)
-    found: list[Found] = []
-    for part in (seen.equal(), seen.sums(), seen.products(), seen.orders(), seen.dependence(), seen.apart()):
+    if len(table) > MAX_ROWS_COUNTED:
+        table = table.iloc[np.sort(np.random.default_rng(0).choice(len(table), MAX_ROWS_COUNTED, replace=False))]
+    seen = PatternSearch(schema, encode(schema, table, "reference row"), share)
+    found: list[FoundRelation] = []
+    for part in (
+        seen.find_equal_columns(),
+        seen.find_sums(),
+        seen.find_products(),
+        seen.find_orders(),
+        seen.find_dependence(),
+        seen.find_exclusions(),
+    ):
         found.extend(sorted(part, key=lambda each: (-each.support, repr(each.constraint)))[:most])
     return Discoveries(tuple(found))

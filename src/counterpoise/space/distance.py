@@ -11,10 +11,10 @@ import numpy as np
 
 from counterpoise.errors import InputError
 from counterpoise.space.features import Schema
-from counterpoise.types import Array, Mask, gapless, is_number
+from counterpoise.types import Array, Mask, has_no_missing, is_number
 
 Norm = Literal["l2", "l1", "l0", "gower"]
-LEAST_PRICE = 1e-3  # what costs nothing is taken to cost so much where a length is asked for
+MIN_PRICE = 1e-3  # what costs nothing is taken to cost so much where a length is asked for
 NORMS: tuple[Norm, ...] = get_args(Norm)
 
 
@@ -58,10 +58,10 @@ class Distance:
                 "for instance 'l1' or {'l2': 1.0, 'l0': 0.1}",
             )
         mixture = tuple((name, float(weights[name])) for name in NORMS if weights.get(name))
-        return cls(mixture, schema.units, schema.spans, schema.nominal, prices)
+        return cls(mixture, schema.units, schema.observed_spans, schema.nominal, prices)
 
     @cached_property
-    def mixed(self) -> bool:
+    def has_nominal_columns(self) -> bool:
         """Whether some differences are 0 or 1."""
         return bool(self.nominal.any())
 
@@ -74,23 +74,23 @@ class Distance:
 
     def weight(self, norm: Norm) -> float:
         """The share of one norm in the mixture."""
-        return self._weights.get(norm, 0.0)
+        return self._weight_by_norm.get(norm, 0.0)
 
     @cached_property
-    def _plain(self) -> bool:
+    def _is_plain_l2(self) -> bool:
         """Whether it is L2 and nothing else."""
         return self.mixture == (("l2", 1.0),)
 
     @cached_property
-    def _weights(self) -> dict[Norm, float]:
+    def _weight_by_norm(self) -> dict[Norm, float]:
         return dict(self.mixture)
 
     def differences(self, x: Array, x0: Array) -> Array:
         """Scaled differences ``(n, k, d)`` of ``x`` ``(n, k, d)`` from ``x0`` ``(n, d)``, all >= 0."""
         delta = np.abs(x - x0[:, None, :])
         delta /= self.unit
-        delta = self._discrete(delta, x, x0)
-        return delta if self.prices is None else delta * self._price(x, x0)
+        delta = self._set_discrete_differences(delta, x, x0)
+        return delta if self.prices is None else delta * self._cell_prices(x, x0)
 
     def __call__(self, x: Array, x0: Array) -> Array:
         """The distance ``(n, k)`` of ``x`` ``(n, k, d)`` from ``x0`` ``(n, d)``."""
@@ -98,7 +98,7 @@ class Distance:
 
     def norm(self, delta: Array, x0: Array) -> Array:
         """The distance ``(n, k)`` that the scaled differences ``(n, k, d)`` from rows ``x0`` ``(n, d)`` amount to."""
-        if self._plain:
+        if self._is_plain_l2:
             return np.asarray(np.sqrt(np.vecdot(delta, delta)))
         total = np.zeros(delta.shape[:-1])
         for name, weight in self.mixture:
@@ -109,7 +109,7 @@ class Distance:
             elif name == "l0":
                 total += weight * np.count_nonzero(delta, axis=-1)
             else:
-                total += weight * np.einsum("nkd,nd->nk", delta, self._shares(x0)) / delta.shape[-1]
+                total += weight * np.einsum("nkd,nd->nk", delta, self._gower_shares(x0)) / delta.shape[-1]
         return total
 
     def gradient(self, x: Array, x0: Array) -> Array:
@@ -122,7 +122,7 @@ class Distance:
         step[..., self.nominal] = 0.0
         unit = self.unit
         if self.prices is not None:
-            price = self._price(x, x0)
+            price = self._cell_prices(x, x0)
             step, unit = step * price, unit / np.where(price > 0, price, np.inf)
         step = np.nan_to_num(step, nan=0.0)
         delta = self.differences(x, x0)
@@ -137,25 +137,25 @@ class Distance:
                 total += weight * np.sign(step) * (self.unit / self.span) / step.shape[-1]
         return np.asarray(total / unit)
 
-    def lengths(self, scales: Array, direction: Array) -> Array:
+    def unit_lengths(self, scales: Array, direction: Array) -> Array:
         """The raw length of one unit of distance in a direction ``(n, k, d)``: ``scales`` ``(d,)`` over its price."""
         if self.prices is None:
             return scales
-        return np.asarray(scales / np.maximum(np.where(direction > 0, self.prices[1], self.prices[0]), LEAST_PRICE))
+        return np.asarray(scales / np.maximum(np.where(direction > 0, self.prices[1], self.prices[0]), MIN_PRICE))
 
-    def _price(self, x: Array, x0: Array) -> Array:
+    def _cell_prices(self, x: Array, x0: Array) -> Array:
         """How many times each difference counts, ``(n, k, d)``."""
         assert self.prices is not None
         return np.asarray(np.where(x > x0[:, None, :], self.prices[1], self.prices[0]))
 
-    def _shares(self, x0: Array) -> Array:
+    def _gower_shares(self, x0: Array) -> Array:
         """What Gower makes of a scaled difference, ``(n, d)``: numbers by their range, a cell once missing in full."""
         return np.where(np.isnan(x0), 1.0, self.unit / self.span)
 
-    def _discrete(self, delta: Array, x: Array, x0: Array) -> Array:
-        if self.mixed:
+    def _set_discrete_differences(self, delta: Array, x: Array, x0: Array) -> Array:
+        if self.has_nominal_columns:
             delta[..., self.nominal] = delta[..., self.nominal] != 0  # NaN counts as different; mended below
-        if not gapless(x0):
+        if not has_no_missing(x0):
             gone = np.isnan(x0)
             delta = np.where(gone[:, None, :], np.where(np.isnan(x), 0.0, 1.0), delta)
         return delta

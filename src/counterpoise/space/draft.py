@@ -10,7 +10,7 @@ import numpy as np
 
 from counterpoise.errors import ConstraintError
 from counterpoise.space.features import Schema
-from counterpoise.space.frames import quoted
+from counterpoise.space.frames import quote_names
 from counterpoise.space.relations import Relation
 from counterpoise.types import Array, Mask, is_number
 
@@ -26,21 +26,25 @@ class Draft:
     free: Mask  # (n, d)
     step: Array  # (d,) lattice that binds every answer; 0: none
     choices: list[Array | None]  # per column, the encoded values that the user lists, sorted; None: any
-    ranged: Mask  # (2, d) whether the user gave the lower, the upper end; the observed one is used elsewhere
-    words: list[list[str]]  # per column, the words that touched it
+    is_range_given: Mask  # (2, d) whether the user gave the lower, the upper end; the observed one is used elsewhere
+    constraint_texts: list[list[str]]  # per column, the words that touched it
     max_changes: int | None = None
-    ceiling: str = ""  # the word that set max_changes
+    max_changes_text: str = ""  # the word that set max_changes
     relations: list[Relation] = field(default_factory=list)  # between features, in the order in which they were given
-    strides: dict[int, float] = field(default_factory=dict)  # per column, a step that counts from the row's own value
-    ruled: dict[int, object] = field(default_factory=dict)  # per column, the Immutable or Mutable that names it
+    step_from_row: dict[int, float] = field(
+        default_factory=dict
+    )  # per column, a step that counts from the row's own value
+    mutability_constraints: dict[int, object] = field(
+        default_factory=dict
+    )  # per column, the Immutable or Mutable that names it
 
     @classmethod
-    def blank(cls, schema: Schema, x0: Array) -> Draft:
+    def make_blank(cls, schema: Schema, x0: Array) -> Draft:
         """A region that holds everything but changes of the features that the schema fixes."""
         d = x0.shape[1]
         free = np.full(x0.shape, True)
         words: list[list[str]] = [[] for _ in range(d)]
-        for number in schema.held:
+        for number in schema.fixed_columns:
             feature = schema.features[number]
             free[:, number] = False
             words[number].append(f"{feature.name!r} is held fixed because {feature.fixed}")
@@ -48,26 +52,26 @@ class Draft:
         return cls(schema, x0, *ends, free, np.zeros(d), [None] * d, np.zeros((2, d), dtype=bool), words)
 
     @property
-    def listed(self) -> list[int]:
+    def listed_columns(self) -> list[int]:
         """The columns whose values the user lists."""
         return [number for number, values in enumerate(self.choices) if values is not None]
 
-    def column(self, name: Hashable, word: object) -> int:
+    def record_column(self, name: Hashable, word: object) -> int:
         """The column a word speaks of; it is remembered as having touched it."""
         if name not in self.schema:
             raise ConstraintError(
                 "a constraint must name a feature of the reference",
-                f"{word!r} names {name!r}; there are {quoted(self.schema.names)}",
+                f"{word!r} names {name!r}; there are {quote_names(self.schema.names)}",
                 "correct the name",
             )
         number = self.schema.position(name)
-        self.words[number].append(repr(word))
+        self.constraint_texts[number].append(repr(word))
         return number
 
-    def settled(self, name: Hashable, word: object) -> int:
+    def record_mutability(self, name: Hashable, word: object) -> int:
         """The column of which a word says whether it may change; another word may not say the opposite."""
-        number = self.column(name, word)
-        other = self.ruled.setdefault(number, word)
+        number = self.record_column(name, word)
+        other = self.mutability_constraints.setdefault(number, word)
         if type(other) is not type(word):
             raise ConstraintError(
                 "a feature must be named by Immutable or by Mutable, not by both",
@@ -76,11 +80,11 @@ class Draft:
             )
         return number
 
-    def ordered(self, name: Hashable, word: object) -> int:
+    def record_ordered_column(self, name: Hashable, word: object) -> int:
         """The same, for a column whose values have an order."""
-        number = self.column(name, word)
+        number = self.record_column(name, word)
         feature = self.schema.features[number]
-        if not (feature.numeric or feature.kind == "ordinal"):
+        if not (feature.is_numeric or feature.kind == "ordinal"):
             raise ConstraintError(
                 f"{type(word).__name__} must name a feature whose values have an order",
                 f"{name!r} is {feature.kind}",
@@ -88,15 +92,15 @@ class Draft:
             )
         return number
 
-    def encoded(self, number: int, value: Any, word: object) -> float:
+    def encode_value(self, number: int, value: Any, word: object) -> float:
         """A value of a column as the search holds it."""
         feature = self.schema.features[number]
-        if not feature.numeric:
-            if isinstance(value, Hashable) and value in feature.codes:
-                return feature.codes[value]
+        if not feature.is_numeric:
+            if isinstance(value, Hashable) and value in feature.code_by_category:
+                return feature.code_by_category[value]
             raise ConstraintError(
                 f"{word!r} must name categories of {feature.name!r}",
-                f"{value!r}; there are {quoted(feature.categories)}",
+                f"{value!r}; there are {quote_names(feature.categories)}",
                 "correct the value, or add it to the schema's categories",
             )
         if isinstance(value, bool) or (is_number(value) and not np.isnan(float(value))):

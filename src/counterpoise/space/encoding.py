@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 
 from counterpoise.errors import InputError
 from counterpoise.space.features import Feature, Schema
-from counterpoise.space.frames import plain, quoted
+from counterpoise.space.frames import as_python_value, quote_names
 from counterpoise.types import Array, Mask
 
-MARKS = {"nan": np.nan, "None": None, "NA": pd.NA}
-MOST_STRANGERS = 6  # values that an error names
+MISSING_MARKS = {"nan": np.nan, "None": None, "NA": pd.NA}
+MAX_UNKNOWN_VALUES_SHOWN = 6  # values that an error names
 
 
 def encode(schema: Schema, table: pd.DataFrame, what: str = "row") -> Array:
@@ -28,43 +28,49 @@ def encode(schema: Schema, table: pd.DataFrame, what: str = "row") -> Array:
            [5., 1.]])
     """
     out = np.empty((len(table), len(schema)))
-    block = _block(schema, table)
+    block = _find_number_columns(schema, table)
     if block:  # all at once: a frame gives its columns one by one only slowly
-        whole = len(block) == len(schema) and schema.heads(table)
-        picked = table if whole else table.iloc[:, _positions(schema, table, block)]
+        whole = len(block) == len(schema) and schema.matches_columns(table)
+        picked = table if whole else table.iloc[:, _frame_positions(schema, table, block)]
         out[:, slice(None) if whole else block] = picked.to_numpy(dtype=np.float64)
-        for number in _suspects(schema, out, block):
+        for number in _find_suspect_columns(schema, out, block):
             _check_numbers(schema.features[number], out[:, number], table[schema.names[number]], what)
     for number in sorted(set(range(len(schema))) - set(block)):
         feature = schema.features[number]
         column = table[feature.name]
-        out[:, number] = _numbers(feature, column, what) if feature.numeric else _codes(feature, column, what)
+        out[:, number] = (
+            _encode_numbers(feature, column, what) if feature.is_numeric else _encode_categories(feature, column, what)
+        )
     return out
 
 
-def _positions(schema: Schema, table: pd.DataFrame, columns: list[int]) -> list[Any]:
+def _frame_positions(schema: Schema, table: pd.DataFrame, columns: list[int]) -> list[Any]:
     """Where some of the features stand in a frame."""
-    return columns if schema.heads(table) else [table.columns.get_loc(schema.names[number]) for number in columns]
+    return (
+        columns
+        if schema.matches_columns(table)
+        else [table.columns.get_loc(schema.names[number]) for number in columns]
+    )
 
 
-def _block(schema: Schema, table: pd.DataFrame) -> list[int]:
+def _find_number_columns(schema: Schema, table: pd.DataFrame) -> list[int]:
     """Columns of numbers in NumPy's own dtypes."""
-    if schema.numeric.all() and schema.heads(table) and table.to_numpy().dtype == np.float64:
+    if schema.numeric.all() and schema.matches_columns(table) and table.to_numpy().dtype == np.float64:
         return [*range(len(schema))]  # what makes one array of doubles is numbers throughout
     dtypes: dict[Hashable, Any] = dict(zip(table.columns.tolist(), table.dtypes.tolist(), strict=True))
     return [
         number
         for number, feature in enumerate(schema)
-        if feature.numeric and isinstance(dtypes[feature.name], np.dtype) and dtypes[feature.name].kind in "biuf"
+        if feature.is_numeric and isinstance(dtypes[feature.name], np.dtype) and dtypes[feature.name].kind in "biuf"
     ]
 
 
-def _suspects(schema: Schema, x: Array, columns: list[int]) -> list[int]:
+def _find_suspect_columns(schema: Schema, x: Array, columns: list[int]) -> list[int]:
     """Columns of numbers with a cell that may be wrong."""
     values = x if len(columns) == x.shape[1] else x[:, columns]
     wrong = np.isinf(values)
-    if schema.gridded:
-        wrong |= (values != np.rint(values)) & ~np.isnan(values) & schema.whole[columns]
+    if schema.has_grid:
+        wrong |= (values != np.rint(values)) & ~np.isnan(values) & schema.integer[columns]
     return [columns[place] for place in np.flatnonzero(wrong.any(axis=0))]
 
 
@@ -75,42 +81,42 @@ def decode(schema: Schema, x: Array) -> Any:
     >>> decode(Schema.infer(table), np.array([[2.0, 1.0]])).to_dict("records")
     [{'n': 2, 'proto': 'udp'}]
     """
-    if schema.doubles:
+    if schema.has_only_doubles:
         return pd.DataFrame(x, columns=schema.columns, copy=True) if schema.frame else x.copy()
     if not schema.frame:
-        return _array_of(schema, x)
-    columns = {number: column_of(feature, x[:, number]) for number, feature in enumerate(schema)}
+        return _decode_array(schema, x)
+    columns = {number: decode_column(feature, x[:, number]) for number, feature in enumerate(schema)}
     frame = pd.DataFrame(columns, copy=False)
     frame.columns = schema.columns
     return frame
 
 
-def column_of(feature: Feature, values: Array) -> Any:
+def decode_column(feature: Feature, values: Array) -> Any:
     """One decoded column, in the reference's dtype where that dtype can hold the values."""
     dtype = feature.dtype
-    if not feature.numeric:
-        return _categories_of(feature, values)
+    if not feature.is_numeric:
+        return _decode_categories(feature, values)
     missing = np.isnan(values)
     if feature.kind == "integer":
         values = np.rint(values)  # a search may ask between whole numbers; a dtype of them would cut off or refuse
     if dtype == np.dtype(object):
-        return _objects_of(feature, values, missing)
+        return _decode_objects(feature, values, missing)
     if isinstance(dtype, np.dtype):
-        return values.astype(dtype) if _fits(dtype, values, missing) else values
-    storage = feature.storage
-    if storage is not None and not _fits(storage, np.where(missing, 0.0, values), np.zeros_like(missing)):
+        return values.astype(dtype) if _can_hold(dtype, values, missing) else values
+    storage = feature.storage_dtype
+    if storage is not None and not _can_hold(storage, np.where(missing, 0.0, values), np.zeros_like(missing)):
         dtype = pd.Float64Dtype()  # a number out of the dtype's range must not come round at its other end
     cells: Any = np.where(missing, np.array(None, dtype=object), values.astype(object)) if missing.any() else values
     return pd.array(cells, dtype=dtype)
 
 
-def _array_of(schema: Schema, x: Array) -> NDArray[Any]:
+def _decode_array(schema: Schema, x: Array) -> NDArray[Any]:
     """An array in the reference's dtype, or in double precision where that cannot hold it."""
     dtype = np.result_type(*(feature.dtype for feature in schema))
-    return x.astype(dtype) if _fits(dtype, x, np.isnan(x)) else x.copy()
+    return x.astype(dtype) if _can_hold(dtype, x, np.isnan(x)) else x.copy()
 
 
-def _fits(dtype: np.dtype[Any], values: Array, missing: Mask) -> bool:
+def _can_hold(dtype: np.dtype[Any], values: Array, missing: Mask) -> bool:
     """Whether a dtype has room for the values; floats are rounded, whole numbers never wrapped around."""
     if dtype.kind in "iu":
         ends = np.iinfo(dtype)
@@ -119,9 +125,9 @@ def _fits(dtype: np.dtype[Any], values: Array, missing: Mask) -> bool:
     return not (dtype.kind == "b" and missing.any())
 
 
-def _objects_of(feature: Feature, values: Array, missing: Mask) -> NDArray[Any]:
+def _decode_objects(feature: Feature, values: Array, missing: Mask) -> NDArray[Any]:
     out = np.empty(len(values), dtype=object)
-    whole, mark = feature.kind == "integer", MARKS[feature.mark]
+    whole, mark = feature.kind == "integer", MISSING_MARKS[feature.mark]
     out[:] = [
         mark if gone else int(value) if whole else value
         for value, gone in zip(values.tolist(), missing.tolist(), strict=True)
@@ -129,7 +135,7 @@ def _objects_of(feature: Feature, values: Array, missing: Mask) -> NDArray[Any]:
     return out
 
 
-def _categories_of(feature: Feature, values: Array) -> Any:
+def _decode_categories(feature: Feature, values: Array) -> Any:
     dtype = feature.dtype
     codes = np.where(np.isnan(values), -1, values).astype(np.intp)
     if isinstance(dtype, pd.CategoricalDtype):
@@ -137,24 +143,24 @@ def _categories_of(feature: Feature, values: Array) -> Any:
     if isinstance(dtype, np.dtype):
         levels = np.empty(len(feature.categories) + 1, dtype=object)
         levels[:-1] = feature.categories
-        levels[-1] = MARKS[feature.mark]
+        levels[-1] = MISSING_MARKS[feature.mark]
         picked = levels[codes]
         return picked if dtype == np.dtype(object) or (codes < 0).any() else picked.astype(dtype)
-    return feature.levels.take(codes, allow_fill=True)
+    return feature.category_array.take(codes, allow_fill=True)
 
 
-def _place(column: pd.Series[Any], wrong: Mask) -> tuple[Any, Any]:
+def _find_first_wrong(column: pd.Series[Any], wrong: Mask) -> tuple[Any, Any]:
     first = int(np.flatnonzero(wrong)[0])
-    return plain(column.index[first]), plain(column.iloc[first])
+    return as_python_value(column.index[first]), as_python_value(column.iloc[first])
 
 
-def _numbers(feature: Feature, column: pd.Series[Any], what: str) -> Array:
+def _encode_numbers(feature: Feature, column: pd.Series[Any], what: str) -> Array:
     """The numbers of a column that is kept as objects or in one of pandas' own dtypes."""
     missing = column.isna().to_numpy()
     if not pd.api.types.is_any_real_numeric_dtype(column.dtype):
         wrong = np.array([not isinstance(value, (Real, np.bool_)) for value in column], dtype=bool) & ~missing
         if wrong.any():
-            place, value = _place(column, wrong)
+            place, value = _find_first_wrong(column, wrong)
             raise InputError(
                 f"{feature.name!r} must hold numbers",
                 f"{what} {place!r} has {value!r} ({type(value).__name__})",
@@ -168,7 +174,7 @@ def _numbers(feature: Feature, column: pd.Series[Any], what: str) -> Array:
 
 def _check_numbers(feature: Feature, values: Array, column: pd.Series[Any], what: str) -> None:
     if np.isinf(values).any():
-        place, value = _place(column, np.isinf(values))
+        place, value = _find_first_wrong(column, np.isinf(values))
         raise InputError(
             "values must be finite",
             f"{feature.name!r} is {value!r} in {what} {place!r}",
@@ -176,7 +182,7 @@ def _check_numbers(feature: Feature, values: Array, column: pd.Series[Any], what
         )
     broken = (values != np.rint(values)) & ~np.isnan(values)
     if feature.kind == "integer" and broken.any():
-        place, value = _place(column, broken)
+        place, value = _find_first_wrong(column, broken)
         raise InputError(
             f"{feature.name!r} holds whole numbers in the reference",
             f"{what} {place!r} has {value!r}",
@@ -184,34 +190,36 @@ def _check_numbers(feature: Feature, values: Array, column: pd.Series[Any], what
         )
 
 
-def _codes(feature: Feature, column: pd.Series[Any], what: str) -> Array:
+def _encode_categories(feature: Feature, column: pd.Series[Any], what: str) -> Array:
     if isinstance(column.dtype, pd.CategoricalDtype):
-        table = np.array([*(feature.codes.get(value, -1.0) for value in column.cat.categories), np.nan])
+        table = np.array([*(feature.code_by_category.get(value, -1.0) for value in column.cat.categories), np.nan])
         codes = table[column.cat.codes.to_numpy()]
     else:
         missing = pd.isna(column.array)
         codes = np.full(len(column), np.nan)
         values = column.to_numpy(dtype=object)[~missing].tolist()
-        codes[~missing] = [feature.codes.get(value, -1.0) if isinstance(value, Hashable) else -1.0 for value in values]
+        codes[~missing] = [
+            feature.code_by_category.get(value, -1.0) if isinstance(value, Hashable) else -1.0 for value in values
+        ]
     unknown = codes == -1.0
     if unknown.any():
         raise InputError(
             "categories must be known from the reference or the schema",
-            f"{feature.name!r} is {counted(column, unknown, what)}; known are {quoted(feature.categories)}",
+            f"{feature.name!r} is {describe_unknown_values(column, unknown, what)}; known are {quote_names(feature.categories)}",
             "correct the values, or add them to the schema's categories",
             unknown=True,
         )
     return codes
 
 
-def counted(column: pd.Series[Any], unknown: Mask, what: str) -> str:
+def describe_unknown_values(column: pd.Series[Any], unknown: Mask, what: str) -> str:
     """Every value of some cells of a column, where it stands first and how often."""
     places: dict[str, list[int]] = {}
     for place in np.flatnonzero(unknown).tolist():
-        places.setdefault(repr(plain(column.iloc[place])), []).append(place)
+        places.setdefault(repr(as_python_value(column.iloc[place])), []).append(place)
     said = []
-    for value, found in list(places.items())[:MOST_STRANGERS]:
+    for value, found in list(places.items())[:MAX_UNKNOWN_VALUES_SHOWN]:
         more = f" and {len(found) - 1} more" if len(found) > 1 else ""
-        said.append(f"{value} in {what} {plain(column.index[found[0]])!r}{more}")
-    left = len(places) - MOST_STRANGERS
+        said.append(f"{value} in {what} {as_python_value(column.index[found[0]])!r}{more}")
+    left = len(places) - MAX_UNKNOWN_VALUES_SHOWN
     return ", ".join(said) + (f", and {left} other values" if left > 0 else "")

@@ -19,7 +19,7 @@ Slopes = dict[int, Array]
 Operator = Literal["+", "-", "*", "/", "**"]
 
 
-class Columns(Protocol):
+class ColumnTable(Protocol):
     """Columns by number: an array ``(d, ...)``, or anything that looks like one."""
 
     def __getitem__(self, column: int, /) -> Any: ...
@@ -34,9 +34,9 @@ class Expression:
         return frozenset().union(*(part.columns for part in self.parts))
 
     @property
-    def origins(self) -> frozenset[int]:
+    def row_columns(self) -> frozenset[int]:
         """The columns of ``x0`` that it reads."""
-        return frozenset().union(*(part.origins for part in self.parts))
+        return frozenset().union(*(part.row_columns for part in self.parts))
 
     @property
     def parts(self) -> tuple[Expression, ...]:
@@ -48,15 +48,15 @@ class Expression:
         """Its degree as a polynomial in the columns of ``x``; infinite where it is none."""
         return 0.0
 
-    def value(self, x: Columns, x0: Columns) -> Array:
+    def value(self, x: ColumnTable, x0: ColumnTable) -> Array:
         """Its values ``(...)``."""
         raise NotImplementedError
 
-    def dual(self, x: Columns, x0: Columns) -> tuple[Array, Slopes]:
+    def value_and_slopes(self, x: ColumnTable, x0: ColumnTable) -> tuple[Array, Slopes]:
         """Its values and, per column, its derivatives ``(...)``."""
         raise NotImplementedError
 
-    def replaced(self, table: Mapping[int, Expression]) -> Expression:
+    def substitute(self, table: Mapping[int, Expression]) -> Expression:
         """The same with columns written out as other expressions."""
         return self
 
@@ -67,10 +67,10 @@ class Number(Expression):
 
     number: float
 
-    def value(self, x: Columns, x0: Columns) -> Array:
+    def value(self, x: ColumnTable, x0: ColumnTable) -> Array:
         return np.asarray(self.number)
 
-    def dual(self, x: Columns, x0: Columns) -> tuple[Array, Slopes]:
+    def value_and_slopes(self, x: ColumnTable, x0: ColumnTable) -> tuple[Array, Slopes]:
         return np.asarray(self.number), {}
 
 
@@ -92,38 +92,38 @@ class Column(Expression):
     def degree(self) -> float:
         return 1.0
 
-    def value(self, x: Columns, x0: Columns) -> Array:
+    def value(self, x: ColumnTable, x0: ColumnTable) -> Array:
         return np.asarray(x[self.number])
 
-    def dual(self, x: Columns, x0: Columns) -> tuple[Array, Slopes]:
+    def value_and_slopes(self, x: ColumnTable, x0: ColumnTable) -> tuple[Array, Slopes]:
         return np.asarray(x[self.number]), {self.number: np.asarray(1.0)}
 
-    def replaced(self, table: Mapping[int, Expression]) -> Expression:
+    def substitute(self, table: Mapping[int, Expression]) -> Expression:
         return table.get(self.number, self)
 
 
 @dataclass(frozen=True)
-class Origin(Expression):
+class RowColumn(Expression):
     """The value that a column has in the row itself, or another number given about the row."""
 
     number: int
 
     @property
-    def origins(self) -> frozenset[int]:
+    def row_columns(self) -> frozenset[int]:
         return frozenset((self.number,))
 
-    def value(self, x: Columns, x0: Columns) -> Array:
+    def value(self, x: ColumnTable, x0: ColumnTable) -> Array:
         return np.asarray(x0[self.number])
 
-    def dual(self, x: Columns, x0: Columns) -> tuple[Array, Slopes]:
+    def value_and_slopes(self, x: ColumnTable, x0: ColumnTable) -> tuple[Array, Slopes]:
         return np.asarray(x0[self.number]), {}
 
 
 @dataclass(frozen=True)
-class Binary(Expression):
+class BinaryOperation(Expression):
     """Two expressions joined by ``+``, ``-``, ``*``, ``/`` or ``**``.
 
-    >>> rate = Binary("/", Column(0), Column(1))
+    >>> rate = BinaryOperation("/", Column(0), Column(1))
     >>> rate.value(np.array([[6.0, 1.0], [2.0, 0.0]]), np.zeros((2, 2)))
     array([ 3., nan])
     """
@@ -150,10 +150,10 @@ class Binary(Expression):
         whole = isinstance(self.right, Number) and self.right.number >= 1 and self.right.number.is_integer()
         return left * self.right.number if whole and isinstance(self.right, Number) else np.inf
 
-    def value(self, x: Columns, x0: Columns) -> Array:
-        return self._joined(self.left.value(x, x0), self.right.value(x, x0))
+    def value(self, x: ColumnTable, x0: ColumnTable) -> Array:
+        return self._combine(self.left.value(x, x0), self.right.value(x, x0))
 
-    def _joined(self, left: Array, right: Array) -> Array:
+    def _combine(self, left: Array, right: Array) -> Array:
         if self.operator == "+":
             return np.asarray(left + right)
         if self.operator == "-":
@@ -166,9 +166,9 @@ class Binary(Expression):
             power = np.float_power(left, right)
             return np.asarray(np.where(np.isfinite(power), power, np.nan))
 
-    def dual(self, x: Columns, x0: Columns) -> tuple[Array, Slopes]:
-        (left, dleft), (right, dright) = self.left.dual(x, x0), self.right.dual(x, x0)
-        out = self._joined(left, right)
+    def value_and_slopes(self, x: ColumnTable, x0: ColumnTable) -> tuple[Array, Slopes]:
+        (left, dleft), (right, dright) = self.left.value_and_slopes(x, x0), self.right.value_and_slopes(x, x0)
+        out = self._combine(left, right)
         with np.errstate(all="ignore"):
             if self.operator == "+":
                 factors = np.asarray(1.0), np.asarray(1.0)
@@ -186,15 +186,15 @@ class Binary(Expression):
                 slopes[column] = slopes.get(column, np.asarray(0.0)) + slope * factors[1]
         return out, slopes
 
-    def replaced(self, table: Mapping[int, Expression]) -> Expression:
-        return Binary(self.operator, self.left.replaced(table), self.right.replaced(table))
+    def substitute(self, table: Mapping[int, Expression]) -> Expression:
+        return BinaryOperation(self.operator, self.left.substitute(table), self.right.substitute(table))
 
 
 @dataclass(frozen=True)
-class Choice(Expression):
+class Extremum(Expression):
     """The least or the greatest of several expressions; where several are equal the first gives the slope.
 
-    >>> float(Choice("max", (Column(0), Number(2.0))).value(np.array([1.0]), np.zeros(1)))
+    >>> float(Extremum("max", (Column(0), Number(2.0))).value(np.array([1.0]), np.zeros(1)))
     2.0
     """
 
@@ -209,13 +209,13 @@ class Choice(Expression):
     def degree(self) -> float:
         return 0.0 if all(part.degree == 0 for part in self.options) else np.inf
 
-    def value(self, x: Columns, x0: Columns) -> Array:
+    def value(self, x: ColumnTable, x0: ColumnTable) -> Array:
         values = np.broadcast_arrays(*(part.value(x, x0) for part in self.options))
         pick = np.minimum if self.which == "min" else np.maximum
         return np.asarray(pick.reduce(values))
 
-    def dual(self, x: Columns, x0: Columns) -> tuple[Array, Slopes]:
-        duals = [part.dual(x, x0) for part in self.options]
+    def value_and_slopes(self, x: ColumnTable, x0: ColumnTable) -> tuple[Array, Slopes]:
+        duals = [part.value_and_slopes(x, x0) for part in self.options]
         values = np.stack(np.broadcast_arrays(*(value for value, _ in duals)))
         taken = values.argmin(axis=0) if self.which == "min" else values.argmax(axis=0)
         slopes: Slopes = {}
@@ -224,12 +224,12 @@ class Choice(Expression):
                 slopes[column] = slopes.get(column, np.asarray(0.0)) + np.where(taken == place, slope, 0.0)
         return np.asarray(np.take_along_axis(values, taken[None], axis=0)[0]), slopes
 
-    def replaced(self, table: Mapping[int, Expression]) -> Expression:
-        return Choice(self.which, tuple(part.replaced(table) for part in self.options))
+    def substitute(self, table: Mapping[int, Expression]) -> Expression:
+        return Extremum(self.which, tuple(part.substitute(table) for part in self.options))
 
 
 @dataclass(frozen=True)
-class Magnitude(Expression):
+class AbsoluteValue(Expression):
     """The absolute value of an expression."""
 
     inner: Expression
@@ -242,38 +242,40 @@ class Magnitude(Expression):
     def degree(self) -> float:
         return 0.0 if self.inner.degree == 0 else np.inf
 
-    def value(self, x: Columns, x0: Columns) -> Array:
+    def value(self, x: ColumnTable, x0: ColumnTable) -> Array:
         return np.asarray(np.abs(self.inner.value(x, x0)))
 
-    def dual(self, x: Columns, x0: Columns) -> tuple[Array, Slopes]:
-        value, slopes = self.inner.dual(x, x0)
+    def value_and_slopes(self, x: ColumnTable, x0: ColumnTable) -> tuple[Array, Slopes]:
+        value, slopes = self.inner.value_and_slopes(x, x0)
         sign = np.where(value < 0, -1.0, 1.0)
         return np.asarray(np.abs(value)), {column: slope * sign for column, slope in slopes.items()}
 
-    def replaced(self, table: Mapping[int, Expression]) -> Expression:
-        return Magnitude(self.inner.replaced(table))
+    def substitute(self, table: Mapping[int, Expression]) -> Expression:
+        return AbsoluteValue(self.inner.substitute(table))
 
 
-def negative(expression: Expression) -> Expression:
+def negate_expression(expression: Expression) -> Expression:
     """Minus an expression.
 
-    >>> negative(Number(2.0))
+    >>> negate_expression(Number(2.0))
     Number(number=-2.0)
     """
-    return Number(-expression.number) if isinstance(expression, Number) else Binary("-", Number(0.0), expression)
+    return (
+        Number(-expression.number) if isinstance(expression, Number) else BinaryOperation("-", Number(0.0), expression)
+    )
 
 
-def affine(expression: Expression, column: int) -> bool:
+def is_affine(expression: Expression, column: int) -> bool:
     """Whether an expression is linear in one column, whatever the others are.
 
-    >>> affine(Binary("*", Column(0), Column(1)), 0), affine(Binary("*", Column(0), Column(0)), 0)
+    >>> is_affine(BinaryOperation("*", Column(0), Column(1)), 0), is_affine(BinaryOperation("*", Column(0), Column(0)), 0)
     (True, False)
     """
     if column not in expression.columns or isinstance(expression, Column):
         return True
-    if not isinstance(expression, Binary) or expression.operator == "**":
+    if not isinstance(expression, BinaryOperation) or expression.operator == "**":
         return False
     left, right = expression.left, expression.right
     if expression.operator in "*/" and column in right.columns:
-        return expression.operator == "*" and column not in left.columns and affine(right, column)
-    return affine(left, column) and affine(right, column)
+        return expression.operator == "*" and column not in left.columns and is_affine(right, column)
+    return is_affine(left, column) and is_affine(right, column)

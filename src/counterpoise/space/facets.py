@@ -7,20 +7,22 @@ from typing import NamedTuple
 
 import numpy as np
 
-from counterpoise.space.expressions import Binary, Column
+from counterpoise.space.expressions import BinaryOperation, Column
 from counterpoise.space.formulas import Compare
 from counterpoise.space.relations import Derivation
-from counterpoise.space.system import System
+from counterpoise.space.system import RelationSystem
 from counterpoise.types import Array, Index, Mask
 
-PULLS = 3  # rounds of taking equations out of a gradient, where there are several
-NEAR = 1e-9  # units of distance that count as none
-STEEPEST = 1e60  # slopes beyond this lead nowhere, and their squares are no numbers
+EQUATION_PROJECTION_ROUNDS = 3  # rounds of taking equations out of a gradient, where there are several
+DISTANCE_ROUNDING = 1e-9  # units of distance that count as none
+MAX_SLOPE = 1e60  # slopes beyond this lead nowhere, and their squares are no numbers
 
-Entry = tuple[list[int], Array, Array, Array, bool]  # a clause: what `Facets` has of it, over rows and their points
+PlaneEntry = tuple[
+    list[int], Array, Array, Array, bool
+]  # a clause: what `TangentPlanes` has of it, over rows and their points
 
 
-class Facets(NamedTuple):
+class TangentPlanes(NamedTuple):
     """m clauses of c columns each, none of which occurs twice: ``slope . u <= bound``, or equal to it, at p points.
 
     ``u`` is the change from the row in units of the feature scales. A clause that does not bind a point is all 0 there.
@@ -30,13 +32,13 @@ class Facets(NamedTuple):
     slope: Array  # (p, m, c)
     bound: Array  # (p, m)
     slack: Array  # (p, m) how far beyond it a clause still holds
-    equal: Mask  # (m,)
+    is_equation: Mask  # (m,)
 
-    def at(self, points: Index) -> Facets:
+    def take_points(self, points: Index) -> TangentPlanes:
         """The same of some of the points."""
-        return Facets(self.columns, self.slope[points], self.bound[points], self.slack[points], self.equal)
+        return TangentPlanes(self.columns, self.slope[points], self.bound[points], self.slack[points], self.is_equation)
 
-    def broken(self, u: Array, leave: float = 0.0) -> Mask:
+    def is_broken(self, u: Array, leave: float = 0.0) -> Mask:
         """Which of the points ``u`` ``(p, d)`` are on the wrong side of one, ``(p,)``.
 
         By more than its slack, and than ``leave`` times what its columns were moved by.
@@ -44,10 +46,12 @@ class Facets(NamedTuple):
         parts = self.slope * u[:, self.columns]
         beyond = parts.sum(axis=-1) - self.bound
         slack = self.slack + leave * np.abs(parts).sum(axis=-1) if leave else self.slack
-        return np.asarray((np.where(self.equal, np.abs(beyond), beyond) > slack).any(axis=1))
+        return np.asarray((np.where(self.is_equation, np.abs(beyond), beyond) > slack).any(axis=1))
 
 
-def facets(system: System, x: Array, box: tuple[Array, Array], moved: Array, scales: Array, free: Mask) -> list[Facets]:
+def expand_relations(
+    system: RelationSystem, x: Array, box: tuple[Array, Array], moved: Array, scales: Array, free: Mask
+) -> list[TangentPlanes]:
     """The comparisons among the relations, expanded around ``x`` ``(n, k, d)``, in as few groups as it takes.
 
     A derived column is one that equals what it is made of.
@@ -58,22 +62,24 @@ def facets(system: System, x: Array, box: tuple[Array, Array], moved: Array, sca
     """
     scales = np.broadcast_to(scales, x.shape)
     y, given = np.moveaxis(x, -1, 0), np.concatenate([system.x0, *box], axis=1).T[:, :, None]
-    groups: list[tuple[set[int], list[Entry]]] = []
-    for formula, source, rounding in _comparisons(system):
+    groups: list[tuple[set[int], list[PlaneEntry]]] = []
+    for formula, source, rounding in _iterate_comparisons(system):
         with np.errstate(all="ignore"):
-            gap, slopes = Binary("-", formula.left, formula.right).dual(y, given)
+            gap, slopes = BinaryOperation("-", formula.left, formula.right).value_and_slopes(y, given)
             slack = formula.slack(formula.left.value(y, given), formula.right.value(y, given)) + rounding
             columns = sorted(column for column in slopes if free[:, column].any())
             parts = [slopes[column] * scales[..., column] * free[:, None, column] for column in columns]
             ends = (np.broadcast_to(number, x.shape[:2]) for number in (gap, slack))
             numbers = np.stack([*parts, *ends], axis=-1)
-        known = np.isfinite(numbers).all(axis=-1) & system.active[:, None, source]
+        known = np.isfinite(numbers).all(axis=-1) & system.is_binding[:, None, source]
         numbers = np.where(known[..., None], numbers, 0.0)
         slope, gap, slack = numbers[..., :-2], numbers[..., -2], numbers[..., -1]
         bound = np.einsum("nkc,nkc->nk", slope, moved[..., columns]) - gap
         steep = np.abs(slope).sum(axis=-1)
-        slack = np.where(steep > 0, slack + NEAR * steep, np.inf)  # what no step can move is not for it to mend
-        entry = columns, slope, bound, slack, formula.relation == "=="
+        slack = np.where(
+            steep > 0, slack + DISTANCE_ROUNDING * steep, np.inf
+        )  # what no step can move is not for it to mend
+        entry = columns, slope, bound, slack, formula.operator == "=="
         for used, entries in groups:
             if len(entries[0][0]) == len(columns) and used.isdisjoint(columns):
                 entries.append(entry)
@@ -82,47 +88,47 @@ def facets(system: System, x: Array, box: tuple[Array, Array], moved: Array, sca
         else:
             if columns:
                 groups.append((set(columns), [entry]))
-    return [_gathered(entries, x.shape[0] * x.shape[1]) for _, entries in groups]
+    return [_gather_planes(entries, x.shape[0] * x.shape[1]) for _, entries in groups]
 
 
-def _comparisons(system: System) -> Iterator[tuple[Compare, int, float]]:
+def _iterate_comparisons(system: RelationSystem) -> Iterator[tuple[Compare, int, float]]:
     """Each comparison, the number of its relation, and what rounding may put between its sides."""
-    for clause in system.rules.clauses:
-        if isinstance(clause.formula, Compare) and clause.formula.relation != "!=":
-            yield clause.formula, clause.source, 0.0
+    for clause in system.clause_set.clauses:
+        if isinstance(clause.formula, Compare) and clause.formula.operator != "!=":
+            yield clause.formula, clause.relation_number, 0.0
     for source, relation in enumerate(system.relations):
         if isinstance(relation, Derivation):  # a derived column moves along, and costs what that is
             step = relation.step or (0.0 if relation.decimals is None else 10.0**-relation.decimals)
             yield Compare("==", Column(relation.number), relation.expression, relation.tolerance), source, step / 2
 
 
-def _gathered(entries: list[Entry], points: int) -> Facets:
+def _gather_planes(entries: list[PlaneEntry], points: int) -> TangentPlanes:
     columns, slopes, bounds, slacks, equal = zip(*entries, strict=True)
     shape = points, len(columns)
     slope, bound, slack = (np.stack(arrays, axis=2) for arrays in (slopes, bounds, slacks))
-    return Facets(
+    return TangentPlanes(
         np.array(columns), slope.reshape(*shape, -1), bound.reshape(shape), slack.reshape(shape), np.array(equal)
     )
 
 
-def pulled(system: System, x: Array, gradient: Array, free: Mask) -> Array:
+def project_gradient_on_relations(system: RelationSystem, x: Array, gradient: Array, free: Mask) -> Array:
     """A gradient ``(n, k, d)`` at ``x`` ``(n, k, d)`` as it is for points that obey the relations.
 
     What a derived feature contributes goes to the features it is made of, and the part that would break an equation is
     taken out, in feature scales.
     """
-    if not system.derivations and not system.balances:
+    if not system.derivations and not system.balance_equations:
         return gradient
     y, given = np.moveaxis(x, -1, 0), np.concatenate([system.x0] * 3, axis=1).T[:, :, None]
     g = np.moveaxis(gradient, -1, 0).copy()
     with np.errstate(all="ignore"):
         for derivation in reversed(system.derivations):
-            _, slopes = derivation.expression.dual(y, given)
+            _, slopes = derivation.expression.value_and_slopes(y, given)
             for column, slope in slopes.items():
-                g[column] += _tame(g[derivation.number] * slope)
+                g[column] += _drop_steep_slopes(g[derivation.number] * slope)
             g[derivation.number] = 0.0
-        normals = [_normal(system, balance, y, given, free) for balance in system.balances]
-        for _ in range(PULLS if len(normals) > 1 else 1):
+        normals = [_equation_normal(system, balance, y, given, free) for balance in system.balance_equations]
+        for _ in range(EQUATION_PROJECTION_ROUNDS if len(normals) > 1 else 1):
             for normal in normals:
                 size = sum(part**2 for part in normal.values())
                 along = sum(part * g[column] * system.scales[column] for column, part in normal.items())
@@ -132,15 +138,15 @@ def pulled(system: System, x: Array, gradient: Array, free: Mask) -> Array:
     return np.moveaxis(g, 0, -1)
 
 
-def _tame(slope: Array) -> Array:
+def _drop_steep_slopes(slope: Array) -> Array:
     """Slopes, and 0 where they are none that a step could follow: beside a pole, or at a root of 0."""
-    return np.where(np.abs(slope) < STEEPEST, slope, 0.0)
+    return np.where(np.abs(slope) < MAX_SLOPE, slope, 0.0)
 
 
-def _normal(system: System, balance: Compare, y: Array, given: Array, free: Mask) -> dict[int, Array]:
+def _equation_normal(system: RelationSystem, balance: Compare, y: Array, given: Array, free: Mask) -> dict[int, Array]:
     """The direction, per column and in feature scales, in which an equation breaks."""
-    _, slopes = Binary("-", balance.left, balance.right).dual(y, given)
+    _, slopes = BinaryOperation("-", balance.left, balance.right).value_and_slopes(y, given)
     return {
-        column: np.where(free[:, None, column], _tame(slope * system.scales[column]), 0.0)
+        column: np.where(free[:, None, column], _drop_steep_slopes(slope * system.scales[column]), 0.0)
         for column, slope in slopes.items()
     }

@@ -12,13 +12,13 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from counterpoise.errors import InputError
-from counterpoise.space.columns import Feature, Kind, Scale, infer_feature, room_of
-from counterpoise.space.frames import as_table, quoted
+from counterpoise.space.columns import Feature, Kind, Scale, dtype_range, infer_feature
+from counterpoise.space.frames import as_table, quote_names
 from counterpoise.types import Array, Mask
 
 __all__ = ["Feature", "Kind", "Scale", "Schema", "array_names"]
 
-Number = TypeVar("Number", np.float64, np.bool_)
+CellType = TypeVar("CellType", np.float64, np.bool_)
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Schema:
         names = self.names
         if len(set(names)) < len(names):
             twice = [name for name in dict.fromkeys(names) if names.count(name) > 1]
-            raise InputError("feature names must be unique", f"given twice: {quoted(twice)}", "rename them")
+            raise InputError("feature names must be unique", f"given twice: {quote_names(twice)}", "rename them")
         if not names:
             raise InputError("a schema must have at least one feature", "none was given", "give the table's columns")
 
@@ -66,7 +66,7 @@ class Schema:
         return len(self.features)
 
     def __contains__(self, name: object) -> bool:
-        return isinstance(name, Hashable) and name in self._places
+        return isinstance(name, Hashable) and name in self._place_by_name
 
     def __getitem__(self, name: Hashable) -> Feature:
         return self.features[self.position(name)]
@@ -81,7 +81,7 @@ class Schema:
         """The names as the columns of a frame; whoever renames the index of a frame renames that one alone."""
         return self._columns.view()
 
-    def heads(self, table: pd.DataFrame) -> bool:
+    def matches_columns(self, table: pd.DataFrame) -> bool:
         """Whether the columns of a frame are these features, in this order."""
         return table.columns.equals(self._columns)
 
@@ -90,15 +90,17 @@ class Schema:
         return pd.Index(self.names, tupleize_cols=False)
 
     @cached_property
-    def _places(self) -> dict[Hashable, int]:
+    def _place_by_name(self) -> dict[Hashable, int]:
         return {name: place for place, name in enumerate(self.names)}
 
     def position(self, name: Hashable) -> int:
         """The column number of a name."""
         if name in self:
-            return self._places[name]
+            return self._place_by_name[name]
         raise InputError(
-            "a feature must be one of the schema's", f"{name!r} is not among {quoted(self.names)}", "correct the name"
+            "a feature must be one of the schema's",
+            f"{name!r} is not among {quote_names(self.names)}",
+            "correct the name",
         )
 
     def edit(self, name: Hashable, **changes: Any) -> Schema:
@@ -116,96 +118,100 @@ class Schema:
     @cached_property
     def scales(self) -> Array:
         """Raw length of one unit of distance, ``(d,)``; 1 for categories."""
-        return _shared(np.array([f.scale if f.numeric else 1.0 for f in self.features]))
+        return _make_read_only(np.array([f.scale if f.is_numeric else 1.0 for f in self.features]))
 
     @cached_property
     def numeric(self) -> Mask:
         """Which columns are numbers, ``(d,)``."""
-        return _shared(np.array([f.numeric for f in self.features]))
+        return _make_read_only(np.array([f.is_numeric for f in self.features]))
 
     @cached_property
-    def coded(self) -> tuple[int, ...]:
+    def category_columns(self) -> tuple[int, ...]:
         """The columns of categories."""
         return tuple(np.flatnonzero(~self.numeric).tolist())
 
     @cached_property
-    def held(self) -> tuple[int, ...]:
+    def fixed_columns(self) -> tuple[int, ...]:
         """The columns that the schema holds fixed."""
         return tuple(number for number, feature in enumerate(self.features) if feature.fixed)
 
     @cached_property
-    def whole(self) -> Mask:
+    def integer(self) -> Mask:
         """Which columns are whole numbers, ``(d,)``."""
-        return _shared(np.array([f.kind == "integer" for f in self.features]))
+        return _make_read_only(np.array([f.kind == "integer" for f in self.features]))
 
     @cached_property
     def nominal(self) -> Mask:
         """Which columns are categories without an order, ``(d,)``."""
-        return _shared(np.array([f.kind in ("categorical", "boolean") for f in self.features]))
+        return _make_read_only(np.array([f.kind in ("categorical", "boolean") for f in self.features]))
 
     @cached_property
-    def known(self) -> Array | None:
+    def listed_category_counts(self) -> Array | None:
         """How many categories of each column somebody listed, ``(d,)``, infinity for numbers; None: all of them."""
         if not any(f.strange for f in self.features):
             return None
-        return _shared(np.array([np.inf if f.numeric else len(f.categories) - len(f.strange) for f in self.features]))
+        return _make_read_only(
+            np.array([np.inf if f.is_numeric else len(f.categories) - len(f.strange) for f in self.features])
+        )
 
     @cached_property
     def units(self) -> Array:
         """Encoded length of one unit of distance, ``(d,)``: the scale of a number, all ranks of an ordered category."""
-        return _shared(np.array([f.scale if f.numeric else max(len(f.categories) - 1.0, 1.0) for f in self.features]))
-
-    @cached_property
-    def spans(self) -> Array:
-        """Length of each number's observed range, ``(d,)``; the unit where it has none, and for categories."""
-        spans = [
-            f.upper - f.lower if f.numeric and np.isfinite(f.upper - f.lower) and f.upper > f.lower else unit
-            for f, unit in zip(self.features, self.units.tolist(), strict=True)
-        ]
-        return _shared(np.array(spans))
-
-    @cached_property
-    def parts(self) -> Array:
-        """Into how many parts the decimals of a number divide 1, ``(d,)``; 0 where it is not rounded."""
-        return _shared(
-            np.array([10.0**f.decimals if f.numeric and f.decimals is not None else 0.0 for f in self.features])
+        return _make_read_only(
+            np.array([f.scale if f.is_numeric else max(len(f.categories) - 1.0, 1.0) for f in self.features])
         )
 
     @cached_property
-    def gridded(self) -> bool:
-        """Whether some number is whole, or rounded to decimals."""
-        return bool(self.whole.any() or self.parts.any())
+    def observed_spans(self) -> Array:
+        """Length of each number's observed range, ``(d,)``; the unit where it has none, and for categories."""
+        spans = [
+            f.upper - f.lower if f.is_numeric and np.isfinite(f.upper - f.lower) and f.upper > f.lower else unit
+            for f, unit in zip(self.features, self.units.tolist(), strict=True)
+        ]
+        return _make_read_only(np.array(spans))
 
     @cached_property
-    def narrow(self) -> tuple[tuple[int, np.dtype[Any]], ...]:
+    def decimal_divisors(self) -> Array:
+        """Into how many parts the decimals of a number divide 1, ``(d,)``; 0 where it is not rounded."""
+        return _make_read_only(
+            np.array([10.0**f.decimals if f.is_numeric and f.decimals is not None else 0.0 for f in self.features])
+        )
+
+    @cached_property
+    def has_grid(self) -> bool:
+        """Whether some number is whole, or rounded to decimals."""
+        return bool(self.integer.any() or self.decimal_divisors.any())
+
+    @cached_property
+    def narrow_floats(self) -> tuple[tuple[int, np.dtype[Any]], ...]:
         """The columns of a float dtype below double precision, and that dtype."""
-        kept = ((number, feature.storage) for number, feature in enumerate(self.features))
+        kept = ((number, feature.storage_dtype) for number, feature in enumerate(self.features))
         return tuple((number, dtype) for number, dtype in kept if dtype and dtype.kind == "f" and dtype.itemsize < 8)
 
     @cached_property
-    def doubles(self) -> bool:
+    def has_only_doubles(self) -> bool:
         """Whether every column holds numbers in double precision."""
-        return all(feature.numeric and feature.dtype == np.float64 for feature in self.features)
+        return all(feature.is_numeric and feature.dtype == np.float64 for feature in self.features)
 
     @cached_property
-    def observed(self) -> Array:
+    def observed_ranges(self) -> Array:
         """The ends of each number's observed range, ``(2, d)``; infinite for categories."""
-        ends = [(f.lower, f.upper) if f.numeric else (-np.inf, np.inf) for f in self.features]
-        return _shared(np.array(ends).T)
+        ends = [(f.lower, f.upper) if f.is_numeric else (-np.inf, np.inf) for f in self.features]
+        return _make_read_only(np.array(ends).T)
 
     @cached_property
-    def room(self) -> Array:
+    def dtype_ranges(self) -> Array:
         """The least and the greatest number that each column's dtype holds, ``(2, d)``."""
-        return _shared(np.array([room_of(feature) for feature in self.features]).T)
+        return _make_read_only(np.array([dtype_range(feature) for feature in self.features]).T)
 
 
-def _shared(array: NDArray[Number]) -> NDArray[Number]:
+def _make_read_only(array: NDArray[CellType]) -> NDArray[CellType]:
     """An array that many hold and none may change."""
     array.flags.writeable = False
     return array
 
 
-def numbers_of(width: int) -> Schema:
+def numeric_schema(width: int) -> Schema:
     """The schema of an array of so many columns of numbers."""
     return Schema(tuple(Feature(name, "continuous") for name in array_names(width)), frame=False)
 

@@ -27,14 +27,14 @@ import yaml
 
 from counterpoise.errors import InputError
 from counterpoise.space.constraints import Constraint, Decreasing, Immutable, Increasing, Range
-from counterpoise.space.entries import FLAG, check_known, listed, read_column, read_keys, shown
+from counterpoise.space.entries import FLAG, check_known_categories, read_column, read_entries, read_keys, shorten_repr
 from counterpoise.space.features import Feature, Schema
 from counterpoise.space.relating import Rule
-from counterpoise.space.statements import RULE, WORDS, read_rules, read_words
+from counterpoise.space.statements import CONSTRAINT_SPELLINGS, RULE_EXAMPLE, read_constraints, read_rules
 from counterpoise.types import Array
 
-COPIED = ("unit", "label", "description", "decimals", "scale", "missing", "fixed", "mark")  # as Feature has them
-COLUMN = "{name: age, kind: integer}"
+COPIED_KEYS = ("unit", "label", "description", "decimals", "scale", "missing", "fixed", "mark")  # as Feature has them
+COLUMN_EXAMPLE = "{name: age, kind: integer}"
 
 
 @dataclass(frozen=True)
@@ -52,36 +52,36 @@ def load_schema(path: str | Path, reference: pd.DataFrame | Array | None = None)
     Reference data gives what the file does not: scales, decimals and dtypes. Without either, one unit of distance is
     the whole observed range of a feature.
     """
-    said = _read(path)
+    said = _read_yaml(path)
     columns = [
         read_column(entry, f"entry {number} of columns:")
-        for number, entry in enumerate(listed(said, "columns", COLUMN), start=1)
+        for number, entry in enumerate(read_entries(said, "columns", COLUMN_EXAMPLE), start=1)
     ]
     if not columns:
         raise InputError(
-            "a schema file must list the columns", f"{path} has none", f"add columns:, with - {COLUMN} ..."
+            "a schema file must list the columns", f"{path} has none", f"add columns:, with - {COLUMN_EXAMPLE} ..."
         )
     frame = read_keys("the file", {"frame": said.get("frame", True)}, {"frame": FLAG})["frame"]
-    rules = read_rules(listed(said, "relations", RULE))
-    words = read_words(listed(said, "constraints", WORDS["Immutable"].example))
+    rules = read_rules(read_entries(said, "relations", RULE_EXAMPLE))
+    words = read_constraints(read_entries(said, "constraints", CONSTRAINT_SPELLINGS["Immutable"].example))
     seen = None if reference is None else Schema.infer(reference)
-    features = tuple(_feature(entry, seen) for entry in columns)
+    features = tuple(_build_feature(entry, seen) for entry in columns)
     schema = Schema(features, frame=frame if seen is None else seen.frame)
     if not schema.frame:
-        _check_array(schema)
+        _check_array_columns(schema)
     about = {key: value for key, value in said.items() if key not in ("columns", "relations", "constraints", "frame")}
-    return SchemaFile(schema, (*_flags(columns), *rules, *words), about)
+    return SchemaFile(schema, (*_column_constraints(columns), *rules, *words), about)
 
 
 def save_schema(
     path: str | Path, schema: Schema, constraints: Sequence[Constraint] = (), about: Mapping[str, Any] | None = None
 ) -> None:
     """Write features and constraints as YAML; `load_schema` reads the same back."""
-    relations = [_fields(word) for word in constraints if isinstance(word, Rule)]
-    others = [_entry(word) for word in constraints if not isinstance(word, Rule)]
+    relations = [_unusual_fields(word) for word in constraints if isinstance(word, Rule)]
+    others = [_constraint_entry(word) for word in constraints if not isinstance(word, Rule)]
     said: dict[str, Any] = dict(about or {})
     said |= {} if schema.frame else {"frame": False}
-    said |= {"columns": [_column(feature) for feature in schema]}
+    said |= {"columns": [_column_entry(feature) for feature in schema]}
     said |= {"relations": [{"rule": rule.pop("text"), **rule} for rule in relations]} if relations else {}
     said |= {"constraints": others} if others else {}
     try:
@@ -89,7 +89,7 @@ def save_schema(
     except yaml.representer.RepresenterError as error:
         raise InputError(
             "a schema file must hold numbers, texts and booleans",
-            f"{shown(error.args[-1])} is a {type(error.args[-1]).__name__}",
+            f"{shorten_repr(error.args[-1])} is a {type(error.args[-1]).__name__}",
             "convert the column's categories to texts",
         ) from None
     Path(path).write_text(text, encoding="utf-8")
@@ -109,24 +109,26 @@ class _Loader(yaml.SafeLoader):
         return node
 
 
-def _read(path: str | Path) -> dict[Any, Any]:
+def _read_yaml(path: str | Path) -> dict[Any, Any]:
     try:
         said = yaml.load(Path(path).read_text(encoding="utf-8"), _Loader)
     except Exception as error:  # a date that is none, or a wrong tag, is refused in as many ways
         raise InputError("a schema file must be readable YAML", f"{path}: {error}", "correct the file") from error
     if not isinstance(said, dict):
         raise InputError(
-            "a schema file must list the columns", f"{path} holds {shown(said)}", f"add columns:, with - {COLUMN} ..."
+            "a schema file must list the columns",
+            f"{path} holds {shorten_repr(said)}",
+            f"add columns:, with - {COLUMN_EXAMPLE} ...",
         )
     return said
 
 
-def _check_array(schema: Schema) -> None:
+def _check_array_columns(schema: Schema) -> None:
     """The rows of an array are numbers: categories can only be those that count from 0, as their codes do."""
     for feature in schema:
-        counted = feature.numeric or feature.categories == tuple(range(len(feature.categories)))
+        counted = feature.is_numeric or feature.categories == tuple(range(len(feature.categories)))
         if not counted or not isinstance(feature.dtype, np.dtype) or feature.dtype.kind not in "biuf":
-            values = "" if feature.numeric else f" with categories: {shown(list(feature.categories))}"
+            values = "" if feature.is_numeric else f" with categories: {shorten_repr(list(feature.categories))}"
             raise InputError(
                 "the columns of an array must be numbers, or categories 0, 1, 2 …, in a dtype of NumPy",
                 f"the column {feature.name!r} is {feature.kind}{values}, and has dtype: {feature.dtype}",
@@ -134,23 +136,23 @@ def _check_array(schema: Schema) -> None:
             )
 
 
-def _feature(entry: Mapping[str, Any], seen: Schema | None) -> Feature:
+def _build_feature(entry: Mapping[str, Any], seen: Schema | None) -> Feature:
     name, kind = entry["name"], entry["kind"]
     own = seen[name] if seen is not None else None
     numeric = kind in ("continuous", "integer")
     categories: tuple[Any, ...] = entry.get("categories", ())
     if not categories and own is not None and not numeric and (kind != "ordinal" or own.kind == "ordinal"):
         categories = own.categories  # those of text are in the order of the alphabet, which is not that of the ranks
-    changes: dict[str, Any] = {key: entry[key] for key in COPIED if key in entry}
+    changes: dict[str, Any] = {key: entry[key] for key in COPIED_KEYS if key in entry}
     if "why" in entry:
         changes.setdefault("description", entry["why"])
-    changes |= _ends(entry, own) if numeric else {}
+    changes |= _read_observed_ends(entry, own) if numeric else {}
     changes["unseen"] = entry.get("unseen", ())
-    known = f"the column {name!r} has unseen: {shown(list(changes['unseen']))}"
-    check_known("unseen", known, changes["unseen"], categories)
+    known = f"the column {name!r} has unseen: {shorten_repr(list(changes['unseen']))}"
+    check_known_categories("unseen", known, changes["unseen"], categories)
     if own is not None or "dtype" in entry:
-        changes["dtype"] = _dtype(entry, categories, own)
-    if own is not None and own.numeric == numeric:
+        changes["dtype"] = _choose_dtype(entry, categories, own)
+    if own is not None and own.is_numeric == numeric:
         return replace(own, kind=kind, categories=categories, **changes)
     if own is not None:  # a column of numbers that are categories, or the other way round
         changes.setdefault("missing", own.missing)
@@ -160,13 +162,13 @@ def _feature(entry: Mapping[str, Any], seen: Schema | None) -> Feature:
     return Feature(name, kind, categories=categories, **changes)
 
 
-def _ends(entry: Mapping[str, Any], own: Feature | None) -> dict[str, float]:
+def _read_observed_ends(entry: Mapping[str, Any], own: Feature | None) -> dict[str, float]:
     """The ends of the range that a file says was observed; min and max stand in where they do not contradict it."""
     observed, allowed = (
         {end: float(entry[key + said]) for end, said in (("lower", "min"), ("upper", "max")) if key + said in entry}
         for key in ("observed_", "")
     )
-    sample = {} if own is None or not own.numeric else {"lower": own.lower, "upper": own.upper}
+    sample = {} if own is None or not own.is_numeric else {"lower": own.lower, "upper": own.upper}
     for ends in (allowed | observed, observed):
         whole = {"lower": -np.inf, "upper": np.inf} | sample | ends
         if whole["lower"] <= whole["upper"]:
@@ -178,7 +180,7 @@ def _ends(entry: Mapping[str, Any], own: Feature | None) -> dict[str, float]:
     )
 
 
-def _dtype(entry: Mapping[str, Any], categories: tuple[Any, ...], own: Feature | None) -> Any:
+def _choose_dtype(entry: Mapping[str, Any], categories: tuple[Any, ...], own: Feature | None) -> Any:
     """The dtype that a file names, or else the reference's own, where it can hold the values of the column."""
     types, kind, said = pd.api.types, entry["kind"], entry.get("dtype")
     numeric, seen = kind in ("continuous", "integer"), None if own is None else own.dtype
@@ -200,7 +202,7 @@ def _dtype(entry: Mapping[str, Any], categories: tuple[Any, ...], own: Feature |
         fits = False
     if not fits:
         given = f"dtype: {said!r}" if said is not None else f"is {seen} in the reference"
-        values = f", categories: {shown(list(categories))}" if categories else ""
+        values = f", categories: {shorten_repr(list(categories))}" if categories else ""
         raise InputError(
             "the dtype of a column must be one of pandas that holds its values",
             f"the column {entry['name']!r} has kind: {kind}{values}; {given}",
@@ -209,7 +211,7 @@ def _dtype(entry: Mapping[str, Any], categories: tuple[Any, ...], own: Feature |
     return dtype
 
 
-def _flags(columns: Iterable[Mapping[str, Any]]) -> list[Constraint]:
+def _column_constraints(columns: Iterable[Mapping[str, Any]]) -> list[Constraint]:
     """The constraints that columns carry: immutable, monotone, min and max."""
     out: list[Constraint] = []
     flags: list[tuple[Callable[..., Constraint], str, Any]] = [
@@ -224,43 +226,51 @@ def _flags(columns: Iterable[Mapping[str, Any]]) -> list[Constraint]:
     return [*out, *(Range(*each) for each in ends if each[1:] != (None, None))]
 
 
-def _fields(word: Any) -> dict[str, Any]:
+def _unusual_fields(word: Any) -> dict[str, Any]:
     """What a word holds, without what is as usual."""
     values = {each.name: getattr(word, each.name) for each in fields(word)}
     usual = {each.name: each.default for each in fields(word)}
-    return {name: _plain(value) for name, value in values.items() if value is not usual[name] and value != usual[name]}
+    return {
+        name: _as_yaml_value(value)
+        for name, value in values.items()
+        if value is not usual[name] and value != usual[name]
+    }
 
 
-def _entry(word: Constraint) -> dict[str, Any]:
-    if type(word).__name__ not in WORDS:
+def _constraint_entry(word: Constraint) -> dict[str, Any]:
+    if type(word).__name__ not in CONSTRAINT_SPELLINGS:
         raise InputError(
             "constraints in a schema file must be data",
             f"{word!r} is a function",
             "leave it out, and give it to the explainer beside the file's constraints",
         )
-    return {"word": type(word).__name__, **_fields(word)}
+    return {"word": type(word).__name__, **_unusual_fields(word)}
 
 
-def _column(feature: Feature) -> dict[str, Any]:
+def _column_entry(feature: Feature) -> dict[str, Any]:
     plain = Feature(feature.name, feature.kind, categories=feature.categories, fixed=feature.fixed)
-    out: dict[str, Any] = {"name": _plain(feature.name), "kind": feature.kind}
+    out: dict[str, Any] = {"name": _as_yaml_value(feature.name), "kind": feature.kind}
     for key, end in (("observed_min", feature.lower), ("observed_max", feature.upper)):
-        out |= {key: _plain(end)} if np.isfinite(end) else {}
-    if not feature.numeric:
-        out["categories"] = _plain(feature.categories)
-    out |= {"unseen": _plain(feature.unseen)} if feature.unseen else {}
-    for key in COPIED:
+        out |= {key: _as_yaml_value(end)} if np.isfinite(end) else {}
+    if not feature.is_numeric:
+        out["categories"] = _as_yaml_value(feature.categories)
+    out |= {"unseen": _as_yaml_value(feature.unseen)} if feature.unseen else {}
+    for key in COPIED_KEYS:
         value = getattr(feature, key)
-        out |= {key: _plain(value)} if value != getattr(plain, key) or (key in ("scale", "fixed") and value) else {}
+        out |= (
+            {key: _as_yaml_value(value)}
+            if value != getattr(plain, key) or (key in ("scale", "fixed") and value)
+            else {}
+        )
     if feature.dtype != plain.dtype:
         out["dtype"] = "category" if isinstance(feature.dtype, pd.CategoricalDtype) else str(feature.dtype)
     return out
 
 
-def _plain(value: Any) -> Any:
+def _as_yaml_value(value: Any) -> Any:
     """A value as YAML writes it."""
     if isinstance(value, np.generic):
         return value.item()
     if isinstance(value, (tuple, list)):
-        return [_plain(each) for each in value]
+        return [_as_yaml_value(each) for each in value]
     return value

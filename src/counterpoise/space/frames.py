@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from counterpoise.errors import InputError
-from counterpoise.types import Index, is_every
+from counterpoise.types import Index, is_identity_index
 
 
 def as_table(data: Any, what: str) -> pd.DataFrame:
@@ -19,13 +19,13 @@ def as_table(data: Any, what: str) -> pd.DataFrame:
     ['f0', 'f1']
     """
     if isinstance(data, pd.DataFrame):
-        _check_names(data.columns, what)
+        _check_column_names(data.columns, what)
         return data
-    array = _numbers_of(_as_array(data, what), what)
+    array = _require_number_table(_as_array(data, what), what)
     return pd.DataFrame(array, columns=[f"f{number}" for number in range(array.shape[1])])
 
 
-def _numbers_of(array: Any, what: str) -> Any:
+def _require_number_table(array: Any, what: str) -> Any:
     """The array, or an error where it is not a table of numbers."""
     if array.ndim != 2:
         raise InputError(
@@ -42,24 +42,24 @@ def _numbers_of(array: Any, what: str) -> Any:
     return array
 
 
-def rows_of(data: Any, names: Sequence[Hashable] | pd.Index[Any]) -> pd.DataFrame:
+def as_rows(data: Any, names: Sequence[Hashable] | pd.Index[Any]) -> pd.DataFrame:
     """The rows to explain as a frame, whatever they came as.
 
     A frame, a two-dimensional array with the columns ``names``, one row as an array, a Series or a dict, or a list of
     dicts.
 
-    >>> rows_of({"a": 1, "b": "x"}, ["a", "b"]).to_dict("records")
+    >>> as_rows({"a": 1, "b": "x"}, ["a", "b"]).to_dict("records")
     [{'a': 1, 'b': 'x'}]
     """
     if isinstance(data, pd.DataFrame):
         return as_table(data, "rows")
     if isinstance(data, pd.Series):
-        _check_names(data.index, "row given as a Series")
-        return _row_of(data)
+        _check_column_names(data.index, "row given as a Series")
+        return _frame_from_series(data)
     if isinstance(data, dict):
         return pd.DataFrame([data])
     if isinstance(data, (list, tuple)) and data and all(isinstance(item, dict) for item in data):
-        return _records(data)
+        return _frame_from_dicts(data)
     array = _as_array(data, "rows")
     if array.ndim == 1:
         array = array.reshape(1, -1) if array.size else array.reshape(0, len(names))
@@ -72,43 +72,43 @@ def rows_of(data: Any, names: Sequence[Hashable] | pd.Index[Any]) -> pd.DataFram
     columns = names if isinstance(names, pd.Index) else pd.Index(list(names), tupleize_cols=False)
     if array.ndim == 2 and array.dtype.kind == "O":  # an array taken from a frame of mixed kinds
         return pd.DataFrame(array, columns=columns).infer_objects()
-    return pd.DataFrame(_numbers_of(array, "rows"), columns=columns)
+    return pd.DataFrame(_require_number_table(array, "rows"), columns=columns)
 
 
-def quoted(names: Sequence[Hashable], most: int = 8) -> str:
+def quote_names(names: Sequence[Hashable], most: int = 8) -> str:
     """Names for a message, the first few of them.
 
-    >>> quoted(["a", "b"])
+    >>> quote_names(["a", "b"])
     "'a', 'b'"
     """
     more = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(repr(plain(name)) for name in names[:most]) + more
+    return ", ".join(repr(as_python_value(name)) for name in names[:most]) + more
 
 
-def plain(value: Any) -> Any:
+def as_python_value(value: Any) -> Any:
     """A NumPy number as Python's own, which reads better in a message; anything else as it is.
 
-    >>> plain(np.float64(0.5))
+    >>> as_python_value(np.float64(0.5))
     0.5
     """
     return value.item() if isinstance(value, np.generic) else value
 
 
-def in_doubles(table: pd.DataFrame) -> bool:
+def holds_only_doubles(table: pd.DataFrame) -> bool:
     """Whether every column of a frame holds numbers in double precision."""
     return all(dtype == np.float64 for dtype in table.dtypes.tolist())
 
 
-def rows_at(table: pd.DataFrame, rows: Index) -> pd.DataFrame:
+def take_rows(table: pd.DataFrame, rows: Index) -> pd.DataFrame:
     """Some rows of a frame, by position; the frame itself where they are all of it, in order.
 
-    >>> rows_at(pd.DataFrame({"a": [5, 6, 7]}), np.array([2, 0]))["a"].tolist()
+    >>> take_rows(pd.DataFrame({"a": [5, 6, 7]}), np.array([2, 0]))["a"].tolist()
     [7, 5]
     """
-    return table if is_every(rows, len(table)) else table.iloc[rows]
+    return table if is_identity_index(rows, len(table)) else table.iloc[rows]
 
 
-def _check_names(names: pd.Index[Any], what: str) -> None:
+def _check_column_names(names: pd.Index[Any], what: str) -> None:
     if names.nlevels > 1:
         raise InputError(
             f"the {what} must have one level of column names",
@@ -118,19 +118,19 @@ def _check_names(names: pd.Index[Any], what: str) -> None:
     if not names.is_unique:
         raise InputError(
             f"the {what} must have unique column names",
-            f"given twice: {quoted(list(names[names.duplicated()].unique()))}",
+            f"given twice: {quote_names(list(names[names.duplicated()].unique()))}",
             "rename or drop the doubles",
         )
 
 
-def _row_of(row: pd.Series[Any]) -> pd.DataFrame:
+def _frame_from_series(row: pd.Series[Any]) -> pd.DataFrame:
     index = pd.RangeIndex(1) if row.name is None else pd.Index([row.name])
     if row.dtype != np.dtype(object):
         return row.to_frame(name=0).T.set_axis(index, axis=0)
     return pd.DataFrame([row.tolist()], columns=row.index, index=index).infer_objects()
 
 
-def _records(records: Sequence[dict[Hashable, Any]]) -> pd.DataFrame:
+def _frame_from_dicts(records: Sequence[dict[Hashable, Any]]) -> pd.DataFrame:
     """Rows given as dicts; a name that only some of them have is a mistake, not a missing cell."""
     known = dict.fromkeys(name for record in records for name in record)
     for number, record in enumerate(records):
@@ -138,7 +138,7 @@ def _records(records: Sequence[dict[Hashable, Any]]) -> pd.DataFrame:
         if absent:
             raise InputError(
                 "rows given as dicts must all have the same names",
-                f"row {number} has no {quoted(absent)}",
+                f"row {number} has no {quote_names(absent)}",
                 "add the name, with None where the cell is missing",
             )
     return pd.DataFrame(list(records))

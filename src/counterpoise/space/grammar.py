@@ -13,24 +13,30 @@ from typing import NamedTuple, NoReturn
 
 from counterpoise.errors import ConstraintError
 
-LONGEST = 5000
-MUST = "a rule must be a comparison of features, or an implication between comparisons"
-TOKEN = re.compile(
+MAX_RULE_CHARACTERS = 5000
+RULE_REQUIREMENT = "a rule must be a comparison of features, or an implication between comparisons"
+TOKEN_PATTERN = re.compile(
     r"(?P<space>\s+)|(?P<text>'[^']*'|\"[^\"]*\")|(?P<quoted>`[^`]+`)"
     r"|(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)|(?P<name>[^\W\d]\w*)"
     r"|(?P<sign>\*\*|<=|>=|==|!=|[-+*/<>(),.\[\]])"
 )
-MISTAKES = {
+HINT_BY_CHARACTER = {
     "=": "write == for equality",
     "&": "write and",
     "|": "write or",
     "!": "write not",
     "^": "write ** for a power",
 }
-MISTAKES |= {"≤": "write <=", "≥": "write >=", "≠": "write !=", "`": "close the backquote", "'": "close the quote"}
-PLAIN = ("and", "or", "not", "in", "True", "False")  # what `ast` may see as it is
+HINT_BY_CHARACTER |= {
+    "≤": "write <=",
+    "≥": "write >=",
+    "≠": "write !=",
+    "`": "close the backquote",
+    "'": "close the quote",
+}
+PYTHON_KEYWORDS = ("and", "or", "not", "in", "True", "False")  # what `ast` may see as it is
 FUNCTIONS = ("min", "max", "abs")
-ALLOWED = (
+ALLOWED_NODES = (
     *(ast.BoolOp, ast.And, ast.Or, ast.UnaryOp, ast.Not, ast.USub, ast.UAdd),
     *(ast.BinOp, ast.Add, ast.Sub, ast.Mult, ast.Div, ast.Pow),
     *(ast.Compare, ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.In, ast.NotIn),
@@ -42,7 +48,7 @@ class Token(NamedTuple):
     """A piece of a rule: what kind it is, what it says, and where it starts in the text."""
 
     kind: str
-    said: str
+    text: str
     start: int
 
 
@@ -63,7 +69,7 @@ class Syntax:
     text: str
     tree: Tree
     tokens: tuple[Token, ...]
-    inner: dict[int, Implication]  # implications in parentheses, by the number of their placeholder
+    inner_implications: dict[int, Implication]  # implications in parentheses, by the number of their placeholder
 
     def token(self, node: ast.expr) -> Token | None:
         """The token behind a placeholder."""
@@ -71,48 +77,50 @@ class Syntax:
 
     def implication(self, node: ast.expr) -> Implication | None:
         """The implication behind a placeholder."""
-        return self.inner.get(int(node.id.strip("_"))) if isinstance(node, ast.Name) else None
+        return self.inner_implications.get(int(node.id.strip("_"))) if isinstance(node, ast.Name) else None
 
 
-def refuse(text: str, place: int, given: str, todo: str, must: str = MUST) -> NoReturn:
+def refuse(text: str, place: int, given: str, todo: str, must: str = RULE_REQUIREMENT) -> NoReturn:
     """Refuse a rule, with a mark under the character where it goes wrong."""
     line = re.sub(r"\s", " ", text)
     marked = f"{given} at character {place + 1}:\n    {line}\n    {' ' * place}^\n"
     raise ConstraintError(must, marked, todo, text=text, position=place)
 
 
-def read(text: str) -> Syntax:
+def parse_syntax(text: str) -> Syntax:
     """The syntax of a rule.
 
-    >>> read("fwd + bwd == total").text
+    >>> parse_syntax("fwd + bwd == total").text
     'fwd + bwd == total'
-    >>> read("fwd + * bwd == total")
+    >>> parse_syntax("fwd + * bwd == total")
     Traceback (most recent call last):
     counterpoise.errors.ConstraintError: a rule must be a comparison ... it cannot be read at character 7:
         fwd + * bwd == total
               ^
     ; correct what is marked
     """
-    if not isinstance(text, str) or not text.strip() or len(text) > LONGEST:
+    if not isinstance(text, str) or not text.strip() or len(text) > MAX_RULE_CHARACTERS:
         raise ConstraintError(
-            f"a rule must be a text of 1 to {LONGEST} characters", f"{text!r:.60}", "for instance 'fwd + bwd == total'"
+            f"a rule must be a text of 1 to {MAX_RULE_CHARACTERS} characters",
+            f"{text!r:.60}",
+            "for instance 'fwd + bwd == total'",
         )
-    tokens = _tokens(text)
-    reader = _Reader(text, tokens)
+    tokens = _split_tokens(text)
+    reader = _TreeReader(text, tokens)
     tree = reader.read(list(enumerate(tokens)), len(text))
-    return Syntax(text, tree, tuple(tokens), reader.inner)
+    return Syntax(text, tree, tuple(tokens), reader.inner_implications)
 
 
-def _tokens(text: str) -> list[Token]:
+def _split_tokens(text: str) -> list[Token]:
     out, place = [], 0
     while place < len(text):
-        match = TOKEN.match(text, place)
+        match = TOKEN_PATTERN.match(text, place)
         if match is None:
             refuse(
                 text,
                 place,
                 f"{text[place]!r}, which is no part of the language,",
-                MISTAKES.get(text[place], "remove it"),
+                HINT_BY_CHARACTER.get(text[place], "remove it"),
             )
         if match.lastgroup != "space":
             out.append(Token(str(match.lastgroup), match.group(), place))
@@ -120,12 +128,12 @@ def _tokens(text: str) -> list[Token]:
     return out
 
 
-class _Reader:
+class _TreeReader:
     """From tokens to trees: implications are cut out first, `ast` reads what is left."""
 
     def __init__(self, text: str, tokens: list[Token]) -> None:
         self.text, self.tokens = text, tokens
-        self.inner: dict[int, Implication] = {}
+        self.inner_implications: dict[int, Implication] = {}
 
     def read(self, tokens: list[tuple[int, Token]], end: int) -> Tree:
         """The tree of some tokens; ``end`` is where a mark goes if something is missing after them."""
@@ -134,30 +142,30 @@ class _Reader:
             if "then" not in words:
                 refuse(self.text, tokens[0][1].start, "'if' without 'then'", "write: if a > 1 then b > 2")
             cut = words.index("then")
-            return self._implication(tokens[1:cut], tokens[cut:], end)
+            return self._read_implication(tokens[1:cut], tokens[cut:], end)
         if "implies" in words:
             cut = words.index("implies")
-            return self._implication(tokens[:cut], tokens[cut:], end)
+            return self._read_implication(tokens[:cut], tokens[cut:], end)
         for word, (_, token) in zip(words, tokens, strict=True):
             if word in ("if", "then"):
                 refuse(self.text, token.start, f"{word!r} in the middle", "put the implication in parentheses")
-        return self._plain(self._folded(tokens), end)
+        return self._parse_python(self._fold_implications(tokens), end)
 
-    def _implication(self, left: list[tuple[int, Token]], right: list[tuple[int, Token]], end: int) -> Implication:
+    def _read_implication(self, left: list[tuple[int, Token]], right: list[tuple[int, Token]], end: int) -> Implication:
         return Implication(self.read(left, right[0][1].start), self.read(right[1:], end))
 
-    def _folded(self, tokens: list[tuple[int, Token]]) -> list[tuple[int, Token]]:
+    def _fold_implications(self, tokens: list[tuple[int, Token]]) -> list[tuple[int, Token]]:
         """The tokens with each parenthesis that holds an implication folded into one placeholder."""
         out: list[tuple[int, Token]] = []
         place = 0
         while place < len(tokens):
             number, token = tokens[place]
-            close = _closing(tokens, place) if token.said == "(" else place
+            close = _find_closing(tokens, place) if token.text == "(" else place
             inside = tokens[place + 1 : close]
             if {"if", "then", "implies"} & set(_outer_words(inside)):
                 found = self.read(inside, tokens[close][1].start)
                 assert isinstance(found, Implication)
-                self.inner[number] = found
+                self.inner_implications[number] = found
                 out.append((number, Token("implication", "(", token.start)))
                 place = close
             else:
@@ -165,12 +173,12 @@ class _Reader:
             place += 1
         return out
 
-    def _plain(self, tokens: list[tuple[int, Token]], end: int) -> ast.expr:
+    def _parse_python(self, tokens: list[tuple[int, Token]], end: int) -> ast.expr:
         source, starts = "", {}
         for number, token in tokens:
             starts[len(source)] = token.start
-            kept = token.kind in ("number", "sign") or (token.kind == "name" and token.said in PLAIN)
-            source += (token.said if kept else f"_{number}_") + " "
+            kept = token.kind in ("number", "sign") or (token.kind == "name" and token.text in PYTHON_KEYWORDS)
+            source += (token.text if kept else f"_{number}_") + " "
         source = source.rstrip()
         try:
             tree = ast.parse(source, mode="eval").body
@@ -178,31 +186,31 @@ class _Reader:
             at = (error.offset or 0) - 1  # below 0: after the last token
             before = [start for place, start in starts.items() if place <= at]
             wrong = before[-1] if before and at < len(source) else end
-            refuse(self.text, wrong, "it cannot be read", self._mending(tokens, wrong, end))
+            refuse(self.text, wrong, "it cannot be read", self._suggest_correction(tokens, wrong, end))
         except (RecursionError, MemoryError):
             refuse(self.text, 0, "it is nested too deeply", "write several rules")
         nodes = [node for node in ast.walk(tree) if isinstance(node, ast.expr)]
         for node in nodes:
             node.col_offset = starts.get(node.col_offset, 0)
         for node in sorted(nodes, key=lambda each: each.col_offset):  # the first thing that is wrong is marked
-            self._allowed(node)
+            self._check_allowed(node)
         return tree
 
-    def _mending(self, tokens: list[tuple[int, Token]], wrong: int, end: int) -> str:
+    def _suggest_correction(self, tokens: list[tuple[int, Token]], wrong: int, end: int) -> str:
         """What to do about a text that cannot be read at a place; two names in a row are one with a space in it."""
-        plain = [token.kind == "name" and token.said not in PLAIN for _, token in tokens]
+        plain = [token.kind == "name" and token.text not in PYTHON_KEYWORDS for _, token in tokens]
         for place, (_, token) in enumerate(tokens[1:], start=1):
             before = tokens[place - 1][1]
             if plain[place - 1] and plain[place] and wrong in (before.start, token.start):
-                name = self.text[before.start : token.start + len(token.said)]
+                name = self.text[before.start : token.start + len(token.text)]
                 return f"write a name with a space in it in backquotes: `{name}`"
         return "correct what is marked" if wrong < end else "complete it"
 
-    def _allowed(self, node: ast.expr) -> None:
+    def _check_allowed(self, node: ast.expr) -> None:
         def said(part: ast.expr) -> str:
-            return self.tokens[int(part.id.strip("_"))].said if isinstance(part, ast.Name) else ""
+            return self.tokens[int(part.id.strip("_"))].text if isinstance(part, ast.Name) else ""
 
-        if not isinstance(node, ALLOWED):
+        if not isinstance(node, ALLOWED_NODES):
             refuse(
                 self.text, node.col_offset, "something else", "use comparisons, + - * / **, min, max, abs, and, or, not"
             )
@@ -218,17 +226,17 @@ def _outer_words(tokens: list[tuple[int, Token]]) -> list[str]:
     """For each token the word it is, if it is a name outside all brackets, or nothing."""
     depth, out = 0, []
     for _, token in tokens:
-        depth -= token.said in (")", "]")
-        out.append(token.said if token.kind == "name" and depth == 0 else "")
-        depth += token.said in ("(", "[")
+        depth -= token.text in (")", "]")
+        out.append(token.text if token.kind == "name" and depth == 0 else "")
+        depth += token.text in ("(", "[")
     return out
 
 
-def _closing(tokens: list[tuple[int, Token]], start: int) -> int:
+def _find_closing(tokens: list[tuple[int, Token]], start: int) -> int:
     """Where the bracket that opens at ``start`` is closed, or the end."""
     depth = 0
     for place in range(start, len(tokens)):
-        depth += (tokens[place][1].said in ("(", "[")) - (tokens[place][1].said in (")", "]"))
+        depth += (tokens[place][1].text in ("(", "[")) - (tokens[place][1].text in (")", "]"))
         if depth == 0:
             return place
     return len(tokens) - 1

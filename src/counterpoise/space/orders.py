@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from counterpoise.space.bench import Bench
+from counterpoise.space.bench import RepairWorkspace
 from counterpoise.space.expressions import Column
 from counterpoise.space.formulas import Compare
 from counterpoise.space.relations import Clause
@@ -15,22 +15,22 @@ from counterpoise.types import Array, Index, Mask
 
 
 @dataclass(frozen=True, eq=False)
-class Orders:
+class Orderings:
     """Clauses ``left <= right`` over columns of which none occurs twice."""
 
-    numbers: tuple[int, ...]  # of the clauses
+    clause_numbers: tuple[int, ...]  # of the clauses
     left: tuple[int, ...]
     right: tuple[int, ...]
-    sources: Index
+    relation_numbers: Index
     tolerance: Array  # (m, 1)
 
     @classmethod
-    def among(cls, clauses: Sequence[Clause]) -> tuple[Orders, ...]:
+    def group_clauses(cls, clauses: Sequence[Clause]) -> tuple[Orderings, ...]:
         """The orders among some clauses, in as few groups as it takes."""
         groups: list[dict[int, tuple[int, int]]] = []
         for number, clause in enumerate(clauses):
             formula = clause.formula
-            if not (isinstance(formula, Compare) and formula.relation == "<="):
+            if not (isinstance(formula, Compare) and formula.operator == "<="):
                 continue
             if not (isinstance(formula.left, Column) and isinstance(formula.right, Column)):
                 continue
@@ -41,26 +41,26 @@ class Orders:
                     break
             else:
                 groups.append({number: pair})
-        return tuple(cls._of(clauses, group) for group in groups)
+        return tuple(cls._from_group(clauses, group) for group in groups)
 
     @classmethod
-    def _of(cls, clauses: Sequence[Clause], group: dict[int, tuple[int, int]]) -> Orders:
+    def _from_group(cls, clauses: Sequence[Clause], group: dict[int, tuple[int, int]]) -> Orderings:
         left, right = zip(*group.values(), strict=True)
         slack = [clauses[number].formula.tolerance for number in group]  # type: ignore[attr-defined]
-        sources = np.array([clauses[number].source for number in group], dtype=np.intp)
+        sources = np.array([clauses[number].relation_number for number in group], dtype=np.intp)
         return cls(tuple(group), left, right, sources, np.array(slack)[:, None])
 
-    def broken(self, bench: Bench) -> Mask:
+    def is_broken(self, bench: RepairWorkspace) -> Mask:
         """Which orders which points break, ``(m, p)``."""
         left, right = np.stack([bench.x[c] for c in self.left]), np.stack([bench.x[c] for c in self.right])
         wrong = ~(left <= right)
         if wrong.any():
             wrong &= ~(left - right <= self.tolerance * np.maximum(np.maximum(np.abs(left), np.abs(right)), 1.0))
-            if bench.active is not None:
-                wrong &= bench.active[self.sources]
+            if bench.is_binding is not None:
+                wrong &= bench.is_binding[self.relation_numbers]
         return wrong
 
-    def project(self, bench: Bench, wrong: Mask) -> None:
+    def project(self, bench: RepairWorkspace, wrong: Mask) -> None:
         """Move both sides of the orders that are ``wrong`` to where they meet, in shares of their squared scales."""
         orders, points = np.flatnonzero(wrong.any(axis=1)), np.flatnonzero(wrong.any(axis=0))
         wrong = wrong[np.ix_(orders, points)]
@@ -68,8 +68,8 @@ class Orders:
         cells, weight, already = [], [], []
         for end, columns in zip((1, 2), sides, strict=True):
             cell = np.stack([bench.x[column][points] for column in columns])
-            edge = np.stack([bench.given[end * bench.width + column][points] for column in columns])
-            start = np.stack([bench.given[column][points] for column in columns])
+            edge = np.stack([bench.row_and_box[end * bench.width + column][points] for column in columns])
+            start = np.stack([bench.row_and_box[column][points] for column in columns])
             free = np.stack([bench.free[column][points] for column in columns])
             able = np.where(free & (cell > edge if end == 1 else cell < edge), bench.scales[columns][:, None] ** 2, 0.0)
             cells.append(cell)
@@ -86,4 +86,4 @@ class Orders:
                 moving = np.flatnonzero(step[place])
                 if len(moving):
                     target = cell[place, moving] + step[place, moving]
-                    bench.x[column][points[moving]] = bench.placed(column, target, points[moving])
+                    bench.x[column][points[moving]] = bench.clip_onto_lattice(column, target, points[moving])

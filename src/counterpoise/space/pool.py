@@ -9,18 +9,18 @@ from functools import cached_property, lru_cache
 import numpy as np
 
 from counterpoise.space.distance import Distance
-from counterpoise.types import Array, Index, Mask, gapless
+from counterpoise.types import Array, Index, Mask, has_no_missing
 
-CLOSE = 1e-6  # what the quick comparison may be wrong by
-BLOCKS = 16  # for each of the nearest that are looked for
-CELLS = 4_000_000  # numbers of the table of squares made at once
+RELATIVE_SQUARE_ERROR = 1e-6  # what the quick comparison may be wrong by
+BLOCKS_PER_NEIGHBOUR = 16  # for each of the nearest that are looked for
+MAX_SQUARES_AT_ONCE = 4_000_000  # numbers of the table of squares made at once
 
 
 @lru_cache(maxsize=64)
-def spread(total: int, count: int) -> Index:
+def spread_places(total: int, count: int) -> Index:
     """The places of at most ``count`` of so many rows, evenly spread over all of them.
 
-    >>> spread(9, 3)
+    >>> spread_places(9, 3)
     array([0, 4, 8])
     """
     places = np.linspace(0, total - 1, min(total, count)).astype(np.intp)
@@ -28,12 +28,12 @@ def spread(total: int, count: int) -> Index:
     return places
 
 
-def padded(lists: Sequence[Index], cells: int) -> Iterator[tuple[Index, Index, Mask]]:
+def pad_lists(lists: Sequence[Index], cells: int) -> Iterator[tuple[Index, Index, Mask]]:
     """Lists of places as tables ``(m, l)``: which lists ``(m,)``, their places, and which entries are real.
 
     Lists of about the same length are put together, as many as make a table of ``cells`` entries, or one.
 
-    >>> [(rows.tolist(), table.tolist()) for rows, table, _ in padded([np.array([4, 5]), np.array([6])], 100)]
+    >>> [(rows.tolist(), table.tolist()) for rows, table, _ in pad_lists([np.array([4, 5]), np.array([6])], 100)]
     [([1, 0], [[6, 0], [4, 5]])]
     """
     if len(lists) == 1:
@@ -51,27 +51,29 @@ def padded(lists: Sequence[Index], cells: int) -> Iterator[tuple[Index, Index, M
 
 
 @dataclass(frozen=True, eq=False)
-class Pool:
+class NeighbourIndex:
     """Rows ``(r, d)``, centred and scaled; differences of categories are 0 or 1, a cell that only one has counts 1.
 
     >>> measure = Distance((("l2", 1.0),), np.ones(2), np.ones(2), np.zeros(2, dtype=bool))
-    >>> pool = Pool.of(np.array([[0.0, 0.0], [3.0, 4.0], [1.0, 1.0]]), measure)
-    >>> [near.tolist() for near in pool.near(np.array([[0.9, 0.9]]), 2)]
+    >>> pool = NeighbourIndex.of(np.array([[0.0, 0.0], [3.0, 4.0], [1.0, 1.0]]), measure)
+    >>> [near.tolist() for near in pool.find_nearest(np.array([[0.9, 0.9]]), 2)]
     [[0, 2]]
     """
 
     x: Array
     distance: Distance
-    weight: Array  # (d,) what a unit of each column counts; 0 for categories
+    column_weights: Array  # (d,) what a unit of each column counts; 0 for categories
     centre: Array  # (d,) large values that hardly differ would drown the differences in rounding
-    scaled: Array  # (r, d) 0 where a cell is missing, and for categories
-    squared: Array  # (r, d)
-    norms: Array  # (r,)
+    scaled_rows: Array  # (r, d) 0 where a cell is missing, and for categories
+    squared_rows: Array  # (r, d)
+    squared_norms: Array  # (r,)
     missing: Mask | None  # (r, d), or None where nothing is
-    latest: list[tuple[bytes, int, list[Index]]] = field(default_factory=list)  # the latest question, and its answer
+    latest_query: list[tuple[bytes, int, list[Index]]] = field(
+        default_factory=list
+    )  # the latest question, and its answer
 
     @classmethod
-    def of(cls, x: Array, distance: Distance) -> Pool:
+    def of(cls, x: Array, distance: Distance) -> NeighbourIndex:
         """The pool of rows ``x`` ``(r, d)``."""
         gone = np.isnan(x)
         count = np.maximum((~gone).sum(axis=0), 1)
@@ -82,11 +84,11 @@ class Pool:
         return cls(x, distance, weight, centre, scaled, scaled**2, norms, gone if gone.any() else None)
 
     @cached_property
-    def _coded(self) -> list[int]:
+    def _category_columns(self) -> list[int]:
         """The columns of categories."""
         return np.flatnonzero(self.distance.nominal).tolist()
 
-    def near(self, x0: Array, count: int, free: Mask | None = None) -> list[Index]:
+    def find_nearest(self, x0: Array, count: int, free: Mask | None = None) -> list[Index]:
         """For each of ``x0`` ``(n, d)`` the places of the ``count`` nearest, of all as near but for rounding, or more.
 
         ``free`` ``(n, d)`` marks the cells that count. Nothing that is found for a row depends on the other rows.
@@ -96,48 +98,48 @@ class Pool:
         free = None if free is None or free.all() else free
         # the same rows are asked about for their starts and for the evidence
         asked = x0.tobytes() + (b"" if free is None else free.tobytes())
-        for question, most, answer in self.latest:
+        for question, most, answer in self.latest_query:
             if question == asked and most >= count:
                 return answer
         found: list[Index] = []
-        size = max(1, CELLS // len(self.x))
+        size = max(1, MAX_SQUARES_AT_ONCE // len(self.x))
         for start in range(0, len(x0), size):
             rows = slice(start, start + size)
-            found += self._near(x0[rows], count, None if free is None else free[rows])
-        self.latest[:] = [(asked, count, found)]
+            found += self._find_nearest_block(x0[rows], count, None if free is None else free[rows])
+        self.latest_query[:] = [(asked, count, found)]
         return found
 
-    def _near(self, x0: Array, count: int, free: Mask | None) -> list[Index]:
-        square, largest = self._squares(x0, free)
+    def _find_nearest_block(self, x0: Array, count: int, free: Mask | None) -> list[Index]:
+        square, largest = self._squared_distances(x0, free)
         # some are at least as near as the last of the nearest of blocks: that is quicker to find, and hardly farther
         n, r = square.shape
-        width = r // (BLOCKS * count)
+        width = r // (BLOCKS_PER_NEIGHBOUR * count)
         least = square[:, : r - r % width].reshape(n, -1, width).min(axis=2) if width > 1 else square
         last = np.partition(least, count - 1, axis=1)[:, count - 1]
-        limit = last + CLOSE * (1 + largest + np.abs(last))
+        limit = last + RELATIVE_SQUARE_ERROR * (1 + largest + np.abs(last))
         return [np.flatnonzero(line <= end) for line, end in zip(square, limit, strict=True)]
 
-    def _squares(self, x0: Array, free: Mask | None) -> tuple[Array, Array]:
+    def _squared_distances(self, x0: Array, free: Mask | None) -> tuple[Array, Array]:
         """``|x0 - x|**2`` of every pair, ``(n, r)``, and the greatest square that went into it, ``(n,)``."""
-        a = (x0 - self.centre) * self.weight
+        a = (x0 - self.centre) * self.column_weights
         counts = None if free is None else free.astype(np.float64)
         if counts is not None:
             a = a * counts
-        gone = None if gapless(x0) else np.isnan(x0)
+        gone = None if has_no_missing(x0) else np.isnan(x0)
         if gone is not None:
             a[gone] = 0.0
         squares = np.square(a)
         if self.missing is None and gone is None:
-            theirs = self.norms if counts is None else counts @ self.squared.T
-            total = squares.sum(axis=1)[:, None] - 2 * a @ self.scaled.T + theirs
+            theirs = self.squared_norms if counts is None else counts @ self.squared_rows.T
+            total = squares.sum(axis=1)[:, None] - 2 * a @ self.scaled_rows.T + theirs
         else:
             here = np.ones(x0.shape) if counts is None else counts.copy()
             if gone is not None:
                 here[gone] = 0.0
             both = np.ones(self.x.shape) if self.missing is None else (~self.missing).astype(np.float64)
-            total = squares @ both.T - 2 * a @ self.scaled.T + here @ self.squared.T + here @ (1 - both).T
+            total = squares @ both.T - 2 * a @ self.scaled_rows.T + here @ self.squared_rows.T + here @ (1 - both).T
             total += ((1.0 if counts is None else counts) - here) @ both.T
-        for column in self._coded:
+        for column in self._category_columns:
             one, other = x0[:, column, None], self.x[:, column]
             unlike = (one != other) & ~np.isnan(one) & ~np.isnan(other)
             total += unlike if counts is None else unlike * counts[:, column, None]

@@ -16,16 +16,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from counterpoise.errors import ConstraintError, InputError
-from counterpoise.space.conflicts import contradiction
+from counterpoise.space.conflicts import find_contradiction
 from counterpoise.space.constraints import Constraint
-from counterpoise.space.facets import pulled
+from counterpoise.space.facets import project_gradient_on_relations
 from counterpoise.space.features import Schema
 from counterpoise.space.lattice import Lattice
-from counterpoise.space.system import System
-from counterpoise.space.writing import Bounds, written
-from counterpoise.types import Array, Index, Mask, gapless
+from counterpoise.space.system import RelationSystem
+from counterpoise.space.writing import Bounds, compile_draft
+from counterpoise.types import Array, Index, Mask, has_no_missing
 
-__all__ = ["Bounds", "Region", "check"]
+__all__ = ["Bounds", "Region", "check_constraints"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,55 +43,55 @@ class Region:
     """
 
     x0: Array  # (n, d)
-    boxed: Array  # (n, d) the row in its box and on its lattice, cell by cell
-    home: Array  # (n, d)
+    row_in_box: Array  # (n, d) the row in its box and on its lattice, cell by cell
+    nearest_feasible: Array  # (n, d)
     lower: Array  # (n, d)
     upper: Array  # (n, d)
     free: Mask  # (n, d) cells that may be moved
     fixed: Mask  # (n, d) cells that keep the row's value; the rest are free, or computed from others
     feasible: Mask  # (n,) rows for which the region is not empty
     lattice: Lattice
-    system: System  # the relations between features
+    system: RelationSystem  # the relations between features
     max_changes: int | None
-    words: tuple[tuple[str, ...], ...]  # per column, the constraints that touched it
-    ceiling: str  # the constraint behind max_changes
-    causes: NDArray[Any]  # (n,) the words that together leave a row no point; None where that is not so
+    constraint_texts: tuple[tuple[str, ...], ...]  # per column, the constraints that touched it
+    max_changes_text: str  # the constraint behind max_changes
+    infeasibility_causes: NDArray[Any]  # (n,) the words that together leave a row no point; None where that is not so
 
     @classmethod
     def build(
         cls, schema: Schema, x0: Array, constraints: Sequence[Constraint] = (), bounds: Bounds = "observed"
     ) -> Region:
         """The region of the rows ``x0`` ``(n, d)`` under the user's words."""
-        draft, lattice, system = written(schema, x0, constraints, bounds)
-        free = draft.free & ~lattice.vacant(draft.lower, draft.upper)  # what has nowhere to go stays
+        draft, lattice, system = compile_draft(schema, x0, constraints, bounds)
+        free = draft.free & ~lattice.is_empty(draft.lower, draft.upper)  # what has nowhere to go stays
         region = cls(
             x0,
             x0,
             x0,
             draft.lower,
             draft.upper,
-            free & ~system.derived,
+            free & ~system.is_derived,
             ~free,
             np.ones(len(x0), dtype=bool),
             lattice,
             system,
             draft.max_changes,
-            tuple(map(tuple, draft.words)),
-            draft.ceiling,
+            tuple(map(tuple, draft.constraint_texts)),
+            draft.max_changes_text,
             np.full(len(x0), None, dtype=object),
         )
-        alone = replace(region, system=system.without()) if len(system) else region
+        alone = replace(region, system=system.without_relations()) if len(system) else region
         boxed = alone.project(x0[:, None, :])
         feasible = alone.contains(boxed)[:, 0]
-        region = replace(region, boxed=boxed[:, 0, :], home=boxed[:, 0, :], feasible=feasible)
+        region = replace(region, row_in_box=boxed[:, 0, :], nearest_feasible=boxed[:, 0, :], feasible=feasible)
         if not len(system):
             return region
         home = region.project(boxed)
         for row in np.flatnonzero(feasible & ~region.contains(home)[:, 0]):
             # no feasible point is at hand: either there is none, and that can be proved, or the search must find one
-            region.causes[row] = contradiction(schema, x0[[row]], constraints, bounds)
-            feasible[row] = not region.causes[row]
-        return replace(region, home=home[:, 0, :], feasible=feasible)
+            region.infeasibility_causes[row] = find_contradiction(schema, x0[[row]], constraints, bounds)
+            feasible[row] = not region.infeasibility_causes[row]
+        return replace(region, nearest_feasible=home[:, 0, :], feasible=feasible)
 
     def take(self, rows: Index | Sequence[int]) -> Region:
         """The region of some of the rows."""
@@ -99,8 +99,8 @@ class Region:
         return replace(
             self,
             x0=self.x0[index],
-            boxed=self.boxed[index],
-            home=self.home[index],
+            row_in_box=self.row_in_box[index],
+            nearest_feasible=self.nearest_feasible[index],
             lower=self.lower[index],
             upper=self.upper[index],
             free=self.free[index],
@@ -108,81 +108,85 @@ class Region:
             feasible=self.feasible[index],
             lattice=self.lattice.take(index),
             system=self.system.take(index),
-            causes=self.causes[index],
+            infeasibility_causes=self.infeasibility_causes[index],
         )
 
-    def changed(self, x: Array) -> Mask:
+    def is_changed(self, x: Array) -> Mask:
         """Which cells of ``x`` ``(n, k, d)`` differ from the row, ``(n, k, d)``; missing equals missing."""
         start = self.x0[:, None, :]
         different: Mask = x != start
-        if not self.gapless:
+        if not self.has_no_missing:
             different &= ~(np.isnan(x) & np.isnan(start))
         return different
 
     def contains(self, x: Array) -> Mask:
         """Which points of ``x`` ``(n, k, d)`` every constraint allows, ``(n, k)``."""
-        inside: Mask = np.asarray(~self.broken(x).any(axis=-1))
+        inside: Mask = np.asarray(~self.is_broken(x).any(axis=-1))
         if self.max_changes is not None:
-            inside &= self.few(x)
+            inside &= self.has_few_changes(x)
         return inside & self.system.holds(x) if len(self.system) else inside
 
-    def broken(self, x: Array) -> Mask:
+    def is_broken(self, x: Array) -> Mask:
         """Which cells of ``x`` ``(n, k, d)`` break a constraint of their own column, ``(n, k, d)``."""
-        changed = self.changed(x)
+        changed = self.is_changed(x)
         missing = np.isnan(x)
         outside = (x < self.lower[:, None, :]) | (x > self.upper[:, None, :])
-        return (changed & self.fixed[:, None, :]) | outside | (missing & changed) | self.lattice.misses(x, changed)
+        return (
+            (changed & self.fixed[:, None, :]) | outside | (missing & changed) | self.lattice.is_off_lattice(x, changed)
+        )
 
-    def few(self, x: Array) -> Mask:
+    def has_few_changes(self, x: Array) -> Mask:
         """Which points change no more features than allowed, ``(n, k)``."""
         if self.max_changes is None:
             return np.ones(x.shape[:2], dtype=bool)
-        return np.asarray(np.count_nonzero(self.changed(x), axis=-1) <= self.max_changes)
+        return np.asarray(np.count_nonzero(self.is_changed(x), axis=-1) <= self.max_changes)
 
     def violations(self, x: Array) -> list[tuple[str, ...]]:
         """For one point of each row, ``x`` ``(n, d)``: the words that it breaks, and how far off relations are."""
         points = x[:, None, :]
-        cells, few = self.broken(points)[:, 0, :], self.few(points)[:, 0]
+        cells, few = self.is_broken(points)[:, 0, :], self.has_few_changes(points)[:, 0]
         out: list[tuple[str, ...]] = []
         for row, related in enumerate(self.system.violations(x)):
-            words = [word for column in np.flatnonzero(cells[row]) for word in self.words[column] or ("its kind",)]
-            ceiling = [] if few[row] else [self.ceiling]
+            words = [
+                word for column in np.flatnonzero(cells[row]) for word in self.constraint_texts[column] or ("its kind",)
+            ]
+            ceiling = [] if few[row] else [self.max_changes_text]
             out.append(tuple(dict.fromkeys([*words, *ceiling, *related])))
         return out
 
-    def settle(self, x: Array) -> tuple[Array, Mask]:
+    def bring_inside(self, x: Array) -> tuple[Array, Mask]:
         """Proposals ``(n, k, d)`` reflected into the box and set on the lattice, and which of them are inside.
 
         A cell set back to a value of the row that the region does not hold goes to the nearest one that it does.
         """
-        return self._related(self.placed(x))
+        return self._repair_relations(self.reflect_onto_lattice(x))
 
-    def placed(self, x: Array) -> Array:
+    def reflect_onto_lattice(self, x: Array) -> Array:
         """Proposals ``(n, k, d)`` reflected into the box and set on the lattice, each cell by itself."""
-        if self.strays:
-            x = np.where(x == self.x0[:, None, :], self.boxed[:, None, :], x)
-        return self._pin(self.lattice.round(self.reflect(x), self.x0, self.lower, self.upper))
+        if self.has_row_outside:
+            x = np.where(x == self.x0[:, None, :], self.row_in_box[:, None, :], x)
+        return self._restore_fixed_cells(self.lattice.round(self.reflect(x), self.x0, self.lower, self.upper))
 
     @cached_property
-    def gapless(self) -> bool:
+    def has_no_missing(self) -> bool:
         """Whether no cell of the rows is missing."""
-        return gapless(self.x0)
+        return has_no_missing(self.x0)
 
     @cached_property
-    def strays(self) -> bool:
+    def has_row_outside(self) -> bool:
         """Whether some row is not where the region allows it."""
-        return not np.array_equal(self.x0, self.boxed, equal_nan=True)
+        return not np.array_equal(self.x0, self.row_in_box, equal_nan=True)
 
-    def pulled(self, x: Array, gradient: Array) -> Array:
+    def project_gradient(self, x: Array, gradient: Array) -> Array:
         """A gradient ``(n, k, d)`` at ``x`` ``(n, k, d)`` as it is for points of the region; 0 where nothing may move.
 
         What a derived feature contributes goes to what it is made of; what would break an equation is taken out.
         """
-        gradient = pulled(self.system, x, gradient, self.free) if len(self.system) else gradient
-        return gradient if self.all_free else np.where(self.free[:, None, :], gradient, 0.0)
+        gradient = project_gradient_on_relations(self.system, x, gradient, self.free) if len(self.system) else gradient
+        return gradient if self.is_all_free else np.where(self.free[:, None, :], gradient, 0.0)
 
     @cached_property
-    def all_free(self) -> bool:
+    def is_all_free(self) -> bool:
         """Whether every cell may be moved."""
         return bool(self.free.all())
 
@@ -213,63 +217,63 @@ class Region:
         The number of changes is not touched: which of them to drop is for the search to weigh.
         """
         inside = np.minimum(np.maximum(x, self.lower[:, None, :]), self.upper[:, None, :])
-        y = self._pin(self.lattice.round(inside, self.x0, self.lower, self.upper))
-        return self.system.mended(y, self.lower, self.upper, self.free, self.lattice) if len(self.system) else y
+        y = self._restore_fixed_cells(self.lattice.round(inside, self.x0, self.lower, self.upper))
+        return self.system.repair(y, self.lower, self.upper, self.free, self.lattice) if len(self.system) else y
 
     def conflicts(self) -> list[tuple[str, ...]]:
         """For each row, the constraints that leave it no feasible point; empty where there is one."""
-        stuck = self.broken(self.boxed[:, None, :])[:, 0, :]
-        forced = self.changed(self.boxed[:, None, :])[:, 0, :]
+        stuck = self.is_broken(self.row_in_box[:, None, :])[:, 0, :]
+        forced = self.is_changed(self.row_in_box[:, None, :])[:, 0, :]
         out: list[tuple[str, ...]] = []
         for row, feasible in enumerate(self.feasible.tolist()):
             columns = np.flatnonzero(stuck[row] if stuck[row].any() else forced[row])
-            words = [word for column in columns for word in self.words[column]]
-            ceiling = [] if stuck[row].any() else [self.ceiling]
-            out.append(() if feasible else self.causes[row] or tuple(dict.fromkeys([*words, *ceiling])))
+            words = [word for column in columns for word in self.constraint_texts[column]]
+            ceiling = [] if stuck[row].any() else [self.max_changes_text]
+            out.append(() if feasible else self.infeasibility_causes[row] or tuple(dict.fromkeys([*words, *ceiling])))
         return out
 
-    def _pin(self, y: Array) -> Array:
+    def _restore_fixed_cells(self, y: Array) -> Array:
         """Fixed cells keep the row's value; a missing cell of a proposal goes back to the row's."""
         keep = self.fixed[:, None, :] | np.isnan(y)
-        return np.where(keep, self.boxed[:, None, :], y) if keep.any() else y
+        return np.where(keep, self.row_in_box[:, None, :], y) if keep.any() else y
 
-    def _related(self, y: Array) -> tuple[Array, Mask]:
+    def _repair_relations(self, y: Array) -> tuple[Array, Mask]:
         """Points in box and lattice brought to where the relations hold, and which of them are inside the region."""
         inside: Mask = self.feasible[:, None].repeat(y.shape[1], axis=1)
         if len(self.system):
-            y, held = self.system.settled(y, self.lower, self.upper, self.free, self.lattice)
+            y, held = self.system.repair_and_check(y, self.lower, self.upper, self.free, self.lattice)
             inside &= held
-            if self.strays:  # what a relation sets back to the row's value may leave its box
+            if self.has_row_outside:  # what a relation sets back to the row's value may leave its box
                 inside &= ~((y < self.lower[:, None, :]) | (y > self.upper[:, None, :])).any(axis=-1)
-            if self.system.derived.any():
-                inside &= ~self.broken(y)[..., self.system.derived].any(axis=-1)
+            if self.system.is_derived.any():
+                inside &= ~self.is_broken(y)[..., self.system.is_derived].any(axis=-1)
         if self.max_changes is not None:
-            inside &= self.few(y)
+            inside &= self.has_few_changes(y)
         return y, inside
 
 
-def check(schema: Schema, constraints: Sequence[Constraint], bounds: Bounds = "observed") -> None:
+def check_constraints(schema: Schema, constraints: Sequence[Constraint], bounds: Bounds = "observed") -> None:
     """An error that names the words, where they contradict each other whatever the row is.
 
     >>> import pandas as pd
     >>> from counterpoise.space.constraints import Range
-    >>> check(Schema.infer(pd.DataFrame({"a": [0, 4]})), [Range("a", 0, 3), Range("a", 7, 9)])
+    >>> check_constraints(Schema.infer(pd.DataFrame({"a": [0, 4]})), [Range("a", 0, 3), Range("a", 7, 9)])
     Traceback (most recent call last):
     counterpoise.errors.ConstraintError: constraints must leave each feature at least one value; ...
     """
     if bounds not in ("observed", None):
         raise InputError("bounds must be 'observed' or None", f"{bounds!r}", "give single ranges as Range constraints")
     nowhere = np.full((1, len(schema)), np.nan)
-    draft, lattice, _ = written(schema, nowhere, constraints, bounds)
-    for column in np.flatnonzero(lattice.vacant(draft.lower, draft.upper)[0]):
+    draft, lattice, _ = compile_draft(schema, nowhere, constraints, bounds)
+    for column in np.flatnonzero(lattice.is_empty(draft.lower, draft.upper)[0]):
         feature = schema.features[column]
-        if draft.choices[column] is not None or draft.ranged[:, column].any():
+        if draft.choices[column] is not None or draft.is_range_given[:, column].any():
             raise ConstraintError(
                 "constraints must leave each feature at least one value",
-                f"{' and '.join(dict.fromkeys(draft.words[column]))} leave none for {feature.name!r}",
+                f"{' and '.join(dict.fromkeys(draft.constraint_texts[column]))} leave none for {feature.name!r}",
                 "drop or widen one of them",
             )
-    words = contradiction(schema, nowhere, constraints, None)  # the observed range is widened to each row
+    words = find_contradiction(schema, nowhere, constraints, None)  # the observed range is widened to each row
     if words:
         raise ConstraintError(
             "constraints must leave at least one row",

@@ -9,22 +9,22 @@ from typing import Any
 import pandas as pd
 
 from counterpoise.errors import ConstraintError
-from counterpoise.space.constraints import Constraint, Names, named
+from counterpoise.space.constraints import Constraint, NameOrNames, flatten_names
 from counterpoise.space.draft import Draft
 from counterpoise.space.features import Schema
-from counterpoise.space.formulas import Joined
-from counterpoise.space.grammar import read
-from counterpoise.space.relations import Checked, Derivation, Stated
-from counterpoise.space.rules import expression, formula
-from counterpoise.space.ties import Kept, Mapped
+from counterpoise.space.formulas import Combination
+from counterpoise.space.grammar import parse_syntax
+from counterpoise.space.relations import Derivation, FormulaRelation, FunctionRelation
+from counterpoise.space.rules import parse_expression, parse_formula
+from counterpoise.space.ties import SameAsRow, TableLookup
 from counterpoise.types import is_number
 
-TOLERANCE = 1e-6
+DEFAULT_TOLERANCE = 1e-6
 
 
-def _options(tolerance: float, relax: bool) -> str:
+def _options_text(tolerance: float, relax: bool) -> str:
     """How a word's repr shows the options that are not the usual ones."""
-    return (f", tolerance={tolerance!r}" if tolerance != TOLERANCE else "") + (", relax=True" if relax else "")
+    return (f", tolerance={tolerance!r}" if tolerance != DEFAULT_TOLERANCE else "") + (", relax=True" if relax else "")
 
 
 def _check_tolerance(word: object, tolerance: Any) -> None:
@@ -48,22 +48,22 @@ class Rule:
     """
 
     text: str
-    tolerance: float = TOLERANCE
+    tolerance: float = DEFAULT_TOLERANCE
     relax: bool = False
 
     def __post_init__(self) -> None:
-        read(self.text)
+        parse_syntax(self.text)
         _check_tolerance(self, self.tolerance)
 
     def __repr__(self) -> str:
-        return f"Rule({self.text!r}{_options(self.tolerance, self.relax)})"
+        return f"Rule({self.text!r}{_options_text(self.tolerance, self.relax)})"
 
-    def compiled(self, schema: Schema) -> Stated:
+    def compile_relation(self, schema: Schema) -> FormulaRelation:
         """The relation over the columns of a schema."""
-        return Stated(repr(self), formula(self.text, schema, self.tolerance), self.relax)
+        return FormulaRelation(repr(self), parse_formula(self.text, schema, self.tolerance), self.relax)
 
     def apply(self, draft: Draft) -> None:
-        draft.relations.append(self.compiled(draft.schema))
+        draft.relations.append(self.compile_relation(draft.schema))
 
 
 @dataclass(frozen=True, repr=False)
@@ -76,33 +76,33 @@ class Derived:
 
     name: Hashable
     text: str
-    tolerance: float = TOLERANCE
+    tolerance: float = DEFAULT_TOLERANCE
     relax: bool = False
 
     def __post_init__(self) -> None:
-        read(self.text)
+        parse_syntax(self.text)
         _check_tolerance(self, self.tolerance)
 
     def __repr__(self) -> str:
-        return f"Derived({self.name!r}, {self.text!r}{_options(self.tolerance, self.relax)})"
+        return f"Derived({self.name!r}, {self.text!r}{_options_text(self.tolerance, self.relax)})"
 
-    def compiled(self, schema: Schema) -> Derivation:
+    def compile_relation(self, schema: Schema) -> Derivation:
         """The relation over the columns of a schema."""
         number = schema.position(self.name)
         feature = schema.features[number]
-        if not feature.numeric:
+        if not feature.is_numeric:
             raise ConstraintError(
                 "a derived feature must be a number", f"{self.name!r} is {feature.kind}", "use Rule with an implication"
             )
-        made = expression(self.text, schema)
+        made = parse_expression(self.text, schema)
         step = 1.0 if feature.kind == "integer" else 0.0
-        storage = feature.storage
+        storage = feature.storage_dtype
         narrow = storage if storage is not None and storage.kind == "f" and storage.itemsize < 8 else None
         return Derivation(repr(self), number, made, self.tolerance, step, feature.decimals, narrow, self.relax)
 
     def apply(self, draft: Draft) -> None:
-        draft.column(self.name, self)
-        draft.relations.append(self.compiled(draft.schema))
+        draft.record_column(self.name, self)
+        draft.relations.append(self.compile_relation(draft.schema))
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -115,25 +115,25 @@ class Linked:
 
     names: tuple[Hashable, ...]
 
-    def __init__(self, *names: Names) -> None:
-        object.__setattr__(self, "names", named(names))
+    def __init__(self, *names: NameOrNames) -> None:
+        object.__setattr__(self, "names", flatten_names(names))
         if len(set(self.names)) < 2:
             raise ConstraintError("Linked must name at least two features", f"{self!r}", "name those that go together")
 
     def __repr__(self) -> str:
         return f"Linked({', '.join(map(repr, self.names))})"
 
-    def compiled(self, schema: Schema) -> Stated:
+    def compile_relation(self, schema: Schema) -> FormulaRelation:
         """The relation over the columns of a schema."""
         columns = [schema.position(name) for name in self.names]
-        none = Joined("all", tuple(Kept(column) for column in columns))
-        every = Joined("all", tuple(Kept(column, kept=False) for column in columns))
-        return Stated(repr(self), Joined("any", (none, every)))
+        none = Combination("all", tuple(SameAsRow(column) for column in columns))
+        every = Combination("all", tuple(SameAsRow(column, is_same=False) for column in columns))
+        return FormulaRelation(repr(self), Combination("any", (none, every)))
 
     def apply(self, draft: Draft) -> None:
         for name in self.names:
-            draft.column(name, self)
-        draft.relations.append(self.compiled(draft.schema))
+            draft.record_column(name, self)
+        draft.relations.append(self.compile_relation(draft.schema))
 
 
 @dataclass(frozen=True, init=False)
@@ -157,29 +157,32 @@ class Lookup:
             raise ConstraintError("Lookup must have a table", f"{self!r}", "give at least one pair of values")
 
     def apply(self, draft: Draft) -> None:
-        number, other = draft.column(self.name, self), draft.column(self.of, self)
-        pairs = sorted((draft.encoded(other, k, self), draft.encoded(number, v, self)) for k, v in self.table)
+        number, other = draft.record_column(self.name, self), draft.record_column(self.of, self)
+        pairs = sorted((draft.encode_value(other, k, self), draft.encode_value(number, v, self)) for k, v in self.table)
         keys, values = zip(*pairs, strict=True)
-        draft.relations.append(Stated(repr(self), Mapped(number, other, keys, values), self.relax))
+        draft.relations.append(FormulaRelation(repr(self), TableLookup(number, other, keys, values), self.relax))
 
 
-Word = Constraint | Callable[[pd.DataFrame], Any]
+ConstraintOrFunction = Constraint | Callable[[pd.DataFrame], Any]
 """A constraint, or a function that says for each row of a frame whether it is allowed."""
 
 
-def as_words(constraints: Sequence[Word] | Word) -> tuple[Constraint, ...]:
-    """Constraints, given one by one or as a list, as words: a bare function of a frame becomes a `Check`."""
+def as_constraints(constraints: Sequence[ConstraintOrFunction] | ConstraintOrFunction) -> tuple[Constraint, ...]:
+    """Constraints, given one by one or as a list, as words: a bare function of a frame becomes a `FunctionConstraint`."""
     # a word has apply: isinstance of a protocol would say the same, slowly
     given: Any = [constraints] if hasattr(constraints, "apply") or callable(constraints) else constraints
     if not isinstance(given, Iterable) or isinstance(given, str):
         raise ConstraintError(
             "constraints must be a list of words", f"{given!r}", "for instance [cp.Immutable('age')], or () for none"
         )
-    return tuple(Check(word) if callable(word) and not isinstance(word, (Constraint, type)) else word for word in given)
+    return tuple(
+        FunctionConstraint(word) if callable(word) and not isinstance(word, (Constraint, type)) else word
+        for word in given
+    )
 
 
 @dataclass(frozen=True)
-class Check:
+class FunctionConstraint:
     """A function of a frame that says for each row whether it is allowed: checked, not guided."""
 
     function: Callable[..., Any]
@@ -188,4 +191,4 @@ class Check:
         return f"{getattr(self.function, '__name__', type(self.function).__name__)}(frame)"
 
     def apply(self, draft: Draft) -> None:
-        draft.relations.append(Checked(repr(self), self.function, draft.schema))
+        draft.relations.append(FunctionRelation(repr(self), self.function, draft.schema))

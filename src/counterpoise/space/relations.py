@@ -14,11 +14,11 @@ import numpy as np
 import pandas as pd
 
 from counterpoise.errors import ConstraintError
-from counterpoise.space.columns import write_decimals
-from counterpoise.space.encoding import column_of
-from counterpoise.space.expressions import Columns, Expression, Number, Origin
+from counterpoise.space.columns import round_to_decimals
+from counterpoise.space.encoding import decode_column
+from counterpoise.space.expressions import ColumnTable, Expression, Number, RowColumn
 from counterpoise.space.features import Schema
-from counterpoise.space.formulas import Compare, Formula, Joined, clauses
+from counterpoise.space.formulas import Combination, Compare, RuleFormula, split_into_clauses
 from counterpoise.types import Array, Mask
 
 
@@ -26,7 +26,7 @@ class Relation(Protocol):
     """A relation of columns ``x`` ``(d, ...)`` and of the row's own ``x0`` ``(d, ...)``, both columns first."""
 
     @property
-    def word(self) -> str:
+    def constraint_text(self) -> str:
         """The user's words for it."""
         ...
 
@@ -35,27 +35,27 @@ class Relation(Protocol):
         """Whether a row that breaks it itself is let off."""
         ...
 
-    def holds(self, x: Columns, x0: Columns) -> Mask:
+    def holds(self, x: ColumnTable, x0: ColumnTable) -> Mask:
         """Where it holds, ``(...)``; what is undefined does not."""
         ...
 
-    def defect(self, x: Columns, x0: Columns) -> Array:
+    def defect(self, x: ColumnTable, x0: ColumnTable) -> Array:
         """How far it is from holding, ``(...)``: 0 where it holds, NaN where it is undefined."""
         ...
 
 
 @dataclass(frozen=True)
-class Stated:
+class FormulaRelation:
     """A relation that a formula states."""
 
-    word: str
-    formula: Formula
+    constraint_text: str
+    formula: RuleFormula
     relax: bool = False
 
-    def holds(self, x: Columns, x0: Columns) -> Mask:
+    def holds(self, x: ColumnTable, x0: ColumnTable) -> Mask:
         return self.formula.holds(x, x0)
 
-    def defect(self, x: Columns, x0: Columns) -> Array:
+    def defect(self, x: ColumnTable, x0: ColumnTable) -> Array:
         return self.formula.defect(x, x0)
 
 
@@ -63,60 +63,60 @@ class Stated:
 class Derivation:
     """A column that is computed from others, and written as that column writes numbers (whole, decimals, dtype)."""
 
-    word: str
+    constraint_text: str
     number: int
     expression: Expression
     tolerance: float
     step: float  # whole numbers: 1; 0: none
     decimals: int | None
-    storage: np.dtype[Any] | None  # a float dtype below double precision
+    storage_dtype: np.dtype[Any] | None  # a float dtype below double precision
     relax: bool = False
 
-    def written(self, value: Array) -> Array:
+    def round_to_column(self, value: Array) -> Array:
         """Values as the column holds them."""
         if self.decimals is not None and not self.step:
-            return write_decimals(value, self.decimals, self.storage)
+            return round_to_decimals(value, self.decimals, self.storage_dtype)
         whole = np.rint(value / self.step) * self.step if self.step else value
-        return whole if self.storage is None else whole.astype(self.storage).astype(np.float64)
+        return whole if self.storage_dtype is None else whole.astype(self.storage_dtype).astype(np.float64)
 
-    def fits(self, cell: Array, value: Array) -> Mask:
+    def is_computed_value(self, cell: Array, value: Array) -> Mask:
         """Whether cells hold the computed values, within the tolerance or as the column writes them."""
         slack = self.tolerance * np.maximum(np.maximum(np.abs(cell), np.abs(value)), 1.0)
-        return np.asarray((np.abs(cell - value) <= slack) | (self.written(value) == cell))
+        return np.asarray((np.abs(cell - value) <= slack) | (self.round_to_column(value) == cell))
 
-    def holds(self, x: Columns, x0: Columns) -> Mask:
-        return self.fits(x[self.number], self.expression.value(x, x0))
+    def holds(self, x: ColumnTable, x0: ColumnTable) -> Mask:
+        return self.is_computed_value(x[self.number], self.expression.value(x, x0))
 
-    def defect(self, x: Columns, x0: Columns) -> Array:
+    def defect(self, x: ColumnTable, x0: ColumnTable) -> Array:
         value = self.expression.value(x, x0)
-        return np.where(self.fits(x[self.number], value), 0.0, np.abs(x[self.number] - value))
+        return np.where(self.is_computed_value(x[self.number], value), 0.0, np.abs(x[self.number] - value))
 
-    def derived(self, x: Columns, given: Columns, width: int) -> Array:
+    def compute_column(self, x: ColumnTable, given: ColumnTable, width: int) -> Array:
         """The column, computed anew, given ``(x0, lower, upper)`` side by side, ``width`` columns each.
 
         It is the row's own value where that still fits, in its box where that fits, the old one where it is undefined.
         """
         value, before = self.expression.value(x, given), np.asarray(given[self.number])
-        written = self.written(value)
+        written = self.round_to_column(value)
         inside = np.minimum(np.maximum(written, given[width + self.number]), given[2 * width + self.number])
-        made = np.where(self.fits(inside, value), inside, written)
-        made = np.where(self.fits(before, value), before, made)
+        made = np.where(self.is_computed_value(inside, value), inside, written)
+        made = np.where(self.is_computed_value(before, value), before, made)
         return np.where(np.isnan(value), x[self.number], made)
 
 
 @dataclass(frozen=True)
-class Checked:
+class FunctionRelation:
     """A relation that the user's own function judges: a frame in, one truth value per row out."""
 
-    word: str
+    constraint_text: str
     check: Callable[[pd.DataFrame], Any]
     schema: Schema
     relax: bool = False
 
-    def holds(self, x: Columns, x0: Columns) -> Mask:
+    def holds(self, x: ColumnTable, x0: ColumnTable) -> Mask:
         cells = [np.asarray(x[number]) for number in range(len(self.schema))]
         shape = np.broadcast_shapes(*(cell.shape for cell in cells))
-        flat = {n: column_of(f, np.ravel(cells[n])) for n, f in enumerate(self.schema)}
+        flat = {n: decode_column(f, np.ravel(cells[n])) for n, f in enumerate(self.schema)}
         frame = pd.DataFrame(flat)
         frame.columns = pd.Index(self.schema.names)
         if not len(frame):
@@ -126,19 +126,19 @@ class Checked:
         except Exception as error:
             raise ConstraintError(
                 "a function given as a constraint must judge every frame of rows",
-                f"{self.word} raised {type(error).__name__}: {error}",
+                f"{self.constraint_text} raised {type(error).__name__}: {error}",
                 "mend the function",
             ) from error
         truths = said.dtype == bool or (said.dtype == object and all(isinstance(each, bool) for each in said.flat))
         if said.shape != (len(frame),) or not truths:
             raise ConstraintError(
                 "a function given as a constraint must return one truth value per row",
-                f"{self.word} returned {said.dtype} values of shape {said.shape} for {len(frame)} rows",
+                f"{self.constraint_text} returned {said.dtype} values of shape {said.shape} for {len(frame)} rows",
                 "return a boolean array or column",
             )
         return said.astype(bool).reshape(shape)
 
-    def defect(self, x: Columns, x0: Columns) -> Array:
+    def defect(self, x: ColumnTable, x0: ColumnTable) -> Array:
         return np.where(self.holds(x, x0), 0.0, 1.0)
 
 
@@ -149,11 +149,11 @@ class Clause:
     ``source`` is the number of the relation: where a row is let off that relation, its clauses do not bind.
     """
 
-    formula: Formula
-    source: int
+    formula: RuleFormula
+    relation_number: int
 
 
-def ordered(relations: Sequence[Relation], schema: Schema) -> tuple[Derivation, ...]:
+def order_derivations(relations: Sequence[Relation], schema: Schema) -> tuple[Derivation, ...]:
     """Derivations in an order in which each comes after those that it reads; a cycle is an error that shows it."""
     by_column: dict[int, Derivation] = {}
     for relation in relations:
@@ -161,7 +161,7 @@ def ordered(relations: Sequence[Relation], schema: Schema) -> tuple[Derivation, 
             if relation.number in by_column:
                 raise ConstraintError(
                     "a feature must be derived in one way",
-                    f"{by_column[relation.number].word} and {relation.word}",
+                    f"{by_column[relation.number].constraint_text} and {relation.constraint_text}",
                     "drop one of them",
                 )
             by_column[relation.number] = relation
@@ -185,7 +185,7 @@ def ordered(relations: Sequence[Relation], schema: Schema) -> tuple[Derivation, 
     return tuple(done.values())
 
 
-def written_out(
+def compile_clauses(
     relations: Sequence[Relation], derivations: Sequence[Derivation], choices: Sequence[Array | None], width: int
 ) -> tuple[Clause, ...]:
     """The clauses of all relations, in columns that may be moved.
@@ -195,19 +195,19 @@ def written_out(
     """
     table: dict[int, Expression] = {}
     for derivation in derivations:
-        table[derivation.number] = derivation.expression.replaced(table)
+        table[derivation.number] = derivation.expression.substitute(table)
     out: list[Clause] = []
     for source, relation in enumerate(relations):
-        if isinstance(relation, Stated):
-            out.extend(Clause(clause, source) for clause in clauses(relation.formula.replaced(table)))
+        if isinstance(relation, FormulaRelation):
+            out.extend(Clause(clause, source) for clause in split_into_clauses(relation.formula.substitute(table)))
         if isinstance(relation, Derivation):
             made = table[relation.number]
             if made.columns:
-                low, high = Origin(width + relation.number), Origin(2 * width + relation.number)
+                low, high = RowColumn(width + relation.number), RowColumn(2 * width + relation.number)
                 out.append(Clause(Compare("<=", low, made, relation.tolerance), source))
                 out.append(Clause(Compare("<=", made, high, relation.tolerance), source))
                 values = choices[relation.number]
                 if values is not None:
                     options = (Compare("==", made, Number(float(value)), relation.tolerance) for value in values)
-                    out.append(Clause(Joined("any", tuple(options)), source))
+                    out.append(Clause(Combination("any", tuple(options)), source))
     return tuple(clause for clause in out if clause.formula.columns)

@@ -14,137 +14,152 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from counterpoise.space.bench import Bench, Picked
-from counterpoise.space.expressions import Binary, Column, affine
-from counterpoise.space.formulas import Among, Compare, Formula, Joined, clauses
-from counterpoise.space.joint import sharing, solve_together
-from counterpoise.space.orders import Orders
+from counterpoise.space.bench import PointSelection, RepairWorkspace
+from counterpoise.space.expressions import BinaryOperation, Column, is_affine
+from counterpoise.space.formulas import Combination, Compare, Membership, RuleFormula, split_into_clauses
+from counterpoise.space.joint import group_shared_equations, solve_together
+from counterpoise.space.orders import Orderings
 from counterpoise.space.relations import Clause
-from counterpoise.space.ties import Kept, Mapped
+from counterpoise.space.ties import SameAsRow, TableLookup
 from counterpoise.types import Array, Index
 
-PROJECTIONS = 2  # rounds
-SOLUTIONS = 3
-NEWTON = 3
-HARM, NEW = 100.0, 10.0  # what breaking another clause, and changing one more cell, count against the way moved
-STRICT = 1e-9  # how far a strict inequality is overshot, relative to its sides
+PROJECTION_ROUNDS = 2  # rounds
+SOLUTION_ROUNDS = 3
+NEWTON_STEPS = 3
+BROKEN_CLAUSE_PENALTY, NEW_CHANGE_PENALTY = (
+    100.0,
+    10.0,
+)  # what breaking another clause, and changing one more cell, count against the way moved
+STRICT_OVERSHOOT = 1e-9  # how far a strict inequality is overshot, relative to its sides
 
 
 @dataclass(frozen=True, eq=False)
-class Rules:
+class ClauseSet:
     """Clauses that must all hold, with what repair looks up about them."""
 
     clauses: tuple[Clause, ...]
-    touching: dict[int, tuple[int, ...]]  # per column, the clauses that read it
-    branches: dict[int, tuple[Rules, ...]]  # per "either or" clause, the ways to make it hold
-    orders: tuple[Orders, ...]  # clauses that can be projected together
-    straight: frozenset[tuple[int, int]]  # (clause, column) where one Newton step solves the clause
-    together: tuple[tuple[int, ...], ...]  # equations that share columns
+    clauses_by_column: dict[int, tuple[int, ...]]  # per column, the clauses that read it
+    branches: dict[int, tuple[ClauseSet, ...]]  # per "either or" clause, the ways to make it hold
+    orderings: tuple[Orderings, ...]  # clauses that can be projected together
+    affine_pairs: frozenset[tuple[int, int]]  # (clause, column) where one Newton step solves the clause
+    equation_groups: tuple[tuple[int, ...], ...]  # equations that share columns
 
     @classmethod
-    def of(cls, parts: Sequence[Clause]) -> Rules:
+    def of(cls, parts: Sequence[Clause]) -> ClauseSet:
         """The rules of some clauses."""
         touching: dict[int, tuple[int, ...]] = {}
-        branches: dict[int, tuple[Rules, ...]] = {}
+        branches: dict[int, tuple[ClauseSet, ...]] = {}
         straight: set[tuple[int, int]] = set()
         for number, clause in enumerate(parts):
             for column in clause.formula.columns:
                 touching[column] = (*touching.get(column, ()), number)
-            if isinstance(clause.formula, Joined):
-                ways = ([Clause(part, clause.source) for part in clauses(way)] for way in clause.formula.parts)
+            if isinstance(clause.formula, Combination):
+                ways = (
+                    [Clause(part, clause.relation_number) for part in split_into_clauses(way)]
+                    for way in clause.formula.parts
+                )
                 branches[number] = tuple(cls.of(way) for way in ways)
             if isinstance(clause.formula, Compare):
-                gap = Binary("-", clause.formula.left, clause.formula.right)
-                straight.update((number, column) for column in gap.columns if affine(gap, column))
-        return cls(tuple(parts), touching, branches, Orders.among(parts), frozenset(straight), sharing(parts))
+                gap = BinaryOperation("-", clause.formula.left, clause.formula.right)
+                straight.update((number, column) for column in gap.columns if is_affine(gap, column))
+        return cls(
+            tuple(parts),
+            touching,
+            branches,
+            Orderings.group_clauses(parts),
+            frozenset(straight),
+            group_shared_equations(parts),
+        )
 
-    def others(self, columns: Iterable[int], number: int) -> list[Clause]:
+    def other_clauses(self, columns: Iterable[int], number: int) -> list[Clause]:
         """The clauses besides one that read any of some columns."""
-        numbers = dict.fromkeys(each for column in columns for each in self.touching.get(column, ()))
+        numbers = dict.fromkeys(each for column in columns for each in self.clauses_by_column.get(column, ()))
         return [self.clauses[each] for each in numbers if each != number]
 
 
-def repair(bench: Bench, rules: Rules, suspects: Iterable[int] | None = None) -> None:
+def repair(bench: RepairWorkspace, rules: ClauseSet, suspects: Iterable[int] | None = None) -> None:
     """Move the points of a bench to where the rules hold, in place, as far as that can be done.
 
     ``suspects`` are the numbers of the clauses that may be broken; None: all.
     """
     suspected = set(range(len(rules.clauses)) if suspects is None else suspects)
-    orders = {number for group in rules.orders for number in group.numbers}
+    orders = {number for group in rules.orderings for number in group.clause_numbers}
     with np.errstate(all="ignore"):
-        for turn in range(PROJECTIONS + SOLUTIONS):
+        for turn in range(PROJECTION_ROUNDS + SOLUTION_ROUNDS):
             if not suspected:
                 return
-            exactly = turn >= PROJECTIONS
+            exactly = turn >= PROJECTION_ROUNDS
             if not exactly:
-                _project_orders(bench, rules, suspected)
+                _project_orderings(bench, rules, suspected)
             # one after the other, those that come under suspicion on the way too: what is mended in a turn is then the
             # same for a point whatever other points have broken
             for number in range(len(rules.clauses)):
                 if number not in suspected or (number in orders and not exactly):
                     continue
                 suspected.discard(number)
-                points = bench.broken(rules.clauses[number])
+                points = bench.find_broken_points(rules.clauses[number])
                 if len(points):
-                    columns = _mend(bench, rules, number, points, exactly=exactly)
+                    columns = _repair_clause(bench, rules, number, points, exactly=exactly)
                     suspected.add(number)
                     for column in columns:
-                        suspected.update(rules.touching.get(column, ()))
-        for group in rules.together:
+                        suspected.update(rules.clauses_by_column.get(column, ()))
+        for group in rules.equation_groups:
             if not suspected.isdisjoint(group):
                 solve_together(bench, [rules.clauses[number] for number in group])
 
 
-def _project_orders(bench: Bench, rules: Rules, suspected: set[int]) -> None:
+def _project_orderings(bench: RepairWorkspace, rules: ClauseSet, suspected: set[int]) -> None:
     """Project all orders, a group at a time; those that are broken or may have become so stay suspected."""
-    for orders in rules.orders:
-        if suspected.isdisjoint(orders.numbers):
+    for orders in rules.orderings:
+        if suspected.isdisjoint(orders.clause_numbers):
             continue
-        suspected.difference_update(orders.numbers)
-        wrong = orders.broken(bench)
+        suspected.difference_update(orders.clause_numbers)
+        wrong = orders.is_broken(bench)
         if wrong.any():
             orders.project(bench, wrong)
             for place in np.flatnonzero(wrong.any(axis=1)):
                 for column in (orders.left[place], orders.right[place]):
-                    suspected.update(rules.touching[column])
+                    suspected.update(rules.clauses_by_column[column])
 
 
-def _mend(bench: Bench, rules: Rules, number: int, points: Index, *, exactly: bool) -> Iterable[int]:
+def _repair_clause(
+    bench: RepairWorkspace, rules: ClauseSet, number: int, points: Index, *, exactly: bool
+) -> Iterable[int]:
     """One attempt at one clause; the columns that it may have moved."""
     formula = rules.clauses[number].formula
-    if isinstance(formula, Joined):
-        _choose(bench, rules, number, points)
-    elif isinstance(formula, Compare) and formula.relation != "!=":
+    if isinstance(formula, Combination):
+        _repair_nearest_branch(bench, rules, number, points)
+    elif isinstance(formula, Compare) and formula.operator != "!=":
         columns = [column for column in formula.columns if bench.free[column][points].any()]
         if not columns:
             return ()
         if exactly or not bench.numeric[columns].all():
-            _solve(bench, rules, number, formula, columns, points)
+            _solve_for_best_cell(bench, rules, number, formula, columns, points)
         else:
-            _project(bench, formula, columns, points)
+            _project_on_clause(bench, formula, columns, points)
     else:
-        _assign(bench, formula, points)
+        _assign_values(bench, formula, points)
     return formula.columns
 
 
-def _excess(formula: Compare, x: Picked, given: Picked) -> tuple[Array, dict[int, Array]]:
+def _excess(formula: Compare, x: PointSelection, given: PointSelection) -> tuple[Array, dict[int, Array]]:
     """How much too far left the left side is, ``(p,)``, and its slopes; NaN where undefined."""
-    gap, slopes = Binary("-", formula.left, formula.right).dual(x, given)
-    if formula.relation == "<":
+    gap, slopes = BinaryOperation("-", formula.left, formula.right).value_and_slopes(x, given)
+    if formula.operator == "<":
         left, right = formula.left.value(x, given), formula.right.value(x, given)
         size = np.maximum(np.maximum(np.abs(left), np.abs(right)), 1.0)
-        gap = gap + formula.slack(left, right) * (1 + STRICT) + STRICT * size
+        gap = gap + formula.slack(left, right) * (1 + STRICT_OVERSHOOT) + STRICT_OVERSHOOT * size
     return np.broadcast_to(gap, x.points.shape), slopes
 
 
-def _project(bench: Bench, formula: Compare, columns: list[int], points: Index) -> None:
+def _project_on_clause(bench: RepairWorkspace, formula: Compare, columns: list[int], points: Index) -> None:
     """One step of weighted projection onto the clause's surface."""
-    x, given = Picked(bench.x, points), Picked(bench.given, points)
+    x, given = PointSelection(bench.x, points), PointSelection(bench.row_and_box, points)
     excess, slopes = _excess(formula, x, given)
     scales = bench.scales[columns][:, None]
     slope = np.stack([np.broadcast_to(slopes[column], points.shape) for column in columns])
     cells, start = np.stack([x[column] for column in columns]), np.stack([given[column] for column in columns])
-    low, high = (np.stack(ends) for ends in zip(*(bench.ends(column, points) for column in columns), strict=True))
+    low, high = (np.stack(ends) for ends in zip(*(bench.box_ends(column, points) for column in columns), strict=True))
     down = excess * slope > 0
     may = np.stack([bench.free[column][points] for column in columns])
     movable = may & np.where(down, cells > low, cells < high) & np.isfinite(slope)
@@ -158,11 +173,13 @@ def _project(bench: Bench, formula: Compare, columns: list[int], points: Index) 
         moving = step[place] != 0
         if moving.any():
             bench.x[column][points] = np.where(
-                moving, bench.placed(column, cells[place] + step[place], points), cells[place]
+                moving, bench.clip_onto_lattice(column, cells[place] + step[place], points), cells[place]
             )
 
 
-def _solve(bench: Bench, rules: Rules, number: int, formula: Compare, columns: list[int], points: Index) -> None:
+def _solve_for_best_cell(
+    bench: RepairWorkspace, rules: ClauseSet, number: int, formula: Compare, columns: list[int], points: Index
+) -> None:
     """The clause solved for one cell of each point: that which does the least harm."""
     clause = rules.clauses[number]
     best = np.full(len(points), np.inf)
@@ -170,18 +187,20 @@ def _solve(bench: Bench, rules: Rules, number: int, formula: Compare, columns: l
     found = np.zeros(len(points))
     for column in columns:
         before = bench.x[column][points]  # a copy
-        harmed = rules.others([column], number)
-        held = [bench.held(other, points) for other in harmed]
-        trial = _solved(bench, formula, column, points, 1 if (number, column) in rules.straight else NEWTON)
+        harmed = rules.other_clauses([column], number)
+        held = [bench.is_obeyed(other, points) for other in harmed]
+        trial = _solve_for_column(
+            bench, formula, column, points, 1 if (number, column) in rules.affine_pairs else NEWTON_STEPS
+        )
         bench.x[column][points] = trial
-        ok = bench.held(clause, points) & bench.free[column][points]
+        ok = bench.is_obeyed(clause, points) & bench.free[column][points]
         harm = np.zeros(len(points))
         for other, was in zip(harmed, held, strict=True):
-            harm += was & ~bench.held(other, points)
+            harm += was & ~bench.is_obeyed(other, points)
         bench.x[column][points] = before
         moved = np.abs(trial - before) / bench.scales[column] if bench.numeric[column] else (trial != before) * 1.0
-        new = before == bench.given[column][points]
-        badness = np.where(ok, HARM * harm + NEW * new + moved / (1.0 + moved), np.inf)
+        new = before == bench.row_and_box[column][points]
+        badness = np.where(ok, BROKEN_CLAUSE_PENALTY * harm + NEW_CHANGE_PENALTY * new + moved / (1.0 + moved), np.inf)
         better = badness < best
         best, picked = np.where(better, badness, best), np.where(better, column, picked)
         found = np.where(better, trial, found)
@@ -190,52 +209,54 @@ def _solve(bench: Bench, rules: Rules, number: int, formula: Compare, columns: l
         bench.x[column][points[mine]] = found[mine]
 
 
-def _solved(bench: Bench, formula: Compare, column: int, points: Index, rounds: int) -> Array:
+def _solve_for_column(bench: RepairWorkspace, formula: Compare, column: int, points: Index, rounds: int) -> Array:
     """Values of one column that bring the left side to the right one, in the box and on the lattice."""
     before = bench.x[column][points]
     value = before
     for _ in range(rounds):
-        excess, slopes = _excess(formula, Picked(bench.x, points), Picked(bench.given, points))
+        excess, slopes = _excess(formula, PointSelection(bench.x, points), PointSelection(bench.row_and_box, points))
         slope = np.broadcast_to(slopes.get(column, np.asarray(0.0)), excess.shape)
         step = np.divide(excess, slope, out=np.zeros(len(points)), where=slope != 0)
         value = value - np.where(np.isfinite(step), step, 0.0)
         bench.x[column][points] = value
         if not np.any(np.abs(step) > 1e-12 * np.maximum(np.abs(value), 1.0)):
             break
-    placed = bench.placed(column, value, points)
+    placed = bench.clip_onto_lattice(column, value, points)
     bench.x[column][points] = placed
-    short = ~np.broadcast_to(formula.holds(Picked(bench.x, points), Picked(bench.given, points)), points.shape)
-    if short.any() and formula.relation != "==":  # rounded to the wrong side
-        unit = bench.grid.unit(column)
+    short = ~np.broadcast_to(
+        formula.holds(PointSelection(bench.x, points), PointSelection(bench.row_and_box, points)), points.shape
+    )
+    if short.any() and formula.operator != "==":  # rounded to the wrong side
+        unit = bench.grid.spacing(column)
         aside = np.where(slope > 0, -1.0, 1.0) * np.maximum(unit, 4 * np.spacing(np.abs(placed)))
-        placed = np.where(short, bench.placed(column, placed + aside, points), placed)
+        placed = np.where(short, bench.clip_onto_lattice(column, placed + aside, points), placed)
     bench.x[column][points] = before
     return placed
 
 
-def _choose(bench: Bench, rules: Rules, number: int, points: Index) -> None:
+def _repair_nearest_branch(bench: RepairWorkspace, rules: ClauseSet, number: int, points: Index) -> None:
     """Of several ways to make a clause hold, the one that does the least harm and is nearest."""
     formula = rules.clauses[number].formula
-    assert isinstance(formula, Joined)
-    others = rules.others(formula.columns, number)
+    assert isinstance(formula, Combination)
+    others = rules.other_clauses(formula.columns, number)
     before = {column: bench.x[column][points] for column in formula.columns}
-    held = [bench.held(other, points) for other in others]
+    held = [bench.is_obeyed(other, points) for other in others]
     best = np.full(len(points), np.inf)
     found = dict(before)
     for branch, ways in zip(formula.parts, rules.branches[number], strict=True):
-        trial = bench.part(points)
+        trial = bench.take_points(points)
         repair(trial, ways)
-        ok = np.broadcast_to(branch.holds(trial.x, trial.given), points.shape)
+        ok = np.broadcast_to(branch.holds(trial.x, trial.row_and_box), points.shape)
         far, new = np.zeros(len(points)), np.zeros(len(points))
         for column, cells in before.items():
             moved = (trial.x[column] != cells) & ~np.isnan(cells)
             size = np.abs(trial.x[column] - cells) / bench.scales[column] if bench.numeric[column] else 1.0
             far += np.where(moved, size, 0.0)
-            new += moved & (cells == trial.given[column])
+            new += moved & (cells == trial.row_and_box[column])
             bench.x[column][points] = trial.x[column]
-        badness = far / (1.0 + far) + NEW * new
+        badness = far / (1.0 + far) + NEW_CHANGE_PENALTY * new
         for other, was in zip(others, held, strict=True):
-            badness += HARM * (was & ~bench.held(other, points))
+            badness += BROKEN_CLAUSE_PENALTY * (was & ~bench.is_obeyed(other, points))
         better = ok & (badness < best)
         best = np.where(better, badness, best)
         found = {column: np.where(better, trial.x[column], cells) for column, cells in found.items()}
@@ -243,40 +264,42 @@ def _choose(bench: Bench, rules: Rules, number: int, points: Index) -> None:
         bench.x[column][points] = cells
 
 
-def _assign(bench: Bench, formula: Formula, points: Index) -> None:
+def _assign_values(bench: RepairWorkspace, formula: RuleFormula, points: Index) -> None:
     """Clauses that are met by writing a value: one of a list, any other, the row's own, what a table says."""
     column = next(iter(formula.columns))
-    if isinstance(formula, Kept) and formula.kept:
-        bench.write(column, bench.given[column][points], points)
-    elif isinstance(formula, Mapped):
-        _look_up(bench, formula, points)
-    elif isinstance(formula, Among) and isinstance(formula.inner, Column) and not formula.none:
+    if isinstance(formula, SameAsRow) and formula.is_same:
+        bench.write(column, bench.row_and_box[column][points], points)
+    elif isinstance(formula, TableLookup):
+        _assign_from_table(bench, formula, points)
+    elif isinstance(formula, Membership) and isinstance(formula.inner, Column) and not formula.is_negated:
         values = np.sort(formula.values)
         near = values[np.abs(bench.x[column][points][:, None] - values).argmin(axis=1)]
-        start = bench.given[column][points]
+        start = bench.row_and_box[column][points]
         wanted = np.where(np.isin(start, values), start, near)
-        bench.write(column, bench.placed(column, wanted, points), points)
+        bench.write(column, bench.clip_onto_lattice(column, wanted, points), points)
     elif not isinstance(formula, Compare) or Column(column) in (formula.left, formula.right):
-        bench.write(column, bench.placed(column, _beside(bench, column, points), points), points)
+        bench.write(
+            column, bench.clip_onto_lattice(column, _neighbouring_values(bench, column, points), points), points
+        )
 
 
-def _look_up(bench: Bench, formula: Mapped, points: Index) -> None:
+def _assign_from_table(bench: RepairWorkspace, formula: TableLookup, points: Index) -> None:
     """What the table says for the other feature; where the value may not move, the other feature is made to fit it."""
-    wanted = formula.looked_up(bench.x[formula.on][points])
+    wanted = formula.look_up(bench.x[formula.key_column][points])
     stuck = ~bench.free[formula.number][points] | np.isnan(wanted)
-    bench.write(formula.number, bench.placed(formula.number, wanted, points), points)
+    bench.write(formula.number, bench.clip_onto_lattice(formula.number, wanted, points), points)
     fits = bench.x[formula.number][points][:, None] == np.asarray(formula.values)
-    start = bench.given[formula.on][points]
+    start = bench.row_and_box[formula.key_column][points]
     keys = np.asarray(formula.keys)
     own = (fits & (keys == start[:, None])).any(axis=1)
     other = np.where(own, start, np.where(fits.any(axis=1), keys[fits.argmax(axis=1)], np.nan))
-    bench.write(formula.on, np.where(stuck, other, np.nan), points)
+    bench.write(formula.key_column, np.where(stuck, other, np.nan), points)
 
 
-def _beside(bench: Bench, column: int, points: Index) -> Array:
+def _neighbouring_values(bench: RepairWorkspace, column: int, points: Index) -> Array:
     """A value next to the one that a cell has: the row's own if it differs, or the neighbour on the lattice."""
-    now, start = bench.x[column][points], bench.given[column][points]
-    low, high = bench.ends(column, points)
-    unit = bench.grid.unit(column) or 1e-3 * bench.scales[column]
+    now, start = bench.x[column][points], bench.row_and_box[column][points]
+    low, high = bench.box_ends(column, points)
+    unit = bench.grid.spacing(column) or 1e-3 * bench.scales[column]
     other = np.where(now + unit <= high, now + unit, np.where(now - unit >= low, now - unit, now))
     return np.asarray(np.where((start != now) & ~np.isnan(start), start, other))

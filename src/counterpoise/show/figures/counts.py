@@ -8,13 +8,23 @@ import numpy as np
 
 from counterpoise.errors import InputError
 from counterpoise.explanation import Explanation
-from counterpoise.show.figures.style import AFTER, BEFORE, FAINT, OTHER, SMALL, bare, canvas, ink, plain
-from counterpoise.show.overview import look_over
+from counterpoise.show.figures.style import (
+    AFTER_COLOUR,
+    BEFORE_COLOUR,
+    FAINT_COLOUR,
+    OTHER_COLOUR,
+    SMALL_FONT_POINTS,
+    escape_dollars,
+    get_axes,
+    hide_sides,
+    text_colour,
+)
+from counterpoise.show.overview import build_overview
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-MOST = 15
+MAX_FEATURES = 15
 
 
 def frequency(explanation: Explanation, ax: Axes | None = None) -> Axes:
@@ -23,16 +33,16 @@ def frequency(explanation: Explanation, ax: Axes | None = None) -> Axes:
         raise InputError(
             "this figure draws an Explanation", f"a {type(explanation).__name__} was given", "give what explain returns"
         )
-    seen = look_over(explanation)
+    seen = build_overview(explanation)
     rows = len(seen.distances)
-    shown = seen.features[:MOST]
-    ax = canvas(ax, 6.4, 1.2 + 0.34 * max(len(shown), 1))
+    shown = seen.features[:MAX_FEATURES]
+    ax = get_axes(ax, 6.4, 1.2 + 0.34 * max(len(shown), 1))
     places = np.arange(len(shown))
     left = np.zeros(len(shown))
     ways = (
-        ("lowered", AFTER, "", [feature.down for feature in shown]),
-        ("raised", BEFORE, "///", [feature.up for feature in shown]),
-        ("set otherwise", OTHER, "...", [feature.other for feature in shown]),
+        ("lowered", AFTER_COLOUR, "", [feature.down_count for feature in shown]),
+        ("raised", BEFORE_COLOUR, "///", [feature.up_count for feature in shown]),
+        ("set otherwise", OTHER_COLOUR, "...", [feature.other_count for feature in shown]),
     )
     for name, colour, hatch, counts in ways:
         if not any(counts):
@@ -44,17 +54,17 @@ def frequency(explanation: Explanation, ax: Axes | None = None) -> Axes:
         left = left + share
     for place, total in zip(places, left, strict=True):
         ax.annotate(
-            f"{total:.0f}%", (total, place), (4, 0), textcoords="offset points", va="center", fontsize=SMALL,
-            color=ink(),
+            f"{total:.0f}%", (total, place), (4, 0), textcoords="offset points", va="center", fontsize=SMALL_FONT_POINTS,
+            color=text_colour(),
         )  # fmt: skip
-    bare(ax, "top", "right")
-    ax.set_yticks(places, [plain(feature.title) for feature in shown])
+    hide_sides(ax, "top", "right")
+    ax.set_yticks(places, [escape_dollars(feature.title) for feature in shown])
     ax.set_ylim(len(shown) - 0.4, -0.6)
     ax.set_xlim(0, max(100.0 if not len(left) else float(left.max()) * 1.12, 1.0))
     ax.tick_params(axis="y", length=0)
-    ax.grid(axis="x", color=FAINT, alpha=0.3, lw=0.6)
+    ax.grid(axis="x", color=FAINT_COLOUR, alpha=0.3, lw=0.6)
     ax.set_axisbelow(True)
     ax.set_xlabel(f"share of the {rows} rows with an answer that change it (%)")
     if shown:
-        ax.legend(frameon=False, fontsize=SMALL, loc="lower right")
+        ax.legend(frameon=False, fontsize=SMALL_FONT_POINTS, loc="lower right")
     return ax

@@ -12,15 +12,15 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 # Okabe and Ito, "Color Universal Design" (2008); grey of a lightness between black and white, so legible on both.
-BEFORE = "#D55E00"
-AFTER = "#0072B2"
-OTHER = "#CC79A7"
-MORE = ("#0072B2", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
-FAINT = "#8A8A8A"
-SMALL = 8.5
+BEFORE_COLOUR = "#D55E00"
+AFTER_COLOUR = "#0072B2"
+OTHER_COLOUR = "#CC79A7"
+LINE_COLOURS = ("#0072B2", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
+FAINT_COLOUR = "#8A8A8A"
+SMALL_FONT_POINTS = 8.5
 
 
-def canvas(ax: Axes | None, width: float, height: float) -> Axes:
+def get_axes(ax: Axes | None, width: float, height: float) -> Axes:
     """The axes to draw on: those given, or those of a new figure of this size in inches."""
     try:
         from matplotlib import pyplot
@@ -33,32 +33,32 @@ def canvas(ax: Axes | None, width: float, height: float) -> Axes:
     return drawn
 
 
-def ink() -> str:
+def text_colour() -> str:
     """The colour of text in the current style."""
     from matplotlib import rcParams
 
     return str(rcParams["text.color"])
 
 
-def with_unit(feature: Feature) -> str:
+def name_with_unit(feature: Feature) -> str:
     """A feature's name and its unit, for an axis.
 
-    >>> with_unit(Feature("latency", "continuous", unit="ms"))
+    >>> name_with_unit(Feature("latency", "continuous", unit="ms"))
     'latency (ms)'
     """
     return f"{feature.title} ({feature.unit})" if feature.unit else feature.title
 
 
-def plain(text: str) -> str:
+def escape_dollars(text: str) -> str:
     """Text that matplotlib shows as it is: a dollar sign would begin a formula.
 
-    >>> plain("price in $")
+    >>> escape_dollars("price in $")
     'price in \\\\$'
     """
     return text.replace("$", r"\$")
 
 
-def one_row(explanation: Explanation) -> Explanation:
+def check_one_row(explanation: Explanation) -> Explanation:
     """The explanation itself, if it is of one row, as most figures need."""
     if not isinstance(explanation, Explanation):
         raise InputError(
@@ -71,7 +71,7 @@ def one_row(explanation: Explanation) -> Explanation:
     return explanation
 
 
-def bare(ax: Axes, *sides: str) -> None:
+def hide_sides(ax: Axes, *sides: str) -> None:
     """Leave out the frame's sides that carry no scale."""
     for side in sides:
         ax.spines[side].set_visible(False)

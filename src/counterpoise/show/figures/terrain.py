@@ -8,17 +8,25 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from counterpoise.errors import InputError
-from counterpoise.judge.landscape import Landscape, Path
-from counterpoise.show.figures.style import AFTER, BEFORE, MORE, SMALL, canvas, ink, plain
+from counterpoise.judge.landscape import Landscape, ProjectedPath
+from counterpoise.show.figures.style import (
+    AFTER_COLOUR,
+    BEFORE_COLOUR,
+    LINE_COLOURS,
+    SMALL_FONT_POINTS,
+    escape_dollars,
+    get_axes,
+    text_colour,
+)
 from counterpoise.types import Array
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-LEVELS = 14
-WALK = MORE[3]
-LIFTED = 0.01  # of the height of a surface: what is drawn on it stands so far above
-WIDE = 78  # letters of a line under the figure
+CONTOUR_LEVELS = 14
+PATH_COLOUR = LINE_COLOURS[3]
+LIFT_SHARE = 0.01  # of the height of a surface: what is drawn on it stands so far above
+NOTE_WIDTH_LETTERS = 78  # letters of a line under the figure
 
 
 def landscape(seen: Landscape, ax: Axes | None = None) -> Axes:
@@ -33,75 +41,84 @@ def landscape(seen: Landscape, ax: Axes | None = None) -> Axes:
             f"a {type(seen).__name__} was given",
             "compute it first: cp.landscape(explanation[0], model)",
         )
-    ax = canvas(ax, 5.8, 5.0)
+    ax = get_axes(ax, 5.8, 5.0)
     if getattr(ax, "name", "") == "3d":
-        return _surface(seen, ax)
-    filled = ax.contourf(seen.x, seen.y, seen.energy, levels=LEVELS, cmap="cividis")
-    colours: Any = ax.figure.colorbar(filled, ax=ax, label=_height(seen), pad=0.02)
+        return _draw_surface(seen, ax)
+    filled = ax.contourf(seen.x, seen.y, seen.energy, levels=CONTOUR_LEVELS, cmap="cividis")
+    colours: Any = ax.figure.colorbar(filled, ax=ax, label=_height_label(seen), pad=0.02)
     colours.outline.set_visible(False)
     if seen.margin.min() < 0 <= seen.margin.max():
         line = ax.contour(seen.x, seen.y, seen.margin, levels=[0.0], colors="white", linewidths=2.0)
-        line.set_path_effects(_outlined())
+        line.set_path_effects(_outline_effects())
     if seen.path is not None:
-        x, y, shade = _dots(seen.path)
-        ax.scatter(x, y, s=9, color=[(*_rgb(WALK), alpha) for alpha in shade], lw=0, zorder=3)
-        ax.plot(seen.path.x[:, 0], seen.path.y[:, 0], color=WALK, lw=1.6, zorder=3, path_effects=_outlined(2.6))
-    _arrow(seen, ax)
+        x, y, shade = _path_dots(seen.path)
+        ax.scatter(x, y, s=9, color=[(*_rgb(PATH_COLOUR), alpha) for alpha in shade], lw=0, zorder=3)
+        ax.plot(
+            seen.path.x[:, 0],
+            seen.path.y[:, 0],
+            color=PATH_COLOUR,
+            lw=1.6,
+            zorder=3,
+            path_effects=_outline_effects(2.6),
+        )
+    _draw_arrow(seen, ax)
     ax.set_xlim(float(seen.x[0]), float(seen.x[-1]))
     ax.set_ylim(float(seen.y[0]), float(seen.y[-1]))
-    ax.set_xlabel(plain(seen.labels[0]))
-    ax.set_ylabel(plain(seen.labels[1]))
+    ax.set_xlabel(escape_dollars(seen.labels[0]))
+    ax.set_ylabel(escape_dollars(seen.labels[1]))
     ax.annotate(
-        plain(fill(seen.note, WIDE)), (0.5, 0), (0, -5), xycoords=ax.xaxis.label, textcoords="offset points",
-        ha="center", va="top", fontsize=SMALL - 1, color=ink(), annotation_clip=False,
+        escape_dollars(fill(seen.note, NOTE_WIDTH_LETTERS)), (0.5, 0), (0, -5), xycoords=ax.xaxis.label, textcoords="offset points",
+        ha="center", va="top", fontsize=SMALL_FONT_POINTS - 1, color=text_colour(), annotation_clip=False,
     )  # fmt: skip
-    _legend(seen, ax)
+    _draw_legend(seen, ax)
     return ax
 
 
-def _height(seen: Landscape) -> str:
+def _height_label(seen: Landscape) -> str:
     return f"free energy F, T = {seen.T:g}" if seen.T else "energy E"
 
 
-def _surface(seen: Landscape, ax: Any) -> Axes:
+def _draw_surface(seen: Landscape, ax: Any) -> Axes:
     x, y = np.meshgrid(seen.x, seen.y)
     ax.computed_zorder = False  # what is drawn on the surface is seen on it
     ax.plot_surface(x, y, seen.energy, cmap="cividis", alpha=0.85, linewidth=0, antialiased=True, zorder=1)
-    for line in _turns(seen):
-        ax.plot(*line.T, _on(seen, *line.T), color="white", lw=2.0, zorder=2, path_effects=_outlined())
+    for line in _decision_lines(seen):
+        ax.plot(
+            *line.T, _surface_height(seen, *line.T), color="white", lw=2.0, zorder=2, path_effects=_outline_effects()
+        )
     if seen.path is not None:
-        across, up, shade = _dots(seen.path)
-        inside = ~np.isnan(_on(seen, across, up))
-        colours = [(*_rgb(WALK), alpha) for alpha in shade[inside]]
-        height = _on(seen, across[inside], up[inside])
+        across, up, shade = _path_dots(seen.path)
+        inside = ~np.isnan(_surface_height(seen, across, up))
+        colours = [(*_rgb(PATH_COLOUR), alpha) for alpha in shade[inside]]
+        height = _surface_height(seen, across[inside], up[inside])
         ax.scatter(across[inside], up[inside], height, s=7, color=colours, lw=0, zorder=3, depthshade=False)
         best = seen.path.x[:, 0], seen.path.y[:, 0]
-        ax.plot(*best, _on(seen, *best), color=WALK, lw=1.6, zorder=3)
-    for (a, b), mark, colour in ((seen.start, "o", BEFORE), (seen.answer, "D", AFTER)):
+        ax.plot(*best, _surface_height(seen, *best), color=PATH_COLOUR, lw=1.6, zorder=3)
+    for (a, b), mark, colour in ((seen.start, "o", BEFORE_COLOUR), (seen.answer, "D", AFTER_COLOUR)):
         if not np.isnan([a, b]).any():
-            height = _on(seen, np.array([a]), np.array([b]))
+            height = _surface_height(seen, np.array([a]), np.array([b]))
             ax.plot([a], [b], height, mark, color=colour, ms=9, mec="white", mew=1.2, zorder=10)
     for name, label in zip(("set_xlabel", "set_ylabel"), seen.labels, strict=True):
-        getattr(ax, name)(plain(label), labelpad=5 + 7 * len(label.splitlines()), fontsize=SMALL)
-    ax.set_zlabel(_height(seen), labelpad=8, fontsize=SMALL)
+        getattr(ax, name)(escape_dollars(label), labelpad=5 + 7 * len(label.splitlines()), fontsize=SMALL_FONT_POINTS)
+    ax.set_zlabel(_height_label(seen), labelpad=8, fontsize=SMALL_FONT_POINTS)
     ax.text2D(
-        0.5, -0.13, plain(fill(seen.note, WIDE)), transform=ax.transAxes, ha="center", va="top", fontsize=SMALL - 1,
-        color=ink(),
+        0.5, -0.13, escape_dollars(fill(seen.note, NOTE_WIDTH_LETTERS)), transform=ax.transAxes, ha="center", va="top", fontsize=SMALL_FONT_POINTS - 1,
+        color=text_colour(),
     )  # fmt: skip
-    _legend(seen, ax)
+    _draw_legend(seen, ax)
     drawn: Axes = ax
     return drawn
 
 
-def _on(seen: Landscape, x: Array, y: Array) -> Array:
+def _surface_height(seen: Landscape, x: Array, y: Array) -> Array:
     """The height of the surface at some places, a little above it; NaN outside."""
     from scipy.interpolate import RegularGridInterpolator
 
     read = RegularGridInterpolator((seen.y, seen.x), seen.energy, bounds_error=False, fill_value=np.nan)
-    return np.asarray(read(np.column_stack([y, x])) + LIFTED * np.ptp(seen.energy))
+    return np.asarray(read(np.column_stack([y, x])) + LIFT_SHARE * np.ptp(seen.energy))
 
 
-def _turns(seen: Landscape) -> list[Array]:
+def _decision_lines(seen: Landscape) -> list[Array]:
     """The lines ``(p, 2)`` on which the decision turns."""
     from contourpy import contour_generator
 
@@ -110,7 +127,7 @@ def _turns(seen: Landscape) -> list[Array]:
     return [np.asarray(line) for line in contour_generator(seen.x, seen.y, seen.margin).lines(0.0)]
 
 
-def _dots(path: Path) -> tuple[Array, Array, Array]:
+def _path_dots(path: ProjectedPath) -> tuple[Array, Array, Array]:
     """The states of a search: their places, and how dark each is drawn, the last ones darkest."""
     steps = np.repeat(np.arange(len(path.x)), path.x.shape[1])
     return path.x.ravel(), path.y.ravel(), 0.25 + 0.65 * steps / max(len(path.x) - 1, 1)
@@ -122,31 +139,38 @@ def _rgb(colour: str) -> tuple[float, float, float]:
     return to_rgb(colour)
 
 
-def _arrow(seen: Landscape, ax: Axes) -> None:
+def _draw_arrow(seen: Landscape, ax: Axes) -> None:
     if not np.isnan(seen.start).any() and seen.start != seen.answer:
         line = ax.plot(*zip(seen.start, seen.answer, strict=True), color="white", lw=1.2, ls=":")[0]
-        line.set_path_effects(_outlined())
-    ax.plot(*seen.start, "o", color=BEFORE, ms=10, mec="white", mew=1.5, zorder=4, clip_on=False)
-    ax.plot(*seen.answer, "D", color=AFTER, ms=10, mec="white", mew=1.5, zorder=4, clip_on=False)
+        line.set_path_effects(_outline_effects())
+    ax.plot(*seen.start, "o", color=BEFORE_COLOUR, ms=10, mec="white", mew=1.5, zorder=4, clip_on=False)
+    ax.plot(*seen.answer, "D", color=AFTER_COLOUR, ms=10, mec="white", mew=1.5, zorder=4, clip_on=False)
 
 
-def _legend(seen: Landscape, ax: Axes) -> None:
+def _draw_legend(seen: Landscape, ax: Axes) -> None:
     from matplotlib.lines import Line2D
 
     keys = [
-        Line2D([], [], marker="o", ls="", color=BEFORE, mec="white", label="the row"),
-        Line2D([], [], marker="D", ls="", color=AFTER, mec="white", label="the answer"),
-        Line2D([], [], color="white", lw=2, path_effects=_outlined(), label=plain(f"where {seen.target} begins")),
+        Line2D([], [], marker="o", ls="", color=BEFORE_COLOUR, mec="white", label="the row"),
+        Line2D([], [], marker="D", ls="", color=AFTER_COLOUR, mec="white", label="the answer"),
+        Line2D(
+            [],
+            [],
+            color="white",
+            lw=2,
+            path_effects=_outline_effects(),
+            label=escape_dollars(f"where {seen.target} begins"),
+        ),
     ]
     if seen.path is not None:
-        keys.append(Line2D([], [], color=WALK, marker=".", lw=1.6, label=f"states of {seen.path.method}"))
+        keys.append(Line2D([], [], color=PATH_COLOUR, marker=".", lw=1.6, label=f"states of {seen.path.method}"))
     ax.legend(
         handles=keys, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3 if seen.path is None else 2, frameon=False,
-        fontsize=SMALL, handletextpad=0.5, columnspacing=1.4,
+        fontsize=SMALL_FONT_POINTS, handletextpad=0.5, columnspacing=1.4,
     )  # fmt: skip
 
 
-def _outlined(width: float = 3.4) -> list[Any]:
+def _outline_effects(width: float = 3.4) -> list[Any]:
     from matplotlib import patheffects
 
     return [patheffects.Stroke(linewidth=width, foreground="black"), patheffects.Normal()]
