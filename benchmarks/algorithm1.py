@@ -21,8 +21,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import counterpoise as cp
-from counterpoise.methods.algorithm1 import Algorithm1
 from counterpoise.methods.base import Method
+from counterpoise.methods.baselines.algorithm1 import Algorithm1
 
 SETTINGS = {"alpha": 0.02, "beta": 10.0, "epsilon": 0.01, "iterations": 1000}
 NOISE, COPIES = 0.1, 500

@@ -21,10 +21,10 @@ import matplotlib.pyplot as plt
 import numpy as np
 from scipy.optimize import least_squares
 
+from counterpoise.physics.estimators.closed_form import ClosedForm
+from counterpoise.physics.estimators.monte_carlo import MonteCarlo
+from counterpoise.physics.estimators.variational import Variational
 from counterpoise.physics.free_energy import FreeEnergy
-from counterpoise.physics.gaussian import ClosedForm
-from counterpoise.physics.montecarlo import MonteCarlo
-from counterpoise.physics.variational import Variational
 from counterpoise.types import Array
 
 WIDTHS = (10, 30, 100, 300, 1000, 3000, 10_000)

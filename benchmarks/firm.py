@@ -30,9 +30,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import counterpoise as cp
-from counterpoise.physics.noise import Gaussian, RankNoise
+from counterpoise.objective.noise import Gaussian, RankNoise
 from counterpoise.physics.robustness import share_interval
-from counterpoise.space.region import Region
+from counterpoise.space.region.region import Region
 
 DATA = Path(os.environ.get("COUNTERPOISE_DATA", Path(__file__).parents[2] / "shared" / "data"))
 COPIES = 1000

@@ -32,11 +32,11 @@ from sklearn.svm import SVC
 from tables import markdown
 
 import counterpoise as cp
-from counterpoise.methods import survey
 from counterpoise.methods.base import Run
-from counterpoise.methods.cells import Cells
-from counterpoise.methods.population import Population
+from counterpoise.methods.cell_values import Cells
+from counterpoise.methods.chains.population import Population
 from counterpoise.methods.starts import start_at_reference_rows
+from counterpoise.methods.trees import survey
 from counterpoise.physics.cooling import ConstantSpeed
 from counterpoise.problem import Problem
 from counterpoise.streams import Streams

@@ -1,12 +1,12 @@
 """What `make demo` runs: writes out/demo.html and out/demo.png, and keeps the picture for the README in docs/.
 
-The code is in `counterpoise.cli.demonstration`; `counterpoise demo` runs it too.
+The code is in `counterpoise.cli.demo`; `counterpoise demo` runs it too.
 """
 
 import shutil
 from pathlib import Path
 
-from counterpoise.cli.demonstration import run_demo
+from counterpoise.cli.demo import run_demo
 
 ROOT = Path(__file__).parents[1]
 

@@ -13,8 +13,8 @@ from sklearn.preprocessing import StandardScaler
 
 import counterpoise as cp
 from counterpoise import telemetry
-from counterpoise.said import ENERGY_COLUMNS, AnswerEnergies
-from counterpoise.tables import QUANTILE_SHARES
+from counterpoise.explanation.fields import ENERGY_COLUMNS, AnswerEnergies
+from counterpoise.explanation.tables import QUANTILE_SHARES
 from explanations import build, objects
 
 TRICK = "</script><script>document.title='taken'</script><img src=x onerror=alert(1)>"

@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from counterpoise.models.whitebox import ShortcutModel
-from counterpoise.space.encoding import encode
-from counterpoise.space.features import Schema
+from counterpoise.models.trees.opened import ShortcutModel
+from counterpoise.space.schema.encode import encode
+from counterpoise.space.schema.schema import Schema
 from counterpoise.types import Array
 
 KINDS = ("binary", "classes", "numbers")

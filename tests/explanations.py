@@ -9,10 +9,10 @@ import numpy as np
 import pandas as pd
 from hypothesis import strategies as st
 
-from counterpoise.explanation import FIRM_COLUMNS, Explanation
-from counterpoise.said import ENERGY_COLUMNS, AnswerEnergies, ModelScores, RowArrays
-from counterpoise.space.encoding import encode
-from counterpoise.space.features import Schema
+from counterpoise.explanation.explanation import FIRM_COLUMNS, Explanation
+from counterpoise.explanation.fields import ENERGY_COLUMNS, AnswerEnergies, ModelScores, RowArrays
+from counterpoise.space.schema.encode import encode
+from counterpoise.space.schema.schema import Schema
 from counterpoise.types import Array
 
 

@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 from sklearn.neural_network import MLPClassifier
 
-from counterpoise.space.features import Schema
+from counterpoise.space.schema.schema import Schema
 from counterpoise.types import Array, Differentiable, DifferentiableWithPullback, Model, TwiceDifferentiable
 
 RNG = np.random.default_rng(1)

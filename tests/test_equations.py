@@ -58,9 +58,9 @@ def test_the_table_has_every_equation_once_and_in_order():
 
 @pytest.mark.parametrize("row", table(), ids=lambda row: str(row.number))
 def test_what_the_table_names_exists_and_is_tagged(row):
-    assert row.category_code or row.planned, f"equation {row.number} names no code"
+    assert row.code or row.planned, f"equation {row.number} names no code"
     assert row.tests or row.planned, f"equation {row.number} names no test"
-    for file, name in row.category_code:
+    for file, name in row.code:
         known = definitions(SOURCE / file)
         assert name in known, f"{file} has no {name}"
         assert str(row.number) in TAG.findall(known[name]), f"the docstring of {file}:{name} lacks Eq. ({row.number})"

@@ -14,17 +14,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import chisquare, kstest
 
-from counterpoise.models.score import ClassGoal
-from counterpoise.physics import metropolis, moves, taylor
+from counterpoise.models.goals import ClassGoal
+from counterpoise.objective.energy import Energy
+from counterpoise.objective.regularizers import Sparsity, WeightedL1
+from counterpoise.physics import metropolis, symmetric_moves, taylor
 from counterpoise.physics.boltzmann import log_density, weights
-from counterpoise.physics.energy import Energy
 from counterpoise.physics.entropy import diagonal_entropy, gaussian_entropy, grid_entropy
-from counterpoise.physics.montecarlo import MonteCarlo
-from counterpoise.physics.regularizers import Sparsity, WeightedL1
-from counterpoise.space.constraints import Constraint, Immutable, MaxChanges, OneOf, Range
+from counterpoise.physics.estimators.monte_carlo import MonteCarlo
+from counterpoise.space.constraints.words import Constraint, Immutable, MaxChanges, OneOf, Range
 from counterpoise.space.distance import Distance
-from counterpoise.space.features import Schema
-from counterpoise.space.region import Region
+from counterpoise.space.region.region import Region
+from counterpoise.space.schema.schema import Schema
 from counterpoise.types import Array
 
 TABLE = pd.DataFrame(
@@ -43,8 +43,8 @@ X0 = np.array([[0.5, 2.0, 0.2, 80.0, 1.0]])
 
 def propose(rng: np.random.Generator, x: Array, region: Region, size: float = 0.8) -> Array:
     """Either move, by a coin that does not look at the state."""
-    step = moves.move_numbers(x, rng.standard_normal(x.shape), size, region, SCHEMA.scales, SCHEMA.numeric)
-    drawn = moves.redraw_listed_value(x, rng.random((*x.shape[:2], 2)), region)
+    step = symmetric_moves.move_numbers(x, rng.standard_normal(x.shape), size, region, SCHEMA.scales, SCHEMA.numeric)
+    drawn = symmetric_moves.redraw_listed_value(x, rng.random((*x.shape[:2], 2)), region)
     return np.where(rng.random((*x.shape[:2], 1)) < 0.5, step, drawn)
 
 
@@ -146,9 +146,9 @@ def test_every_move_is_as_likely_forth_as_back(move: str) -> None:
         ]
     )[None]
     if move == "stride":
-        y = moves.move_numbers(x, rng.standard_normal(x.shape), 1.5, region, SCHEMA.scales, SCHEMA.numeric)
+        y = symmetric_moves.move_numbers(x, rng.standard_normal(x.shape), 1.5, region, SCHEMA.scales, SCHEMA.numeric)
     else:
-        y = moves.redraw_listed_value(x, rng.random((1, k, 2)), region)
+        y = symmetric_moves.redraw_listed_value(x, rng.random((1, k, 2)), region)
     bins: list[Callable[[Array], Array]] = [
         lambda v: np.minimum(v / 2.00001 * 8, 7).astype(int),
         lambda v: v.astype(int),
@@ -191,7 +191,7 @@ def test_a_category_of_the_row_that_nobody_else_has_can_be_left_and_found_again(
     region = Region.build(schema, x0, [Immutable("port")])
     rng, x = np.random.default_rng(3), np.repeat(x0[:, None], 4000, axis=1)
     for _ in range(3):
-        x = moves.redraw_listed_value(x, rng.random((1, 4000, 2)), region)
+        x = symmetric_moves.redraw_listed_value(x, rng.random((1, 4000, 2)), region)
     assert chisquare(frequencies(x[0, :, 4], np.arange(4.0))).pvalue > 1e-3
 
 

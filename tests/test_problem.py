@@ -4,14 +4,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from counterpoise.asking import Tally, call_model, model_outputs
 from counterpoise.errors import CapabilityError, InputError, ModelError
-from counterpoise.models.score import ClassGoal
-from counterpoise.physics.energy import Energy
+from counterpoise.model_calls import Tally, call_model, model_outputs
+from counterpoise.models.goals import ClassGoal
+from counterpoise.objective.energy import Energy
 from counterpoise.problem import Problem, ReferenceRows
 from counterpoise.space.distance import Distance
-from counterpoise.space.features import Schema
-from counterpoise.space.region import Region
+from counterpoise.space.region.region import Region
+from counterpoise.space.schema.schema import Schema
 
 SCHEMA = Schema.infer(pd.DataFrame({"a": [0.0, 1.0, 5.5], "b": [0.0, 2.0, 9.5]}))
 X0 = np.array([[0.0, 0.0], [1.0, 2.0], [3.0, 3.0]])

@@ -11,29 +11,31 @@ from counterpoise.errors import (
     MissingExtra,
     ModelError,
 )
-from counterpoise.explanation import Explanation
+from counterpoise.explanation.explanation import Explanation
 from counterpoise.judge.checks import robustness, stability
 from counterpoise.judge.compare import compare
 from counterpoise.judge.curves import frontier, sensitivity
 from counterpoise.judge.landscape import landscape, profile
 from counterpoise.judge.trajectory import trajectory
-from counterpoise.methods.algorithm1 import Algorithm1
-from counterpoise.methods.annealing import Annealing
-from counterpoise.methods.gradient import GradientDescent
-from counterpoise.methods.lime import Lime
-from counterpoise.methods.nearest import NearestNeighbour
+from counterpoise.methods.baselines.algorithm1 import Algorithm1
+from counterpoise.methods.baselines.gradient import GradientDescent
+from counterpoise.methods.baselines.growing_spheres import GrowingSpheres
+from counterpoise.methods.baselines.lime import Lime
+from counterpoise.methods.baselines.nearest import NearestNeighbour
+from counterpoise.methods.baselines.random_search import RandomSearch
 from counterpoise.methods.polish import Polished
-from counterpoise.methods.random_search import RandomSearch
-from counterpoise.methods.spheres import GrowingSpheres
-from counterpoise.models.disk import load as load_model
-from counterpoise.models.ensemble import Ensemble
-from counterpoise.models.function import Function
-from counterpoise.models.remote import Remote
-from counterpoise.physics.noise import Gaussian, RankNoise
-from counterpoise.physics.plausibility import LocalOutlier, Mahalanobis, NearTarget
+from counterpoise.methods.search import Annealing
+from counterpoise.models.callables.agreement import Ensemble
+from counterpoise.models.callables.function import Function
+from counterpoise.models.callables.http import Remote
+from counterpoise.models.files import load as load_model
+from counterpoise.objective.noise import Gaussian, RankNoise
+from counterpoise.objective.plausibility import LocalOutlier, Mahalanobis, NearTarget
 from counterpoise.show import figures
 from counterpoise.show.report import report
-from counterpoise.space.constraints import (
+from counterpoise.space.constraints.between_features import Derived, Linked, Lookup, Rule
+from counterpoise.space.constraints.relative_to_row import Cost, Step, Within
+from counterpoise.space.constraints.words import (
     Decreasing,
     Immutable,
     Increasing,
@@ -43,11 +45,9 @@ from counterpoise.space.constraints import (
     OneOf,
     Range,
 )
-from counterpoise.space.departing import Cost, Step, Within
-from counterpoise.space.discover import discover
-from counterpoise.space.features import Feature, Schema
-from counterpoise.space.files import load_schema, save_schema
-from counterpoise.space.relating import Derived, Linked, Lookup, Rule
+from counterpoise.space.discover.discover import discover
+from counterpoise.space.schema.schema import Feature, Schema
+from counterpoise.space.yaml.load_save import load_schema, save_schema
 
 __all__ = [
     "Algorithm1",

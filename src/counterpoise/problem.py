@@ -14,15 +14,15 @@ from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 
-from counterpoise.asking import Tally, call_model, check_outputs
 from counterpoise.errors import CapabilityError
-from counterpoise.models.score import Goal
+from counterpoise.model_calls import Tally, call_model, check_outputs
+from counterpoise.models.goals import Goal
+from counterpoise.objective.energy import Energy
+from counterpoise.objective.noise import Noise
 from counterpoise.physics.boltzmann import log_mean_exp
-from counterpoise.physics.energy import Energy
-from counterpoise.physics.noise import Noise
 from counterpoise.space.distance import Distance
-from counterpoise.space.pool import NeighbourIndex, spread_places
-from counterpoise.space.region import Region
+from counterpoise.space.nearest_rows import NeighbourIndex, spread_places
+from counterpoise.space.region.region import Region
 from counterpoise.streams import Streams
 from counterpoise.types import (
     Array,

@@ -134,7 +134,7 @@ def simulate(rows: int = 2000, seed: int = 0, attack_share: float = 0.4) -> Tele
 def describe(schema: Schema) -> Schema:
     """The schema of these devices with units, meanings, and people's names for the columns.
 
-    >>> from counterpoise.space.features import Schema
+    >>> from counterpoise.space.schema.schema import Schema
     >>> describe(Schema.infer(simulate(rows=50).frame))["failed_auth"].title
     'failed logins'
     """

@@ -10,11 +10,11 @@ from sklearn.linear_model import LogisticRegression
 import counterpoise as cp
 from alerts import alerts, detector, explained, training
 from counterpoise.api.evidence import NEAREST_ROWS_KEPT, nearest_target_rows
-from counterpoise.models.score import ClassGoal
+from counterpoise.explanation.tables import scaled_differences
+from counterpoise.models.goals import ClassGoal
 from counterpoise.problem import ReferenceRows
 from counterpoise.space.distance import Distance
-from counterpoise.space.encoding import encode
-from counterpoise.tables import scaled_differences
+from counterpoise.space.schema.encode import encode
 
 
 def test_evidence_is_real_and_of_the_target() -> None:

@@ -15,7 +15,7 @@ from xgboost import XGBClassifier
 
 import counterpoise as cp
 from api.houses import CLASS, FAST, MODEL, PRICE, ROWS, TRAIN, explainer
-from counterpoise.physics.regularizers import Sparsity
+from counterpoise.objective.regularizers import Sparsity
 
 ASK = explainer()
 WHOLE = ASK(ROWS, method=FAST)

@@ -16,9 +16,9 @@ from sklearn.preprocessing import OneHotEncoder
 
 from counterpoise.api.importance import importance_weights
 from counterpoise.errors import InputError, MissingExtra
-from counterpoise.models.adapt import as_model
-from counterpoise.space.encoding import encode
-from counterpoise.space.features import Schema
+from counterpoise.models.registry import as_model
+from counterpoise.space.schema.encode import encode
+from counterpoise.space.schema.schema import Schema
 
 
 @pytest.fixture(params=["permutation", "shap"])

@@ -9,7 +9,7 @@ import counterpoise as cp
 from api.houses import CLASS, MODEL, ROWS, TRAIN
 from counterpoise.api import reference
 from counterpoise.api.reference import Reference
-from counterpoise.models.adapt import as_model
+from counterpoise.models.registry import as_model
 
 NEAREST = cp.NearestNeighbour()
 

@@ -6,7 +6,7 @@ import pytest
 
 import counterpoise as cp
 from counterpoise.api.targets import resolve_target
-from counterpoise.models.score import ClassGoal, RangeGoal, ThresholdGoal
+from counterpoise.models.goals import ClassGoal, RangeGoal, ThresholdGoal
 
 
 class Says:

@@ -20,9 +20,9 @@ import counterpoise as cp
 from alerts import alerts, detector, explained, training
 from counterpoise.api.explainer import Explainer
 from counterpoise.cli import main
-from counterpoise.space.departing import prices_of_changes
+from counterpoise.space.constraints.relative_to_row import prices_of_changes
 from counterpoise.space.distance import Distance
-from counterpoise.space.encoding import encode
+from counterpoise.space.schema.encode import encode
 
 Run = Callable[..., tuple[int, str, str]]
 
@@ -564,7 +564,7 @@ def _replaced(words: list[str], option: str, value: str) -> list[str]:
 
 
 def test_a_missing_extra_is_named_before_the_work(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("counterpoise.cli.tables.find_spec", lambda name: None)
+    monkeypatch.setattr("counterpoise.cli.table_files.find_spec", lambda name: None)
     code, _, said = run("explain", *ASK, "-o", "x.parquet")
     assert code == 2
     assert "pip install 'counterpoise[parquet]'" in said

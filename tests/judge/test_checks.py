@@ -17,8 +17,8 @@ from sklearn.preprocessing import StandardScaler
 import counterpoise as cp
 from counterpoise.errors import InputError
 from counterpoise.judge.checks import robustness, stability
-from counterpoise.methods.algorithm1 import Algorithm1
-from counterpoise.physics.noise import Gaussian, RankNoise
+from counterpoise.methods.baselines.algorithm1 import Algorithm1
+from counterpoise.objective.noise import Gaussian, RankNoise
 
 DATA = load_breast_cancer()
 X = DATA.data[:, :6]

@@ -17,15 +17,15 @@ from sklearn.pipeline import make_pipeline
 
 import counterpoise as cp
 from counterpoise import telemetry
-from counterpoise.methods import beam as beams
 from counterpoise.methods import starts
-from counterpoise.methods.care import leaves_of, starts_at_row
-from counterpoise.methods.descent import descend_from_switches
-from counterpoise.methods.menu import CellValues
 from counterpoise.methods.points import score_points
+from counterpoise.methods.settings import leaves_of, starts_at_row
 from counterpoise.methods.slopes import has_slope
-from counterpoise.methods.survey import SurveyResult, survey_changes
-from counterpoise.models.leaves import Leaves
+from counterpoise.methods.smooth.taylor_steps import descend_from_switches
+from counterpoise.methods.trees import beam as beams
+from counterpoise.methods.trees.cell_menu import CellValues
+from counterpoise.methods.trees.survey import SurveyResult, survey_changes
+from counterpoise.models.trees.leaves import Leaves
 from counterpoise.problem import Problem
 from counterpoise.streams import Streams
 from problems import problem_of

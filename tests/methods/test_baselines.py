@@ -13,8 +13,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 import counterpoise as cp
-from counterpoise.methods.lime import fit_surrogate, proximity
-from counterpoise.methods.rationed import Budgeted
+from counterpoise.methods.baselines.budgeted import Budgeted
+from counterpoise.methods.baselines.lime import fit_surrogate, proximity
 
 DATA = load_breast_cancer()
 LOGISTIC = make_pipeline(StandardScaler(), LogisticRegression()).fit(DATA.data, DATA.target)
@@ -57,7 +57,7 @@ def test_one_step_of_eq_11_goes_down_the_slope_of_the_decision():
 
     class Watched:
         def iterate(self, problem, streams):
-            from counterpoise.methods.gradient import State
+            from counterpoise.methods.baselines.gradient import State
 
             x = problem.region.nearest_feasible[:, None, :].copy()
             own = np.abs(problem.score(x).margin)

@@ -18,16 +18,16 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 import counterpoise as cp
-from counterpoise.methods.cells import Cells
-from counterpoise.methods.descent import descend
+from counterpoise.methods.baselines.budgeted import Budgeted
+from counterpoise.methods.cell_values import Cells
+from counterpoise.methods.chains.population import Population
 from counterpoise.methods.points import Points, score_points
-from counterpoise.methods.population import Population
-from counterpoise.methods.rationed import Budgeted
-from counterpoise.methods.singles import try_single_numbers
 from counterpoise.methods.slopes import score_and_gradient, score_and_gradient_by_differences
+from counterpoise.methods.smooth.tangent import step_to_tangent_boundary
+from counterpoise.methods.smooth.taylor_steps import descend
 from counterpoise.methods.starts import jump_at_random, start_at_reference_rows
-from counterpoise.methods.sweep import sweep
-from counterpoise.methods.tangent import step_to_tangent_boundary
+from counterpoise.methods.trials.singles import try_single_numbers
+from counterpoise.methods.trials.sweep import sweep
 from counterpoise.physics.cooling import GeometricCooling
 from counterpoise.streams import Streams
 from problems import problem_of
@@ -331,7 +331,7 @@ def test_a_place_among_cells_is_found_alike_by_either_way(seed: int) -> None:
     values[rng.random(values.shape) < 0.1] = np.nan
     few = cells.locate_values(values)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("counterpoise.models.leaves.MAX_COMPARISONS", 0)
+        patch.setattr("counterpoise.models.trees.leaves.MAX_COMPARISONS", 0)
         np.testing.assert_array_equal(cells.locate_values(values), few)
 
 
@@ -351,7 +351,7 @@ def test_all_single_changes_are_tried_in_pieces_that_fit(cancer, forest) -> None
     assert cells is not None
     whole = try_single_numbers(problem, cells, np.full(len(problem), np.inf), 3)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("counterpoise.methods.singles.MAX_CELLS_PER_BATCH", 1)
+        patch.setattr("counterpoise.methods.trials.singles.MAX_CELLS_PER_BATCH", 1)
         parts = try_single_numbers(problem, cells, np.full(len(problem), np.inf), 3)
     np.testing.assert_array_equal(whole.x, parts.x)
     np.testing.assert_array_equal(whole.effort, parts.effort)

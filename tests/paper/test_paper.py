@@ -12,10 +12,10 @@ import pytest
 
 import counterpoise as cp
 from counterpoise import paper
-from counterpoise.paper import complexity, flows, pairs, scene, tables, verdicts
+from counterpoise.paper import claims, datasets, figure6_complexity, paired, real_data, scene
+from counterpoise.paper.build import EXHIBIT_ORDER
 from counterpoise.paper.exhibit import RunSize
-from counterpoise.paper.surface import free_energies
-from counterpoise.paper.writing import EXHIBIT_ORDER
+from counterpoise.paper.figure1_surface import free_energies
 
 HEADINGS = ["Claims", *(f"Figure {n}." for n in range(1, 7)), "Table I.", "Table II.", "Real data", "Choices made"]
 
@@ -51,7 +51,7 @@ Made = tuple[Path, list[tuple[int, int, str]]]
 def made_in(tmp_path_factory: pytest.TempPathFactory) -> Made:
     told: list[tuple[int, int, str]] = []
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv(tables.FOLDER_VARIABLE, str(tmp_path_factory.mktemp("empty")))  # a clean clone has no tables
+        patch.setenv(datasets.FOLDER_VARIABLE, str(tmp_path_factory.mktemp("empty")))  # a clean clone has no tables
         page = paper.write(
             tmp_path_factory.mktemp("paper"), quick=True, progress=lambda *parts: told.append(parts), seed=0
         )
@@ -96,7 +96,7 @@ def data_of_every_figure_is_beside_the_page(made: Made) -> None:
 def every_claim_has_a_measure_a_verdict_and_an_exhibit(made: Made) -> None:
     claims = pd.read_csv(made[0].parent / "claims-table-1.csv")
     assert len(claims) >= 12
-    assert set(claims["verdict"]) <= {verdicts.VERDICT_HOLDS, verdicts.VERDICT_PARTLY, verdicts.VERDICT_FAILS}
+    assert set(claims["verdict"]) <= {claims.VERDICT_HOLDS, claims.VERDICT_PARTLY, claims.VERDICT_FAILS}
     assert set(claims["shown"]) <= set(EXHIBIT_ORDER)
     assert claims["measured"].str.contains(r"\d").all()
     assert not claims["measured"].str.contains("nan").any()
@@ -115,12 +115,12 @@ def real_flips_are_in_table_one_and_none_as_printed(made: Made) -> None:
 def both_budgets_are_compared_on_the_same_rows(made: Made) -> None:
     table = pd.read_csv(made[0].parent / "comparison-comparison.csv")
     assert table["budget"].nunique() == 2
-    assert set(table["method"]) == set(flows.METHODS)
+    assert set(table["method"]) == set(real_data.METHODS)
     assert (table["feasibility"] >= table["validity"]).all()
     each = pd.read_csv(made[0].parent / "comparison-answers.csv")
     asked = each.groupby(["table", "model", "budget", "method", "seed"])["row"].agg(list)
     assert asked.apply(lambda rows: rows == asked.iloc[0]).all()
-    assert each["seed"].nunique() == len(flows.SEEDS)
+    assert each["seed"].nunique() == len(real_data.SEEDS)
 
 
 def progress_is_told_from_none_to_all(made: Made) -> None:
@@ -171,7 +171,7 @@ def test_the_surface_is_the_energy_where_it_is_cold_and_smooth_where_it_is_hot()
 def test_exponents_are_fitted_to_what_was_timed():
     values = np.array([2.0, 4.0, 8.0, 16.0])
     times = pd.DataFrame({"method": "LIME", "over": "d", "value": values, "seconds": 3e-3 * values**2})
-    assert complexity._fit_exponents(times)["measured"].iloc[0] == pytest.approx(2.0)
+    assert figure6_complexity._fit_exponents(times)["measured"].iloc[0] == pytest.approx(2.0)
 
 
 def answered(method: str, l2: list[float], valid: list[bool]) -> pd.DataFrame:
@@ -183,29 +183,29 @@ def test_methods_are_compared_on_the_rows_that_both_turn_alone():
     lines = pd.concat(
         [answered("near", [1.0, 2.0, 90.0], [True, True, False]), answered("far", [3.0, 6.0, 1.0], [True] * 3)]
     )
-    found = pairs.mean_ratio(lines, "l2", "far", "near")
+    found = paired.mean_ratio(lines, "l2", "far", "near")
     np.testing.assert_allclose(found, 3.0)
-    assert pairs.mean_difference(lines, "l2", "far", "near").mean == pytest.approx(3.0)
-    assert np.isnan(pairs.mean_difference(lines, "l2", "far", "nobody").mean)
+    assert paired.mean_difference(lines, "l2", "far", "near").mean == pytest.approx(3.0)
+    assert np.isnan(paired.mean_difference(lines, "l2", "far", "nobody").mean)
 
 
 def test_an_interval_has_the_mean_inside_and_narrows_with_rows():
     values = np.random.default_rng(0).normal(1.0, 1.0, 400)
-    few, many = pairs.bootstrap_mean(values[:20]), pairs.bootstrap_mean(values)
+    few, many = paired.bootstrap_mean(values[:20]), paired.bootstrap_mean(values)
     for found in (few, many):
         assert found.low < found.mean < found.high
     assert many.high - many.low < 0.5 * (few.high - few.low)
     assert many.low < 1 < many.high
 
 
-@pytest.mark.parametrize(("left", "word"), [(0.01, verdicts.VERDICT_FAILS), (0.5, verdicts.VERDICT_HOLDS)])
+@pytest.mark.parametrize(("left", "word"), [(0.01, claims.VERDICT_FAILS), (0.5, claims.VERDICT_HOLDS)])
 def test_large_and_small_beta_are_judged_by_one_rule(left, word):
     facts = {f"norm {beta:g}": left for beta in (0.001, 0.01, 0.1, 1.0, 3.0, 10.0)}
     facts |= dict.fromkeys(("path_drop", "path_f", "norm_fresh_large", "norm_fresh_small"), 1.0)
     facts |= {"flipped Algorithm 1, as printed": 0.0, "flipped Algorithm 1, corrected": 1.0}
-    _, small, large, _ = verdicts._judge_search(facts)
+    _, small, large, _ = claims._judge_search(facts)
     assert large.verdict == word
-    assert (small.verdict == verdicts.VERDICT_HOLDS) == (word == verdicts.VERDICT_FAILS)
+    assert (small.verdict == claims.VERDICT_HOLDS) == (word == claims.VERDICT_FAILS)
 
 
 def test_a_seed_must_be_a_number(tmp_path):

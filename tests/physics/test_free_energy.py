@@ -10,9 +10,9 @@ from counterpoise.errors import InputError
 from counterpoise.physics import cloud, taylor
 from counterpoise.physics.boltzmann import weights
 from counterpoise.physics.entropy import cloud_entropy_gradient
-from counterpoise.physics.gaussian import ClosedForm
-from counterpoise.physics.montecarlo import MonteCarlo, cloud_free_energy, standard_error
-from counterpoise.physics.variational import Variational
+from counterpoise.physics.estimators.closed_form import ClosedForm
+from counterpoise.physics.estimators.monte_carlo import MonteCarlo, cloud_free_energy, standard_error
+from counterpoise.physics.estimators.variational import Variational
 from physics.quadrature import free_energy, quantile_noise
 
 A = np.array([[3.0, 1.0], [1.0, 0.5]])
@@ -227,7 +227,9 @@ def test_free_energy_is_mean_energy_less_temperature_times_entropy(estimator, se
     temperatures = T * np.array([1.0, 2.0, 3.0])
     gradient = parabola_gradient if with_gradient else None
     full = estimator.full_form(parabola, x, SIGMA, temperatures, noise=noise, gradient=gradient)
-    score = estimator.decision_form(parabola, x, SIGMA, temperatures, 2.0, low=1.0, high=2.0, noise=noise, gradient=gradient)
+    score = estimator.decision_form(
+        parabola, x, SIGMA, temperatures, 2.0, low=1.0, high=2.0, noise=noise, gradient=gradient
+    )
     for F in (full, score):
         there = np.isfinite(F.value)  # sampled curvature may leave the parabola of a row open downward
         np.testing.assert_allclose(F.value, F.energy - temperatures[:, None] * F.entropy, rtol=1e-9, atol=1e-9)

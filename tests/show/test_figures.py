@@ -16,9 +16,9 @@ from scipy.interpolate import RegularGridInterpolator
 
 import counterpoise as cp
 from alerts import alerts, detector, explained, many, training
-from counterpoise.sentences import format_pair
+from counterpoise.explanation.sentences import format_pair
 from counterpoise.show import figures
-from counterpoise.show.figures.lanes import MAX_LANES
+from counterpoise.show.figures.changes import MAX_LANES
 from counterpoise.show.overview import build_overview
 from explanations import build, cases
 

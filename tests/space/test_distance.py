@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from counterpoise.errors import InputError
 from counterpoise.space.distance import NORMS, Distance
-from counterpoise.space.features import Feature, Schema
+from counterpoise.space.schema.schema import Feature, Schema
 
 SCHEMA = Schema(
     (

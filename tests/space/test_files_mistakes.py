@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 import counterpoise as cp
 from counterpoise.errors import ConstraintError, CounterpoiseError, InputError
-from counterpoise.space.encoding import decode, encode
-from counterpoise.space.region import check_constraints
-from counterpoise.space.statements import CONSTRAINT_SPELLINGS
+from counterpoise.space.region.region import check_constraints
+from counterpoise.space.schema.encode import decode, encode
+from counterpoise.space.yaml.constraint_entries import CONSTRAINT_SPELLINGS
 
 PAGE = Path(__file__).parents[2] / "docs" / "constraints.md"
 COLUMNS, ENTRIES = (

@@ -7,11 +7,11 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from counterpoise.api.verification import VerifiedAnswers, verify
+from counterpoise.api.verify import VerifiedAnswers, verify
 from counterpoise.methods.base import Method, Run, last_run
 from counterpoise.problem import Problem
-from counterpoise.space.features import Schema
-from counterpoise.space.frames import take_rows
+from counterpoise.space.schema.schema import Schema
+from counterpoise.space.schema.tables_in import take_rows
 from counterpoise.types import Array, Mask
 
 

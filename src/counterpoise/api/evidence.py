@@ -6,13 +6,13 @@ from hashlib import sha256
 
 import numpy as np
 
-from counterpoise.asking import Tally, model_outputs
-from counterpoise.models.score import Goal
+from counterpoise.explanation.tables import scaled_differences
+from counterpoise.model_calls import Tally, model_outputs
+from counterpoise.models.goals import Goal
 from counterpoise.problem import ReferenceRows
 from counterpoise.space.distance import Distance
-from counterpoise.space.features import Schema
-from counterpoise.space.pool import pad_lists
-from counterpoise.tables import scaled_differences
+from counterpoise.space.nearest_rows import pad_lists
+from counterpoise.space.schema.schema import Schema
 from counterpoise.types import Array, Model
 
 NEAREST_ROWS_KEPT = 3

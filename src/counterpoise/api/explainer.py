@@ -15,28 +15,28 @@ import numpy as np
 import pandas as pd
 
 from counterpoise.api.evidence import fingerprint
-from counterpoise.api.firmness import parse_firmness
+from counterpoise.api.firm import parse_firmness
 from counterpoise.api.importance import ImportanceMethod, importance_weights
-from counterpoise.api.inquiry import ExplanationRun, Question
-from counterpoise.api.intake import InputRows, check_settings, read_rows
-from counterpoise.api.measures import DistanceBuilder, check_regularizers
 from counterpoise.api.progress import ProgressSetting
 from counterpoise.api.reference import PROBE_ROWS, Reference
-from counterpoise.api.strangers import add_unknown_categories, note_unknown_categories
+from counterpoise.api.rows_in import InputRows, check_settings, read_rows
+from counterpoise.api.run import ExplanationRun, Question
+from counterpoise.api.unknown_categories import add_unknown_categories, note_unknown_categories
 from counterpoise.errors import InputError
-from counterpoise.explanation import Explanation
-from counterpoise.methods.annealing import Annealing
+from counterpoise.explanation.explanation import Explanation
 from counterpoise.methods.base import Method
 from counterpoise.methods.polish import Polished
-from counterpoise.models.adapt import as_model
-from counterpoise.models.probable import as_probability_model
-from counterpoise.physics.noise import Noise
-from counterpoise.physics.plausibility import Fittable
-from counterpoise.physics.regularizers import Regularizer
-from counterpoise.space.constraints import Constraint, Immutable
-from counterpoise.space.features import Schema
-from counterpoise.space.region import Bounds, Region, check_constraints
-from counterpoise.space.relating import ConstraintOrFunction, as_constraints
+from counterpoise.methods.search import Annealing
+from counterpoise.models.probability import as_probability_model
+from counterpoise.models.registry import as_model
+from counterpoise.objective.measures import DistanceBuilder, check_regularizers
+from counterpoise.objective.noise import Noise
+from counterpoise.objective.plausibility import Fittable
+from counterpoise.objective.regularizers import Regularizer
+from counterpoise.space.constraints.between_features import ConstraintOrFunction, as_constraints
+from counterpoise.space.constraints.words import Constraint, Immutable
+from counterpoise.space.region.region import Bounds, Region, check_constraints
+from counterpoise.space.schema.schema import Schema
 from counterpoise.types import Array, Model, is_number
 
 AUTO_LAM_TIMES_ROOT_D = 0.02  # lam of "auto" times the square root of the number of features: docs/choices.md
@@ -101,7 +101,9 @@ class Explainer:
     def __getstate__(self) -> dict[str, Any]:
         """What it was made of: the user's own model, and nothing that can be made again."""
         return {
-            name: value for name, value in self.__dict__.items() if name not in ("model", "fingerprint", "_distance_builder")
+            name: value
+            for name, value in self.__dict__.items()
+            if name not in ("model", "fingerprint", "_distance_builder")
         }
 
     def __setstate__(self, state: dict[str, Any]) -> None:

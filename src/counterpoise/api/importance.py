@@ -14,9 +14,9 @@ from typing import Literal, get_args
 import numpy as np
 from sklearn.inspection import permutation_importance
 
-from counterpoise.asking import Tally, model_outputs
 from counterpoise.errors import InputError, MissingExtra
-from counterpoise.space.pool import spread_places
+from counterpoise.model_calls import Tally, model_outputs
+from counterpoise.space.nearest_rows import spread_places
 from counterpoise.types import Array, Model
 
 ImportanceMethod = Literal["permutation", "shap"]
@@ -37,8 +37,8 @@ def importance_weights(way: str, model: Model, x: Array) -> Array:
     feature's Shapley values. A feature that the model does not look at has weight 0.
 
     >>> from sklearn.linear_model import LinearRegression
-    >>> from counterpoise.models.adapt import as_model
-    >>> from counterpoise.space.features import Schema
+    >>> from counterpoise.models.registry import as_model
+    >>> from counterpoise.space.schema.schema import Schema
     >>> x = np.array([[0.0, 1.0], [1.0, 0.0], [2.0, 5.0], [3.0, 2.0]])
     >>> model = as_model(LinearRegression().fit(x, 3 * x[:, 0]), Schema.infer(x), x)
     >>> importance_weights("permutation", model, x).round(6)

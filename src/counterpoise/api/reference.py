@@ -8,16 +8,16 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from counterpoise.asking import Tally, call_model, model_outputs
 from counterpoise.errors import InputError
+from counterpoise.explanation.tables import population_quantiles
+from counterpoise.model_calls import Tally, call_model, model_outputs
 from counterpoise.models.links import softmax
 from counterpoise.problem import ReferenceRows
-from counterpoise.space.columns import infer_feature
-from counterpoise.space.encoding import encode
-from counterpoise.space.features import Schema
-from counterpoise.space.frames import as_table, quote_names
-from counterpoise.space.pool import spread_places
-from counterpoise.tables import population_quantiles
+from counterpoise.space.nearest_rows import spread_places
+from counterpoise.space.schema.column import infer_feature
+from counterpoise.space.schema.encode import encode
+from counterpoise.space.schema.schema import Schema
+from counterpoise.space.schema.tables_in import as_table, quote_names
 from counterpoise.types import Array, Index, Model
 
 PROBE_ROWS = 256  # rows that show what a model is like
@@ -71,7 +71,10 @@ class Reference:
         self._softmax_by_model: dict[str, bool] = {}
 
     def __getstate__(self) -> dict[str, Any]:
-        return self.__dict__ | {"_donors": {}, "_softmax_by_model": {}}  # what a model said is asked again where it is needed
+        return self.__dict__ | {
+            "_donors": {},
+            "_softmax_by_model": {},
+        }  # what a model said is asked again where it is needed
 
     def sample_rows(self, count: int) -> Array:
         """At most so many of the rows, evenly spread: a table is often sorted, and its head shows one class only."""

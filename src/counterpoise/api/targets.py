@@ -11,8 +11,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from counterpoise.errors import InputError
-from counterpoise.models.score import ClassGoal, Goal, RangeGoal, ThresholdGoal
-from counterpoise.space.frames import quote_names
+from counterpoise.models.goals import ClassGoal, Goal, RangeGoal, ThresholdGoal
+from counterpoise.space.schema.tables_in import quote_names
 from counterpoise.types import Abstaining, Array, Index, Mask, Model, is_number
 
 

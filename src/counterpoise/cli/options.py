@@ -10,13 +10,13 @@ import pandas as pd
 import typer
 
 from counterpoise.api.targets import AnythingBut
-from counterpoise.cli.tables import explain_wrong_name
+from counterpoise.cli.table_files import explain_wrong_name
 from counterpoise.errors import InputError
-from counterpoise.models import disk
-from counterpoise.physics.noise import Noise, RankNoise
-from counterpoise.space.constraints import Constraint, Decreasing, Immutable, Increasing, MaxChanges
-from counterpoise.space.features import Schema
-from counterpoise.space.files import SchemaFile, load_schema
+from counterpoise.models import files
+from counterpoise.objective.noise import Noise, RankNoise
+from counterpoise.space.constraints.words import Constraint, Decreasing, Immutable, Increasing, MaxChanges
+from counterpoise.space.schema.schema import Schema
+from counterpoise.space.yaml.load_save import SchemaFile, load_schema
 
 ModelOption = Annotated[
     str, typer.Option("--model", "-m", help="The fitted model: .skops, .onnx, .ubj, .json, .txt, .cbm, .pt, .pkl.")
@@ -138,7 +138,7 @@ def check_seconds(seconds: float | None, option: str = "--budget") -> None:
 def open_model(path: str, *, trust: bool, factory: str | None) -> Any:
     """The fitted model in a file; a file of the wrong kind ends in an error that says so."""
     try:
-        return disk.load(path, trust=trust, factory=factory)
+        return files.load(path, trust=trust, factory=factory)
     except (InputError, ImportError):
         raise
     except Exception as error:  # each library has its own ways to refuse a file

@@ -11,11 +11,11 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from counterpoise.cli import options
-from counterpoise.cli.demonstration import run_demo
-from counterpoise.cli.endings import exit_when_cut_short
-from counterpoise.cli.tables import check_files_differ, check_writable, make_folder
+from counterpoise.cli.demo import run_demo
+from counterpoise.cli.exit_codes import exit_when_cut_short
+from counterpoise.cli.table_files import check_files_differ, check_writable, make_folder
 from counterpoise.errors import InputError, MissingExtra
-from counterpoise.explanation import Explanation
+from counterpoise.explanation.explanation import Explanation
 from counterpoise.show.report import report as write_report
 
 

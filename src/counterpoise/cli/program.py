@@ -12,12 +12,12 @@ from typing import Annotated
 
 import typer
 
-from counterpoise.cli.checking import check
-from counterpoise.cli.comparing import compare
-from counterpoise.cli.endings import EXIT_CODES_HELP, EXIT_WRONG_QUESTION, print_to_stderr
-from counterpoise.cli.explaining import explain
+from counterpoise.cli.check import check
+from counterpoise.cli.compare import compare
+from counterpoise.cli.exit_codes import EXIT_CODES_HELP, EXIT_WRONG_QUESTION, print_to_stderr
+from counterpoise.cli.explain import explain
 from counterpoise.cli.pages import demo, paper, report
-from counterpoise.cli.schemas import schema
+from counterpoise.cli.schema import schema
 from counterpoise.errors import CounterpoiseError
 
 

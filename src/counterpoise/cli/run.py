@@ -9,10 +9,16 @@ from typing import Any
 import pandas as pd
 
 from counterpoise.api.explainer import Explainer
-from counterpoise.cli.endings import EXIT_ALL_FOUND, EXIT_INTERRUPTED, EXIT_NOT_ALL_FOUND, EXIT_STOPPED, print_to_stderr
+from counterpoise.cli.exit_codes import (
+    EXIT_ALL_FOUND,
+    EXIT_INTERRUPTED,
+    EXIT_NOT_ALL_FOUND,
+    EXIT_STOPPED,
+    print_to_stderr,
+)
 from counterpoise.errors import CounterpoiseError, InputError, Interrupted, ModelError
-from counterpoise.explanation import Explanation
-from counterpoise.sentences import name_row
+from counterpoise.explanation.explanation import Explanation
+from counterpoise.explanation.sentences import name_row
 
 MAX_PART_ROWS = 64  # rows worked on together, at most, when each is written as soon as it is finished
 BUDGET_NOTE_START = "the budget of "  # how the note of a budget that ended a search begins

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from counterpoise.errors import InputError
-from counterpoise.explanation import Explanation
+from counterpoise.explanation.explanation import Explanation
 from counterpoise.judge.neighbourhood import Neighbourhood
 from counterpoise.judge.noisy import (
     CHECK_STREAM_KEY,
@@ -21,12 +21,12 @@ from counterpoise.judge.noisy import (
     noise_radius,
 )
 from counterpoise.judge.recalling import RecalledAnswers, recall_answers
-from counterpoise.methods.chart import CoordinateChart
+from counterpoise.methods.baselines.coordinates import CoordinateChart
+from counterpoise.objective.noise import Noise
+from counterpoise.objective.regularizers import Regularizer
 from counterpoise.physics import robustness as bounds
-from counterpoise.physics.noise import Noise
-from counterpoise.physics.regularizers import Regularizer
 from counterpoise.physics.stability import gradient_norm, lipschitz_constant
-from counterpoise.space.relating import ConstraintOrFunction
+from counterpoise.space.constraints.between_features import ConstraintOrFunction
 from counterpoise.types import Array
 
 CELLS_PER_BATCH = 4_000_000  # numbers in one batch of copies

@@ -11,13 +11,13 @@ import pandas as pd
 
 from counterpoise.api.explainer import Explainer
 from counterpoise.errors import InputError
-from counterpoise.explanation import Explanation
+from counterpoise.explanation.explanation import Explanation
 from counterpoise.judge import metrics
-from counterpoise.judge.panel import AnswerScorer
+from counterpoise.judge.scoring import AnswerScorer
 from counterpoise.methods.base import Method
-from counterpoise.methods.rationed import Budgeted
-from counterpoise.space.encoding import encode
-from counterpoise.space.frames import as_table
+from counterpoise.methods.baselines.budgeted import Budgeted
+from counterpoise.space.schema.encode import encode
+from counterpoise.space.schema.tables_in import as_table
 from counterpoise.types import Array, is_number, is_whole_number
 
 MethodOrAnswers = Method | Explanation | pd.DataFrame
@@ -55,7 +55,7 @@ def compare(
     keywords go to the explainer's call.
 
     >>> from sklearn.linear_model import LogisticRegression
-    >>> from counterpoise.methods.nearest import NearestNeighbour
+    >>> from counterpoise.methods.baselines.nearest import NearestNeighbour
     >>> train = pd.DataFrame({"ports": [1, 2, 7, 9]})
     >>> model = LogisticRegression().fit(train, ["benign", "benign", "alert", "alert"])
     >>> theirs = pd.DataFrame({"ports": [2, 8]})

@@ -11,10 +11,10 @@ import pandas as pd
 
 from counterpoise.api.explainer import Explainer
 from counterpoise.errors import InputError
-from counterpoise.explanation import Explanation
+from counterpoise.explanation.explanation import Explanation
 from counterpoise.judge.noisy import CHECK_STREAM_KEY, choose_noise, kept_share
 from counterpoise.judge.recalling import recall_answers
-from counterpoise.physics.noise import Noise
+from counterpoise.objective.noise import Noise
 from counterpoise.types import Array
 
 NOISY_COPIES = 1000

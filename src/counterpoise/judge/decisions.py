@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from counterpoise.api.targets import AnythingBut, resolve_target
-from counterpoise.asking import Tally, model_outputs
 from counterpoise.errors import InputError
-from counterpoise.explanation import Explanation
-from counterpoise.models.adapt import as_model
-from counterpoise.models.probable import ProbabilityModel
-from counterpoise.models.score import Goal
+from counterpoise.explanation.explanation import Explanation
+from counterpoise.model_calls import Tally, model_outputs
+from counterpoise.models.goals import Goal
+from counterpoise.models.probability import ProbabilityModel
+from counterpoise.models.registry import as_model
 from counterpoise.types import Array, Mask, Model
 
 PROBE_ROWS = 256  # rows that a model is looked at with, at most

@@ -7,15 +7,15 @@ from collections.abc import Hashable, Mapping, Sequence
 import numpy as np
 
 from counterpoise.errors import InputError
-from counterpoise.explanation import Explanation
+from counterpoise.explanation.explanation import Explanation
 from counterpoise.judge.decisions import Decision
+from counterpoise.objective.energy import Energy
+from counterpoise.objective.regularizers import Regularizer, WeightedL1
 from counterpoise.physics.boltzmann import log_partition
 from counterpoise.physics.cloud import draw_antithetic
-from counterpoise.physics.energy import Energy
-from counterpoise.physics.regularizers import Regularizer, WeightedL1
-from counterpoise.space.departing import prices_of_changes
+from counterpoise.space.constraints.between_features import ConstraintOrFunction, as_constraints
+from counterpoise.space.constraints.relative_to_row import prices_of_changes
 from counterpoise.space.distance import Distance
-from counterpoise.space.relating import ConstraintOrFunction, as_constraints
 from counterpoise.types import Array
 
 CLOUD_SAMPLES = 64  # of a cloud

@@ -9,21 +9,21 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from counterpoise.errors import InputError
-from counterpoise.explanation import Explanation
+from counterpoise.explanation.explanation import Explanation
+from counterpoise.explanation.sentences import format_value
+from counterpoise.explanation.tables import decode_value, differs
 from counterpoise.judge.decisions import recall_decision
 from counterpoise.judge.heights import check_recalled_energy, cloud_energy, recall_energy
 from counterpoise.judge.noisy import CHECK_STREAM_KEY, RADIUS_COPIES, choose_noise, kept_share
 from counterpoise.judge.planes import Plane, axis_values, choose_plane, round_as_answers
 from counterpoise.judge.recalling import recall_answers
 from counterpoise.judge.trajectory import Trajectory
-from counterpoise.physics.noise import Noise
-from counterpoise.physics.regularizers import Regularizer
-from counterpoise.sentences import format_value
+from counterpoise.objective.noise import Noise
+from counterpoise.objective.regularizers import Regularizer
+from counterpoise.space.constraints.between_features import ConstraintOrFunction
 from counterpoise.space.distance import Distance
-from counterpoise.space.features import Feature, Schema
-from counterpoise.space.relating import ConstraintOrFunction
+from counterpoise.space.schema.schema import Feature, Schema
 from counterpoise.streams import Streams
-from counterpoise.tables import decode_value, differs
 from counterpoise.types import Array
 
 FEATURES_NAMED_IN_NOTE = 3  # features held aside that a note names

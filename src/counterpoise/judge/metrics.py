@@ -11,7 +11,7 @@ from collections.abc import Callable
 import numpy as np
 from sklearn.neighbors import LocalOutlierFactor, NearestNeighbors
 
-from counterpoise.space.region import Region
+from counterpoise.space.region.region import Region
 from counterpoise.types import Array, Mask
 
 ReachesTarget = Callable[[Array], Mask]
@@ -163,7 +163,7 @@ def constraint_violation(region: Region, x: Array) -> Array:
     """Number of constraints that each answer breaks, ``(n,)``, bounds and kinds of values included.
 
     >>> import pandas as pd
-    >>> from counterpoise.space.features import Schema
+    >>> from counterpoise.space.schema.schema import Schema
     >>> region = Region.build(Schema.infer(pd.DataFrame({"a": [0, 4]})), np.array([[1.0]]))
     >>> constraint_violation(region, np.array([[9.0]]))
     array([1.])
@@ -177,7 +177,7 @@ def feasibility(region: Region, x: Array) -> Mask:
     """Whether every constraint holds, ``(n,)``.
 
     >>> import pandas as pd
-    >>> from counterpoise.space.features import Schema
+    >>> from counterpoise.space.schema.schema import Schema
     >>> region = Region.build(Schema.infer(pd.DataFrame({"a": [0, 4]})), np.array([[1.0]]))
     >>> feasibility(region, np.array([[9.0]]))
     array([False])

@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from counterpoise.methods.chart import CoordinateChart
+from counterpoise.methods.baselines.coordinates import CoordinateChart
 from counterpoise.physics import boltzmann, cloud
+from counterpoise.physics.estimators.monte_carlo import cloud_free_energy
 from counterpoise.physics.free_energy import FreeEnergy
-from counterpoise.physics.montecarlo import cloud_free_energy
 from counterpoise.physics.stability import gradient_norm, largest_eigenvalue, least_norm_subgradient
 from counterpoise.types import Array
 

@@ -7,12 +7,12 @@ from typing import Any, Literal
 import numpy as np
 
 from counterpoise.api.reference import Reference
-from counterpoise.asking import model_outputs
 from counterpoise.errors import InputError
 from counterpoise.judge.recalling import RecalledAnswers
-from counterpoise.physics.noise import Gaussian, Noise, RankNoise, calibrate
-from counterpoise.space.features import Schema
-from counterpoise.space.region import Region
+from counterpoise.model_calls import model_outputs
+from counterpoise.objective.noise import Gaussian, Noise, RankNoise, calibrate
+from counterpoise.space.region.region import Region
+from counterpoise.space.schema.schema import Schema
 from counterpoise.streams import Streams
 from counterpoise.types import Array, Index, Mask
 

@@ -9,10 +9,10 @@ import numpy as np
 
 from counterpoise.api.reference import Reference
 from counterpoise.errors import InputError
-from counterpoise.explanation import Explanation
+from counterpoise.explanation.explanation import Explanation
+from counterpoise.explanation.tables import scaled_differences
 from counterpoise.space.distance import Distance
-from counterpoise.space.features import Feature, Schema
-from counterpoise.tables import scaled_differences
+from counterpoise.space.schema.schema import Feature, Schema
 from counterpoise.types import Array, Mask
 
 PRINCIPAL = "principal"

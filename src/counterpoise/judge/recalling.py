@@ -8,16 +8,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from counterpoise.errors import InputError
-from counterpoise.explanation import Explanation
+from counterpoise.explanation.explanation import Explanation
 from counterpoise.judge.decisions import recall_decision
-from counterpoise.physics.energy import Energy
-from counterpoise.physics.regularizers import Regularizer, WeightedL1
+from counterpoise.objective.energy import Energy
+from counterpoise.objective.regularizers import Regularizer, WeightedL1
 from counterpoise.problem import Problem, ReferenceRows
-from counterpoise.space.constraints import Constraint, Immutable
-from counterpoise.space.departing import prices_of_changes
+from counterpoise.space.constraints.between_features import ConstraintOrFunction, as_constraints
+from counterpoise.space.constraints.relative_to_row import prices_of_changes
+from counterpoise.space.constraints.words import Constraint, Immutable
 from counterpoise.space.distance import Distance
-from counterpoise.space.region import Bounds, Region
-from counterpoise.space.relating import ConstraintOrFunction, as_constraints
+from counterpoise.space.region.region import Bounds, Region
 from counterpoise.types import Array, Index
 
 

@@ -12,14 +12,14 @@ import pandas as pd
 from counterpoise.api.explainer import Explainer
 from counterpoise.api.targets import current_decisions, resolve_target
 from counterpoise.errors import InputError
-from counterpoise.models.probable import ProbabilityModel
-from counterpoise.models.score import Goal
-from counterpoise.space.constraints import Constraint
+from counterpoise.explanation.tables import differs
+from counterpoise.models.goals import Goal
+from counterpoise.models.probability import ProbabilityModel
+from counterpoise.space.constraints.words import Constraint
 from counterpoise.space.distance import Distance
-from counterpoise.space.encoding import encode
-from counterpoise.space.features import Schema
-from counterpoise.space.region import Region
-from counterpoise.tables import differs
+from counterpoise.space.region.region import Region
+from counterpoise.space.schema.encode import encode
+from counterpoise.space.schema.schema import Schema
 from counterpoise.types import Array, Mask, Model
 
 

@@ -11,10 +11,10 @@ import pandas as pd
 
 from counterpoise.api.explainer import Explainer
 from counterpoise.errors import InputError
-from counterpoise.methods.algorithm1 import Algorithm1
-from counterpoise.methods.annealing import Annealing
 from counterpoise.methods.base import Method, Run, last_run
-from counterpoise.methods.chart import CoordinateChart
+from counterpoise.methods.baselines.algorithm1 import Algorithm1
+from counterpoise.methods.baselines.coordinates import CoordinateChart
+from counterpoise.methods.search import Annealing
 from counterpoise.physics.cooling import Cooling
 from counterpoise.physics.metropolis import MetropolisInfo
 from counterpoise.problem import Problem

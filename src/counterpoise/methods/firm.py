@@ -15,13 +15,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from counterpoise.methods.base import Run, last_run
-from counterpoise.methods.board import Incumbents
-from counterpoise.methods.cells import Cells
+from counterpoise.methods.cell_values import Cells
+from counterpoise.methods.chains.population import Population, has_improved
+from counterpoise.methods.incumbents import Incumbents
 from counterpoise.methods.points import Points, join_points, score_points
 from counterpoise.methods.polish import undo_changes
-from counterpoise.methods.population import Population, has_improved
 from counterpoise.methods.starts import jump_at_random, start_at_reference_rows
-from counterpoise.methods.sweep import max_useful_distance, sweep
+from counterpoise.methods.trials.sweep import max_useful_distance, sweep
 from counterpoise.physics.cooling import ConstantSpeed
 from counterpoise.problem import Problem
 from counterpoise.streams import Streams

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from counterpoise.methods.base import Method, Run, last_run
-from counterpoise.methods.care import leaves_of
 from counterpoise.methods.points import Points, score_points
+from counterpoise.methods.settings import leaves_of
 from counterpoise.methods.slopes import lattice_unit
 from counterpoise.problem import Problem
 from counterpoise.streams import Streams

@@ -6,12 +6,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from counterpoise.methods.care import leaves_of
+from counterpoise.methods.categories import UNBOUNDED_SCALES
 from counterpoise.methods.points import Points, join_points, score_points
-from counterpoise.methods.switches import UNBOUNDED_SCALES
-from counterpoise.models.score import RangeGoal
+from counterpoise.methods.settings import leaves_of
+from counterpoise.models.goals import RangeGoal
 from counterpoise.problem import Problem
-from counterpoise.space.pool import pad_lists, spread_places
+from counterpoise.space.nearest_rows import pad_lists, spread_places
 from counterpoise.streams import Streams
 from counterpoise.types import Array, Index, Mask
 

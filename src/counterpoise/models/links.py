@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from counterpoise.models.machine import as_two_outputs
 from counterpoise.types import Array
 
 ToOutputs = Callable[[Array], Array]
@@ -56,3 +55,10 @@ class SoftmaxToOutputs:
 
     def __call__(self, sums: Array) -> Array:
         return softmax(self.to_outputs(sums))
+
+
+def as_two_outputs(decision: Array) -> Array:
+    """One decision value ``(p,)`` as two outputs ``(p, 2)``: zero goes to the first class."""
+    out = np.zeros((len(decision), 2), dtype=decision.dtype)
+    out[:, 1] = decision
+    return out

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from counterpoise.errors import CounterpoiseError
-from counterpoise.paper.writing import write
+from counterpoise.paper.build import write
 
 
 def main() -> int:

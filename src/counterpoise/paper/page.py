@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from counterpoise.paper.claims import VERDICT_FAILS, VERDICT_HOLDS, VERDICT_PARTLY
 from counterpoise.paper.exhibit import Exhibit
-from counterpoise.paper.flows import BETTER_SIGN
-from counterpoise.paper.verdicts import VERDICT_FAILS, VERDICT_HOLDS, VERDICT_PARTLY
+from counterpoise.paper.real_data import BETTER_SIGN
 
 PROSE_CELL_LETTERS = 40  # letters beyond which a cell is prose
 ROUNDING_ERROR = 1e-9  # below which a number is rounding

@@ -13,13 +13,13 @@ from functools import partial
 
 import numpy as np
 
-from counterpoise.models.score import RangeGoal
-from counterpoise.physics.energy import Energy
-from counterpoise.physics.regularizers import WeightedL1
+from counterpoise.models.goals import RangeGoal
+from counterpoise.objective.energy import Energy
+from counterpoise.objective.regularizers import WeightedL1
 from counterpoise.problem import Problem, ReferenceRows
 from counterpoise.space.distance import Distance
-from counterpoise.space.features import Feature, Schema
-from counterpoise.space.region import Region
+from counterpoise.space.region.region import Region
+from counterpoise.space.schema.schema import Feature, Schema
 from counterpoise.streams import Stream, Streams
 from counterpoise.types import Array, Link
 

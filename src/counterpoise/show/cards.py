@@ -13,11 +13,11 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import pandas as pd
 
-from counterpoise import tables
-from counterpoise.explanation import Explanation
-from counterpoise.sentences import format_label, format_pair, format_probability, format_value, sort_by_size
+from counterpoise.explanation import tables
+from counterpoise.explanation.explanation import Explanation
+from counterpoise.explanation.sentences import format_label, format_pair, format_probability, format_value, sort_by_size
 from counterpoise.space.distance import Distance
-from counterpoise.space.features import Feature
+from counterpoise.space.schema.schema import Feature
 
 Direction = Literal["up", "down", "other", "given"]
 DIRECTION_WORDS = {"up": "higher", "down": "lower", "other": "different", "given": "known"}

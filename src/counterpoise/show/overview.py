@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from counterpoise import tables
-from counterpoise.explanation import Explanation
+from counterpoise.explanation import tables
+from counterpoise.explanation.explanation import Explanation
 from counterpoise.show.cards import direction_of
 from counterpoise.types import Array
 

@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from counterpoise.explanation import Explanation
-from counterpoise.sentences import format_label
+from counterpoise.explanation.explanation import Explanation
+from counterpoise.explanation.sentences import format_label
 from counterpoise.show.cards import (
     CAUTION,
     DIRECTION_WORDS,

@@ -7,7 +7,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from counterpoise.errors import InputError
-from counterpoise.explanation import Explanation
+from counterpoise.explanation.explanation import Explanation
 from counterpoise.show.cards import build_cards
 from counterpoise.show.overview import build_overview
 from counterpoise.show.page import compose_page

@@ -10,7 +10,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from counterpoise.errors import InputError
-from counterpoise.space.features import Schema
+from counterpoise.space.schema.schema import Schema
 from counterpoise.types import Array, Mask, has_no_missing, is_number
 
 Norm = Literal["l2", "l1", "l0", "gower"]

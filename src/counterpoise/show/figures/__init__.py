@@ -4,12 +4,12 @@ Colours can be told apart by colour-blind readers, and text takes the colours of
 figure is legible on light and on dark ground.
 """
 
-from counterpoise.show.figures.coordinates import parallel
-from counterpoise.show.figures.counts import frequency
-from counterpoise.show.figures.crossing import boundary
+from counterpoise.show.figures.boundary import boundary
+from counterpoise.show.figures.changes import changes
 from counterpoise.show.figures.curves import frontier, robustness, sensitivity, trajectory
-from counterpoise.show.figures.lanes import changes
-from counterpoise.show.figures.terrain import landscape
+from counterpoise.show.figures.frequency import frequency
+from counterpoise.show.figures.landscape import landscape
+from counterpoise.show.figures.parallel import parallel
 
 __all__ = [
     "boundary",

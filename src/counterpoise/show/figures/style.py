@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from counterpoise.errors import InputError, MissingExtra
-from counterpoise.explanation import Explanation
-from counterpoise.space.features import Feature
+from counterpoise.explanation.explanation import Explanation
+from counterpoise.space.schema.schema import Feature
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -1,0 +1,232 @@
+"""Some rows from question to verified answer: search what needs searching, judge it, and say what came of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from counterpoise.api.alternatives import fill_alternatives
+from counterpoise.api.mu import find_neighbours
+from counterpoise.api.rows_in import RowPredictions, model_predictions
+from counterpoise.api.targets import RowTargets
+from counterpoise.api.verify import reaches_target, verify
+from counterpoise.methods.base import Method, Run
+from counterpoise.methods.baselines.nearest import NearestNeighbour
+from counterpoise.model_calls import call_model, model_outputs
+from counterpoise.models.goals import RangeGoal
+from counterpoise.models.links import softmax
+from counterpoise.problem import Problem
+from counterpoise.space.constraints.words import Constraint
+from counterpoise.space.region.region import Bounds
+from counterpoise.space.schema.schema import Schema
+from counterpoise.space.schema.tables_in import take_rows
+from counterpoise.types import Array, Index, Mask, is_identity_index
+
+FinishedRowsCallback = Callable[[int], None]
+"""Called with the number of rows that a search has finished so far."""
+
+
+class Answers(NamedTuple):
+    """Verified answers to n rows and everything that is reported of them."""
+
+    x: Array  # (n, a, d)
+    answer_count: Index  # (n,) how many of them are answers, or the nearest miss
+    valid: Mask  # (n,)
+    status: NDArray[np.object_]  # (n,)
+    reason: NDArray[np.object_]  # (n,)
+    before: NDArray[np.object_]  # (n,) what the user's own predict says of the rows,
+    predicted: NDArray[np.object_]  # (n,) and of the answers
+    margin: Array  # (n,)
+    probability: Array  # (n, 2) of the target, before and after
+    terms: Array  # (n, 3) distance, regulariser, decision
+    mu: Array  # (n,)
+
+    def take(self, rows: Index) -> Answers:
+        """The answers to some of the rows."""
+        return Answers.concatenate([self], rows)
+
+    @classmethod
+    def concatenate(cls, parts: list[Answers], order: Index) -> Answers:
+        """Several parts as one, in this order."""
+        if len(parts) == 1 and is_identity_index(order, len(parts[0].valid)):
+            return parts[0]
+        return cls(*(np.concatenate(arrays)[order] for arrays in zip(*parts, strict=True)))
+
+    @classmethod
+    def empty(cls, alternatives: int, d: int) -> Answers:
+        """The answers to no rows at all."""
+        words, numbers, flags = np.empty(0, dtype=object), np.empty(0), np.empty(0, dtype=bool)
+        empty = np.empty((0, alternatives, d)), np.empty(0, dtype=np.intp), flags, words, words, words, words
+        return cls(*empty, numbers, np.empty((0, 2)), np.empty((0, 3)), numbers)
+
+
+class AnswerTask(NamedTuple):
+    """What it takes to answer some rows."""
+
+    problem: Problem
+    table: pd.DataFrame
+    row_targets: RowTargets
+    row_predictions: RowPredictions  # what the model says of the rows as they are
+    schema: Schema
+    method: Method
+    alternatives: int
+    seed: int
+    constraints: Sequence[Constraint]
+    bounds: Bounds
+    probabilities_are_softmax: bool  # whether the probabilities are the softmax of the outputs
+    is_all_float64: bool  # whether the table takes any answer as it is
+
+    def take(self, rows: Index) -> AnswerTask:
+        """The task of some of the rows."""
+        return self._replace(
+            problem=self.problem.take(rows),
+            table=self.table.iloc[rows],
+            row_targets=self.row_targets.take(rows),
+            row_predictions=self.row_predictions.take(rows),
+        )
+
+
+def answer_rows(task: AnswerTask, watch: FinishedRowsCallback, *, search: bool = True) -> Answers:
+    """The answers to a task's rows; without ``search``, the nearest reference rows that will do."""
+    problem, n, d = task.problem, *task.problem.x0.shape
+    already = reaches_target(problem, problem.x0, task.row_predictions.predicted)
+    if already.any():
+        already &= problem.region.contains(problem.x0[:, None, :])[:, 0]
+    x = np.full((n, task.alternatives, d), np.nan)
+    x[:, 0] = np.where(problem.region.feasible[:, None], problem.region.nearest_feasible, problem.x0)
+    holds = np.zeros((n, task.alternatives), dtype=bool)
+    holds[:, 0] = already
+    before = np.empty(n, dtype=object)
+    before[:] = task.row_predictions.predicted.tolist()
+    predicted = before.copy()
+    outputs = task.row_predictions.outputs[:, None, :].repeat(2, axis=1)
+    searched = problem.region.feasible & ~already
+    open_rows, shut = np.flatnonzero(searched), np.flatnonzero(~searched & ~task.row_predictions.is_from_predict)
+    if len(open_rows):
+        part = problem.take(open_rows)
+        run = _run_method(task if search else task._replace(method=NearestNeighbour()), part, watch)
+        table = None if task.is_all_float64 else take_rows(task.table, open_rows)
+        said = before[open_rows] if task.row_predictions.is_from_predict[open_rows].all() else None
+        verdict = verify(part, task.schema, table, run, task.alternatives, said)
+        if search and task.alternatives > 1 and part.cloud is None:
+            verdict = fill_alternatives(part, task.schema, table, run, verdict, task.method, task.seed)
+        x[open_rows], holds[open_rows], predicted[open_rows], before[open_rows] = verdict
+        outputs[open_rows, 1] = model_outputs(part.model, x[open_rows, 0], part.row_numbers, part.tally)
+    if len(shut):
+        own = model_predictions(problem.model, problem.x0[shut], problem.row_numbers[shut], problem.tally)
+        before[shut] = predicted[shut] = own.tolist()
+    # a relation may leave a row no point that anybody knows: then there is no miss to show, only the row itself
+    known = problem.region.feasible & holds[:, 0]
+    if not known.all():
+        known |= problem.region.feasible & problem.region.contains(x[:, :1])[:, 0]
+    lost = np.flatnonzero(problem.region.feasible & ~known)
+    x[lost, 0], predicted[lost], outputs[lost, 1] = problem.x0[lost], before[lost], outputs[lost, 0]
+    margin = problem.goal.margin(outputs)[:, 1]
+    probability = _target_probabilities(task, x[:, 0], outputs)
+    terms = problem.energy.terms(x[:, :1], problem.x0, margin[:, None])
+    status, reason = _status_and_reason(task, holds[:, 0], already, np.where(known, margin, np.nan))
+    found = np.where(known, np.maximum(holds.sum(axis=1), 1), 0).astype(np.intp)
+    numbers = margin, probability, np.concatenate(terms, axis=1), problem.energy.mu
+    return Answers(x, found, holds[:, 0], status, reason, before, predicted, *numbers)
+
+
+def _target_probabilities(task: AnswerTask, x: Array, outputs: Array) -> Array:
+    """Probability of the target at the rows and at ``x`` ``(n, d)``, ``(n, 2)``; NaN where the model has none."""
+    n, problem, model = len(x), task.problem, task.problem.model
+    wanted = getattr(problem.goal, "wanted_classes", None)
+    if wanted is None:
+        return np.full((n, 2), np.nan)
+    if task.probabilities_are_softmax:
+        outputs = softmax(outputs)
+    elif model.link != "log":  # under a "log" link the outputs are the probabilities
+        both, owners = np.concatenate([problem.x0, x]), np.tile(problem.row_numbers, 2)
+        found = call_model(model.probabilities, both, owners, problem.tally)
+        if found is None:
+            return np.full((n, 2), np.nan)
+        outputs = np.stack([found[:n], found[n:]], axis=1)
+    return np.asarray(np.where(wanted[:, None, :], outputs, 0.0).sum(axis=-1))
+
+
+def _run_method(task: AnswerTask, problem: Problem, watch: FinishedRowsCallback) -> Run:
+    run = None
+    for run in task.method.iterate(problem, problem.make_streams(task.seed)):
+        watch(int(np.count_nonzero(run.done)))
+    assert run is not None, "a method yields at least one run"
+    return run
+
+
+def _status_and_reason(
+    task: AnswerTask, valid: Mask, already: Mask, margin: Array
+) -> tuple[NDArray[np.object_], NDArray[np.object_]]:
+    """Status and reason of each row, ``(n,)``; ``margin`` ``(n,)`` is that of the answer or miss, NaN without one."""
+    problem, n = task.problem, len(valid)
+    status, reason = np.full(n, "valid", dtype=object), np.full(n, "", dtype=object)
+    number = isinstance(problem.goal, RangeGoal)
+    for row in np.flatnonzero(already).tolist():
+        said = f"{task.row_predictions.predicted[row]:g}" if number else task.row_predictions.predicted[row]
+        reason[row] = f"the model already says {said}"
+    if not problem.region.feasible.all():
+        conflicts = problem.region.conflicts()
+        for row in np.flatnonzero(~problem.region.feasible).tolist():
+            status[row], reason[row] = "infeasible", _describe_conflict(task, row, conflicts[row])
+    missed = np.flatnonzero(problem.region.feasible & ~valid)
+    if len(missed):
+        status[missed] = "not_found"
+        reason[missed] = _describe_obstacles(task, problem.take(missed), missed, margin[missed])
+    for row, words in enumerate(problem.region.system.waived_relations()):
+        if words:
+            said = f"let off {' and '.join(words)}, which the row itself breaks"
+            reason[row] = f"{reason[row]}; {said}" if reason[row] else said
+    return status, reason
+
+
+def _describe_conflict(task: AnswerTask, row: int, words: tuple[str, ...]) -> str:
+    region = task.problem.region.take([row])
+    stuck = np.flatnonzero(region.is_broken(region.nearest_feasible[:, None, :])[0, 0])
+    names = [task.schema.names[column] for column in stuck]
+    cells = [f"{name!r} is {task.table[name].iloc[row]}" for name in names]
+    where = f", because {' and '.join(cells)}" if cells else ""
+    return f"no row satisfies {' and '.join(words)}{where}"
+
+
+def _describe_obstacles(task: AnswerTask, problem: Problem, rows: Index, margin: Array) -> list[str]:
+    """Why each row has no answer: what the nearest reference rows of the target would have needed."""
+    late = " before the time was up" if problem.has_expired else ""
+    near = find_neighbours(problem)
+    x = np.where(near.is_present[..., None], near.x, problem.x0[:, None, :])
+    broken = np.asarray((problem.region.is_broken(x) & near.is_present[..., None]).any(axis=1))
+    crowded = ~np.asarray((problem.region.has_few_changes(x) & near.is_present).any(axis=1))
+    refused = problem.region.system.obstacles()
+    out = []
+    for place, row in enumerate(rows.tolist()):
+        message = f"no feasible row was found{late} {task.row_targets.phrases[row]}"
+        if np.isnan(margin[place]):
+            message = f"no row was found{late} that satisfies every relation"
+        columns = np.flatnonzero(broken[place])
+        words = list(dict.fromkeys(word for column in columns for word in problem.region.constraint_texts[column]))
+        if problem.region.max_changes is not None and crowded[place]:
+            words.append(problem.region.max_changes_text)
+        if not problem.region.free[place].any():
+            message += f"; every feature is held fixed{_describe_fixed_features(problem)}"
+        elif not near.is_present[place].any():
+            message += "; no reference row is one"
+        elif words:
+            more = f" and {len(words) - 6} more" if len(words) > 6 else ""
+            message += f"; in the way of the nearest reference rows: {', '.join(words[:6])}{more}"
+        if refused[place]:
+            message += f"; most proposals were refused by {', '.join(refused[place])}"
+        if margin[place] < 0:
+            message += f"; the nearest miss lacks {-margin[place]:.3g} of the score"
+        out.append(message)
+    return out
+
+
+def _describe_fixed_features(problem: Problem) -> str:
+    """Why features may not change, as far as words say so."""
+    words = list(dict.fromkeys(word for column in problem.region.constraint_texts for word in column))
+    more = f" and {len(words) - 2} more" if len(words) > 2 else ""
+    return f": {', '.join(words[:2])}{more}" if words else ""

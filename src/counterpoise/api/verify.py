@@ -1,0 +1,189 @@
+"""Verification: every answer is judged again, on the final row, by the user's own model and every constraint.
+
+The searcher never certifies itself. What comes out of here is what `counterpoise.api` reports.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from counterpoise.api.mu import find_neighbours
+from counterpoise.api.rows_in import model_predictions
+from counterpoise.explanation.tables import restore_table
+from counterpoise.methods.base import Run
+from counterpoise.model_calls import call_model
+from counterpoise.models.goals import ThresholdGoal
+from counterpoise.problem import Problem
+from counterpoise.space.schema.encode import encode
+from counterpoise.space.schema.schema import Schema
+from counterpoise.space.schema.tables_in import take_rows
+from counterpoise.types import Array, Index, Mask
+
+STRETCH_SHARES = (1e-9, 1e-7, 1e-5, 1e-4, 1e-3, 1e-2, 0.05, 0.2)
+
+
+class VerifiedAnswers(NamedTuple):
+    """The answers, best first, and which of them hold.
+
+    A row without one that holds has its nearest miss in the first place. Slots without an answer are NaN.
+    """
+
+    x: Array  # (n, a, d)
+    holds: Mask  # (n, a)
+    predicted: NDArray[Any]  # (n,) what the user's own predict says of the first
+    before: NDArray[Any]  # (n,) and of the row itself
+
+
+def verify(
+    problem: Problem,
+    schema: Schema,
+    table: pd.DataFrame | None,
+    run: Run,
+    alternatives: int,
+    before: NDArray[Any] | None = None,
+) -> VerifiedAnswers:
+    """The best verified answers with distinct sets of changed features, up to ``alternatives`` per row.
+
+    ``table`` has the rows as they came; an answer is judged as it will stand there. None: it takes any as it is.
+    ``before`` ``(n,)`` is what the user's own predict says of the rows; None: that is asked along with the answers.
+    """
+    n, _, d = run.x.shape
+    judge = _Judge(problem, schema, table, before)
+    none = np.zeros((n, alternatives), dtype=bool)
+    unknown = np.empty(n, dtype=object)
+    verdict = VerifiedAnswers(np.full((n, alternatives, d), np.nan), none, unknown, unknown.copy())
+    inside = problem.region.contains(run.x)
+    effort = np.where(run.valid & inside, problem.energy.effort(run.x, problem.x0), np.inf)
+    # the last place is for the best one a little farther out, where the user's own predict refuses it as it is
+    x, effort = np.concatenate([run.x, run.x[:, :1]], axis=1), np.concatenate([effort, np.full((n, 1), np.inf)], axis=1)
+    sets = np.packbits(problem.region.is_changed(x), axis=-1)
+    count, refused = np.zeros(n, dtype=np.intp), np.zeros(n, dtype=bool)
+    while True:
+        slots = effort.argmin(axis=1)
+        rows = np.flatnonzero(np.isfinite(effort[np.arange(n), slots]) & (count < alternatives))
+        if not len(rows):
+            break
+        picks = slots[rows]
+        predicted, holds = judge(rows, x[rows, picks])
+        effort[rows, picks] = np.inf
+        good, picks = rows[holds], picks[holds]
+        verdict.x[good, count[good]], verdict.holds[good, count[good]] = x[good, picks], True
+        first = count[good] == 0
+        verdict.predicted[good[first]] = predicted[holds][first]
+        # what changes the same features, or those and more, is no alternative
+        own = sets[good, picks][:, None]
+        effort[good] = np.where(((sets[good] & own) == own).all(axis=-1), np.inf, effort[good])
+        count[good] += 1
+        lost = rows[~holds & (count[rows] == 0) & ~refused[rows]]
+        if len(lost):  # predict and scores disagree: on in the same direction until predict agrees
+            part = problem.take(lost)
+            x[lost, -1], effort[lost, -1] = _nearest_that_holds(
+                judge, lost, _stretched_candidates(part, x[lost, slots[lost]])
+            )
+            sets[lost, -1] = np.packbits(part.region.is_changed(x[lost, -1:]), axis=-1)[:, 0]
+            refused[lost] = True
+    _rescue_missed_rows(judge, verdict, run, inside, refused)
+    verdict.before[:] = judge.before
+    return verdict
+
+
+def _rescue_missed_rows(judge: _Judge, verdict: VerifiedAnswers, run: Run, inside: Mask, refused: Mask) -> None:
+    """Rows without an answer that holds: one farther out, a reference row, or the nearest miss, which is judged too.
+
+    Rows that were ``refused`` ``(n,)`` have been looked at farther out.
+    """
+    problem = judge.problem
+    missed = np.flatnonzero(~verdict.holds[:, 0])
+    if not len(missed):
+        return
+    picks = inside[missed].argmax(axis=1)
+    nearest = np.where(inside[missed, picks, None], run.x[missed, picks], problem.region.nearest_feasible[missed])
+    lost = np.flatnonzero(run.valid[missed].any(axis=1))  # of those, the ones of which the search thought otherwise
+    for other in (_stretched_candidates, _reference_candidates):
+        places = lost[~refused[missed[lost]]] if other is _stretched_candidates else lost
+        if len(places):
+            rows = missed[places]
+            x, effort = _nearest_that_holds(judge, rows, other(problem.take(rows), run.x[rows, 0]))
+            found = places[np.isfinite(effort)]
+            nearest[found], lost = x[np.isfinite(effort)], np.setdiff1d(lost, found)
+    verdict.x[missed, 0] = nearest
+    verdict.predicted[missed], verdict.holds[missed, 0] = judge(missed, nearest)
+
+
+def _nearest_that_holds(judge: _Judge, rows: Index, x: Array) -> tuple[Array, Array]:
+    """Of points ``x`` ``(p, s, d)`` for ``rows`` ``(p,)`` the nearest that holds, and its effort; infinite: none."""
+    problem = judge.problem.take(rows)
+    _, holds = judge(np.repeat(rows, x.shape[1]), x.reshape(-1, x.shape[2]))
+    effort = np.where(holds.reshape(x.shape[:2]), problem.energy.effort(x, problem.x0), np.inf)
+    picks = np.arange(len(rows)), effort.argmin(axis=1)
+    return x[picks], effort[picks]
+
+
+def _reference_candidates(problem: Problem, x: Array) -> Array:
+    """Reference rows of the target near each row, ``(n, k, d)``, as the region takes them; ``x`` ``(n, d)``, if few."""
+    near = find_neighbours(problem)
+    given = np.where(np.isnan(near.x), problem.x0[:, None, :], near.x)
+    return problem.region.project(np.where(near.is_present[..., None], given, x[:, None, :]))
+
+
+class _Judge:
+    """Judges points by the user's own model, by every constraint, and as they will stand in the table."""
+
+    def __init__(
+        self, problem: Problem, schema: Schema, table: pd.DataFrame | None, before: NDArray[Any] | None
+    ) -> None:
+        self.problem, self.schema, self.table = problem, schema, table
+        self.before: list[Any] | None = None if before is None else before.tolist()
+
+    def __call__(self, rows: Index, x: Array) -> tuple[NDArray[Any], Mask]:
+        """What the model predicts for ``x`` ``(p, d)``, answers to ``rows`` ``(p,)``, and which of them hold."""
+        part = self.problem.take(rows)
+        predicted = self._predict(x, part.row_numbers)
+        holds = reaches_target(part, x, predicted) & part.region.contains(x[:, None, :])[:, 0]
+        if self.table is not None:
+            written = encode(self.schema, restore_table(self.schema, take_rows(self.table, rows), part.x0, x))
+            holds &= ((written == x) | (np.isnan(written) & np.isnan(x))).all(axis=1)
+        objects = np.empty(len(x), dtype=object)
+        objects[:] = predicted.tolist()
+        return objects, holds
+
+    def _predict(self, x: Array, owners: Index) -> NDArray[Any]:
+        """What the model predicts for points, and in the same call for the rows themselves, if that is not known."""
+        problem = self.problem
+        if self.before is not None:
+            return model_predictions(problem.model, x, owners, problem.tally)
+        both = np.concatenate([problem.x0, x]), np.concatenate([problem.row_numbers, owners])
+        said = model_predictions(problem.model, *both, problem.tally)
+        self.before = said[: len(problem)].tolist()
+        return said[len(problem) :]
+
+
+def reaches_target(problem: Problem, x: Array, predicted: NDArray[Any]) -> Mask:
+    """Whether the user's own prediction for each row's ``x`` ``(n, d)`` is the one asked for, ``(n,)``."""
+    model, goal = problem.model, problem.goal
+    if isinstance(goal, ThresholdGoal):
+        said = call_model(model.probabilities, x, problem.row_numbers, problem.tally)
+    elif model.labels is None:  # where several models must agree, each has its own number
+        each = getattr(model, "predict_each", None)
+        said = (
+            predicted.astype(np.float64)[:, None]
+            if each is None
+            else call_model(each, x, problem.row_numbers, problem.tally)
+        )
+    else:
+        places = {label: place for place, label in enumerate(model.labels)}
+        codes = np.array([places[label] for label in predicted.tolist()], dtype=np.intp)
+        said = np.eye(len(places))[codes]
+    return goal.is_reached(said[:, None, :])[:, 0]
+
+
+def _stretched_candidates(problem: Problem, x: Array) -> Array:
+    """Points ``(n, s, d)`` a little farther from the row than ``x`` ``(n, d)``, settled in the region."""
+    start = np.where(np.isnan(problem.x0), x, problem.x0)
+    factors = 1.0 + np.array(STRETCH_SHARES)
+    line = start[:, None, :] + factors[None, :, None] * (x - start)[:, None, :]
+    return problem.region.project(np.where(problem.numeric, line, x[:, None, :]))

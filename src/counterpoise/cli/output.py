@@ -1,0 +1,179 @@
+"""Explanations as tables and lines for other programs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from math import isfinite
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from counterpoise.explanation import tables
+from counterpoise.explanation.explanation import Explanation
+from counterpoise.explanation.sentences import sort_by_size
+from counterpoise.show.cards import Card, build_cards, direction_of
+from counterpoise.space.distance import Distance
+from counterpoise.space.schema.schema import Feature
+from counterpoise.types import Array
+
+ADDED_COLUMN_PREFIX = "cp_"  # of columns that are added to the user's own
+
+
+def tabulate(explanation: Explanation, measure: Distance) -> pd.DataFrame:
+    """A line for each answer: the input's columns as the answer has them, then what is known of it.
+
+    Rows may share a label; ``cp_position`` is the row's place in the input, from 0. ``measure`` is the distance that
+    was asked for.
+    """
+    count = np.maximum(explanation.count, 1)
+    rows = np.repeat(np.arange(len(explanation)), count)
+    number = np.concatenate([np.arange(size) for size in count.tolist()])
+    x0, answers = explanation.x0[rows], explanation.answers[rows, number]
+    frame = tables.restore_table(explanation.schema, explanation.rows.iloc[rows], x0, answers)
+    names = [str(name) for name in explanation.schema.names]
+    changed = tables.differs(x0, answers[:, None, :])[:, 0]
+    best = number == 0
+    scores = explanation.scores.iloc[rows]
+    distance = explanation.terms.distance[rows]
+    added: dict[str, Any] = {
+        "row": [str(label) for label in frame.index],
+        "position": rows,
+        "alternative": number,
+        "status": explanation.status[rows],
+        "reason": explanation.reason[rows],
+        "target": explanation.target[rows],
+        "before": scores["before"].to_numpy(dtype=object),
+        "after": [said if first else None for said, first in zip(scores["after"], best, strict=True)],
+        "probability_before": scores["probability_before"].to_numpy(),
+        "probability_after": np.where(best, scores["probability_after"].to_numpy(dtype=np.float64), np.nan),
+        "distance": np.where(best, distance, measure(answers[:, None, :], x0)[:, 0]),
+        "changed": ["; ".join(name for name, moved in zip(names, line, strict=True) if moved) for line in changed],
+        **{name: np.where(best, share[rows], np.nan) for name, share in _kept_columns(explanation).items()},
+        "evidence_distance": np.array([min(apart.tolist(), default=np.nan) for _, apart in _real_rows(explanation)])[
+            rows
+        ],
+    }
+    return frame.reset_index(drop=True).assign(**{ADDED_COLUMN_PREFIX + name: values for name, values in added.items()})
+
+
+def _kept_columns(explanation: Explanation) -> dict[str, Array]:
+    """The share of noisy copies that the best answers keep, and its interval, ``(n,)``; NaN where there is no answer.
+
+    Nothing where no firm answer was asked for.
+    """
+    if explanation.firm is None:
+        return {}
+    firm = explanation.firm[["kept", "kept_low", "kept_high"]].astype(np.float64)
+    return {str(name): np.where(explanation.valid, share.to_numpy(), np.nan) for name, share in firm.items()}
+
+
+def list_evidence(explanation: Explanation, first: int = 0) -> pd.DataFrame:
+    """A line for each real row of the target that is near a row: whose it is, how near, and all of its features.
+
+    ``first`` is the place of the explanation's first row in the input.
+    """
+    table = explanation.real_rows
+    head = table[["row", "position", "rank", "distance"]].add_prefix(ADDED_COLUMN_PREFIX)
+    head[ADDED_COLUMN_PREFIX + "row"], head[ADDED_COLUMN_PREFIX + "position"] = (
+        head[ADDED_COLUMN_PREFIX + "row"].map(str),
+        head[ADDED_COLUMN_PREFIX + "position"] + first,
+    )
+    return pd.concat([head, table.iloc[:, head.shape[1] :]], axis=1)
+
+
+def format_json_lines(explanation: Explanation, *, redact: bool, first: int = 0) -> Iterator[str]:
+    """A JSON object for each row, on one line, with names and values as in the data.
+
+    ``first`` is the place of the explanation's first row in the input.
+    """
+    changes, evidence = _change_records(explanation, redact=redact), [] if redact else _real_rows(explanation)
+    tipping = None if explanation.tipping is None else _change_records(explanation.tipping, redact=redact)
+    kept = _kept_columns(explanation)
+    for place, card in enumerate(build_cards(explanation, redact=redact)):
+        record = _row_record(explanation, place, card, changes[place])
+        record["position"] += first
+        record |= {name: _to_json_value(share[place]) for name, share in kept.items()}
+        if tipping is not None and card.tipping is not None:
+            record["tipping"] = {
+                "distance": _to_json_value(card.tipping.distance),
+                "changes": tipping[place][0],
+                "alternatives": tipping[place][1:],
+            }
+        if not redact:
+            record |= {"evidence": _real_row_records(explanation, *evidence[place])}
+        yield json.dumps(record, ensure_ascii=False, allow_nan=False)
+
+
+def _change_records(explanation: Explanation, *, redact: bool) -> list[list[list[dict[str, Any]]]]:
+    """For each row, for each of its answers, what changes, the largest change first."""
+    count = np.maximum(explanation.count, 1).tolist()
+    listed = tables.list_changes(explanation.schema, explanation.rows, explanation.x0, explanation.answers, count)
+    out: list[list[list[dict[str, Any]]]] = [[[] for _ in range(size)] for size in count]
+    for change in sort_by_size(listed):
+        line = _change_record(explanation.schema.features[change.column], change, redact=redact)
+        out[change.row][change.alternative].append(line)
+    return out
+
+
+def _real_rows(explanation: Explanation) -> list[tuple[Array, Array]]:
+    return tables.real_rows_and_distances(explanation.schema, explanation.x0, explanation.evidence)
+
+
+def _real_row_records(explanation: Explanation, real: Array, apart: Array) -> list[dict[str, Any]]:
+    schema = explanation.schema
+    return [
+        {
+            "distance": length,
+            "values": {
+                str(feature.name): _to_json_value(tables.decode_value(feature, code))
+                for feature, code in zip(schema, cells.tolist(), strict=True)
+            },
+        }
+        for cells, length in zip(real, apart.tolist(), strict=True)
+    ]
+
+
+def _row_record(
+    explanation: Explanation, place: int, card: Card, answers: list[list[dict[str, Any]]]
+) -> dict[str, Any]:
+    scores = explanation.scores.iloc[place]
+    return {
+        "row": card.row,
+        "position": place,
+        "carried": dict(card.carried_columns),
+        "status": card.status,
+        "reason": card.reason,
+        "target": _to_json_value(explanation.target[place]),
+        "before": _to_json_value(scores["before"]),
+        "after": _to_json_value(scores["after"]),
+        "probability_before": _to_json_value(scores["probability_before"]),
+        "probability_after": _to_json_value(scores["probability_after"]),
+        "distance": _to_json_value(card.best_answer.distance),
+        "changes": answers[0],
+        "alternatives": answers[1:],
+        "text": card.best_answer.text,
+    } | ({"firmness": card.firmness} if card.firmness else {})
+
+
+def _change_record(feature: Feature, change: tables.Change, *, redact: bool) -> dict[str, Any]:
+    line: dict[str, Any] = {
+        "feature": str(feature.name),
+        "direction": direction_of(feature, change.before, change.after),
+    }
+    return (
+        line
+        if redact
+        else line | {"from": _to_json_value(change.before), "to": _to_json_value(change.after), "unit": feature.unit}
+    )
+
+
+def _to_json_value(value: Any) -> Any:
+    """A value that JSON has: a missing or infinite number is null, what JSON does not know is text."""
+    value = value.item() if isinstance(value, np.generic) else value
+    if value is None or (pd.api.types.is_scalar(value) and pd.isna(value)):
+        return None
+    if isinstance(value, float):
+        return value if isfinite(value) else None
+    return value if isinstance(value, (bool, int, str)) else str(value)

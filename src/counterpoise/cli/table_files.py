@@ -1,0 +1,248 @@
+"""Tables in and out: CSV, Parquet and NDJSON, by the ending of the path or, on standard input, by the first letter."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import sys
+import zlib
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from difflib import get_close_matches
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from counterpoise.cli.csv_dialect import (
+    PEEK_LENGTH,
+    NotText,
+    TextSource,
+    UnevenLines,
+    open_text,
+    read_delimited,
+    why_not_text,
+)
+from counterpoise.errors import InputError, MissingExtra
+from counterpoise.explanation.sentences import name_row
+from counterpoise.space.schema.tables_in import quote_names
+
+STANDARD_STREAM = "-"
+
+
+def _read_ndjson(source: TextSource) -> pd.DataFrame:
+    """A table of JSON objects, one a line."""
+    records = []
+    with open_text(source) as text:
+        for number, line in enumerate(text.read().splitlines(), start=1):
+            if line.strip():
+                try:
+                    record = json.loads(line)
+                except ValueError as error:
+                    raise ValueError(f"line {number}: {error}") from None
+                if not isinstance(record, dict):
+                    raise ValueError(f"line {number} is not a JSON object")
+                records.append(record)
+    return pd.DataFrame(records)
+
+
+READERS: dict[str, Callable[[Any], pd.DataFrame]] = {
+    ".csv": read_delimited,
+    ".tsv": lambda source: read_delimited(source, "\t"),
+    ".ndjson": _read_ndjson,
+    ".jsonl": _read_ndjson,
+    ".parquet": pd.read_parquet,
+}
+PACKER_ENDINGS = (".gz",)
+
+
+def read_table(path: str, what: str) -> pd.DataFrame:
+    """The table in a file, or on standard input for "-"; ``what`` is its name in messages."""
+    if path == STANDARD_STREAM:
+        given = sys.stdin.buffer.read()  # bytes: text would already be decoded, by whatever the terminal is set to
+        return _parse_table(given, ".ndjson" if _begins_with_a_brace(given) else ".csv", what, "standard input")
+    place = Path(path)
+    if not place.is_file():
+        raise InputError(f"{what} must name a file", f"there is no file {path!r}", "correct the path")
+    return _parse_table(place, ending_of(path, tuple(READERS), what), what, repr(path))
+
+
+def ending_of(path: str, known: tuple[str, ...], what: str) -> str:
+    """The ending that says what is in a file, without that of a packer.
+
+    >>> ending_of("alerts.csv.gz", (".csv",), "--rows")
+    '.csv'
+    """
+    suffixes = [suffix.lower() for suffix in Path(path).suffixes]
+    if suffixes and suffixes[-1] in PACKER_ENDINGS:
+        suffixes.pop()
+    if suffixes and suffixes[-1] in known:
+        return suffixes[-1]
+    raise InputError(f"{what} must end in one of {', '.join(known)}", f"{Path(path).name!r} does not", "rename it")
+
+
+def name_rows_by(table: pd.DataFrame, column: str | None) -> pd.DataFrame:
+    """The table with a column as the names of its rows; the column stays, to be carried through."""
+    if column is None:
+        return table
+    if column not in table.columns:
+        raise InputError("--id must name a column of the rows", *explain_wrong_name(column, list(table.columns)))
+    return table.set_axis(pd.Index(table[column].astype(str), name=None), axis=0)
+
+
+def drop_label_column(table: pd.DataFrame, column: str | None, what: str) -> pd.DataFrame:
+    """The table without the column that holds the class."""
+    if column is None:
+        return table
+    if column not in table.columns:
+        raise InputError(f"--label must name a column of {what}", *explain_wrong_name(column, list(table.columns)))
+    return table.drop(columns=[column])
+
+
+def explain_wrong_name(name: str, known: Sequence[Hashable], option: str = "") -> tuple[str, str]:
+    """What to say of a name that there is none of, and what to do; several in one go are to be given one by one.
+
+    >>> explain_wrong_name("sttll", ["sttl", "dttl"])
+    ("'sttll'; there are 'sttl', 'dttl'", "did you mean 'sttl'?")
+    >>> explain_wrong_name("sttl,dttl", ["sttl", "dttl"], "--fixed")[1]
+    'repeat the option: --fixed sttl --fixed dttl'
+    """
+    given, names = f"{name!r}; there are {quote_names(known)}", [str(other) for other in known]
+    parts = [part.strip() for part in name.split(",")]
+    if option and len(parts) > 1 and all(part in names for part in parts):
+        return given, "repeat the option: " + " ".join(f"{option} {shlex.quote(part)}" for part in parts)
+    lower = {other.lower(): other for other in reversed(names)}
+    near = get_close_matches(name.lower().strip(), lower, n=1)
+    return given, f"did you mean {lower[near[0]]!r}?" if near else "correct the name"
+
+
+def check_streams(**paths: str | None) -> None:
+    """An error if more than one table is to come from standard input; the names are those of the options."""
+    named = [f"--{name}" for name, path in paths.items() if path == STANDARD_STREAM]
+    if len(named) > 1:
+        raise InputError(
+            "one table can come from standard input", f"{' and '.join(named)} are -", "give files for the others"
+        )
+
+
+def check_files_differ(outputs: Mapping[str, str | None], inputs: Mapping[str, str | None]) -> None:
+    """An error if an output is one of the files that are read, or another output: it would be lost. By option."""
+    seen: dict[Path, str] = {}
+    for option, path in [*inputs.items(), *outputs.items()]:
+        if path is None or path == STANDARD_STREAM:
+            continue
+        place = Path(path).resolve()
+        if option in outputs and place in seen:
+            raise InputError(
+                f"{option} must be another file than {seen[place]}", f"{path!r} for both", "choose another name"
+            )
+        seen.setdefault(place, option)
+
+
+def convert_to_numbers(table: pd.DataFrame, reference: pd.DataFrame, what: str) -> pd.DataFrame:
+    """The table with columns of text as numbers where the reference has numbers; a cell that is none is an error.
+
+    One such cell makes a CSV reader take its whole column for text, so the cell itself is looked for.
+    """
+    out = table.copy(deep=False)
+    for name in table.columns.intersection(reference.columns):
+        column = table[name]
+        if not pd.api.types.is_numeric_dtype(reference[name]) or pd.api.types.is_numeric_dtype(column):
+            continue
+        numbers = pd.to_numeric(column, errors="coerce")
+        wrong = np.flatnonzero(numbers.isna() & column.notna())
+        if len(wrong):
+            more = f", and {len(wrong) - 1} more" if len(wrong) > 1 else ""
+            raise InputError(
+                f"{name!r} of {what} must hold numbers",
+                f"{name_row(table.index, int(wrong[0]))} has {column.iloc[wrong[0]]!r}{more}",
+                "correct the cell, or leave it empty where the value is not known",
+            )
+        out[name] = numbers
+    return out
+
+
+def check_writable(path: str, what: str = "--out") -> None:
+    """An error if a file could not be written there: found out before the work, not after it."""
+    place = Path(path)
+    folder = place.parent
+    problem = ""
+    if place.is_dir():
+        problem = "it is a folder"
+    elif not folder.is_dir():
+        problem = f"there is no folder {str(folder)!r}"
+    elif not os.access(place if place.exists() else folder, os.W_OK):
+        problem = "it may not be written"
+    if Path(path).suffix == ".parquet" and find_spec("pyarrow") is None:
+        raise MissingExtra("parquet")
+    if problem:
+        raise InputError(f"{what} must name a file that can be written", f"{path!r}: {problem}", "choose another place")
+
+
+def make_folder(path: str) -> Path:
+    """The folder of that name, made if need be; an error before the work where it cannot be, or not be written to."""
+    place = Path(path)
+    try:
+        place.mkdir(parents=True, exist_ok=True)
+        problem = "" if os.access(place, os.W_OK) else "it may not be written"
+    except OSError as error:
+        problem = "it is a file" if place.is_file() else error.strerror or str(error)
+    if problem:
+        raise InputError("--out must name a folder that can be written", f"{path!r}: {problem}", "choose another place")
+    return place
+
+
+def write_table(table: pd.DataFrame, path: str, ending: str) -> None:
+    """Write a table as CSV or Parquet, without its index."""
+    if ending == ".csv":
+        table.to_csv(path, index=False)
+        return
+    _mixed_columns_as_text(table).to_parquet(path, index=False)
+
+
+def _mixed_columns_as_text(table: pd.DataFrame) -> pd.DataFrame:
+    """Columns of mixed kinds as text: Parquet has one kind for each column."""
+    out = table.set_axis([str(name) for name in table.columns], axis=1)
+    for place in range(out.shape[1]):
+        column = out.iloc[:, place]
+        kinds = {type(value) for value in column.dropna()} if column.dtype == object else set()
+        if len(kinds) > 1:
+            texts: Any = column.map(_as_text, na_action="ignore")
+            out.isetitem(place, texts)
+    return out
+
+
+def _as_text(value: Hashable) -> str:
+    return str(value)
+
+
+def _begins_with_a_brace(given: bytes) -> bool:
+    try:
+        with open_text(given) as text:
+            return text.read(PEEK_LENGTH).lstrip().startswith("{")
+    except ValueError:  # no text: the reader will say so
+        return False
+
+
+def _parse_table(source: Any, ending: str, what: str, name: str) -> pd.DataFrame:
+    must, todo = f"{what} must hold a table", "give a table with a line of column names and at least one row"
+    try:
+        table = READERS[ending](source)
+    except ImportError:
+        raise MissingExtra("parquet") from None
+    except pd.errors.EmptyDataError:
+        raise InputError(must, f"{name} is empty", todo) from None
+    except (ValueError, OSError, EOFError, zlib.error) as error:  # from pandas, pyarrow, gzip
+        first = next(iter(str(error).strip().splitlines()), type(error).__name__)
+        if isinstance(error, UnicodeError):
+            first = why_not_text(source, error)
+        if isinstance(error, (UnicodeError, NotText)):
+            todo = "save it as text in UTF-8"
+        elif isinstance(error, UnevenLines):
+            todo = "mend the line, or name the column that has no name"
+        raise InputError(must, f"{name} cannot be read as {ending[1:]} ({first})", todo) from error
+    if not len(table):
+        raise InputError(must, f"{name} has no rows", todo)
+    return table

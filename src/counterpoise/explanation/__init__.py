@@ -1,0 +1,1 @@
+"""An explanation: its question, arrays, tables, sentences and file format."""

@@ -1,0 +1,312 @@
+"""Explanation: every answer with what it rests on, as arrays, tables and sentences. It holds no model."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from counterpoise.errors import InputError
+from counterpoise.explanation import json_archive, sentences, tables
+from counterpoise.explanation.fields import ONE_RUN_HINT, AnswerEnergies, ModelScores, check_columns
+from counterpoise.explanation.repr import draw_html, draw_text, headline
+from counterpoise.space.schema.schema import Schema
+from counterpoise.types import Array, Index, Mask
+
+FIRM_COLUMNS = ("kept", "kept_low", "kept_high", "temperature", "noise")
+MAX_REPR_ROWS = 10  # shown one by one in the repr; more are counted
+MAX_REPR_CHANGES = 3  # of a row in the repr
+MAX_NOTEBOOK_ROWS = 20
+
+RowSelection = slice | Sequence[int] | Sequence[bool] | NDArray[Any] | pd.Series
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Explanation:
+    """The answers to n rows, a alternatives each, over d features.
+
+    Arrays are encoded: a number as it is, a category as its code, a missing cell as NaN. Tables have the index of
+    ``rows``. A part is taken by position, as of an array: ``explanation[0]``, ``[2:5]``, ``[[1, 3]]``, ``[mask]``.
+
+    schema: the features.
+    rows: the input as it came, with columns that the schema does not have.
+    x0, answers: the rows ``(n, d)`` and their answers ``(n, a, d)``, best first. The first is always there: where no
+        answer is valid it is the nearest miss, or the row itself. Slots without an answer are NaN.
+    count: how many answers of each row `changes` and `alternatives` list, ``(n,)``; 0 leaves a nearest miss out.
+    valid: whether the best answer reaches the target, ``(n,)``.
+    status, reason: "valid", "not_found" or "infeasible", and why, ``(n,)``.
+    target: what was asked for, ``(n,)``: the label, or "anything but dog", or "[10, 20]" of a predicted number.
+    said: what the model says of the rows and of their answers; `scores` is the table of it.
+    terms: the terms of Eq. (3) at the best answers; `energy` is the table of them.
+    held: features that could not change, and why.
+    quantiles: by label, the reference's quantiles ``(q, d)`` at `tables.QUANTILES`, NaN for categories.
+    firm: where noise was asked about: the share of noisy copies that keep the target (kept), its confidence
+        interval (kept_low, kept_high), the temperature, and the noise.
+    tipping: the minimal answers beside the firm ones.
+    evidence: the real reference rows of the target that are nearest to each row, ``(n, m, d)``, nearest first, by L2
+        in feature scales; slots without one are NaN. None where there is no reference.
+    seconds, model_rows, seed, settings, versions: what the call took, and what it takes to repeat it.
+    notes: what is said once for all rows.
+    """
+
+    schema: Schema
+    rows: pd.DataFrame
+    x0: Array
+    answers: Array
+    count: Index
+    valid: Mask
+    status: NDArray[np.object_]
+    reason: NDArray[np.object_]
+    target: NDArray[np.object_]
+    model_scores: ModelScores
+    terms: AnswerEnergies
+    held: Mapping[Hashable, str] = field(default_factory=dict)
+    quantiles: Mapping[Any, Array] = field(default_factory=dict)
+    firm: pd.DataFrame | None = None
+    tipping: Explanation | None = None
+    evidence: Array | None = None
+    seconds: float = 0.0
+    model_rows: int = 0
+    seed: int = 0
+    settings: Mapping[str, str] = field(default_factory=dict)
+    versions: Mapping[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        n, d = len(self.rows), len(self.schema)
+        if self.x0.shape != (n, d):
+            _refuse(f"x0 must have the shape ({n}, {d})", f"it has {self.x0.shape}")
+        if self.answers.ndim != 3 or self.answers.shape[::2] != (n, d) or self.answers.shape[1] < 1:
+            _refuse(f"answers must have the shape ({n}, a, {d})", f"they have {self.answers.shape}")
+        if self.evidence is not None and (self.evidence.ndim != 3 or self.evidence.shape[::2] != (n, d)):
+            _refuse(f"evidence must have the shape ({n}, m, {d})", f"it has {self.evidence.shape}")
+        for name in ("count", "valid", "status", "reason", "target", "model_scores", "terms", "firm", "tipping"):
+            part = getattr(self, name)
+            if part is not None and len(part) != n:
+                _refuse(f"{name} must have an entry for each of the {n} rows", f"it has {len(part)}")
+        if self.firm is not None:
+            check_columns("firm", self.firm, FIRM_COLUMNS)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __iter__(self) -> Iterator[Explanation]:
+        return (self[row] for row in range(len(self)))
+
+    def __getitem__(self, key: int | RowSelection) -> Explanation:
+        """The explanation of some of the rows, by position: a number, a slice, a list of numbers, a boolean mask."""
+        places = self._row_positions(key)
+        by_row = ("x0", "answers", "count", "valid", "status", "reason", "target", "model_scores", "terms")
+        parts: dict[str, Any] = {name: getattr(self, name)[places] for name in by_row}
+        for name in ("rows", "firm"):
+            table = getattr(self, name)
+            parts[name] = None if table is None else table.iloc[places]
+        parts["tipping"] = None if self.tipping is None else self.tipping[places]
+        parts["evidence"] = None if self.evidence is None else self.evidence[places]
+        return replace(self, **parts)
+
+    @property
+    def x(self) -> Array:
+        """The best answers, encoded, ``(n, d)``."""
+        return np.asarray(self.answers[:, 0])
+
+    @property
+    def frame(self) -> pd.DataFrame:
+        """The best answers as rows with the input's columns, dtypes and index; unchanged cells are the input's own."""
+        return tables.restore_table(self.schema, self.rows, self.x0, self.x)
+
+    @cached_property
+    def scores(self) -> pd.DataFrame:
+        """What the model says, a column for each field of `ModelScores`: predictions, the target's probability, margins."""
+        return self.model_scores.to_frame(self.rows.index)
+
+    @cached_property
+    def energy(self) -> pd.DataFrame:
+        """The terms of Eq. (3) at the best answers: distance, regularizer, decision, their total, its lam and mu."""
+        return self.terms.to_frame(self.rows.index)
+
+    @property
+    def changed(self) -> Index:
+        """How many features the best answer changes, ``(n,)``."""
+        different = tables.differs(self.x0, self.answers[:, :1])
+        return np.asarray(different.sum(axis=(1, 2)), dtype=np.intp)
+
+    @property
+    def firm_enough(self) -> Mask:
+        """Whether the best answer is valid and surely keeps the share of noisy copies that was asked for, ``(n,)``.
+
+        Sure is the lower end of the share's confidence interval. Where no share was asked for, to be valid is enough.
+        """
+        if self.firm is None or "keep" not in self.settings:
+            return self.valid
+        return np.asarray(
+            self.valid & (self.firm["kept_low"].to_numpy(dtype=np.float64) >= float(self.settings["keep"]))
+        )
+
+    @property
+    def changes(self) -> pd.DataFrame:
+        """Every change of every answer: row (its label), alternative (0: the best), feature, from, to, position.
+
+        ``position`` is the row's place among those explained, from 0: labels may be shared by several rows.
+        """
+        listed = tables.list_changes(self.schema, self.rows, self.x0, self.answers, self.count.tolist())
+        labels = self.rows.index.take([change.row for change in listed])
+        columns = {
+            "row": labels.to_flat_index() if isinstance(labels, pd.MultiIndex) else labels,
+            "alternative": np.array([change.alternative for change in listed], dtype=np.int64),
+            "feature": pd.Series([self.schema.names[change.column] for change in listed], dtype=object),
+            "from": pd.Series([change.before for change in listed], dtype=object),
+            "to": pd.Series([change.after for change in listed], dtype=object),
+            "position": np.array([change.row for change in listed], dtype=np.int64),
+        }
+        return pd.DataFrame(columns)
+
+    @property
+    def alternatives(self) -> pd.DataFrame:
+        """All answers as rows with the input's columns, indexed by (row, alternative)."""
+        rows = np.repeat(np.arange(len(self)), self.count)
+        number = np.concatenate([np.arange(0), *(np.arange(count) for count in self.count)]).astype(np.int64)
+        frame = tables.restore_table(self.schema, self.rows.iloc[rows], self.x0[rows], self.answers[rows, number])
+        index = frame.index
+        levels = [index.get_level_values(level) for level in range(index.nlevels)]
+        names = list(index.names) if len(levels) > 1 else ["row"]
+        return frame.set_axis(pd.MultiIndex.from_arrays([*levels, number], names=[*names, "alternative"]))
+
+    @property
+    def real_rows(self) -> pd.DataFrame:
+        """The evidence as a table: row (its label), position, rank (1: the nearest), distance, and the real values."""
+        return tables.tabulate_real_rows(self.schema, self.rows.index, self.x0, self.evidence)
+
+    def percentile(self, feature: Hashable, value: float, label: Any) -> float:
+        """Where a value lies among the reference rows of a label, from 0 to 100; NaN for categories."""
+        if label not in self.quantiles:
+            known = ", ".join(map(repr, self.quantiles)) or "none"
+            _refuse("label must be one that the reference has rows of", f"{label!r}; there are {known}", "choose one")
+        return tables.percentile(self.quantiles[label][:, self.schema.position(feature)], float(value))
+
+    def text(self) -> str:
+        """What the explanation says, in plain English: a paragraph for one row, a line for each of several."""
+        if not len(self):
+            return "No rows were explained."
+        lines = [
+            sentences.compose_text(self.schema, changes, self._row_outcome(row))
+            for row, changes in enumerate(self._best_changes())
+        ]
+        if len(self) == 1:
+            return lines[0]
+        return "\n".join(f"Row {label}: {line}" for label, line in zip(self.rows.index, lines, strict=True))
+
+    def to_json(self) -> str:
+        """The explanation as a JSON document, format version 1 (docs/explanation-format.md)."""
+        return json_archive.dump_document(self._archive_fields())
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> Explanation:
+        """The explanation that `to_json` wrote, to the bit."""
+        return cls._from_fields(json_archive.load_document(text))
+
+    def save(self, path: str | Path) -> None:
+        """Write the explanation to a file, as JSON."""
+        json_archive.save_document(path, self.to_json())
+
+    @classmethod
+    def load(cls, path: str | Path) -> Explanation:
+        """The explanation that `save` wrote."""
+        try:
+            text = Path(path).read_bytes()
+        except OSError as error:
+            raise InputError("the file must be readable", f"{path}: {error.strerror}", "correct the path") from error
+        return cls.from_json(text)
+
+    def __repr__(self) -> str:
+        return draw_text(self._headline(), self._table_cells() if len(self) <= MAX_REPR_ROWS else [])
+
+    def _repr_html_(self) -> str:
+        shown = self[:MAX_NOTEBOOK_ROWS]
+        return draw_html(self._headline(), shown._table_cells(), len(self) - len(shown))
+
+    def _row_positions(self, key: int | RowSelection) -> Index:
+        n = len(self)
+        if isinstance(key, (int, np.integer)) and not isinstance(key, (bool, np.bool_)):
+            if not -n <= key < n:
+                raise IndexError(f"a row must be one of the {n} explained; {key} was asked for; give its position")
+            return np.array([key % n], dtype=np.intp)
+        if isinstance(key, slice):
+            return np.arange(n, dtype=np.intp)[key]
+        places = np.asarray(key, dtype=bool if pd.api.types.is_bool_dtype(getattr(key, "dtype", object)) else None)
+        if places.dtype == bool and places.shape == (n,):
+            return np.flatnonzero(places)
+        if places.ndim != 1 or (places.dtype.kind not in "iu" and places.size):
+            given = f"{places.dtype} values of shape {places.shape}"
+            _refuse(f"rows must be positions, a slice or a mask of {n} booleans", given, "for instance [0, 2]")
+        if places.size and not (-n <= places.min() and places.max() < n):
+            raise IndexError(f"rows must be among the {n} explained; {key!r} was asked for; give their positions")
+        return np.asarray(places.astype(np.intp) % n if n else places.astype(np.intp))
+
+    def _best_changes(self) -> list[list[tables.Change]]:
+        """For each row, the changes of its best answer or nearest miss."""
+        out: list[list[tables.Change]] = [[] for _ in range(len(self))]
+        for change in tables.list_changes(self.schema, self.rows, self.x0, self.answers[:, :1], [1] * len(self)):
+            out[change.row].append(change)
+        return out
+
+    def _row_outcome(self, row: int) -> sentences.RowOutcome:
+        after, probability = self.scores["after"].iloc[row], float(self.scores["probability_after"].iloc[row])
+        said = (self.target[row], after, probability, bool(self.valid[row]), self.status[row], self.reason[row])
+        if self.firm is None:
+            return sentences.RowOutcome(*said)
+        kept, sure = (float(self.firm[name].iloc[row]) for name in ("kept", "kept_low"))
+        return sentences.RowOutcome(*said, kept, sure, float(self.settings.get("keep", "nan")))
+
+    def _headline(self) -> str:
+        return headline(self.status.tolist(), self.valid, self.terms.distance, self.changed)
+
+    def _table_cells(self) -> list[tuple[str, ...]]:
+        """The cells of the short table, a tuple for each row."""
+        out = []
+        for row, changes in enumerate(self._best_changes()):
+            scores = self.scores.iloc[row]
+            said = [sentences.format_label(scores[when]) for when in ("before", "after")]
+            odds = [sentences.format_probability(scores[f"probability_{when}"]) for when in ("before", "after")]
+            distance = f"{self.terms.distance[row]:.4g}"
+            status = self.status[row].replace("_", " ")
+            label = str(self.rows.index[row])
+            out.append((label, *said, " → ".join(filter(None, odds)), self._format_changes(changes), distance, status))
+        return out
+
+    def _format_changes(self, changes: list[tables.Change]) -> str:
+        parts = []
+        for change in sentences.sort_by_size(changes)[:MAX_REPR_CHANGES]:
+            feature = self.schema.features[change.column]
+            parts.append(f"{feature.title} {' → '.join(sentences.format_pair(feature, change.before, change.after))}")
+        more = len(changes) - len(parts)
+        return ", ".join([*parts, *([f"{more} more"] if more else [])])
+
+    def _archive_fields(self) -> dict[str, Any]:
+        own = {
+            item.name: getattr(self, item.name) for item in fields(self) if item.name not in ("model_scores", "terms")
+        }
+        own |= {"scores": self.scores, "energy": self.energy}
+        return {**own, "tipping": None if self.tipping is None else self.tipping._archive_fields()}
+
+    @classmethod
+    def _from_fields(cls, own: dict[str, Any]) -> Explanation:
+        tipping, said, terms = own["tipping"], ModelScores.of(own.pop("scores")), AnswerEnergies.of(own.pop("energy"))
+        return cls(
+            **{
+                **own,
+                "model_scores": said,
+                "terms": terms,
+                "tipping": None if tipping is None else cls._from_fields(tipping),
+            }
+        )
+
+
+def _refuse(must: str, given: str, todo: str = ONE_RUN_HINT) -> None:
+    raise InputError(must, given, todo)

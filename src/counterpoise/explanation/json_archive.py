@@ -1,0 +1,128 @@
+"""A saved explanation: one JSON document with a format name and a version, and nothing in it that is ever executed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from counterpoise.errors import InputError
+from counterpoise.explanation import json_values
+
+FORMAT_NAME = "counterpoise.explanation"
+FORMAT_VERSION = 1
+WRITER_HINTS = {  # endings of what is not JSON, and what writes it
+    **dict.fromkeys((".html", ".htm"), "for a page use cp.report(explanation, path), or end the path in .json"),
+    ".csv": "for a table use explanation.alternatives.to_csv(path), or end the path in .json",
+    ".parquet": "for a table use explanation.alternatives.to_parquet(path), or end the path in .json",
+}
+
+Fields = dict[str, Any]
+
+
+def _pack_held(held: dict[Any, str]) -> list[Any]:
+    return [[json_values.pack_value(name), why] for name, why in held.items()]
+
+
+def _unpack_held(data: list[Any]) -> dict[Any, str]:
+    return {json_values.unpack_value(name): why for name, why in data}
+
+
+def _pack_quantiles(quantiles: dict[Any, Any]) -> list[Any]:
+    return [
+        {"label": json_values.pack_value(label), **json_values.pack_array(levels)}
+        for label, levels in quantiles.items()
+    ]
+
+
+def _unpack_quantiles(data: list[Any]) -> dict[Any, Any]:
+    return {json_values.unpack_value(item["label"]): json_values.unpack_array(item) for item in data}
+
+
+_ARRAY_FIELDS = ("x0", "answers", "count", "valid", "status", "reason", "target")
+_TABLE_FIELDS = ("scores", "energy", "firm")
+_PACKERS: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
+    "schema": (json_values.pack_schema, json_values.unpack_schema),
+    **dict.fromkeys(_ARRAY_FIELDS, (json_values.pack_array, json_values.unpack_array)),
+    "held": (_pack_held, _unpack_held),
+    "quantiles": (_pack_quantiles, _unpack_quantiles),
+    "seconds": (float, float),
+    **dict.fromkeys(("model_rows", "seed"), (int, int)),
+    **dict.fromkeys(("settings", "versions"), (dict, dict)),
+    "notes": (list, tuple),
+}
+
+
+def dump_document(fields: Fields) -> str:
+    """The JSON document of an explanation's fields (``tipping`` as a dict of fields too)."""
+    document = {"format": FORMAT_NAME, "version": FORMAT_VERSION, "explanation": _pack_fields(fields)}
+    return json.dumps(document, allow_nan=False)
+
+
+def save_document(path: str | Path, text: str) -> None:
+    """Write a document to a file; one whose ending promises something else is refused."""
+    ending = Path(path).suffix.lower()
+    if ending in WRITER_HINTS:
+        raise InputError("what is saved is JSON", f"{str(path)!r} ends in {ending}", WRITER_HINTS[ending])
+    try:
+        Path(path).write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise InputError("the path must be writable", f"{path}: {error.strerror}", "give another path") from error
+
+
+def load_document(text: str | bytes) -> Fields:
+    """The fields of a document that `dump_document` wrote; anything else is an error that says what it is.
+
+    >>> load_document('{"format": "counterpoise.explanation", "version": 99}')
+    Traceback (most recent call last):
+    ...
+    counterpoise.errors.InputError: a saved explanation must have format version 1; this one has 99; ...
+    """
+    must = "a saved explanation must be a JSON document written by Explanation.save"
+    todo = "give a file that Explanation.save wrote"
+    try:
+        document = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise InputError(must, f"this is not JSON ({error})", todo) from None
+    if not isinstance(document, dict) or document.get("format") != FORMAT_NAME:
+        raise InputError(must, "this is some other JSON", todo)
+    if document.get("version") != FORMAT_VERSION:
+        raise InputError(
+            f"a saved explanation must have format version {FORMAT_VERSION}",
+            f"this one has {document.get('version')!r}",
+            "load it with the version of Counterpoise that wrote it, or explain the rows again",
+        )
+    try:
+        return _unpack_fields(document["explanation"])
+    except InputError:
+        raise
+    except Exception as error:  # whatever was done to the file by hand: any of a hundred ways to be wrong
+        raise InputError(
+            "a saved explanation must be whole, as Explanation.save wrote it",
+            f"this one cannot be read ({type(error).__name__}: {error})",
+            "save it again",
+        ) from error
+
+
+def _pack_fields(fields: Fields) -> Fields:
+    rows, tipping = fields["rows"], fields["tipping"]
+    return {
+        **{name: pack(fields[name]) for name, (pack, _) in _PACKERS.items()},
+        "rows": {"index": json_values.pack_index(rows.index), **json_values.pack_table(rows)},
+        **{name: None if fields[name] is None else json_values.pack_table(fields[name]) for name in _TABLE_FIELDS},
+        "tipping": None if tipping is None else _pack_fields(tipping),
+        "evidence": None if fields["evidence"] is None else json_values.pack_array(fields["evidence"]),
+    }
+
+
+def _unpack_fields(data: Fields) -> Fields:
+    index = json_values.unpack_index(data["rows"]["index"])
+    tipping, evidence = data["tipping"], data.get("evidence")  # the first documents had no evidence
+    return {
+        **{name: unpack(data[name]) for name, (_, unpack) in _PACKERS.items()},
+        "rows": json_values.unpack_table(data["rows"], index),
+        **{name: None if data[name] is None else json_values.unpack_table(data[name], index) for name in _TABLE_FIELDS},
+        "tipping": None if tipping is None else _unpack_fields(tipping),
+        "evidence": None if evidence is None else json_values.unpack_array(evidence),
+    }

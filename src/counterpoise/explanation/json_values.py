@@ -1,0 +1,287 @@
+"""Values, columns and frames as plain JSON data and back, with nothing lost: dtypes, missing cells, categories, bits.
+
+What JSON has (null, true, text, numbers) stands for itself; what it lacks is an object with one tag that says what it
+is. The forms are written down in docs/explanation-format.md.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime as dt
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from counterpoise.errors import InputError
+from counterpoise.space.schema.schema import Feature, Schema
+
+JSON_TYPES = (bool, int, str, type(None))
+MASKED_ARRAY_TYPES = (pd.arrays.BooleanArray, pd.arrays.IntegerArray, pd.arrays.FloatingArray)
+
+
+def pack_value(value: Any) -> Any:
+    """One value of any supported kind as JSON data.
+
+    >>> pack_value(1.5), pack_value(float("nan")), pack_value(np.int64(3))
+    (1.5, {'float': 'nan'}, {'numpy': 'int64', 'value': 3})
+    """
+    kind = type(value)
+    if kind in JSON_TYPES:
+        return value
+    if kind is float:
+        return value if np.isfinite(value) else {"float": repr(value)}
+    if value is pd.NA or value is pd.NaT:
+        return {"missing": "NA" if value is pd.NA else "NaT"}
+    if (
+        isinstance(value, np.generic)
+        and value.dtype.kind in "biufUMm"
+        and value.dtype.itemsize <= _max_item_bytes(value.dtype)
+    ):
+        plain = int(value.astype(np.int64)) if value.dtype.kind in "Mm" else value.item()
+        return {"numpy": "str" if value.dtype.kind == "U" else value.dtype.name, "value": pack_value(plain)}
+    if isinstance(value, pd.Timestamp):
+        zone = None if value.tz is None else str(value.tz)
+        return {"timestamp": int(value.asm8.astype(np.int64)), "unit": value.unit, "tz": zone}
+    if isinstance(value, pd.Timedelta):
+        return {"timedelta": int(value.asm8.astype(np.int64)), "unit": value.unit}
+    if isinstance(value, pd.Period):
+        return {"period": value.ordinal, "freq": value.freqstr}
+    if kind is tuple:
+        return {"tuple": [pack_value(item) for item in value]}
+    for name, known in (("datetime", dt.datetime), ("date", dt.date)):
+        if kind is known:
+            return {name: value.isoformat()}
+    if kind is Decimal:
+        return {"decimal": str(value)}
+    raise InputError(
+        "a saved explanation holds numbers, text, booleans, dates, tuples of them and missing cells",
+        f"{value!r} is a {kind.__module__}.{kind.__qualname__}",
+        "convert it to text before explaining, or leave its column out",
+    )
+
+
+def unpack_value(data: Any) -> Any:
+    """The value that `pack_value` packed.
+
+    >>> unpack_value({"tuple": [1, {"float": "inf"}]})
+    (1, inf)
+    """
+    if not isinstance(data, dict):
+        return data
+    match data:
+        case {"float": text}:
+            return float(text)
+        case {"missing": text}:
+            return {"NA": pd.NA, "NaT": pd.NaT}[text]
+        case {"numpy": name, "value": value}:
+            dtype = np.dtype(name)
+            return np.array(unpack_value(value)).astype(dtype)[()]
+        case {"timestamp": count, "unit": unit, "tz": zone}:
+            stamp = pd.Timestamp(np.datetime64(count, unit))
+            return stamp if zone is None else stamp.tz_localize("UTC").tz_convert(zone)
+        case {"timedelta": count, "unit": unit}:
+            return pd.Timedelta(np.timedelta64(count, unit))
+        case {"period": ordinal, "freq": freq}:
+            return pd.Period(ordinal=ordinal, freq=freq)
+        case {"tuple": items}:
+            return tuple(unpack_value(item) for item in items)
+        case {"datetime": text}:
+            return dt.datetime.fromisoformat(text)
+        case {"date": text}:
+            return dt.date.fromisoformat(text)
+        case {"decimal": text}:
+            return Decimal(text)
+    raise ValueError(f"a value tagged {', '.join(map(repr, data))} is not one of the format's")
+
+
+def pack_array(array: NDArray[Any]) -> dict[str, Any]:
+    """An array of numbers, booleans or objects: dtype, shape, and values in the order of the last axis first."""
+    flat = _pack_numbers(array.ravel()) if array.dtype.kind != "O" else [pack_value(value) for value in array.ravel()]
+    return {"dtype": array.dtype.name, "shape": list(array.shape), "values": flat}
+
+
+def unpack_array(data: dict[str, Any]) -> NDArray[Any]:
+    """The array that `pack_array` packed."""
+    dtype = np.dtype(data["dtype"])
+    flat = _unpack_objects(data["values"]) if dtype.kind == "O" else np.array(data["values"], dtype=dtype)
+    return flat.reshape(tuple(data["shape"]))
+
+
+def pack_dtype(dtype: Any) -> Any:
+    """A dtype: its name; for strings and categories, what the name leaves open as well."""
+    if isinstance(dtype, pd.CategoricalDtype):
+        return {"category": pack_column(_index_as_column(dtype.categories)), "ordered": bool(dtype.ordered)}
+    if isinstance(dtype, pd.StringDtype):
+        return {"string": dtype.storage, "missing": "NA" if dtype.na_value is pd.NA else "nan"}
+    return str(dtype)
+
+
+def unpack_dtype(data: Any) -> Any:
+    """The dtype that `pack_dtype` packed."""
+    match data:
+        case {"category": categories, "ordered": ordered}:
+            levels = unpack_column(categories)
+            return pd.CategoricalDtype(pd.Index(levels, dtype=levels.dtype), ordered=ordered)
+        case {"string": storage, "missing": missing}:
+            gone = {} if missing == "NA" else {"na_value": np.nan}
+            try:
+                return pd.StringDtype(storage, **gone)
+            except ImportError:  # the same text, kept without pyarrow
+                return pd.StringDtype("python", **gone)
+    return pd.api.types.pandas_dtype(data)
+
+
+def pack_column(column: pd.Series[Any]) -> dict[str, Any]:
+    """A column: its dtype, and its values in the simplest form that loses nothing; null is its mark for missing."""
+    dtype: Any = column.dtype
+    array: Any = column.array
+    if isinstance(dtype, pd.CategoricalDtype):
+        values = [None if code < 0 else code for code in column.cat.codes.tolist()]
+    elif isinstance(dtype, pd.StringDtype):
+        values = [None if gone else text for text, gone in zip(column.tolist(), column.isna().tolist(), strict=True)]
+    elif _is_masked(dtype):
+        mask = np.asarray(array.isna())
+        values = _pack_numbers(array.to_numpy(dtype=dtype.numpy_dtype, na_value=0), missing=mask)
+    elif _is_moment(dtype):
+        zoned = isinstance(dtype, pd.DatetimeTZDtype)
+        moments = column.to_numpy(dtype=f"M8[{dtype.unit}]") if zoned else column.to_numpy()
+        values = _pack_numbers(moments.view(np.int64), missing=np.isnat(moments))
+    elif isinstance(dtype, np.dtype) and dtype.kind in "biuf" and dtype.itemsize <= 8:
+        values = _pack_numbers(column.to_numpy())
+    else:
+        values = [pack_value(value) for value in column.astype(object).tolist()]
+    return {"dtype": pack_dtype(dtype), "values": values}
+
+
+def unpack_column(data: dict[str, Any]) -> pd.Series[Any]:
+    """The column that `pack_column` packed, with a plain index."""
+    dtype: Any = unpack_dtype(data["dtype"])
+    values: list[Any] = data["values"]
+    array: Any
+    if isinstance(dtype, pd.CategoricalDtype):
+        codes = np.array([-1 if code is None else code for code in values], dtype=np.intp)
+        array = pd.Categorical.from_codes(codes, dtype=dtype)
+    elif isinstance(dtype, pd.StringDtype):
+        array = pd.array(values, dtype=dtype)
+    elif _is_masked(dtype):
+        mask = np.array([value is None for value in values], dtype=bool)
+        numbers = np.array([0 if value is None else value for value in values], dtype=dtype.numpy_dtype)
+        array = dtype.construct_array_type()(numbers, mask)
+    elif _is_moment(dtype):
+        least = np.iinfo(np.int64).min  # how pandas stores a missing moment
+        counts = np.array([least if value is None else value for value in values], dtype=np.int64)
+        if isinstance(dtype, pd.DatetimeTZDtype):
+            array = pd.DatetimeIndex(counts.view(f"M8[{dtype.unit}]")).tz_localize("UTC").tz_convert(dtype.tz).array
+        else:
+            array = counts.view(dtype)
+    elif isinstance(dtype, np.dtype) and dtype.kind in "biuf":
+        array = np.array(values, dtype=dtype)
+    elif isinstance(dtype, np.dtype) and dtype.kind == "O":
+        array = _unpack_objects(values)
+    else:
+        array = pd.array([unpack_value(value) for value in values], dtype=dtype)
+    column: pd.Series[Any] = pd.Series(array, dtype=dtype)
+    return column
+
+
+def pack_index(index: pd.Index[Any]) -> dict[str, Any]:
+    """An index: a range, one column of labels, or the levels of a MultiIndex."""
+    if isinstance(index, pd.RangeIndex):
+        return {"name": pack_value(index.name), "range": [index.start, index.stop, index.step]}
+    if isinstance(index, pd.MultiIndex):
+        levels = [pack_index(index.get_level_values(level)) for level in range(index.nlevels)]
+        return {"levels": levels}
+    data = {"name": pack_value(index.name), **pack_column(_index_as_column(index))}
+    freq = getattr(index, "freqstr", None) if isinstance(index, (pd.DatetimeIndex, pd.TimedeltaIndex)) else None
+    return {**data, "freq": freq} if freq else data
+
+
+def unpack_index(data: dict[str, Any]) -> Any:
+    """The index that `pack_index` packed."""
+    if "levels" in data:
+        return pd.MultiIndex.from_arrays([unpack_index(level) for level in data["levels"]])
+    name = unpack_value(data["name"])
+    if "range" in data:
+        start, stop, step = data["range"]
+        return pd.RangeIndex(start, stop, step, name=name)
+    column = unpack_column(data)
+    index: Any = pd.Index(column, dtype=column.dtype, name=name)
+    if "freq" in data:
+        index.freq = data["freq"]
+    return index
+
+
+def pack_table(table: pd.DataFrame) -> dict[str, Any]:
+    """The columns of a frame, without its index."""
+    columns = [pack_column(table.iloc[:, place]) for place in range(table.shape[1])]
+    return {"columns": pack_index(table.columns), "data": columns}
+
+
+def unpack_table(data: dict[str, Any], index: Any) -> pd.DataFrame:
+    """The frame that `pack_table` packed, with this index."""
+    columns = {place: unpack_column(column).set_axis(index) for place, column in enumerate(data["data"])}
+    table = pd.DataFrame(columns, index=index)
+    table.columns = unpack_index(data["columns"])
+    return table
+
+
+def pack_schema(schema: Schema) -> dict[str, Any]:
+    """A schema: whether models get a frame, and every field of every feature."""
+    features = []
+    for feature in schema:
+        fields = {field.name: getattr(feature, field.name) for field in dataclasses.fields(feature)}
+        dtype = pack_dtype(fields.pop("dtype"))
+        categories = [pack_value(value) for value in fields.pop("categories")]
+        packed = {name: pack_value(value) for name, value in fields.items()}
+        features.append({**packed, "dtype": dtype, "categories": categories})
+    return {"frame": schema.frame, "features": features}
+
+
+def unpack_schema(data: dict[str, Any]) -> Schema:
+    """The schema that `pack_schema` packed."""
+    features = []
+    for packed in data["features"]:
+        fields = {name: unpack_value(value) for name, value in packed.items() if name not in ("dtype", "categories")}
+        categories = tuple(unpack_value(value) for value in packed["categories"])
+        features.append(Feature(**fields, dtype=unpack_dtype(packed["dtype"]), categories=categories))
+    return Schema(tuple(features), frame=data["frame"])
+
+
+def _index_as_column(index: Any) -> pd.Series[Any]:
+    """An index as a column; its own ``to_series`` may take objects for text."""
+    column: pd.Series[Any] = pd.Series(index.array, dtype=index.dtype)
+    return column
+
+
+def _is_masked(dtype: Any) -> bool:
+    """Whether a column keeps its missing cells beside its numbers: Int64, Float32, boolean and the like."""
+    return isinstance(dtype, pd.api.extensions.ExtensionDtype) and dtype.construct_array_type() in MASKED_ARRAY_TYPES
+
+
+def _is_moment(dtype: Any) -> bool:
+    return isinstance(dtype, pd.DatetimeTZDtype) or (isinstance(dtype, np.dtype) and dtype.kind in "Mm")
+
+
+def _max_item_bytes(dtype: np.dtype[Any]) -> int:
+    return dtype.itemsize if dtype.kind == "U" else 8  # longer floats have no exact Python number
+
+
+def _pack_numbers(array: NDArray[Any], missing: Any = None) -> list[Any]:
+    """Numbers as they are; null for a NaN, or, where missing cells are marked apart, null for those and 'nan'."""
+    out: list[Any] = array.tolist()
+    if array.dtype.kind == "f":
+        for place in np.flatnonzero(~np.isfinite(array)):
+            out[place] = repr(out[place]) if missing is not None or not np.isnan(array[place]) else None
+    for place in np.flatnonzero(missing) if missing is not None else ():
+        out[place] = None
+    return out
+
+
+def _unpack_objects(values: list[Any]) -> NDArray[Any]:
+    out = np.empty(len(values), dtype=object)
+    for place, value in enumerate(values):
+        out[place] = unpack_value(value)
+    return out

@@ -1,0 +1,312 @@
+"""Algorithm 1 of the paper, "Iterative Refinement via Simulated Annealing", line by line, all rows at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from counterpoise.errors import CapabilityError, InputError
+from counterpoise.methods.base import Run, last_run
+from counterpoise.methods.baselines.coordinates import CoordinateChart
+from counterpoise.methods.points import Points, join_points, score_points
+from counterpoise.physics import cloud
+from counterpoise.physics.estimators.monte_carlo import cloud_free_energy
+from counterpoise.physics.metropolis import accept
+from counterpoise.physics.robustness import worst_case
+from counterpoise.physics.stability import gradient_norm, largest_eigenvalue
+from counterpoise.problem import Problem
+from counterpoise.streams import Streams
+from counterpoise.types import Array, Index, Mask
+
+OVERSHOOT_SHARES = (
+    0.0,
+    1e-9,
+    1e-7,
+    1e-5,
+    1e-4,
+    1e-3,
+    1e-2,
+    0.05,
+    0.2,
+)  # of the way, beyond the end: rounding may fall short
+WORST_CASE_DIRECTIONS = 8  # directions in which the worst perturbation is looked for
+LANCZOS_STEPS = 8
+CROSSING_HALVINGS = 40
+ITERATIONS_PER_REPORT = 25  # iterations between two reports of a run
+
+
+class State(NamedTuple):
+    """Where the rows are: coordinates ``(n, d)``, free energy ``(n,)``, its gradient ``(n, d)``, f - c and alpha."""
+
+    z: Array
+    value: Array
+    gradient: Array
+    margin: Array
+    alpha: Array
+
+    def at(self, rows: Index) -> State:
+        """The state of some rows."""
+        return State(*(part[rows] for part in self))
+
+    def replace_rows(self, rows: Index, other: State) -> State:
+        """This state, with another one in the place of some rows."""
+        parts = [part.copy() for part in self]
+        for mine, new in zip(parts, other, strict=True):
+            mine[rows] = new
+        return State(*parts)
+
+
+class Info(NamedTuple):
+    """What an iteration did, ``(n,)`` each: moved at all, alpha was halved at C1, the update was refused at C2."""
+
+    is_accepted: Mask
+    is_alpha_halved: Mask
+    is_refused: Mask
+
+
+@dataclass(frozen=True)
+class Algorithm1:
+    """Descent on the free energy with Metropolis acceptance, from the row to the boundary.
+
+    ``alpha`` is the learning rate in feature scales, ``beta`` the inverse temperature, ``epsilon`` the tolerance around
+    the boundary, ``c1`` bounds the gradient's norm at a candidate (else alpha is halved), ``c2`` the largest curvature
+    (else the update is refused), ``xi`` is the size of the perturbations that an answer must survive. lam and mu are
+    those of the call. The free energy is that of a cloud of width ``sigma`` with ``samples`` points; ``sigma=0`` is the
+    paper's own, whose entropy over all of space is one constant, so that F falls with E alone.
+
+    Corrected by default; `literal` gives the printed form. The corrections: f in log-odds, where its gradient does not
+    vanish, not a probability (``probability``); a one-sided phi, not ``|f - c|`` (``two_sided``); and in the flow
+    (``printed``): the free energy difference is that of the candidate after alpha was halved; alpha recovers when a
+    step is taken; the C2 check looks at the candidate and halves alpha, since a refused update leaves x where it is and
+    the same check would refuse it for ever; a step that crosses the boundary is shortened until it just does, and one
+    that ends on the wrong side is no answer. There is a cap of ``iterations`` in both.
+
+    "Repeat optimization with updated constraints" is read as: the threshold c is raised by what the worst perturbation
+    of size xi takes from the score, so that the next answer lies that much deeper; at most ``repeats`` times. The
+    printed check, F(x + eta) close to F(x), is taken as a rise of F by no more than epsilon.
+
+    >>> Algorithm1.literal(alpha=0.5)
+    Algorithm1(alpha=0.5, ... sigma=0.0, ... probability=True, two_sided=True, printed=True)
+    """
+
+    alpha: float = 0.05
+    beta: float = 10.0
+    epsilon: float = 0.01
+    c1: float = 10.0
+    c2: float = 100.0
+    xi: float = 0.0
+    iterations: int = 500
+    sigma: float = 0.05
+    samples: int = 32
+    repeats: int = 5
+    probability: bool = False
+    two_sided: bool = False
+    printed: bool = False
+
+    def __post_init__(self) -> None:
+        for name in ("alpha", "beta", "epsilon", "c1", "c2"):
+            if not getattr(self, name) > 0:
+                raise InputError(f"{name} must be above 0", f"{getattr(self, name)!r}", "for instance the default")
+        if not (self.xi >= 0 and self.sigma >= 0 and self.iterations >= 1 and self.repeats >= 0):
+            raise InputError(
+                "xi, sigma and repeats must be at least 0, iterations at least 1", f"{self!r}", "correct them"
+            )
+        if self.samples < 2 or self.samples % 2:
+            raise InputError("samples come in pairs", f"{self.samples}", "give an even number")
+
+    @classmethod
+    def literal(cls, **settings: Any) -> Algorithm1:
+        """Algorithm 1 as printed: f a probability, ``|f - c|``, the entropy a constant, the flow of the listing."""
+        form = {"sigma": 0.0, "probability": True, "two_sided": True, "printed": True}
+        return cls(**(form | settings))
+
+    def __call__(self, problem: Problem, streams: Streams) -> Run:
+        return last_run(self.iterate(problem, streams))
+
+    def iterate(self, problem: Problem, streams: Streams) -> Iterator[Run]:
+        done, calls = np.zeros(len(problem), dtype=bool), 0
+        state = None
+        for calls, (state, _, done) in enumerate(self.trace(problem, streams), 1):
+            if calls % ITERATIONS_PER_REPORT == 0:
+                yield Run(*self._make_answers(problem, state), done, calls)
+        assert state is not None, "a trace has at least its start"
+        yield Run(*self._make_answers(problem, state), np.ones_like(done), calls)
+
+    def trace(self, problem: Problem, streams: Streams) -> Iterator[tuple[State, Info, Mask]]:
+        """The state of every row after each iteration, what it did, and which rows have converged."""
+        n, d = problem.x0.shape
+        problem = replace(problem, energy=replace(problem.energy, two_sided=self.two_sided), cloud=None, hints=None)
+        chart = CoordinateChart.of(problem, problem.region.nearest_feasible, probability=self.probability)
+        half = streams.normal((self.samples // 2, d))
+        noise = np.concatenate([half, -half], axis=1) * chart.movable[:, None, :]
+        directions = streams.normal((WORST_CASE_DIRECTIONS, d)) * chart.movable[:, None, :]
+        state = self.start(chart, noise, chart.origin_coordinates)
+        done, none = np.zeros(n, dtype=bool), np.zeros(n, dtype=bool)
+        yield state, Info(none, none, none), done.copy()
+        rounds, rows, part = np.zeros(n, dtype=np.intp), np.arange(n), chart
+        for _ in range(self.iterations):
+            if not len(rows) or problem.has_expired:
+                return
+            after, info = self.step(part, noise[rows], state.at(rows), streams.take(rows).uniform((1,))[:, 0])
+            ended = np.abs(after.margin) < self.epsilon
+            if not self.printed:
+                ended &= after.margin >= 0
+            tried = np.flatnonzero(ended & (rounds[rows] < self.repeats)) if self.xi else rows[:0]
+            if len(tried):  # lines 22 to 24
+                who = rows[tried]
+                raised = self._shortfall(part.take(tried), noise[who], after.at(tried), directions[who])
+                failed = raised > 0
+                ended[tried[failed]] = False
+                rounds[who[failed]] += 1
+                chart.threshold_shift[who] += raised
+                after = after.replace_rows(tried, self.start(chart.take(who), noise[who], after.z[tried]))
+            state = state.replace_rows(rows, after)
+            done[rows[ended]] = True
+            told = Info(*(_scatter_flags(flags, rows, n) for flags in info))
+            if ended.any() or len(tried):
+                rows = np.flatnonzero(~done)
+                part = chart.take(rows)
+            yield state, told, done.copy()
+
+    def start(self, chart: CoordinateChart, noise: Array, z: Array) -> State:
+        """Lines 2 and 3: the free energy of every row where it starts, ``z`` ``(n, d)``."""
+        return self._evaluate_state(chart, noise, z, np.full(len(z), self.alpha))
+
+    def step(self, chart: CoordinateChart, noise: Array, state: State, u: Array) -> tuple[State, Info]:
+        """Lines 5 to 20, one iteration for all rows of a chart; ``u`` ``(n,)`` uniform numbers."""
+        alpha = state.alpha.copy()
+        trial = self._take_gradient_step(chart, noise, state, alpha)  # lines 5 to 7
+        change = trial.value - state.value  # line 8
+        steep = gradient_norm(trial.gradient) > self.c1  # lines 9 to 12
+        if steep.any():
+            alpha = np.where(steep, alpha / 2, alpha)
+            places = np.flatnonzero(steep)
+            again = self._take_gradient_step(chart.take(places), noise[places], state.at(places), alpha[places])
+            trial = trial.replace_rows(places, again)
+            if not self.printed:
+                change = trial.value - state.value
+        refused = self._is_too_curved(chart, noise, state if self.printed else trial)  # lines 13 to 15
+        accepted = accept(change, 1 / self.beta, u) & ~refused  # lines 16 to 20
+        if not self.printed:
+            alpha = np.where(accepted & ~steep, np.minimum(2 * alpha, self.alpha), alpha)
+            alpha = np.where(accepted, alpha, alpha / 2)
+            crossing = np.flatnonzero(accepted & (state.margin < 0) & (trial.margin >= self.epsilon))
+            if len(crossing):
+                trial = self._shorten_crossing_steps(chart, noise, state, trial, crossing)
+        after = State(*(_select_rows(accepted, new, old) for new, old in zip(trial, state, strict=True)))
+        return after._replace(alpha=alpha), Info(accepted, steep, refused)
+
+    def _take_gradient_step(self, chart: CoordinateChart, noise: Array, state: State, alpha: Array) -> State:
+        z = chart.reflect_into_box(state.z - alpha[:, None] * state.gradient)
+        return self._evaluate_state(chart, noise, z, alpha)
+
+    def _evaluate_state(self, chart: CoordinateChart, noise: Array, z: Array, alpha: Array) -> State:
+        """The state at coordinates ``z`` ``(n, d)``: F and its gradient over the cloud, or E and its own."""
+        own = chart.problem.has_gradient
+        if not self.sigma:
+            if not own:
+                raise CapabilityError(
+                    "Algorithm1 with sigma=0 needs a model with gradients",
+                    f"{type(chart.problem.model).__name__} has none",
+                    "give sigma, for instance 0.1: the cloud then shows the way",
+                )
+            value, margin, gradient = chart.energy_margin_and_gradient(z)
+            return State(z, value, gradient, margin, alpha)
+        points = np.concatenate([z[:, None, :], cloud.points(z, self.sigma, noise)], axis=1)
+        slopes = None
+        if own:
+            energy, margin, slope = chart.energy_margin_and_gradient(points)
+            slopes = self.beta * slope[:, 1:]
+        else:
+            energy, margin = chart.energy_and_margin(points)
+        F = cloud_free_energy(self.beta * energy[:, 1:], noise, self.sigma, 1 / self.beta, slopes)
+        return State(z, F.value, F.gradient, margin[:, 0], alpha)
+
+    def _is_too_curved(self, chart: CoordinateChart, noise: Array, state: State) -> Mask:
+        """Which rows have a largest curvature above C2; a cloud's is at most T / sigma**2, often reason enough."""
+        none = np.zeros(len(state.z), dtype=bool)
+        if np.isinf(self.c2) or (self.sigma and 1 / (self.beta * self.sigma**2) <= self.c2):
+            return none
+        step = 1e-4
+
+        def product(z: Array, v: Array) -> Array:
+            ahead, behind = (
+                self._evaluate_state(chart, noise, z + sign * step * v, state.alpha).gradient for sign in (1, -1)
+            )
+            return np.asarray((ahead - behind) / (2 * step))
+
+        start = np.where(chart.movable, np.random.default_rng(0).standard_normal(state.z.shape[1]), 0.0)
+        there = chart.movable.any(axis=1)
+        start[~there] = 1.0
+        return np.asarray((largest_eigenvalue(product, state.z, LANCZOS_STEPS, start) > self.c2) & there)
+
+    def _shorten_crossing_steps(
+        self, chart: CoordinateChart, noise: Array, state: State, trial: State, rows: Index
+    ) -> State:
+        """Candidates that crossed the boundary, brought back to within epsilon of it on the target's side."""
+        part = chart.take(rows)
+        outside, inside, left = state.z[rows], trial.z[rows], trial.margin[rows]
+        for _ in range(CROSSING_HALVINGS):
+            middle = (outside + inside) / 2
+            margin = part.margin(middle)
+            reached = margin >= 0
+            inside, outside = _select_rows(reached, middle, inside), _select_rows(reached, outside, middle)
+            left = np.where(reached, margin, left)
+            if (left < self.epsilon).all():
+                break
+        return trial.replace_rows(rows, self._evaluate_state(part, noise[rows], inside, trial.alpha[rows]))
+
+    def _shortfall(self, chart: CoordinateChart, noise: Array, state: State, draws: Array) -> Array:
+        """By how much the threshold must rise ``(n,)`` for the worst perturbation found to be survived; 0: it is."""
+
+        def seen(z: Array, name: str) -> Array:
+            flat = z.reshape(len(z), -1, z.shape[-1])
+            each = [
+                getattr(self._evaluate_state(chart, noise, flat[:, k], state.alpha), name) for k in range(flat.shape[1])
+            ]
+            return np.stack(each, axis=1).reshape(*z.shape[:-1], *each[0].shape[1:])
+
+        if self.printed:
+            found = worst_case(
+                lambda z: seen(z, "value"), state.z, self.xi, draws, gradient=lambda z: seen(z, "gradient")
+            )
+            fails = found.rise > self.epsilon
+        else:
+            own = chart.problem.has_gradient
+            found = worst_case(
+                lambda z: -chart.margin(z),
+                state.z,
+                self.xi,
+                draws,
+                gradient=(lambda z: -chart.margin_and_gradient(z)[1]) if own else None,
+                noise=None if own else noise[:, None],
+            )
+            fails = state.margin + chart.threshold_shift < found.rise
+        taken = state.margin - chart.margin(state.z + found.eta)  # as the score sees it
+        short = np.maximum(taken - state.margin - chart.threshold_shift, 0.0)
+        return np.where(fails, short + self.epsilon, 0.0)
+
+    def _make_answers(self, problem: Problem, state: State) -> Points:
+        """The rows as they stand, settled in the region; corrected, a hair farther where rounding falls short."""
+        chart = CoordinateChart.of(problem, problem.region.nearest_feasible)
+        x = chart.to_rows(state.z)[:, None, :]
+        if self.printed:
+            return score_points(problem, x)
+        home = problem.region.nearest_feasible[:, None, :]
+        factors = 1.0 + np.array(OVERSHOOT_SHARES)
+        line = np.where(chart.movable[:, None, :], home + factors[None, :, None] * (x - home), home)
+        return join_points(score_points(problem, x), score_points(problem, line)).best(1)
+
+
+def _select_rows(flags: Mask, yes: Array, no: Array) -> Array:
+    """Rows of the one array where flagged ``(n,)``, of the other elsewhere."""
+    return np.where(flags if yes.ndim == 1 else flags[:, None], yes, no)
+
+
+def _scatter_flags(flags: Mask, rows: Index, n: int) -> Mask:
+    out = np.zeros(n, dtype=bool)
+    out[rows] = flags
+    return out

@@ -1,0 +1,1 @@
+"""Metropolis chains over valid points."""

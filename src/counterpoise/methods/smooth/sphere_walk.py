@@ -1,0 +1,206 @@
+"""Sliding: the search of models with a slope, their own or one that differences show.
+
+A row whose score is linear is finished by its Taylor jump. Elsewhere walkers go round the row on spheres that close in;
+where few features should change, lines along single features take their place. Taylor steps lead from there to the
+nearest point of the boundary. No slope says which category to take, or which of many features to change far: sweeps do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from counterpoise.methods.categories import fill_missing_cells
+from counterpoise.methods.chains.population import has_improved
+from counterpoise.methods.incumbents import Incumbents
+from counterpoise.methods.points import Points, join_points, score_points
+from counterpoise.methods.settings import penalises_count, prefers_few_changes, starts_at_row
+from counterpoise.methods.slopes import score_and_gradient
+from counterpoise.methods.smooth.second_order import can_step_second_order, descend_second_order, is_not_stationary
+from counterpoise.methods.smooth.taylor_steps import (
+    branch_whole_numbers,
+    coarse_cells,
+    descend,
+    descend_from_switches,
+    jump_linear_rows,
+    scatter_walkers,
+    walk_to_boundary,
+)
+from counterpoise.methods.starts import make_starts, sample_comparison_points, section_towards_row
+from counterpoise.methods.trials.ladder import max_line_model_rows, search_lines
+from counterpoise.methods.trials.sifting import RepeatedSweeps
+from counterpoise.methods.trials.sweep import columns_without_relations
+from counterpoise.problem import Problem
+from counterpoise.streams import Streams
+from counterpoise.types import Array, Index, Mask
+
+STARTS_PER_ROW = 6  # of a row
+JOINT_STARTS_PER_ROW = 3  # starts that change several features, where few should change
+WALK_STEPS = 14  # steps of the walk to the boundary
+TAYLOR_STEPS = 3  # Taylor steps after it
+TAYLOR_STEPS_AFTER_SWEEPS = 3  # Taylor steps after sweeps
+MAX_BLACK_BOX_BRANCH_COLUMNS = 42  # columns of a black box whose whole numbers are tried one up and one down
+MAX_CHANGES_LEFT_TO_LINES = 2  # changes that lines find as well as sweeps do
+MIN_PROMISED_DISTANCE_RATIO, MAX_PROMISED_DISTANCE_RATIO = (
+    0.4,
+    1.4,
+)  # times what the expansion promised: beyond these, its slope says little
+SWEPT_CHAINS_PER_ROW = 3  # chains of a row that are swept
+MAX_BRANCH_ROUNDS = 3  # times that whole numbers are tried one up and one down, at most
+DIFFERENCE_MODEL_ROWS = 3000  # model rows that a search by differences may spend on slopes
+
+
+def search_by_slope(
+    board: Incumbents, rows: Index, problem: Problem, streams: Streams, walkers: int, sift: RepeatedSweeps
+) -> Iterator[None]:
+    """Search some rows of a board, ``walkers`` chains each; what is found is entered, and each stage yields."""
+    if problem.has_gradient:
+        jumped = jump_linear_rows(problem, sample_comparison_points(problem, streams, STARTS_PER_ROW))
+        margin, gradient = jumped.margin, jumped.gradient
+        if len(jumped.linear_rows):
+            board.enter(rows[jumped.linear_rows], jumped.points)
+            yield
+            bent = np.ones(len(rows), dtype=bool)
+            bent[jumped.linear_rows[jumped.points.valid[:, 0]]] = False
+            left = np.flatnonzero(bent)
+            if not len(left):
+                return
+            margin, gradient = margin[left], gradient[left]
+            rows, problem, streams = rows[left], problem.take(left), streams.take(left)
+    else:
+        score, gradient = score_and_gradient(problem, problem.x0[:, None, :])
+        margin = score.margin
+    points = board.points.at(rows).best(1)
+    if prefers_few_changes(problem) and problem.model_rows_left > max_line_model_rows(problem):
+        found = search_lines(problem, STARTS_PER_ROW, JOINT_STARTS_PER_ROW)
+        points = (
+            found if starts_at_row(problem) else join_points(found, points)
+        )  # else the best start is the row, which lines have
+        board.enter(rows, points)
+        yield
+        # one change is beaten by none of two where changes are counted
+        left = np.flatnonzero((problem.cloud is not None) | ~problem.energy.beats_any_two_changes(points.lowest_effort))
+        if not len(left):
+            return
+        points, margin, gradient = points.at(left), margin[left], gradient[left]
+        rows, problem, streams = rows[left], problem.take(left), streams.take(left)
+        if not problem.has_gradient:
+            points = points.best(max(1, DIFFERENCE_MODEL_ROWS // (TAYLOR_STEPS * problem.x0.shape[1])))
+    else:
+        # beside the nearest by length, those of few changes
+        if penalises_count(problem) and problem.model_rows_left > max_line_model_rows(problem):
+            board.enter(rows, search_lines(problem, STARTS_PER_ROW, JOINT_STARTS_PER_ROW))
+        points = _walk_from_starts(problem, streams, points, walkers, margin, gradient)
+        yield
+    found = descend(problem, points, TAYLOR_STEPS, margin)
+    board.enter(rows, found)
+    yield
+    if problem.has_gradient:
+        stuck = np.flatnonzero(found.lowest_effort >= points.lowest_effort)
+        if len(stuck):  # no slope led anywhere from where the walks ended: that point, brought to the boundary
+            board.enter(rows[stuck], section_towards_row(problem.take(stuck), found.at(stuck).best(1)))
+        if not (problem.is_all_numeric and problem.region.has_no_missing):
+            board.enter(rows, descend_from_switches(problem).best(STARTS_PER_ROW))
+    elif not problem.region.has_no_missing:
+        given, real = fill_missing_cells(problem, problem.region.nearest_feasible)
+        board.enter(rows, score_points(problem, given).masked(real))
+    if problem.has_gradient or (
+        problem.x0.shape[1] <= MAX_BLACK_BOX_BRANCH_COLUMNS and problem.model_rows_left == np.inf
+    ):
+        yield from _branch_while_improving(board, rows, problem)
+    if problem.is_all_numeric and prefers_few_changes(problem):
+        best = board.points.at(rows).best(1).x
+        many = np.count_nonzero(problem.region.is_changed(best), axis=-1)[:, 0] > MAX_CHANGES_LEFT_TO_LINES
+        left = np.flatnonzero(many | _is_off_expansion(problem, best, margin, gradient))
+        rows, problem, streams = rows[left], problem.take(left), streams.take(left)
+        margin, gradient = margin[left], gradient[left]
+    if len(rows) and (prefers_few_changes(problem) or penalises_count(problem) or not problem.is_all_numeric):
+        features = columns_without_relations(problem) if problem.energy.distance.weight("l2") else None
+        yield from sift(
+            board, rows, problem, streams, None, _make_sweep_starts(board, rows, problem, streams), features
+        )
+        board.enter(rows, descend(problem, board.points.at(rows).best(SWEPT_CHAINS_PER_ROW), TAYLOR_STEPS_AFTER_SWEEPS))
+        yield
+    if len(rows) and can_step_second_order(problem):
+        yield from _correct_by_curvature(board, rows, problem, streams, margin, gradient, sift)
+
+
+def _walk_from_starts(
+    problem: Problem, streams: Streams, points: Points, walkers: int, margin: Array, gradient: Array
+) -> Points:
+    """Where walkers end, and the ``points`` ``(n, 1, d)`` themselves; by differences, as many as there are rows for."""
+    d = problem.x0.shape[1]
+    chains = walkers if problem.has_gradient else max(1, min(walkers, DIFFERENCE_MODEL_ROWS // (12 * d)))
+    steps = WALK_STEPS if problem.has_gradient else min(WALK_STEPS, DIFFERENCE_MODEL_ROWS // (2 * d * chains))
+    if steps <= 3:
+        return points
+    spheres = scatter_walkers(problem, streams, points, chains, margin, gradient)
+    return join_points(walk_to_boundary(problem, *spheres, steps), points)
+
+
+def _is_off_expansion(problem: Problem, x: Array, margin: Array, gradient: Array) -> Mask:
+    """Rows whose answer ``x`` ``(n, 1, d)`` is not about as far as the expansion at the row promised, ``(n,)``.
+
+    Then the slope there, ``gradient`` ``(n, 1, d)``, says little of where the boundary is.
+    """
+    u, h = problem.energy.distance.differences(x, problem.x0)[:, 0], np.abs(gradient[:, 0] * problem.scales)
+    if problem.energy.distance.weight("l2"):
+        length, steep = np.sqrt(np.square(u).sum(axis=1)), np.sqrt(np.square(h).sum(axis=1))
+    else:
+        length, steep = u.sum(axis=1), h.max(axis=1)  # where the steepest feature alone would end
+    promised = np.abs(margin[:, 0]) / np.maximum(steep, 1e-300)
+    return np.asarray(
+        (length < MIN_PROMISED_DISTANCE_RATIO * promised) | (length > MAX_PROMISED_DISTANCE_RATIO * promised)
+    )
+
+
+def _correct_by_curvature(
+    board: Incumbents,
+    rows: Index,
+    problem: Problem,
+    streams: Streams,
+    margin: Array,
+    gradient: Array,
+    sift: RepeatedSweeps,
+) -> Iterator[None]:
+    """Rows that slopes have misled, by second-order steps; those that these help are swept once more in L1."""
+    nearest = board.points.at(rows).best(1)
+    left = np.flatnonzero(nearest.valid[:, 0] & _is_off_expansion(problem, nearest.x, margin, gradient))
+    left = left[is_not_stationary(problem.take(left), nearest.x[left])] if len(left) else left
+    if not len(left):
+        return
+    rows, problem, streams, before = rows[left], problem.take(left), streams.take(left), nearest.lowest_effort[left]
+    board.enter(rows, descend_second_order(problem, board.points.at(rows), margin[left]))
+    yield
+    left = np.flatnonzero(has_improved(before, board.points.at(rows).lowest_effort))
+    if len(left) and prefers_few_changes(problem):
+        part = board.points.at(rows[left]).best(1)
+        yield from sift(board, rows[left], problem.take(left), streams.take(left), None, part)
+
+
+def _branch_while_improving(board: Incumbents, rows: Index, problem: Problem) -> Iterator[None]:
+    """Whole numbers one up and one down, while it pays."""
+    active = np.flatnonzero(coarse_cells(problem, board.points.at(rows).best(1)).any(axis=1))
+    for _ in range(MAX_BRANCH_ROUNDS if len(active) else 0):
+        mine = rows[active]
+        before = board.points.at(mine).lowest_effort
+        board.enter(mine, branch_whole_numbers(problem.take(active), board.points.at(mine).best(1)))
+        active = active[has_improved(before, board.points.at(mine).lowest_effort)]
+        yield
+        if not len(active):
+            return
+
+
+def _make_sweep_starts(board: Incumbents, rows: Index, problem: Problem, streams: Streams) -> Points:
+    """The chains to sweep: the best so far, one that a reference row led to, and the row itself."""
+    points = board.points.at(rows).best(SWEPT_CHAINS_PER_ROW - 1)
+    if starts_at_row(problem):
+        others = descend(
+            problem,
+            make_starts(problem, streams, STARTS_PER_ROW, 0).best(SWEPT_CHAINS_PER_ROW - 1),
+            TAYLOR_STEPS_AFTER_SWEEPS,
+        )
+        board.enter(rows, others)
+        points = join_points(points.first(1), others.best(1))
+    return join_points(points, score_points(problem, problem.region.nearest_feasible[:, None, :]))

@@ -1,0 +1,1 @@
+"""Search of tree ensembles whose leaves are known."""

@@ -1,0 +1,189 @@
+"""The search of models whose leaves are known: the most promising points are surveyed, round after round.
+
+A point that does not reach the target yet is worth what it has cost, and what the rest of the margin will cost at the
+price that the incumbent pays for it: the Eq. (3) of this search. The points surveyed next are drawn by the Boltzmann
+law for this merit, a few at a time and none twice, while T falls, until rounds no longer improve anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from counterpoise.methods.chains.population import MIN_GAIN_SHARE, has_improved
+from counterpoise.methods.points import Points
+from counterpoise.methods.settings import SearchSettings, has_few_leaves, leaves_of
+from counterpoise.methods.trees.cell_menu import CellValues
+from counterpoise.methods.trees.leaf_jumps import LEAF_JUMPS_PER_POINT
+from counterpoise.methods.trees.survey import SINGLE_CHANGES_TRIED, SURVEY_MULTIPLIERS, survey_changes
+from counterpoise.methods.trials.sweep import MAX_CHANGE_DISTANCE, max_useful_distance, to_additive_scale
+from counterpoise.models.trees.leaves import MAX_FEW_TREES, Leaves
+from counterpoise.physics.cooling import Cooling
+from counterpoise.physics.metropolis import summarise
+from counterpoise.problem import Problem
+from counterpoise.streams import Streams
+from counterpoise.types import Array, Index
+
+MIN_JUMP_ROUNDS, MAX_JUMP_ROUNDS, JUMP_WALL_BUDGET = (
+    2,
+    8,
+    20_000,
+)  # rounds of jumps into leaves: as many as keep the walls looked at below this
+MIN_LACKING_MARGIN = 1e-6  # of margin that a row is taken to lack
+SMALLEST_NORMAL_FLOAT = np.finfo(np.float64).tiny
+FINGERPRINT_FACTOR = 2.0**0.5  # effort and margin are one number: no two points are likely to share it
+MIN_ROUNDS_PER_RATION = 6  # that a ration should last for
+
+
+class SearchFrontier(NamedTuple):
+    """Points that have been tried and not been surveyed yet, the most promising ones of each row."""
+
+    x: Array  # (n, w, d)
+    effort: Array  # (n, w)
+    lacking_margin: Array  # (n, w) what they lack of the margin; infinite where they may not be
+    fingerprint: Array  # (n, w) a number that tells points apart
+
+    def at(self, rows: Index) -> SearchFrontier:
+        """The points of some rows."""
+        return SearchFrontier(*(array[rows] for array in self))
+
+    def merge_with(self, other: SearchFrontier) -> SearchFrontier:
+        """These points and others."""
+        return SearchFrontier(*(np.concatenate(pair, axis=1) for pair in zip(self, other, strict=True)))
+
+    def draw_points(self, price: Array, T: Array, seen: Array, draws: Array, width: int) -> FrontierDraw:
+        """``width`` points by the law of Eq. (4) for their merit at temperatures ``T`` ``(n,)``, none of them seen yet.
+
+        ``price`` ``(n,)`` is what a unit of margin costs; ``draws`` ``(n, w)`` are uniform. The largest of keys that
+        are minus the energy over T plus Gumbel noise are a draw without replacement (Vieira, 2014).
+        """
+        rows = np.arange(len(self.fingerprint))[:, None]
+        order = self.fingerprint.argsort(axis=1, kind="stable")
+        mark = self.fingerprint[rows, order]
+        old = (mark[:, :, None] == seen[:, None, :]).any(axis=2)
+        old[:, 1:] |= mark[:, 1:] == mark[:, :-1]  # the same point once more
+        merit = self.effort + price[:, None] * self.lacking_margin
+        again, place = old.nonzero()
+        merit[again, order[again, place]] = np.inf
+        noise = np.log(-np.log(np.maximum(draws, SMALLEST_NORMAL_FLOAT)))
+        place = (merit + T[:, None] * noise).argsort(axis=1, kind="stable")[:, : 2 * width]
+        place = np.where(np.isfinite(merit[rows, place]), place, place[:, :1])
+        chosen, left = place[:, :width], place[:, width:]
+        rest = SearchFrontier(*(array[rows, left] for array in self))
+        return FrontierDraw(self.x[rows, chosen], chosen, merit[rows, chosen], self.fingerprint[rows, chosen], rest)
+
+
+class FrontierDraw(NamedTuple):
+    """Points to be surveyed next ``(n, w, d)``, their place among those drawn from, and what is left of these."""
+
+    x: Array
+    place: Index
+    merit: Array
+    fingerprint: Array
+    undrawn_points: SearchFrontier
+
+
+def beam_search(
+    problem: Problem,
+    streams: Streams,
+    start: Points,
+    care: SearchSettings,
+    rounds: int,
+    warm: float,
+    cooling: Cooling,
+) -> Iterator[tuple[Index, Points, Array]]:
+    """The points that each round tries, ``(r, t, d)``, of the rows that are still searched, ``(r,)``.
+
+    And the effort of an answer that has been surveyed ``(r,)``: as long as it is the lowest, no single change shortens
+    it. NaN where no such answer is known.
+
+    The rows themselves and the points of ``start`` ``(n, k, d)`` are surveyed first. ``warm`` is the first temperature,
+    as a share of the incumbent's effort.
+    """
+    rows, leaves = np.arange(len(problem)), leaves_of(problem)
+    assert leaves is not None, "without leaves there is nothing to survey"
+    walls = leaves.leaf_boxes if leaves.tree_count <= MAX_FEW_TREES or has_few_leaves(leaves) else None
+    worth = care.min_gain_share if walls is None else MIN_GAIN_SHARE  # few trees are soon searched to the end
+    jumping = (
+        0
+        if walls is None
+        else int(np.clip(JUMP_WALL_BUDGET // max(len(walls.place), 1), MIN_JUMP_ROUNDS, MAX_JUMP_ROUNDS))
+    )
+    tried = SURVEY_MULTIPLIERS + SINGLE_CHANGES_TRIED + (LEAF_JUMPS_PER_POINT if jumping else 0)
+    widest = (
+        int(max(1, problem.model_rows_left // (MIN_ROUNDS_PER_RATION * tried)))
+        if problem.model_rows_left < np.inf
+        else max(care.beam_widths)
+    )
+    menu = CellValues.of(problem, leaves)
+    home = problem.region.nearest_feasible[:, None, :]
+    lowest, missed, stale = start.lowest_effort, np.full(len(rows), np.inf), np.zeros(len(rows), dtype=np.intp)
+    points = np.concatenate([home, start.x], axis=1) if start.has_been_scored else home
+    need = _lacking_margin(problem, leaves, home[:, 0]) if jumping else missed  # else the first survey says it
+    none = np.empty((len(rows), 0))
+    waiting, seen = SearchFrontier(points[:, :0], none, none, none), none
+    T = warm * np.where(np.isfinite(lowest), lowest, 1.0)
+    still = np.full(len(rows), np.nan)
+    free = problem.region.max_changes is None and not len(problem.region.system)
+    exact = free and problem.energy.is_norm_plus_l1 and not problem.sums_probabilities
+    for number in range(rounds):
+        if problem.has_expired:
+            break
+        price = _margin_price(care, number, lowest, need) if number < jumping else None
+        every, now = survey_changes(problem, leaves, menu, points, max_useful_distance(problem, lowest), price)
+        if not number:
+            need = missed = np.maximum(-now[:, 0], MIN_LACKING_MARGIN)
+        x, inside = menu.settle_in_region(every)
+        score, effort = problem.score(x, once=True), problem.energy.effort(x, problem.x0)
+        found = Points(x, score.margin, np.where(score.reached & inside, effort, np.inf))
+        yield rows, found, still
+        short = np.where(score.reached, 0.0, np.maximum(-to_additive_scale(problem, score.margin), 0.0))
+        if not inside.all():
+            short = np.where(inside, short, np.inf)
+        before, lowest = lowest, np.minimum(lowest, found.lowest_effort)
+        farther, missed = missed, np.minimum(missed, short.min(axis=1))
+        # a row that has no answer yet gains by coming nearer to one
+        stale = np.where(has_improved(before, lowest, worth) | (np.isinf(lowest) & (missed < farther)), 0, stale + 1)
+        older, fresh = (
+            waiting.effort.shape[1],
+            SearchFrontier(x, effort, short, effort + FINGERPRINT_FACTOR * score.margin),
+        )
+        waiting = waiting.merge_with(fresh) if older else fresh
+        price, width = (
+            _margin_price(care, number + 1, lowest, need),
+            care.beam_widths[min(number, len(care.beam_widths) - 1)],
+        )
+        draw = waiting.draw_points(price, T, seen, streams.uniform((waiting.effort.shape[1],)), min(width, widest))
+        promise = draw.merit.min(axis=1)
+        # a round without a gain is the last one, unless a point that is left promises less than the incumbent
+        more = (stale == 0) | ((stale < care.round_patience) & (promise < lowest))
+        # single changes have all been seen: an answer of one is beaten by none of two where changes are counted
+        keep = np.flatnonzero(np.isfinite(promise) & more & ~problem.energy.beats_any_two_changes(lowest))
+        if not len(keep):
+            break
+        T = cooling(number, T, summarise(draw.place >= older, draw.merit))
+        points, waiting, seen = draw.x, draw.undrawn_points, np.concatenate([seen, draw.fingerprint], axis=1)
+        if exact:  # an answer lacks no margin: its merit is its effort
+            still = np.where((draw.merit == lowest[:, None]).any(axis=1), lowest, still)
+        if len(keep) < len(rows):
+            problem, streams = problem.take(keep), streams.take(keep)
+            menu, waiting, points, seen = menu.at(problem, keep), waiting.at(keep), points[keep], seen[keep]
+            rows, lowest, missed, stale = rows[keep], lowest[keep], missed[keep], stale[keep]
+            need, T, still = need[keep], T[keep], still[keep]
+
+
+def _lacking_margin(problem: Problem, leaves: Leaves, x: Array) -> Array:
+    """What points ``x`` ``(n, d)`` lack of the margin, as it adds up, ``(n,)``."""
+    margin = problem.goal.margin(leaves.to_outputs(leaves.sums_at(leaves.find_cells(x)))[:, None, :])[:, 0]
+    return np.maximum(-to_additive_scale(problem, margin), MIN_LACKING_MARGIN)
+
+
+def _margin_price(care: SearchSettings, number: int, lowest: Array, need: Array) -> Array:
+    """What a unit of margin is taken to cost each row in a round, ``(n,)``.
+
+    Which price finds the nearest answer differs from row to row: rounds take turns.
+    """
+    dear = care.margin_price_factors[number % len(care.margin_price_factors)]
+    return np.asarray(dear * np.where(np.isfinite(lowest), lowest, MAX_CHANGE_DISTANCE) / need)

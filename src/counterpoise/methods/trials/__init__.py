@@ -1,0 +1,1 @@
+"""Search of models without a slope: each column tried alone, then the best changes together."""

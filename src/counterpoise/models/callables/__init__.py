@@ -1,0 +1,1 @@
+"""Models that are functions, services or several models that must agree."""

@@ -1,0 +1,140 @@
+"""What a fitted model is given to read: the columns it was fitted on, by name where it knows their names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Hashable, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sklearn.pipeline import Pipeline
+
+from counterpoise.errors import InputError
+from counterpoise.space.schema.encode import decode
+from counterpoise.space.schema.schema import Feature, Schema
+from counterpoise.space.schema.tables_in import quote_names
+from counterpoise.types import Array, Index
+
+InputFunction = Callable[[Array], Any]
+"""Encoded rows ``(p, d)`` to whatever the model reads."""
+
+
+def find_model_columns(schema: Schema, names: Sequence[Hashable] | None, width: int | None) -> Index:
+    """Positions, in the schema, of the columns that a model was fitted on, in the model's order.
+
+    ``names`` are those the model remembers, or None; ``width`` is how many columns it remembers, or None.
+
+    >>> table = pd.DataFrame({"rate": [0.5, 1.5], "size": [1.5, 2.5]})
+    >>> find_model_columns(Schema.infer(table), ["size", "rate"], 2)
+    array([1, 0])
+    """
+    if names is not None and schema.frame:
+        places = {name: place for place, name in enumerate(schema.names)}
+        absent = [name for name in names if name not in places]
+        if absent:
+            raise InputError(
+                "the reference must have the columns that the model was fitted on",
+                f"it has no {_list_names(absent)}; it has {_list_names(schema.names)}",
+                "give the reference the model's own column names",
+            )
+        return np.array([places[name] for name in names], dtype=np.intp)
+    expected = width if names is None else len(names)
+    if expected is not None and expected != len(schema):
+        raise InputError(
+            f"the reference must have the {expected} columns that the model was fitted on",
+            f"it has {len(schema)}: {_list_names(schema.names)}",
+            "give the columns of the training data, in their order",
+        )
+    return np.arange(len(schema), dtype=np.intp)
+
+
+def make_input_function(
+    schema: Schema, names: Sequence[Hashable] | None, width: int | None, *, frame: bool
+) -> InputFunction:
+    """A function that turns encoded rows into what the model was fitted on: its columns, order and dtypes.
+
+    A model that knows names gets a frame with them; any other gets a frame or an array, as ``frame`` says.
+
+    >>> table = pd.DataFrame({"rate": [0.5, 1.5], "size": [1.5, 2.5]})
+    >>> make_input_function(Schema.infer(table), ["size"], 1, frame=True)(np.array([[0.5, 2.0]])).to_dict("list")
+    {'size': [2.0]}
+    """
+    columns = find_model_columns(schema, names, width)
+    whole = np.array_equal(columns, np.arange(len(schema)))
+    if schema.frame and (frame or names is not None):
+        picked = [schema.names[place] for place in columns]
+        return lambda x: decode(schema, x) if whole else decode(schema, x)[picked]
+    if names is not None:  # fitted on a frame, asked about an array: the columns are the same, in the same order
+        index = pd.Index(list(names))
+        return lambda x: pd.DataFrame(decode(schema, x), columns=index)
+    if schema.frame:
+        return lambda x: np.asarray(decode(schema, x))
+    return lambda x: decode(schema, x)
+
+
+def choose_input_function(model: Any, schema: Schema, probe: Array) -> InputFunction:
+    """How the estimator is fed: the names it was fitted with, else an array, else a frame if it wants one."""
+    names, width = getattr(model, "feature_names_in_", None), getattr(model, "n_features_in_", None)
+    if names is not None:
+        return make_input_function(schema, list(names), width, frame=True)
+    as_array = make_input_function(schema, None, width, frame=False)
+    first = model.steps[0][1] if isinstance(model, Pipeline) else model
+    by_dtype = any(isinstance(feature.dtype, pd.CategoricalDtype) for feature in schema)  # lost in an array
+    if not schema.frame or (type(first).__module__.startswith("sklearn.") and not by_dtype):
+        return as_array
+    as_frame = make_input_function(schema, None, width, frame=True)
+    try:  # a class of the user's own, which may read columns by name or by number
+        model.predict(as_frame(probe))
+    except Exception:
+        return as_array
+    return as_frame
+
+
+def to_dense(matrix: Any) -> Array:
+    """A matrix, sparse or not, as an array of numbers."""
+    return np.asarray(matrix.toarray() if hasattr(matrix, "toarray") else matrix, dtype=np.float64)
+
+
+def make_up_rows(schema: Schema, count: int = 16) -> Array:
+    """Made-up encoded rows ``(count, d)`` for a model whose reference is unknown: spread over each feature's range.
+
+    >>> table = pd.DataFrame({"rate": [0.5, 1.5], "proto": ["tcp", "udp"]})
+    >>> make_up_rows(Schema.infer(table), 3)
+    array([[0.5, 0. ],
+           [1. , 1. ],
+           [1.5, 0. ]])
+    """
+    steps = np.linspace(0.0, 1.0, count)
+    out = np.zeros((count, len(schema)))
+    for number, feature in enumerate(schema):
+        turned = np.roll(steps, number)  # so that the columns do not rise together
+        if feature.is_numeric:
+            lower = feature.lower if np.isfinite(feature.lower) else -feature.scale
+            upper = feature.upper if np.isfinite(feature.upper) else lower + 2.0 * feature.scale
+            values = lower + turned * (upper - lower)
+            out[:, number] = np.rint(values) if feature.kind == "integer" else values
+        else:
+            out[:, number] = np.arange(count) % len(feature.categories)
+    return out
+
+
+def _list_names(names: Sequence[Hashable], most: int = 8) -> str:
+    shown = ", ".join(repr(name) for name in names[:most])
+    return shown + (f", … ({len(names)} in all)" if len(names) > most else "")
+
+
+def note_unknown_categories(feature: Feature, known: Collection[Any], *, refused: bool) -> tuple[str, ...]:
+    """A note where the model does not know some of a column's categories; an InputError where that will not do.
+
+    ``refused``: the library raises for a category that it does not know. Others read it as missing, which is right
+    only where the model knows the rest of them.
+    """
+    seen = [level for level in feature.categories if level not in feature.unseen]
+    strange = [level for level in seen if level not in known]
+    if strange and (refused or len(strange) == len(seen)):
+        raise InputError(
+            f"the categories of {feature.name!r} must be those that the model was fitted on",
+            f"it does not know {quote_names(strange)}; it knows {quote_names(list(known))}",
+            "give the reference's column the categories of the training data",
+        )
+    return (f"the model does not know {quote_names(strange)} of {feature.name!r}: read as missing",) if strange else ()

@@ -1,0 +1,1 @@
+"""Adapters of boosting libraries, PyTorch and ONNX."""

@@ -1,0 +1,163 @@
+"""PyTorch modules: scores, gradients and Hessian-vector products by autograd, on the module's own device and dtype."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+from numpy.typing import NDArray
+
+from counterpoise.errors import CapabilityError, InputError
+from counterpoise.models.callables.function import AnswerFormat, Function, FunctionModel, infer_answer_format
+from counterpoise.models.links import softmax
+from counterpoise.space.schema.schema import Schema
+from counterpoise.types import Array, Model
+
+TRAINING_NOTE = "the module is in training mode: it is switched to evaluation for each call and back afterwards"
+GUESSED_LABELS_NOTE = (
+    "the module's one output is read as that of label 1 against 0; for a number as such: cp.Function(module)"
+)
+MAX_NUMBERS_TOGETHER = 2**22  # numbers given to the module at a time; halved where memory does not suffice
+
+
+@dataclass(frozen=True)
+class TorchModel(FunctionModel):
+    """A PyTorch module as a Model with derivatives. ``module`` is asked in evaluation mode and left as it was."""
+
+    module: torch.nn.Module
+    has_guessed_labels: bool  # nobody said what its one output is
+
+    @property
+    def has_softmax_probabilities(self) -> bool:
+        """Whether the probabilities are the softmax of the outputs: they are logits."""
+        return self.labels is not None and self.link == "identity"
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the user should know about how the module is asked."""
+        found = []
+        if any(part.training for part in self.module.modules()):
+            found.append(
+                "the module is in training mode: it is switched to evaluation for each call and back afterwards"
+            )
+        if self.has_guessed_labels:
+            found.append(
+                "the module's one output is read as that of label 1 against 0; for a number: cp.Function(module)"
+            )
+        return tuple(found)
+
+    def probabilities(self, x: Array) -> Array | None:
+        """The outputs where they are probabilities; the softmax of logits; None for a score."""
+        if self.labels is None:
+            return None
+        outputs = self.outputs(x)
+        return softmax(outputs) if self.has_softmax_probabilities else outputs
+
+    def gradient(self, x: Array, weights: Array) -> Array:
+        """Gradient ``(p, d)`` of the outputs summed with ``weights`` ``(p, c)``."""
+        return _run_in_batches(self.module, self._gradient_of_batch, x, self.pull_weights(weights))
+
+    def hvp(self, x: Array, weights: Array, v: Array) -> Array:
+        """``(p, d)``: the Hessian of the outputs summed with ``weights``, times ``v``, by differentiating twice."""
+        return _run_in_batches(self.module, self._hvp_of_batch, x, self.pull_weights(weights), v)
+
+    def _gradient_of_batch(self, x: torch.Tensor, weights: torch.Tensor) -> torch.Tensor:
+        x.requires_grad_()
+        return _differentiate(_as_columns(self.module(x)), weights, x)
+
+    def _hvp_of_batch(self, x: torch.Tensor, weights: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
+        x.requires_grad_()
+        return _differentiate(_differentiate(_as_columns(self.module(x)), weights, x, keep=True), v, x)
+
+
+def adapt(model: Any, schema: Schema, probe: Array) -> Model:
+    """The Model of a module, or of a Function whose scores are one; the output is settled on the probing rows.
+
+    A bare module with one output column gives the logit of the second of the labels 0 and 1; for a module that gives a
+    number as such, ``cp.Function(module)``.
+    """
+    function = model if isinstance(model, Function) else Function(model)
+    module: torch.nn.Module = function.scores  # type: ignore[assignment]
+    words = [str(feature.name) for feature in schema if not feature.is_numeric and feature.kind != "boolean"]
+    if words:
+        raise CapabilityError(
+            "a PyTorch module must be given columns of numbers",
+            f"these hold categories: {', '.join(words[:8])}",
+            "give a callable that prepares the rows as in training: lambda rows: module(prepare(rows)).detach()",
+        )
+
+    def scores(x: Array) -> Array:
+        return _run_in_batches(module, _make_forward(module), x)
+
+    answer = _call_on_probe(scores, probe, module)
+    single = answer.shape[1] == 1
+    guessed = single and not isinstance(model, Function)
+    if guessed:
+        function = replace(function, labels=(0, 1))
+    settled: AnswerFormat = infer_answer_format(function, answer[:, 0] if single else answer)
+    return TorchModel(replace(function, scores=scores), lambda x: x, settled, module, guessed)
+
+
+def _call_on_probe(scores: Callable[[Array], Array], probe: Array, module: torch.nn.Module) -> Array:
+    try:
+        return scores(probe)
+    except RuntimeError as error:
+        dtypes = {str(t.dtype).removeprefix("torch.") for t in module.parameters() if t.is_floating_point()}
+        if len(dtypes) < 2:
+            raise
+        raise InputError(
+            "a module must compute in one floating dtype",
+            f"its parameters have {', '.join(sorted(dtypes))}, and on rows in the first one's it raised: {error}",
+            "convert the whole module, for instance module.float()",
+        ) from error
+
+
+def _make_forward(module: torch.nn.Module) -> Callable[[torch.Tensor], torch.Tensor]:
+    def forward(x: torch.Tensor) -> torch.Tensor:
+        with torch.no_grad():
+            return _as_columns(module(x))
+
+    return forward
+
+
+def _as_columns(out: torch.Tensor) -> torch.Tensor:
+    return out[:, None] if out.ndim == 1 else out
+
+
+def _differentiate(out: torch.Tensor, weights: torch.Tensor, x: torch.Tensor, *, keep: bool = False) -> torch.Tensor:
+    if not out.requires_grad:  # flat along every row: a piecewise linear module differentiated twice
+        return torch.zeros_like(x)
+    (found,) = torch.autograd.grad((out * weights).sum(), x, create_graph=keep, allow_unused=True)
+    return torch.zeros_like(x) if found is None else found
+
+
+def _run_in_batches(module: torch.nn.Module, ask: Callable[..., torch.Tensor], *arrays: NDArray[Any]) -> Array:
+    like = next((t for t in (*module.parameters(), *module.buffers()) if t.is_floating_point()), torch.empty(0))
+    size = max(1, MAX_NUMBERS_TOGETHER // max(1, arrays[0].shape[1]))
+    with _evaluation_mode(module):
+        while True:
+            try:
+                parts = [
+                    ask(*(torch.as_tensor(a[start : start + size]).to(like, copy=True) for a in arrays))
+                    for start in range(0, max(1, len(arrays[0])), size)
+                ]
+                return torch.cat(parts).detach().to("cpu", torch.float64).numpy()
+            except RuntimeError as error:
+                if size == 1 or "out of memory" not in str(error):
+                    raise
+                size = max(1, min(size, len(arrays[0])) // 2)
+
+
+@contextmanager
+def _evaluation_mode(module: torch.nn.Module) -> Iterator[None]:
+    training = [part for part in module.modules() if part.training]
+    for part in training:
+        part.training = False
+    try:
+        yield
+    finally:
+        for part in training:
+            part.training = True

@@ -1,0 +1,135 @@
+"""A classifier asked for its probabilities instead of its decision values, as a threshold on them needs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from numpy.typing import NDArray
+
+from counterpoise.errors import CapabilityError
+from counterpoise.models.links import softmax
+from counterpoise.models.trees.ensemble import TreeEnsemble
+from counterpoise.models.trees.leaves import Leaves
+from counterpoise.models.trees.opened import TreeModel
+from counterpoise.types import Abstaining, Array, Differentiable, Link, Model, PiecewiseConstant
+
+
+@dataclass(frozen=True)
+class ProbabilityModel:
+    """The same model, whose outputs are its own probabilities."""
+
+    model: Model
+    link: Link = "log"
+
+    @property
+    def labels(self) -> tuple[Any, ...] | None:
+        return self.model.labels
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        return tuple(getattr(self.model, "notes", ()))
+
+    def outputs(self, x: Array) -> Array:
+        if self.model.link == "log":  # its outputs are its probabilities, found by the shortest way
+            return self.model.outputs(x)
+        found = self.model.probabilities(x)
+        if found is None:
+            raise CapabilityError(
+                "a threshold needs a model with probabilities",
+                "this model gives none",
+                "drop threshold, or calibrate the model (sklearn.calibration)",
+            )
+        return found
+
+    def predict(self, x: Array) -> NDArray[Any]:
+        return self.model.predict(x)
+
+    def probabilities(self, x: Array) -> Array | None:
+        return self.model.probabilities(x)
+
+
+@dataclass(frozen=True)
+class DifferentiableProbabilityModel(ProbabilityModel):
+    """A model whose probabilities have a gradient: they are its outputs, or the softmax of them."""
+
+    def gradient(self, x: Array, weights: Array) -> Array:
+        """Gradient ``(p, d)`` of the probabilities summed with ``weights`` ``(p, c)``."""
+        model = self.model
+        assert isinstance(model, Differentiable)
+        if model.link != "log":
+            p = softmax(model.outputs(x))
+            weights = p * (weights - (weights * p).sum(axis=1, keepdims=True))
+        return model.gradient(x, weights)
+
+
+@dataclass(frozen=True)
+class PartitionedProbabilityModel(ProbabilityModel):
+    """A model that is constant on boxes, and so are its probabilities."""
+
+    @property
+    def thresholds(self) -> tuple[Array, ...]:
+        """Split points of each column."""
+        assert isinstance(self.model, PiecewiseConstant)
+        return self.model.thresholds
+
+    @property
+    def trees(self) -> TreeEnsemble | None:
+        """The trees, where they are known."""
+        return getattr(self.model, "trees", None)
+
+    @property
+    def is_additive(self) -> bool:
+        """Whether the log-odds add up: of two classes, whose probabilities are the softmax of what does."""
+        return (
+            isinstance(self.model, TreeModel) and self.model.has_softmax_probabilities and len(self.labels or ()) == 2
+        )
+
+    @property
+    def leaves(self) -> Leaves | None:
+        """The leaves of all trees, where the probabilities are known from what they add up to."""
+        if isinstance(self.model, TreeModel) and self.model.has_softmax_probabilities:
+            return self.model.trees.probability_leaves
+        return getattr(self.model, "leaves", None) if self.model.link == "log" else None
+
+
+@dataclass(frozen=True)
+class AgreementProbabilityModel(ProbabilityModel):
+    """Several models that must agree, asked how probable each class is to enough of them."""
+
+    model: Abstaining
+
+    @property
+    def abstention(self) -> str:
+        """The label that says that too few agree."""
+        return self.model.abstention
+
+    @property
+    def is_unanimous(self) -> bool:
+        """Whether all must agree."""
+        return self.model.requires_unanimity
+
+    def majority(self, x: Array) -> NDArray[Any]:
+        """The class that most say."""
+        return self.model.majority(x)
+
+
+def as_probability_model(model: Model) -> ProbabilityModel:
+    """The model asked for its probabilities, with all that it can still do.
+
+    >>> import pandas as pd
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from counterpoise.models.registry import as_model
+    >>> from counterpoise.space.schema.schema import Schema
+    >>> train = pd.DataFrame({"ports": [1.5, 2.0, 7.0, 9.5]})
+    >>> fitted = LogisticRegression().fit(train, ["benign", "benign", "alert", "alert"])
+    >>> hasattr(as_probability_model(as_model(fitted, Schema.infer(train), train.to_numpy())), "gradient")
+    True
+    """
+    if isinstance(model, Abstaining):
+        return AgreementProbabilityModel(model)
+    if isinstance(model, Differentiable) and (
+        model.link == "log" or getattr(model, "has_softmax_probabilities", False)
+    ):
+        return DifferentiableProbabilityModel(model)
+    return PartitionedProbabilityModel(model) if isinstance(model, PiecewiseConstant) else ProbabilityModel(model)

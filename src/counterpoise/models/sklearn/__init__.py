@@ -1,0 +1,1 @@
+"""Adapters of scikit-learn estimators."""

@@ -1,0 +1,1 @@
+"""Scikit-learn models as formulas with slopes."""

@@ -1,0 +1,81 @@
+"""Models made of models with slopes: the chain rule from what the whole makes of its members back to the row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from counterpoise.models.sklearn.meta.combine import MemberOutputs
+from counterpoise.models.trees.opened import ShortcutModel
+from counterpoise.types import Array, Differentiable, Pullback
+
+RELATIVE_DIFFERENCE_STEP = (
+    1e-5  # of a member's output, or of 1: differences of what the whole makes of it are its slope
+)
+
+
+@dataclass(frozen=True, eq=False)
+class CombinedMembers:
+    """The outputs of ``members``, combined."""
+
+    members: tuple[Differentiable, ...]
+    combine: Callable[[MemberOutputs], Array]
+
+    def __call__(self, x: Array) -> Array:
+        return self._combine_outputs([member.outputs(x) for member in self.members])
+
+    def outputs_and_pullback(self, x: Array) -> tuple[Array, Pullback]:
+        """Outputs ``(p, c)``, and what gives their gradient."""
+        pairs = [_outputs_and_pullback(member, x) for member in self.members]
+        said = [outputs for outputs, _ in pairs]
+
+        def pull(weights: Array) -> Array:
+            slopes = self._slopes_by_differences(said, weights)
+            return np.asarray(sum(own(slope) for (_, own), slope in zip(pairs, slopes, strict=True)))
+
+        return self._combine_outputs(said), pull
+
+    def _combine_outputs(self, said: list[Array]) -> Array:
+        return self.combine([(part, member.link) for part, member in zip(said, self.members, strict=True)])
+
+    def _slopes_by_differences(self, said: list[Array], weights: Array) -> list[Array]:
+        """How the outputs, summed with ``weights``, change with each output of each member: ``(p, c)`` for each.
+
+        By differences, all in one call: outputs are numbered through, and each has a copy with it up and one down.
+        """
+        p, sizes = len(weights), [part.shape[1] for part in said]
+        every = np.hstack(said)
+        count = every.shape[1]
+        step = RELATIVE_DIFFERENCE_STEP * np.maximum(np.abs(every), 1.0)
+        moved = np.repeat(every[None], 2 * count, axis=0)
+        number = np.arange(count)
+        moved[number, :, number] += step.T
+        moved[count + number, :, number] -= step.T
+        parts = np.split(moved.reshape(2 * count * p, count), np.cumsum(sizes)[:-1], axis=1)
+        sums = (self._combine_outputs(parts).reshape(2 * count, p, -1) * weights).sum(axis=2)
+        slopes = (sums[:count] - sums[count:]).T / (2 * step)
+        return np.split(slopes, np.cumsum(sizes)[:-1], axis=1)
+
+
+@dataclass(frozen=True, eq=False)
+class DifferentiableMetaModel(ShortcutModel):
+    """A model asked through its members, all of which have slopes."""
+
+    fast_outputs: CombinedMembers
+
+    def gradient(self, x: Array, weights: Array) -> Array:
+        """Gradient ``(p, d)`` of the outputs summed with ``weights`` ``(p, c)``."""
+        return self.fast_outputs.outputs_and_pullback(x)[1](weights)
+
+    def outputs_and_pullback(self, x: Array) -> tuple[Array, Pullback]:
+        """Outputs ``(p, c)``, and what gives their gradient."""
+        return self.fast_outputs.outputs_and_pullback(x)
+
+
+def _outputs_and_pullback(member: Differentiable, x: Array) -> tuple[Array, Pullback]:
+    if hasattr(member, "outputs_and_pullback"):
+        outputs, pull = member.outputs_and_pullback(x)
+        return outputs, pull
+    return member.outputs(x), lambda weights: member.gradient(x, weights)

@@ -1,0 +1,202 @@
+"""Models made of models: voting, calibrated, stacked, one against the rest, with a threshold or a target of their own.
+
+Where every member is made of trees, the trees of all of them are the trees of the whole: each member's leaves have sums
+of their own, and what the whole makes of its members is the last step from sums to outputs. Where every member has a
+slope, so has the whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from counterpoise.errors import CounterpoiseError
+from counterpoise.models.links import ToOutputs
+from counterpoise.models.registry import as_model
+from counterpoise.models.sklearn.meta.combine import (
+    CalibratedMeanCombiner,
+    InverseTransformCombiner,
+    MeanCombiner,
+    MemberOutputs,
+    OneVsRestCombiner,
+    StackingCombiner,
+    ThresholdCombiner,
+    has_threshold,
+    is_from_sklearn,
+    read_threshold,
+    score_method_of,
+    stack_answers,
+)
+from counterpoise.models.sklearn.meta.gradients import CombinedMembers, DifferentiableMetaModel
+from counterpoise.models.sklearn.outputs import find_deciding_estimator
+from counterpoise.models.trees.ensemble import TreeEnsemble
+from counterpoise.models.trees.opened import MAX_ROUNDING_DIFFERENCE, TreeModel, make_tree_model, relative_difference
+from counterpoise.space.schema.schema import Schema, numeric_schema
+from counterpoise.types import Array, Differentiable, Link, Model
+
+MAX_REORDERING_DIFFERENCE = 1e-12  # relative difference of what is added up in another order
+MAX_MEMBERS_DIFFERENCE = 1e-9  # how closely members with slopes must repeat the whole
+MIN_SHARE_WITH_SLOPE = 0.5  # of the probing rows, which must have a slope
+
+
+class MemberSums(NamedTuple):
+    """What a member makes of its sums, what that is, how many there are, and what they are divided by before."""
+
+    to_outputs: ToOutputs
+    link: Link
+    sum_count: int
+    divisor: int
+
+
+@dataclass(frozen=True, eq=False)
+class CombinedToOutputs:
+    """From the sums of all members ``(p, s)`` to the outputs of the whole."""
+
+    members: tuple[MemberSums, ...]
+    combine: Callable[[MemberOutputs], Array]
+
+    def __call__(self, sums: Array) -> Array:
+        parts, start = [], 0
+        for finish, link, count, divisor in self.members:
+            own = sums[:, start : start + count]
+            parts.append((finish(own if divisor == 1 else own / divisor), link))
+            start += count
+        return self.combine(parts)
+
+
+def adapt_meta_estimator(model: Any, plain: Model, schema: Schema, probe: Array) -> Model | None:
+    """The Model of an estimator whose members are all trees, or all have slopes; None where it is something else."""
+    inside = _members_of(model) if is_from_sklearn(model) else None
+    if inside is None:
+        return None
+    try:
+        members = [as_model(member, schema, probe) for member in map(_unfreeze, inside)]
+        sloped = tuple(member for member in members if isinstance(member, Differentiable))
+        found = [member for member in members if isinstance(member, TreeModel)]
+        if len(members) not in (len(found), len(sloped)):
+            return None
+        combine = _make_combiner(model, [(member.outputs(probe), member.link) for member in members])
+    except CounterpoiseError:
+        return None  # fitted on something else than the columns, or on answers that cannot be told from sums
+    if combine is None:
+        return None
+    if not found:
+        blend = DifferentiableMetaModel(plain, CombinedMembers(sloped, combine))
+        told = relative_difference(blend.outputs, plain.outputs, probe) <= MAX_MEMBERS_DIFFERENCE and not any(
+            map(_is_voting_svm, inside)
+        )
+        return blend if told and _has_slope(blend, probe) else None
+    trees = merge_trees(found, combine)
+    away = relative_difference(trees.outputs, plain.outputs, probe)
+    if not away <= MAX_ROUNDING_DIFFERENCE:
+        return None
+    # shares of votes are often at a threshold to the last bit
+    exact = away == 0 if has_threshold(model) else away <= MAX_REORDERING_DIFFERENCE
+    return make_tree_model(plain, trees.outputs if exact else plain.outputs, trees, probe)
+
+
+def _has_slope(blend: DifferentiableMetaModel, probe: Array) -> bool:
+    """Whether what is made of the members has a slope to follow: not where it goes by steps."""
+    combine = blend.fast_outputs.combine
+    if isinstance(combine, CalibratedMeanCombiner):
+        return not any(type(each).__name__ == "IsotonicRegression" for _, own in combine.calibrators for each in own)
+    if isinstance(combine, StackingCombiner):
+        return isinstance(combine.final_model, Differentiable)
+    if isinstance(combine, InverseTransformCombiner):
+        return bool(blend.gradient(probe, np.ones((len(probe), 1))).any(axis=1).mean() > MIN_SHARE_WITH_SLOPE)
+    return True
+
+
+def _is_voting_svm(member: Any) -> bool:
+    """Whether an estimator's scores are read otherwise than it gives them: so that the first of equal votes wins."""
+    return (
+        type(find_deciding_estimator(member)).__name__ in ("SVC", "NuSVC") and len(getattr(member, "classes_", ())) > 2
+    )
+
+
+def _members_of(model: Any) -> Sequence[Any] | None:
+    """The members of an estimator made of estimators."""
+    name = type(model).__name__
+    if name in ("VotingClassifier", "VotingRegressor", "StackingClassifier", "StackingRegressor"):
+        plainly = getattr(model, "voting", "soft") == "soft" and not getattr(model, "passthrough", False)
+        return list(model.estimators_) if plainly else None
+    if name == "CalibratedClassifierCV":
+        return [each.estimator for each in model.calibrated_classifiers_]
+    if name == "OneVsRestClassifier":
+        return None if model.multilabel_ else list(model.estimators_)
+    if has_threshold(model):
+        return [read_threshold(model)[0]]
+    return [model.regressor_] if name == "TransformedTargetRegressor" else None
+
+
+def _unfreeze(model: Any) -> Any:
+    return model.estimator if type(model).__name__ == "FrozenEstimator" else model
+
+
+def _make_combiner(model: Any, parts: MemberOutputs) -> Callable[[MemberOutputs], Array] | None:
+    """What an estimator makes of its members; ``parts`` are what they say of the probing rows."""
+    name = type(model).__name__
+    if name.startswith("Voting"):
+        pairs = zip(() if model.weights is None else model.weights, model.estimators, strict=False)
+        weights = [weight for weight, (_, member) in pairs if not isinstance(member, str)]  # "drop" is none
+        return MeanCombiner(np.asarray(weights, dtype=np.float64) if weights else None, name.endswith("Classifier"))
+    if name == "CalibratedClassifierCV":
+        if any(each.method not in ("sigmoid", "isotonic") for each in model.calibrated_classifiers_):
+            return None
+        fitted = [(score_method_of(each.estimator), tuple(each.calibrators)) for each in model.calibrated_classifiers_]
+        return CalibratedMeanCombiner(tuple(fitted), len(model.classes_))
+    if name.startswith("Stacking"):
+        methods = tuple(model.stack_method_)
+        if name.endswith("Classifier") and "predict" in methods:
+            return None  # labels
+        z = stack_answers(parts, methods)
+        return StackingCombiner(as_model(model.final_estimator_, numeric_schema(z.shape[1]), z), methods)
+    if has_threshold(model):
+        return ThresholdCombiner(*read_threshold(model)[1:])
+    return (
+        OneVsRestCombiner(score_method_of(model))
+        if name == "OneVsRestClassifier"
+        else InverseTransformCombiner(model.transformer_)
+    )
+
+
+def merge_trees(members: Sequence[TreeModel], combine: Callable[[MemberOutputs], Array]) -> TreeEnsemble:
+    """The trees of several models as those of one, each member with sums of its own."""
+    every = [member.trees for member in members]
+    sets = np.cumsum([0, *(len(trees.category_sets) for trees in every)])
+    shifts = np.cumsum([0, *(len(trees.feature) for trees in every)])
+    starts = np.cumsum([0, *(len(trees.base) for trees in every)])
+    value = np.zeros((shifts[-1], max(trees.value.shape[1] for trees in every)))
+    for trees, shift in zip(every, shifts, strict=False):
+        own = trees.value if trees.averages_leaves else trees.scale * trees.value
+        value[shift : shift + len(own), : own.shape[1]] = own
+    spill = np.zeros(value.shape[1] - every[-1].value.shape[1])  # of the zeros that fill up the last lines
+    base = [np.zeros(len(trees.base)) if trees.averages_leaves else trees.base for trees in every]
+    places = list(zip(every, shifts.tolist(), sets.tolist(), strict=False))
+    return TreeEnsemble(
+        feature=np.concatenate([trees.feature for trees in every]),
+        threshold=np.concatenate([trees.threshold for trees in every]),
+        left=np.concatenate([np.where(trees.left < 0, -1, trees.left + shift) for trees, shift, _ in places]),
+        right=np.concatenate([np.where(trees.right < 0, -1, trees.right + shift) for trees, shift, _ in places]),
+        missing_left=np.concatenate([trees.missing_left for trees in every]),
+        category=np.concatenate([np.where(trees.category < 0, -1, trees.category + k) for trees, _, k in places]),
+        category_sets=tuple(levels for trees in every for levels in trees.category_sets),
+        value=value,
+        roots=np.concatenate([trees.roots + shift for trees, shift, _ in places]),
+        first_sum=np.concatenate([trees.first_sum + start for trees, start in zip(every, starts, strict=False)]),
+        base=np.concatenate([*base, spill]),
+        compares_in_single=np.logical_and.reduce([trees.compares_in_single for trees in every]),
+        width=every[0].width,
+        to_outputs=CombinedToOutputs(
+            tuple(
+                MemberSums(
+                    trees.to_outputs, member.link, len(trees.base), len(trees.roots) if trees.averages_leaves else 1
+                )
+                for trees, member in zip(every, members, strict=True)
+            ),
+            combine,
+        ),
+    )

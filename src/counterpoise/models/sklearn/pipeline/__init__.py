@@ -1,0 +1,1 @@
+"""What the steps of a pipeline do to each column."""

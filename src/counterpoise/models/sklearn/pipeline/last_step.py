@@ -1,0 +1,88 @@
+"""The last step of a pipeline asked directly, behind a front of known arithmetic; decisions stay the pipeline's own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from numpy.typing import NDArray
+
+from counterpoise.models.sklearn.pipeline.columnwise import ColumnwiseSteps
+from counterpoise.models.sklearn.pipeline.projections import ColumnwiseThenMixing
+from counterpoise.types import Array, Differentiable, Link, Model, Pullback, TwiceDifferentiable
+
+
+@dataclass(frozen=True, eq=False)
+class LastStepModel:
+    """A pipeline as a Model: outputs of the last step behind the front; ``whole`` is the pipeline itself."""
+
+    pipeline: Model
+    first_steps: ColumnwiseSteps | ColumnwiseThenMixing
+    last_step: Model
+
+    @property
+    def labels(self) -> tuple[Any, ...] | None:
+        """The classes in the order of the outputs."""
+        return self.last_step.labels
+
+    @property
+    def link(self) -> Link:
+        """What the outputs are."""
+        return self.last_step.link
+
+    @property
+    def has_softmax_probabilities(self) -> bool:
+        """Whether the probabilities are the softmax of the outputs."""
+        return bool(getattr(self.last_step, "has_softmax_probabilities", False))
+
+    def outputs(self, x: Array) -> Array:
+        """Outputs ``(p, c)`` of the last step."""
+        return self.last_step.outputs(self.first_steps(x))
+
+    def predict(self, x: Array) -> NDArray[Any]:
+        """What the whole pipeline says."""
+        return self.pipeline.predict(x)
+
+    def probabilities(self, x: Array) -> Array | None:
+        """The whole pipeline's probabilities."""
+        return self.pipeline.probabilities(x)
+
+
+@dataclass(frozen=True, eq=False)
+class DifferentiableLastStepModel(LastStepModel):
+    """A pipeline whose last step has a gradient."""
+
+    last_step: Differentiable
+
+    def gradient(self, x: Array, weights: Array) -> Array:
+        """Gradient ``(p, d)``, carried back through the front."""
+        return self.first_steps.pull_gradient(x, self.last_step.gradient(self.first_steps(x), weights))
+
+    def outputs_and_pullback(self, x: Array) -> tuple[Array, Pullback]:
+        """Outputs ``(p, c)``, and what gives their gradient."""
+        if not hasattr(self.last_step, "outputs_and_pullback"):
+            return self.outputs(x), lambda weights: self.gradient(x, weights)
+        outputs, pull = self.last_step.outputs_and_pullback(self.first_steps(x))
+        return outputs, lambda weights: self.first_steps.pull_gradient(x, pull(weights))
+
+
+@dataclass(frozen=True, eq=False)
+class TwiceDifferentiableLastStepModel(DifferentiableLastStepModel):
+    """A pipeline whose last step has curvature."""
+
+    last_step: TwiceDifferentiable
+
+    def hvp(self, x: Array, weights: Array, v: Array) -> Array:
+        """``(p, d)``: the front is piecewise linear, so all curvature is the last step's."""
+        return self.first_steps.pull_gradient(
+            x, self.last_step.hvp(self.first_steps(x), weights, self.first_steps.push_direction(x, v))
+        )
+
+
+def make_last_step_model(whole: Model, front: ColumnwiseSteps | ColumnwiseThenMixing, last: Model) -> LastStepModel:
+    """The pipeline with all that its last step can do."""
+    if isinstance(last, TwiceDifferentiable) and not front.is_curved:
+        return TwiceDifferentiableLastStepModel(whole, front, last)
+    if isinstance(last, Differentiable):
+        return DifferentiableLastStepModel(whole, front, last)
+    return LastStepModel(whole, front, last)

@@ -1,0 +1,107 @@
+"""Trees behind a pipeline's front, told in the row's own columns: every split point carried back, to the last bit."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from counterpoise.models.sklearn.pipeline.columnwise import ColumnwiseSteps
+from counterpoise.models.trees.ensemble import TreeEnsemble, code_places
+from counterpoise.space.schema.schema import Schema
+from counterpoise.types import Array, Index, Mask
+
+MAX_FLOAT = np.finfo(np.float64).max
+
+
+def carry_trees_back(trees: TreeEnsemble, front: ColumnwiseSteps, schema: Schema) -> TreeEnsemble | None:
+    """The trees in the columns of the schema, or None where they split by category what is a number there."""
+    threshold, missing_left = trees.threshold.copy(), trees.missing_left.copy()
+    category, sets = np.full(len(trees.feature), -1, dtype=np.intp), list[Mask]()
+    for column in np.unique(trees.feature[trees.feature >= 0]).tolist():
+        here = np.flatnonzero(trees.feature == column)
+        feature = schema.features[front.source_columns[column]]
+        if feature.is_numeric and (trees.category[here] >= 0).any():
+            return None
+        if feature.is_numeric:
+            threshold[here] = _largest_left(front, column, trees.threshold[here], len(schema))
+            missing_left[here] = _missing_goes_left(front, column, trees, here, len(schema))
+            continue
+        codes = np.append(np.arange(len(feature.categories), dtype=np.float64), np.nan)
+        read = _apply_to_column(front, column, codes, len(schema))
+        known: dict[tuple[int, float, bool], int] = {}
+        for node in here.tolist():
+            old, limit, left = int(trees.category[node]), trees.threshold[node], bool(trees.missing_left[node])
+            key = (old, 0.0, False) if old >= 0 else (-1, float(limit), left)
+            if key not in known:
+                known[key] = len(sets)
+                sets.append(
+                    _levels_left_by_codes(read, trees.category_sets[old])
+                    if old >= 0
+                    else _levels_left_by_limit(read, limit, left)
+                )
+            category[node] = known[key]
+        threshold[here] = np.nan
+    feature_of = np.where(trees.feature >= 0, front.source_columns[trees.feature], -1)
+    return replace(
+        trees,
+        feature=feature_of,
+        threshold=threshold,
+        missing_left=missing_left,
+        category=category,
+        category_sets=tuple(sets),
+        compares_in_single=np.zeros(len(schema), dtype=bool),
+        width=len(schema),
+    )
+
+
+def _levels_left_by_limit(read: Array, limit: float, missing_left: bool) -> Mask:
+    """Which levels go left, from what is read of each, where the tree splits a number."""
+    return np.where(np.isnan(read), missing_left, read <= limit)
+
+
+def _levels_left_by_codes(read: Array, old: Mask) -> Mask:
+    """Which levels go left, from what is read of each, where the tree splits by a set of codes."""
+    return old[code_places(read, len(old))]
+
+
+def _apply_to_column(front: ColumnwiseSteps, column: int, values: Array, width: int) -> Array:
+    """What the front makes of values of one source column, in one of its columns."""
+    x = np.zeros((len(values), width))
+    x[:, front.source_columns[column]] = values
+    with np.errstate(over="ignore"):
+        return front(x)[:, column]
+
+
+def _missing_goes_left(front: ColumnwiseSteps, column: int, trees: TreeEnsemble, here: Index, width: int) -> Mask:
+    (read,) = _apply_to_column(front, column, np.array([np.nan]), width)
+    return trees.missing_left[here] if np.isnan(read) else np.asarray(read <= trees.threshold[here])
+
+
+def _largest_left(front: ColumnwiseSteps, column: int, thresholds: Array, width: int) -> Array:
+    """The largest number that the front still brings to the left of each threshold; infinite where all or none is.
+
+    Bisection over the floats in the order of their bits: 64 steps, whatever the scale.
+    """
+    far = np.full(len(thresholds), MAX_FLOAT)
+    low, high = _float_to_order(-far), _float_to_order(far)
+    for _ in range(64):
+        middle = (low >> 1) + (high >> 1) + (low & high & 1)
+        left = ~(
+            _apply_to_column(front, column, _order_to_float(middle), width) > thresholds
+        )  # below where a logarithm begins, too
+        low, high = np.where(left, middle, low), np.where(left, high, middle)
+    found = np.where(_apply_to_column(front, column, -far, width) > thresholds, -np.inf, _order_to_float(low))
+    return np.where(_apply_to_column(front, column, far, width) > thresholds, found, np.inf)
+
+
+def _float_to_order(values: Array) -> NDArray[np.int64]:
+    """Integers in the order of the floats."""
+    bits = values.view(np.int64)
+    return np.where(bits < 0, np.int64(-(2**63)) - bits - 1, bits)
+
+
+def _order_to_float(order: NDArray[np.int64]) -> Array:
+    bits = np.where(order < 0, np.int64(-(2**63)) - order - 1, order)
+    return np.asarray(bits.view(np.float64))

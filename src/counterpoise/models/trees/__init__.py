@@ -1,0 +1,1 @@
+"""Tree ensembles as arrays: splits, leaves, and what each leaf adds."""

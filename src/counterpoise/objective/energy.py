@@ -1,0 +1,116 @@
+"""The energy of a counterfactual, Eq. (3) and Eq. (9): distance + lam * regulariser + mu * distance to the decision."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from counterpoise.objective.regularizers import Regularizer, RegularizerByRow, WeightedL1
+from counterpoise.space.distance import Distance
+from counterpoise.types import Array, Index, Mask
+
+
+class EnergyTerms(NamedTuple):
+    """The terms of Eq. (3), each ``(n, k)``: lam and mu are already in them."""
+
+    distance: Array
+    regularizer: Array
+    decision: Array
+
+    @property
+    def total(self) -> Array:
+        return self.distance + self.regularizer + self.decision
+
+
+def phi(margin: Array, *, two_sided: bool = False) -> Array:
+    """How far the decision is from the one asked for: ``max(0, -margin)``, or the paper's ``|margin|``.
+
+    ``margin`` is ``f - c``. The paper's form is least on the boundary itself, on either side of it; the one-sided form
+    is zero wherever the target is reached.
+
+    >>> phi(np.array([-2.0, 3.0])), phi(np.array([-2.0, 3.0]), two_sided=True)
+    (array([2., 0.]), array([2., 3.]))
+    """
+    return np.abs(margin) if two_sided else np.maximum(0.0, -margin)
+
+
+def phi_slope(margin: Array, *, two_sided: bool = False) -> Array:
+    """Derivative of `phi` with respect to the margin, Eq. (17): ``sign(f - c)``; 0 at the kink.
+
+    >>> phi_slope(np.array([-2.0, 3.0])), phi_slope(np.array([-2.0, 3.0]), two_sided=True)
+    (array([-1.,  0.]), array([-1.,  1.]))
+    """
+    return np.sign(margin) if two_sided else np.where(margin < 0, -1.0, 0.0)
+
+
+@dataclass(frozen=True, eq=False)
+class Energy:
+    """``E(x) = d(x, x0) + lam R(x, x0) + mu phi(f(x) - c)``, Eq. (3); with a weighted L1 regulariser, Eq. (9).
+
+    ``mu`` is one number per row ``(n,)``: a minimum of E is valid only where mu times the slope of f exceeds 1.
+    """
+
+    distance: Distance
+    lam: float
+    regularizers: tuple[Regularizer, ...]
+    mu: Array
+    two_sided: bool = False
+
+    def take(self, rows: Index | Sequence[int]) -> Energy:
+        """The energy of some of the rows."""
+        index = np.asarray(rows, dtype=np.intp)
+        parts = tuple(part.take(index) if isinstance(part, RegularizerByRow) else part for part in self.regularizers)
+        return replace(self, mu=self.mu[index], regularizers=parts)
+
+    @cached_property
+    def l1_weights(self) -> Array | float:
+        """What a unit of each feature's difference adds through weighted L1 regularisers, ``(d,)``."""
+        return self.lam * sum((part.weights for part in self.regularizers if isinstance(part, WeightedL1)), 0.0)
+
+    @property
+    def is_norm_plus_l1(self) -> bool:
+        """Whether the effort is one norm and weighted L1 regularisers, and nothing else."""
+        plain = not self.lam or all(isinstance(part, WeightedL1) for part in self.regularizers)
+        return plain and len(self.distance.mixture) == 1 and self.distance.prices is None
+
+    def effort(self, x: Array, x0: Array) -> Array:
+        """The part that a valid answer pays, ``d + lam R``: ``(n, k)`` for ``x`` ``(n, k, d)``, ``x0`` ``(n, d)``."""
+        delta = self.distance.differences(x, x0)
+        total = self.distance.norm(delta, x0)
+        return total + self._penalty(x, x0, delta) if self.lam and self.regularizers else total
+
+    def beats_any_two_changes(self, effort: Array) -> Mask:
+        """Which efforts of answers are so low that no point which changes two features or more could cost less."""
+        counted = self.distance.weight("l0") if self.distance.prices is None else 0.0  # what is free counts for nothing
+        return np.asarray(effort < 2 * counted)
+
+    def terms(self, x: Array, x0: Array, margin: Array) -> EnergyTerms:
+        """All three terms for points ``x`` ``(n, k, d)`` with margins ``f - c`` ``(n, k)``."""
+        delta = self.distance.differences(x, x0)
+        decision = self.mu[:, None] * phi(margin, two_sided=self.two_sided)
+        return EnergyTerms(self.distance.norm(delta, x0), self._penalty(x, x0, delta), decision)
+
+    def _penalty(self, x: Array, x0: Array, delta: Array) -> Array:
+        """``lam R``, ``(n, k)``."""
+        total = np.zeros(delta.shape[:-1])
+        for regularizer in self.regularizers if self.lam else ():
+            total += self.lam * regularizer(x, x0, delta)
+        return total
+
+    def __call__(self, x: Array, x0: Array, margin: Array) -> Array:
+        """E of Eq. (3), ``(n, k)``."""
+        return self.effort(x, x0) + self.mu[:, None] * phi(margin, two_sided=self.two_sided)
+
+    def gradient(self, x: Array, x0: Array, margin: Array, margin_gradient: Array) -> Array:
+        """Gradient ``(n, k, d)`` of E, Eq. (15) and Eq. (18), given that of the margin ``(n, k, d)``."""
+        total = self.distance.gradient(x, x0)
+        if self.lam:
+            delta = self.distance.differences(x, x0)
+            for regularizer in self.regularizers:
+                total = total + self.lam * regularizer.gradient(x, x0, delta)
+        slope = self.mu[:, None] * phi_slope(margin, two_sided=self.two_sided)
+        return total + slope[..., None] * margin_gradient

@@ -1,0 +1,254 @@
+"""Noise on the world: what a row might turn out to be instead, as noisy copies of it.
+
+The draws are the caller's, standard normals ``(n, m, d)``, one set per row: the same draws at two points of a row are
+common random numbers. Copies are reflected at the region's bounds and rounded on whole numbers and listed values.
+Cells that the region fixes and missing cells get no noise; categories only with a chance of ``flips``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from scipy.special import ndtr
+
+from counterpoise.errors import InputError
+from counterpoise.objective.ranks import Ranks
+from counterpoise.physics.symmetric_moves import find_listed_places, reflect_and_round
+from counterpoise.space.region.region import Region
+from counterpoise.types import Array, Index, Mask
+
+RANK_NOISE_LEVELS = (0.0025, 0.005, 0.01, 0.02, 0.03, 0.05)  # of rank noise, floor to cap
+DRAW_RESOLUTION = 4096.0  # what a draw says beyond this resolution is a second, independent uniform number
+
+
+class Noise(Protocol):
+    """How the world differs from a row: what makes noisy copies."""
+
+    @property
+    def flips(self) -> float:
+        """The chance that a category becomes another."""
+        ...
+
+    def copies(self, x: Array, draws: Array, region: Region, scales: Array, numeric: Mask) -> Array:
+        """Noisy copies ``(n, k, m, d)`` of points ``x`` ``(n, k, d)``, from standard normal ``draws`` ``(n, m, d)``."""
+        ...
+
+    def widths(self, x: Array, region: Region, scales: Array, numeric: Mask) -> Array:
+        """The raw length ``(n, k, d)`` of one unit of a draw at ``x`` ``(n, k, d)``; 0 where there is no noise."""
+        ...
+
+
+@dataclass(frozen=True)
+class Gaussian:
+    """Normal noise of standard deviation ``sigma``, in feature scales.
+
+    >>> import pandas as pd
+    >>> from counterpoise.space.schema.schema import Schema
+    >>> schema = Schema.infer(pd.DataFrame({"a": [0.0, 2.0], "b": [0, 8]}), scale="range")
+    >>> region = Region.build(schema, np.array([[0.5, 4.0]]))
+    >>> Gaussian(0.25).copies(region.x0[:, None], np.array([[[-2.0, 1.3]]]), region, schema.scales, schema.numeric)
+    array([[[[0.5, 7. ]]]])
+    """
+
+    sigma: float
+    flips: float = 0.0
+
+    def __post_init__(self) -> None:
+        if not (np.isfinite(self.sigma) and self.sigma >= 0):
+            raise InputError("the width of Gaussian noise must be at least 0", f"{self.sigma!r}", "for instance 0.2")
+        _check_flips(self.flips)
+
+    def copies(self, x: Array, draws: Array, region: Region, scales: Array, numeric: Mask) -> Array:
+        noisy = _find_noisy_cells(x, region, numeric)
+        width = np.where(noisy.any(axis=1), self.sigma * scales, 0.0)
+        return _finish_copies(
+            x[:, :, None, :] + width[:, None, None, :] * draws[:, None], x, draws, region, noisy, self
+        )
+
+    def widths(self, x: Array, region: Region, scales: Array, numeric: Mask) -> Array:
+        return np.where(_find_noisy_cells(x, region, numeric), self.sigma * scales, 0.0)
+
+
+@dataclass(frozen=True)
+class RankNoise:
+    """A normal shift of standard deviation ``level`` in the reference's quantile ranks, for features with heavy tails.
+
+    A rank that would leave the bounds is reflected, so that reference rows stay, feature by feature, distributed as
+    they were. A value that many reference rows share has a stretch of ranks, and one of them is drawn. Beyond the
+    reference's range a value keeps its distance from it. The ranks are learnt by ``fitted``.
+
+    >>> import pandas as pd
+    >>> from counterpoise.space.schema.schema import Schema
+    >>> table = pd.DataFrame({"bytes": [0.5, 1.5, 10.5, 1000.5, 1e6]})
+    >>> schema, x = Schema.infer(table), table.to_numpy()
+    >>> region = Region.build(schema, x[2:3])
+    >>> noise = RankNoise(0.25).fit_to(x)
+    >>> noise.copies(x[None, 2:3], np.array([[[-1.0], [1.0]]]), region, schema.scales, schema.numeric)[0, 0]
+    array([[   1.5], [1000.5]])
+    """
+
+    level: float
+    flips: float = 0.0
+    ranks: Ranks | None = field(default=None, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if not (np.isfinite(self.level) and 0 <= self.level <= 1):
+            raise InputError(
+                "the level of rank noise must be between 0 and 1, the whole reference", f"{self.level!r}", "give 0.02"
+            )
+        _check_flips(self.flips)
+
+    def fit_to(self, reference: Array) -> RankNoise:
+        """The same noise in the ranks of the reference ``(r, d)``; missing cells have no rank."""
+        return replace(self, ranks=Ranks.of(reference))
+
+    def copies(self, x: Array, draws: Array, region: Region, scales: Array, numeric: Mask) -> Array:
+        ranks, noisy = self._require_ranks(), _find_noisy_cells(x, region, numeric)
+        columns = np.flatnonzero(noisy.any(axis=(0, 1)))
+        if len(columns) == x.shape[-1]:
+            out = self._shift_ranks(ranks, x, draws, region.lower, region.upper, columns)
+        else:
+            out = np.repeat(x[:, :, None, :], draws.shape[1], axis=2)
+            box = region.lower[:, columns], region.upper[:, columns]
+            out[..., columns] = self._shift_ranks(ranks, x[..., columns], draws[..., columns], *box, columns)
+        return _finish_copies(out, x, draws, region, noisy, self)
+
+    def widths(self, x: Array, region: Region, scales: Array, numeric: Mask) -> Array:
+        ranks, columns = self._require_ranks(), np.arange(x.shape[-1])
+        first, last = ranks.rank_interval(x, columns)
+        high = ranks.values_at(np.minimum(last + self.level, 1.0), columns)
+        low = ranks.values_at(np.maximum(first - self.level, 0.0), columns)
+        return np.where(_find_noisy_cells(x, region, numeric), 0.5 * (high - low), 0.0)
+
+    def _shift_ranks(self, ranks: Ranks, x: Array, draws: Array, lower: Array, upper: Array, columns: Index) -> Array:
+        """Copies ``(n, k, m, c)`` of cells ``x`` ``(n, k, c)`` of these columns, reflected at the ranks of the box."""
+        first, last = ranks.rank_interval(x, columns)
+        low = ranks.rank_interval(lower, columns)[0][:, None, :]
+        wide = ranks.rank_interval(upper, columns)[1][:, None, :] - low
+        # counted in widths of the box, a reflection is a wave of period 2
+        unit = 1.0 / np.maximum(wide, 1e-300)
+        wave = ((first - low) * unit)[:, :, None] + (self.level * unit)[:, :, None] * draws[:, None]
+        if (last > first).any():
+            wave += ((last - first) * unit)[:, :, None] * _second_uniforms(draws)[:, None]
+        wave -= 2.0 * np.rint(0.5 * wave)
+        np.abs(wave, out=wave)
+        wave *= wide[:, :, None]
+        wave += low[:, :, None]
+        found = ranks.values_at(wave, columns)
+        beyond = ranks.distance_outside_range(x, columns)
+        return found + beyond[:, :, None] if beyond.any() else found
+
+    def _require_ranks(self) -> Ranks:
+        if self.ranks is None:
+            raise InputError(
+                "rank noise must know the reference", f"{self!r} is not fitted", "call its fitted(reference) first"
+            )
+        return self.ranks
+
+
+class Calibration(NamedTuple):
+    """The noise that was chosen, and the shares of copies that kept the target at the levels that were tried."""
+
+    noise: RankNoise
+    levels_tried: tuple[float, ...]
+    shares_kept: tuple[float, ...]
+    wanted_share: float
+
+    @property
+    def sentence(self) -> str:
+        """What was chosen and why, for a report."""
+        level, chosen = self.noise.level, dict(zip(self.levels_tried, self.shares_kept, strict=True))
+        said = f"rank noise {level:g}: reference rows of the target keep it in {chosen[level]:.1%} of copies"
+        if self.shares_kept[0] < self.wanted_share:
+            return f"{said}, less than {self.wanted_share:.0%} even at this smallest level"
+        return said if self.shares_kept[-1] < self.wanted_share else f"{said}, and no larger level is tried"
+
+
+def calibrate(
+    noise: RankNoise,
+    x: Array,
+    draws: Array,
+    keeps: Callable[[Array], Mask],
+    region: Region,
+    scales: Array,
+    numeric: Mask,
+    *,
+    levels: Sequence[float] = RANK_NOISE_LEVELS,
+    wanted: float = 0.95,
+) -> Calibration:
+    """The largest level at which, and at all smaller ones, real rows of the target keep it in 95 % of copies.
+
+    ``x`` ``(r, d)`` are reference rows that have the target, ``region`` is theirs, ``draws`` ``(r, m, d)``; ``keeps``
+    says of copies ``(r, m, d)`` whether the target is kept, ``(r, m)``; the share is pooled over rows. Where even the
+    smallest level loses too many, that level is taken: no noise at all would be no answer.
+    """
+    tried: list[float] = []
+    kept: list[float] = []
+    for level in sorted(levels):
+        trial = replace(noise, level=float(level))
+        tried.append(float(level))
+        kept.append(float(keeps(trial.copies(x[:, None], draws, region, scales, numeric)[:, 0]).mean()))
+        if kept[-1] < wanted:
+            break
+    passed = [level for level, share in zip(tried, kept, strict=True) if share >= wanted]
+    return Calibration(replace(noise, level=(passed or tried)[-1]), tuple(tried), tuple(kept), wanted)
+
+
+def _check_flips(flips: float) -> None:
+    if not 0 <= flips <= 1:
+        raise InputError("the chance of a flip must be between 0 and 1", f"{flips!r}", "0 leaves categories alone")
+
+
+def _find_noisy_cells(x: Array, region: Region, numeric: Mask) -> Mask:
+    """Which cells of ``x`` ``(n, k, d)`` are numbers that noise may move."""
+    return region.free[:, None, :] & numeric & ~np.isnan(x)
+
+
+def _second_uniforms(draws: Array) -> Array:
+    """A uniform number from the low digits of each normal one; opposite draws give opposite numbers."""
+    return np.asarray(np.modf(ndtr(draws) * DRAW_RESOLUTION)[0])
+
+
+def _finish_copies(y: Array, x: Array, draws: Array, region: Region, noisy: Mask, noise: Noise) -> Array:
+    """Copies ``y`` ``(n, k, m, d)`` of ``x`` reflected, rounded, with categories flipped; other cells as they were."""
+    n, k, m, d = y.shape
+    lattice = region.lattice
+    whole = np.flatnonzero(
+        lattice.binds_unchanged[lattice.columns]
+    )  # decimals are how a number is written, not what it can be
+    y = reflect_and_round(y.reshape(n, k * m, d), region, whole).reshape(n, k, m, d)
+    for (column, values), span in zip(lattice.choices, lattice.choice_spans, strict=True):
+        if noisy[..., column].any():
+            y[..., column] = _snap_to_listed(values, y[..., column], span)
+    if not noisy.all():
+        np.copyto(y, x[:, :, None, :], where=~noisy[:, :, None, :])
+        if noise.flips > 0:
+            _flip_categories(y, x, draws, region, noisy, noise.flips)
+    return region.system.compute_derived(y.reshape(n, k * m, d)).reshape(n, k, m, d)
+
+
+def _snap_to_listed(values: Array, cells: Array, span: Index) -> Array:
+    """The nearest of the listed values that each row's box holds, for cells ``(n, k, m)``."""
+    middles = (values[1:] + values[:-1]) / 2
+    place = np.searchsorted(middles, cells)
+    held = np.clip(place, span[:, 0, None, None], np.maximum(span[:, 0], span[:, 1])[:, None, None])
+    return np.asarray(values[np.minimum(held, len(values) - 1)])
+
+
+def _flip_categories(y: Array, x: Array, draws: Array, region: Region, noisy: Mask, flips: float) -> None:
+    """Categories become another that the region allows, each of them equally likely, with the given chance."""
+    for (column, values), span in zip(region.lattice.choices, region.lattice.choice_spans, strict=True):
+        cells = x[..., column]
+        may = region.free[:, None, column] & ~np.isnan(cells) & ~noisy[..., column]
+        first, last = span[:, 0, None], span[:, 1, None]
+        own, listed = find_listed_places(cells, values, span)
+        others = np.maximum(last - first + 1 - listed, 0)
+        u = ndtr(draws[:, None, :, column]) / flips
+        place = first[..., None] + np.floor(u * others[..., None]).astype(np.intp)
+        place += listed[..., None] & (place >= own[..., None])  # its own place is passed over
+        hit = (u < 1) & (others > 0)[..., None] & may[..., None]
+        if hit.any():
+            np.copyto(y[..., column], values[np.where(hit, place, 0)], where=hit)

@@ -1,0 +1,102 @@
+"""write(): measure every exhibit, one after the other, and put page, images and data into a folder."""
+
+from __future__ import annotations
+
+import os
+import platform
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+
+from counterpoise.errors import InputError
+from counterpoise.paper import (
+    claims,
+    figure1_surface,
+    figure2_convergence,
+    figure3_sensitivity,
+    figure5_boundary,
+    figure6_complexity,
+    real_data,
+    table1_devices,
+)
+from counterpoise.paper.choices import build_choices
+from counterpoise.paper.exhibit import Exhibit, RunSize
+from counterpoise.paper.page import compose_paper, to_png
+from counterpoise.paper.table2 import build_table_two
+
+ProgressCallback = Callable[[int, int, str], None]
+"""Called with (parts done, parts in all, what comes next)."""
+
+PAGE_FILE = "paper.html"
+Exhibits = Exhibit | tuple[Exhibit, ...]
+EXHIBIT_MEASURES: tuple[tuple[str, Callable[[RunSize], Exhibits]], ...] = (
+    ("Figure 1", figure1_surface.measure),
+    ("Figure 2", figure2_convergence.measure),
+    ("Figure 3", figure3_sensitivity.measure),
+    ("Table I and Figure 4", table1_devices.measure),
+    ("Figure 5", figure5_boundary.measure),
+    ("Figure 6", figure6_complexity.measure),
+    ("the comparison", real_data.measure),
+)
+EXHIBIT_ORDER = (
+    *("claims", "figure-1", "figure-2", "figure-3", "table-1"),
+    *("figure-4", "figure-5", "figure-6", "table-2", "comparison", "choices"),
+)
+
+
+def write(folder: str | Path, quick: bool = False, progress: ProgressCallback | None = None, seed: int = 0) -> Path:
+    """Make every figure and table of the paper into ``folder``; returns the page, paper.html.
+
+    ``quick`` measures less, in a minute or two instead of a quarter of an hour. ``progress`` is called with the parts
+    done, the parts in all and the name of the next.
+    """
+    if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
+        raise InputError("seed must be a whole number of at least 0", f"{seed!r}", "for instance 0")
+    place = Path(folder)
+    place.mkdir(parents=True, exist_ok=True)
+    began = time.perf_counter()
+    exhibits: dict[str, Exhibit] = {}
+    for number, (name, measure) in enumerate(EXHIBIT_MEASURES):
+        told = _make_reporter(progress, number)
+        told(name)
+        scale = RunSize(quick, seed, told)
+        started = time.perf_counter()
+        made = measure(scale)
+        took = time.perf_counter() - started
+        for exhibit in made if isinstance(made, tuple) else (made,):
+            exhibits[exhibit.name] = replace(exhibit, seconds=took)
+    facts = {key: value for exhibit in exhibits.values() for key, value in exhibit.facts.items()}
+    for exhibit in (build_table_two(facts), claims.build_claims(facts, scale), build_choices()):
+        exhibits[exhibit.name] = exhibit
+    command = f"python -m counterpoise.paper{' --quick' if quick else ''} --seed {seed} --out DIR"
+    about = (
+        f"{datetime.now(UTC):%Y-%m-%d}, counterpoise {version('counterpoise')}, Python {platform.python_version()}, "
+        f"{os.cpu_count()} cores, seed {seed}, {'quick' if quick else 'full'} form, {time.perf_counter() - began:.0f} "
+        "s in all."
+    )
+    shown = [exhibits[name] for name in EXHIBIT_ORDER]
+    for exhibit in shown:
+        _save_exhibit(exhibit, place)
+    page = place / PAGE_FILE
+    page.write_text(compose_paper(shown, command, about), encoding="utf-8")
+    if progress is not None:
+        progress(len(EXHIBIT_MEASURES), len(EXHIBIT_MEASURES), "the page")
+    return page
+
+
+def _make_reporter(progress: ProgressCallback | None, number: int) -> Callable[[str], None]:
+    """What a part calls with the name of what it is at."""
+    return lambda name: None if progress is None else progress(number, len(EXHIBIT_MEASURES), name)
+
+
+def _save_exhibit(exhibit: Exhibit, place: Path) -> None:
+    """Images and data of one exhibit, as files."""
+    for name, figure in exhibit.panels.items():
+        (place / f"{exhibit.name}-{name}.png").write_bytes(to_png(figure))
+    for name, table in exhibit.data.items():
+        table.to_csv(place / f"{exhibit.name}-{name}.csv", index=False)
+    for number, table in enumerate(exhibit.tables.values(), 1):
+        table.to_csv(place / f"{exhibit.name}-table-{number}.csv", index=False)

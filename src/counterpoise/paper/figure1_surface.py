@@ -1,0 +1,156 @@
+"""Figure 1: the free-energy surface over the perturbations, and the way of Algorithm 1 across it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from counterpoise.methods.baselines.algorithm1 import Algorithm1
+from counterpoise.paper import scene
+from counterpoise.paper.exhibit import COLOURS, Exhibit, RunSize, make_panel
+from counterpoise.physics import cloud
+from counterpoise.physics.estimators.monte_carlo import cloud_free_energy
+from counterpoise.types import Array
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+ALPHA, BETA, ITERATIONS, EPSILON = 0.01, 0.01, 500, 1e-4  # the caption's
+
+
+def literal_algorithm1(alpha: float, beta: float, iterations: int) -> Algorithm1:
+    """Algorithm 1 with the captions' parameters, ``|f - c|`` and the listing's flow, over our cloud.
+
+    >>> literal_algorithm1(0.01, 0.01, 500).printed
+    True
+    """
+    return Algorithm1.literal(
+        alpha=alpha,
+        beta=beta,
+        epsilon=EPSILON,
+        c1=np.inf,
+        c2=np.inf,
+        iterations=iterations,
+        sigma=scene.CLOUD_SIGMA,
+        samples=scene.CLOUD_SAMPLES,
+        probability=False,
+    )
+
+
+def free_energies(x: Array, beta: float, seed: int) -> Array:
+    """F of Eq. (6) at points ``(..., 2)``, over a cloud that all of them share.
+
+    >>> free_energies(np.full((3, 2), 3.0), 0.01, 0).shape
+    (3,)
+    """
+    noise = cloud.draw_antithetic(np.random.default_rng(seed), 4 * scene.CLOUD_SAMPLES, 2)
+    action = beta * scene.energies(cloud.points(x, scene.CLOUD_SIGMA, noise), seed)
+    return cloud_free_energy(action, np.broadcast_to(noise, (*action.shape, 2)), scene.CLOUD_SIGMA, 1 / beta).value
+
+
+def measure(scale: RunSize) -> Exhibit:
+    """The surface on a grid, and the trajectory with the caption's parameters."""
+    cells = scale.pick(49, 97)
+    axis = np.linspace(scene.DELTA_LOW, scene.DELTA_HIGH, cells)
+    delta = np.stack(np.meshgrid(axis, axis), axis=-1)
+    value = free_energies(delta + np.array(scene.X0), BETA, scale.seed)
+    rows = scene.build_problem(np.array([scene.X0]), np.ones(1), 1.0, scale.seed)
+    states = [
+        state
+        for state, _, _ in literal_algorithm1(ALPHA, BETA, ITERATIONS).trace(rows, scene.build_streams(1, scale.seed))
+    ]
+    path = pd.DataFrame(
+        {
+            "iteration": np.arange(len(states)),
+            "delta_0": [state.z[0, 0] - scene.X0[0] for state in states],
+            "delta_1": [state.z[0, 1] - scene.X0[1] for state in states],
+            "free_energy": [state.value[0] for state in states],
+            "gradient_norm": [float(np.linalg.norm(state.gradient[0])) for state in states],
+            "f": [-state.margin[0] for state in states],
+        }
+    )
+    grid = pd.DataFrame(
+        {"delta_0": delta[..., 0].ravel(), "delta_1": delta[..., 1].ravel(), "free_energy": value.ravel()}
+    )
+    first, last = path.iloc[0], path.iloc[-1]
+    where = f"({last['delta_0']:.2f}, {last['delta_1']:.2f})"
+    least = grid.iloc[int(grid["free_energy"].to_numpy().argmin())]
+    notes = (
+        (
+            f"F falls from {first['free_energy']:.1f} at the row, Δ = 0, to {last['free_energy']:.1f} at Δ = {where}; "
+            f"the least of the grid is {least['free_energy']:.1f}, at ({least['delta_0']:.2f}, "
+            f"{least['delta_1']:.2f}). The hill on the right and the lower ground on the left are as the paper "
+            "describes them."
+        ),
+        _describe_end(float(last["f"])),
+    )
+    return Exhibit(
+        "figure-1",
+        "Figure 1. The free energy over the perturbations, and the path of Algorithm 1",
+        notes,
+        f"Δ ∈ [−10, 2]², λ = μ = 1, w ~ U(1, 10) = {np.round(scene.draw_weights(scale.seed), 2).tolist()}, x0 = (3, 3), c "
+        f"= 0, α = {ALPHA}, β = {BETA}, {ITERATIONS} iterations, ε = {EPSILON:g} (the caption's). Chosen by us: "
+        f"{scene.SCORE_FORMULA}; F over a cloud of σ = {scene.CLOUD_SIGMA}; no C1, no C2.",
+        "surface of the free energy with a path that descends from the right into a valley",
+        {"surface": _draw_surface(axis, value, path), "map": _draw_map(axis, value, path)},
+        data={"surface": grid, "path": path},
+        facts={
+            "path_drop": float(first["free_energy"] - last["free_energy"]),
+            "path_f": float(last["f"]),
+            "path_above_least": float(last["free_energy"] - least["free_energy"]),
+        },
+        surface_data=_surface_data(axis, value, path),
+    )
+
+
+def _describe_end(f: float) -> str:
+    """What the end of the path is worth."""
+    if abs(f) < EPSILON:
+        return f"The path ends on the boundary: f is {f:.2g}, and c is 0; on either side of it, as |f − c| allows."
+    return (
+        f"The end of the path is a valley of F, but no counterfactual: f is {f:.2f} there, and c is 0. With λ = μ = 1 "
+        "and weights of up to 10 a step towards the boundary costs more than it gains. A minimum of the energy is "
+        "valid only where μ‖∇f‖ outweighs the slope of the other terms."
+    )
+
+
+def _surface_data(axis: Array, value: Array, path: pd.DataFrame) -> dict[str, object]:
+    """What the page's script draws: a coarse surface and the path, rounded to what can be seen."""
+    step = max(1, len(axis) // 40)
+    some = path.iloc[np.unique(np.geomspace(1, len(path), 60).astype(int)) - 1]
+    return {
+        "axis": axis[::step].round(2).tolist(),
+        "height": value[::step, ::step].round(1).tolist(),
+        "path": some[["delta_0", "delta_1", "free_energy"]].round(2).to_numpy().tolist(),
+    }
+
+
+def _draw_surface(axis: Array, value: Array, path: pd.DataFrame) -> Figure:
+    figure, ax = make_panel(height=3.9, projection="3d")
+    x, y = np.meshgrid(axis, axis)
+    ax.plot_surface(x, y, value, cmap="cividis", alpha=0.8, linewidth=0, rcount=48, ccount=48)  # type: ignore[attr-defined]
+    ax.plot(path["delta_0"], path["delta_1"], path["free_energy"], color=COLOURS[1], marker=".", ms=4, zorder=10)
+    ax.set_xlabel("Δ₀")
+    ax.set_ylabel("Δ₁")
+    ax.set_zlabel("free energy F", labelpad=8)  # type: ignore[attr-defined]
+    ax.view_init(28, -130)  # type: ignore[attr-defined]
+    ax.set_box_aspect(None, zoom=0.8)  # type: ignore[call-arg]
+    return figure
+
+
+def _draw_map(axis: Array, value: Array, path: pd.DataFrame) -> Figure:
+    figure, ax = make_panel(height=3.9)
+    filled = ax.contourf(axis, axis, value, levels=24, cmap="cividis")
+    figure.colorbar(filled, ax=ax, label="free energy F", pad=0.02)
+    x, y = np.meshgrid(axis, axis)
+    f = scene.SceneScore().outputs(np.stack([x, y], axis=-1).reshape(-1, 2) + np.array(scene.X0))[:, 0]
+    ax.contour(axis, axis, f.reshape(x.shape), levels=[0.0], colors="white", linewidths=1.2)
+    ax.plot(path["delta_0"], path["delta_1"], color=COLOURS[1], marker=".", ms=4, label="path")
+    ax.plot([], [], color="white", lw=1.2, label="f = c")
+    ax.plot(0, 0, "o", color=COLOURS[1], mec="white", ms=8, label="the row")
+    ax.legend(fontsize=8, facecolor="#555555", labelcolor="white", framealpha=0.9, loc="upper left")
+    ax.set_xlabel("Δ₀ (units of feature 0)")
+    ax.set_ylabel("Δ₁ (units of feature 1)")
+    return figure

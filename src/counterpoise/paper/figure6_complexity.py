@@ -1,0 +1,230 @@
+"""Figure 6: measured time against the number of features d, of samples K and of iterations T, and fitted exponents."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from counterpoise.methods.baselines.algorithm1 import Algorithm1
+from counterpoise.methods.baselines.gradient import GradientDescent
+from counterpoise.methods.baselines.lime import Lime
+from counterpoise.models.goals import RangeGoal
+from counterpoise.objective.energy import Energy
+from counterpoise.paper.exhibit import COLOURS, DASHES, MARKS, Exhibit, RunSize, make_panel
+from counterpoise.physics import cloud
+from counterpoise.physics.estimators.monte_carlo import MonteCarlo
+from counterpoise.problem import Problem, ReferenceRows
+from counterpoise.space.distance import Distance
+from counterpoise.space.region.region import Region
+from counterpoise.space.schema.schema import Feature, Schema
+from counterpoise.streams import Streams
+from counterpoise.types import Array, Link
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+ROW_COUNT = 4
+FIXED_FEATURES, FIXED_SAMPLES = 64, 64  # what stays while another number is varied
+UNREACHABLE_SCORE = 1e9
+CHEAP_METHODS = ("Free energy, best", "Gradient")  # linear in d from far out alone: below, every call costs the same
+PAPER_EXPONENTS = {
+    "Free energy, best": {"d": 1, "K": 0, "T": 1},
+    "Free energy": {"d": 1, "K": 1, "T": 1},
+    "Free energy, worst": {"d": 2, "K": 1, "T": 1},
+    "LIME": {"d": 2, "K": 1, "T": 0},
+    "Gradient": {"d": 1, "K": 0, "T": 1},
+}
+"""The exponents of the paper's O(TKd), O(TKd²), O(Kd²) and O(Td)."""
+
+
+@dataclass(frozen=True)
+class LinearScore:
+    """A linear score of d features, so that the model itself costs O(d) and nothing else."""
+
+    slope: Array
+    labels: None = None
+    link: Link = "identity"
+
+    def outputs(self, x: Array) -> Array:
+        """``(p, 1)``."""
+        return np.asarray((x @ self.slope)[:, None])
+
+    def predict(self, x: Array) -> Array:
+        """``(p,)``."""
+        return self.outputs(x)[:, 0]
+
+    def probabilities(self, x: Array) -> None:
+        """A score has none."""
+
+    def gradient(self, x: Array, weights: Array) -> Array:
+        """``(p, d)``."""
+        return np.asarray(weights * self.slope)
+
+
+def build_problem(d: int) -> Problem:
+    """Rows far from their target, so that no method stops early.
+
+    >>> build_problem(3).x0.shape
+    (4, 3)
+    """
+    schema = Schema(tuple(Feature(f"x{k}", "continuous", scale=1.0) for k in range(d)), frame=False)
+    x0 = np.random.default_rng(d).standard_normal((ROW_COUNT, d))
+    goal = RangeGoal(np.full(ROW_COUNT, UNREACHABLE_SCORE), np.full(ROW_COUNT, np.inf))
+    energy = Energy(Distance.of(schema), 0.0, (), np.full(ROW_COUNT, 1.0))
+    region = Region.build(schema, x0, (), None)
+    nobody = ReferenceRows(np.empty((0, d)), np.empty((0, 1)))
+    model = LinearScore(np.full(d, 1 / np.sqrt(d)))
+    return Problem(x0, model, goal, region, energy, schema.scales, schema.numeric, nobody, np.arange(ROW_COUNT))
+
+
+def _make_free_energy(d: int, k: int, t: int, sigma: float) -> Callable[[], object]:
+    method = Algorithm1.literal(
+        alpha=1e-3,
+        beta=0.1,
+        epsilon=1e-12,
+        c1=np.inf,
+        c2=np.inf,
+        iterations=t,
+        sigma=sigma,
+        samples=k,
+        probability=False,
+    )
+    rows = build_problem(d)
+    return lambda: method(rows, Streams.of(rows.x0, 0))
+
+
+def _make_worst_case(d: int, k: int, t: int) -> Callable[[], object]:
+    """F with its whole Hessian, t times: what a full covariance costs."""
+    noise = cloud.draw_antithetic(np.random.default_rng(0), k, d)
+    x = np.zeros((ROW_COUNT, d))
+
+    def field(points: Array) -> Array:
+        return np.asarray(np.sqrt(np.einsum("...d,...d->...", points, points)))
+
+    spread = np.broadcast_to(noise, (ROW_COUNT, k, d))
+    return lambda: [MonteCarlo(k).full_form(field, x, 0.1, 10.0, noise=spread, hessian=True) for _ in range(t)]
+
+
+def _make_lime(d: int, k: int, t: int) -> Callable[[], object]:
+    method, rows = Lime(samples=k, rounds=1), build_problem(d)
+    return lambda: method(rows, Streams.of(rows.x0, 0))
+
+
+def _make_gradient(d: int, k: int, t: int) -> Callable[[], object]:
+    method, rows = GradientDescent(iterations=t, restarts=1, patience=10**6), build_problem(d)
+    return lambda: method(rows, Streams.of(rows.x0, 0))
+
+
+MAKERS: dict[str, Callable[[int, int, int], Callable[[], object]]] = {
+    "Free energy, best": lambda d, k, t: _make_free_energy(d, 2, t, 0.0),
+    "Free energy": lambda d, k, t: _make_free_energy(d, k, t, 0.1),
+    "Free energy, worst": _make_worst_case,
+    "LIME": _make_lime,
+    "Gradient": _make_gradient,
+}
+
+
+def measure(scale: RunSize) -> Exhibit:
+    """Times over d, K and T, and the slopes of their logarithms at the upper end."""
+    repeats = scale.pick(2, 5)
+    sweeps = {
+        "d": scale.pick((64, 128, 256, 512), (64, 128, 256, 512, 1024, 2048)),
+        "K": scale.pick((256, 512, 1024, 2048), (256, 512, 1024, 2048, 4096, 8192)),
+        "T": scale.pick((20, 40, 80), (25, 50, 100, 200, 400)),
+    }
+    lines = []
+    for letter, values in sweeps.items():
+        for name, make in MAKERS.items():
+            for value in _sweep_values(name, letter, values, scale):
+                at = {"d": FIXED_FEATURES, "K": FIXED_SAMPLES, "T": scale.pick(4, 10)}
+                if letter == "d":
+                    at["K"] = scale.pick(256, 512)
+                at[letter] = value
+                lines.append((name, letter, value, *at.values(), _time_run(make(at["d"], at["K"], at["T"]), repeats)))
+    times = pd.DataFrame(lines, columns=["method", "over", "value", "d", "K", "T", "seconds"])
+    fits = _fit_exponents(times)
+    facts = {
+        f"exponent {name} {letter}": float(slope)
+        for name, letter, slope in zip(fits["method"], fits["over"], fits["measured"], strict=True)
+    }
+    largest = times[(times["over"] == "K") & (times["value"] == max(sweeps["K"]))].set_index("method")["seconds"]
+    facts |= {f"seconds {name}": float(value) for name, value in largest.items()}
+    wide = times[(times["over"] == "d") & (times["value"] == max(sweeps["d"]))].set_index("method")["seconds"]
+    facts |= {f"seconds of many features {name}": float(value) for name, value in wide.items()}
+    facts |= {"most K": float(max(sweeps["K"])), "most d": float(max(sweeps["d"])), "T of figure 6": scale.pick(4, 10)}
+    return Exhibit(
+        "figure-6",
+        "Figure 6. Time against features, samples and iterations",
+        (
+            (
+                "Processor time of one run on four rows of a linear score, best of the repeats, and the slope of its "
+                "logarithm over the upper half of each sweep. Best: no cloud, the entropy a constant. Worst: F with "
+                "its whole Hessian over the cloud."
+            ),
+            (
+                "Fixed costs of each call hide the exponent while d is small; so the gradient and the best case, which "
+                f"use no samples, are timed up to d = {scale.pick(16, 64) * max(sweeps['d'])}, the others as far as a "
+                "run takes a second or so. LIME takes one fit and no iterations."
+            ),
+        ),
+        f"d = {FIXED_FEATURES}, T = {scale.pick(4, 10)}, K = {FIXED_SAMPLES} (over d: {256 if scale.quick else 512}) unless varied; {repeats} "
+        "repeats; times are those of the machine that made this page.",
+        "time against d, K and T on logarithmic axes for five variants",
+        {letter: _draw(times[times["over"] == letter], letter) for letter in sweeps},
+        {"Exponents: measured, and the paper's in parentheses": _pivot_exponents(fits)},
+        {"times": times, "exponents": fits},
+        facts,
+    )
+
+
+def _sweep_values(name: str, letter: str, values: tuple[int, ...], scale: RunSize) -> tuple[int, ...]:
+    """The values that a method is timed at: as far as it takes about a second."""
+    if letter == "d" and name in CHEAP_METHODS:
+        return tuple(scale.pick(16, 64) * value for value in values)
+    if letter == "d" and name == "Free energy, worst":
+        return tuple(value for value in values if value <= 1024)
+    return values
+
+
+def _pivot_exponents(fits: pd.DataFrame) -> pd.DataFrame:
+    """One line a method, one column a letter."""
+    parts = {str(letter): part.set_index("method")["both"] for letter, part in fits.groupby("over", sort=False)}
+    return pd.DataFrame(parts).reset_index()
+
+
+def _time_run(run: Callable[[], object], repeats: int) -> float:
+    best = np.inf
+    for _ in range(repeats):
+        began = time.process_time()
+        run()
+        best = min(best, time.process_time() - began)
+    return max(best, 1e-7)
+
+
+def _fit_exponents(times: pd.DataFrame) -> pd.DataFrame:
+    out = []
+    for (name, letter), part in times.groupby(["method", "over"], sort=False):
+        upper = part.sort_values("value").tail(max(2, (len(part) + 1) // 2))
+        slope = np.polyfit(np.log(upper["value"]), np.log(upper["seconds"]), 1)[0]
+        paper = PAPER_EXPONENTS[str(name)][str(letter)]
+        out.append((name, letter, slope, paper, f"{slope:.2f} ({paper})"))
+    return pd.DataFrame(out, columns=["method", "over", "measured", "paper", "both"])
+
+
+def _draw(times: pd.DataFrame, letter: str) -> Figure:
+    figure, ax = make_panel(3.9, 3.2)
+    for number, (name, part) in enumerate(times.groupby("method", sort=False)):
+        style = {"color": COLOURS[number], "ls": DASHES[number], "marker": MARKS[number]}
+        ax.plot(part["value"], 1000 * part["seconds"], ms=4, label=str(name), **style)  # type: ignore[arg-type]
+    ax.set_xscale("log", base=2)
+    ax.set_yscale("log")
+    ax.set_xlabel({"d": "features d", "K": "samples K", "T": "iterations T"}[letter])
+    ax.set_ylabel("processor time (ms)")
+    ax.set_ylim(top=8000 * float(times["seconds"].max()))
+    ax.legend(frameon=False, fontsize=7, ncols=2, loc="upper left")
+    return figure

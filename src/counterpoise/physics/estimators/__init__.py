@@ -1,0 +1,1 @@
+"""Three estimators of the free energy."""

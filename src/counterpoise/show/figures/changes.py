@@ -1,0 +1,166 @@
+"""Changes: a lane for each changed feature, on its own scale, with where the populations lie."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from counterpoise.explanation import tables
+from counterpoise.explanation.explanation import Explanation
+from counterpoise.explanation.sentences import format_label, format_pair, sort_by_size
+from counterpoise.show.cards import compared_labels
+from counterpoise.show.figures.style import (
+    AFTER_COLOUR,
+    BEFORE_COLOUR,
+    FAINT_COLOUR,
+    SMALL_FONT_POINTS,
+    check_one_row,
+    escape_dollars,
+    get_axes,
+    hide_sides,
+    name_with_unit,
+    text_colour,
+)
+from counterpoise.types import Array
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+MAX_LANES = 8  # lanes that can be read
+MAX_QUARTILE_RANGES = 25.0  # a lane longer than this many interquartile ranges is compressed
+LABEL_MARGIN_SHARE = 0.12  # of the lane's length, left free at either end for the labels
+
+
+def changes(explanation: Explanation, ax: Axes | None = None) -> Axes:
+    """Before → after of the best answer to one row, each feature on its own scale.
+
+    The bars are the reference rows that the model gives each class: thin from their 1st to their 99th percentile,
+    thick from the 10th to the 90th, a tick at the median. A feature with a few very large values has a lane that is
+    compressed at the ends; its name says so.
+    """
+    explanation = check_one_row(explanation)
+    listed = tables.list_changes(explanation.schema, explanation.rows, explanation.x0, explanation.answers[:, :1], [1])
+    shown = sort_by_size(listed)[:MAX_LANES]
+    ax = get_axes(ax, 7.2, 1.3 + 0.62 * max(len(shown), 1))
+    groups = compared_labels(explanation, 0)
+    names = []
+    for lane, change in enumerate(shown):
+        feature = explanation.schema.features[change.column]
+        before, after = format_pair(feature, change.before, change.after)
+        name = name_with_unit(feature)
+        if feature.is_numeric and not np.isnan(explanation.x0[0, change.column]):
+            ends = np.array([change.before, change.after], dtype=np.float64)
+            bands = [explanation.quantiles[label][:, change.column] for label in groups]
+            place, squeezed = _make_ruler(ends, [band for band in bands if not np.isnan(band).any()])
+            _draw_bands(ax, lane, [place(band) for band in bands])
+            start, end = place(ends)
+            name += ", compressed" if squeezed else ""
+        else:
+            start, end = 0.3, 0.7
+        _draw_arrow(ax, lane, (float(start), float(end)), (before, after))
+        names.append(escape_dollars(name))
+    _finish_axes(ax, names, [format_label(label) for label in groups], explanation)
+    if len(listed) > MAX_LANES:
+        more = (
+            f"and {len(listed) - MAX_LANES} smaller changes"
+            if len(listed) > MAX_LANES + 1
+            else "and one smaller change"
+        )
+        ax.set_xlabel(more, fontsize=SMALL_FONT_POINTS, color=text_colour())
+    return ax
+
+
+def _make_ruler(ends: Array, bands: list[Array]) -> tuple[Callable[[Array], Array], bool]:
+    """From values to places in [0, 1]; linear, or compressed at the ends where the range is many times the bulk."""
+    seen = np.concatenate([ends, *(band[1:-1] for band in bands)])
+    low, high = float(seen.min()), float(seen.max())
+    bulk = max((float(band[6] - band[4]) for band in bands), default=0.0)  # quartiles, see tables.QUANTILES
+    middle = float(np.median([band[5] for band in bands])) if bands else 0.0
+    squeezed = bulk > 0 and high - low > MAX_QUARTILE_RANGES * bulk
+
+    def bend(values: Array) -> Array:
+        return np.arcsinh((values - middle) / bulk) if squeezed else values
+
+    first, last = bend(np.array([low, high]))
+    length = float(last - first) or 1.0
+
+    def place(values: Array) -> Array:
+        return np.asarray(LABEL_MARGIN_SHARE + (1 - 2 * LABEL_MARGIN_SHARE) * (bend(values) - first) / length)
+
+    return place, squeezed
+
+
+def _draw_bands(ax: Axes, lane: int, bands: list[Array]) -> None:
+    for number, band in enumerate(bands):
+        if np.isnan(band).any():
+            continue
+        colour = (BEFORE_COLOUR, AFTER_COLOUR)[number % 2]
+        level = lane + 0.2 + 0.13 * number
+        ax.plot(band[[1, 9]], [level, level], color=colour, alpha=0.35, lw=1.2, solid_capstyle="butt", zorder=1)
+        ax.plot(band[[3, 7]], [level, level], color=colour, alpha=0.45, lw=5, solid_capstyle="butt", zorder=1)
+        ax.plot([band[5]], [level], marker="|", color=colour, ms=7, mew=1.6, zorder=2)
+
+
+def _draw_arrow(ax: Axes, lane: int, ends: tuple[float, float], labels: tuple[str, str]) -> None:
+    level = lane - 0.08
+    ax.annotate(
+        "",
+        (ends[1], level),
+        (ends[0], level),
+        arrowprops={"arrowstyle": "-|>", "color": text_colour(), "lw": 1.4, "shrinkA": 4, "shrinkB": 4},
+    )
+    ax.plot([ends[0]], [level], "o", color=BEFORE_COLOUR, ms=7, zorder=3)
+    ax.plot([ends[1]], [level], "D", color=AFTER_COLOUR, ms=7, zorder=3)
+    rising = ends[1] >= ends[0]
+    for end, label, colour, left in (
+        (ends[0], labels[0], BEFORE_COLOUR, rising),
+        (ends[1], labels[1], AFTER_COLOUR, not rising),
+    ):
+        ax.annotate(
+            escape_dollars(label),
+            (end, level),
+            (-7 if left else 7, 5),
+            textcoords="offset points",
+            ha="right" if left else "left",
+            va="center",
+            fontsize=SMALL_FONT_POINTS,
+            color=text_colour(),
+            fontweight="bold" if colour == AFTER_COLOUR else "normal",
+        )
+
+
+def _finish_axes(ax: Axes, names: list[str], groups: list[str], explanation: Explanation) -> None:
+    from matplotlib.lines import Line2D
+
+    hide_sides(ax, "top", "right", "bottom", "left")
+    ax.set_xlim(0, 1)
+    ax.set_ylim(max(len(names), 1) - 0.45, -0.55)
+    ax.set_xticks([])
+    ax.set_yticks(range(len(names)), names)
+    ax.tick_params(axis="y", length=0)
+    for lane in range(1, len(names)):
+        ax.axhline(lane - 0.45, color=FAINT_COLOUR, alpha=0.3, lw=0.6)
+    before, after = (format_label(explanation.scores[when].iloc[0]) for when in ("before", "after"))
+    keys = [
+        Line2D([], [], marker="o", ls="", color=BEFORE_COLOUR, label=escape_dollars(f"the row: {before}")),
+        Line2D([], [], marker="D", ls="", color=AFTER_COLOUR, label=escape_dollars(f"the answer: {after}")),
+        *(
+            Line2D(
+                [],
+                [],
+                lw=5,
+                alpha=0.45,
+                color=(BEFORE_COLOUR, AFTER_COLOUR)[number % 2],
+                label=escape_dollars(f"{group} rows"),
+            )
+            for number, group in enumerate(groups)
+        ),
+    ]
+    ax.legend(
+        handles=keys, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=4, frameon=False, fontsize=SMALL_FONT_POINTS,
+        handlelength=1.2, columnspacing=1.4,
+    )  # fmt: skip
+    if not names:
+        ax.text(0.5, 0, "nothing needs to change", ha="center", va="center", color=text_colour())

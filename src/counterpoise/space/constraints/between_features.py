@@ -1,0 +1,194 @@
+"""The words that relate features to each other: each is data, and writes itself into a draft."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from counterpoise.errors import ConstraintError
+from counterpoise.space.constraints.draft import Draft
+from counterpoise.space.constraints.words import Constraint, NameOrNames, flatten_names
+from counterpoise.space.rules.cell_formulas import SameAsRow, TableLookup
+from counterpoise.space.rules.formulas import Combination
+from counterpoise.space.rules.grammar import parse_syntax
+from counterpoise.space.rules.parse import parse_expression, parse_formula
+from counterpoise.space.rules.relations import Derivation, FormulaRelation, FunctionRelation
+from counterpoise.space.schema.schema import Schema
+from counterpoise.types import is_number
+
+DEFAULT_TOLERANCE = 1e-6
+
+
+def _options_text(tolerance: float, relax: bool) -> str:
+    """How a word's repr shows the options that are not the usual ones."""
+    return (f", tolerance={tolerance!r}" if tolerance != DEFAULT_TOLERANCE else "") + (", relax=True" if relax else "")
+
+
+def _check_tolerance(word: object, tolerance: Any) -> None:
+    if not is_number(tolerance) or not 0 <= tolerance < 1:
+        raise ConstraintError(
+            "a tolerance must be a number from 0 to below 1",
+            f"{word!r} has {tolerance!r}",
+            "it is relative to the two sides compared",
+        )
+
+
+@dataclass(frozen=True, repr=False)
+class Rule:
+    """A relation between features, as text: it binds the answer.
+
+    ``tolerance`` is relative to ``max(1, |a|, |b|)`` of the two sides of each ``==`` and ``<=``. ``relax=True`` lets
+    off rows that break the rule themselves.
+
+    >>> Rule("min <= mean <= max"), Rule("fwd + bwd == total", tolerance=0.001)
+    (Rule('min <= mean <= max'), Rule('fwd + bwd == total', tolerance=0.001))
+    """
+
+    text: str
+    tolerance: float = DEFAULT_TOLERANCE
+    relax: bool = False
+
+    def __post_init__(self) -> None:
+        parse_syntax(self.text)
+        _check_tolerance(self, self.tolerance)
+
+    def __repr__(self) -> str:
+        return f"Rule({self.text!r}{_options_text(self.tolerance, self.relax)})"
+
+    def compile_relation(self, schema: Schema) -> FormulaRelation:
+        """The relation over the columns of a schema."""
+        return FormulaRelation(repr(self), parse_formula(self.text, schema, self.tolerance), self.relax)
+
+    def apply(self, draft: Draft) -> None:
+        draft.relations.append(self.compile_relation(draft.schema))
+
+
+@dataclass(frozen=True, repr=False)
+class Derived:
+    """A feature that is computed from others: recomputed after every change, never moved on its own.
+
+    >>> Derived("rate", "bytes / duration")
+    Derived('rate', 'bytes / duration')
+    """
+
+    name: Hashable
+    text: str
+    tolerance: float = DEFAULT_TOLERANCE
+    relax: bool = False
+
+    def __post_init__(self) -> None:
+        parse_syntax(self.text)
+        _check_tolerance(self, self.tolerance)
+
+    def __repr__(self) -> str:
+        return f"Derived({self.name!r}, {self.text!r}{_options_text(self.tolerance, self.relax)})"
+
+    def compile_relation(self, schema: Schema) -> Derivation:
+        """The relation over the columns of a schema."""
+        number = schema.position(self.name)
+        feature = schema.features[number]
+        if not feature.is_numeric:
+            raise ConstraintError(
+                "a derived feature must be a number", f"{self.name!r} is {feature.kind}", "use Rule with an implication"
+            )
+        made = parse_expression(self.text, schema)
+        step = 1.0 if feature.kind == "integer" else 0.0
+        storage = feature.storage_dtype
+        narrow = storage if storage is not None and storage.kind == "f" and storage.itemsize < 8 else None
+        return Derivation(repr(self), number, made, self.tolerance, step, feature.decimals, narrow, self.relax)
+
+    def apply(self, draft: Draft) -> None:
+        draft.record_column(self.name, self)
+        draft.relations.append(self.compile_relation(draft.schema))
+
+
+@dataclass(frozen=True, init=False, repr=False)
+class Linked:
+    """These features change together or not at all.
+
+    >>> Linked("source", "destination")
+    Linked('source', 'destination')
+    """
+
+    names: tuple[Hashable, ...]
+
+    def __init__(self, *names: NameOrNames) -> None:
+        object.__setattr__(self, "names", flatten_names(names))
+        if len(set(self.names)) < 2:
+            raise ConstraintError("Linked must name at least two features", f"{self!r}", "name those that go together")
+
+    def __repr__(self) -> str:
+        return f"Linked({', '.join(map(repr, self.names))})"
+
+    def compile_relation(self, schema: Schema) -> FormulaRelation:
+        """The relation over the columns of a schema."""
+        columns = [schema.position(name) for name in self.names]
+        none = Combination("all", tuple(SameAsRow(column) for column in columns))
+        every = Combination("all", tuple(SameAsRow(column, is_same=False) for column in columns))
+        return FormulaRelation(repr(self), Combination("any", (none, every)))
+
+    def apply(self, draft: Draft) -> None:
+        for name in self.names:
+            draft.record_column(name, self)
+        draft.relations.append(self.compile_relation(draft.schema))
+
+
+@dataclass(frozen=True, init=False)
+class Lookup:
+    """A feature has the value that a table gives for another one: Lookup("port", of="service", table={"http": 80}).
+
+    Values of the other feature that are not in the table are not allowed.
+    """
+
+    name: Hashable
+    of: Hashable
+    table: tuple[tuple[Any, Any], ...]
+    relax: bool = False
+
+    def __init__(self, name: Hashable, of: Hashable, table: Mapping[Any, Any], relax: bool = False) -> None:
+        object.__setattr__(self, "name", name)
+        object.__setattr__(self, "of", of)
+        object.__setattr__(self, "table", tuple(dict(table).items()))
+        object.__setattr__(self, "relax", relax)
+        if not self.table:
+            raise ConstraintError("Lookup must have a table", f"{self!r}", "give at least one pair of values")
+
+    def apply(self, draft: Draft) -> None:
+        number, other = draft.record_column(self.name, self), draft.record_column(self.of, self)
+        pairs = sorted((draft.encode_value(other, k, self), draft.encode_value(number, v, self)) for k, v in self.table)
+        keys, values = zip(*pairs, strict=True)
+        draft.relations.append(FormulaRelation(repr(self), TableLookup(number, other, keys, values), self.relax))
+
+
+ConstraintOrFunction = Constraint | Callable[[pd.DataFrame], Any]
+"""A constraint, or a function that says for each row of a frame whether it is allowed."""
+
+
+def as_constraints(constraints: Sequence[ConstraintOrFunction] | ConstraintOrFunction) -> tuple[Constraint, ...]:
+    """Constraints, given one by one or as a list, as words: a bare function of a frame becomes a `FunctionConstraint`."""
+    # a word has apply: isinstance of a protocol would say the same, slowly
+    given: Any = [constraints] if hasattr(constraints, "apply") or callable(constraints) else constraints
+    if not isinstance(given, Iterable) or isinstance(given, str):
+        raise ConstraintError(
+            "constraints must be a list of words", f"{given!r}", "for instance [cp.Immutable('age')], or () for none"
+        )
+    return tuple(
+        FunctionConstraint(word) if callable(word) and not isinstance(word, (Constraint, type)) else word
+        for word in given
+    )
+
+
+@dataclass(frozen=True)
+class FunctionConstraint:
+    """A function of a frame that says for each row whether it is allowed: checked, not guided."""
+
+    function: Callable[..., Any]
+
+    def __repr__(self) -> str:
+        return f"{getattr(self.function, '__name__', type(self.function).__name__)}(frame)"
+
+    def apply(self, draft: Draft) -> None:
+        draft.relations.append(FunctionRelation(repr(self), self.function, draft.schema))

@@ -1,0 +1,1 @@
+"""Relations that a table obeys, found in the data."""

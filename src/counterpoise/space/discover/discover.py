@@ -1,0 +1,77 @@
+"""Discovery: relations that reference data obeys, counted and proposed as constraints."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from counterpoise.errors import InputError
+from counterpoise.space.constraints.words import Constraint
+from counterpoise.space.discover.patterns import FoundRelation, PatternSearch
+from counterpoise.space.schema.encode import encode
+from counterpoise.space.schema.schema import Schema
+from counterpoise.space.schema.tables_in import as_table
+from counterpoise.types import Array
+
+MAX_ROWS_COUNTED = 20_000  # rows on which relations are counted
+
+
+@dataclass(frozen=True)
+class Discoveries:
+    """Relations that reference data obeys, best supported first within each sort."""
+
+    relations: tuple[FoundRelation, ...]
+
+    def __iter__(self) -> Iterator[FoundRelation]:
+        return iter(self.relations)
+
+    def __len__(self) -> int:
+        return len(self.relations)
+
+    @property
+    def constraints(self) -> tuple[Constraint, ...]:
+        """The relations as constraints, each with ``relax=True``."""
+        return tuple(found.constraint for found in self.relations)
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """One line per relation: sort, constraint, holds, support."""
+        rows = [(found.sort, repr(found.constraint), found.holds, found.support) for found in self.relations]
+        return pd.DataFrame(rows, columns=["sort", "constraint", "holds", "support"])
+
+
+def discover(
+    reference: pd.DataFrame | Array, schema: Schema | None = None, *, share: float = 0.99, most: int = 50
+) -> Discoveries:
+    """Relations between features that at least ``share`` of the reference rows obey, up to ``most`` of each sort.
+
+    The sorts: equal columns, sum, product (which says quotients too), order, dependence (one feature decides another)
+    and apart (what never occurs together). They are what the data shows, not what must be: look through them first.
+
+    >>> rng = np.random.default_rng(0)
+    >>> table = pd.DataFrame(rng.integers(1, 90, (60, 2)), columns=["fwd", "bwd"])
+    >>> table["total"] = table.fwd + table.bwd
+    >>> discover(table).table[["sort", "constraint", "holds"]].to_numpy().tolist()
+    [['sum', "Rule('total == fwd + bwd', relax=True)", 1.0]]
+    """
+    if not 0.5 < share <= 1:
+        raise InputError("share must be above 0.5 and at most 1", f"{share!r}", "for instance 0.99")
+    table = as_table(reference, "reference")
+    schema = Schema.infer(reference) if schema is None else schema
+    if len(table) > MAX_ROWS_COUNTED:
+        table = table.iloc[np.sort(np.random.default_rng(0).choice(len(table), MAX_ROWS_COUNTED, replace=False))]
+    seen = PatternSearch(schema, encode(schema, table, "reference row"), share)
+    found: list[FoundRelation] = []
+    for part in (
+        seen.find_equal_columns(),
+        seen.find_sums(),
+        seen.find_products(),
+        seen.find_orders(),
+        seen.find_dependence(),
+        seen.find_exclusions(),
+    ):
+        found.extend(sorted(part, key=lambda each: (-each.support, repr(each.constraint)))[:most])
+    return Discoveries(tuple(found))

@@ -1,0 +1,1 @@
+"""The set of allowed points of each row, compiled from the constraints."""

@@ -1,0 +1,315 @@
+"""The lattice: the values a cell can hold at all (whole numbers, steps, decimals, a narrow dtype, listed values)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from counterpoise.space.constraints.draft import Draft
+from counterpoise.space.region.contradictions import Box
+from counterpoise.types import Array, Index, Mask
+
+EXPECTED_RANGE_FACTOR = 1e3  # values are not expected beyond so many times the greatest that was seen
+MAX_EXACT_COUNT = 2.0**52  # beyond this many counts a double has no digits left to round
+
+
+class CodeColumns(NamedTuple):
+    """Columns ``(c,)`` of codes, the first and last that the box of each row holds ``(n, c)``, the greatest of all."""
+
+    columns: Index
+    first_code: Array
+    last_code: Array
+    greatest_code: Array
+    other_choices: list[int]  # places of the choices that are not codes
+
+
+@dataclass(frozen=True, eq=False)
+class Lattice:
+    """How cells are rounded, column by column, inside the box of each row.
+
+    A step (whole numbers) and values that the user lists bind every answer. Decimals, the dtype and the categories
+    that were seen are about how a new value is written: a cell that keeps the row's value keeps it to the bit.
+    """
+
+    columns: Index  # (g,) columns on a grid: values are origin + count * step / parts
+    place_by_column: Index  # (d,) where a column stands among these; -1: nowhere
+    step: Array  # (g,)
+    divisor: Array  # (g,)
+    origin: Array  # (n, g) 0, or the row's own value where steps count from there
+    first_count: Array  # (n, g) the least and the greatest count that the box holds; first > last: none
+    last_count: Array  # (n, g)
+    binds_unchanged: Mask  # (d,) columns where an unchanged cell must be on the lattice too
+    narrow_floats: tuple[tuple[int, np.dtype[Any]], ...]  # columns of a float dtype below double precision
+    choices: tuple[tuple[int, Array], ...]  # columns with listed values, sorted
+    choice_spans: tuple[Index, ...]  # for each of them the places (n, 2) of the first and last value that the box holds
+
+    @cached_property
+    def cache_key(self) -> bytes:
+        """All that says which values columns can hold, whatever the row, to know it again by."""
+        listed, values = zip(*self.choices, strict=True) if self.choices else ((), ())
+        arrays = self.columns, self.step, self.divisor, *values
+        return b"|".join([repr((self.narrow_floats, listed)).encode(), *(array.tobytes() for array in arrays)])
+
+    @classmethod
+    def of(cls, draft: Draft, choices: list[Array | None]) -> Lattice:
+        """The lattice of a draft whose box is complete: the user's steps, ``choices`` by column, decimals, dtypes."""
+        schema, d = draft.schema, len(draft.schema)
+        if not (
+            draft.step_from_row
+            or schema.category_columns
+            or schema.narrow_floats
+            or draft.listed_columns
+            or schema.has_grid
+            or draft.step.any()
+        ):
+            nothing = np.empty((len(draft.x0), 0))
+            spots = np.arange(0), np.full(d, -1), np.empty(0), np.empty(0)
+            return cls(*spots, nothing, nothing, nothing, np.zeros(d, dtype=bool), (), (), ())
+        step = np.where(schema.integer, np.maximum(draft.step, 1.0), np.where(schema.numeric, draft.step, 0.0))
+        for number, size in draft.step_from_row.items():
+            step[number] = size if step[number] == 0 else Fraction(size).limit_denominator(1000).numerator
+        listed = np.array([values is not None for values in choices], dtype=bool)
+        columns = np.flatnonzero(((step > 0) | (schema.decimal_divisors > 0)) & ~listed)
+        picked = tuple((number, values) for number, values in enumerate(choices) if values is not None)
+        spans = []
+        for number, values in picked:
+            low = np.searchsorted(values, draft.lower[:, number], "left")
+            high = np.searchsorted(values, draft.upper[:, number], "right") - 1
+            spans.append(np.stack([low, high], axis=1))
+        by_user = np.array([values is not None for values in draft.choices])
+        empty = np.zeros((len(draft.x0), len(columns)))
+        origin = empty.copy()
+        places = np.full(d, -1)
+        places[columns] = np.arange(len(columns))
+        for number in draft.step_from_row:
+            if places[number] >= 0:
+                own = np.nan_to_num(draft.x0[:, number])
+                origin[:, places[number]] = own
+                # whole numbers, in steps from a row that is none: there are none
+                off = (draft.step[number] > 0) & (own != np.rint(own))
+                draft.lower[off, number], draft.upper[off, number] = np.inf, -np.inf
+        on_step = step[columns] > 0
+        lattice = cls(
+            columns,
+            places,
+            np.where(on_step, step[columns], 1.0),
+            np.where(on_step, 1.0, schema.decimal_divisors[columns]),
+            origin,
+            empty,
+            empty,
+            np.array((step > 0) | by_user).reshape(d),
+            schema.narrow_floats,
+            picked,
+            tuple(spans),
+        )
+        if not len(columns):
+            return lattice
+        first, last = lattice._count_range(draft.lower[:, columns], draft.upper[:, columns])
+        return replace(lattice, first_count=first, last_count=last)
+
+    @property
+    def is_unrestricted(self) -> bool:
+        """Whether a cell can hold any number."""
+        return not (len(self.columns) or self.narrow_floats or self.choices)
+
+    @cached_property
+    def has_exact_counts(self) -> bool:
+        """Whether every box holds a count, and none that a double has no digits left for."""
+        ends = max(np.abs(self.first_count).max(initial=0.0), np.abs(self.last_count).max(initial=0.0))
+        return bool((self.first_count <= self.last_count).all() and ends < MAX_EXACT_COUNT)
+
+    @cached_property
+    def counts_from_zero(self) -> bool:
+        """Whether every column counts from 0."""
+        return not self.origin.any()
+
+    @cached_property
+    def code_columns(self) -> CodeColumns:
+        """The columns whose listed values are 0, 1, 2, …, as the codes of categories are: rounded all at once."""
+        plain = [np.array_equal(values, np.arange(len(values))) and len(values) > 0 for _, values in self.choices]
+        mine, others = np.flatnonzero(plain), np.flatnonzero(~np.array(plain, dtype=bool))
+        spans = np.stack([self.choice_spans[place] for place in mine], axis=2) if len(mine) else np.empty((0, 2, 0))
+        return CodeColumns(
+            np.array([self.choices[place][0] for place in mine], dtype=np.intp),
+            spans[:, 0].astype(np.float64),
+            spans[:, 1].astype(np.float64),
+            np.array([len(self.choices[place][1]) - 1.0 for place in mine]),
+            others.tolist(),
+        )
+
+    def take(self, rows: Index) -> Lattice:
+        """The lattice of some of the rows."""
+        spans = tuple(span[rows] for span in self.choice_spans)
+        return replace(
+            self,
+            origin=self.origin[rows],
+            first_count=self.first_count[rows],
+            last_count=self.last_count[rows],
+            choice_spans=spans,
+        )
+
+    def round(self, x: Array, x0: Array, lower: Array, upper: Array) -> Array:
+        """``x`` ``(n, k, d)``, which lies in the box ``(n, d)``, on the lattice; still in the box where it has a point.
+
+        Cells that equal the row's ``x0`` ``(n, d)`` stay as they are, except where the lattice binds every answer.
+        """
+        if self.is_unrestricted:
+            return x
+        y = x.copy()
+        for column, dtype in self.narrow_floats:
+            y[..., column] = _round_to_dtype(x[..., column], dtype, lower[:, None, column], upper[:, None, column])
+        if len(self.columns):
+            origin = self.origin[:, None, :]
+            count = self._nearest_counts(x[..., self.columns], origin)
+            np.maximum(count, self.first_count[:, None, :], out=count)
+            np.minimum(count, self.last_count[:, None, :], out=count)
+            value = self._values_at(count, origin)
+            if not self.has_exact_counts:
+                rounded = (self.first_count <= self.last_count)[:, None, :] & (np.abs(count) < MAX_EXACT_COUNT)
+                value = np.where(rounded, value, y[..., self.columns])
+            y[..., self.columns] = value
+        codes = self.code_columns
+        if len(codes.columns):
+            cells = x[..., codes.columns]
+            first, last = codes.first_code[:, None, :], codes.last_code[:, None, :]
+            near = np.minimum(np.maximum(np.ceil(cells - 0.5), 0.0), codes.greatest_code)
+            y[..., codes.columns] = np.where(first <= last, np.minimum(np.maximum(near, first), last), near)
+        for number in codes.other_choices:
+            (column, values), span = self.choices[number], self.choice_spans[number]
+            y[..., column] = _nearest_listed(values, x[..., column], span[:, None, 0], span[:, None, 1])
+        if self.binds_unchanged.all():
+            return y
+        start = x0[:, None, :]
+        return np.where((x == start) & ~self.binds_unchanged, start, y)
+
+    def is_off_lattice(self, x: Array, changed: Mask) -> Mask:
+        """Which cells of ``x`` ``(n, k, d)`` are off the lattice; ``changed`` says which differ from the row."""
+        off = np.zeros(x.shape, dtype=bool)
+        if self.is_unrestricted:
+            return off
+        for column, dtype in self.narrow_floats:
+            with np.errstate(over="ignore"):
+                off[..., column] = x[..., column].astype(dtype) != x[..., column]
+        if len(self.columns):
+            cells = x[..., self.columns]
+            origin = self.origin[:, None, :]
+            count = self._nearest_counts(cells, origin)
+            written = (self._values_at(count, origin) != cells) & (np.abs(count) < MAX_EXACT_COUNT)
+            off[..., self.columns] |= written & (
+                (self.first_count <= self.last_count)[:, None, :] | self.binds_unchanged[self.columns]
+            )
+        codes = self.code_columns
+        if len(codes.columns):
+            cells = x[..., codes.columns]
+            off[..., codes.columns] = (cells < 0) | (cells > codes.greatest_code) | (cells != np.rint(cells))
+        for number in codes.other_choices:
+            column, values = self.choices[number]
+            off[..., column] = ~np.isin(x[..., column], values)
+        return off & ~np.isnan(x) & (changed | self.binds_unchanged)
+
+    def first_row_box(self, draft: Draft) -> Box:
+        """The box and lattice of the first row of a draft, for proofs."""
+        x0, lower, upper = draft.x0[0], draft.lower[0].copy(), draft.upper[0].copy()
+        for column, values in self.choices:
+            lower[column] = np.fmax(lower[column], values.min(initial=np.inf))
+            upper[column] = np.fmin(upper[column], values.max(initial=-np.inf))
+        pinned = ~draft.free[0]
+        lower[pinned], upper[pinned] = np.fmax(lower, x0)[pinned], np.fmin(upper, x0)[pinned]
+        step, origin = np.zeros(len(x0)), np.zeros(len(x0))
+        bound = self.binds_unchanged[self.columns]
+        step[self.columns[bound]] = self.step[bound]
+        origin[self.columns[bound]] = self.origin[0, bound]
+        seen = np.array([[feature.lower, feature.upper] for feature in draft.schema]).T
+        size = np.fmax(np.abs(np.where(np.isfinite(seen), seen, 0.0)).max(axis=0), np.abs(x0))
+        return Box(x0, lower, upper, step, origin, EXPECTED_RANGE_FACTOR * np.fmax(size, 1.0))
+
+    def is_empty(self, lower: Array, upper: Array) -> Mask:
+        """Which boxes ``(n, d)`` hold no value at all that a changed cell could take."""
+        none = lower > upper
+        if len(self.columns):
+            bound = self.binds_unchanged[self.columns]
+            none[:, self.columns[bound]] |= (self.first_count > self.last_count)[:, bound]
+        for (column, _), span in zip(self.choices, self.choice_spans, strict=True):
+            none[:, column] |= span[:, 0] > span[:, 1]
+        return none
+
+    def snap(self, column: int, values: Array, rows: Index) -> Array:
+        """Values ``(p,)`` of one column, in the boxes of these rows ``(p,)``, on the lattice."""
+        for (listed, allowed), span in zip(self.choices, self.choice_spans, strict=True):
+            if listed == column:
+                return _nearest_listed(allowed, values, span[rows, 0], span[rows, 1])
+        place = self.place_by_column[column]
+        if place >= 0:
+            step, parts, origin = self.step[place], self.divisor[place], self.origin[rows, place]
+            first, last = self.first_count[rows, place], self.last_count[rows, place]
+            count = np.minimum(np.maximum(np.rint((values - origin) * parts / step), first), last)
+            fits = (first <= last) & (np.abs(count) < MAX_EXACT_COUNT)
+            values = np.where(fits, origin + count * step / parts, values)
+        for number, dtype in self.narrow_floats:
+            if number == column:
+                values = values.astype(dtype).astype(np.float64)
+        return values
+
+    def spacing(self, column: int) -> float:
+        """The distance between neighbouring values of a column; 0 where it has no lattice."""
+        if any(listed == column for listed, _ in self.choices):
+            return 1.0
+        place = self.place_by_column[column]
+        return float(self.step[place] / self.divisor[place]) if place >= 0 else 0.0
+
+    def _nearest_counts(self, cells: Array, origin: Array) -> Array:
+        with np.errstate(over="ignore"):
+            count: Array = (cells if self.counts_from_zero else cells - origin) * self.divisor
+            count /= self.step
+            return np.rint(count, out=count)
+
+    def _values_at(self, count: Array, origin: Array) -> Array:
+        """The numbers at these counts, ``(..., g)``, as the columns' dtypes hold them."""
+        value: Array = count * self.step
+        value /= self.divisor
+        if not self.counts_from_zero:
+            value += origin
+        places = {column: place for place, column in enumerate(self.columns.tolist())} if self.narrow_floats else {}
+        for column, dtype in self.narrow_floats:
+            if column in places:
+                with np.errstate(over="ignore"):
+                    value[..., places[column]] = value[..., places[column]].astype(dtype)
+        return value
+
+    def _count_range(self, lower: Array, upper: Array) -> tuple[Array, Array]:
+        """The least and the greatest count whose value lies in ``[lower, upper]``, each ``(n, g)``."""
+        origin = self.origin
+        first, last = self._nearest_counts(lower, origin), self._nearest_counts(upper, origin)
+        for _ in range(2):  # a count is at most one off by rounding, two in a dtype that rounds again
+            first = np.where(self._values_at(first - 1.0, origin) >= lower, first - 1.0, first)
+            last = np.where(self._values_at(last + 1.0, origin) <= upper, last + 1.0, last)
+        for _ in range(3):
+            first = np.where(self._values_at(first, origin) < lower, first + 1.0, first)
+            last = np.where(self._values_at(last, origin) > upper, last - 1.0, last)
+        held = (self._values_at(first, origin) >= lower) & (self._values_at(last, origin) <= upper)
+        return np.where(held, first, 1.0), np.where(held, last, 0.0)
+
+
+def _round_to_dtype(x: Array, dtype: np.dtype[Any], low: Array, high: Array) -> Array:
+    """Numbers as a narrow dtype holds them, on the inner side of the box."""
+    with np.errstate(over="ignore"):
+        near: NDArray[Any] = x.astype(dtype)
+        up, down = np.array(np.inf, dtype=dtype), np.array(-np.inf, dtype=dtype)
+        near = np.where(near < low, np.nextafter(near, up), np.where(near > high, np.nextafter(near, down), near))
+    return np.asarray(near, dtype=np.float64)
+
+
+def _nearest_listed(values: Array, x: Array, first: Index, last: Index) -> Array:
+    """The nearest of sorted ``values`` to each number, from place ``first`` to ``last``; missing stays missing."""
+    if not len(values):
+        return np.full(x.shape, np.nan)
+    right = np.clip(np.searchsorted(values, x), 0, len(values) - 1)
+    left = np.maximum(right - 1, 0)
+    place = np.where(x - values[left] <= values[right] - x, left, right)
+    held = np.where(first <= last, np.minimum(np.maximum(place, first), last), place)
+    return np.where(np.isnan(x), np.nan, values[np.clip(held, 0, len(values) - 1)])

@@ -1,0 +1,1 @@
+"""Rules between features: grammar, expressions, and how points are made to obey them."""

@@ -1,0 +1,213 @@
+"""Relations: what must hold between the features of an answer, as data that a region carries.
+
+A relation judges: ``holds`` and ``defect`` read the final columns and nothing else. How points are brought to where the
+relations hold is the business of `counterpoise.space.rules.repair`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import pandas as pd
+
+from counterpoise.errors import ConstraintError
+from counterpoise.space.rules.expressions import ColumnTable, Expression, Number, RowColumn
+from counterpoise.space.rules.formulas import Combination, Compare, RuleFormula, split_into_clauses
+from counterpoise.space.schema.column import round_to_decimals
+from counterpoise.space.schema.encode import decode_column
+from counterpoise.space.schema.schema import Schema
+from counterpoise.types import Array, Mask
+
+
+class Relation(Protocol):
+    """A relation of columns ``x`` ``(d, ...)`` and of the row's own ``x0`` ``(d, ...)``, both columns first."""
+
+    @property
+    def constraint_text(self) -> str:
+        """The user's words for it."""
+        ...
+
+    @property
+    def relax(self) -> bool:
+        """Whether a row that breaks it itself is let off."""
+        ...
+
+    def holds(self, x: ColumnTable, x0: ColumnTable) -> Mask:
+        """Where it holds, ``(...)``; what is undefined does not."""
+        ...
+
+    def defect(self, x: ColumnTable, x0: ColumnTable) -> Array:
+        """How far it is from holding, ``(...)``: 0 where it holds, NaN where it is undefined."""
+        ...
+
+
+@dataclass(frozen=True)
+class FormulaRelation:
+    """A relation that a formula states."""
+
+    constraint_text: str
+    formula: RuleFormula
+    relax: bool = False
+
+    def holds(self, x: ColumnTable, x0: ColumnTable) -> Mask:
+        return self.formula.holds(x, x0)
+
+    def defect(self, x: ColumnTable, x0: ColumnTable) -> Array:
+        return self.formula.defect(x, x0)
+
+
+@dataclass(frozen=True)
+class Derivation:
+    """A column that is computed from others, and written as that column writes numbers (whole, decimals, dtype)."""
+
+    constraint_text: str
+    number: int
+    expression: Expression
+    tolerance: float
+    step: float  # whole numbers: 1; 0: none
+    decimals: int | None
+    storage_dtype: np.dtype[Any] | None  # a float dtype below double precision
+    relax: bool = False
+
+    def round_to_column(self, value: Array) -> Array:
+        """Values as the column holds them."""
+        if self.decimals is not None and not self.step:
+            return round_to_decimals(value, self.decimals, self.storage_dtype)
+        whole = np.rint(value / self.step) * self.step if self.step else value
+        return whole if self.storage_dtype is None else whole.astype(self.storage_dtype).astype(np.float64)
+
+    def is_computed_value(self, cell: Array, value: Array) -> Mask:
+        """Whether cells hold the computed values, within the tolerance or as the column writes them."""
+        slack = self.tolerance * np.maximum(np.maximum(np.abs(cell), np.abs(value)), 1.0)
+        return np.asarray((np.abs(cell - value) <= slack) | (self.round_to_column(value) == cell))
+
+    def holds(self, x: ColumnTable, x0: ColumnTable) -> Mask:
+        return self.is_computed_value(x[self.number], self.expression.value(x, x0))
+
+    def defect(self, x: ColumnTable, x0: ColumnTable) -> Array:
+        value = self.expression.value(x, x0)
+        return np.where(self.is_computed_value(x[self.number], value), 0.0, np.abs(x[self.number] - value))
+
+    def compute_column(self, x: ColumnTable, given: ColumnTable, width: int) -> Array:
+        """The column, computed anew, given ``(x0, lower, upper)`` side by side, ``width`` columns each.
+
+        It is the row's own value where that still fits, in its box where that fits, the old one where it is undefined.
+        """
+        value, before = self.expression.value(x, given), np.asarray(given[self.number])
+        written = self.round_to_column(value)
+        inside = np.minimum(np.maximum(written, given[width + self.number]), given[2 * width + self.number])
+        made = np.where(self.is_computed_value(inside, value), inside, written)
+        made = np.where(self.is_computed_value(before, value), before, made)
+        return np.where(np.isnan(value), x[self.number], made)
+
+
+@dataclass(frozen=True)
+class FunctionRelation:
+    """A relation that the user's own function judges: a frame in, one truth value per row out."""
+
+    constraint_text: str
+    check: Callable[[pd.DataFrame], Any]
+    schema: Schema
+    relax: bool = False
+
+    def holds(self, x: ColumnTable, x0: ColumnTable) -> Mask:
+        cells = [np.asarray(x[number]) for number in range(len(self.schema))]
+        shape = np.broadcast_shapes(*(cell.shape for cell in cells))
+        flat = {n: decode_column(f, np.ravel(cells[n])) for n, f in enumerate(self.schema)}
+        frame = pd.DataFrame(flat)
+        frame.columns = pd.Index(self.schema.names)
+        if not len(frame):
+            return np.zeros(shape, dtype=bool)
+        try:
+            said = np.asarray(self.check(frame))
+        except Exception as error:
+            raise ConstraintError(
+                "a function given as a constraint must judge every frame of rows",
+                f"{self.constraint_text} raised {type(error).__name__}: {error}",
+                "mend the function",
+            ) from error
+        truths = said.dtype == bool or (said.dtype == object and all(isinstance(each, bool) for each in said.flat))
+        if said.shape != (len(frame),) or not truths:
+            raise ConstraintError(
+                "a function given as a constraint must return one truth value per row",
+                f"{self.constraint_text} returned {said.dtype} values of shape {said.shape} for {len(frame)} rows",
+                "return a boolean array or column",
+            )
+        return said.astype(bool).reshape(shape)
+
+    def defect(self, x: ColumnTable, x0: ColumnTable) -> Array:
+        return np.where(self.holds(x, x0), 0.0, 1.0)
+
+
+@dataclass(frozen=True)
+class Clause:
+    """A part of a relation, written in the columns that may be moved: derived ones are written out.
+
+    ``source`` is the number of the relation: where a row is let off that relation, its clauses do not bind.
+    """
+
+    formula: RuleFormula
+    relation_number: int
+
+
+def order_derivations(relations: Sequence[Relation], schema: Schema) -> tuple[Derivation, ...]:
+    """Derivations in an order in which each comes after those that it reads; a cycle is an error that shows it."""
+    by_column: dict[int, Derivation] = {}
+    for relation in relations:
+        if isinstance(relation, Derivation):
+            if relation.number in by_column:
+                raise ConstraintError(
+                    "a feature must be derived in one way",
+                    f"{by_column[relation.number].constraint_text} and {relation.constraint_text}",
+                    "drop one of them",
+                )
+            by_column[relation.number] = relation
+    done: dict[int, Derivation] = {}
+
+    def visit(column: int, path: tuple[int, ...]) -> None:
+        if column in path:
+            shown = " -> ".join(str(schema.names[c]) for c in (*path[path.index(column) :], column))
+            raise ConstraintError(
+                "derived features must not depend on themselves",
+                f"each of these is made of the next: {shown}",
+                "derive one of them from something else",
+            )
+        if column in by_column and column not in done:
+            for other in sorted(by_column[column].expression.columns):
+                visit(other, (*path, column))
+            done[column] = by_column[column]
+
+    for column in by_column:
+        visit(column, ())
+    return tuple(done.values())
+
+
+def compile_clauses(
+    relations: Sequence[Relation], derivations: Sequence[Derivation], choices: Sequence[Array | None], width: int
+) -> tuple[Clause, ...]:
+    """The clauses of all relations, in columns that may be moved.
+
+    The box of a derived feature becomes clauses about what it is made of: the ends are read from what is given about
+    the row, ``(x0, lower, upper)`` side by side, ``width`` columns each.
+    """
+    table: dict[int, Expression] = {}
+    for derivation in derivations:
+        table[derivation.number] = derivation.expression.substitute(table)
+    out: list[Clause] = []
+    for source, relation in enumerate(relations):
+        if isinstance(relation, FormulaRelation):
+            out.extend(Clause(clause, source) for clause in split_into_clauses(relation.formula.substitute(table)))
+        if isinstance(relation, Derivation):
+            made = table[relation.number]
+            if made.columns:
+                low, high = RowColumn(width + relation.number), RowColumn(2 * width + relation.number)
+                out.append(Clause(Compare("<=", low, made, relation.tolerance), source))
+                out.append(Clause(Compare("<=", made, high, relation.tolerance), source))
+                values = choices[relation.number]
+                if values is not None:
+                    options = (Compare("==", made, Number(float(value)), relation.tolerance) for value in values)
+                    out.append(Clause(Combination("any", tuple(options)), source))
+    return tuple(clause for clause in out if clause.formula.columns)

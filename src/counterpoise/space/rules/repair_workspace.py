@@ -1,0 +1,91 @@
+"""The bench on which points are repaired: their cells, column by column, and all there is to know about each point."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+import numpy as np
+
+from counterpoise.space.rules.expressions import ColumnTable
+from counterpoise.space.rules.relations import Clause
+from counterpoise.types import Array, Index, Mask
+
+
+class Grid(Protocol):
+    """What repair needs of a lattice."""
+
+    def snap(self, column: int, values: Array, rows: Index) -> Array:
+        """Values ``(p,)`` of one column, of these rows ``(p,)``, on the lattice and in the box."""
+        ...
+
+    def spacing(self, column: int) -> float:
+        """The distance between neighbouring values of a column; 0 where there is none."""
+        ...
+
+
+class PointSelection:
+    """Some of the points of a table of columns, gathered column by column when they are asked for."""
+
+    def __init__(self, table: ColumnTable, points: Index) -> None:
+        self.table, self.points = table, points
+        self.gathered_columns: dict[int, Any] = {}
+
+    def __getitem__(self, column: int, /) -> Any:
+        if column not in self.gathered_columns:
+            self.gathered_columns[column] = self.table[column][self.points]
+        return self.gathered_columns[column]
+
+
+@dataclass
+class RepairWorkspace:
+    """p points under repair, column by column, and all there is to know about each."""
+
+    x: dict[int, Array]  # the columns that rules read, (p,) each; changed in place
+    row_and_box: ColumnTable  # 3 width columns: the row, the lower and the upper end of its box
+    free: ColumnTable
+    is_binding: Mask | None  # (r, p) which relations bind; None: all
+    rows: Index  # (p,)
+    width: int
+    scales: Array  # (width,)
+    numeric: Mask  # (width,)
+    grid: Grid
+
+    def take_points(self, points: Index) -> RepairWorkspace:
+        """A copy of some of the points."""
+        return replace(
+            self,
+            x={column: cells[points] for column, cells in self.x.items()},
+            row_and_box=PointSelection(self.row_and_box, points),
+            free=PointSelection(self.free, points),
+            is_binding=None if self.is_binding is None else self.is_binding[:, points],
+            rows=self.rows[points],
+        )
+
+    def find_broken_points(self, clause: Clause) -> Index:
+        """The points that break a clause which binds them."""
+        wrong = ~clause.formula.holds(self.x, self.row_and_box)
+        if self.is_binding is not None:
+            wrong = wrong & self.is_binding[clause.relation_number]
+        return np.flatnonzero(np.broadcast_to(wrong, self.rows.shape))
+
+    def box_ends(self, column: int, points: Index) -> tuple[Array, Array]:
+        """The box of a column, ``(p,)`` each."""
+        return self.row_and_box[self.width + column][points], self.row_and_box[2 * self.width + column][points]
+
+    def clip_onto_lattice(self, column: int, values: Array, points: Index) -> Array:
+        """Values of a column of some points, in the box and on the lattice."""
+        low, high = self.box_ends(column, points)
+        inside = np.minimum(np.maximum(values, low), high)
+        return self.grid.snap(column, inside, self.rows[points])
+
+    def is_obeyed(self, clause: Clause, points: Index) -> Mask:
+        """Whether some of the points obey a clause, or are not bound by it, ``(p,)``."""
+        holds = clause.formula.holds(PointSelection(self.x, points), PointSelection(self.row_and_box, points))
+        holds = np.broadcast_to(holds, points.shape)
+        return holds if self.is_binding is None else holds | ~self.is_binding[clause.relation_number, points]
+
+    def write(self, column: int, values: Array, points: Index) -> None:
+        """Give cells that may move these values, where they are numbers."""
+        may = self.free[column][points] & ~np.isnan(values)
+        self.x[column][points] = np.where(may, values, self.x[column][points])

@@ -1,0 +1,85 @@
+"""Equations that share columns, solved together: mending one of them after the other may break each in turn."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from counterpoise.space.rules.expressions import BinaryOperation
+from counterpoise.space.rules.formulas import Compare
+from counterpoise.space.rules.relations import Clause
+from counterpoise.space.rules.repair_workspace import PointSelection, RepairWorkspace
+from counterpoise.types import Array, Index, Mask
+
+MAX_EQUATIONS_PER_GROUP = 6  # equations of a group: of more, few points are worth what solving them takes
+NEWTON_ROUNDS = 6
+RELATIVE_RIDGE = 1e-12  # equations may say the same twice
+
+
+def group_shared_equations(parts: Sequence[Clause]) -> tuple[tuple[int, ...], ...]:
+    """The numbers of equations that hang together by columns, in groups of two or more."""
+    groups: list[tuple[set[int], list[int]]] = []
+    for number, clause in enumerate(parts):
+        if not isinstance(clause.formula, Compare) or clause.formula.operator != "==":
+            continue
+        columns, numbers = set(clause.formula.columns), [number]
+        for group in [group for group in groups if group[0] & columns]:
+            groups.remove(group)
+            columns, numbers = columns | group[0], group[1] + numbers
+        groups.append((columns, numbers))
+    return tuple(tuple(numbers) for _, numbers in groups if 2 <= len(numbers) <= MAX_EQUATIONS_PER_GROUP)
+
+
+def solve_together(bench: RepairWorkspace, parts: Sequence[Clause]) -> None:
+    """Points of a bench that break one of some equations, moved by the least that solves all, in feature scales.
+
+    A Newton step for all of them; a column that the step takes to an end of its box stays there.
+    """
+    formulas = [clause.formula for clause in parts if isinstance(clause.formula, Compare)]
+    points = np.unique(np.concatenate([bench.find_broken_points(clause) for clause in parts]))
+    columns = sorted({column for formula in formulas for column in formula.columns if bench.numeric[column]})
+    scales = bench.scales[columns]
+    stuck = np.zeros((len(points), len(columns)), dtype=bool)
+    for _ in range(NEWTON_ROUNDS):
+        if not len(points):
+            return
+        gap, slope = _linearise_equations(bench, formulas, columns, points)
+        binding = np.stack([_is_binding(bench, clause, points) for clause in parts], axis=1)
+        may = np.stack([bench.free[column][points] for column in columns], axis=1) & ~stuck
+        slope = np.where(binding[:, :, None] & may[:, None, :] & np.isfinite(slope), slope * scales, 0.0)
+        gap = np.where(binding & np.isfinite(gap), gap, 0.0)
+        square = slope @ slope.transpose(0, 2, 1)
+        size = np.einsum("pmm->p", square)[:, None, None]
+        square += np.eye(len(parts)) * np.where(size > 0, RELATIVE_RIDGE * size, 1.0)
+        step = -np.einsum("pmc,pm->pc", slope, np.linalg.solve(square, gap[..., None])[..., 0]) * scales
+        for place, column in enumerate(columns):
+            wanted = bench.x[column][points] + step[:, place]
+            low, high = bench.box_ends(column, points)
+            stuck[:, place] |= (wanted < low) | (wanted > high)
+            bench.x[column][points] = np.where(
+                step[:, place] != 0, bench.clip_onto_lattice(column, wanted, points), bench.x[column][points]
+            )
+        wrong = np.any([~bench.is_obeyed(clause, points) for clause in parts], axis=0)
+        points, stuck = points[wrong], stuck[wrong]
+
+
+def _linearise_equations(
+    bench: RepairWorkspace, formulas: list[Compare], columns: list[int], points: Index
+) -> tuple[Array, Array]:
+    """What the sides of each equation are apart, ``(p, m)``, and how that changes with each column, ``(p, m, c)``."""
+    x, given = PointSelection(bench.x, points), PointSelection(bench.row_and_box, points)
+    gap, slope = np.zeros((len(points), len(formulas))), np.zeros((len(points), len(formulas), len(columns)))
+    for number, formula in enumerate(formulas):
+        value, slopes = BinaryOperation("-", formula.left, formula.right).value_and_slopes(x, given)
+        gap[:, number] = value
+        for place, column in enumerate(columns):
+            slope[:, number, place] = slopes.get(column, 0.0)
+    return gap, slope
+
+
+def _is_binding(bench: RepairWorkspace, clause: Clause, points: Index) -> Mask:
+    """Whether a clause binds points, ``(p,)``."""
+    if bench.is_binding is None:
+        return np.ones(len(points), dtype=bool)
+    return np.asarray(bench.is_binding[clause.relation_number, points])

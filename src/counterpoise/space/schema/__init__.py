@@ -1,0 +1,1 @@
+"""Features, their schema, and tables turned into arrays."""

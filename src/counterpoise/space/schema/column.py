@@ -1,0 +1,238 @@
+"""One column: its kind, its values, the unit in which distances count; and how all that is read from data."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+
+from counterpoise.errors import InputError
+from counterpoise.space.schema.tables_in import as_python_value
+from counterpoise.types import Array
+
+Kind = Literal["continuous", "integer", "boolean", "categorical", "ordinal"]
+Scale = Literal["std", "mad", "range"]
+KINDS: tuple[Kind, ...] = ("continuous", "integer", "boolean", "categorical", "ordinal")
+MAX_INFERRED_DECIMALS = 4
+NORMAL_STD_PER_MAD = 1.4826  # makes the median absolute deviation of a Gaussian its standard deviation
+CELL_TYPES = (str, bool, int, float, np.bool_, np.integer, np.floating)  # what a cell of an object column may hold
+
+
+@dataclass(frozen=True)
+class Feature:
+    """One column: its kind, its values and the unit in which distances count.
+
+    ``scale`` is the raw length of one unit of distance; ``lower`` and ``upper`` are the observed range; ``decimals``
+    is the precision answers are rounded to (None: not rounded); ``dtype`` is the reference's own, or what fits the
+    kind; ``fixed`` says why the column may not change at all (empty: it may); ``unseen`` are categories that may come
+    but that no reference row has, ``strange`` those of them, the last ones, that nobody listed and a row to explain has
+    all the same; ``assumed`` marks a scale that nobody gave: reference data puts its own in its place; ``mark`` is how
+    an object column writes a missing cell.
+
+    >>> Feature("packets", "integer", scale=3.0, lower=0, upper=9).is_numeric
+    True
+    """
+
+    name: Hashable
+    kind: Kind
+    dtype: Any = None
+    categories: tuple[Any, ...] = ()
+    lower: float = -np.inf
+    upper: float = np.inf
+    scale: float = 1.0
+    decimals: int | None = None
+    missing: bool = False
+    fixed: str = ""
+    unit: str = ""
+    label: str = ""
+    description: str = ""
+    unseen: tuple[Any, ...] = ()
+    assumed: bool = False
+    mark: Literal["nan", "None", "NA"] = "None"
+    strange: tuple[Any, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.kind not in KINDS:
+            raise InputError(
+                f"a feature's kind must be one of {', '.join(KINDS)}",
+                f"{self.name!r} has {self.kind!r}",
+                "correct the kind",
+            )
+        if not (np.isfinite(self.scale) and self.scale > 0):
+            raise InputError(
+                "a feature's scale must be a positive number",
+                f"{self.name!r} has {self.scale!r}",
+                "give the length of one unit of distance, for instance a standard deviation",
+            )
+        object.__setattr__(self, "categories", tuple(self.categories))
+        if not self.is_numeric and not self.categories:
+            if self.kind != "boolean" and not self.fixed:
+                raise InputError(
+                    f"a {self.kind} feature needs its categories",
+                    f"{self.name!r} has none",
+                    "list them in the feature's categories",
+                )
+            object.__setattr__(self, "categories", (False, True) if self.kind == "boolean" else ())
+        dtype = self._default_dtype() if self.dtype is None else pd.api.types.pandas_dtype(self.dtype)
+        object.__setattr__(self, "dtype", dtype)
+
+    def _default_dtype(self) -> Any:
+        """The dtype of a column of this kind that nobody has described more closely."""
+        if self.is_numeric:
+            return np.dtype(np.float64 if self.kind == "continuous" else np.int64)
+        if self.kind == "ordinal":
+            return pd.CategoricalDtype(pd.Index(self.categories, tupleize_cols=False), ordered=True)
+        return np.dtype(bool) if self.kind == "boolean" else pd.Series(list(self.categories)).dtype
+
+    @property
+    def is_numeric(self) -> bool:
+        """Whether differences between values mean something."""
+        return self.kind in ("continuous", "integer")
+
+    @property
+    def title(self) -> str:
+        """The name people read: the label where the schema gives one."""
+        return self.label or str(self.name)
+
+    @property
+    def storage_dtype(self) -> np.dtype[Any] | None:
+        """The NumPy dtype that numbers of this column are kept in; None for objects and categories."""
+        dtype = getattr(self.dtype, "numpy_dtype", self.dtype)
+        return dtype if self.is_numeric and isinstance(dtype, np.dtype) and dtype.kind in "iuf" else None
+
+    @cached_property
+    def category_array(self) -> Any:
+        """The categories as an array of the column's dtype."""
+        return pd.array(list(self.categories), dtype=self.dtype)
+
+    @cached_property
+    def code_by_category(self) -> dict[Any, float]:
+        """The code of each category."""
+        return {value: float(code) for code, value in enumerate(self.categories)}
+
+
+def dtype_range(feature: Feature) -> tuple[float, float]:
+    """The least and the greatest number that a column's dtype holds."""
+    dtype = feature.storage_dtype
+    if dtype is None or (dtype.kind == "f" and dtype.itemsize >= 8):
+        return -np.inf, np.inf
+    if dtype.kind == "f":
+        return float(np.finfo(dtype).min), float(np.finfo(dtype).max)
+    most = float(np.iinfo(dtype).max)
+    return float(np.iinfo(dtype).min), most if int(most) <= np.iinfo(dtype).max else float(np.nextafter(most, 0.0))
+
+
+def round_to_decimals(values: Array, decimals: int, dtype: np.dtype[Any] | None = None) -> Array:
+    """Numbers with so many decimals, as a column of that dtype holds them.
+
+    >>> round_to_decimals(np.array([0.12, 2.0]), 1)
+    array([0.1, 2. ])
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
+        count = np.rint(values * 10.0**decimals)
+        # beyond 2**52 a double has no decimals left to round
+        written = np.where(np.abs(count) < 2.0**52, count / 10.0**decimals, values)
+        return written if dtype is None or dtype.kind != "f" else written.astype(dtype).astype(np.float64)
+
+
+def infer_feature(column: pd.Series[Any], name: Hashable, scale: Scale) -> Feature:
+    """The feature that a column of reference data shows.
+
+    >>> infer_feature(pd.Series([1, 5, 9]), "packets", "range").scale
+    8.0
+    """
+    dtype, missing = column.dtype, bool(column.isna().any())
+    seen = column.dropna()
+    kind, categories = _infer_kind(column, seen, name)
+    if not len(seen):
+        return Feature(name, kind, dtype, categories, missing=True, fixed="it is missing everywhere in the reference")
+    if kind not in ("continuous", "integer"):
+        found = set(pd.unique(seen))
+        fixed = "" if len(found) > 1 else "it is constant in the reference"
+        unseen = tuple(value for value in categories if value not in found)
+        return Feature(
+            name, kind, dtype, categories, missing=missing, fixed=fixed, unseen=unseen, mark=_find_missing_mark(column)
+        )
+    values = seen.to_numpy(dtype=np.float64)
+    if not np.isfinite(values).all():
+        where = seen.index[~np.isfinite(values)][0]
+        raise InputError(
+            "reference values must be finite",
+            f"{name!r} is infinite in row {as_python_value(where)!r}",
+            "replace infinite values, or mark them as missing",
+        )
+    lower, upper = float(values.min()), float(values.max())
+    feature = Feature(name, kind, dtype, (), lower, upper, missing=missing, mark=_find_missing_mark(column))
+    feature = replace(feature, decimals=_count_decimals(values, feature.storage_dtype))
+    if lower == upper:
+        return replace(feature, fixed="it is constant in the reference")
+    return replace(feature, scale=_compute_scale(values, scale))
+
+
+def _infer_kind(column: pd.Series[Any], seen: pd.Series[Any], name: Hashable) -> tuple[Kind, tuple[Any, ...]]:
+    dtype, types = column.dtype, pd.api.types
+    if isinstance(dtype, pd.CategoricalDtype):
+        return ("ordinal" if dtype.ordered else "categorical"), tuple(dtype.categories)
+    if types.is_bool_dtype(dtype):
+        return "boolean", (False, True)
+    if types.is_integer_dtype(dtype):
+        return "integer", ()
+    if types.is_float_dtype(dtype):
+        return "continuous", ()
+    if types.is_object_dtype(dtype) or types.is_string_dtype(dtype):
+        return _infer_object_kind(seen, name)
+    raise _unsupported_column_error(name, str(dtype))
+
+
+def _infer_object_kind(seen: pd.Series[Any], name: Hashable) -> tuple[Kind, tuple[Any, ...]]:
+    for value in seen:
+        if not isinstance(value, CELL_TYPES):
+            raise _unsupported_column_error(name, f"an object column with {value!r} ({type(value).__name__})")
+    flags = [isinstance(value, (bool, np.bool_)) for value in seen]
+    if flags and all(flags):
+        return "boolean", (False, True)
+    if flags and not any(flags) and not any(isinstance(value, str) for value in seen):
+        whole = all(float(value).is_integer() for value in seen if np.isfinite(value))
+        return ("integer" if whole else "continuous"), ()
+    return "categorical", tuple(sorted(pd.unique(seen), key=lambda value: (type(value).__name__, str(value))))
+
+
+def _unsupported_column_error(name: Hashable, what: str) -> InputError:
+    return InputError(
+        "columns must hold numbers, booleans, text or categories",
+        f"{name!r} is {what}",
+        "convert it, or leave it out of the reference: columns that only the rows have are carried through",
+    )
+
+
+def _find_missing_mark(column: pd.Series[Any]) -> Literal["nan", "None", "NA"]:
+    """How an object column writes a missing cell: models may tell None from NaN."""
+    if column.dtype != np.dtype(object):
+        return "None"
+    first = next(iter(column[column.isna()]), None)
+    return "None" if first is None else "NA" if first is pd.NA else "nan"
+
+
+def _compute_scale(values: Array, scale: Scale) -> float:
+    with np.errstate(over="ignore", invalid="ignore"):
+        width = float(np.ptp(values))
+        if scale == "range":
+            return width if np.isfinite(width) else 1.0
+        mad = float(np.median(np.abs(values - np.median(values)))) * NORMAL_STD_PER_MAD if scale == "mad" else 0.0
+        # also for a MAD of zero, where more than half of the values are equal
+        for spread in (mad, float(values.std()), width):
+            if np.isfinite(spread) and spread > 0:
+                return spread
+    return 1.0
+
+
+def _count_decimals(values: Array, storage: np.dtype[Any] | None) -> int | None:
+    """The fewest decimals (at most four) that write every value exactly, or None."""
+    for decimals in range(MAX_INFERRED_DECIMALS + 1):
+        if np.array_equal(round_to_decimals(values, decimals, storage), values):
+            return decimals
+    return None

@@ -1,0 +1,283 @@
+"""Schema files: features and constraints in YAML, to be read, edited and kept beside the data.
+
+columns:
+- name: rate
+  kind: continuous        # continuous, integer, binary, boolean, categorical or ordinal
+  min: 0                  # what the value can be at all; observed_min and observed_max: what was seen
+  unit: kB/s              # unit, label, description, decimals, scale: optional
+  immutable: false
+  monotone: increase      # or decrease
+relations:
+- fwd >= bwd              # or, with options:
+- {rule: fwd + bwd == total, tolerance: 0.001}
+constraints:
+- {word: MaxChanges, count: 4}
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import yaml
+
+from counterpoise.errors import InputError
+from counterpoise.space.constraints.between_features import Rule
+from counterpoise.space.constraints.words import Constraint, Decreasing, Immutable, Increasing, Range
+from counterpoise.space.schema.schema import Feature, Schema
+from counterpoise.space.yaml.column_entries import (
+    FLAG,
+    check_known_categories,
+    read_column,
+    read_entries,
+    read_keys,
+    shorten_repr,
+)
+from counterpoise.space.yaml.constraint_entries import CONSTRAINT_SPELLINGS, RULE_EXAMPLE, read_constraints, read_rules
+from counterpoise.types import Array
+
+COPIED_KEYS = ("unit", "label", "description", "decimals", "scale", "missing", "fixed", "mark")  # as Feature has them
+COLUMN_EXAMPLE = "{name: age, kind: integer}"
+
+
+@dataclass(frozen=True)
+class SchemaFile:
+    """What a schema file says: features, constraints, and whatever else it has about the data."""
+
+    schema: Schema
+    constraints: tuple[Constraint, ...]
+    about: Mapping[str, Any]
+
+
+def load_schema(path: str | Path, reference: pd.DataFrame | Array | None = None) -> SchemaFile:
+    """The schema and the constraints of a YAML file.
+
+    Reference data gives what the file does not: scales, decimals and dtypes. Without either, one unit of distance is
+    the whole observed range of a feature.
+    """
+    said = _read_yaml(path)
+    columns = [
+        read_column(entry, f"entry {number} of columns:")
+        for number, entry in enumerate(read_entries(said, "columns", COLUMN_EXAMPLE), start=1)
+    ]
+    if not columns:
+        raise InputError(
+            "a schema file must list the columns", f"{path} has none", f"add columns:, with - {COLUMN_EXAMPLE} ..."
+        )
+    frame = read_keys("the file", {"frame": said.get("frame", True)}, {"frame": FLAG})["frame"]
+    rules = read_rules(read_entries(said, "relations", RULE_EXAMPLE))
+    words = read_constraints(read_entries(said, "constraints", CONSTRAINT_SPELLINGS["Immutable"].example))
+    seen = None if reference is None else Schema.infer(reference)
+    features = tuple(_build_feature(entry, seen) for entry in columns)
+    schema = Schema(features, frame=frame if seen is None else seen.frame)
+    if not schema.frame:
+        _check_array_columns(schema)
+    about = {key: value for key, value in said.items() if key not in ("columns", "relations", "constraints", "frame")}
+    return SchemaFile(schema, (*_column_constraints(columns), *rules, *words), about)
+
+
+def save_schema(
+    path: str | Path, schema: Schema, constraints: Sequence[Constraint] = (), about: Mapping[str, Any] | None = None
+) -> None:
+    """Write features and constraints as YAML; `load_schema` reads the same back."""
+    relations = [_unusual_fields(word) for word in constraints if isinstance(word, Rule)]
+    others = [_constraint_entry(word) for word in constraints if not isinstance(word, Rule)]
+    said: dict[str, Any] = dict(about or {})
+    said |= {} if schema.frame else {"frame": False}
+    said |= {"columns": [_column_entry(feature) for feature in schema]}
+    said |= {"relations": [{"rule": rule.pop("text"), **rule} for rule in relations]} if relations else {}
+    said |= {"constraints": others} if others else {}
+    try:
+        text = yaml.safe_dump(said, sort_keys=False, allow_unicode=True, width=120)
+    except yaml.representer.RepresenterError as error:
+        raise InputError(
+            "a schema file must hold numbers, texts and booleans",
+            f"{shorten_repr(error.args[-1])} is a {type(error.args[-1]).__name__}",
+            "convert the column's categories to texts",
+        ) from None
+    Path(path).write_text(text, encoding="utf-8")
+
+
+class _Loader(yaml.SafeLoader):
+    """Plain YAML; a key that is given twice is an error, rather than a rule that never binds."""
+
+    def compose_mapping_node(self, anchor: Any) -> Any:
+        node = super().compose_mapping_node(anchor)
+        known: set[tuple[str, str]] = set()
+        for key, _ in node.value:
+            if isinstance(key, yaml.ScalarNode):
+                if (key.tag, key.value) in known:
+                    raise yaml.MarkedYAMLError(problem=f"{key.value!r} is given twice", problem_mark=key.start_mark)
+                known.add((key.tag, key.value))
+        return node
+
+
+def _read_yaml(path: str | Path) -> dict[Any, Any]:
+    try:
+        said = yaml.load(Path(path).read_text(encoding="utf-8"), _Loader)
+    except Exception as error:  # a date that is none, or a wrong tag, is refused in as many ways
+        raise InputError("a schema file must be readable YAML", f"{path}: {error}", "correct the file") from error
+    if not isinstance(said, dict):
+        raise InputError(
+            "a schema file must list the columns",
+            f"{path} holds {shorten_repr(said)}",
+            f"add columns:, with - {COLUMN_EXAMPLE} ...",
+        )
+    return said
+
+
+def _check_array_columns(schema: Schema) -> None:
+    """The rows of an array are numbers: categories can only be those that count from 0, as their codes do."""
+    for feature in schema:
+        counted = feature.is_numeric or feature.categories == tuple(range(len(feature.categories)))
+        if not counted or not isinstance(feature.dtype, np.dtype) or feature.dtype.kind not in "biuf":
+            values = "" if feature.is_numeric else f" with categories: {shorten_repr(list(feature.categories))}"
+            raise InputError(
+                "the columns of an array must be numbers, or categories 0, 1, 2 …, in a dtype of NumPy",
+                f"the column {feature.name!r} is {feature.kind}{values}, and has dtype: {feature.dtype}",
+                "give the reference as a frame, without frame: false in the file; or correct the column",
+            )
+
+
+def _build_feature(entry: Mapping[str, Any], seen: Schema | None) -> Feature:
+    name, kind = entry["name"], entry["kind"]
+    own = seen[name] if seen is not None else None
+    numeric = kind in ("continuous", "integer")
+    categories: tuple[Any, ...] = entry.get("categories", ())
+    if not categories and own is not None and not numeric and (kind != "ordinal" or own.kind == "ordinal"):
+        categories = own.categories  # those of text are in the order of the alphabet, which is not that of the ranks
+    changes: dict[str, Any] = {key: entry[key] for key in COPIED_KEYS if key in entry}
+    if "why" in entry:
+        changes.setdefault("description", entry["why"])
+    changes |= _read_observed_ends(entry, own) if numeric else {}
+    changes["unseen"] = entry.get("unseen", ())
+    known = f"the column {name!r} has unseen: {shorten_repr(list(changes['unseen']))}"
+    check_known_categories("unseen", known, changes["unseen"], categories)
+    if own is not None or "dtype" in entry:
+        changes["dtype"] = _choose_dtype(entry, categories, own)
+    if own is not None and own.is_numeric == numeric:
+        return replace(own, kind=kind, categories=categories, **changes)
+    if own is not None:  # a column of numbers that are categories, or the other way round
+        changes.setdefault("missing", own.missing)
+    width = changes.get("upper", np.inf) - changes.get("lower", -np.inf)
+    changes["assumed"] = numeric and own is None and "scale" not in changes
+    changes.setdefault("scale", float(width) if numeric and 0 < width < np.inf else 1.0)
+    return Feature(name, kind, categories=categories, **changes)
+
+
+def _read_observed_ends(entry: Mapping[str, Any], own: Feature | None) -> dict[str, float]:
+    """The ends of the range that a file says was observed; min and max stand in where they do not contradict it."""
+    observed, allowed = (
+        {end: float(entry[key + said]) for end, said in (("lower", "min"), ("upper", "max")) if key + said in entry}
+        for key in ("observed_", "")
+    )
+    sample = {} if own is None or not own.is_numeric else {"lower": own.lower, "upper": own.upper}
+    for ends in (allowed | observed, observed):
+        whole = {"lower": -np.inf, "upper": np.inf} | sample | ends
+        if whole["lower"] <= whole["upper"]:
+            return ends
+    raise InputError(
+        "observed_min and observed_max must fit the reference",
+        f"the column {entry['name']!r} would go from {whole['lower']:g} to {whole['upper']:g}",
+        "correct them, or leave them out: the reference shows its own",
+    )
+
+
+def _choose_dtype(entry: Mapping[str, Any], categories: tuple[Any, ...], own: Feature | None) -> Any:
+    """The dtype that a file names, or else the reference's own, where it can hold the values of the column."""
+    types, kind, said = pd.api.types, entry["kind"], entry.get("dtype")
+    numeric, seen = kind in ("continuous", "integer"), None if own is None else own.dtype
+    if said is None and isinstance(seen, pd.CategoricalDtype) and numeric:
+        return None
+    if said is None and (numeric or (own is not None and categories == own.categories)):
+        return seen
+    try:
+        dtype: Any = types.pandas_dtype(seen if said is None else said)
+        if isinstance(dtype, pd.CategoricalDtype):  # a name alone, or with other categories than the file's
+            ordered = kind == "ordinal" if said is not None else dtype.ordered
+            dtype = pd.CategoricalDtype(pd.Index(categories, tupleize_cols=False), ordered=ordered)
+        if numeric:
+            fits = types.is_any_real_numeric_dtype(dtype) or types.is_bool_dtype(dtype) or dtype == np.dtype(object)
+        else:
+            levels = pd.Series(list(categories), dtype=object)
+            fits = levels.astype(dtype).tolist() == list(categories)
+    except Exception:  # each dtype has its own ways to refuse a name or a value
+        fits = False
+    if not fits:
+        given = f"dtype: {said!r}" if said is not None else f"is {seen} in the reference"
+        values = f", categories: {shorten_repr(list(categories))}" if categories else ""
+        raise InputError(
+            "the dtype of a column must be one of pandas that holds its values",
+            f"the column {entry['name']!r} has kind: {kind}{values}; {given}",
+            "correct the kind or the categories, or write dtype: float64, Int64, object or category",
+        )
+    return dtype
+
+
+def _column_constraints(columns: Iterable[Mapping[str, Any]]) -> list[Constraint]:
+    """The constraints that columns carry: immutable, monotone, min and max."""
+    out: list[Constraint] = []
+    flags: list[tuple[Callable[..., Constraint], str, Any]] = [
+        (Immutable, "immutable", True),
+        (Increasing, "monotone", "increase"),
+        (Decreasing, "monotone", "decrease"),
+    ]
+    for word, key, value in flags:
+        names = [column["name"] for column in columns if column.get(key) == value]
+        out.extend([word(*names)] if names else [])
+    ends = [(column["name"], column.get("min"), column.get("max")) for column in columns]
+    return [*out, *(Range(*each) for each in ends if each[1:] != (None, None))]
+
+
+def _unusual_fields(word: Any) -> dict[str, Any]:
+    """What a word holds, without what is as usual."""
+    values = {each.name: getattr(word, each.name) for each in fields(word)}
+    usual = {each.name: each.default for each in fields(word)}
+    return {
+        name: _as_yaml_value(value)
+        for name, value in values.items()
+        if value is not usual[name] and value != usual[name]
+    }
+
+
+def _constraint_entry(word: Constraint) -> dict[str, Any]:
+    if type(word).__name__ not in CONSTRAINT_SPELLINGS:
+        raise InputError(
+            "constraints in a schema file must be data",
+            f"{word!r} is a function",
+            "leave it out, and give it to the explainer beside the file's constraints",
+        )
+    return {"word": type(word).__name__, **_unusual_fields(word)}
+
+
+def _column_entry(feature: Feature) -> dict[str, Any]:
+    plain = Feature(feature.name, feature.kind, categories=feature.categories, fixed=feature.fixed)
+    out: dict[str, Any] = {"name": _as_yaml_value(feature.name), "kind": feature.kind}
+    for key, end in (("observed_min", feature.lower), ("observed_max", feature.upper)):
+        out |= {key: _as_yaml_value(end)} if np.isfinite(end) else {}
+    if not feature.is_numeric:
+        out["categories"] = _as_yaml_value(feature.categories)
+    out |= {"unseen": _as_yaml_value(feature.unseen)} if feature.unseen else {}
+    for key in COPIED_KEYS:
+        value = getattr(feature, key)
+        out |= (
+            {key: _as_yaml_value(value)}
+            if value != getattr(plain, key) or (key in ("scale", "fixed") and value)
+            else {}
+        )
+    if feature.dtype != plain.dtype:
+        out["dtype"] = "category" if isinstance(feature.dtype, pd.CategoricalDtype) else str(feature.dtype)
+    return out
+
+
+def _as_yaml_value(value: Any) -> Any:
+    """A value as YAML writes it."""
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, (tuple, list)):
+        return [_as_yaml_value(each) for each in value]
+    return value
