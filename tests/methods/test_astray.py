@@ -48,7 +48,7 @@ def test_rows_that_lead_nowhere_themselves_are_surveyed_from_reference_rows(monk
         surveyed.append(np.abs(x - problem.region.nearest_feasible[:, None, :]).max(axis=2) > 0)
         return survey_changes(problem, leaves, menu, x, *rest)
 
-    monkeypatch.setattr(beams, "survey", watched)
+    monkeypatch.setattr(beams, "survey_changes", watched)
     held = [cp.Immutable("a", "c", "e", "g")]
     problem = problem_of(model, table, table[:40], constraints=held, target=1 - model.predict(table[:40]))
     assert starts_at_row(problem), "the row itself comes first"

@@ -82,8 +82,8 @@ def test_leaves_of_boosted_trees_say_how_likely_a_class_is(kind: type, two: bool
     fitted = kind(random_state=0).fit(WIDE, np.minimum(THREE, 1) if two else THREE)
     model = as_probability_model(as_model(fitted, Schema.infer(WIDE), WIDE[:30]))
     leaves = model.leaves
-    sums = leaves.sums_at(leaves.cells(WIDE))
-    np.testing.assert_allclose(leaves.finish(sums), fitted.predict_proba(WIDE), atol=1e-6)
+    sums = leaves.sums_at(leaves.find_cells(WIDE))
+    np.testing.assert_allclose(leaves.to_outputs(sums), fitted.predict_proba(WIDE), atol=1e-6)
     found = cp.explain(fitted, WIDE[:5], reference=WIDE, target=1, threshold=0.8)
     assert (fitted.predict_proba(found.frame.to_numpy())[found.valid, 1] >= 0.8).all()
     assert found.valid.all()

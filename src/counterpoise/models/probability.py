@@ -105,7 +105,7 @@ class AgreementProbabilityModel(ProbabilityModel):
         return self.model.abstention
 
     @property
-    def is_unanimous(self) -> bool:
+    def requires_unanimity(self) -> bool:
         """Whether all must agree."""
         return self.model.requires_unanimity
 

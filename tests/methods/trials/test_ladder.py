@@ -83,9 +83,9 @@ def test_a_row_on_a_plateau_is_answered_from_reference_rows(monkeypatch: pytest.
     table = pd.DataFrame(np.vstack([rng.uniform(-3, 3, (200, 2)), island]), columns=["a", "b"])
     model = SVC(gamma=30.0).fit(table, np.repeat(["near", "far"], [200, 15]))
     looked_for: list[int] = []
-    starting = search.starting
+    starting = search.make_starts
     monkeypatch.setattr(
-        search, "starting", lambda problem, *more: (looked_for.append(len(problem)), starting(problem, *more))[1]
+        search, "make_starts", lambda problem, *more: (looked_for.append(len(problem)), starting(problem, *more))[1]
     )
     explanation = cp.explain(model, table[:10], reference=table, distance="l1")
     assert looked_for, "lines found nothing on the plateau"
@@ -187,6 +187,6 @@ def test_answers_do_not_depend_on_how_many_points_are_tried_at_once(distance, mo
     model = make_pipeline(StandardScaler(), MLPClassifier((8,), max_iter=60, random_state=0, tol=0.1)).fit(x, y)
     asked = cp.Explainer(model, reference=x)
     whole = asked(x[:12], distance=distance)
-    for part in ("lines", "sweep"):
-        monkeypatch.setattr(f"counterpoise.methods.{part}.CELLS", 20_000)
+    for part in ("ladder", "sweep"):
+        monkeypatch.setattr(f"counterpoise.methods.trials.{part}.MAX_CELLS_PER_BATCH", 20_000)
     np.testing.assert_allclose(asked(x[:12], distance=distance).x, whole.x, rtol=0, atol=1e-9)

@@ -159,7 +159,7 @@ def test_nobody_aims_at_disagreement() -> None:
     assert stands[:2].tolist() == ["low", "mid"]
     assert stands[2:].tolist() == model.majority(ROWS[2:4]).tolist()
     opposite = resolve_target(model, "opposite", None, stands)
-    assert not opposite.goal.wanted[:, -1].any()
+    assert not opposite.goal.wanted_classes[:, -1].any()
     assert opposite.target[0] == "anything but low"
     others = resolve_target(model, AnythingBut("low", "mid"), None, stands)
     assert set(others.target) == {"top"}

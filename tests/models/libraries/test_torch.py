@@ -8,8 +8,8 @@ torch = pytest.importorskip("torch")
 
 import counterpoise as cp  # noqa: E402
 from counterpoise.errors import CapabilityError, InputError, ModelError  # noqa: E402
-from counterpoise.models import torch as adapter  # noqa: E402
 from counterpoise.models.callables.function import Function  # noqa: E402
+from counterpoise.models.libraries import torch as adapter  # noqa: E402
 from counterpoise.models.registry import as_model  # noqa: E402
 from counterpoise.space.schema.schema import Schema  # noqa: E402
 from counterpoise.types import Model, TwiceDifferentiable  # noqa: E402

@@ -69,7 +69,7 @@ def test_a_forest_that_adds_up_in_parallel_is_the_same_up_to_rounding() -> None:
     schema, x = schema_and_rows(PLAIN)
     found = adapted(RandomForestClassifier(n_jobs=2, **few).fit(PLAIN, target(PLAIN, "classes")), PLAIN)
     rows = edge_rows(found, schema, x, 500)
-    np.testing.assert_allclose(found.outputs(rows), found.own.outputs(rows), rtol=0, atol=1e-14)
+    np.testing.assert_allclose(found.outputs(rows), found.own_model.outputs(rows), rtol=0, atol=1e-14)
 
 
 def test_columns_may_stand_in_another_order() -> None:

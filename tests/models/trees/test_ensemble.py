@@ -77,7 +77,7 @@ def test_the_leaves_of_a_tree_tile_the_space_and_hold_its_values() -> None:
         gone = np.isnan(rows)[:, None, :]
         with np.errstate(invalid="ignore"):
             inside = (rows[:, None, :] > boxes.lower) & (rows[:, None, :] <= boxes.upper)
-        inside = np.where(gone, boxes.missing, inside)
+        inside = np.where(gone, boxes.allows_missing, inside)
         for place, levels in boxes.levels.items():
             codes = np.where(np.isnan(rows[:, place]), levels.shape[1] - 1, rows[:, place]).astype(int)
             inside[:, :, place] = levels[:, codes].T

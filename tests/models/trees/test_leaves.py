@@ -118,12 +118,12 @@ def test_every_single_change_does_what_the_leaves_say(case: tuple, seed: int) ->
     x = rows[rng.integers(0, len(rows), 3)]
     kept = np.sort(rng.choice(int(leaves.first_cells[-1]), min(40, int(leaves.first_cells[-1])), replace=False))
     sums, shifted = looked_up(leaves, x, kept)
-    np.testing.assert_array_equal(sums, leaves.sums(leaves.cells(x)))
+    np.testing.assert_array_equal(sums, leaves.sums_at(leaves.find_cells(x)))
     np.testing.assert_allclose(sums, trees.sums(x), rtol=1e-6, atol=1e-6)
-    np.testing.assert_allclose(leaves.finish(sums), trees.outputs(x), rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(leaves.to_outputs(sums), trees.outputs(x), rtol=1e-6, atol=1e-6)
     for place, cell in enumerate(kept.tolist()):
-        feature = leaves.feature[cell]
-        if np.isnan(leaves.upper_ends[cell]) and feature not in leaves.coded:
+        feature = leaves.place_of_cell[cell]
+        if np.isnan(leaves.upper_ends[cell]) and feature not in leaves.categorical_places:
             continue  # missing numbers are not looked into
         moved = x.copy()
         moved[:, leaves.columns[feature]] = inside(leaves, cell)
@@ -134,13 +134,14 @@ def test_pieces_are_of_one_column_and_own_cells_are_alone(case: tuple) -> None:
     _, leaves, rows = case
     home = leaves.find_cells(rows[20:40])
     seen = leaves.survey_single_changes(leaves.find_cells(rows[:20]), home)
-    assert (leaves.feature[seen.cell] == leaves.feature[seen.last]).all()
-    own = home[seen.point, leaves.feature[seen.cell]]
-    assert ((seen.cell <= own) & (own <= seen.last)).sum() == home.size
+    assert (leaves.place_of_cell[seen.first_cell] == leaves.place_of_cell[seen.last_cell]).all()
+    own = home[seen.point, leaves.place_of_cell[seen.first_cell]]
+    assert ((seen.first_cell <= own) & (own <= seen.last_cell)).sum() == home.size
     assert (
-        seen.cell[(seen.cell <= own) & (own <= seen.last)] == seen.last[(seen.cell <= own) & (own <= seen.last)]
+        seen.first_cell[(seen.first_cell <= own) & (own <= seen.last_cell)]
+        == seen.last_cell[(seen.first_cell <= own) & (own <= seen.last_cell)]
     ).all()
-    assert len(seen.cell) < len(leaves.feature) * 20, "most cells say what those beside them do"
+    assert len(seen.first_cell) < len(leaves.place_of_cell) * 20, "most cells say what those beside them do"
 
 
 @given(seed=st.integers(0, 2**32 - 1))
@@ -148,21 +149,21 @@ def test_a_window_shows_what_is_inside_it_and_nothing_else(case: tuple, seed: in
     _, leaves, rows = case
     rng = np.random.default_rng(seed)
     cells, home = (leaves.find_cells(rows[rng.integers(0, len(rows), 4)]) for _ in range(2))
-    ends = rng.integers(leaves.first[:-1], leaves.first[1:], (2, *home.shape))
+    ends = rng.integers(leaves.first_cells[:-1], leaves.first_cells[1:], (2, *home.shape))
     window = CellWindow(
         np.minimum(ends.min(axis=0), home).astype(np.int32),
         np.maximum(ends.max(axis=0), home).astype(np.int32) + np.int32(1),
     )
     every, seen = leaves.survey_single_changes(cells, home), leaves.survey_single_changes(cells, home, window)
     np.testing.assert_array_equal(seen.sums, every.sums)
-    told = np.full((4, len(leaves.feature)), np.nan)
-    for point, first, last, added in zip(seen.point, seen.cell, seen.last, seen.added_sums, strict=True):
+    told = np.full((4, len(leaves.place_of_cell)), np.nan)
+    for point, first, last, added in zip(seen.point, seen.first_cell, seen.last_cell, seen.added_sums, strict=True):
         assert np.isnan(told[point, first : last + 1]).all(), "each cell is in one piece"
         told[point, first : last + 1] = added[0]
-    number = np.arange(len(leaves.feature))
-    inside = (number >= window.first[:, leaves.feature]) & (number < window.end[:, leaves.feature])
+    number = np.arange(len(leaves.place_of_cell))
+    inside = (number >= window.first[:, leaves.place_of_cell]) & (number < window.end[:, leaves.place_of_cell])
     np.testing.assert_array_equal(~np.isnan(told), inside)
-    for point, first, last, added in zip(every.point, every.cell, every.last, every.added_sums, strict=True):
+    for point, first, last, added in zip(every.point, every.first_cell, every.last_cell, every.added_sums, strict=True):
         there = inside[point, first : last + 1]
         np.testing.assert_allclose(told[point, first : last + 1][there], added[0], atol=1e-9)
 
@@ -174,7 +175,7 @@ def test_walks_down_the_trees_say_what_the_table_says(table: tuple) -> None:
     assert isinstance(walked.finder, LeafWalk)
     cells, home = leaves.find_cells(rows[:40]), leaves.find_cells(rows[40:80])
     one, other = leaves.survey_single_changes(cells, home), walked.survey_single_changes(cells, home)
-    for name in ("point", "cell", "last"):
+    for name in ("point", "first_cell", "last_cell"):
         np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
     np.testing.assert_allclose(one.added_sums, other.added_sums, atol=1e-12)
     np.testing.assert_allclose(one.sums, other.sums, atol=1e-12)
@@ -184,7 +185,7 @@ def test_a_value_is_in_the_cell_whose_ends_hold_it(case: tuple) -> None:
     _, leaves, rows = case
     cells, values = leaves.find_cells(rows), rows[:, leaves.columns]
     there = ~np.isnan(values)
-    assert (leaves.feature[cells] == np.arange(len(leaves.columns))).all()
+    assert (leaves.place_of_cell[cells] == np.arange(len(leaves.columns))).all()
     assert (values[there] > leaves.lower_ends[cells][there]).all()
     assert (values[there] <= leaves.upper_ends[cells][there]).all()
     assert np.isnan(leaves.upper_ends[cells][~there]).all()
@@ -210,7 +211,7 @@ def test_sums_of_leaves_are_the_same_in_any_order(case: tuple, seed: int) -> Non
     np.testing.assert_array_equal(one, other)
 
 
-@pytest.mark.parametrize(("where", "limit"), [(module, "LARGEST"), (leaf_bits, "MOST")])
+@pytest.mark.parametrize(("where", "limit"), [(module, "MAX_TABLE_RANGES"), (leaf_bits, "MAX_TABLE_BYTES")])
 def test_what_is_too_large_for_a_table_is_walked(
     where: ModuleType, limit: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -232,7 +233,7 @@ def test_blocks_of_few_trees_say_what_one_block_says(table: tuple, monkeypatch: 
         apart.survey_single_changes(cells, cells), leaves.survey_single_changes(cells, cells), strict=True
     ):
         np.testing.assert_array_equal(one, other)
-    np.testing.assert_array_equal(apart.sums_at(cells), leaves.sums(cells))
+    np.testing.assert_array_equal(apart.sums_at(cells), leaves.sums_at(cells))
 
 
 def test_a_tree_that_splits_nothing_has_no_table() -> None:

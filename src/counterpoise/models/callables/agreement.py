@@ -74,7 +74,7 @@ class ClassAgreement:
         return word
 
     @property
-    def is_unanimous(self) -> bool:
+    def requires_unanimity(self) -> bool:
         """Whether all members must agree."""
         return self.members_needed == len(self.members)
 

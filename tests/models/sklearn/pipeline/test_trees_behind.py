@@ -145,7 +145,7 @@ def test_trees_answer_without_the_front_when_they_do_so_to_the_bit() -> None:
     x = TABLE[["packets"]].to_numpy(dtype=float)
     model = as_model(own, Schema.infer(TABLE[["packets"]]), x)
     assert isinstance(model, TreeModel)
-    assert model.scores == model.trees.outputs
+    assert model.fast_outputs == model.trees.outputs
     assert np.array_equal(model.outputs(x), own.predict_proba(TABLE[["packets"]]))
 
 
