@@ -42,7 +42,8 @@ def outcomes(questions: Sequence[Sequence[Any]], folder: Path) -> list[dict[str,
 
 def is_refused(outcome: dict[str, Any]) -> bool:
     """Whether a file ended in an error of ours, within its limits, and without doing what it must not do."""
-    return outcome["error"] == "InputError" and not outcome["events"] and not outcome["signal"]
+    within = not outcome["signal"] and "MemoryError" not in outcome["message"]
+    return outcome["error"] == "InputError" and not outcome["events"] and within
 
 
 def _model(path: str) -> Any:

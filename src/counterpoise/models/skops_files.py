@@ -32,12 +32,12 @@ TRUST = "if you know where the file is from, open it with trust=True (--trust)"
 class SkopsLimits:
     """How much a skops file may ask for without being trusted."""
 
-    schema_bytes: int = 96 * 2**20
+    schema_bytes: int = 80 * 2**20
     """The description of the model, unpacked; a forest of 1000 trees has 15 MiB."""
-    values: int = 2_000_000
+    values: int = 1_500_000
     """Numbers, texts, lists and objects in the description; a forest of 1000 trees has 350,000."""
-    nodes: int = 120_000
-    """Nodes that are built one by one; a forest of 1000 trees has 20,000."""
+    nodes: int = 60_000
+    """Nodes that are built one by one; a forest of 1000 trees has 13,000."""
     unpacked_bytes: int = 256 * 2**20
     """All arrays, unpacked, whatever the size of the file."""
     unpacked_ratio: int = 4
@@ -57,7 +57,7 @@ def load_skops(path: Path, limits: SkopsLimits | None = None) -> Any:
             copy.seek(0)
             model = load(copy, trusted=trusted)
         check_model(model)
-    except InputError:
+    except (InputError, Warning):  # a warning where warnings are errors, such as that of another scikit-learn
         raise
     except Exception as error:  # a damaged or hostile file fails in zipfile, json, NumPy, scikit-learn or skops
         raise InputError(
