@@ -14,6 +14,8 @@ from sklearn.ensemble import HistGradientBoostingClassifier, IsolationForest, Ra
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.neural_network import MLPClassifier
+from sklearn.preprocessing import OneHotEncoder
+from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
 from counterpoise.errors import InputError
@@ -97,6 +99,8 @@ HISTOGRAMS = HistGradientBoostingClassifier(max_iter=2).fit(X, Y)
 NEIGHBOURS = KNeighborsClassifier(algorithm="kd_tree", leaf_size=5).fit(X, Y)
 NETWORK = MLPClassifier((2,), max_iter=300, tol=1, random_state=np.random.RandomState(0)).fit(X, Y)
 ISOLATION = IsolationForest(n_estimators=2, random_state=0).fit(X)
+ENCODER = OneHotEncoder(sparse_output=False).fit([["tcp"], ["udp"], ["icmp"]])
+MACHINE = SVC().fit(X, Y)
 ALTERED: dict[str, tuple[Any, Change, str]] = {
     "a tree in a circle": (TREE, in_tree("left_child", 0), "leads back or nowhere"),
     "a tree that leads nowhere": (TREE, in_tree("right_child", 10**6), "leads back or nowhere"),
@@ -117,6 +121,10 @@ ALTERED: dict[str, tuple[Any, Change, str]] = {
     "neighbours from nowhere": (NEIGHBOURS, in_tree("idx_end", 10**6), "leads nowhere"),
     "neighbours without children": (NEIGHBOURS, lambda schema, arrays: leafless(arrays), "leads nowhere"),
     "a random state outside itself": (NETWORK, lambda schema, arrays: far_ahead(schema), "random state"),
+    "words without columns": (CountVectorizer().fit(["ab cd"]), in_attributes(vocabulary_={"ab": 9}), "puts words"),
+    "categories without columns": (ENCODER, in_attributes(_n_features_outs=[1]), "puts categories"),
+    "vectors without coefficients": (MACHINE, in_attributes(_n_support=[2, 900]), "parts of different sizes"),
+    "a machine for other rows": (MACHINE, in_attributes(n_features_in_=2), "parts of different sizes"),
     "a vectorizer of files": (CountVectorizer().fit(["a bc"]), in_attributes(input="filename"), "open the files"),
 }
 

@@ -202,10 +202,52 @@ def _check_random(part: Any) -> None:
         raise ValueError("a random state stands outside its own numbers")
 
 
-def _check_input(part: Any) -> None:
-    """A vectorizer reads texts, not the files that they name."""
-    if part.input != "content":
+def _check_vectorizer(part: Any) -> None:
+    """A vectorizer reads texts, not the files that they name, and has a column for each word."""
+    if vars(part).get("input", "content") != "content":
         raise ValueError("a vectorizer would open the files that rows name")
+    words = vars(part).get("vocabulary_", {})
+    if not all(isinstance(place, (int, np.integer)) and 0 <= place < len(words) for place in words.values()):
+        raise ValueError("a vectorizer puts words into columns that it does not have")
+
+
+def _check_encoder(part: Any) -> None:
+    """A one-hot encoder, if it is fitted, has a column for each category."""
+    if "_n_features_outs" not in vars(part):
+        return
+    groups = part._default_to_infrequent_mappings if part._infrequent_enabled else [None] * len(part.categories_)
+    dropped = part._drop_idx_after_grouping
+    for place, categories in enumerate(part.categories_):
+        codes = np.arange(len(categories)) if groups[place] is None else np.asarray(groups[place])
+        count = int(codes.max()) + 1 if len(codes) else 0
+        left_out = None if dropped is None else dropped[place]
+        fits = codes.shape == (len(categories),) and (codes >= 0).all() and (left_out is None or 0 <= left_out < count)
+        if not fits or part._n_features_outs[place] != count - (left_out is not None):
+            raise ValueError("an encoder puts categories into columns that it does not have")
+
+
+def _check_machine(part: Any) -> None:
+    """A support vector machine, if it is fitted, has coefficients and offsets for all of its classes and vectors."""
+    if "support_vectors_" not in vars(part):
+        return
+    by_rows = part.kernel == "precomputed"  # its vectors are rows of the kernel, which is what it is given
+    vectors, width = (len(part.support_), part.n_features_in_) if by_rows else part.support_vectors_.shape
+    classes = len(part._n_support) if "classes_" in vars(part) else 2
+    pairs = classes * (classes - 1) // 2
+    coefficients = [part._dual_coef_.shape, part.dual_coef_.shape]
+    offsets = [np.shape(part._intercept_), np.shape(part.intercept_)]
+    chances = {np.shape(part._probA), np.shape(part._probB)}
+    if (
+        np.shape(part.support_) != (vectors,)
+        or ("classes_" in vars(part) and int(np.sum(part._n_support)) != vectors)
+        or (np.asarray(part._n_support) < 0).any()
+        or coefficients != [(classes - 1, vectors)] * 2
+        or offsets != [(pairs,)] * 2
+        or not chances <= {(0,), (pairs,)}
+        or part.n_features_in_ != width
+        or (by_rows and not ((part.support_ >= 0) & (part.support_ < width)).all())
+    ):
+        raise ValueError("a support vector machine has parts of different sizes")
 
 
 CHECKS: dict[str, Callable[[Any], None]] = {
@@ -217,7 +259,10 @@ CHECKS: dict[str, Callable[[Any], None]] = {
     "numpy.random.mtrand.RandomState": _check_random,
     "numpy.random._generator.Generator": _check_random,
     **{
-        f"sklearn.feature_extraction.text.{name}": _check_input
-        for name in ("CountVectorizer", "HashingVectorizer", "TfidfVectorizer")
+        f"sklearn.feature_extraction.{name}": _check_vectorizer
+        for name in ("text.CountVectorizer", "text.HashingVectorizer", "text.TfidfVectorizer")
     },
+    "sklearn.feature_extraction._dict_vectorizer.DictVectorizer": _check_vectorizer,
+    "sklearn.preprocessing._encoders.OneHotEncoder": _check_encoder,
+    **{f"sklearn.svm._classes.{name}": _check_machine for name in ("SVC", "NuSVC", "SVR", "NuSVR", "OneClassSVM")},
 }
