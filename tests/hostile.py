@@ -60,7 +60,13 @@ def _models(*paths: str) -> None:
             _model(path)
 
 
-OPENERS = {"model": _model, "models": _models}
+def _schema(path: str) -> Any:
+    from counterpoise.space.files import load_schema
+
+    return load_schema(path)
+
+
+OPENERS = {"model": _model, "models": _models, "schema": _schema}
 
 
 def _prepare(questions: list[list[str]]) -> None:

@@ -13,7 +13,7 @@ from counterpoise.errors import InputError
 from counterpoise.space.columns import KINDS
 from counterpoise.space.frames import quoted
 
-EXPONENT = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)[eE][-+]?\d+")  # 1e-6, which YAML takes for a text
+EXPONENT = re.compile(r"[-+]?(\d+(\.\d*)?|\.\d+)[eE][-+]?\d+")  # 1e-6, which YAML takes for a text
 MOST_DECIMALS = 15  # a double has no more
 MARKS = ("nan", "None", "NA")
 QUOTES = "in quotes where YAML would read something else: 5, yes, no, on, off, null, a date"

@@ -45,6 +45,7 @@ from counterpoise.space.relating import Derived, Linked, Lookup, Rule
 RULE = "{rule: fwd + bwd == total, tolerance: 0.001}"
 RULED: dict[str, Form] = {"rule": TEXT, "tolerance": NUMBER, "relax": FLAG, "holds": NUMBER}
 OPTIONS: dict[str, Form] = {"tolerance": NUMBER, "relax": FLAG}
+MOST_KEYS = 8  # in which the word that was meant is looked for
 OPTIONAL = {"low", "high", "percent", "distance", "up", "down", *OPTIONS}
 
 
@@ -130,10 +131,8 @@ def _spelling(where: str, entry: Any) -> Spelling:
     word = entry.get("word") if isinstance(entry, dict) else None
     if isinstance(word, str) and word in WORDS:
         return WORDS[word]
-    said = (
-        [str(word)] if word is not None else list(map(str, entry)) if isinstance(entry, (dict, list)) else [str(entry)]
-    )
-    meant = [near for each in said for near in get_close_matches(each.title(), WORDS, n=1)]
+    said = [word] if word is not None else list(entry)[:MOST_KEYS] if isinstance(entry, (dict, list)) else [entry]
+    meant = [near for each in said for near in get_close_matches(shown(each).strip("'").title(), WORDS, n=1)]
     if word is None:
         _refuse(where, entry, WORDS[meant[0] if meant else "Immutable"].example)
     raise InputError(
