@@ -59,7 +59,7 @@ constraints:
 """)
 
 
-def load(folder: Path, said: object, reference: pd.DataFrame | None = None) -> cp.space.files.SchemaFile:
+def load(folder: Path, said: object, reference: pd.DataFrame | None = None) -> cp.space.yaml.load_save.SchemaFile:
     path = folder / "said.yaml"
     path.write_text(said if isinstance(said, str) else yaml.safe_dump(said, sort_keys=False), encoding="utf-8")
     return cp.load_schema(path, reference)

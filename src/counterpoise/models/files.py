@@ -8,13 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from counterpoise.errors import InputError, MissingExtra
-
-TRUSTED_TYPE_PREFIXES = (
-    "sklearn.",
-    "numpy.",
-    "scipy.",
-    "builtins.",
-)  # types that a file of a scikit-learn model may name
+from counterpoise.models.skops.read import load_skops
 
 
 def load(path: str | Path, *, trust: bool = False, factory: str | Callable[[], Any] | None = None) -> Any:
@@ -47,15 +41,7 @@ def load(path: str | Path, *, trust: bool = False, factory: str | Callable[[], A
 def _load_skops(path: Path, trust: bool, factory: Any) -> Any:
     from skops.io import get_untrusted_types, load
 
-    named = get_untrusted_types(file=path)
-    foreign = [name for name in named if not name.startswith(TRUSTED_TYPE_PREFIXES)]
-    if foreign and not trust:
-        raise InputError(
-            "a model from a file must be made of scikit-learn's own types",
-            f"{path.name!r} also names {', '.join(foreign[:8])}",
-            "if you know where the file is from, allow them with trust=True (--trust)",
-        )
-    return load(path, trusted=named)
+    return load(path, trusted=get_untrusted_types(file=path)) if trust else load_skops(path)
 
 
 def _load_onnx(path: Path, trust: bool, factory: Any) -> Any:

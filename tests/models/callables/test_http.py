@@ -1,6 +1,8 @@
 """A model behind HTTP, against a real server: batches in order, patience with a busy one, plain words on a bad one."""
 
+import contextlib
 import json
+import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -115,6 +117,104 @@ def test_a_server_that_does_not_answer_in_time_is_given_up() -> None:
 
     with serving(asleep) as (url, _), pytest.raises(ModelError, match=r"after 2 attempts: .*timed out"):
         Remote(url, timeout=0.05, retries=1, wait=0.001)(X)
+
+
+@contextmanager
+def dripping(start: bytes, drops: bytes, pause: float = 0.05) -> Iterator[str]:
+    """A server that answers with a start at once and with the rest byte by byte, so that no single wait is long."""
+    listener = socket.create_server(("127.0.0.1", 0))
+    ended = threading.Event()
+
+    def serve() -> None:
+        with contextlib.suppress(OSError):
+            connection, _ = listener.accept()
+            with connection:
+                connection.recv(2**16)
+                connection.sendall(start)
+                for place in range(len(drops)):
+                    if ended.wait(pause):
+                        break
+                    connection.sendall(drops[place : place + 1])
+
+    thread = threading.Thread(target=serve)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}/score"
+    finally:
+        ended.set()
+        listener.close()
+        thread.join()
+
+
+@pytest.mark.parametrize("part", ["head", "body"])
+def test_a_reply_that_drips_is_given_up(part: str) -> None:
+    body = json.dumps([0.5] * 20).encode()
+    head = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n" % len(body)
+    slow = b"X-Slow: " + b"a" * 40 + b"\r\n"
+    start, drops = (head, slow + b"\r\n" + body) if part == "head" else (head + b"\r\n", body)
+    with dripping(start, drops) as url, pytest.raises(ModelError, match=r"after 1 attempts: .*timed out"):
+        Remote(url, timeout=0.5, retries=0)(X)
+    with dripping(start, drops, pause=0.0) as url:
+        assert Remote(url, timeout=30, retries=0)(X).tolist() == [0.5] * 20
+
+
+def test_a_reply_that_is_too_long_is_given_up() -> None:
+    def long(body: dict[str, Any], number: int) -> tuple[int, Any]:
+        return 200, b"[" + b" " * 10_000 + b"0]"
+
+    with serving(long) as (url, seen):
+        with pytest.raises(ModelError, match="more than 5,000 bytes"):
+            Remote(url, reply_bytes=5000)(X[:1])
+        assert len(seen) == 1
+        assert Remote(url, reply_bytes=20_000)(X[:1]).tolist() == [0]
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [(b"[" * 10**6, "something else"), (b"[[1], [2, 3]]", "different shapes")],
+    ids=["deep", "ragged"],
+)
+def test_a_reply_of_an_absurd_shape_is_said(answer: bytes, message: str) -> None:
+    with serving(lambda body, number: (200, answer)) as (url, _), pytest.raises(ModelError, match=message):
+        Remote(url, retries=0)(X[:2])
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+def test_a_redirect_is_not_followed(status: int) -> None:
+    """Neither rows nor a key go to an address that was not given, and nothing that it says is a prediction."""
+    with serving(total) as (elsewhere, seen), redirecting(status, elsewhere) as (url, asked):
+        with pytest.raises(ModelError, match=rf"{status}, a redirect to '{elsewhere}', which is not followed"):
+            Remote(url, headers={"Authorization": "Bearer secret"})(X)
+        assert seen == []
+        assert asked == ["POST /score"]
+
+
+@contextmanager
+def redirecting(status: int, place: str) -> Iterator[tuple[str, list[str]]]:
+    """A server that points to another one, and answers whoever comes back."""
+    asked: list[str] = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers["Content-Length"]))
+            asked.append(f"{self.command} {self.path}")
+            self.send_response(status)
+            self.send_header("Location", place)
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+        def log_message(self, *args: Any) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}/score", asked
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
 
 
 def test_a_server_that_is_not_there_is_said() -> None:

@@ -11,12 +11,12 @@ from http.client import HTTPException
 from typing import Any
 from urllib.error import HTTPError, URLError
 from urllib.parse import urlsplit
-from urllib.request import Request, urlopen
 
 import numpy as np
 import pandas as pd
 
 from counterpoise.errors import InputError, ModelError
+from counterpoise.models.callables.http_post import ReplyTooLong, post
 
 RETRIED_STATUS_CODES = (408, 425, 429, 500, 502, 503, 504)  # answers that may be different a moment later
 
@@ -28,6 +28,8 @@ class Remote:
     Each request holds ``{"columns": [names], "rows": [[values], …]}``, a missing cell as null; the answer is a list
     with one entry per row, bare or as the value of ``answer``. A request that fails in passing (no connection, a
     time-out, a busy server) is sent again up to ``retries`` times, after ``wait`` seconds, then twice that, and so on.
+    The whole reply must be there after ``timeout`` seconds, with at most ``reply_bytes``. Redirects are not followed:
+    they would send rows and headers to an address that was not given.
 
     >>> Remote("https://example.org/score", batch=500, headers={"Authorization": "Bearer …"}).batch
     500
@@ -40,12 +42,13 @@ class Remote:
     wait: float = 0.5
     workers: int = 1
     answer: str = "predictions"
+    reply_bytes: int = 32 * 2**20
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
         if urlsplit(self.url).scheme not in ("http", "https"):
             raise InputError("a remote model's address must be http or https", f"{self.url!r}", "correct the address")
-        for name, least in (("batch", 1), ("workers", 1), ("retries", 0)):
+        for name, least in (("batch", 1), ("workers", 1), ("retries", 0), ("reply_bytes", 1)):
             if getattr(self, name) < least:
                 raise InputError(f"{name} must be at least {least}", f"{getattr(self, name)!r}", "correct it")
         if not self.timeout > 0 or self.wait < 0:
@@ -62,7 +65,10 @@ class Remote:
         else:
             with ThreadPoolExecutor(self.workers) as pool:
                 answers = list(pool.map(self._ask_batch, parts))  # in the order of the parts, whichever comes first
-        return np.asarray([entry for part in answers for entry in part])
+        try:
+            return np.asarray([entry for part in answers for entry in part])
+        except ValueError as error:
+            raise self._make_error(f"its entries are of different shapes ({error})") from error
 
     def _ask_batch(self, part: pd.DataFrame) -> list[Any]:
         cells = part.astype(object).where(part.notna(), None)
@@ -70,7 +76,7 @@ class Remote:
         body = json.dumps({"columns": columns, "rows": cells.to_numpy().tolist()}, allow_nan=False).encode()
         try:
             found = json.loads(self._post(body))
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise self._make_error(f"it answered with something else ({error})") from error
         entries = found.get(self.answer) if isinstance(found, dict) else found
         if not isinstance(entries, list) or len(entries) != len(part):
@@ -82,13 +88,13 @@ class Remote:
         headers = {"Content-Type": "application/json", "Accept": "application/json", **self.headers}
         for attempt in range(self.retries + 1):
             try:
-                with urlopen(Request(self.url, body, headers), timeout=self.timeout) as response:
-                    return bytes(response.read())
+                return post(self.url, body, headers, self.timeout, self.reply_bytes)
+            except ReplyTooLong as error:
+                raise self._make_error(str(error)) from error
             except HTTPError as error:
-                with error:
-                    text = error.read(200).decode(errors="replace").strip()
                 if error.code not in RETRIED_STATUS_CODES or attempt == self.retries:
-                    raise self._make_error(f"it answered {error.code} {error.reason}: {text}") from error
+                    raise self._make_error(_given(error)) from error
+                error.close()
             except (URLError, TimeoutError, ConnectionError, HTTPException) as error:
                 if attempt == self.retries:
                     reason = getattr(error, "reason", error)
@@ -102,3 +108,16 @@ class Remote:
             given,
             "check the address, the service's log, or raise timeout, retries or wait",
         )
+
+
+def _given(error: HTTPError) -> str:
+    """What a service answered instead of predictions."""
+    with error:
+        if 300 <= error.code < 400:
+            place = error.headers.get("Location", "nowhere")
+            return f"it answered {error.code}, a redirect to {place!r:.200}, which is not followed"
+        try:
+            text = error.read(200).decode(errors="replace").strip()
+        except (OSError, HTTPException):  # the reason is late, or broken off
+            text = ""
+    return f"it answered {error.code} {error.reason}: {text}"

@@ -13,7 +13,7 @@ from counterpoise.errors import InputError
 from counterpoise.space.schema.column import KINDS
 from counterpoise.space.schema.tables_in import quote_names
 
-EXPONENT_PATTERN = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)[eE][-+]?\d+")  # 1e-6, which YAML takes for a text
+EXPONENT_PATTERN = re.compile(r"[-+]?(\d+(\.\d*)?|\.\d+)[eE][-+]?\d+")  # 1e-6, which YAML takes for a text
 MAX_DECIMALS = 15  # a double has no more
 MISSING_MARK_NAMES = ("nan", "None", "NA")
 QUOTING_HINT = "in quotes where YAML would read something else: 5, yes, no, on, off, null, a date"

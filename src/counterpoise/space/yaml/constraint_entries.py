@@ -134,16 +134,17 @@ def _find_spelling(where: str, entry: Any) -> ConstraintSpelling:
     word = entry.get("word") if isinstance(entry, dict) else None
     if isinstance(word, str) and word in CONSTRAINT_SPELLINGS:
         return CONSTRAINT_SPELLINGS[word]
-    said = (
-        [str(word)] if word is not None else list(map(str, entry)) if isinstance(entry, (dict, list)) else [str(entry)]
-    )
-    meant = [near for each in said for near in get_close_matches(each.title(), CONSTRAINT_SPELLINGS, n=1)]
+    # a hostile file may hold a million keys or one of a million letters: few are looked at, and shortened
+    said = [word] if word is not None else list(entry)[:8] if isinstance(entry, (dict, list)) else [entry]
+    titles = [shorten_repr(each).strip("'").title() for each in said]
+    meant = [near for title in titles for near in get_close_matches(title, CONSTRAINT_SPELLINGS, n=1)]
     if word is None:
         _refuse(where, entry, CONSTRAINT_SPELLINGS[meant[0] if meant else "Immutable"].example)
     raise InputError(
         "a constraint in a schema file must be one of Counterpoise's words",
         f"{where} has word: {shorten_repr(word)}",
-        f"the words are {', '.join(sorted(CONSTRAINT_SPELLINGS))}; for instance {CONSTRAINT_SPELLINGS[meant[0] if meant else 'Immutable'].example}",
+        f"the words are {', '.join(sorted(CONSTRAINT_SPELLINGS))}; "
+        f"for instance {CONSTRAINT_SPELLINGS[meant[0] if meant else 'Immutable'].example}",
     )
 
 

@@ -38,6 +38,7 @@ from counterpoise.space.yaml.column_entries import (
     shorten_repr,
 )
 from counterpoise.space.yaml.constraint_entries import CONSTRAINT_SPELLINGS, RULE_EXAMPLE, read_constraints, read_rules
+from counterpoise.space.yaml.text import YamlLimits, load_yaml
 from counterpoise.types import Array
 
 COPIED_KEYS = ("unit", "label", "description", "decimals", "scale", "missing", "fixed", "mark")  # as Feature has them
@@ -102,23 +103,10 @@ def save_schema(
     Path(path).write_text(text, encoding="utf-8")
 
 
-class _Loader(yaml.SafeLoader):
-    """Plain YAML; a key that is given twice is an error, rather than a rule that never binds."""
-
-    def compose_mapping_node(self, anchor: Any) -> Any:
-        node = super().compose_mapping_node(anchor)
-        known: set[tuple[str, str]] = set()
-        for key, _ in node.value:
-            if isinstance(key, yaml.ScalarNode):
-                if (key.tag, key.value) in known:
-                    raise yaml.MarkedYAMLError(problem=f"{key.value!r} is given twice", problem_mark=key.start_mark)
-                known.add((key.tag, key.value))
-        return node
-
-
 def _read_yaml(path: str | Path) -> dict[Any, Any]:
     try:
-        said = yaml.load(Path(path).read_text(encoding="utf-8"), _Loader)
+        with Path(path).open(encoding="utf-8") as file:
+            said = load_yaml(file.read(YamlLimits().characters + 1))  # what is longer is refused unread
     except Exception as error:  # a date that is none, or a wrong tag, is refused in as many ways
         raise InputError("a schema file must be readable YAML", f"{path}: {error}", "correct the file") from error
     if not isinstance(said, dict):
