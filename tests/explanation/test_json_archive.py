@@ -217,7 +217,7 @@ def test_a_document_from_before_there_was_evidence_can_be_read() -> None:
 
 
 def test_the_version_is_the_one_that_the_documentation_describes() -> None:
-    described = (Path(__file__).parents[1] / "docs" / "explanation-format.md").read_text(encoding="utf-8")
+    described = (Path(__file__).parents[2] / "docs" / "explanation-format.md").read_text(encoding="utf-8")
     assert f"format version {FORMAT_VERSION}." in described
     named = [field.name for kind in (Explanation, Feature) for field in fields(kind)]
     assert [name for name in named if f"`{name}`" not in described] == []
@@ -228,3 +228,22 @@ def test_a_document_with_a_word_that_is_no_longer_used_is_read() -> None:
     document = json.loads(explanation.to_json())
     document["explanation"]["array_in"] = True
     assert_same(explanation, Explanation.from_json(json.dumps(document)))
+
+
+HOSTILE_DTYPES = ["U100000000", "S1000000000", "<U99999999", "V1000000000", "(100000000,)i8", {"x": 1}, 7]
+
+
+@pytest.mark.parametrize("dtype", HOSTILE_DTYPES)
+def test_a_dtype_that_makes_a_small_document_large_is_refused(dtype: Any) -> None:
+    for change in ("x0", "status"):
+        document = json.loads(_small().to_json())
+        document["explanation"][change]["dtype"] = dtype
+        with pytest.raises(InputError, match="cannot be read"):
+            Explanation.from_json(json.dumps(document))
+
+
+def test_an_index_that_promises_rows_which_nobody_wrote_is_refused() -> None:
+    document = json.loads(_small().to_json())
+    document["explanation"]["rows"]["index"] = {"name": None, "range": [0, 10**12, 1]}
+    with pytest.raises(InputError, match="cannot be read"):
+        Explanation.from_json(json.dumps(document))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import datetime as dt
+import re
 from decimal import Decimal
 from typing import Any
 
@@ -19,6 +20,8 @@ from counterpoise.errors import InputError
 from counterpoise.space.schema.schema import Feature, Schema
 
 JSON_TYPES = (bool, int, str, type(None))
+ARRAY_DTYPE = re.compile(r"bool|u?int(8|16|32|64)|float(16|32|64)|object|str|(datetime|timedelta)64(\[\d{0,6}\w+\])?")
+PANDAS_DTYPE = re.compile(r"[\w\[\], :+/<>.-]{1,80}")  # Int64, datetime64[ns, Europe/Rome], interval[int64, right]
 MASKED_ARRAY_TYPES = (pd.arrays.BooleanArray, pd.arrays.IntegerArray, pd.arrays.FloatingArray)
 
 
@@ -77,8 +80,7 @@ def unpack_value(data: Any) -> Any:
         case {"missing": text}:
             return {"NA": pd.NA, "NaT": pd.NaT}[text]
         case {"numpy": name, "value": value}:
-            dtype = np.dtype(name)
-            return np.array(unpack_value(value)).astype(dtype)[()]
+            return np.array(unpack_value(value)).astype(_read_array_dtype(name))[()]
         case {"timestamp": count, "unit": unit, "tz": zone}:
             stamp = pd.Timestamp(np.datetime64(count, unit))
             return stamp if zone is None else stamp.tz_localize("UTC").tz_convert(zone)
@@ -105,7 +107,7 @@ def pack_array(array: NDArray[Any]) -> dict[str, Any]:
 
 def unpack_array(data: dict[str, Any]) -> NDArray[Any]:
     """The array that `pack_array` packed."""
-    dtype = np.dtype(data["dtype"])
+    dtype = _read_array_dtype(data["dtype"])
     flat = _unpack_objects(data["values"]) if dtype.kind == "O" else np.array(data["values"], dtype=dtype)
     return flat.reshape(tuple(data["shape"]))
 
@@ -131,6 +133,8 @@ def unpack_dtype(data: Any) -> Any:
                 return pd.StringDtype(storage, **gone)
             except ImportError:  # the same text, kept without pyarrow
                 return pd.StringDtype("python", **gone)
+    if not isinstance(data, str) or not PANDAS_DTYPE.fullmatch(data) or data[0] in "SUaV|<>=":
+        raise ValueError(f"{data!r:.60} is no dtype of the format")
     return pd.api.types.pandas_dtype(data)
 
 
@@ -222,7 +226,10 @@ def pack_table(table: pd.DataFrame) -> dict[str, Any]:
 
 def unpack_table(data: dict[str, Any], index: Any) -> pd.DataFrame:
     """The frame that `pack_table` packed, with this index."""
-    columns = {place: unpack_column(column).set_axis(index) for place, column in enumerate(data["data"])}
+    listed = [unpack_column(column) for column in data["data"]]
+    if any(len(column) != len(index) for column in listed):  # a range may promise rows that nobody wrote down
+        raise ValueError(f"a table of {len(index)} rows has columns of another length")
+    columns = {place: column.set_axis(index) for place, column in enumerate(listed)}
     table = pd.DataFrame(columns, index=index)
     table.columns = unpack_index(data["columns"])
     return table
@@ -248,6 +255,13 @@ def unpack_schema(data: dict[str, Any]) -> Schema:
         categories = tuple(unpack_value(value) for value in packed["categories"])
         features.append(Feature(**fields, dtype=unpack_dtype(packed["dtype"]), categories=categories))
     return Schema(tuple(features), frame=data["frame"])
+
+
+def _read_array_dtype(name: Any) -> np.dtype[Any]:
+    """The dtype of that name; one that makes a short text take a gigabyte ("U100000000") is refused."""
+    if not isinstance(name, str) or not ARRAY_DTYPE.fullmatch(name):
+        raise ValueError(f"{name!r:.60} is no dtype of the format")
+    return np.dtype(name)
 
 
 def _index_as_column(index: Any) -> pd.Series[Any]:

@@ -14,6 +14,8 @@ from typing import NamedTuple, NoReturn
 from counterpoise.errors import ConstraintError
 
 MAX_RULE_CHARACTERS = 5000
+MAX_RULE_DEPTH = 120  # operations inside operations: a sum of 120 columns, or as many pairs of parentheses
+MAX_RULE_IMPLICATIONS = 60  # parts before and after "implies", or after "if" and "then"
 RULE_REQUIREMENT = "a rule must be a comparison of features, or an implication between comparisons"
 TOKEN_PATTERN = re.compile(
     r"(?P<space>\s+)|(?P<text>'[^']*'|\"[^\"]*\")|(?P<quoted>`[^`]+`)"
@@ -134,10 +136,14 @@ class _TreeReader:
     def __init__(self, text: str, tokens: list[Token]) -> None:
         self.text, self.tokens = text, tokens
         self.inner_implications: dict[int, Implication] = {}
+        self.implications = 0
 
     def read(self, tokens: list[tuple[int, Token]], end: int) -> Tree:
         """The tree of some tokens; ``end`` is where a mark goes if something is missing after them."""
         words = _outer_words(tokens)
+        self.implications += 1  # each is read by a call inside the call that met it
+        if self.implications > MAX_RULE_IMPLICATIONS:
+            refuse(self.text, 0, f"more than {MAX_RULE_IMPLICATIONS} parts of implications", "write several rules")
         if words and words[0] == "if":
             if "then" not in words:
                 refuse(self.text, tokens[0][1].start, "'if' without 'then'", "write: if a > 1 then b > 2")
@@ -188,7 +194,9 @@ class _TreeReader:
             wrong = before[-1] if before and at < len(source) else end
             refuse(self.text, wrong, "it cannot be read", self._suggest_correction(tokens, wrong, end))
         except (RecursionError, MemoryError):
-            refuse(self.text, 0, "it is nested too deeply", "write several rules")
+            refuse(self.text, 0, f"it is nested more than {MAX_RULE_DEPTH} deep", "write several rules")
+        if _depth(tree) > MAX_RULE_DEPTH:  # what reads it calls itself, level by level
+            refuse(self.text, 0, f"it is nested more than {MAX_RULE_DEPTH} deep", "write several rules")
         nodes = [node for node in ast.walk(tree) if isinstance(node, ast.expr)]
         for node in nodes:
             node.col_offset = starts.get(node.col_offset, 0)
@@ -240,3 +248,12 @@ def _find_closing(tokens: list[tuple[int, Token]], start: int) -> int:
         if depth == 0:
             return place
     return len(tokens) - 1
+
+
+def _depth(tree: ast.expr) -> int:
+    """How many expressions stand inside each other at most."""
+    depth, level = 0, [tree]
+    while level:
+        depth += 1
+        level = [child for node in level for child in ast.iter_child_nodes(node) if isinstance(child, ast.expr)]
+    return depth
