@@ -12,6 +12,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -66,6 +67,13 @@ def _schema(path: str) -> Any:
     return load_schema(path)
 
 
+LIBRARIES = {
+    ".onnx": ("onnx", "onnxruntime"),
+    ".json": ("xgboost",),
+    ".txt": ("lightgbm",),
+    ".cbm": ("catboost",),
+    ".pt": ("torch",),
+}
 OPENERS = {"model": _model, "models": _models, "schema": _schema}
 
 
@@ -73,6 +81,11 @@ def _prepare(questions: list[list[str]]) -> None:
     """Import what the openers import, so that no limit meets an import, and no import is taken for code of a file."""
     import counterpoise  # noqa: F401
 
+    endings = {Path(question[1]).suffix for question in questions}
+    for ending, names in LIBRARIES.items():
+        if ending in endings:
+            for name in names:
+                import_module(name)
     if any(question[1].endswith(".skops") for question in questions):
         from scipy import interpolate, sparse  # noqa: F401
         from sklearn.linear_model import LinearRegression

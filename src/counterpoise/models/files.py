@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from counterpoise.errors import InputError, MissingExtra
+from counterpoise.errors import CounterpoiseError, InputError, MissingExtra
+from counterpoise.models.lightgbm_text import refuse_broken_text
+from counterpoise.models.onnx_parts import refuse_external_data
 from counterpoise.models.skops.read import load_skops
 
 
@@ -36,6 +39,20 @@ def load(path: str | Path, *, trust: bool = False, factory: str | Callable[[], A
         if isinstance(error, MissingExtra) or ending not in EXTRA_BY_SUFFIX:
             raise
         raise MissingExtra(EXTRA_BY_SUFFIX[ending]) from error
+    except CounterpoiseError:
+        raise
+    except Exception as error:  # each library refuses a broken file in its own way
+        raise InputError(
+            f"a file that ends in {ending} must hold a whole model of that format",
+            f"{path.name!r} cannot be read ({type(error).__name__}: {_first_sentence(error)})",
+            "save the model again with the library that made it",
+        ) from error
+
+
+def _first_sentence(error: Exception) -> str:
+    """What an error of a library says first, without the colours some of them put into it."""
+    text = re.sub(r"\x1b\[[0-9;]*m", "", str(error)).strip()
+    return text.splitlines()[0][:200] if text else "no reason given"
 
 
 def _load_skops(path: Path, trust: bool, factory: Any) -> Any:
@@ -47,6 +64,8 @@ def _load_skops(path: Path, trust: bool, factory: Any) -> Any:
 def _load_onnx(path: Path, trust: bool, factory: Any) -> Any:
     from onnxruntime import InferenceSession
 
+    if not trust:
+        refuse_external_data(path)
     return InferenceSession(str(path), providers=["CPUExecutionProvider"])
 
 
@@ -61,6 +80,7 @@ def _load_xgboost(path: Path, trust: bool, factory: Any) -> Any:
 def _load_lightgbm(path: Path, trust: bool, factory: Any) -> Any:
     from lightgbm import Booster
 
+    refuse_broken_text(path)
     return Booster(model_file=str(path))
 
 
