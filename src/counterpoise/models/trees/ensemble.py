@@ -81,9 +81,9 @@ class TreeEnsemble:
 
     >>> stump = TreeEnsemble(
     ...     feature=np.array([0, -1, -1]), threshold=np.array([2.5, np.nan, np.nan]), left=np.array([1, -1, -1]),
-    ...     right=np.array([2, -1, -1]), missing_left=np.zeros(3, bool), category=np.full(3, -1), sets=(),
-    ...     value=np.array([[0.0], [-1.0], [1.0]]), roots=np.array([0]), column=np.array([0]), base=np.array([0.5]),
-    ...     single=np.array([False]), width=1)
+    ...     right=np.array([2, -1, -1]), missing_left=np.zeros(3, bool), category=np.full(3, -1), category_sets=(),
+    ...     value=np.array([[0.0], [-1.0], [1.0]]), roots=np.array([0]), first_sum=np.array([0]), base=np.array([0.5]),
+    ...     compares_in_single=np.array([False]), width=1)
     >>> stump.outputs(np.array([[2.5], [next_float_above(2.5)], [np.nan]]))[:, 0], stump.thresholds
     (array([-0.5,  1.5,  1.5]), (array([2.5]),))
     """
