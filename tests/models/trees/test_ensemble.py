@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 
 from counterpoise.models.registry import as_model
-from counterpoise.models.trees.ensemble import largest_left, largest_rounded_at_most, next_float_above
+from counterpoise.models.trees.nodes import largest_left, largest_rounded_at_most, next_float_above
 from counterpoise.models.trees.opened import TreeModel
 from counterpoise.space.schema.schema import Schema
 from counterpoise.types import Array

@@ -24,14 +24,12 @@ from counterpoise.models.sklearn.meta.combine import (
     OneVsRestCombiner,
     StackingCombiner,
     ThresholdCombiner,
-    has_threshold,
-    is_from_sklearn,
-    read_threshold,
     score_method_of,
     stack_answers,
 )
 from counterpoise.models.sklearn.meta.gradients import CombinedMembers, DifferentiableMetaModel
 from counterpoise.models.sklearn.outputs import find_deciding_estimator
+from counterpoise.models.sklearn.thresholds import has_threshold, is_from_sklearn, read_threshold
 from counterpoise.models.trees.ensemble import TreeEnsemble
 from counterpoise.models.trees.opened import MAX_ROUNDING_DIFFERENCE, TreeModel, make_tree_model, relative_difference
 from counterpoise.space.schema.schema import Schema, numeric_schema
