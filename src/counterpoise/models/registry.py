@@ -36,7 +36,7 @@ def make_class_test(*classes: str) -> Callable[[Any], bool]:
 
 
 FUNCTION_CLASS = "counterpoise.models.callables.function.Function"
-MODEL_LIST_CLASSES = ("builtins.list", "builtins.tuple", "counterpoise.models.callables.agreement.Ensemble")
+MODEL_LIST_CLASSES = ("builtins.list", "builtins.tuple", "counterpoise.models.callables.agreement.Agreement")
 
 
 def _has_scores_of_class(model: Any, wanted: str) -> bool:
@@ -68,7 +68,7 @@ ADAPTERS: tuple[Adapter, ...] = (
         "callables.model_object",
     ),
     Adapter(
-        "several models that must agree: a list, or cp.Ensemble",
+        "several models that must agree: a list, or cp.Agreement",
         make_class_test(*MODEL_LIST_CLASSES),
         "callables.agreement",
     ),

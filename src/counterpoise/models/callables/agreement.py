@@ -25,10 +25,10 @@ UNDECIDED_LABEL = "undecided"
 
 
 @dataclass(frozen=True)
-class Ensemble:
+class Agreement:
     """Models that must agree: all of them, or at least a ``share``, which must be more than a half.
 
-    >>> Ensemble([len, len, len], share=0.6).members_needed
+    >>> Agreement([len, len, len], share=0.6).members_needed
     2
     """
 
@@ -37,7 +37,7 @@ class Ensemble:
 
     def __post_init__(self) -> None:
         if not len(self.models):
-            raise InputError("an ensemble must have at least one model", "it has none", "give the fitted models")
+            raise InputError("an agreement must have at least one model", "it has none", "give the fitted models")
         if not 0.5 < self.share <= 1.0:
             raise InputError(
                 "the share of models that must agree must be more than a half, at most 1",
@@ -235,8 +235,8 @@ class PartitionedNumberAgreement(NumberAgreement):
 
 def adapt(model: Any, schema: Schema, probe: Array) -> Model:
     """The Model of several models."""
-    ensemble = model if isinstance(model, Ensemble) else Ensemble(tuple(model))
-    members = tuple(as_model(member, schema, probe) for member in ensemble.models)
+    agreement = model if isinstance(model, Agreement) else Agreement(tuple(model))
+    members = tuple(as_model(member, schema, probe) for member in agreement.models)
     if len(members) == 1:
         return members[0]
     first = members[0].labels
@@ -251,10 +251,10 @@ def adapt(model: Any, schema: Schema, probe: Array) -> Model:
     split = all(member.thresholds is not None for member in members)
     if first is None:
         return (DifferentiableNumberAgreement if sloped else PartitionedNumberAgreement if split else NumberAgreement)(
-            members, ensemble.members_needed
+            members, agreement.members_needed
         )
     return (DifferentiableClassAgreement if sloped else PartitionedClassAgreement if split else ClassAgreement)(
-        members, ensemble.members_needed, first
+        members, agreement.members_needed, first
     )
 
 

@@ -1,4 +1,4 @@
-"""TreeEnsemble: the trees of a model, ready to be evaluated and searched; LibraryTrees: the same as a library has them."""
+"""TreeEnsemble: a model's trees, ready to be evaluated and searched; LibraryTrees: the same as a library has them."""
 
 from __future__ import annotations
 
