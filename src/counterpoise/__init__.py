@@ -25,7 +25,7 @@ from counterpoise.methods.baselines.nearest import NearestNeighbour
 from counterpoise.methods.baselines.random_search import RandomSearch
 from counterpoise.methods.polish import Polished
 from counterpoise.methods.search import Annealing
-from counterpoise.models.callables.agreement import Ensemble
+from counterpoise.models.callables.agreement import Agreement
 from counterpoise.models.callables.function import Function
 from counterpoise.models.callables.http import Remote
 from counterpoise.models.files import load as load_model
@@ -50,6 +50,7 @@ from counterpoise.space.schema.schema import Feature, Schema
 from counterpoise.space.yaml.load_save import load_schema, save_schema
 
 __all__ = [
+    "Agreement",
     "Algorithm1",
     "Annealing",
     "AnythingBut",
@@ -59,7 +60,6 @@ __all__ = [
     "CounterpoiseError",
     "Decreasing",
     "Derived",
-    "Ensemble",
     "Explainer",
     "Explanation",
     "Feature",

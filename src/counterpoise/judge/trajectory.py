@@ -19,7 +19,7 @@ from counterpoise.physics.cooling import Cooling
 from counterpoise.physics.metropolis import MetropolisInfo
 from counterpoise.problem import Problem
 from counterpoise.streams import Streams
-from counterpoise.types import Array, Differentiable
+from counterpoise.types import Array
 
 ACCEPTANCE_WINDOW_STEPS = 10  # steps over which the acceptance of a single walker is averaged
 
@@ -104,7 +104,7 @@ def trajectory(
     True
     """
     if method is None:
-        method = Algorithm1() if isinstance(explainer.model, Differentiable) else Annealing()
+        method = Algorithm1() if explainer.model.gradient is not None else Annealing()
     if not isinstance(method, (Algorithm1, Annealing)):
         raise InputError("a trajectory is of an Algorithm1 or an Annealing", f"{method!r}", "give one of them")
     watched = RecordingMethod(method, seed)

@@ -95,7 +95,7 @@ def sweep_factor(cells: Cells | None) -> int:
 
 def leaves_of(problem: Problem) -> Leaves | None:
     """The leaves of the model, where they are known and tell what the search is after."""
-    return None if problem.cloud is not None else getattr(problem.model, "leaves", None)
+    return None if problem.cloud is not None else problem.model.leaves
 
 
 def prefers_few_changes(problem: Problem) -> bool:

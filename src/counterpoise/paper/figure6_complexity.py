@@ -23,7 +23,7 @@ from counterpoise.space.distance import Distance
 from counterpoise.space.region.region import Region
 from counterpoise.space.schema.schema import Feature, Schema
 from counterpoise.streams import Streams
-from counterpoise.types import Array, Link
+from counterpoise.types import Array, Link, ModelBase
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -43,7 +43,7 @@ PAPER_EXPONENTS = {
 
 
 @dataclass(frozen=True)
-class LinearScore:
+class LinearScore(ModelBase):
     """A linear score of d features, so that the model itself costs O(d) and nothing else."""
 
     slope: Array
