@@ -161,7 +161,7 @@ class LamDelosme:
     def target_acceptance(self, step: int) -> float:
         """The share of moves that should be accepted at ``step``.
 
-        >>> LamDelosme(steps=100).aim(40)
+        >>> LamDelosme(steps=100).target_acceptance(40)
         0.44
         """
         t = min(step / self.steps, 1.0)

@@ -40,7 +40,7 @@ class FreeEnergy:
         """This free energy, taken to be in units of T, in units of energy.
 
         >>> one = np.ones(1)
-        >>> FreeEnergy(one, one[:, None], one, 0 * one).at(0.5).value
+        >>> FreeEnergy(one, one[:, None], one, 0 * one).in_energy_units(0.5).value
         array([0.5])
         """
         T = append_axes(T, self.value.ndim)

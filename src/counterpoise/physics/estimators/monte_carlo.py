@@ -62,7 +62,7 @@ class MonteCarlo:
 
     >>> estimator = MonteCarlo(samples=20_000)
     >>> noise = estimator.draw(np.random.default_rng(0), d=1)
-    >>> F = estimator.full(lambda x: 0.5 * (x**2).sum(axis=-1), np.zeros(1), 1.0, 1.0, noise=noise)
+    >>> F = estimator.full_form(lambda x: 0.5 * (x**2).sum(axis=-1), np.zeros(1), 1.0, 1.0, noise=noise)
     >>> float(F.value.round(2))  # for this parabola half of ln(1 + sigma**2 / T), 0.3466
     0.35
     """
@@ -90,8 +90,8 @@ class MonteCarlo:
     ) -> FreeEnergy:
         """Eq. (6), full form, for an energy at ``x`` ``(..., d)``; ``gradient`` is that of the energy.
 
-        >>> noise = cloud.antithetic(np.random.default_rng(0), 4, 2)
-        >>> MonteCarlo(4).full(lambda x: 0 * x[..., 0] + 3.0, np.zeros((5, 2)), 1.0, 1.0, noise=noise).value
+        >>> noise = cloud.draw_antithetic(np.random.default_rng(0), 4, 2)
+        >>> MonteCarlo(4).full_form(lambda x: 0 * x[..., 0] + 3.0, np.zeros((5, 2)), 1.0, 1.0, noise=noise).value
         array([3., 3., 3., 3., 3.])
         """
         check_temperature(T, zero=False)
@@ -118,7 +118,7 @@ class MonteCarlo:
         """Eq. (6), decision form; an infinite kappa has no gradient along the paths, so the weights give it.
 
         >>> noise = np.array([[1.0], [-1.0], [3.0], [-3.0]])
-        >>> F = MonteCarlo(4).decision(lambda x: x[..., 0], np.array([2.0]), 1.0, 1.0, np.inf, noise=noise)
+        >>> F = MonteCarlo(4).decision_form(lambda x: x[..., 0], np.array([2.0]), 1.0, 1.0, np.inf, noise=noise)
         >>> float(np.exp(-F.value).round(6))  # three of four noisy copies keep the target
         0.75
         """
