@@ -45,17 +45,6 @@ def cloud_free_energy(
     ).in_energy_units(T)
 
 
-def standard_error(action: Array, T: Array | float) -> Array:
-    """Standard error ``(...)`` of the sampled free energy, to first order in 1/m; antithetic noise usually does better.
-
-    >>> standard_error(np.zeros(10), 1.0)
-    array(0.)
-    """
-    m = action.shape[-1]
-    w = boltzmann.weights(action, 1.0) * m
-    return np.asarray(append_axes(T, action.ndim - 1) * w.std(axis=-1, ddof=1) / np.sqrt(m))
-
-
 @dataclass(frozen=True)
 class MonteCarlo:
     """Sampled free energy; biased upward by about half its squared standard error over T at a finite number of samples.
