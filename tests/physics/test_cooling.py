@@ -111,9 +111,7 @@ def test_initial_temperature_leaves_infinite_energies_out():
         cooling.initial_temperature(E, 1.0)
 
 
-@pytest.mark.parametrize(
-    "schedule", [cooling.GeometricCooling, cooling.ConstantSpeed, cooling.LamDelosme]
-)
+@pytest.mark.parametrize("schedule", [cooling.GeometricCooling, cooling.ConstantSpeed, cooling.LamDelosme])
 def test_a_schedule_needs_steps(schedule):
     with pytest.raises(InputError, match="at least one step"):
         schedule(steps=0)
