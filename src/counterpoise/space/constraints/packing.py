@@ -91,9 +91,9 @@ def unpack_constraint(packed: Mapping[str, Any]) -> Constraint:
             f"{dict(packed)!r}",
             f"leave out {', '.join(map(repr, extra))}" if extra else f"add {', '.join(lacking)}",
         )
-    return build_constraint(
-        known, {key: _unpack_value(value, _tuple_depth(by_name[key])) for key, value in given.items()}
-    )
+    values = {key: _unpack_value(value, _tuple_depth(by_name[key])) for key, value in given.items()}
+    constraint: Constraint = build_constraint(known, values)
+    return constraint
 
 
 def build_constraint(constraint_class: type[Any], values: Mapping[str, Any]) -> Any:

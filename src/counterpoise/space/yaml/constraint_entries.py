@@ -20,7 +20,7 @@ from counterpoise.errors import CounterpoiseError, InputError
 from counterpoise.space.constraints.between_features import Rule
 from counterpoise.space.constraints.packing import EXAMPLES, build_constraint, pack_constraint
 from counterpoise.space.constraints.words import Constraint
-from counterpoise.space.yaml.column_entries import (
+from counterpoise.space.yaml.key_forms import (
     FLAG,
     NAME,
     NAMES,
