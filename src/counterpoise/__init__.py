@@ -17,6 +17,7 @@ from counterpoise.judge.compare import compare
 from counterpoise.judge.curves import frontier, sensitivity
 from counterpoise.judge.landscape import landscape, profile
 from counterpoise.judge.trajectory import trajectory
+from counterpoise.methods.base import Method
 from counterpoise.methods.baselines.algorithm1 import Algorithm1
 from counterpoise.methods.baselines.gradient import GradientDescent
 from counterpoise.methods.baselines.growing_spheres import GrowingSpheres
@@ -29,8 +30,10 @@ from counterpoise.models.callables.agreement import Agreement
 from counterpoise.models.callables.function import Function
 from counterpoise.models.callables.http import Remote
 from counterpoise.models.files import load as load_model
-from counterpoise.objective.noise import Gaussian, RankNoise
+from counterpoise.objective.noise import Gaussian, Noise, RankNoise
 from counterpoise.objective.plausibility import LocalOutlier, Mahalanobis, NearTarget
+from counterpoise.objective.regularizers import Regularizer
+from counterpoise.physics.cooling import Cooling
 from counterpoise.show import figures
 from counterpoise.show.report import report
 from counterpoise.space.constraints.between_features import Derived, Linked, Lookup, Rule
@@ -46,6 +49,7 @@ from counterpoise.space.constraints.words import (
     Range,
 )
 from counterpoise.space.discover.discover import discover
+from counterpoise.space.distance import Distance
 from counterpoise.space.schema.schema import Feature, Schema
 from counterpoise.space.yaml.load_save import load_schema, save_schema
 
@@ -56,10 +60,12 @@ __all__ = [
     "AnythingBut",
     "CapabilityError",
     "ConstraintError",
+    "Cooling",
     "Cost",
     "CounterpoiseError",
     "Decreasing",
     "Derived",
+    "Distance",
     "Explainer",
     "Explanation",
     "Feature",
@@ -78,16 +84,19 @@ __all__ = [
     "Lookup",
     "Mahalanobis",
     "MaxChanges",
+    "Method",
     "MissingExtra",
     "ModelError",
     "Mutable",
     "NearTarget",
     "NearestNeighbour",
+    "Noise",
     "OneOf",
     "Polished",
     "RandomSearch",
     "Range",
     "RankNoise",
+    "Regularizer",
     "Remote",
     "Rule",
     "Schema",

@@ -35,6 +35,7 @@ from counterpoise.objective.plausibility import Fittable
 from counterpoise.objective.regularizers import Regularizer
 from counterpoise.space.constraints.between_features import ConstraintOrFunction, as_constraints
 from counterpoise.space.constraints.words import Constraint, Immutable
+from counterpoise.space.distance import Distance
 from counterpoise.space.region.region import Bounds, Region, check_constraints
 from counterpoise.space.schema.schema import Schema
 from counterpoise.types import Array, Model, is_number
@@ -117,7 +118,7 @@ class Explainer:
         *,
         target: Any = "opposite",
         threshold: float | None = None,
-        distance: str | Mapping[str, float] = "l2",
+        distance: str | Mapping[str, float] | type[Distance] = "l2",
         lam: float | Literal["auto"] = "auto",
         mu: float | Literal["auto"] = "auto",
         regularizers: Sequence[Regularizer | Fittable] = (),
@@ -242,7 +243,7 @@ def explain(
     bounds: Bounds = "observed",
     target: Any = "opposite",
     threshold: float | None = None,
-    distance: str | Mapping[str, float] = "l2",
+    distance: str | Mapping[str, float] | type[Distance] = "l2",
     lam: float | Literal["auto"] = "auto",
     mu: float | Literal["auto"] = "auto",
     weights: Mapping[Hashable, float] | ImportanceMethod | None = None,

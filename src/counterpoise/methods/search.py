@@ -128,7 +128,7 @@ class Annealing:
                 others = make_starts(problem.take(lost), streams.take(lost), count, bisections)
                 board.enter(lost, others)
                 yield from self._search_rows(board, lost, problem, streams, others)
-        if len(problem.region.system) and not (known or problem.energy.distance.weight("l2")):
+        if len(problem.region.system) and not (known or problem.energy.distance.spreads_changes):
             # only steps in L2 know the way where relations leave little room
             lost = np.flatnonzero(~board.points.valid.any(axis=1))
             if len(lost) and not problem.has_expired:
@@ -180,7 +180,7 @@ class Annealing:
         part = problem.take(rows)
         energy = part.energy
         if norm is not None:
-            energy = replace(energy, distance=replace(energy.distance, mixture=((norm, 1.0),)))
+            energy = replace(energy, distance=energy.distance.with_norm(norm))
         other = replace(part, energy=energy, region=replace(part.region, max_changes=most))
         board.enter(rows, score_points(part, self(other, streams.take(rows)).x))
 
@@ -276,5 +276,5 @@ def _tries_numbers_alone(problem: Problem, cells: Cells | None) -> bool:
         return problem.x0.shape[1] <= MAX_COLUMNS_TRIED_ALONE and problem.model_rows_left == np.inf
     return bool(
         cells.split_counts.sum()
-        <= (MAX_SPLITS_TRIED_ALONE_FOR_L0 if problem.energy.distance.weight("l0") else MAX_SPLITS_TRIED_ALONE)
+        <= (MAX_SPLITS_TRIED_ALONE_FOR_L0 if problem.energy.distance.change_price else MAX_SPLITS_TRIED_ALONE)
     )

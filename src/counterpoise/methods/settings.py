@@ -74,7 +74,7 @@ def is_large_boosting(problem: Problem) -> bool:
 
     Probabilities may stay as they are around the row, and Gower's distance makes many features cheap to change.
     """
-    if problem.model.link == "log" or problem.energy.distance.weight("gower"):
+    if problem.model.link == "log" or problem.energy.distance.averages_features:
         return False
     return not has_few_leaves(leaves_of(problem))
 
@@ -100,14 +100,14 @@ def leaves_of(problem: Problem) -> Leaves | None:
 
 def prefers_few_changes(problem: Problem) -> bool:
     """Whether few features should change, of so few that each can be tried alone."""
-    return problem.x0.shape[1] <= MAX_COLUMNS_TRIED_ALONE and problem.energy.distance.weight("l2") == 0
+    return problem.x0.shape[1] <= MAX_COLUMNS_TRIED_ALONE and not problem.energy.distance.spreads_changes
 
 
 def penalises_count(problem: Problem) -> bool:
     """Whether changes are counted beside their length, or few are allowed, where each feature can be tried alone."""
     distance = problem.energy.distance
-    few = distance.weight("l0") > 0 or problem.region.max_changes is not None
-    return few and distance.weight("l2") > 0 and problem.x0.shape[1] <= MAX_COLUMNS_TRIED_ALONE
+    few = distance.change_price > 0 or problem.region.max_changes is not None
+    return few and distance.spreads_changes and problem.x0.shape[1] <= MAX_COLUMNS_TRIED_ALONE
 
 
 def starts_at_row(problem: Problem) -> bool:

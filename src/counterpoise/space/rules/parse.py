@@ -71,7 +71,7 @@ def parse_expression(text: str, schema: Schema) -> Expression:
     >>> import pandas as pd
     >>> schema = Schema.infer(pd.DataFrame({"bytes": [1, 2], "duration": [0.5, 1.5]}))
     >>> parse_expression("bytes / duration", schema)
-    Binary(operator='/', left=Column(number=0), right=Column(number=1))
+    BinaryOperation(operator='/', left=Column(number=0), right=Column(number=1))
     """
     syntax = parse_syntax(text)
     meaning = _Translator(syntax, schema, 0.0)
