@@ -50,7 +50,7 @@ def run(folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.Mo
             main(arguments)
         said = capsys.readouterr()
         assert "Traceback" not in said.err or "--debug" in arguments
-        return int(ended.value.category_code or 0), said.out, said.err
+        return int(ended.value.code or 0), said.out, said.err
 
     return call
 

@@ -59,6 +59,10 @@ def boundary(seen: Profile, ax: Axes | None = None) -> Axes:
     ax.set_ylabel(escape_dollars(f"probability of {seen.target}" if likely else f"margin of {seen.target}"))
     ax.set_xlabel("share of the change made")
     ax.legend(
-        loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2 if seen.noise else 3, frameon=False, fontsize=SMALL_FONT_POINTS,
-    )  # fmt: skip
+        loc="lower center",
+        bbox_to_anchor=(0.5, 1.0),
+        ncols=2 if seen.noise else 3,
+        frameon=False,
+        fontsize=SMALL_FONT_POINTS,
+    )
     return ax

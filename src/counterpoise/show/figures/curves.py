@@ -74,9 +74,14 @@ def frontier(found: Frontier, ax: Axes | None = None) -> Axes:
         ax.plot([kept[place]], [distance[place]], mark, color=colour, ms=8, zorder=3)
         left = kept[place] > 0.5 * (np.nanmin(kept) + np.nanmax(kept))
         ax.annotate(
-            escape_dollars(asked), (kept[place], distance[place]), (-8 if left else 8, 6), textcoords="offset points",
-            ha="right" if left else "left", fontsize=SMALL_FONT_POINTS, color=text_colour(),
-        )  # fmt: skip
+            escape_dollars(asked),
+            (kept[place], distance[place]),
+            (-8 if left else 8, 6),
+            textcoords="offset points",
+            ha="right" if left else "left",
+            fontsize=SMALL_FONT_POINTS,
+            color=text_colour(),
+        )
     hide_sides(ax, "top", "right")
     ax.margins(0.08, 0.18)
     ax.set_xlabel("share of noisy copies that keep the target")
@@ -104,9 +109,14 @@ def sensitivity(found: Sensitivity, ax: Axes | None = None) -> Axes:
         ax.plot(places, table["distance"], color=AFTER_COLOUR, lw=2, marker="D", ms=6)
         for place, distance, changed in zip(places, table["distance"], table["changed"], strict=True):
             ax.annotate(
-                f"{changed:.2g}", (float(place), distance), (0, 9), textcoords="offset points", ha="center",
-                fontsize=SMALL_FONT_POINTS, color=text_colour(),
-            )  # fmt: skip
+                f"{changed:.2g}",
+                (float(place), distance),
+                (0, 9),
+                textcoords="offset points",
+                ha="center",
+                fontsize=SMALL_FONT_POINTS,
+                color=text_colour(),
+            )
         hide_sides(ax, "top", "right")
         ax.margins(0.1, 0.22)
         ax.set_xticks(places, [f"{lam:g}" for lam in lams])
@@ -146,8 +156,14 @@ def trajectory(seen: Trajectory, ax: Axes | None = None) -> Axes:
         a + b for a, b in zip(ax.get_legend_handles_labels(), right.get_legend_handles_labels(), strict=True)
     )
     ax.legend(
-        keys, names, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3, frameon=False, fontsize=SMALL_FONT_POINTS,
-    )  # fmt: skip
+        keys,
+        names,
+        loc="lower center",
+        bbox_to_anchor=(0.5, 1.0),
+        ncols=3,
+        frameon=False,
+        fontsize=SMALL_FONT_POINTS,
+    )
     return ax
 
 
@@ -164,9 +180,13 @@ def _draw_map(found: Sensitivity, ax: Axes, lams: list[float], mus: list[Any]) -
     figure.colorbar(shown, ax=ax, label="share of rows with an answer", pad=0.02).outline.set_visible(False)
     for (line, column), distance in np.ndenumerate(grid("distance")):
         ax.annotate(
-            "none" if np.isnan(distance) else f"{distance:.3g}", (column, line), ha="center", va="center",
-            fontsize=SMALL_FONT_POINTS, color="black" if share[line, column] > 0.5 else "white",
-        )  # fmt: skip
+            "none" if np.isnan(distance) else f"{distance:.3g}",
+            (column, line),
+            ha="center",
+            va="center",
+            fontsize=SMALL_FONT_POINTS,
+            color="black" if share[line, column] > 0.5 else "white",
+        )
     hide_sides(ax, "top", "right", "left", "bottom")
     ax.set_xticks(range(len(lams)), [f"{lam:g}" for lam in lams])
     ax.set_yticks(range(len(mus)), [mu if isinstance(mu, str) else f"{mu:g}" for mu in mus])
