@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,9 @@ ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "src" / "counterpoise"
 MODULES = sorted(PACKAGE.rglob("*.py"))
 WRITTEN = {".py", ".md", ".toml", ".txt", ".yml", ".yaml", ".html", ".ipynb"}
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+EXTRAS: dict[str, list[str]] = PROJECT["project"]["optional-dependencies"]
+NO_FEATURES = {"all", "docs", "dev"}  # extras that add nothing to the library
 PLACES = ("src", "tests", "docs", "examples", "benchmarks", ".ci")
 
 
@@ -50,7 +54,7 @@ def test_the_ladder_holds() -> None:
 @pytest.mark.parametrize(
     ("module", "line"),
     [
-        ("errors.py", "from counterpoise.space import features"),
+        ("errors.py", "from counterpoise.space.schema import schema"),
         ("errors.py", "import counterpoise.telemetry"),
         ("errors.py", "import counterpoise"),
         ("drawer.py", '"""A module without a place on the ladder."""'),
@@ -66,43 +70,90 @@ def test_the_ladder_is_not_held_by_chance(tmp_path: Path, module: str, line: str
     assert "BROKEN" in run.stdout
 
 
-@pytest.mark.parametrize("path", MODULES, ids=_named)
-def test_a_module_can_be_read_in_one_sitting(path: Path) -> None:
-    text = path.read_text(encoding="utf-8")
-    assert len(text.splitlines()) < 320
-    assert ast.get_docstring(ast.parse(text)), "a module says in its first line what it is about"
+def test_a_module_can_be_read_in_one_sitting() -> None:
+    texts = {_named(path): path.read_text(encoding="utf-8") for path in MODULES}
+    assert [name for name, text in texts.items() if len(text.splitlines()) >= 320] == []
+    assert [name for name, text in texts.items() if not ast.get_docstring(ast.parse(text))] == []
 
 
-@pytest.mark.parametrize("path", MODULES, ids=_named)
-def test_names_say_what_a_thing_is(path: Path) -> None:
+def test_names_say_what_a_thing_is() -> None:
     vague = {"utils", "util", "helpers", "helper", "core", "common", "misc", "base_classes"}
-    assert not vague & {part.removesuffix(".py") for part in path.relative_to(PACKAGE).parts}
-    classes = [
-        node.name for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(node, ast.ClassDef)
-    ]
-    assert [name for name in classes if name.endswith(("Manager", "Wrapper", "Helper"))] == []
+    parts = {_named(path): {part.removesuffix(".py") for part in path.relative_to(PACKAGE).parts} for path in MODULES}
+    assert {name: found for name, words in parts.items() if (found := words & vague)} == {}
+    classes = [(_named(path), node.name) for path in MODULES for node in _nodes(path) if isinstance(node, ast.ClassDef)]
+    assert [found for found in classes if found[1].endswith(("Manager", "Wrapper", "Helper"))] == []
 
 
-@pytest.mark.parametrize("path", _texts(), ids=_named)
-def test_no_text_knows_the_machine_it_was_written_on(path: Path) -> None:
+def test_no_text_knows_the_machine_it_was_written_on() -> None:
     machine = re.compile(r"(?<![\w.])/(?:root|home|work|Users|tmp)/\w")
-    assert machine.findall(path.read_text(encoding="utf-8")) == []
+    texts = {_named(path): path.read_text(encoding="utf-8") for path in _texts()}
+    assert {name: found for name, text in texts.items() if (found := machine.findall(text))} == {}
 
 
 def test_every_extra_that_an_error_names_can_be_installed() -> None:
-    extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
     named = {
         (_named(path), argument.value)
         for path in MODULES
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        for node in _nodes(path)
         if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("MissingExtra")
         for argument in node.args
         if isinstance(argument, ast.Constant)
     }
-    assert {(path, extra) for path, extra in named if extra not in extras} == set()
+    assert {(path, extra) for path, extra in named if extra not in EXTRAS} == set()
 
 
 def test_the_extra_all_holds_every_other_one() -> None:
-    extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
-    (everything,) = extras["all"]
-    assert set(everything.removeprefix("counterpoise[").removesuffix("]").split(",")) == set(extras) - {"all", "dev"}
+    (everything,) = EXTRAS["all"]
+    assert set(everything.removeprefix("counterpoise[").removesuffix("]").split(",")) == set(EXTRAS) - NO_FEATURES
+
+
+def test_every_extra_is_imported_by_some_module() -> None:
+    imported = {name for path in MODULES for node in _nodes(path) for name in _imports(node)}
+    idle = [
+        extra
+        for extra, requirements in EXTRAS.items()
+        if extra not in NO_FEATURES and not imported & {_distribution(requirement) for requirement in requirements}
+    ]
+    assert idle == []
+
+
+def test_every_core_dependency_is_imported_by_some_module() -> None:
+    imported = {name for path in MODULES for node in _nodes(path) for name in _imports(node)}
+    modules = {"scikit-learn": "sklearn", "PyYAML": "yaml", "Jinja2": "jinja2"}
+    needed = {_distribution(requirement) for requirement in PROJECT["project"]["dependencies"]}
+    assert {package for package in needed if modules.get(package, package) not in imported} == set()
+
+
+def test_every_rung_of_every_ladder_exists() -> None:
+    missing = []
+    for contract in PROJECT["tool"]["importlinter"]["contracts"]:
+        for container in contract.get("containers", ()):
+            place = PACKAGE.joinpath(*container.split(".")[1:])
+            rungs = [name.strip() for layer in contract["layers"] for name in layer.split("|")]
+            missing += [f"{container}.{name}" for name in rungs if not _is_module(place / name)]
+    assert missing == []
+
+
+def _nodes(path: Path) -> Iterator[ast.AST]:
+    return ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+
+
+def _imports(node: ast.AST) -> set[str]:
+    """The packages that a statement imports, or looks for because another package (pandas, of pyarrow) imports them."""
+    if isinstance(node, ast.Import):
+        return {name.name.partition(".")[0] for name in node.names}
+    if isinstance(node, ast.ImportFrom):
+        return {(node.module or "").partition(".")[0]}
+    if isinstance(node, ast.Call) and ast.unparse(node.func).endswith(("import_module", "find_spec")) and node.args:
+        first = node.args[0]
+        return {first.value.partition(".")[0]} if isinstance(first, ast.Constant) else set()
+    return set()
+
+
+def _distribution(requirement: str) -> str:
+    """The name in a requirement: "torch>=2.4" is of torch."""
+    return re.split(r"[^\w-]", requirement)[0]
+
+
+def _is_module(place: Path) -> bool:
+    return place.with_suffix(".py").is_file() or (place / "__init__.py").is_file()

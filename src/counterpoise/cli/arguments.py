@@ -78,7 +78,7 @@ def parse_noise(text: str) -> float | Noise | Literal["auto"]:
     except ValueError:
         pass
     raise InputError(
-        "--noise must be auto, a number of feature scales, or rank:SHARE", f"{text!r}", "for instance rank:0.02"
+        "--noise must be auto, a number of standard deviations, or rank:SHARE", f"{text!r}", "for instance rank:0.02"
     )
 
 

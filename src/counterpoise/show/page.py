@@ -105,7 +105,7 @@ def _write_tiles(explanation: Explanation, seen: Overview) -> str:
     if len(seen.distances):
         tiles += [
             (f"{np.median(seen.change_counts):g}", "features changed, median"),
-            (f"{np.median(seen.distances):.3g}", "feature scales of distance, median"),
+            (f"{np.median(seen.distances):.3g}", "standard deviations of distance, median"),
         ]
     if explanation.firm is not None:
         kept = explanation.firm["kept"].to_numpy(dtype=np.float64)[explanation.valid]

@@ -25,7 +25,7 @@ def explain(
         float | None, typer.Option("--keep", help="The share of noisy copies that must keep the target: a firm answer.")
     ] = None,
     noise: Annotated[
-        str, typer.Option("--noise", help="With --keep: auto, a number of feature scales, or rank:0.02.")
+        str, typer.Option("--noise", help="With --keep: auto, a number of standard deviations, or rank:0.02.")
     ] = "auto",
     alternatives: Annotated[int, typer.Option("--alternatives", "-a", help="Answers for each row, at most.")] = 1,
     distance: Annotated[str, typer.Option("--distance", help="l2, l1, l0 or gower.")] = "l2",
