@@ -7,7 +7,9 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -132,6 +134,53 @@ def test_every_rung_of_every_ladder_exists() -> None:
             rungs = [name.strip() for layer in contract["layers"] for name in layer.split("|")]
             missing += [f"{container}.{name}" for name in rungs if not _is_module(place / name)]
     assert missing == []
+
+
+@pytest.mark.parametrize("page", ["ARCHITECTURE.md", "CONTRIBUTING.md"])
+def test_every_file_and_folder_that_a_page_names_exists(page: str) -> None:
+    known = [path for path in (*_texts(), *PACKAGE.rglob("template/*")) if path.is_file()]
+    known += [folder for path in known for folder in path.parents if ROOT in folder.parents]
+    ends = {tuple(path.relative_to(ROOT).parts[-depth:]) for path in known for depth in range(1, 8)}
+    text = (ROOT / page).read_text(encoding="utf-8")
+    file, folder = r"\w\.(?:py|md|toml|txt|html|css|js)\b", r"\w/(?=[`\s,;.)])"
+    named = re.findall(rf"(?<![\w./<-])[\w./-]*(?:{file}|{folder})", text)
+    assert len(named) > 5
+    assert [name for name in dict.fromkeys(named) if tuple(name.strip("/").split("/")) not in ends] == []
+
+
+def test_the_figures_in_the_architecture_are_those_of_the_code() -> None:
+    shape = _load_shape()
+    page = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    assert shape.is_current(page, shape.measure()), f"the code has changed; run: {shape.COMMAND}"
+
+
+def test_the_counts_behind_the_figures(tmp_path: Path) -> None:
+    (tmp_path / "api").mkdir()
+    (tmp_path / "models").mkdir()
+    text = (
+        "A, B = 1, 2.5\nC: int = 1 << 3\nD = 'no'\nE = True\nF = (1, 2)\nG = [len('x')]\n\n\n"
+        "def f(model, x):\n    if x and model or hasattr(model, 'leaves'):\n        return [y for y in x if y]\n"
+        "    return getattr(x, 'size', None) if x else 0\n"
+    )
+    for folder in ("api", "models"):
+        (tmp_path / folder / "one.py").write_text(text, encoding="utf-8")
+    figures = {figure.name: figure for figure in _load_shape().measure(tmp_path)}
+    assert figures["modules"].value == "2"
+    assert figures["numbers at the level of a module"].worst[:4] == tuple(f"api/one.py: {name}" for name in "ABCF")
+    assert figures["`hasattr` or `getattr` on a model outside `models/`"].worst == (
+        "api/one.py: hasattr(model, 'leaves')",
+    )
+    assert _load_shape().complexity(ast.parse(text)) == 7  # one; if, and, or; for and if of the list; if else
+
+
+def _load_shape() -> ModuleType:
+    """benchmarks/shape.py, which is no part of a package."""
+    spec = spec_from_file_location("shape", ROOT / "benchmarks" / "shape.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 def _nodes(path: Path) -> Iterator[ast.AST]:
