@@ -131,18 +131,18 @@ def test_a_sweep_never_makes_a_point_worse(cancer, forest) -> None:
     np.testing.assert_allclose(again.effort, found.effort)
 
 
-def test_the_best_of_a_chain_only_ever_falls_and_is_always_valid(cancer, forest) -> None:
+def test_chains_find_nearer_points_than_they_start_from_and_know_what_these_cost(cancer, forest) -> None:
     table, _ = cancer
     problem = problem_of(forest, table, table[:6])
-    chains = Population(
-        problem, Streams.of(problem.x0, 0), start_at_reference_rows(problem, 4), Cells.of(problem), 0.05
-    )
+    start = start_at_reference_rows(problem, 4)
+    chains = Population(problem, Streams.of(problem.x0, 0), start, Cells.of(problem), 0.05)
     for step in range(12):
-        before = chains.best.effort.copy()
         chains.step(step, GeometricCooling(12))
-        assert (chains.best.effort <= before).all()
-        again = score_points(problem, chains.best.x)
-        np.testing.assert_allclose(again.effort, chains.best.effort)
+    again = score_points(problem, chains.best.x)
+    np.testing.assert_allclose(again.effort, chains.best.effort)
+    assert np.isfinite(again.effort).all(), "every best point is valid"
+    assert (again.effort <= start.effort).all()
+    assert (again.effort < start.effort).any(), "a step that moves nothing would not do"
 
 
 def test_descent_lands_on_the_lattice(cancer, logistic) -> None:
@@ -161,7 +161,6 @@ def test_a_forest_of_few_cells_is_solved_nearly_to_its_optimum() -> None:
     model = RandomForestClassifier(8, max_depth=3, random_state=0).fit(x, y)
     explainer = cp.Explainer(model, reference=x)
     found = explainer(x[:12])
-    problem = problem_of(model, x, x[:12])
     thresholds = explainer.model.thresholds  # type: ignore[attr-defined]
     scale = x.std(axis=0)
     for row in range(12):
@@ -173,8 +172,7 @@ def test_a_forest_of_few_cells_is_solved_nearly_to_its_optimum() -> None:
         grid = np.stack(np.meshgrid(*axes), axis=-1).reshape(-1, 2)
         flips = model.predict(grid) != model.predict(x[row : row + 1])
         optimum = np.sqrt((((grid[flips] - x[row]) / scale) ** 2).sum(axis=1)).min()
-        assert found.energy["distance"].iloc[row] <= optimum * 1.05 + 1e-9
-    assert len(problem) == 12
+        assert optimum - 1e-9 <= found.energy["distance"].iloc[row] <= optimum * 1.05 + 1e-9
 
 
 @pytest.mark.parametrize("count", [1, 2, 3])

@@ -142,7 +142,8 @@ def _reading_notes(every: pd.DataFrame) -> tuple[str, ...]:
         "rows that the method itself turns, so that one which turns few may look near; ± seeds: its standard deviation "
         "over seeds. Shared rows: those that every method which turns at least half of the rows turns with every seed. "
         "L2 / best: over the best answer of all methods to the same row. Kept: share of copies under Gaussian noise of "
-        f"{NOISE_SIGMA} standard deviations that keep the target. yNN: share of the five nearest reference rows that have "
+        f"{NOISE_SIGMA} standard deviations that keep the target. yNN: share of the five nearest reference "
+        "rows that have "
         "it. LOF: local outlier factor, 1 is inside. The best of a column is marked among methods that turn at least "
         "half of the rows."
     )

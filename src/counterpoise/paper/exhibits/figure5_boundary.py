@@ -83,7 +83,8 @@ def measure(scale: RunSize) -> Exhibit:
                 "Far from the boundary an RBF kernel is flat: methods that follow a local slope find no way, and "
                 "leave rows unturned. Distances over the rows that a method turns therefore favour those that turn "
                 "near ones alone; compare on the rows that all turn. A minimal answer stops just past the boundary, "
-                f"and is fragile. A gradient that starts over up to {RESTART_ROUNDS} times, each time twice as far around the "
+                f"and is fragile. A gradient that starts over up to {RESTART_ROUNDS} times, each time twice as "
+                "far around the "
                 f"row, turns {again:.0%}."
             ),
         ),

@@ -90,7 +90,8 @@ def measure(scale: RunSize) -> tuple[Exhibit, Exhibit]:
     table = _build_table_one(row, answers)
     spread = {name: float((x.std(axis=0) / explainer.schema.scales).mean()) for name, x in answers.items()}
     settings = (
-        f"{DEVICE_COUNT} simulated devices (telemetry.simulate, seed {scale.seed}), {MODEL_NAME}, seeds 0 to {len(seeds) - 1}, "
+        f"{DEVICE_COUNT} simulated devices (telemetry.simulate, seed {scale.seed}), {MODEL_NAME}, seeds 0 to "
+        f"{len(seeds) - 1}, "
         "target benign, bounds observed. The paper has neither its data nor its model."
     )
     flips = summary.set_index("method")["flipped"]

@@ -172,7 +172,8 @@ def measure(scale: RunSize) -> Exhibit:
                 "run takes a second or so. LIME takes one fit and no iterations."
             ),
         ),
-        f"d = {FIXED_FEATURES}, T = {scale.pick(4, 10)}, K = {FIXED_SAMPLES} (over d: {256 if scale.quick else 512}) unless varied; {repeats} "
+        f"d = {FIXED_FEATURES}, T = {scale.pick(4, 10)}, K = {FIXED_SAMPLES} (over d: "
+        f"{256 if scale.quick else 512}) unless varied; {repeats} "
         "repeats; times are those of the machine that made this page.",
         "time against d, K and T on logarithmic axes for five variants",
         {letter: _draw(times[times["over"] == letter], letter) for letter in sweeps},
