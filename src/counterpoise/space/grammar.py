@@ -13,7 +13,9 @@ from typing import NamedTuple, NoReturn
 
 from counterpoise.errors import ConstraintError
 
-LONGEST = 5000
+LONGEST = 5000  # characters
+MOST_LEVELS = 200  # of operations inside operations; a sum of n terms has n
+MOST_IMPLICATIONS = 20
 MUST = "a rule must be a comparison of features, or an implication between comparisons"
 TOKEN = re.compile(
     r"(?P<space>\s+)|(?P<text>'[^']*'|\"[^\"]*\")|(?P<quoted>`[^`]+`)"
@@ -36,6 +38,9 @@ ALLOWED = (
     *(ast.Compare, ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.In, ast.NotIn),
     *(ast.Name, ast.Attribute, ast.Call, ast.Constant, ast.List, ast.Tuple, ast.Load),
 )
+
+
+SHORTER = "write several rules, or give a part of it a column of its own with Derived"
 
 
 class Token(NamedTuple):
@@ -98,6 +103,7 @@ def read(text: str) -> Syntax:
             f"a rule must be a text of 1 to {LONGEST} characters", f"{text!r:.60}", "for instance 'fwd + bwd == total'"
         )
     tokens = _tokens(text)
+    _check_nesting(text, tokens)
     reader = _Reader(text, tokens)
     tree = reader.read(list(enumerate(tokens)), len(text))
     return Syntax(text, tree, tuple(tokens), reader.inner)
@@ -180,8 +186,10 @@ class _Reader:
             wrong = before[-1] if before and at < len(source) else end
             refuse(self.text, wrong, "it cannot be read", self._mending(tokens, wrong, end))
         except (RecursionError, MemoryError):
-            refuse(self.text, 0, "it is nested too deeply", "write several rules")
+            refuse(self.text, 0, "it is nested too deeply", SHORTER)
         nodes = [node for node in ast.walk(tree) if isinstance(node, ast.expr)]
+        if _levels(tree) > MOST_LEVELS:
+            refuse(self.text, starts[0], f"more than {MOST_LEVELS} operations inside one another,", SHORTER)
         for node in nodes:
             node.col_offset = starts.get(node.col_offset, 0)
         for node in sorted(nodes, key=lambda each: each.col_offset):  # the first thing that is wrong is marked
@@ -212,6 +220,28 @@ class _Reader:
             )
         if isinstance(node, ast.Call) and (said(node.func) not in FUNCTIONS or node.keywords or not node.args):
             refuse(self.text, node.col_offset, "a call", f"the functions are {', '.join(FUNCTIONS)}")
+
+
+def _check_nesting(text: str, tokens: list[Token]) -> None:
+    """What Python reads by calling itself again and again has a limit, said before it is met."""
+    depth = implications = 0
+    for token in tokens:
+        depth += (token.said in ("(", "[")) - (token.said in (")", "]"))
+        implications += token.kind == "name" and token.said in ("implies", "then")
+        if depth > MOST_LEVELS // 2:
+            refuse(text, token.start, f"more than {MOST_LEVELS // 2} brackets inside one another,", SHORTER)
+        if implications > MOST_IMPLICATIONS:
+            refuse(text, token.start, f"more than {MOST_IMPLICATIONS} implications", "write several rules")
+
+
+def _levels(tree: ast.expr) -> int:
+    """How many operations of a tree are inside one another."""
+    deepest, todo = 0, [(tree, 1)]
+    while todo:
+        node, level = todo.pop()
+        deepest = max(deepest, level)
+        todo.extend((each, level + 1) for each in ast.iter_child_nodes(node) if isinstance(each, ast.expr))
+    return deepest
 
 
 def _outer_words(tokens: list[tuple[int, Token]]) -> list[str]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 from math import isfinite
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, Literal, NamedTuple, NoReturn
 
 from counterpoise.space.expressions import (
     Binary,
@@ -34,6 +34,8 @@ OPERATORS: dict[type[ast.operator], Operator] = {
     ast.Pow: "**",
 }
 NUMBERS = ((0, 1), (False, True))  # categories whose codes are their values
+MOST_CHOICES = 3  # alternatives inside alternatives, each of which a repair tries in turn
+MOST_PAIRS = 400  # comparisons that max(…) <= min(…) stands for
 
 
 class Cell(NamedTuple):
@@ -62,7 +64,11 @@ def formula(text: str, schema: Schema, tolerance: float = 0.0) -> Formula:
     array([ True, False])
     """
     syntax = read(text)
-    return _Meaning(syntax, schema, tolerance).formula(syntax.tree)
+    meaning = _Meaning(syntax, schema, tolerance)
+    found = meaning.formula(syntax.tree)
+    if _choices(found) > MOST_CHOICES:
+        meaning.refuse(None, f"more than {MOST_CHOICES} alternatives inside one another,", "write several rules")
+    return found
 
 
 def expression(text: str, schema: Schema) -> Expression:
@@ -103,19 +109,18 @@ class _Meaning:
 
     def formula(self, tree: Tree) -> Formula:
         if isinstance(tree, Implication):
-            return Joined("any", (self.formula(tree.condition).negated(), self.formula(tree.consequence)))
+            return _joined("any", [self.formula(tree.condition).negated(), self.formula(tree.consequence)])
         inner = self.syntax.implication(tree)
         if inner is not None:
             return self.formula(inner)
         if isinstance(tree, ast.BoolOp):
-            how: Any = "all" if isinstance(tree.op, ast.And) else "any"
-            return Joined(how, tuple(self.formula(part) for part in tree.values))
+            return _joined("all" if isinstance(tree.op, ast.And) else "any", [*map(self.formula, tree.values)])
         if isinstance(tree, ast.UnaryOp) and isinstance(tree.op, ast.Not):
             return self.formula(tree.operand).negated()
         if isinstance(tree, ast.Compare):
             sides = [tree.left, *tree.comparators]
             links = [self.link(sides[place], op, sides[place + 1]) for place, op in enumerate(tree.ops)]
-            return links[0] if len(links) == 1 else Joined("all", tuple(links))
+            return links[0] if len(links) == 1 else _joined("all", links)
         cell = self.cell(tree)
         if cell is not None and cell.feature.kind == "boolean":
             return Compare("==", cell.expression, Number(1.0))
@@ -126,6 +131,9 @@ class _Meaning:
         if isinstance(op, (ast.In, ast.NotIn)):
             return self.among(left, right, none=isinstance(op, ast.NotIn))
         sides = self.sides(left, op, right)
+        options = [len(side.options) if isinstance(side, Choice) else 1 for side in sides]
+        if options[0] * options[1] > MOST_PAIRS:
+            self.refuse(left, f"{options[0] * options[1]} comparisons in one,", "write several rules")
         if isinstance(op, (ast.Gt, ast.GtE)):
             sides = sides[1], sides[0]
         if isinstance(op, (ast.Lt, ast.Gt)):
@@ -242,3 +250,16 @@ class _Meaning:
             todo = f"its values are {known}" + (" …" if len(feature.categories) > 8 else "")
             self.refuse(node, f"what {feature.name!r} cannot be", todo)
         return float(codes[0])
+
+
+def _joined(how: Literal["all", "any"], parts: list[Formula]) -> Formula:
+    """Formulas joined in one way, of which those that are joined in the same way become parts of the whole."""
+    flat = [part.parts if isinstance(part, Joined) and part.how == how else (part,) for part in parts]
+    return Joined(how, tuple(each for part in flat for each in part))
+
+
+def _choices(formula: Formula) -> int:
+    """How many alternatives of a formula are inside one another."""
+    if not isinstance(formula, Joined):
+        return 0
+    return (formula.how == "any") + max(map(_choices, formula.parts), default=0)
