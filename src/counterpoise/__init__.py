@@ -17,6 +17,7 @@ from counterpoise.judge.compare import compare
 from counterpoise.judge.curves import frontier, sensitivity
 from counterpoise.judge.landscape import landscape, profile
 from counterpoise.judge.trajectory import trajectory
+from counterpoise.methods.annealing import Annealing
 from counterpoise.methods.baselines.algorithm1 import Algorithm1
 from counterpoise.methods.baselines.gradient import GradientDescent
 from counterpoise.methods.baselines.growing_spheres import GrowingSpheres
@@ -24,7 +25,7 @@ from counterpoise.methods.baselines.lime import Lime
 from counterpoise.methods.baselines.nearest import NearestNeighbour
 from counterpoise.methods.baselines.random_search import RandomSearch
 from counterpoise.methods.polish import Polished
-from counterpoise.methods.search import Annealing
+from counterpoise.methods.search import Search
 from counterpoise.models.callables.agreement import Ensemble
 from counterpoise.models.callables.function import Function
 from counterpoise.models.callables.http import Remote
@@ -91,6 +92,7 @@ __all__ = [
     "Remote",
     "Rule",
     "Schema",
+    "Search",
     "Step",
     "Within",
     "compare",

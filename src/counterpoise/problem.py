@@ -260,7 +260,7 @@ class Problem:
             raise CapabilityError(
                 "this needs a model with gradients",
                 f"{type(self.model).__name__} has none",
-                "use a method that works on any model, such as Annealing",
+                "use a method that works on any model, such as Search",
             )
         # asked above: isinstance of a protocol is slow in a loop
         model, flat = cast(Differentiable, self.model), x.reshape(-1, x.shape[-1])

@@ -29,6 +29,7 @@ from counterpoise.errors import InputError
 from counterpoise.judge.compare import MethodOrAnswers
 from counterpoise.judge.compare import compare as judge
 from counterpoise.methods.base import Method
+from counterpoise.methods.annealing import Annealing
 from counterpoise.methods.baselines.algorithm1 import Algorithm1
 from counterpoise.methods.baselines.gradient import GradientDescent
 from counterpoise.methods.baselines.growing_spheres import GrowingSpheres
@@ -36,10 +37,11 @@ from counterpoise.methods.baselines.lime import Lime
 from counterpoise.methods.baselines.nearest import NearestNeighbour
 from counterpoise.methods.baselines.random_search import RandomSearch
 from counterpoise.methods.polish import Polished
-from counterpoise.methods.search import Annealing
+from counterpoise.methods.search import Search
 
 OUTPUT_ENDINGS = (".csv", ".parquet")
 METHODS: dict[str, Method] = {
+    "search": Polished(Search()),
     "annealing": Polished(Annealing()),
     "nearest": NearestNeighbour(),
     "random": RandomSearch(),
@@ -49,7 +51,7 @@ METHODS: dict[str, Method] = {
     "gradient": GradientDescent(),
 }
 DEFAULT_METHODS = (
-    "annealing",
+    "search",
     "nearest",
     "random",
     "spheres",
