@@ -25,6 +25,7 @@ if TYPE_CHECKING:  # for type checkers; at run time a name is imported when it i
     from counterpoise.judge.curves import frontier, sensitivity
     from counterpoise.judge.landscape import landscape, profile
     from counterpoise.judge.trajectory import trajectory
+    from counterpoise.methods.annealing import Annealing
     from counterpoise.methods.base import Method
     from counterpoise.methods.baselines.algorithm1 import Algorithm1
     from counterpoise.methods.baselines.gradient import GradientDescent
@@ -33,7 +34,7 @@ if TYPE_CHECKING:  # for type checkers; at run time a name is imported when it i
     from counterpoise.methods.baselines.nearest import NearestNeighbour
     from counterpoise.methods.baselines.random_search import RandomSearch
     from counterpoise.methods.polish import Polished
-    from counterpoise.methods.search import Annealing
+    from counterpoise.methods.search import Search
     from counterpoise.models.callables.agreement import Agreement
     from counterpoise.models.callables.function import Function
     from counterpoise.models.callables.http import Remote
@@ -110,6 +111,7 @@ __all__ = [
     "Remote",
     "Rule",
     "Schema",
+    "Search",
     "Step",
     "Within",
     "compare",
@@ -132,7 +134,7 @@ __all__ = [
 _HOME_BY_NAME = {  # "module:attribute" below this package, or a module that is public itself
     "Agreement": "models.callables.agreement:Agreement",
     "Algorithm1": "methods.baselines.algorithm1:Algorithm1",
-    "Annealing": "methods.search:Annealing",
+    "Annealing": "methods.annealing:Annealing",
     "AnythingBut": "api.targets:AnythingBut",
     "CapabilityError": "errors:CapabilityError",
     "ConstraintError": "errors:ConstraintError",
@@ -176,6 +178,7 @@ _HOME_BY_NAME = {  # "module:attribute" below this package, or a module that is 
     "Remote": "models.callables.http:Remote",
     "Rule": "space.constraints.between_features:Rule",
     "Schema": "space.schema.schema:Schema",
+    "Search": "methods.search:Search",
     "Step": "space.constraints.relative_to_row:Step",
     "Within": "space.constraints.relative_to_row:Within",
     "compare": "judge.compare:compare",

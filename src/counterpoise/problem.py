@@ -251,7 +251,7 @@ class Problem:
             raise CapabilityError(
                 "this needs a model with gradients",
                 f"{type(model).__name__} has none",
-                "use a method that works on any model, such as Annealing",
+                "use a method that works on any model, such as Search",
             )
         flat = x.reshape(-1, x.shape[-1])
         pull: Pullback | None = None

@@ -260,7 +260,7 @@ def test_methods_and_answers_from_elsewhere_are_compared(run: Run, folder: Path)
 @pytest.mark.parametrize(
     ("more", "words"),
     [
-        (("--method", "magic"), "--method must be one of annealing"),
+        (("--method", "magic"), "--method must be one of search"),
         (("--answers", "theirs.csv"), "--answers must be NAME=FILE"),
         (("--answers", "theirs=nowhere.csv"), "there is no file 'nowhere.csv'"),
         (("--method", "nearest", "-o", "x.html"), "--out must end in one of .csv, .parquet"),

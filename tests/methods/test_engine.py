@@ -20,7 +20,6 @@ from sklearn.tree import DecisionTreeClassifier
 import counterpoise as cp
 from counterpoise.methods.baselines.budgeted import Budgeted
 from counterpoise.methods.cell_values import Cells
-from counterpoise.methods.chains.population import Population
 from counterpoise.methods.points import Points, score_points
 from counterpoise.methods.slopes import score_and_gradient, score_and_gradient_by_differences
 from counterpoise.methods.smooth.tangent import step_to_tangent_boundary
@@ -28,7 +27,6 @@ from counterpoise.methods.smooth.taylor_steps import descend
 from counterpoise.methods.starts import jump_at_random, start_at_reference_rows
 from counterpoise.methods.trials.singles import try_single_numbers
 from counterpoise.methods.trials.sweep import sweep
-from counterpoise.physics.cooling import GeometricCooling
 from counterpoise.streams import Streams
 from problems import problem_of
 
@@ -129,20 +127,6 @@ def test_a_sweep_never_makes_a_point_worse(cancer, forest) -> None:
     assert (found.effort < start.effort).any()
     again = score_points(problem, found.x)
     np.testing.assert_allclose(again.effort, found.effort)
-
-
-def test_chains_find_nearer_points_than_they_start_from_and_know_what_these_cost(cancer, forest) -> None:
-    table, _ = cancer
-    problem = problem_of(forest, table, table[:6])
-    start = start_at_reference_rows(problem, 4)
-    chains = Population(problem, Streams.of(problem.x0, 0), start, Cells.of(problem), 0.05)
-    for step in range(12):
-        chains.step(step, GeometricCooling(12))
-    again = score_points(problem, chains.best.x)
-    np.testing.assert_allclose(again.effort, chains.best.effort)
-    assert np.isfinite(again.effort).all(), "every best point is valid"
-    assert (again.effort <= start.effort).all()
-    assert (again.effort < start.effort).any(), "a step that moves nothing would not do"
 
 
 def test_descent_lands_on_the_lattice(cancer, logistic) -> None:
@@ -246,7 +230,7 @@ def test_a_ration_of_model_rows_is_never_overdrawn(cancer, logistic, forest, rat
     for model in (logistic, forest):
         problem = problem_of(model, table, table[:4])
         before = problem.tally.rows
-        run = Budgeted(cp.Polished(cp.Annealing()), ration)(problem, Streams.of(problem.x0, 0))
+        run = Budgeted(cp.Polished(cp.Search()), ration)(problem, Streams.of(problem.x0, 0))
         assert problem.tally.rows - before <= ration * len(problem)
         assert run.done.all()
         assert problem.region.contains(run.x).all()
@@ -257,10 +241,10 @@ def test_a_ration_is_made_the_most_of(cancer, forest, ration: int) -> None:
     """Sweeps that do not fit would leave the chains where ten steps took them."""
     table, _ = cancer
     problem = problem_of(forest, table, table[:6])
-    found = Budgeted(cp.Polished(cp.Annealing()), ration)(problem, Streams.of(problem.x0, 0))
+    found = Budgeted(cp.Polished(cp.Search()), ration)(problem, Streams.of(problem.x0, 0))
     blind = Budgeted(cp.RandomSearch(rounds=1000), ration)(problem, Streams.of(problem.x0, 0))
     assert found.effort[:, 0].mean() < 0.8 * blind.effort[:, 0].mean()
-    free = cp.Polished(cp.Annealing())(problem, Streams.of(problem.x0, 0))
+    free = cp.Polished(cp.Search())(problem, Streams.of(problem.x0, 0))
     assert found.effort[:, 0].mean() < 1.5 * free.effort[:, 0].mean()
 
 
@@ -299,22 +283,16 @@ def test_a_network_that_one_change_turns_is_turned_by_one(blind: bool) -> None:
 @pytest.mark.parametrize(
     "wrong",
     [
-        {"chains": 2.5},
-        {"chains": "4"},
-        {"steps": np.nan},
         {"sweeps": -1},
+        {"sweeps": True},
         {"walkers": 0},
-        {"patience": True},
-        {"start": -1.0},
-        {"start": np.nan},
-        {"end": "x"},
-        {"start": 0.01, "end": 0.1},
-        {"cooling": 3},
+        {"walkers": 2.5},
+        {"walkers": "4"},
     ],
 )
 def test_settings_that_make_no_sense_are_named(wrong: dict[str, object]) -> None:
     with pytest.raises(cp.InputError, match=next(iter(wrong))):
-        cp.Annealing(**wrong)  # type: ignore[arg-type]
+        cp.Search(**wrong)  # type: ignore[arg-type]
 
 
 @given(st.integers(0, 1000))

@@ -26,7 +26,7 @@ from counterpoise.errors import InputError
 from counterpoise.explanation.explanation import Explanation
 from counterpoise.methods.base import Method
 from counterpoise.methods.polish import Polished
-from counterpoise.methods.search import Annealing
+from counterpoise.methods.search import Search
 from counterpoise.models.probability import as_probability_model
 from counterpoise.models.registry import as_model
 from counterpoise.objective.measures import DistanceBuilder, check_regularizers
@@ -144,7 +144,7 @@ class Explainer:
         check_settings(lam, mu, alternatives, budget, seed)
         if method is not None and (not hasattr(method, "iterate") or isinstance(method, type)):
             raise InputError(
-                "method must be a method", f"{method!r}", "for instance cp.Annealing() or cp.NearestNeighbour()"
+                "method must be a method", f"{method!r}", "for instance cp.Search() or cp.NearestNeighbour()"
             )
         asked, intake = self.prepare_rows(X)
         schema, model = asked.schema, asked.model
@@ -219,7 +219,7 @@ class Explainer:
 @cache
 def _default_method(alternatives: int) -> Method:
     """The method that is taken where none is given."""
-    return Polished(Annealing(), answers=2 * alternatives - 1)
+    return Polished(Search(), answers=2 * alternatives - 1)
 
 
 def _fixed_features(schema: Schema, constraints: Sequence[Constraint]) -> dict[Hashable, str]:

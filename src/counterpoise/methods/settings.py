@@ -17,10 +17,9 @@ MAX_COLUMNS_TRIED_ALONE = 300  # columns: in wider tables trying each of them al
 
 
 class SearchSettings(NamedTuple):
-    """How thoroughly rows are searched: blind chains and their steps, then sweeps."""
+    """How thoroughly rows are searched: starts, sweeps and surveys."""
 
-    chains: int
-    steps: int
+    starts: int  # starts of a row whose model has neither slope nor known leaves
     swept_chains: int  # chains that are swept
     sweep_width: int  # values each way that a sweep tries
     screened_features: int  # features that later sweeps try
@@ -32,8 +31,7 @@ class SearchSettings(NamedTuple):
 
 
 VOTE_SETTINGS = SearchSettings(
-    chains=48,
-    steps=10,
+    starts=48,
     swept_chains=6,
     sweep_width=5,
     screened_features=30,
@@ -44,8 +42,7 @@ VOTE_SETTINGS = SearchSettings(
     min_gain_share=1e-3,
 )
 SUM_SETTINGS = SearchSettings(
-    chains=24,
-    steps=5,
+    starts=24,
     swept_chains=3,
     sweep_width=4,
     screened_features=14,

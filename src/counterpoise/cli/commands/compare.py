@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from counterpoise.methods.base import Method
 
 OUTPUT_ENDINGS = (".csv", ".parquet")
-METHOD_NAMES = ("annealing", "nearest", "random", "spheres", "lime", "algorithm1", "gradient")
+METHOD_NAMES = ("search", "nearest", "random", "spheres", "lime", "algorithm1", "gradient", "annealing")
 DEFAULT_METHOD_NAMES = METHOD_NAMES[:5]  # those that need nothing of the model but its scores
 
 
@@ -114,6 +114,7 @@ def _parse_methods(method: list[str] | None, answers: list[str] | None) -> dict[
 
 def _make_methods() -> dict[str, Method]:
     """Every method with its default settings, by its name on the command line."""
+    from counterpoise.methods.annealing import Annealing
     from counterpoise.methods.baselines.algorithm1 import Algorithm1
     from counterpoise.methods.baselines.gradient import GradientDescent
     from counterpoise.methods.baselines.growing_spheres import GrowingSpheres
@@ -121,15 +122,16 @@ def _make_methods() -> dict[str, Method]:
     from counterpoise.methods.baselines.nearest import NearestNeighbour
     from counterpoise.methods.baselines.random_search import RandomSearch
     from counterpoise.methods.polish import Polished
-    from counterpoise.methods.search import Annealing
+    from counterpoise.methods.search import Search
 
     made: tuple[Method, ...] = (
-        Polished(Annealing()),
+        Polished(Search()),
         NearestNeighbour(),
         RandomSearch(),
         GrowingSpheres(),
         Lime(),
         Algorithm1(),
         GradientDescent(),
+        Polished(Annealing()),
     )
     return dict(zip(METHOD_NAMES, made, strict=True))

@@ -12,8 +12,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from counterpoise.methods.categories import fill_missing_cells
-from counterpoise.methods.chains.population import has_improved
-from counterpoise.methods.incumbents import Incumbents
+from counterpoise.methods.incumbents import Incumbents, has_improved
 from counterpoise.methods.points import Points, join_points, score_points
 from counterpoise.methods.settings import penalises_count, prefers_few_changes, starts_at_row
 from counterpoise.methods.slopes import score_and_gradient
