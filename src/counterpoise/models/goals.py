@@ -27,11 +27,11 @@ class Goal(Protocol):
 
     @property
     def key(self) -> bytes:
-        """All that the goals are, to know them again by."""
+        """Bytes that are equal for equal goals: a key for caches."""
         ...
 
     def group_rows(self) -> tuple[Index, ...]:
-        """The rows, those that want the same together."""
+        """The places of rows, grouped by equal goals."""
         ...
 
     def margin(self, outputs: Array) -> Array:
@@ -182,8 +182,8 @@ class ThresholdGoal:
 class RangeGoal:
     """A number inside ``[low, high]``, either end open at infinity: the margin is the distance to the nearer end.
 
-    Where several models give a number each, ``needed`` of them must lie inside: the margin is the one that as many
-    reach.
+    Where several models give a number each, ``members_needed`` of them must lie inside: the margin is the one that
+    as many reach.
 
     >>> goal = RangeGoal(np.array([10.0]), np.array([20.0]))
     >>> goal.margin(np.array([[[12.0], [25.0]]]))
@@ -229,6 +229,6 @@ class RangeGoal:
         return np.minimum(outputs - self.low[:, None, None], self.high[:, None, None] - outputs)
 
     def _deciding_member(self, margins: Array) -> Index:
-        """The place, ``(n, k, 1)``, of the weakest member that counts: the ``needed``-th best."""
+        """The place, ``(n, k, 1)``, of the weakest member that counts: the ``members_needed``-th best."""
         order = np.argsort(margins, axis=-1, kind="stable")
         return order[..., -self.members_needed, None]
