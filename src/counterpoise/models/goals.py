@@ -26,6 +26,11 @@ class Goal(Protocol):
         ...
 
     @property
+    def wanted_classes(self) -> Mask | None:
+        """The classes that each row may become, ``(n, c)``; None where the goal is a number."""
+        ...
+
+    @property
     def key(self) -> bytes:
         """Bytes that are equal for equal goals: a key for caches."""
         ...
@@ -197,6 +202,10 @@ class RangeGoal:
     def take(self, rows: Index | Sequence[int]) -> RangeGoal:
         index = np.asarray(rows, dtype=np.intp)
         return RangeGoal(self.low[index], self.high[index], self.members_needed)
+
+    @property
+    def wanted_classes(self) -> None:
+        """None: a number has no classes."""
 
     @property
     def key(self) -> bytes:

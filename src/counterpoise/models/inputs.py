@@ -72,11 +72,17 @@ def make_input_function(
     return lambda x: decode(schema, x)
 
 
+def fitted_column_names(model: Any) -> Sequence[Hashable] | None:
+    """The names of the columns that an estimator remembers from its fit, or None."""
+    names = getattr(model, "feature_names_in_", None)
+    return None if names is None else list(names)
+
+
 def choose_input_function(model: Any, schema: Schema, probe: Array) -> InputFunction:
     """An estimator's input: a frame with the names it was fitted with, else an array, else a frame if it needs one."""
-    names, width = getattr(model, "feature_names_in_", None), getattr(model, "n_features_in_", None)
+    names, width = fitted_column_names(model), getattr(model, "n_features_in_", None)
     if names is not None:
-        return make_input_function(schema, list(names), width, frame=True)
+        return make_input_function(schema, names, width, frame=True)
     as_array = make_input_function(schema, None, width, frame=False)
     first = model.steps[0][1] if isinstance(model, Pipeline) else model
     by_dtype = any(isinstance(feature.dtype, pd.CategoricalDtype) for feature in schema)  # lost in an array

@@ -16,7 +16,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from counterpoise.errors import CapabilityError, CounterpoiseError, InputError
-from counterpoise.models.inputs import InputFunction, choose_input_function, find_model_columns
+from counterpoise.models.inputs import InputFunction, choose_input_function, find_model_columns, fitted_column_names
 from counterpoise.models.registry import as_model
 from counterpoise.models.sklearn.formulas.formula import (
     MAX_DIFFERENCE_FOR_SLOPES,
@@ -110,9 +110,7 @@ def adapt(model: Any, schema: Schema, probe: Array) -> Model:
     if hasattr(model, "best_estimator_"):
         return as_model(model.best_estimator_, schema, probe)
     plain = make_sklearn_model(model, choose_input_function(model, schema, probe), probe)
-    columns = find_model_columns(
-        schema, getattr(model, "feature_names_in_", None), getattr(model, "n_features_in_", None)
-    )
+    columns = find_model_columns(schema, fitted_column_names(model), getattr(model, "n_features_in_", None))
     if isinstance(model, Pipeline):
         *first, last = flatten_steps(model)
         front = read_columnwise_steps(first, schema, columns)
