@@ -11,6 +11,7 @@ import pandas as pd
 from counterpoise.errors import InputError
 from counterpoise.explanation.tables import population_quantiles
 from counterpoise.model_calls import Tally, call_model, model_outputs
+from counterpoise.models.inputs import fitted_column_names
 from counterpoise.models.links import softmax
 from counterpoise.problem import ReferenceRows
 from counterpoise.space.nearest_rows import spread_places
@@ -133,7 +134,7 @@ class Reference:
 
     def _drop_unused_columns(self, model: Any, table: pd.DataFrame) -> pd.DataFrame:
         """The reference without columns that the model was not fitted on, such as a label left in it."""
-        names = getattr(model, "feature_names_in_", None)
+        names = fitted_column_names(model)
         if names is None or not set(names) < set(table.columns):
             return table
         extra = [name for name in table.columns if name not in set(names)]

@@ -137,7 +137,7 @@ def answer_rows(task: AnswerTask, watch: FinishedRowsCallback, *, search: bool =
 def _target_probabilities(task: AnswerTask, x: Array, outputs: Array) -> Array:
     """Probability of the target at the rows and at ``x`` ``(n, d)``, ``(n, 2)``; NaN where the model has none."""
     n, problem, model = len(x), task.problem, task.problem.model
-    wanted = getattr(problem.goal, "wanted_classes", None)
+    wanted = problem.goal.wanted_classes
     if wanted is None:
         return np.full((n, 2), np.nan)
     if task.probabilities_are_softmax:

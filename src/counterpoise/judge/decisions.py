@@ -15,7 +15,7 @@ from counterpoise.model_calls import Tally, model_outputs
 from counterpoise.models.goals import Goal
 from counterpoise.models.probability import ProbabilityModel
 from counterpoise.models.registry import as_model
-from counterpoise.types import Array, Mask, Model
+from counterpoise.types import Array, Model
 
 PROBE_ROWS = 256  # rows that a model is looked at with, at most
 ANYTHING_BUT_PREFIX = "anything but "
@@ -35,7 +35,7 @@ class Decision:
 
     def probabilities(self, x: Array) -> Array:
         """Probability of the target at points ``(p, d)``: ``(p,)``; NaN where the model has none."""
-        wanted: Mask | None = getattr(self.goal, "wanted_classes", None)
+        wanted = self.goal.wanted_classes
         found = None if wanted is None else self.model.probabilities(x)
         if found is None or wanted is None:
             return np.full(len(x), np.nan)
