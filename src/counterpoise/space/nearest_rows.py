@@ -1,4 +1,4 @@
-"""Pool: rows made ready to be compared with others, many at a time, by squared distance in feature scales."""
+"""The nearest rows of a table, for many rows at a time, by squared distance in feature scales."""
 
 from __future__ import annotations
 
@@ -10,10 +10,6 @@ import numpy as np
 
 from counterpoise.space.distance import Distance
 from counterpoise.types import Array, Index, Mask, has_no_missing
-
-RELATIVE_SQUARE_ERROR = 1e-6  # what the quick comparison may be wrong by
-BLOCKS_PER_NEIGHBOUR = 16  # for each of the nearest that are looked for
-MAX_SQUARES_AT_ONCE = 4_000_000  # numbers of the table of squares made at once
 
 
 @lru_cache(maxsize=64)
@@ -69,9 +65,10 @@ class NeighbourIndex:
     squared_rows: Array  # (r, d)
     squared_norms: Array  # (r,)
     missing: Mask | None  # (r, d), or None where nothing is
-    latest_query: list[tuple[bytes, int, list[Index]]] = field(
-        default_factory=list
-    )  # the latest question, and its answer
+    latest_query: list[tuple[bytes, int, list[Index]]] = field(default_factory=list)  # the latest one, and its answer
+    relative_error: float = 1e-6  # of a squared distance: rows within it of the last of the nearest are found too
+    blocks_per_neighbour: int = 16  # blocks of rows whose least distances stand in for a sort of all
+    max_squares_at_once: int = 4_000_000  # squared distances held in memory at once
 
     @classmethod
     def of(cls, x: Array, distance: Distance) -> NeighbourIndex:
@@ -103,7 +100,7 @@ class NeighbourIndex:
             if question == asked and most >= count:
                 return answer
         found: list[Index] = []
-        size = max(1, MAX_SQUARES_AT_ONCE // len(self.x))
+        size = max(1, self.max_squares_at_once // len(self.x))
         for start in range(0, len(x0), size):
             rows = slice(start, start + size)
             found += self._find_nearest_block(x0[rows], count, None if free is None else free[rows])
@@ -114,10 +111,10 @@ class NeighbourIndex:
         square, largest = self._squared_distances(x0, free)
         # some are at least as near as the last of the nearest of blocks: that is quicker to find, and hardly farther
         n, r = square.shape
-        width = r // (BLOCKS_PER_NEIGHBOUR * count)
+        width = r // (self.blocks_per_neighbour * count)
         least = square[:, : r - r % width].reshape(n, -1, width).min(axis=2) if width > 1 else square
         last = np.partition(least, count - 1, axis=1)[:, count - 1]
-        limit = last + RELATIVE_SQUARE_ERROR * (1 + largest + np.abs(last))
+        limit = last + self.relative_error * (1 + largest + np.abs(last))
         return [np.flatnonzero(line <= end) for line, end in zip(square, limit, strict=True)]
 
     def _squared_distances(self, x0: Array, free: Mask | None) -> tuple[Array, Array]:

@@ -168,8 +168,8 @@ ConstraintOrFunction = Constraint | Callable[[pd.DataFrame], Any]
 
 
 def as_constraints(constraints: Sequence[ConstraintOrFunction] | ConstraintOrFunction) -> tuple[Constraint, ...]:
-    """Constraints, given one by one or as a list, as words: a bare function of a frame becomes a `FunctionConstraint`."""
-    # a word has apply: isinstance of a protocol would say the same, slowly
+    """One constraint or a list of them, as a tuple; a bare function of a frame becomes a `FunctionConstraint`."""
+    # hasattr, since isinstance of a protocol says the same, slowly
     given: Any = [constraints] if hasattr(constraints, "apply") or callable(constraints) else constraints
     if not isinstance(given, Iterable) or isinstance(given, str):
         raise ConstraintError(

@@ -23,10 +23,8 @@ from counterpoise.space.rules.relations import Clause
 from counterpoise.space.schema.schema import Schema
 from counterpoise.types import Array
 
-EXPECTED_RANGE_FACTOR = 1e3  # a tolerance is counted for values up to so many times the greatest that was seen
 MAX_FINITE_END = 1e12  # an end farther out than this is none
 MILP_INFEASIBLE_STATUS = 2  # what the solver says of a program that nothing satisfies
-SOLVER_TIME_LIMIT_SECONDS = 2.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,8 +85,8 @@ def select_linear_clauses(clauses: Sequence[Clause]) -> list[Clause]:
     ]
 
 
-def is_infeasible(box: Box, clauses: Sequence[Clause]) -> bool:
-    """Whether no point of a box satisfies all of the linear clauses.
+def is_infeasible(box: Box, clauses: Sequence[Clause], seconds: float = 2.0) -> bool:
+    """Whether no point of a box satisfies all of the linear clauses; False where ``seconds`` do not suffice.
 
     >>> from counterpoise.space.rules.expressions import Column, Number
     >>> box = Box(np.zeros(1), np.zeros(1), np.ones(1), np.zeros(1), np.zeros(1), np.ones(1))
@@ -132,7 +130,7 @@ def is_infeasible(box: Box, clauses: Sequence[Clause]) -> bool:
         constraints=optimize.LinearConstraint(np.array(rows), np.array(lows), np.array(highs)),
         integrality=whole.astype(np.int64),
         bounds=optimize.Bounds(low, high),
-        options={"time_limit": SOLVER_TIME_LIMIT_SECONDS},
+        options={"time_limit": seconds},
     )
     return bool(found.status == MILP_INFEASIBLE_STATUS)
 
@@ -157,8 +155,11 @@ def find_irreducible_subset(count: int, contradictory: Callable[[Sequence[int]],
     return kept
 
 
-def _make_first_row_box(draft: Draft, lattice: Lattice) -> Box:
-    """The box and the lattice of the first row of a draft."""
+def _make_first_row_box(draft: Draft, lattice: Lattice, expected_range_factor: float = 1e3) -> Box:
+    """The box and the lattice of the first row of a draft.
+
+    In a box without ends, values are expected up to so many times the greatest that was seen.
+    """
     x0, lower, upper = draft.x0[0], draft.lower[0].copy(), draft.upper[0].copy()
     for column, values in lattice.choices:
         lower[column] = np.fmax(lower[column], values.min(initial=np.inf))
@@ -171,7 +172,7 @@ def _make_first_row_box(draft: Draft, lattice: Lattice) -> Box:
     origin[lattice.columns[bound]] = lattice.origin[0, bound]
     seen = np.array([[feature.lower, feature.upper] for feature in draft.schema]).T
     size = np.fmax(np.abs(np.where(np.isfinite(seen), seen, 0.0)).max(axis=0), np.abs(x0))
-    return Box(x0, lower, upper, step, origin, EXPECTED_RANGE_FACTOR * np.fmax(size, 1.0))
+    return Box(x0, lower, upper, step, origin, expected_range_factor * np.fmax(size, 1.0))
 
 
 def _linear_row(box: Box, formula: Compare) -> tuple[dict[int, float], float, float] | None:

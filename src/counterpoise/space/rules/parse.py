@@ -58,7 +58,8 @@ def parse_formula(text: str, schema: Schema, tolerance: float = 0.0) -> RuleForm
 
     >>> import numpy as np, pandas as pd
     >>> schema = Schema.infer(pd.DataFrame({"a": [1, 2], "proto": ["tcp", "udp"]}))
-    >>> parse_formula("proto == 'udp' implies a == 0", schema).holds(np.array([[0.0, 2.0], [1.0, 1.0]]), np.zeros((2, 2)))
+    >>> formula = parse_formula("proto == 'udp' implies a == 0", schema)
+    >>> formula.holds(np.array([[0.0, 2.0], [1.0, 1.0]]), np.zeros((2, 2)))
     array([ True, False])
     """
     syntax = parse_syntax(text)

@@ -12,13 +12,12 @@ from counterpoise.space.rules.relations import Clause
 from counterpoise.space.rules.repair_workspace import PointSelection, RepairWorkspace
 from counterpoise.types import Array, Index, Mask
 
-MAX_EQUATIONS_PER_GROUP = 6  # equations of a group: of more, few points are worth what solving them takes
-NEWTON_ROUNDS = 6
-RELATIVE_RIDGE = 1e-12  # equations may say the same twice
 
+def group_shared_equations(parts: Sequence[Clause], most: int = 6) -> tuple[tuple[int, ...], ...]:
+    """The numbers of equations that share columns, in groups of two to ``most``.
 
-def group_shared_equations(parts: Sequence[Clause]) -> tuple[tuple[int, ...], ...]:
-    """The numbers of equations that hang together by columns, in groups of two or more."""
+    Larger groups are left out: few points are worth the time that solving them takes.
+    """
     groups: list[tuple[set[int], list[int]]] = []
     for number, clause in enumerate(parts):
         if not isinstance(clause.formula, Compare) or clause.formula.operator != "==":
@@ -28,20 +27,21 @@ def group_shared_equations(parts: Sequence[Clause]) -> tuple[tuple[int, ...], ..
             groups.remove(group)
             columns, numbers = columns | group[0], group[1] + numbers
         groups.append((columns, numbers))
-    return tuple(tuple(numbers) for _, numbers in groups if 2 <= len(numbers) <= MAX_EQUATIONS_PER_GROUP)
+    return tuple(tuple(numbers) for _, numbers in groups if 2 <= len(numbers) <= most)
 
 
-def solve_together(bench: RepairWorkspace, parts: Sequence[Clause]) -> None:
-    """Points of a bench that break one of some equations, moved by the least that solves all, in feature scales.
+def solve_together(bench: RepairWorkspace, parts: Sequence[Clause], rounds: int = 6, ridge: float = 1e-12) -> None:
+    """Move the points that break one of some equations by the least that solves all of them, in feature scales.
 
-    A Newton step for all of them; a column that the step takes to an end of its box stays there.
+    Each round is a Newton step for all equations; a column that a step takes to an end of its box stays there.
+    ``ridge``, relative to the slopes, keeps the step finite where two equations say the same.
     """
     formulas = [clause.formula for clause in parts if isinstance(clause.formula, Compare)]
     points = np.unique(np.concatenate([bench.find_broken_points(clause) for clause in parts]))
     columns = sorted({column for formula in formulas for column in formula.columns if bench.numeric[column]})
     scales = bench.scales[columns]
     stuck = np.zeros((len(points), len(columns)), dtype=bool)
-    for _ in range(NEWTON_ROUNDS):
+    for _ in range(rounds):
         if not len(points):
             return
         gap, slope = _linearise_equations(bench, formulas, columns, points)
@@ -51,7 +51,7 @@ def solve_together(bench: RepairWorkspace, parts: Sequence[Clause]) -> None:
         gap = np.where(binding & np.isfinite(gap), gap, 0.0)
         square = slope @ slope.transpose(0, 2, 1)
         size = np.einsum("pmm->p", square)[:, None, None]
-        square += np.eye(len(parts)) * np.where(size > 0, RELATIVE_RIDGE * size, 1.0)
+        square += np.eye(len(parts)) * np.where(size > 0, ridge * size, 1.0)
         step = -np.einsum("pmc,pm->pc", slope, np.linalg.solve(square, gap[..., None])[..., 0]) * scales
         for place, column in enumerate(columns):
             wanted = bench.x[column][points] + step[:, place]
