@@ -72,7 +72,7 @@ class NeighbourIndex:
 
     @classmethod
     def of(cls, x: Array, distance: Distance) -> NeighbourIndex:
-        """The pool of rows ``x`` ``(r, d)``."""
+        """The index of rows ``x`` ``(r, d)``."""
         gone = np.isnan(x)
         count = np.maximum((~gone).sum(axis=0), 1)
         centre = np.where(gone, 0.0, x).sum(axis=0) / count
@@ -87,7 +87,7 @@ class NeighbourIndex:
         return np.flatnonzero(self.distance.nominal).tolist()
 
     def find_nearest(self, x0: Array, count: int, free: Mask | None = None) -> list[Index]:
-        """For each of ``x0`` ``(n, d)`` the places of the ``count`` nearest, of all as near but for rounding, or more.
+        """For each of ``x0`` ``(n, d)`` the places of its ``count`` nearest rows or more, with all ties up to rounding.
 
         ``free`` ``(n, d)`` marks the cells that count. Nothing that is found for a row depends on the other rows.
         """

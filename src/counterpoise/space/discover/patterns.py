@@ -2,7 +2,7 @@
 
 Sums, products and orders are looked for on a sample of rows, by trying every pair of features against every third; what
 survives is counted on all rows. A relation must be seen at work, on rows where its parts are not zero, and must be
-surprising: "a <= b" is no news if it would hold as well between unrelated rows.
+surprising: "a <= b" says nothing if it also holds between unrelated rows.
 """
 
 from __future__ import annotations
@@ -208,7 +208,7 @@ class PatternSearch:
             ):
                 below[a].add(b)
                 facts[a, b] = fits, int(meets.sum())
-        # what follows from two others is not said again
+        # an order that follows from two others is left out
         direct = {(a, b) for a in below for b in below[a] if not any(b in below[c] for c in below[a] if c != b)}
         out, used = [], set()
         for a, b in sorted(direct):
@@ -258,7 +258,7 @@ class PatternSearch:
         """What never occurs together: two features that are not zero, or a category and a feature that is not zero."""
         out: list[FoundRelation] = []
         n = len(self.x)
-        cases: list[tuple[str, str, Mask]] = []  # (how it is said, how its absence is said, where it occurs)
+        cases: list[tuple[str, str, Mask]] = []  # text of the case, text of its absence, rows where it occurs
         for column in self.distinct_columns:
             there = (self.x[:, column] != 0) & ~np.isnan(self.x[:, column])
             cases.append((f"{self.quoted_names[column]} != 0", f"{self.quoted_names[column]} == 0", there))

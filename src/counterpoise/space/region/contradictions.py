@@ -1,6 +1,6 @@
-"""Contradictions among boxes, whole numbers and linear relations, proved before any search and named.
+"""Contradictions among boxes, whole numbers and linear relations: proved before any search, and named.
 
-Whether anything is left is asked of a mixed-integer program. A tolerance is counted at the largest value that the two
+A mixed-integer program decides whether any point is left. A tolerance is counted at the largest value that the two
 sides can take, decimals and strict inequalities between fractions are counted as if they did not bind, and relations
 that are not linear are left out: what is called a contradiction is one.
 """
@@ -43,30 +43,30 @@ class Box:
 
 
 def find_contradiction(schema: Schema, x0: Array, constraints: Sequence[Constraint], bounds: Bounds) -> tuple[str, ...]:
-    """The words that leave no point for one row ``x0`` ``(1, d)``, none of them superfluous; empty if not proved.
+    """The constraints that leave no point for one row ``x0`` ``(1, d)``, none superfluous; empty if not proved.
 
-    Boxes, whole numbers and linear relations are looked at; where the row is missing, what reads it is not.
+    Boxes, whole numbers and linear relations are looked at, but none that reads a missing cell of the row.
     """
 
-    def program(words: Sequence[Constraint], observed: Sequence[int]) -> tuple[Box, list[Clause]]:
-        draft, lattice, system = compile_draft(schema, x0, words, bounds, observed)
+    def program(some: Sequence[Constraint], observed: Sequence[int]) -> tuple[Box, list[Clause]]:
+        draft, lattice, system = compile_draft(schema, x0, some, bounds, observed)
         bound = [clause for clause in system.clause_set.clauses if system.is_binding[0, clause.relation_number]]
         return _make_first_row_box(draft, lattice), select_linear_clauses(bound)
 
-    words = list(constraints)
-    box, clauses = program(words, range(len(schema)))
+    listed = list(constraints)
+    box, clauses = program(listed, range(len(schema)))
     if not is_infeasible(box, clauses):
         return ()
     columns = sorted({column for clause in clauses for column in clause.formula.columns})
     seen = [column for column in columns if bounds == "observed" and schema.features[column].is_numeric]
 
     def contradictory(items: Sequence[int]) -> bool:
-        chosen = [words[item - len(seen)] for item in items if item >= len(seen)]
+        chosen = [listed[item - len(seen)] for item in items if item >= len(seen)]
         return is_infeasible(*program(chosen, [seen[item] for item in items if item < len(seen)]))
 
-    # the observed ranges come first: what can be said without them is said in the user's own words
-    kept = find_irreducible_subset(len(seen) + len(words), contradictory)
-    names = [repr(words[item - len(seen)]) for item in kept if item >= len(seen)]
+    # observed ranges are tried for removal first, so that the user's own constraints are named where these suffice
+    kept = find_irreducible_subset(len(seen) + len(listed), contradictory)
+    names = [repr(listed[item - len(seen)]) for item in kept if item >= len(seen)]
     for item in kept:
         if item < len(seen):
             feature = schema.features[seen[item]]

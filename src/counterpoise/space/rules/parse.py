@@ -37,7 +37,7 @@ NUMERIC_CATEGORIES = ((0, 1), (False, True))  # categories whose codes are their
 
 
 class NamedFeature(NamedTuple):
-    """A feature that a rule names, in the point or (``origin``) in the row itself."""
+    """A feature that a rule names, in the point or in the row itself."""
 
     feature: Feature
     number: int

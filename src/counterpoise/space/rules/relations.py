@@ -1,7 +1,7 @@
 """Relations: what must hold between the features of an answer, as data that a region carries.
 
-A relation judges: ``holds`` and ``defect`` read the final columns and nothing else. How points are brought to where the
-relations hold is the business of `counterpoise.space.rules.repair`.
+A relation judges: ``holds`` and ``defect`` read the final columns and nothing else. How points are moved to where the
+relations hold is in `counterpoise.space.rules.repair`.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ class Relation(Protocol):
 
     @property
     def constraint_text(self) -> str:
-        """The user's words for it."""
+        """The relation as the user wrote it."""
         ...
 
     @property
     def relax(self) -> bool:
-        """Whether a row that breaks it itself is let off."""
+        """Whether it is waived for rows that break it themselves."""
         ...
 
     def holds(self, x: ColumnTable, x0: ColumnTable) -> Mask:
@@ -146,7 +146,7 @@ class FunctionRelation:
 class Clause:
     """A part of a relation, written in the columns that may be moved: derived ones are written out.
 
-    ``source`` is the number of the relation: where a row is let off that relation, its clauses do not bind.
+    ``relation_number`` is the number of the relation: where that relation is waived for a row, its clauses do not bind.
     """
 
     formula: RuleFormula

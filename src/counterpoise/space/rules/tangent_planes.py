@@ -32,7 +32,7 @@ class TangentPlanes(NamedTuple):
     is_equation: Mask  # (m,)
 
     def take_points(self, points: Index) -> TangentPlanes:
-        """The same of some of the points."""
+        """The planes of some of the points."""
         return TangentPlanes(self.columns, self.slope[points], self.bound[points], self.slack[points], self.is_equation)
 
     def is_broken(self, u: Array, leave: float = 0.0) -> Mask:
@@ -80,9 +80,8 @@ def expand_relations(
         slope, gap, slack = numbers[..., :-2], numbers[..., -2], numbers[..., -1]
         bound = np.einsum("nkc,nkc->nk", slope, moved[..., columns]) - gap
         steep = np.abs(slope).sum(axis=-1)
-        slack = np.where(
-            steep > 0, slack + rounding_distance * steep, np.inf
-        )  # what no step can move is not for it to mend
+        # a clause that no step can change must not stop any
+        slack = np.where(steep > 0, slack + rounding_distance * steep, np.inf)
         entry = columns, slope, bound, slack, formula.operator == "=="
         for used, entries in groups:
             if len(entries[0][0]) == len(columns) and used.isdisjoint(columns):
@@ -145,7 +144,7 @@ def project_gradient_on_relations(
 
 
 def _drop_steep_slopes(slope: Array) -> Array:
-    """Slopes, and 0 where they are none that a step could follow: beside a pole, or at a root of 0."""
+    """Slopes, with 0 where a step could not follow them: beside a pole, or at a root of 0."""
     return np.where(np.abs(slope) < MAX_SLOPE, slope, 0.0)
 
 

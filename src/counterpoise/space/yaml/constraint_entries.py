@@ -1,4 +1,4 @@
-"""What a schema file states under relations: and constraints:, as words.
+"""The entries under relations: and constraints: of a schema file, read as constraints.
 
 relations:
 - fwd + bwd == total
@@ -103,7 +103,7 @@ def read_rules(entries: Iterable[Any]) -> list[Rule]:
 
 
 def read_constraints(entries: Iterable[Any]) -> list[Constraint]:
-    """The words under constraints:.
+    """The constraints under constraints:.
 
     >>> read_constraints([{"word": "Immutable", "names": "age"}, {"word": "Range", "name": "rate", "low": 0}])
     [Immutable('age'), Range(name='rate', low=0, high=None)]
@@ -120,7 +120,7 @@ def read_constraints(entries: Iterable[Any]) -> list[Constraint]:
 
 
 def _find_spelling(where: str, entry: Any) -> ConstraintSpelling:
-    """How the word of an entry is written."""
+    """The spelling of the constraint that an entry names under word:."""
     word = entry.get("word") if isinstance(entry, dict) else None
     if isinstance(word, str) and word in CONSTRAINT_SPELLINGS:
         return CONSTRAINT_SPELLINGS[word]

@@ -228,7 +228,7 @@ def _column_constraints(columns: Iterable[Mapping[str, Any]]) -> list[Constraint
 
 
 def _unusual_fields(word: Any) -> dict[str, Any]:
-    """What a word holds, without what is as usual."""
+    """The fields of a constraint that differ from their defaults."""
     values = {each.name: getattr(word, each.name) for each in fields(word)}
     usual = {each.name: each.default for each in fields(word)}
     return {
