@@ -215,10 +215,10 @@ class Calibration(NamedTuple):
     def sentence(self) -> str:
         """What was chosen and why, for a report."""
         level, chosen = self.noise.level, dict(zip(self.levels_tried, self.shares_kept, strict=True))
-        said = f"rank noise {level:g}: reference rows of the target keep it in {chosen[level]:.1%} of copies"
+        sentence = f"rank noise {level:g}: reference rows of the target keep it in {chosen[level]:.1%} of copies"
         if self.shares_kept[0] < self.wanted_share:
-            return f"{said}, less than {self.wanted_share:.0%} even at this smallest level"
-        return said if self.shares_kept[-1] < self.wanted_share else f"{said}, and no larger level is tried"
+            return f"{sentence}, less than {self.wanted_share:.0%} even at this smallest level"
+        return sentence if self.shares_kept[-1] < self.wanted_share else f"{sentence}, and no larger level is tried"
 
 
 def calibrate(

@@ -73,13 +73,13 @@ class NeighbourIndex:
     @classmethod
     def of(cls, x: Array, distance: Distance) -> NeighbourIndex:
         """The index of rows ``x`` ``(r, d)``."""
-        gone = np.isnan(x)
-        count = np.maximum((~gone).sum(axis=0), 1)
-        centre = np.where(gone, 0.0, x).sum(axis=0) / count
+        missing = np.isnan(x)
+        count = np.maximum((~missing).sum(axis=0), 1)
+        centre = np.where(missing, 0.0, x).sum(axis=0) / count
         weight = np.where(distance.nominal, 0.0, 1.0 / distance.unit)
-        scaled = np.where(gone, 0.0, (x - centre) * weight)
+        scaled = np.where(missing, 0.0, (x - centre) * weight)
         norms = np.einsum("rd,rd->r", scaled, scaled)
-        return cls(x, distance, weight, centre, scaled, scaled**2, norms, gone if gone.any() else None)
+        return cls(x, distance, weight, centre, scaled, scaled**2, norms, missing if missing.any() else None)
 
     @cached_property
     def _category_columns(self) -> list[int]:
@@ -123,17 +123,17 @@ class NeighbourIndex:
         counts = None if free is None else free.astype(np.float64)
         if counts is not None:
             a = a * counts
-        gone = None if has_no_missing(x0) else np.isnan(x0)
-        if gone is not None:
-            a[gone] = 0.0
+        missing = None if has_no_missing(x0) else np.isnan(x0)
+        if missing is not None:
+            a[missing] = 0.0
         squares = np.square(a)
-        if self.missing is None and gone is None:
+        if self.missing is None and missing is None:
             theirs = self.squared_norms if counts is None else counts @ self.squared_rows.T
             total = squares.sum(axis=1)[:, None] - 2 * a @ self.scaled_rows.T + theirs
         else:
             here = np.ones(x0.shape) if counts is None else counts.copy()
-            if gone is not None:
-                here[gone] = 0.0
+            if missing is not None:
+                here[missing] = 0.0
             both = np.ones(self.x.shape) if self.missing is None else (~self.missing).astype(np.float64)
             total = squares @ both.T - 2 * a @ self.scaled_rows.T + here @ self.squared_rows.T + here @ (1 - both).T
             total += ((1.0 if counts is None else counts) - here) @ both.T

@@ -153,8 +153,8 @@ class Membership(RuleFormula):
     def truth(self, x: ColumnTable, x0: ColumnTable) -> Truth:
         value = self.inner.value(x, x0)
         there = np.isin(value, self.values)
-        gone = ~there & ~np.isnan(value)
-        return Truth(gone, there) if self.is_negated else Truth(there, gone)
+        absent = ~there & ~np.isnan(value)
+        return Truth(absent, there) if self.is_negated else Truth(there, absent)
 
     def defect(self, x: ColumnTable, x0: ColumnTable) -> Array:
         truth = self.truth(x, x0)

@@ -87,9 +87,9 @@ def backquote_name(name: Any) -> str:
     >>> backquote_name("rate"), backquote_name("Protocol Type")
     ('rate', '`Protocol Type`')
     """
-    said = str(name)
+    text = str(name)
     reserved = {"if", "then", "implies", "and", "or", "not", "in", "True", "False", "x0"}
-    return said if said.isidentifier() and said not in reserved else f"`{said}`"
+    return text if text.isidentifier() and text not in reserved else f"`{text}`"
 
 
 class _Translator:
@@ -205,15 +205,15 @@ class _Translator:
         """The feature that a node names; None where it names none."""
         origin = isinstance(node, ast.Attribute)
         if isinstance(node, ast.Attribute):
-            said = self.attribute_name(node)
+            written = self.attribute_name(node)
         else:
             token = self.syntax.token(node)
             if token is None or token.kind not in ("name", "quoted"):
                 return None
-            said = token.text
-            if said == "x0":
+            written = token.text
+            if written == "x0":
                 self.refuse(node, "x0 without a name", "write x0.name")
-        name = said.strip("`")
+        name = written.strip("`")
         if name not in self.column_by_name:
             whole = self.find_unquoted_name(node)
             if whole:
@@ -243,8 +243,8 @@ class _Translator:
 
     def category_code(self, feature: Feature, node: ast.expr) -> float:
         """The code of the category that a literal names."""
-        said = self.literal_text(node)
-        value: Any = said if said is not None else node.value if isinstance(node, ast.Constant) else None
+        literal = self.literal_text(node)
+        value: Any = literal if literal is not None else node.value if isinstance(node, ast.Constant) else None
         codes = [code for code, known in enumerate(feature.categories) if value in (known, str(known))]
         if value is None or not codes:
             known = ", ".join(repr(each) for each in feature.categories[:8])

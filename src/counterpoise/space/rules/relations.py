@@ -122,21 +122,24 @@ class FunctionRelation:
         if not len(frame):
             return np.zeros(shape, dtype=bool)
         try:
-            said = np.asarray(self.check(frame))
+            verdicts = np.asarray(self.check(frame))
         except Exception as error:
             raise ConstraintError(
                 "a function given as a constraint must judge every frame of rows",
                 f"{self.constraint_text} raised {type(error).__name__}: {error}",
                 "mend the function",
             ) from error
-        truths = said.dtype == bool or (said.dtype == object and all(isinstance(each, bool) for each in said.flat))
-        if said.shape != (len(frame),) or not truths:
+        truths = verdicts.dtype == bool or (
+            verdicts.dtype == object and all(isinstance(each, bool) for each in verdicts.flat)
+        )
+        if verdicts.shape != (len(frame),) or not truths:
             raise ConstraintError(
                 "a function given as a constraint must return one truth value per row",
-                f"{self.constraint_text} returned {said.dtype} values of shape {said.shape} for {len(frame)} rows",
+                f"{self.constraint_text} returned {verdicts.dtype} values of shape {verdicts.shape} for "
+                f"{len(frame)} rows",
                 "return a boolean array or column",
             )
-        return said.astype(bool).reshape(shape)
+        return verdicts.astype(bool).reshape(shape)
 
     def defect(self, x: ColumnTable, x0: ColumnTable) -> Array:
         return np.where(self.holds(x, x0), 0.0, 1.0)

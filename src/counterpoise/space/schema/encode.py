@@ -128,8 +128,8 @@ def _decode_objects(feature: Feature, values: Array, missing: Mask) -> NDArray[A
     out = np.empty(len(values), dtype=object)
     whole, mark = feature.kind == "integer", MISSING_MARKS[feature.mark]
     out[:] = [
-        mark if gone else int(value) if whole else value
-        for value, gone in zip(values.tolist(), missing.tolist(), strict=True)
+        mark if is_missing else int(value) if whole else value
+        for value, is_missing in zip(values.tolist(), missing.tolist(), strict=True)
     ]
     return out
 
@@ -217,9 +217,9 @@ def describe_unknown_values(column: pd.Series[Any], unknown: Mask, what: str, mo
     places: dict[str, list[int]] = {}
     for place in np.flatnonzero(unknown).tolist():
         places.setdefault(repr(as_python_value(column.iloc[place])), []).append(place)
-    said = []
+    shown = []
     for value, found in list(places.items())[:most]:
         more = f" and {len(found) - 1} more" if len(found) > 1 else ""
-        said.append(f"{value} in {what} {as_python_value(column.index[found[0]])!r}{more}")
+        shown.append(f"{value} in {what} {as_python_value(column.index[found[0]])!r}{more}")
     left = len(places) - most
-    return ", ".join(said) + (f", and {left} other values" if left > 0 else "")
+    return ", ".join(shown) + (f", and {left} other values" if left > 0 else "")

@@ -89,14 +89,14 @@ def read_rules(entries: Iterable[Any]) -> list[Rule]:
     out = []
     for number, entry in enumerate(entries, start=1):
         where = f"entry {number} of relations:"
-        said = {"rule": entry} if isinstance(entry, str) else entry
-        if not isinstance(said, dict) or said.get("rule") is None:
+        options = {"rule": entry} if isinstance(entry, str) else entry
+        if not isinstance(options, dict) or options.get("rule") is None:
             raise InputError(
                 "a relation must be a rule",
                 f"{where} is {shorten_repr(entry)}",
                 f"write the text alone, or {RULE_EXAMPLE}",
             )
-        read = read_keys(where, said, RULE_FORMS)
+        read = read_keys(where, options, RULE_FORMS)
         read.pop("holds", None)  # what the data shows, for people to read
         out.append(_build_or_locate(where, Rule, {"text": read.pop("rule"), **read}))
     return out
@@ -124,10 +124,10 @@ def _find_spelling(where: str, entry: Any) -> ConstraintSpelling:
     word = entry.get("word") if isinstance(entry, dict) else None
     if isinstance(word, str) and word in CONSTRAINT_SPELLINGS:
         return CONSTRAINT_SPELLINGS[word]
-    said = (
+    written = (
         [str(word)] if word is not None else list(map(str, entry)) if isinstance(entry, (dict, list)) else [str(entry)]
     )
-    meant = [near for each in said for near in get_close_matches(each.title(), CONSTRAINT_SPELLINGS, n=1)]
+    meant = [near for each in written for near in get_close_matches(each.title(), CONSTRAINT_SPELLINGS, n=1)]
     if word is None:
         _refuse(where, entry, CONSTRAINT_SPELLINGS[meant[0] if meant else "Immutable"].example)
     example = CONSTRAINT_SPELLINGS[meant[0] if meant else "Immutable"].example
