@@ -18,7 +18,7 @@ from counterpoise.types import Array
 
 
 class Cooling(Protocol):
-    """Gives the temperature that follows ``step`` (0, 1, ...), at which ``T`` ruled and ``info`` happened."""
+    """Gives the temperature after ``step`` (0, 1, ...), from the one at that step, ``T``, and what it did, ``info``."""
 
     def __call__(self, step: int, T: Array | float, info: MetropolisInfo) -> Array: ...
 

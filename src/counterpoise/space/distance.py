@@ -162,7 +162,7 @@ class Distance:
 
     def _set_discrete_differences(self, delta: Array, x: Array, x0: Array) -> Array:
         if self.has_nominal_columns:
-            delta[..., self.nominal] = delta[..., self.nominal] != 0  # NaN counts as different; mended below
+            delta[..., self.nominal] = delta[..., self.nominal] != 0  # NaN counts as different; set right below
         if not has_no_missing(x0):
             missing = np.isnan(x0)
             delta = np.where(missing[:, None, :], np.where(np.isnan(x), 0.0, 1.0), delta)
