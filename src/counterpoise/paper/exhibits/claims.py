@@ -8,7 +8,7 @@ from typing import NamedTuple
 import pandas as pd
 
 from counterpoise.paper.exhibit import Exhibit, RunSize
-from counterpoise.paper.exhibits.figure2_convergence import LARGE_BETAS, SMALL_BETAS
+from counterpoise.paper.exhibits.figure2_convergence import CONVERGENCE
 from counterpoise.paper.paired import Interval
 
 CONVERGED_SHARE = 0.05  # of the first norm
@@ -41,11 +41,11 @@ def build_claims(facts: Mapping[str, float], scale: RunSize) -> Exhibit:
     """The claims as a table."""
     found = pd.DataFrame(judge_claims(facts))[["verdict", "claim", "measured", "shown"]]
     counts = found["verdict"].value_counts()
-    told = ", ".join(f"“{word}” {counts.get(word, 0)}" for word in (VERDICT_HOLDS, VERDICT_PARTLY, VERDICT_FAILS))
+    summary = ", ".join(f"“{word}” {counts.get(word, 0)}" for word in (VERDICT_HOLDS, VERDICT_PARTLY, VERDICT_FAILS))
     return Exhibit(
         "claims",
         "Claims",
-        (f"Each claim of the paper in our words, what this run measured, and what follows: {told}.",),
+        (f"Each claim of the paper in our words, what this run measured, and what follows: {summary}.",),
         "verdicts are computed from the numbers of this page by the rules in counterpoise.paper.exhibits.claims"
         + ("; the quick form measures little, so that a verdict near its limit may turn" if scale.quick else ""),
         tables={"Verdicts": found},
@@ -54,7 +54,10 @@ def build_claims(facts: Mapping[str, float], scale: RunSize) -> Exhibit:
 
 def _judge_search(facts: Mapping[str, float]) -> list[Claim]:
     drop, end = facts["path_drop"], facts["path_f"]
-    small, large = ({beta: facts[f"norm {beta:g}"] for beta in betas} for betas in (SMALL_BETAS, LARGE_BETAS))
+    small, large = (
+        {beta: facts[f"norm {beta:g}"] for beta in betas}
+        for betas in (CONVERGENCE.small_betas, CONVERGENCE.large_betas)
+    )
     return [
         Claim(
             "Algorithm 1 descends into a valley of the free energy and so finds a counterfactual.",
