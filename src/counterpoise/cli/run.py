@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
@@ -14,8 +15,18 @@ from counterpoise.errors import CounterpoiseError, InputError, Interrupted, Mode
 from counterpoise.explanation.explanation import Explanation
 from counterpoise.explanation.sentences import name_row
 
-MAX_PART_ROWS = 64  # rows worked on together, at most, when each is written as soon as it is finished
 BUDGET_NOTE_START = "the budget of "  # how the note of a budget that ended a search begins
+
+
+@dataclass(frozen=True)
+class PartSizes:
+    """How many rows are worked on together when each is written as soon as it is finished; parts double in size."""
+
+    first: int = 8  # rows of the first part: the reader sees something soon
+    largest: int = 64  # rows of a part, at most
+
+
+PART_SIZES = PartSizes()
 
 
 class CommandRun:
@@ -50,7 +61,7 @@ class CommandRun:
                     yield self._add_counts(partial)
                 return
             yield self._add_counts(part)
-            start, size = start + size, min(2 * size, max(MAX_PART_ROWS, self.first_part_rows))
+            start, size = start + size, min(2 * size, max(PART_SIZES.largest, self.first_part_rows))
 
     def _add_counts(self, part: Explanation) -> Explanation:
         self.part_count += 1

@@ -11,7 +11,6 @@ from counterpoise.paper.exhibit import Exhibit, RunSize
 from counterpoise.paper.exhibits.figure2_convergence import CONVERGENCE
 from counterpoise.paper.paired import Interval
 
-CONVERGED_SHARE = 0.05  # of the first norm
 VERDICT_HOLDS, VERDICT_PARTLY, VERDICT_FAILS = "holds", "holds partly", "does not hold"
 GRID_EDGES = ("least λ", "greatest λ", "least μ", "greatest μ")
 THREE_METHODS = ("Free energy", "LIME", "Gradient")
@@ -69,8 +68,8 @@ def _judge_search(facts: Mapping[str, float]) -> list[Claim]:
             "For β of 0.001 to 0.1 the gradient norm goes to 0.",
             f"Of the first norm is left over the last tenth of the iterations: {_format_shares(small)}. "
             "Converged: below "
-            f"{CONVERGED_SHARE:.0%}.",
-            VERDICT_HOLDS if max(small.values()) < CONVERGED_SHARE else VERDICT_FAILS,
+            f"{CONVERGENCE.converged_share:.0%}.",
+            VERDICT_HOLDS if max(small.values()) < CONVERGENCE.converged_share else VERDICT_FAILS,
             "figure-2",
         ),
         Claim(
@@ -79,9 +78,9 @@ def _judge_search(facts: Mapping[str, float]) -> list[Claim]:
             "the norm stays "
             f"at {facts['norm_fresh_large']:.2g}, and at {facts['norm_fresh_small']:.2g} for small β.",
             VERDICT_HOLDS
-            if min(large.values()) >= CONVERGED_SHARE
+            if min(large.values()) >= CONVERGENCE.converged_share
             else VERDICT_PARTLY
-            if max(large.values()) >= CONVERGED_SHARE
+            if max(large.values()) >= CONVERGENCE.converged_share
             else VERDICT_FAILS,
             "figure-2",
         ),

@@ -25,6 +25,7 @@ class ConvergenceSettings:
     small_betas: tuple[float, ...] = (0.001, 0.01, 0.1)  # inverse temperatures that converge by the paper
     large_betas: tuple[float, ...] = (1.0, 3.0, 10.0)  # those that do not
     seed_count: int = 3
+    converged_share: float = 0.05  # a run has converged if its last gradient norms are below this share of the first
     tail_share: float = 0.1  # last share of the iterations: a run that has converged is quiet there
 
 
