@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def trajectory(seen: Trajectory, ax: Axes | None = None) -> Axes:
-    """Energy over the steps of a search; on the right scale the moves accepted, and the temperature over its first."""
+    """Energy over the steps of a search; on the right scale the moves accepted and the relative temperature."""
     check_kind(seen, Trajectory, "cp.trajectory(explainer, row)")
     ax = get_axes(ax, 6.4, 3.6)
     table = seen.table
