@@ -26,6 +26,15 @@ from counterpoise.methods.baselines.nearest import NearestNeighbour
 from counterpoise.methods.baselines.random_search import RandomSearch
 from counterpoise.methods.polish import Polished
 from counterpoise.methods.search import Search
+from counterpoise.methods.settings import (
+    BatchSettings,
+    PolishSettings,
+    SmoothSettings,
+    StartSettings,
+    Thoroughness,
+    TreeSettings,
+    TrialSettings,
+)
 from counterpoise.models.callables.agreement import Ensemble
 from counterpoise.models.callables.function import Function
 from counterpoise.models.callables.http import Remote
@@ -54,6 +63,7 @@ __all__ = [
     "Algorithm1",
     "Annealing",
     "AnythingBut",
+    "BatchSettings",
     "CapabilityError",
     "ConstraintError",
     "Cost",
@@ -85,6 +95,7 @@ __all__ = [
     "NearTarget",
     "NearestNeighbour",
     "OneOf",
+    "PolishSettings",
     "Polished",
     "RandomSearch",
     "Range",
@@ -93,7 +104,12 @@ __all__ = [
     "Rule",
     "Schema",
     "Search",
+    "SmoothSettings",
+    "StartSettings",
     "Step",
+    "Thoroughness",
+    "TreeSettings",
+    "TrialSettings",
     "Within",
     "compare",
     "discover",
