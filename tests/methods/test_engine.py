@@ -21,6 +21,14 @@ import counterpoise as cp
 from counterpoise.methods.baselines.budgeted import Budgeted
 from counterpoise.methods.cell_values import Cells
 from counterpoise.methods.points import Points, score_points
+from counterpoise.methods.settings import (
+    BatchSettings,
+    SearchSettings,
+    SmoothSettings,
+    StartSettings,
+    TreeSettings,
+    TrialSettings,
+)
 from counterpoise.methods.slopes import score_and_gradient, score_and_gradient_by_differences
 from counterpoise.methods.smooth.tangent import step_to_tangent_boundary
 from counterpoise.methods.smooth.taylor_steps import descend
@@ -282,18 +290,21 @@ def test_a_network_that_one_change_turns_is_turned_by_one(blind: bool) -> None:
 
 
 @pytest.mark.parametrize(
-    "wrong",
+    ("family", "wrong"),
     [
-        {"sweeps": -1},
-        {"sweeps": True},
-        {"walkers": 0},
-        {"walkers": 2.5},
-        {"walkers": "4"},
+        (TrialSettings, {"sweeps": -1}),
+        (TrialSettings, {"sweeps": True}),
+        (SmoothSettings, {"walkers": 2.5}),
+        (SmoothSettings, {"walkers": "4"}),
+        (TreeSettings, {"always_tried_grid_places": (0, -1)}),
+        (StartSettings, {"far_effort_share": np.nan}),
+        (cp.Search, {"trees": 3}),
+        (cp.Search, {"smooth": TreeSettings()}),
     ],
 )
-def test_settings_that_make_no_sense_are_named(wrong: dict[str, object]) -> None:
+def test_settings_that_make_no_sense_are_named(family: type, wrong: dict[str, object]) -> None:
     with pytest.raises(cp.InputError, match=next(iter(wrong))):
-        cp.Search(**wrong)  # type: ignore[arg-type]
+        family(**wrong)
 
 
 @given(st.integers(0, 1000))
@@ -325,9 +336,8 @@ def test_all_single_changes_are_tried_in_pieces_that_fit(cancer, forest) -> None
     cells = Cells.of(problem)
     assert cells is not None
     whole = try_single_numbers(problem, cells, np.full(len(problem), np.inf), 3)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("counterpoise.methods.trials.singles.MAX_CELLS_PER_BATCH", 1)
-        parts = try_single_numbers(problem, cells, np.full(len(problem), np.inf), 3)
+    tiny = SearchSettings(batches=BatchSettings(cells=1))
+    parts = try_single_numbers(problem, cells, np.full(len(problem), np.inf), 3, tiny)
     np.testing.assert_array_equal(whole.x, parts.x)
     np.testing.assert_array_equal(whole.effort, parts.effort)
     tried = cells.change_one_feature(problem)

@@ -44,6 +44,25 @@ def initial_temperature(energies: Array, acceptance: float = 0.8) -> Array:
 
 
 @dataclass(frozen=True)
+class LinearCooling:
+    """From the first temperature to the share ``end`` of it in equal differences, over ``steps`` steps.
+
+    >>> float(LinearCooling(steps=4)(0, 2.0)), float(LinearCooling(steps=4)(2, 1.0))
+    (1.5, 0.5)
+    """
+
+    steps: int
+    end: float = 0.0
+
+    def __post_init__(self) -> None:
+        _check_steps(self.steps)
+
+    def __call__(self, step: int, T: Array | float, info: MetropolisInfo | None = None) -> Array:
+        now, then = (1 - (1 - self.end) * min(t / self.steps, 1.0) for t in (step, step + 1))
+        return np.asarray(T) * (then / now if now > 0 else 0.0)
+
+
+@dataclass(frozen=True)
 class GeometricCooling:
     """From the first temperature to the share ``end`` of it by one factor a step, over ``steps`` steps, then constant.
 
