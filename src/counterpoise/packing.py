@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import datetime as dt
+import re
 from decimal import Decimal
 from typing import Any
 
@@ -19,6 +20,7 @@ from counterpoise.errors import InputError
 from counterpoise.space.features import Feature, Schema
 
 PLAIN = (bool, int, str, type(None))
+ZONE = re.compile(r"(?!dateutil/|pytz/)[A-Za-z][\w+-]*(/[\w+-]+)*|UTC[+-]\d\d:\d\d(:\d\d(\.\d+)?)?")
 MASKED = (pd.arrays.BooleanArray, pd.arrays.IntegerArray, pd.arrays.FloatingArray)
 
 
@@ -73,11 +75,10 @@ def unpack_value(data: Any) -> Any:
         case {"missing": text}:
             return {"NA": pd.NA, "NaT": pd.NaT}[text]
         case {"numpy": name, "value": value}:
-            dtype = np.dtype(name)
-            return np.array(unpack_value(value)).astype(dtype)[()]
+            return np.array(unpack_value(value)).astype(_numpy_dtype(name))[()]
         case {"timestamp": count, "unit": unit, "tz": zone}:
             stamp = pd.Timestamp(np.datetime64(count, unit))
-            return stamp if zone is None else stamp.tz_localize("UTC").tz_convert(zone)
+            return stamp if zone is None else stamp.tz_localize("UTC").tz_convert(_zone(zone))
         case {"timedelta": count, "unit": unit}:
             return pd.Timedelta(np.timedelta64(count, unit))
         case {"period": ordinal, "freq": freq}:
@@ -101,7 +102,7 @@ def pack_array(array: NDArray[Any]) -> dict[str, Any]:
 
 def unpack_array(data: dict[str, Any]) -> NDArray[Any]:
     """The array that `pack_array` packed."""
-    dtype = np.dtype(data["dtype"])
+    dtype = _numpy_dtype(data["dtype"])
     flat = _objects(data["values"]) if dtype.kind == "O" else np.array(data["values"], dtype=dtype)
     return flat.reshape(tuple(data["shape"]))
 
@@ -127,7 +128,10 @@ def unpack_dtype(data: Any) -> Any:
                 return pd.StringDtype(storage, **gone)
             except ImportError:  # the same text, kept without pyarrow
                 return pd.StringDtype("python", **gone)
-    return pd.api.types.pandas_dtype(data)
+    if isinstance(data, str) and data.startswith("datetime64[") and "," in data:
+        _zone(data.partition(",")[2].strip(" ]"))
+    dtype = pd.api.types.pandas_dtype(data)
+    return _numpy_dtype(data) if isinstance(dtype, np.dtype) else dtype
 
 
 def pack_column(column: pd.Series[Any]) -> dict[str, Any]:
@@ -198,6 +202,8 @@ def pack_index(index: pd.Index[Any]) -> dict[str, Any]:
 def unpack_index(data: dict[str, Any]) -> Any:
     """The index that `pack_index` packed."""
     if "levels" in data:
+        if any("range" in level for level in data["levels"]):
+            raise ValueError("a level of an index is listed label by label")
         return pd.MultiIndex.from_arrays([unpack_index(level) for level in data["levels"]])
     name = unpack_value(data["name"])
     if "range" in data:
@@ -218,6 +224,8 @@ def pack_table(table: pd.DataFrame) -> dict[str, Any]:
 
 def unpack_table(data: dict[str, Any], index: Any) -> pd.DataFrame:
     """The frame that `pack_table` packed, with this index."""
+    if not data["data"] and len(index):
+        raise ValueError("a table without columns has no rows")
     columns = {place: unpack_column(column).set_axis(index) for place, column in enumerate(data["data"])}
     table = pd.DataFrame(columns, index=index)
     table.columns = unpack_index(data["columns"])
@@ -244,6 +252,21 @@ def unpack_schema(data: dict[str, Any]) -> Schema:
         categories = tuple(unpack_value(value) for value in packed["categories"])
         features.append(Feature(**fields, dtype=unpack_dtype(packed["dtype"]), categories=categories))
     return Schema(tuple(features), frame=data["frame"])
+
+
+def _numpy_dtype(name: Any) -> np.dtype[Any]:
+    """A dtype of numpy by its name; texts have the length of what they hold, not one that a file says."""
+    dtype: np.dtype[Any] = np.dtype(name)
+    if not isinstance(name, str) or dtype.kind not in "biufcmMOU" or (dtype.kind == "U" and dtype.itemsize):
+        raise ValueError(f"{name!r:.60} is no dtype of a single value")
+    return dtype
+
+
+def _zone(name: Any) -> str:
+    """The name of a time zone; some libraries take other names for files to open."""
+    if not isinstance(name, str) or ZONE.fullmatch(name) is None:
+        raise ValueError(f"{name!r:.60} is not the name of a time zone")
+    return name
 
 
 def _labels(index: Any) -> pd.Series[Any]:
