@@ -12,6 +12,8 @@ from counterpoise.explanation import json_values
 
 FORMAT_NAME = "counterpoise.explanation"
 FORMAT_VERSION = 1
+MAX_PARTS = 1_000_000  # lists and objects; each takes up to 230 bytes of memory, however short it is in the file
+PART_CHARACTERS = 25  # a longer document may have one for so many characters
 WRITER_HINTS = {  # endings of what is not JSON, and what writes it
     **dict.fromkeys((".html", ".htm"), "for a page use cp.report(explanation, path), or end the path in .json"),
     ".csv": "for a table use explanation.alternatives.to_csv(path), or end the path in .json",
@@ -81,6 +83,9 @@ def load_document(text: str | bytes) -> Fields:
     """
     must = "a saved explanation must be a JSON document written by Explanation.save"
     todo = "give a file that Explanation.save wrote"
+    parts = text.count(b"[") + text.count(b"{") if isinstance(text, bytes) else text.count("[") + text.count("{")
+    if parts > max(MAX_PARTS, len(text) // PART_CHARACTERS):
+        raise InputError(must, "this has far more lists and objects than an explanation of its length", todo)
     try:
         document = json.loads(text)
     except (ValueError, RecursionError) as error:
