@@ -46,6 +46,7 @@ class Search(SearchSettings):
 
     Its fields are the settings of each family of stages; the repr shows those that are not the default.
 
+    >>> from counterpoise.methods.settings import SmoothSettings
     >>> Search(), Search(smooth=SmoothSettings(walkers=8))
     (Search(), Search(smooth=SmoothSettings(walkers=8)))
     """
@@ -183,7 +184,7 @@ class Search(SearchSettings):
             if len(feeding):  # what a survey says of a column leaves out what is computed from it
                 home = score_points(problem, problem.region.nearest_feasible[:, None, :])
                 points = join_points(board.points.at(rows).best(self.trials.source_sweep_points), home)
-                yield from sift(board, rows, problem, None, points, feeding)
+                yield from sift(board, rows, problem, streams, None, points, feeding)
             return
         cells = Cells.of(problem)
         raw = board.points.at(rows).best(max(choose_thoroughness(problem, settings=self).swept_points - 2, 1))
@@ -208,7 +209,7 @@ class Search(SearchSettings):
             problem, problem.region.nearest_feasible[:, None, :]
         )  # few changes are found from where there are none
         points = join_points(board.points.at(rows).best(1), raw, home)
-        yield from sift(board, rows, problem, cells, points)
+        yield from sift(board, rows, problem, streams, cells, points)
 
 
 def _tries_numbers_alone(problem: Problem, cells: Cells | None, settings: SearchSettings = DEFAULTS) -> bool:

@@ -136,6 +136,7 @@ def search_by_slope(
             board,
             rows,
             problem,
+            streams,
             None,
             _make_sweep_starts(board, rows, problem, streams, settings=settings),
             features,
@@ -222,7 +223,7 @@ def _correct_by_curvature(
     left = np.flatnonzero(has_improved(before, board.points.at(rows).lowest_effort, settings=settings))
     if len(left) and prefers_few_changes(problem, settings=settings):
         part = board.points.at(rows[left]).best(1)
-        yield from sift(board, rows[left], problem.take(left), None, part)
+        yield from sift(board, rows[left], problem.take(left), streams.take(left), None, part)
 
 
 def _branch_while_improving(
