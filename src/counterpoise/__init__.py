@@ -1,7 +1,6 @@
 """Counterpoise: the least change that turns a model's decision, checked, and honest about how fragile it is."""
 
 from counterpoise.api import Explainer, explain
-from counterpoise.api.targets import AnythingBut
 from counterpoise.errors import (
     CapabilityError,
     ConstraintError,
@@ -12,6 +11,7 @@ from counterpoise.errors import (
     ModelError,
 )
 from counterpoise.explanation.explanation import Explanation
+from counterpoise.explanation.question import AnythingBut, Question
 from counterpoise.judge.checks import robustness, stability
 from counterpoise.judge.compare import compare
 from counterpoise.judge.curves import frontier, sensitivity
@@ -85,6 +85,7 @@ __all__ = [
     "NearestNeighbour",
     "OneOf",
     "Polished",
+    "Question",
     "RandomSearch",
     "Range",
     "RankNoise",

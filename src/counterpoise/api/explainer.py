@@ -15,26 +15,28 @@ import numpy as np
 import pandas as pd
 
 from counterpoise.api.evidence import fingerprint
-from counterpoise.api.firm import parse_firmness
-from counterpoise.api.importance import ImportanceMethod, importance_weights
+from counterpoise.api.firm import check_firmness
+from counterpoise.api.inputs.importance import ImportanceMethod, importance_weights
+from counterpoise.api.inputs.reference import PROBE_ROWS, Reference
+from counterpoise.api.inputs.rows_in import InputRows, Rows, check_settings, read_rows
+from counterpoise.api.inputs.targets import as_target
+from counterpoise.api.inputs.unknown_categories import add_unknown_categories, note_unknown_categories
+from counterpoise.api.noise import NoiseWish, parse_noise
+from counterpoise.api.problems import ExplainedModel
 from counterpoise.api.progress import ProgressSetting
-from counterpoise.api.reference import PROBE_ROWS, Reference
-from counterpoise.api.rows_in import InputRows, check_settings, read_rows
-from counterpoise.api.run import ExplanationRun, Question
-from counterpoise.api.unknown_categories import add_unknown_categories, note_unknown_categories
+from counterpoise.api.run import ExplanationRun
 from counterpoise.errors import InputError
 from counterpoise.explanation.explanation import Explanation
+from counterpoise.explanation.question import DistanceSpec, Question, Target
 from counterpoise.methods.base import Method
 from counterpoise.methods.polish import Polished
 from counterpoise.methods.search import Annealing
-from counterpoise.models.probability import as_probability_model
 from counterpoise.models.registry import as_model
 from counterpoise.objective.measures import DistanceBuilder, check_regularizers
-from counterpoise.objective.noise import Noise
 from counterpoise.objective.plausibility import Fittable
 from counterpoise.objective.regularizers import Regularizer
 from counterpoise.space.constraints.between_features import ConstraintOrFunction, as_constraints
-from counterpoise.space.constraints.words import Constraint, Immutable
+from counterpoise.space.constraints.words import Constraint
 from counterpoise.space.region.region import Bounds, Region, check_constraints
 from counterpoise.space.schema.schema import Schema
 from counterpoise.types import Array, Model, is_number
@@ -78,9 +80,8 @@ class Explainer:
         self.bounds: Bounds = bounds
         self.new_categories = new_categories
         self.weights = self._check_weights({} if isinstance(weights, str) else weights)
-        given = as_constraints(constraints)
-        forbidden = [name for name, weight in self.weights.items() if np.isinf(weight)]
-        self.constraints = (*given, Immutable(*forbidden)) if forbidden else given
+        self._given_constraints = as_constraints(constraints)
+        self.constraints = Question(constraints=self._given_constraints, weights=self.weights).binding_constraints
         check_constraints(self.schema, self.constraints, bounds)  # contradictions are found before any row is seen
         self.held = _fixed_features(self.schema, self.constraints)
         self.model: Model = as_model(model, self.schema, self.reference.sample_rows(PROBE_ROWS))
@@ -113,17 +114,17 @@ class Explainer:
 
     def __call__(
         self,
-        X: Any,
+        X: Rows,
         *,
-        target: Any = "opposite",
+        target: Target = "opposite",
         threshold: float | None = None,
-        distance: str | Mapping[str, float] = "l2",
+        distance: DistanceSpec = "l2",
         lam: float | Literal["auto"] = "auto",
         mu: float | Literal["auto"] = "auto",
         regularizers: Sequence[Regularizer | Fittable] = (),
         temperature: float = 0.0,
         keep: float | None = None,
-        noise: float | Noise | Literal["auto"] = "auto",
+        noise: NoiseWish = "auto",
         alternatives: int = 1,
         budget: float | None = None,
         method: Method | None = None,
@@ -145,31 +146,32 @@ class Explainer:
             raise InputError(
                 "method must be a method", f"{method!r}", "for instance cp.Annealing() or cp.NearestNeighbour()"
             )
+        withstand = parse_noise(noise)
+        check_firmness(keep, temperature, withstand)
         asked, intake = self.prepare_rows(X)
-        schema, model = asked.schema, asked.model
-        measure, penalty = asked._distance_builder(distance)
+        asked._distance_builder(distance)  # a name that is none is refused before the model is asked
+        method = _default_method(int(alternatives)) if method is None else method
         question = Question(
-            model=model if threshold is None or model.labels is None else as_probability_model(model),
-            schema=schema,
-            reference=asked.reference,
-            held=self.held,
-            constraints=self.constraints,
-            bounds=self.bounds,
-            target=target,
+            target=as_target(target),
             threshold=threshold,
-            distance=measure,
-            lam=AUTO_LAM_TIMES_ROOT_D / len(schema) ** 0.5 if isinstance(lam, str) else float(lam),
+            distance=distance if isinstance(distance, str) else dict(distance),
+            lam=AUTO_LAM_TIMES_ROOT_D / len(asked.schema) ** 0.5 if isinstance(lam, str) else float(lam),
             mu=None if isinstance(mu, str) else float(mu),
-            regularizers=(penalty, *check_regularizers(regularizers)),
+            weights=self.weights,
+            regularizers=tuple(check_regularizers(regularizers)),
+            constraints=self._given_constraints,
+            bounds=self.bounds,
+            keep=None if keep is None else float(keep),
+            temperature=float(temperature),
+            noise=withstand,
             alternatives=int(alternatives),
-            method=method if method is not None else _default_method(int(alternatives)),
             seed=int(seed),
-            start_time=started,
+            method=method,
             budget=None if budget is None else float(budget),
-            firmness_request=parse_firmness(keep, temperature, noise),
-            fingerprint=self.fingerprint,
+            new_categories=self.new_categories,
         )
-        return ExplanationRun(question, intake).run(progress)
+        explained = ExplainedModel(asked.model, asked.schema, asked._distance_builder, self.held, self.fingerprint)
+        return ExplanationRun(question, explained, method, asked.reference, intake, started).run(progress)
 
     def prepare_rows(self, data: Any) -> tuple[Explainer, InputRows]:
         """The rows, and who is asked about them: an explainer that knows the categories of those rows as well."""
@@ -234,15 +236,15 @@ def _fixed_features(schema: Schema, constraints: Sequence[Constraint]) -> dict[H
 
 def explain(
     model: Any,
-    X: Any,
+    X: Rows,
     *,
     reference: pd.DataFrame | Array | None = None,
     schema: Schema | None = None,
     constraints: Sequence[ConstraintOrFunction] | ConstraintOrFunction = (),
     bounds: Bounds = "observed",
-    target: Any = "opposite",
+    target: Target = "opposite",
     threshold: float | None = None,
-    distance: str | Mapping[str, float] = "l2",
+    distance: DistanceSpec = "l2",
     lam: float | Literal["auto"] = "auto",
     mu: float | Literal["auto"] = "auto",
     weights: Mapping[Hashable, float] | ImportanceMethod | None = None,
@@ -250,7 +252,7 @@ def explain(
     regularizers: Sequence[Regularizer | Fittable] = (),
     temperature: float = 0.0,
     keep: float | None = None,
-    noise: float | Noise | Literal["auto"] = "auto",
+    noise: NoiseWish = "auto",
     alternatives: int = 1,
     budget: float | None = None,
     method: Method | None = None,

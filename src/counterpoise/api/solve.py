@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -10,18 +10,17 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from counterpoise.api.alternatives import fill_alternatives
+from counterpoise.api.inputs.rows_in import RowPredictions, model_predictions
+from counterpoise.api.inputs.targets import RowTargets
 from counterpoise.api.mu import find_neighbours
-from counterpoise.api.rows_in import RowPredictions, model_predictions
-from counterpoise.api.targets import RowTargets
 from counterpoise.api.verify import reaches_target, verify
+from counterpoise.explanation.question import Question
 from counterpoise.methods.base import Method, Run
 from counterpoise.methods.baselines.nearest import NearestNeighbour
 from counterpoise.model_calls import call_model, model_outputs
 from counterpoise.models.goals import RangeGoal
 from counterpoise.models.links import softmax
 from counterpoise.problem import Problem
-from counterpoise.space.constraints.words import Constraint
-from counterpoise.space.region.region import Bounds
 from counterpoise.space.schema.schema import Schema
 from counterpoise.space.schema.tables_in import take_rows
 from counterpoise.types import Array, Index, Mask, is_identity_index
@@ -65,18 +64,15 @@ class Answers(NamedTuple):
 
 
 class AnswerTask(NamedTuple):
-    """What it takes to answer some rows."""
+    """What it takes to answer one chunk of rows: what was asked, what a method reads, and what the user sees of it."""
 
+    question: Question
     problem: Problem
-    table: pd.DataFrame
+    method: Method  # the question's, or what takes its place for firm answers and when the time is up
+    schema: Schema
+    table: pd.DataFrame  # the rows as they came
     row_targets: RowTargets
     row_predictions: RowPredictions  # what the model says of the rows as they are
-    schema: Schema
-    method: Method
-    alternatives: int
-    seed: int
-    constraints: Sequence[Constraint]
-    bounds: Bounds
     probabilities_are_softmax: bool  # whether the probabilities are the softmax of the outputs
     is_all_float64: bool  # whether the table takes any answer as it is
 
@@ -93,12 +89,13 @@ class AnswerTask(NamedTuple):
 def answer_rows(task: AnswerTask, watch: FinishedRowsCallback, *, search: bool = True) -> Answers:
     """The answers to a task's rows; without ``search``, the nearest reference rows that will do."""
     problem, n, d = task.problem, *task.problem.x0.shape
+    alternatives = task.question.alternatives
     already = reaches_target(problem, problem.x0, task.row_predictions.predicted)
     if already.any():
         already &= problem.region.contains(problem.x0[:, None, :])[:, 0]
-    x = np.full((n, task.alternatives, d), np.nan)
+    x = np.full((n, alternatives, d), np.nan)
     x[:, 0] = np.where(problem.region.feasible[:, None], problem.region.nearest_feasible, problem.x0)
-    holds = np.zeros((n, task.alternatives), dtype=bool)
+    holds = np.zeros((n, alternatives), dtype=bool)
     holds[:, 0] = already
     before = np.empty(n, dtype=object)
     before[:] = task.row_predictions.predicted.tolist()
@@ -111,9 +108,9 @@ def answer_rows(task: AnswerTask, watch: FinishedRowsCallback, *, search: bool =
         run = _run_method(task if search else task._replace(method=NearestNeighbour()), part, watch)
         table = None if task.is_all_float64 else take_rows(task.table, open_rows)
         said = before[open_rows] if task.row_predictions.is_from_predict[open_rows].all() else None
-        verdict = verify(part, task.schema, table, run, task.alternatives, said)
-        if search and task.alternatives > 1 and part.cloud is None:
-            verdict = fill_alternatives(part, task.schema, table, run, verdict, task.method, task.seed)
+        verdict = verify(part, task.schema, table, run, alternatives, said)
+        if search and alternatives > 1 and part.cloud is None:
+            verdict = fill_alternatives(part, task.schema, table, run, verdict, task.method, task.question.seed)
         x[open_rows], holds[open_rows], predicted[open_rows], before[open_rows] = verdict
         outputs[open_rows, 1] = model_outputs(part.model, x[open_rows, 0], part.row_numbers, part.tally)
     if len(shut):
@@ -153,7 +150,7 @@ def _target_probabilities(task: AnswerTask, x: Array, outputs: Array) -> Array:
 
 def _run_method(task: AnswerTask, problem: Problem, watch: FinishedRowsCallback) -> Run:
     run = None
-    for run in task.method.iterate(problem, problem.make_streams(task.seed)):
+    for run in task.method.iterate(problem, problem.make_streams(task.question.seed)):
         watch(int(np.count_nonzero(run.done)))
     assert run is not None, "a method yields at least one run"
     return run

@@ -11,17 +11,17 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from counterpoise.api.inputs.rows_in import model_predictions
 from counterpoise.api.mu import find_neighbours
-from counterpoise.api.rows_in import model_predictions
 from counterpoise.explanation.tables import restore_table
 from counterpoise.methods.base import Run
-from counterpoise.model_calls import call_model
-from counterpoise.models.goals import ThresholdGoal
+from counterpoise.model_calls import Tally, call_model
+from counterpoise.models.goals import Goal, ThresholdGoal
 from counterpoise.problem import Problem
 from counterpoise.space.schema.encode import encode
 from counterpoise.space.schema.schema import Schema
 from counterpoise.space.schema.tables_in import take_rows
-from counterpoise.types import Array, Index, Mask
+from counterpoise.types import Array, Index, Mask, Model
 
 STRETCH_SHARES = (1e-9, 1e-7, 1e-5, 1e-4, 1e-3, 1e-2, 0.05, 0.2)
 
@@ -164,16 +164,20 @@ class _Judge:
 
 def reaches_target(problem: Problem, x: Array, predicted: NDArray[Any]) -> Mask:
     """Whether the user's own prediction for each row's ``x`` ``(n, d)`` is the one asked for, ``(n,)``."""
-    model, goal = problem.model, problem.goal
+    return meets_goal(problem.model, problem.goal, x, predicted, problem.row_numbers, problem.tally)
+
+
+def meets_goal(model: Model, goal: Goal, x: Array, predicted: NDArray[Any], owners: Index, tally: Tally) -> Mask:
+    """Whether what the user's own model says of points ``x`` ``(n, d)`` is what ``goal`` asks of each, ``(n,)``.
+
+    This is what "valid" means. ``predicted`` ``(n,)`` is the model's own predict; a threshold asks for its
+    probabilities as well. ``owners`` ``(n,)`` are the rows that an exception of the model is blamed on.
+    """
     if isinstance(goal, ThresholdGoal):
-        said = call_model(model.probabilities, x, problem.row_numbers, problem.tally)
+        said = call_model(model.probabilities, x, owners, tally)
     elif model.labels is None:  # where several models must agree, each has its own number
         each = getattr(model, "predict_each", None)
-        said = (
-            predicted.astype(np.float64)[:, None]
-            if each is None
-            else call_model(each, x, problem.row_numbers, problem.tally)
-        )
+        said = predicted.astype(np.float64)[:, None] if each is None else call_model(each, x, owners, tally)
     else:
         places = {label: place for place, label in enumerate(model.labels)}
         codes = np.array([places[label] for label in predicted.tolist()], dtype=np.intp)

@@ -8,10 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from counterpoise.errors import InputError
-from counterpoise.explanation import json_values
+from counterpoise.explanation import json_question, json_values
+from counterpoise.explanation.question import Question
 
 FORMAT_NAME = "counterpoise.explanation"
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
+READABLE_VERSIONS = (1, 2)
 WRITER_HINTS = {  # endings of what is not JSON, and what writes it
     **dict.fromkeys((".html", ".htm"), "for a page use cp.report(explanation, path), or end the path in .json"),
     ".csv": "for a table use explanation.alternatives.to_csv(path), or end the path in .json",
@@ -48,8 +50,8 @@ _PACKERS: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
     "held": (_pack_held, _unpack_held),
     "quantiles": (_pack_quantiles, _unpack_quantiles),
     "seconds": (float, float),
-    **dict.fromkeys(("model_rows", "seed"), (int, int)),
-    **dict.fromkeys(("settings", "versions"), (dict, dict)),
+    "model_rows": (int, int),
+    "versions": (dict, dict),
     "notes": (list, tuple),
 }
 
@@ -77,7 +79,7 @@ def load_document(text: str | bytes) -> Fields:
     >>> load_document('{"format": "counterpoise.explanation", "version": 99}')
     Traceback (most recent call last):
     ...
-    counterpoise.errors.InputError: a saved explanation must have format version 1; this one has 99; ...
+    counterpoise.errors.InputError: a saved explanation must have format version 1 or 2; this one has 99; ...
     """
     must = "a saved explanation must be a JSON document written by Explanation.save"
     todo = "give a file that Explanation.save wrote"
@@ -87,9 +89,9 @@ def load_document(text: str | bytes) -> Fields:
         raise InputError(must, f"this is not JSON ({error})", todo) from None
     if not isinstance(document, dict) or document.get("format") != FORMAT_NAME:
         raise InputError(must, "this is some other JSON", todo)
-    if document.get("version") != FORMAT_VERSION:
+    if document.get("version") not in READABLE_VERSIONS:
         raise InputError(
-            f"a saved explanation must have format version {FORMAT_VERSION}",
+            f"a saved explanation must have format version {' or '.join(map(str, READABLE_VERSIONS))}",
             f"this one has {document.get('version')!r}",
             "load it with the version of Counterpoise that wrote it, or explain the rows again",
         )
@@ -113,16 +115,28 @@ def _pack_fields(fields: Fields) -> Fields:
         **{name: None if fields[name] is None else json_values.pack_table(fields[name]) for name in _TABLE_FIELDS},
         "tipping": None if tipping is None else _pack_fields(tipping),
         "evidence": None if fields["evidence"] is None else json_values.pack_array(fields["evidence"]),
+        "question": json_question.pack_question(fields["question"]),
+        "settings": fields["question"].settings,  # for people: a reader takes the question
     }
 
 
 def _unpack_fields(data: Fields) -> Fields:
     index = json_values.unpack_index(data["rows"]["index"])
     tipping, evidence = data["tipping"], data.get("evidence")  # the first documents had no evidence
-    return {
+    found = {
         **{name: unpack(data[name]) for name, (_, unpack) in _PACKERS.items()},
         "rows": json_values.unpack_table(data["rows"], index),
         **{name: None if data[name] is None else json_values.unpack_table(data[name], index) for name in _TABLE_FIELDS},
         "tipping": None if tipping is None else _unpack_fields(tipping),
         "evidence": None if evidence is None else json_values.unpack_array(evidence),
     }
+    return {**found, "question": _unpack_question(data, found)}
+
+
+def _unpack_question(data: Fields, found: Fields) -> Question:
+    """The question of a document; of version 1, which has none, as far as its settings tell it."""
+    if "question" in data:
+        return json_question.unpack_question(data["question"])
+    lam = found["energy"]["lam"]
+    number = float(lam.iloc[0]) if len(lam) else 0.0
+    return json_question.question_of_version_1(data["settings"], int(data["seed"]), number, found["target"])

@@ -194,7 +194,8 @@ def _say_firmness(verdict: RowOutcome, number: bool) -> str:
     share = floor(100 * verdict.kept + 1e-9)  # rounded down: a share that is not quite all is not called all
     missed = ""
     if verdict.kept_low < verdict.share_asked:
-        missed = f", not {'surely ' if verdict.kept >= verdict.share_asked else ''}in the {100 * verdict.share_asked:g} asked for"
+        doubt = "surely " if verdict.kept >= verdict.share_asked else ""
+        missed = f", not {doubt}in the {100 * verdict.share_asked:g} asked for"
     return f"It {'stays there' if number else 'keeps saying so'} in {share} of 100 noisy copies{missed}."
 
 

@@ -106,7 +106,7 @@ def restore_table(schema: Schema, rows: pd.DataFrame, x0: Array, x: Array) -> pd
 
 
 def population_quantiles(schema: Schema, x: Array) -> Array:
-    """Quantiles ``(q, d)`` of encoded rows ``(p, d)`` at `QUANTILE_SHARES`; NaN for categories and columns without a value.
+    """Quantiles ``(q, d)`` of encoded rows ``(p, d)`` at `QUANTILE_SHARES`; NaN for categories and empty columns.
 
     >>> population_quantiles(Schema.infer(pd.DataFrame({"a": [0.0, 10.0]})), np.array([[0.0], [10.0]]))[5]
     array([5.])

@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from counterpoise.api.targets import AnythingBut, resolve_target
+from counterpoise.api.inputs.targets import resolve_target
 from counterpoise.errors import InputError
 from counterpoise.explanation.explanation import Explanation
+from counterpoise.explanation.question import AnythingBut
 from counterpoise.model_calls import Tally, model_outputs
 from counterpoise.models.goals import Goal
 from counterpoise.models.probability import ProbabilityModel

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from counterpoise.api.reference import Reference
+from counterpoise.api.inputs.reference import Reference
 from counterpoise.errors import InputError
 from counterpoise.judge.recalling import RecalledAnswers
 from counterpoise.model_calls import model_outputs

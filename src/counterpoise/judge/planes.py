@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from counterpoise.api.reference import Reference
+from counterpoise.api.inputs.reference import Reference
 from counterpoise.errors import InputError
 from counterpoise.explanation.explanation import Explanation
 from counterpoise.explanation.tables import scaled_differences

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from counterpoise.api.explainer import Explainer
-from counterpoise.api.targets import current_decisions, resolve_target
+from counterpoise.api.inputs.targets import current_decisions, resolve_target
 from counterpoise.errors import InputError
 from counterpoise.explanation.tables import differs
 from counterpoise.models.goals import Goal

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from counterpoise.api.explainer import Explainer
-from counterpoise.api.targets import RowTargets, resolve_target
+from counterpoise.api.inputs.targets import RowTargets, resolve_target
 from counterpoise.judge import metrics
 from counterpoise.models.goals import ThresholdGoal
 from counterpoise.models.probability import ProbabilityModel

@@ -68,9 +68,7 @@ class Distance:
     @property
     def name(self) -> str:
         """How people write it: the norm's name, or the mixture."""
-        if len(self.mixture) == 1 and self.mixture[0][1] == 1.0:
-            return self.mixture[0][0]
-        return " + ".join(f"{weight:g} {name}" for name, weight in self.mixture)
+        return _name_mixture(self.mixture)
 
     def weight(self, norm: Norm) -> float:
         """The share of one norm in the mixture."""
@@ -159,3 +157,20 @@ class Distance:
             gone = np.isnan(x0)
             delta = np.where(gone[:, None, :], np.where(np.isnan(x), 0.0, 1.0), delta)
         return delta
+
+
+def name_of_distance(spec: str | Mapping[str, float]) -> str:
+    """How people write the distance that a user's word or weights name.
+
+    >>> name_of_distance({"l0": 0.5, "l1": 1})
+    '1 l1 + 0.5 l0'
+    """
+    if isinstance(spec, str):
+        return spec
+    return _name_mixture(tuple((norm, float(spec[norm])) for norm in NORMS if spec.get(norm)))
+
+
+def _name_mixture(mixture: tuple[tuple[Norm, float], ...]) -> str:
+    if len(mixture) == 1 and mixture[0][1] == 1.0:
+        return mixture[0][0]
+    return " + ".join(f"{weight:g} {norm}" for norm, weight in mixture)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from counterpoise.api.rows_in import InputRows, model_predictions
+from counterpoise.api.inputs.rows_in import InputRows, model_predictions
 from counterpoise.errors import InputError, ModelError
 from counterpoise.model_calls import Tally
 from counterpoise.space.schema.schema import Feature, Schema

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -15,6 +16,9 @@ from counterpoise.space.schema.encode import encode
 from counterpoise.space.schema.schema import Schema
 from counterpoise.space.schema.tables_in import as_rows, holds_only_doubles, quote_names
 from counterpoise.types import Array, Index, Mask, Model, is_number, is_whole_number
+
+Rows: TypeAlias = "pd.DataFrame | pd.Series[Any] | NDArray[Any] | Mapping[Any, Any] | Sequence[Mapping[Any, Any]]"
+"""Rows to explain: a frame, an array with the reference's columns, a list of dicts; for one row a Series or a dict."""
 
 
 @dataclass(frozen=True, eq=False)

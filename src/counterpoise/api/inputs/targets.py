@@ -11,23 +11,25 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from counterpoise.errors import InputError
+from counterpoise.explanation.question import AnythingBut
 from counterpoise.models.goals import ClassGoal, Goal, RangeGoal, ThresholdGoal
 from counterpoise.space.schema.tables_in import quote_names
 from counterpoise.types import Abstaining, Array, Index, Mask, Model, is_number
 
 
-@dataclass(frozen=True, init=False)
-class AnythingBut:
-    """A target: any class except these.
+def as_target(target: Any) -> Any:
+    """A target as a question holds it: a Series or an Index of labels as an array, one per row, that is nobody else's.
 
-    >>> AnythingBut("attack")
-    AnythingBut(labels=('attack',))
+    >>> as_target(pd.Series(["benign", "alert"]))
+    array(['benign', 'alert'], dtype=object)
     """
-
-    labels: tuple[Hashable, ...]
-
-    def __init__(self, *labels: Hashable) -> None:
-        object.__setattr__(self, "labels", labels)
+    if isinstance(target, np.ndarray) and target.ndim == 0:
+        return target.item()
+    if isinstance(target, (pd.Series, pd.Index)):
+        labels = np.empty(len(target), dtype=object)
+        labels[:] = target.tolist()
+        return labels
+    return target.copy() if isinstance(target, (np.ndarray, list, set)) else target
 
 
 @dataclass(frozen=True, eq=False)
