@@ -12,11 +12,13 @@ from counterpoise.errors import (
 )
 from counterpoise.explanation.explanation import Explanation
 from counterpoise.explanation.question import AnythingBut, Question
-from counterpoise.judge.checks import robustness, stability
 from counterpoise.judge.compare import compare
 from counterpoise.judge.curves import frontier, sensitivity
-from counterpoise.judge.landscape import landscape, profile
-from counterpoise.judge.trajectory import trajectory
+from counterpoise.judge.robustness import robustness
+from counterpoise.judge.stability import stability
+from counterpoise.landscape.plane import landscape
+from counterpoise.landscape.profile import profile
+from counterpoise.landscape.trajectory import trajectory
 from counterpoise.methods.baselines.algorithm1 import Algorithm1
 from counterpoise.methods.baselines.gradient import GradientDescent
 from counterpoise.methods.baselines.growing_spheres import GrowingSpheres

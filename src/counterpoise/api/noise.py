@@ -20,6 +20,7 @@ from counterpoise.types import Array, Index, Mask, is_number
 NoiseWish = float | Noise | Literal["auto"]
 """A noise as users ask for it: a number (Gaussian, in standard deviations), a noise, or "auto"."""
 
+NOISE_WITHOUT_REFERENCE = Gaussian(0.2)  # what checks of answers take for "auto" where there is no reference
 CALIBRATION_STREAM_KEY = 0x5EED  # sets the draws of a calibration apart from those of any search
 CALIBRATION_ROWS = 200  # reference rows that noise is calibrated on
 CALIBRATION_COPIES = 20  # noisy copies of each of them
@@ -37,12 +38,17 @@ def parse_noise(noise: object) -> Noise | None:
     return noise
 
 
-def choose_noise(problem: Problem, schema: Schema, question: Question, wish: Noise | None) -> tuple[Noise, str]:
+def choose_noise(
+    problem: Problem, schema: Schema, question: Question, wish: Noise | None, fallback: Noise | None = None
+) -> tuple[Noise, str]:
     """The noise of rows that share one target, and how people read it; ``wish`` None: calibrated on the reference.
 
-    The problem must hold the reference rows where noise is in ranks or calibrated.
+    The problem must hold the reference rows where noise is in ranks or calibrated; without any, ``fallback`` stands in
+    for calibrated noise.
     """
     reference = problem.reference_rows
+    if wish is None and fallback is not None and not len(reference.x):
+        return fallback, f"{fallback!r}, no reference to calibrate on"
     if isinstance(wish, RankNoise):
         if wish.ranks is None and not len(reference.x):
             raise InputError("rank noise needs reference rows", "there are none", "give reference=, or noise=0.2")

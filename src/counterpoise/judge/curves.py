@@ -10,11 +10,12 @@ import numpy as np
 import pandas as pd
 
 from counterpoise.api.explainer import Explainer
+from counterpoise.api.inputs.rows_in import Rows
+from counterpoise.api.noise import NOISE_WITHOUT_REFERENCE, NoiseWish, choose_noise, kept_share, parse_noise
+from counterpoise.api.replay import replay_valid_rows
 from counterpoise.errors import InputError
 from counterpoise.explanation.explanation import Explanation
-from counterpoise.judge.noisy import CHECK_STREAM_KEY, choose_noise, kept_share
-from counterpoise.judge.recalling import recall_answers
-from counterpoise.objective.noise import Noise
+from counterpoise.judge.robustness import CHECK_STREAM_KEY
 from counterpoise.types import Array
 
 NOISY_COPIES = 1000
@@ -48,11 +49,11 @@ class Sensitivity:
 
 def frontier(
     explainer: Explainer,
-    rows: Any,
+    rows: Rows,
     *,
     keep: Sequence[float] = (0.5, 0.7, 0.8, 0.9, 0.95),
     temperature: Sequence[float] = (),
-    noise: float | Noise | Literal["auto"] = "auto",
+    noise: NoiseWish = "auto",
     **question: Any,
 ) -> Frontier:
     """Distance against robustness: the minimal answers, then a search for each share and each temperature.
@@ -71,18 +72,19 @@ def frontier(
     if not wishes:
         raise InputError("a frontier needs firmness to ask for", "none", "for instance keep=(0.5, 0.9)")
     tipping = explainer(rows, **question)
-    parts = list(recall_answers(tipping, explainer.model, explainer.constraints))
+    parts = list(replay_valid_rows(tipping, explainer.model, reference=explainer.reference))
     if noise == "auto" and len(parts) > 1:
         raise InputError(
             "noise='auto' is calibrated on one target",
             f"the rows ask for {len(parts)}",
             "give noise=0.2, or one target",
         )
-    chosen, said = choose_noise(parts[0], noise, explainer.model, explainer.schema, explainer.reference)
+    asked_of, wish = parts[0], parse_noise(noise)
+    chosen, said = choose_noise(asked_of.problem, tipping.schema, asked_of.question, wish, NOISE_WITHOUT_REFERENCE)
     kept = np.full(len(tipping), np.nan)
     for part in parts:
         draws = part.problem.make_streams(tipping.seed ^ CHECK_STREAM_KEY).normal((NOISY_COPIES, part.x.shape[1]))
-        kept[part.rows] = kept_share(part, chosen, draws)
+        kept[part.rows] = kept_share(part.problem, part.x, chosen, draws)
     found: list[tuple[str, Explanation, Array]] = [(TIPPING_POINT_NAME, tipping, kept)]
     for name, asked in wishes:
         firm = explainer(rows, noise=chosen, **asked, **question)
@@ -103,7 +105,7 @@ def frontier(
 
 def sensitivity(
     explainer: Explainer,
-    rows: Any,
+    rows: Rows,
     *,
     lam: Sequence[float] = (0.0, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0),
     mu: Sequence[float | Literal["auto"]] = ("auto",),

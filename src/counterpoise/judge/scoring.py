@@ -10,8 +10,9 @@ import pandas as pd
 
 from counterpoise.api.explainer import Explainer
 from counterpoise.api.inputs.targets import RowTargets, resolve_target
+from counterpoise.api.verify import meets_goal
 from counterpoise.judge import metrics
-from counterpoise.models.goals import ThresholdGoal
+from counterpoise.model_calls import Tally
 from counterpoise.models.probability import ProbabilityModel
 from counterpoise.objective.noise import Gaussian
 from counterpoise.objective.plausibility import Coordinates
@@ -56,17 +57,11 @@ class AnswerScorer:
 
     def reaches_target(self, points: Array) -> Mask:
         """Whether the model's own word for points ``(n, k, d)`` is the target of their row, ``(n, k)``."""
-        flat = points.reshape(-1, points.shape[-1])
-        said: Any
-        if isinstance(self.row_targets.goal, ThresholdGoal):
-            said = self.model.probabilities(flat)
-        elif self.model.labels is None:  # where several models must agree, each has its own number
-            each = getattr(self.model, "predict_each", None)
-            said = np.asarray(self.model.predict(flat), dtype=np.float64)[:, None] if each is None else each(flat)
-        else:
-            places = {label: place for place, label in enumerate(self.model.labels)}
-            said = np.eye(len(places))[[places[label] for label in np.asarray(self.model.predict(flat)).tolist()]]
-        return self.row_targets.goal.is_reached(np.asarray(said).reshape(*points.shape[:2], -1))
+        n, k, d = points.shape
+        flat, owners = points.reshape(-1, d), np.arange(n).repeat(k)
+        predicted = np.asarray(self.model.predict(flat))
+        goal = self.row_targets.goal.take(owners)
+        return meets_goal(self.model, goal, flat, predicted, owners, Tally()).reshape(n, k)
 
     def measure(self, x: Array) -> pd.DataFrame:
         """One line for each row of what its answer ``x`` ``(n, d)`` is worth; a row of NaN is no answer.

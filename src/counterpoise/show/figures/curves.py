@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from counterpoise.errors import InputError
-from counterpoise.judge.checks import Robustness
 from counterpoise.judge.curves import Frontier, Sensitivity
-from counterpoise.judge.trajectory import Trajectory
+from counterpoise.judge.robustness import Robustness
+from counterpoise.landscape.trajectory import Trajectory
 from counterpoise.show.figures.style import (
     AFTER_COLOUR,
     BEFORE_COLOUR,

@@ -7,10 +7,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from counterpoise.api.inputs.reference import Reference
+from counterpoise.api.replay import as_reference
 from counterpoise.errors import InputError
 from counterpoise.explanation.explanation import Explanation
 from counterpoise.explanation.tables import scaled_differences
+from counterpoise.objective.plausibility import Fittable
 from counterpoise.space.distance import Distance
 from counterpoise.space.schema.schema import Feature, Schema
 from counterpoise.types import Array, Mask
@@ -71,7 +72,7 @@ def choose_plane(explanation: Explanation, model: Any, features: Any, reference:
     if not isinstance(features, str) or features != PRINCIPAL:
         if isinstance(features, str):
             raise InputError("features must be two names, or 'principal'", f"{features!r}", "give the names as a list")
-        if reference is not None:
+        if reference is not None and not any(isinstance(part, Fittable) for part in explanation.question.regularizers):
             raise InputError(
                 "a reference is what principal directions are found from",
                 "features were asked for",
@@ -79,8 +80,7 @@ def choose_plane(explanation: Explanation, model: Any, features: Any, reference:
             )
         return feature_plane(explanation, features)
     if reference is not None:
-        known = reference if isinstance(reference, Reference) else Reference(model, reference, explanation.schema)
-        return principal_plane(explanation, known.x, "the reference rows")
+        return principal_plane(explanation, as_reference(reference, model, explanation).x, "the reference rows")
     if len(states):
         return principal_plane(explanation, states, "the chains")
     held = [explanation.x0, explanation.answers[0, : max(int(explanation.count[0]), 1)]]
@@ -131,6 +131,9 @@ def principal_plane(explanation: Explanation, cloud: Array, whose: str) -> Plane
     start = "row → answer" if length > MIN_DIRECTION_LENGTH else "along the widest spread"
     labels = tuple(_label_direction(schema, *each) for each in ((start, first), ("across", second)))
     order = np.argsort(-np.abs(unit).max(axis=0), kind="stable")
+    is_along_way = length > MIN_DIRECTION_LENGTH
+    first_words = "from the row to the answer" if is_along_way else f"where {whose} spread most"
+    description = f"{first_words}, and across, where {whose} {'' if is_along_way else 'then '}spread most"
     return Plane(
         origin,
         unit * schema.scales,
@@ -139,8 +142,7 @@ def principal_plane(explanation: Explanation, cloud: Array, whose: str) -> Plane
         (length if length > MIN_DIRECTION_LENGTH else 0.0, 0.0),
         tuple(schema.features[place] for place in order if unit[:, place].any()),
         (labels[0], labels[1]),
-        f"{'from the row to the answer' if length > MIN_DIRECTION_LENGTH else f'where {whose} spread most'}, and across, where {whose} "
-        f"{'' if length > MIN_DIRECTION_LENGTH else 'then '}spread most",
+        description,
         False,
     )
 

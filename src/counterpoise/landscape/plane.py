@@ -1,4 +1,4 @@
-"""Landscape and profile: what a figure needs the model for, computed once, drawn later."""
+"""Landscape: the energy around the answer to one row, on a plane; computed here, drawn later."""
 
 from __future__ import annotations
 
@@ -8,24 +8,23 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from counterpoise.api.replay import Constraints, Replay, check_one_row, replay
 from counterpoise.errors import InputError
 from counterpoise.explanation.explanation import Explanation
 from counterpoise.explanation.sentences import format_value
 from counterpoise.explanation.tables import decode_value, differs
-from counterpoise.judge.decisions import recall_decision
-from counterpoise.judge.heights import check_recalled_energy, cloud_energy, recall_energy
-from counterpoise.judge.noisy import CHECK_STREAM_KEY, RADIUS_COPIES, choose_noise, kept_share
-from counterpoise.judge.planes import Plane, axis_values, choose_plane, round_as_answers
-from counterpoise.judge.recalling import recall_answers
-from counterpoise.judge.trajectory import Trajectory
-from counterpoise.objective.noise import Noise
+from counterpoise.landscape.directions import Plane, axis_values, choose_plane
+from counterpoise.landscape.trajectory import Trajectory
+from counterpoise.objective.plausibility import Fittable
 from counterpoise.objective.regularizers import Regularizer
-from counterpoise.space.constraints.between_features import ConstraintOrFunction
-from counterpoise.space.distance import Distance
-from counterpoise.space.schema.schema import Feature, Schema
-from counterpoise.streams import Streams
+from counterpoise.physics.boltzmann import log_partition
+from counterpoise.physics.cloud import draw_antithetic
+from counterpoise.space.schema.schema import Feature
 from counterpoise.types import Array
 
+CLOUD_SAMPLES = 64  # draws of the cloud around each point
+CELLS_PER_BATCH = 4_000_000  # numbers in one batch of clouds
+ENERGY_TOLERANCE = 1e-6  # relative: how well the energy at the answer must be met
 FEATURES_NAMED_IN_NOTE = 3  # features held aside that a note names
 
 
@@ -72,28 +71,6 @@ class Landscape:
     note: str = ""
 
 
-@dataclass(frozen=True, eq=False)
-class Profile:
-    """The way from a row to its answer and beyond: ``t`` ``(g,)`` is 0 at the row and 1 at the answer.
-
-    Numbers go along a straight line, rounded as the schema rounds them; categories switch half-way. ``margin`` and
-    ``probability`` as in `Landscape`, ``distance`` in feature scales, each ``(g,)``. ``turn`` is the first t from
-    which on the target is reached all the way to the answer; ``lost`` the first beyond it where it is lost again
-    (NaN: nowhere on this line). ``kept`` ``(g,)`` is the share of noisy copies that keep the target, and ``noise`` says
-    which noise; NaN and empty where none was asked about.
-    """
-
-    t: Array
-    distance: Array
-    margin: Array
-    probability: Array
-    t_reached: float
-    t_lost: float
-    target: str
-    kept: Array
-    noise: str = ""
-
-
 def landscape(
     explanation: Explanation,
     model: Any,
@@ -105,20 +82,24 @@ def landscape(
     T: float = 0.0,
     sigma: float = 0.2,
     weights: Mapping[Hashable, float] | None = None,
-    regularizers: Sequence[Regularizer] = (),
-    constraints: Sequence[ConstraintOrFunction] | ConstraintOrFunction = (),
+    regularizers: Sequence[Regularizer | Fittable] = (),
+    constraints: Constraints = (),
 ) -> Landscape:
     """The energy of Eq. (3) around the answer to one row, on a grid of ``size`` by ``size`` points of a plane.
 
-    ``features`` are by default the two numbers that the answer changes most. ``features="principal"`` takes two
-    directions in feature scales instead: from the row to its answer, so that both are in the plane, and at right angles
-    to it the first principal component of the ``reference`` (without one: of the states of ``path``, else of the real
-    rows and alternatives that the explanation holds). Numbers are not rounded on such a plane. ``path`` is what
-    `trajectory` saw of a search for this row: its states are projected onto the plane.
-
-    ``T`` above 0 asks for the free energy of Eq. (6) instead, over a cloud of width ``sigma`` in feature scales around
-    each point: the numbers that may change, the same 64 draws everywhere. ``weights``, ``regularizers`` and, where one
-    of them is a `Cost`, ``constraints`` are those that the explanation was made with.
+    explanation: of one row; its question, and so its energy, is that of the search.
+    model: the model that was explained.
+    features: two names; by default the two numbers that the answer changes most. "principal" takes two directions in
+        standard deviations instead: from the row to its answer, so that both are in the plane, and at right angles to
+        it the first principal component of the ``reference`` (without one: of the states of ``path``, else of the real
+        rows and alternatives that the explanation holds). Numbers are not rounded on such a plane.
+    reference: the data that the second principal direction is found from, and that plausibility is measured against.
+    path: what `cp.trajectory` saw of a search for this row: its states are projected onto the plane.
+    size: points along each axis; 60 by default.
+    T: above 0, the heights are the free energy of Eq. (6) at this temperature, in units of the energy; 0 by default.
+    sigma: the width of the cloud around each point, in standard deviations, of 64 draws; 0.2 by default.
+    weights, regularizers, constraints: those of the explanation, needed only where it was saved and could not hold
+        them.
 
     >>> import pandas as pd
     >>> from sklearn.linear_model import LogisticRegression
@@ -135,21 +116,28 @@ def landscape(
     """
     if not (0 <= T < np.inf and 0 < sigma < np.inf):
         raise InputError("T must be at least 0 and sigma above 0", f"{T!r} and {sigma!r}", "for instance 0.1 and 0.2")
-    decision = recall_decision(explanation, model)
+    check_one_row(explanation)
     schema, x0, x = explanation.schema, explanation.x0[0], explanation.x[0]
     _check_path(explanation, path)
     states = np.empty((0, 1, len(schema))) if path is None else path.visited_states
     plane = choose_plane(explanation, model, features, reference, states.reshape(-1, len(schema)))
-    energy = recall_energy(explanation, weights, regularizers, constraints)
-    check_recalled_energy(explanation, decision, energy)
+    asked = replay(
+        explanation,
+        model,
+        reference=reference,
+        constraints=constraints,
+        weights=weights,
+        regularizers=regularizers,
+    )
+    _check_energy(explanation, asked)
     places = plane.project_rows(states)
     columns, lines = (axis_values(plane, number, size, places[..., number].ravel()) for number in (0, 1))
     points = plane.points(np.tile(columns, len(lines)), np.repeat(lines, len(columns)), x)
-    margin = decision.margins(points)
+    margin = asked.margins(points)
     height = (
-        cloud_energy(explanation, decision, energy, points, T, sigma)
+        _cloud_energy(explanation, asked, points, T, sigma)
         if T
-        else energy(points[None], x0[None], margin[None])[0]
+        else asked.problem.energy(points[None], x0[None], margin[None])[0]
     )
     walked = None
     if path is not None:
@@ -163,7 +151,7 @@ def landscape(
         y=lines,
         energy=height.reshape(shape),
         margin=margin.reshape(shape),
-        probability=decision.probabilities(points).reshape(shape),
+        probability=asked.probabilities(points).reshape(shape),
         start=plane.start,
         answer=plane.answer,
         target=str(explanation.target[0]),
@@ -173,65 +161,6 @@ def landscape(
         path=walked,
     )
     return replace(seen, note=_describe_plane(explanation, plane, seen))
-
-
-def profile(
-    explanation: Explanation,
-    model: Any,
-    *,
-    reach: float = 1.6,
-    size: int = 161,
-    noise: float | Noise | Literal["auto"] | None = None,
-    reference: Any = None,
-    constraints: Sequence[ConstraintOrFunction] | ConstraintOrFunction = (),
-) -> Profile:
-    """What the model says along the line from a row through its answer, up to ``reach`` times the way.
-
-    ``noise``, ``reference`` and ``constraints`` are those of `robustness`: where noise would undo the change.
-
-    >>> import pandas as pd
-    >>> from sklearn.linear_model import LogisticRegression
-    >>> from counterpoise.api import explain
-    >>> train = pd.DataFrame({"load": [0.125, 0.25, 0.7, 0.9]})
-    >>> model = LogisticRegression().fit(train, ["benign", "benign", "alert", "alert"])
-    >>> 0 < profile(explain(model, train[3:], reference=train), model).t_reached <= 1
-    True
-    """
-    if not reach > 1:
-        raise InputError("reach must be more than 1, the answer itself", f"{reach!r}", "for instance 1.6")
-    if not (explanation.valid.all() and explanation.changed.all()):
-        raise InputError(
-            "a profile needs an answer that changes something", "there is none", "choose a row that has one"
-        )
-    decision = recall_decision(explanation, model)
-    schema, x0, x = explanation.schema, explanation.x0[0], explanation.x[0]
-    t = np.union1d(np.linspace(0.0, reach, size), [1.0])
-    points = _points_on_line(schema, x0, x, t)
-    margin = decision.margins(points)
-    reached = margin >= 0
-    reached[t == 1.0] = True  # the model's own predict has confirmed it
-    way, beyond = t <= 1.0, t >= 1.0
-    missed = np.flatnonzero(~reached & way)
-    again = np.flatnonzero(~reached & beyond)
-    kept, words = np.full(len(t), np.nan), ""
-    if noise is not None:
-        part = next(recall_answers(explanation, model, constraints))
-        chosen, words = choose_noise(part, noise, model, schema, reference)
-        line = np.zeros(len(t), dtype=np.intp)
-        draws = Streams.of(explanation.x0, explanation.seed ^ CHECK_STREAM_KEY).normal((RADIUS_COPIES, len(schema)))
-        along = part._replace(rows=line, x=points, problem=part.problem.take(line))
-        kept = kept_share(along, chosen, draws[line])
-    return Profile(
-        t=t,
-        distance=Distance.of(schema, "l2")(points[None], x0[None])[0],
-        margin=margin,
-        probability=decision.probabilities(points),
-        t_reached=float(t[missed[-1] + 1]) if len(missed) else 0.0,
-        t_lost=float(t[again[0]]) if len(again) else float("nan"),
-        target=str(explanation.target[0]),
-        kept=kept,
-        noise=words,
-    )
 
 
 def _check_path(explanation: Explanation, path: Trajectory | None) -> None:
@@ -262,9 +191,8 @@ def _describe_plane(explanation: Explanation, plane: Plane, seen: Landscape) -> 
     ]
     parts = [f"Plane through the answer: {plane.description}; all else as in the answer."]
     if aside:
-        parts.append(
-            f"It holds {_format_percent(seen.share_in_plane)} of the change; the row is projected, with {', '.join(told)}."
-        )
+        share = _format_percent(seen.share_in_plane)
+        parts.append(f"It holds {share} of the change; the row is projected, with {', '.join(told)}.")
     if seen.path is not None:
         x, y = seen.path.x, seen.path.y
         inside = (x >= seen.x[0]) & (x <= seen.x[-1]) & (y >= seen.y[0]) & (y <= seen.y[-1])
@@ -279,19 +207,35 @@ def _format_percent(share: float) -> str:
     return "all" if share > 1 - 1e-9 else f"{100 * min(share, 0.994):.0f}\u00a0%"
 
 
-def _points_on_line(schema: Schema, x0: Array, x: Array, t: Array) -> Array:
-    """Points ``(g, d)`` on the line from ``x0`` to ``x`` at the shares ``t`` ``(g,)``."""
-    start = np.where(np.isnan(x0), x, x0)
-    points = start + t[:, None] * (x - start)
-    for place, feature in enumerate(schema):
-        ends = start[place], x[place]
-        if not feature.is_numeric:
-            points[:, place] = np.where(t < 0.5, x0[place], x[place])
-        elif ends[0] != ends[1]:
-            low, high = min(feature.lower, *ends), max(feature.upper, *ends)
-            points[:, place] = round_as_answers(feature, np.clip(points[:, place], low, high))
-        else:
-            points[:, place] = np.where(t < 0.5, x0[place], x[place]) if np.isnan(x0[place]) else x[place]
-    points[t == 1.0] = x
-    points[t == 0.0] = x0
-    return points
+def _cloud_energy(explanation: Explanation, asked: Replay, points: Array, T: float, sigma: float) -> Array:
+    """``-T ln <exp(-E / T)>`` over a cloud around each of the points ``(p, d)``: ``(p,)``."""
+    schema, x0 = explanation.schema, explanation.x0
+    free = schema.numeric & np.array([name not in explanation.held for name in schema.names])
+    noise = (
+        draw_antithetic(np.random.default_rng(explanation.seed), CLOUD_SAMPLES, len(schema))
+        * free
+        * schema.scales
+        * sigma
+    )
+    out, width = np.empty(len(points)), max(1, CELLS_PER_BATCH // (CLOUD_SAMPLES * len(schema)))
+    for start in range(0, len(points), width):
+        copies = points[start : start + width, None, :] + noise
+        flat = copies.reshape(-1, len(schema))
+        values = asked.problem.energy(flat[None], x0, asked.margins(flat)[None])[0].reshape(copies.shape[:2])
+        out[start : start + width] = -T * log_partition(values, T)
+    return out
+
+
+def _check_energy(explanation: Explanation, asked: Replay) -> None:
+    """An error where model and energy do not give the answer the margin and the energy that the explanation tells."""
+    x0, x = explanation.x0, explanation.x
+    margin = asked.margins(x)
+    found = {"margin": margin[0], "energy": asked.problem.energy(x[:, None, :], x0, margin[:, None])[0, 0]}
+    told = {"margin": explanation.scores["margin_after"].iloc[0], "energy": explanation.energy["total"].iloc[0]}
+    for name, number in told.items():
+        if abs(found[name] - number) > ENERGY_TOLERANCE * max(1.0, abs(number)):
+            raise InputError(
+                "the model, the weights and the regularizers must be those of the explanation",
+                f"the answer's {name} is {number:.6g}, with these it is {found[name]:.6g}",
+                "give the ones that it was made with",
+            )
