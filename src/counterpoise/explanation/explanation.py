@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
@@ -17,6 +17,7 @@ from counterpoise.explanation import json_archive, sentences, tables
 from counterpoise.explanation.fields import ONE_RUN_HINT, AnswerEnergies, ModelScores, check_columns
 from counterpoise.explanation.question import Question
 from counterpoise.explanation.repr import draw_html, draw_text, headline
+from counterpoise.explanation.row_selection import RowSelection, row_positions
 from counterpoise.space.schema.schema import Schema
 from counterpoise.types import Array, Index, Mask
 
@@ -24,8 +25,6 @@ FIRM_COLUMNS = ("kept", "kept_low", "kept_high", "temperature", "noise")
 MAX_REPR_ROWS = 10  # shown one by one in the repr; more are counted
 MAX_REPR_CHANGES = 3  # of a row in the repr
 MAX_NOTEBOOK_ROWS = 20
-
-RowSelection = slice | Sequence[int] | Sequence[bool] | NDArray[Any] | pd.Series
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -103,7 +102,7 @@ class Explanation:
 
     def __getitem__(self, key: int | RowSelection) -> Explanation:
         """The explanation of some of the rows, by position: a number, a slice, a list of numbers, a boolean mask."""
-        places = self._row_positions(key)
+        places = row_positions(key, len(self))
         by_row = ("x0", "answers", "count", "valid", "status", "reason", "target", "model_scores", "terms")
         parts: dict[str, Any] = {name: getattr(self, name)[places] for name in by_row}
         for name in ("rows", "firm"):
@@ -241,24 +240,6 @@ class Explanation:
     def _repr_html_(self) -> str:
         shown = self[:MAX_NOTEBOOK_ROWS]
         return draw_html(self._headline(), shown._table_cells(), len(self) - len(shown))
-
-    def _row_positions(self, key: int | RowSelection) -> Index:
-        n = len(self)
-        if isinstance(key, (int, np.integer)) and not isinstance(key, (bool, np.bool_)):
-            if not -n <= key < n:
-                raise IndexError(f"a row must be one of the {n} explained; {key} was asked for; give its position")
-            return np.array([key % n], dtype=np.intp)
-        if isinstance(key, slice):
-            return np.arange(n, dtype=np.intp)[key]
-        places = np.asarray(key, dtype=bool if pd.api.types.is_bool_dtype(getattr(key, "dtype", object)) else None)
-        if places.dtype == bool and places.shape == (n,):
-            return np.flatnonzero(places)
-        if places.ndim != 1 or (places.dtype.kind not in "iu" and places.size):
-            given = f"{places.dtype} values of shape {places.shape}"
-            _refuse(f"rows must be positions, a slice or a mask of {n} booleans", given, "for instance [0, 2]")
-        if places.size and not (-n <= places.min() and places.max() < n):
-            raise IndexError(f"rows must be among the {n} explained; {key!r} was asked for; give their positions")
-        return np.asarray(places.astype(np.intp) % n if n else places.astype(np.intp))
 
     def _best_changes(self) -> list[list[tables.Change]]:
         """For each row, the changes of its best answer or nearest miss."""

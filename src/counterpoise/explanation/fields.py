@@ -64,7 +64,7 @@ class ModelScores(RowArrays):
     """What a model says of n rows and of their answers.
 
     >>> said = ModelScores(np.array(["alert"], dtype=object), np.array(["benign"], dtype=object), *np.zeros((4, 1)))
-    >>> said.table(pd.Index(["host 7"]))["after"].tolist()
+    >>> said.to_frame(pd.Index(["host 7"]))["after"].tolist()
     ['benign']
     """
 
