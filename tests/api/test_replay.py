@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -109,6 +110,15 @@ def test_a_function_of_the_user_is_asked_for_again_and_another_is_refused() -> N
         cp.robustness(again, model, noise=0.2, copies=50, constraints=[cp.Increasing("b"), fewer])
     given = [cp.Increasing("b"), few]
     pd.testing.assert_frame_equal(kept, cp.robustness(again, model, noise=0.2, copies=50, constraints=given).table)
+
+
+def test_an_explanation_crosses_a_process_boundary_whatever_its_constraints_are() -> None:
+    explanation = explained(cp.Increasing("b"), lambda frame: frame["a"] < 2)
+    again = pickle.loads(pickle.dumps(explanation))
+    assert again.settings == explanation.settings
+    first, second = again.question.constraints
+    assert first == cp.Increasing("b")
+    assert isinstance(second, StoredObject)
 
 
 class Pull:

@@ -18,6 +18,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from counterpoise.explanation.stored_objects import as_picklable
 from counterpoise.objective.noise import Noise
 from counterpoise.objective.plausibility import Fittable
 from counterpoise.objective.regularizers import Regularizer
@@ -91,6 +92,13 @@ class Question:
     budget: float | None = None
     new_categories: bool = False
     is_complete: bool = True
+
+    def __getstate__(self) -> dict[str, Any]:
+        """The state to pickle: an object that cannot be pickled, such as a lambda, is replaced by its record."""
+        state = dict(vars(self))
+        for name in ("constraints", "regularizers"):
+            state[name] = tuple(map(as_picklable, state[name]))
+        return state | {name: as_picklable(state[name]) for name in ("method", "noise")}
 
     @property
     def binding_constraints(self) -> tuple[Constraint, ...]:

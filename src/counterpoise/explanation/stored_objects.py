@@ -5,6 +5,7 @@ The hash tells whether an object that is given later is the one that was stored.
 
 from __future__ import annotations
 
+import pickle
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -14,6 +15,7 @@ from types import CodeType, FunctionType
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 _MEMORY_ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 
@@ -62,6 +64,15 @@ def name_of_class(value: object) -> str:
     return f"{named.__module__}.{named.__qualname__}"
 
 
+def as_picklable(value: object) -> object:
+    """The object itself, or its record where it cannot be pickled, such as a function made on the spot."""
+    try:
+        pickle.dumps(value)
+    except Exception:  # whatever an object of the user's own raises
+        return StoredObject.of(value)
+    return value
+
+
 def hash_settings(value: object) -> str:
     """A hash of an object's class and all of its settings: equal for objects that are set the same way.
 
@@ -99,6 +110,9 @@ def _settings_of(value: object, above: tuple[int, ...]) -> Any:
     if id(value) in above:
         return "itself"
     inner = (*above, id(value))
+    if isinstance(value, (pd.DataFrame, pd.Series, pd.Index)):
+        labels = list(value.columns) if isinstance(value, pd.DataFrame) else [value.name]
+        return "table", _settings_of(value.to_numpy(), inner), list(map(repr, labels))
     if isinstance(value, Mapping):
         return "map", sorted((repr(_settings_of(key, inner)), _settings_of(part, inner)) for key, part in value.items())
     if isinstance(value, (set, frozenset)):
@@ -129,7 +143,10 @@ def _attributes_of(value: object, above: tuple[int, ...]) -> Any:
         return [(name, _settings_of(getattr(value, name), above)) for name in names]
     if hasattr(value, "__dict__"):
         return [(name, _settings_of(part, above)) for name, part in sorted(vars(value).items())]
-    return _MEMORY_ADDRESS.sub("", repr(value))
+    try:  # compiled classes, such as scikit-learn's trees, tell their state where they are pickled
+        return _settings_of(value.__reduce_ex__(2)[1:3], above)
+    except Exception:
+        return _MEMORY_ADDRESS.sub("", repr(value))
 
 
 def _is_compared(value: object) -> bool:
