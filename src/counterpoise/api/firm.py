@@ -1,4 +1,4 @@
-"""Firm answers: the noise they should withstand, the search for them, and the share of fresh copies that they keep."""
+"""Firm answers: the search for answers that withstand noise, and the share of fresh noisy copies that keep them."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from counterpoise.problem import Cloud, Problem
 from counterpoise.types import Array, Index, is_number
 
 FRESH_COPIES = 1000  # noisy copies on which a share is verified: drawn after the search, and never shown to it
-FRESH_STREAM_KEY = 0x5EED  # sets their streams apart from those of the search
-KAPPA_TIMES_MARGIN = 20.0  # kappa times the row's own margin: a copy that lost as much as the row lacks hardly counts
+FRESH_STREAM_KEY = 0x5EED  # sets the streams of these copies apart from those of the search
+KAPPA_TIMES_MARGIN = 20.0  # kappa times the row's own margin, in the decision form of Eq. (6)
 CONFIDENCE_LEVEL = 0.95
-OVERSHOOT_FACTOR = 1.1  # how far past an answer the price of fragility is measured
+OVERSHOOT_FACTOR = 1.1  # the price of fragility is measured at this many times the change
 
 
 class Firmness(NamedTuple):
@@ -47,12 +47,12 @@ class Firmness(NamedTuple):
 
     @classmethod
     def concatenate(cls, parts: list[Firmness], order: Index) -> Firmness:
-        """Several parts as one, in this order."""
+        """Several parts as one; ``order`` places their rows."""
         return cls(*(np.concatenate(arrays)[order] for arrays in zip(*parts, strict=True)))
 
 
 def check_firmness(keep: object, temperature: object, noise: Noise | None) -> None:
-    """An error for a wish for firmness that makes no sense; ``noise`` None: calibrated."""
+    """An error where ``keep``, ``temperature`` and ``noise`` make no sense together; ``noise`` None: calibrated."""
     if keep is not None and not (is_number(keep) and 0 < keep < 1):
         raise InputError("keep must be a share between 0 and 1", f"{keep!r}", "for instance 0.9, or None")
     if not (is_number(temperature) and 0 <= temperature < np.inf):
@@ -66,9 +66,9 @@ def check_firmness(keep: object, temperature: object, noise: Noise | None) -> No
 
 
 def find_firm_answers(task: AnswerTask, tipping: Answers) -> tuple[Answers, Firmness]:
-    """Firm answers beside the minimal ones, and how firm they are; rows of one target share one noise.
+    """The firm answers to a chunk whose minimal answers are ``tipping``, and how firm they are.
 
-    Where the time is up, the minimal ones stand in for them.
+    Rows that share a target share the noise. When the time is up, the minimal answers are returned as they are.
     """
     asked, problem = task.question, task.problem
     parts: list[Answers] = []
@@ -121,7 +121,7 @@ def _measure_firmness(problem: Problem, answers: Answers, asked: Question, noise
 
 
 def _explain_shortfalls(answers: Answers, shares: Firmness, asked: Question) -> Answers:
-    """The answers, with a reason where the share asked for was not reached."""
+    """The answers, with a reason where fewer copies than asked for surely keep the target."""
     if asked.keep is None:
         return answers
     reason = answers.reason.copy()

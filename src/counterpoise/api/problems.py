@@ -93,11 +93,11 @@ def build_problem(
 def fit_regularizers(
     regularizers: Sequence[Regularizer | Fittable],
     goal: Goal,
-    donors: ReferenceRows,
+    reference_rows: ReferenceRows,
     distance: Distance,
     schema: Schema,
 ) -> tuple[Regularizer, ...]:
-    """The regularisers, those that need real rows of the target fitted to them, for the rows of a goal."""
+    """The regularisers of the rows of a goal; plausibility is fitted to reference rows of each row's target."""
     if not any(hasattr(regularizer, "fit_to") for regularizer in regularizers):  # isinstance of a protocol is slow
         return tuple(cast(Sequence[Regularizer], regularizers))
     groups = goal.group_rows()
@@ -105,16 +105,20 @@ def fit_regularizers(
     pools: list[Array] = []
     for number, group in enumerate(groups):
         owner[group] = number
-        reached = goal.take(group[:1]).is_reached(donors.outputs[None])[0] if len(donors.x) else np.zeros(0, dtype=bool)
+        reached = (
+            goal.take(group[:1]).is_reached(reference_rows.outputs[None])[0]
+            if len(reference_rows.x)
+            else np.zeros(0, dtype=bool)
+        )
         there = np.flatnonzero(reached)
         if not len(there):
             raise InputError(
                 "plausibility is measured against reference rows of the target",
-                "the reference has none" if len(donors.x) else "no reference was given",
+                "the reference has none" if len(reference_rows.x) else "no reference was given",
                 "give such rows as reference=, another target, or no such regulariser",
             )
-        pools.append(donors.x[there[spread_places(len(there), PLAUSIBILITY_ROWS)]])
-    space = build_coordinates(schema, distance, donors.x)
+        pools.append(reference_rows.x[there[spread_places(len(there), PLAUSIBILITY_ROWS)]])
+    space = build_coordinates(schema, distance, reference_rows.x)
     out: list[Regularizer] = []
     for regularizer in regularizers:
         if isinstance(regularizer, Fittable):
@@ -125,7 +129,7 @@ def fit_regularizers(
 
 
 def build_coordinates(schema: Schema, distance: Distance, x: Array) -> Coordinates:
-    """The coordinates of a schema in the units of a distance; gaps count as the median of reference rows ``x``."""
+    """Coordinates in the units of a distance; missing cells count as the median of reference rows ``x`` ``(r, d)``."""
     levels = [len(f.categories) if nominal else 0 for f, nominal in zip(schema, distance.nominal, strict=True)]
     known = ~np.isnan(x).all(axis=0)
     fill = np.zeros(len(schema))

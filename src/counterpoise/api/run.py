@@ -30,13 +30,13 @@ from counterpoise.types import Array, Index, ProgressCallback
 
 CHUNK_CELLS = 4_000_000  # rows x columns x chains worked on at once: bounds the memory of a call
 ASSUMED_CHAINS_PER_ROW = 16
-MAX_CHUNK_ROWS = 128  # in a chunk: beyond it a row gets no cheaper, and more is lost when a run is interrupted
-MAX_SLOW_CHUNK_ROWS = 32  # where each row takes a third of a second: firm answers,
-SLOW_TREE_NODES = 300_000  # and trees of more nodes than this
+MAX_CHUNK_ROWS = 128  # larger chunks make rows no cheaper, and lose more when a run is interrupted
+MAX_SLOW_CHUNK_ROWS = 32  # for firm answers and large trees, where a row takes a third of a second
+SLOW_TREE_NODES = 300_000  # trees with more nodes than this are large
 
 
 class ExplanationRun:
-    """A question being answered for some rows."""
+    """A question being answered for some rows, with the answers finished so far."""
 
     def __init__(
         self,
@@ -54,7 +54,7 @@ class ExplanationRun:
         self.finished_rows: list[Index] = []
         self.finished_answers: list[Answers] = []
         self.firm_answers: list[tuple[Answers, Firmness]] = []
-        self.evidence: list[Array] = []  # the nearest real rows; none where there is no reference
+        self.evidence: list[Array] = []  # the nearest reference rows; empty where there is no reference
         self.rows_out_of_time = 0  # rows whose search the budget may have ended
 
     def run(self, progress: ProgressSetting) -> Explanation:
@@ -63,11 +63,11 @@ class ExplanationRun:
         try:
             self.row_predictions = first_predictions(model, self.input_rows, self.explained.schema, self.tally)
         except ModelError as error:
-            if error.row:  # as if the rows had been explained one after the other
+            if error.row:  # the rows before the failing one are answered
                 error.partial = self._run_of_rows_before(error.row).run(progress)
             raise
         self.row_targets = self._resolve_targets()
-        self.donors = self.reference.donors(model)
+        self.reference_rows = self.reference.donors(model)
         n = len(self.input_rows)
         try:
             with show_progress(progress, n) as tell:
@@ -119,12 +119,12 @@ class ExplanationRun:
         return Answers.empty(self.question.alternatives, len(self.explained.schema))
 
     def _run_of_rows_before(self, row: int) -> ExplanationRun:
-        """The same question about the rows before one."""
+        """A run of the same question about the rows before ``row``."""
         question, intake = self.question.take(np.arange(row)), self.input_rows.take_first(row)
         return ExplanationRun(question, self.explained, self.method, self.reference, intake, self.start_time)
 
     def _split_into_chunks(self) -> list[Index]:
-        """Rows worked on together; answers do not depend on how they are cut."""
+        """The rows in chunks that are searched together; answers do not depend on the chunks."""
         n, d = self.input_rows.x0.shape
         trees = getattr(self.explained.model, "trees", None)
         slow = self.question.asks_for_firmness or (trees is not None and len(trees.feature) > SLOW_TREE_NODES)
@@ -133,7 +133,7 @@ class ExplanationRun:
         return [np.arange(n)] if n <= size else np.split(np.arange(n), range(size, n, size))
 
     def _answer_chunk(self, rows: Index, deadline: float, tell: ProgressCallback) -> None:
-        """Answer some rows; where the model fails on one of them, those before it, and then the error."""
+        """Answer some rows. Where the model fails on one of them, answer those before it, then raise the error."""
         done, n = sum(map(len, self.finished_rows)), len(self.input_rows)
         over = bool(self.finished_rows) and time.perf_counter() >= self.deadline
         try:
@@ -143,7 +143,7 @@ class ExplanationRun:
             region = task.problem.region
             answers = answer_rows(task, lambda finished: tell(done + finished, n), search=not over)
             wrong = self._record_predictions(rows, answers.before)
-            if len(wrong):  # asked for what the model did not call them
+            if len(wrong):  # rows whose target was chosen for another class than predict now says
                 again = self._build_task(rows[wrong], soon, region.take(wrong))
                 right = answer_rows(again, lambda _: None, search=not over)
                 order = np.arange(len(rows))
@@ -156,7 +156,7 @@ class ExplanationRun:
                 self._answer_chunk(earlier, deadline, tell)
             raise
         goal = self.row_targets.goal.take(rows)
-        near = nearest_target_rows(self.explained.schema, self.input_rows.x0[rows], goal, self.donors)
+        near = nearest_target_rows(self.explained.schema, self.input_rows.x0[rows], goal, self.reference_rows)
         self.evidence.extend([] if near is None else [near])
         self.rows_out_of_time += len(rows) if time.perf_counter() >= deadline else 0
         self.finished_rows.append(rows)
@@ -168,7 +168,7 @@ class ExplanationRun:
         question, explained, now = self.question, self.explained, self.row_predictions.take(rows)
         goal, mu = self.row_targets.goal.take(rows), np.full(len(rows), question.mu or 0.0)
         x0 = self.input_rows.x0[rows]
-        problem = build_problem(question, explained, self.donors, x0, goal, rows, mu, region)
+        problem = build_problem(question, explained, self.reference_rows, x0, goal, rows, mu, region)
         problem = replace(problem, deadline=deadline, tally=self.tally)
         if question.mu is None:
             margin: Array = goal.margin(now.outputs[:, None, :])[:, 0]
@@ -186,13 +186,13 @@ class ExplanationRun:
         )
 
     def _resolve_targets(self) -> RowTargets:
-        """What is asked of the rows, as the model now sees them."""
+        """The targets of the rows, given what the model predicts for them so far."""
         model, question = self.explained.model, self.question
         now = current_decisions(model, self.input_rows.x0, self.row_predictions.predicted)
         return resolve_target(model, question.target, question.threshold, now)
 
     def _record_predictions(self, rows: Index, before: NDArray[np.object_]) -> Index:
-        """Take down what the user's own predict says of rows; the places of those whose outputs told another class."""
+        """Store the user's own predictions for rows; return the places where the outputs had told another class."""
         wrong = np.flatnonzero(self.row_predictions.predicted[rows] != before)
         self.row_predictions.predicted[rows], self.row_predictions.is_from_predict[rows] = before, True
         if len(wrong):
@@ -200,12 +200,12 @@ class ExplanationRun:
         return wrong
 
     def _notes(self) -> tuple[str, ...]:
-        """What is said once for all rows."""
+        """The notes of the explanation: what holds for all rows."""
         return (
             *self.reference.notes,
             *getattr(self.explained.model, "notes", ()),
             *self.input_rows.notes,
-            *self._missing_donor_notes(),
+            *self._missing_reference_notes(),
             *self._budget_notes(),
         )
 
@@ -222,13 +222,13 @@ class ExplanationRun:
             f"the budget of {self.question.budget:g} s ended the search {whose}: more time may find nearer answers",
         )
 
-    def _missing_donor_notes(self) -> tuple[str, ...]:
+    def _missing_reference_notes(self) -> tuple[str, ...]:
         """A note where the reference has no row to start a search from."""
-        if not len(self.donors.x):
+        if not len(self.reference_rows.x):
             return ("there are no reference rows: the search starts from random directions",)
         goal = self.row_targets.goal
         for group in goal.group_rows():
-            if not len(self.donors.find_target_rows(goal.take(group[:1]))):
+            if not len(self.reference_rows.find_target_rows(goal.take(group[:1]))):
                 said = self.row_targets.target[group[0]]
                 return (f"no reference row is {said}: the search starts from random directions",)
         return ()

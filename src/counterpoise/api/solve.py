@@ -1,4 +1,4 @@
-"""Some rows from question to verified answer: search what needs searching, judge it, and say what came of it."""
+"""One chunk of rows: search, verify, fill in alternatives, and give each row its status and reason."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Answers(NamedTuple):
 
     @classmethod
     def concatenate(cls, parts: list[Answers], order: Index) -> Answers:
-        """Several parts as one, in this order."""
+        """Several parts as one; ``order`` places their rows."""
         if len(parts) == 1 and is_identity_index(order, len(parts[0].valid)):
             return parts[0]
         return cls(*(np.concatenate(arrays)[order] for arrays in zip(*parts, strict=True)))
@@ -74,7 +74,7 @@ class AnswerTask(NamedTuple):
     row_targets: RowTargets
     row_predictions: RowPredictions  # what the model says of the rows as they are
     probabilities_are_softmax: bool  # whether the probabilities are the softmax of the outputs
-    is_all_float64: bool  # whether the table takes any answer as it is
+    is_all_float64: bool  # every column of the table is float64, so it takes any answer as it is
 
     def take(self, rows: Index) -> AnswerTask:
         """The task of some of the rows."""
@@ -87,7 +87,7 @@ class AnswerTask(NamedTuple):
 
 
 def answer_rows(task: AnswerTask, watch: FinishedRowsCallback, *, search: bool = True) -> Answers:
-    """The answers to a task's rows; without ``search``, the nearest reference rows that will do."""
+    """The answers to a task's rows; without ``search`` they are the nearest allowed reference rows."""
     problem, n, d = task.problem, *task.problem.x0.shape
     alternatives = task.question.alternatives
     already = reaches_target(problem, problem.x0, task.row_predictions.predicted)
@@ -116,7 +116,7 @@ def answer_rows(task: AnswerTask, watch: FinishedRowsCallback, *, search: bool =
     if len(shut):
         own = model_predictions(problem.model, problem.x0[shut], problem.row_numbers[shut], problem.tally)
         before[shut] = predicted[shut] = own.tolist()
-    # a relation may leave a row no point that anybody knows: then there is no miss to show, only the row itself
+    # where no row that obeys every relation is known, there is no nearest miss to show, only the row itself
     known = problem.region.feasible & holds[:, 0]
     if not known.all():
         known |= problem.region.feasible & problem.region.contains(x[:, :1])[:, 0]
@@ -191,7 +191,7 @@ def _describe_conflict(task: AnswerTask, row: int, words: tuple[str, ...]) -> st
 
 
 def _describe_obstacles(task: AnswerTask, problem: Problem, rows: Index, margin: Array) -> list[str]:
-    """Why each row has no answer: what the nearest reference rows of the target would have needed."""
+    """Why each row has no answer: the constraints that the nearest reference rows of the target would break."""
     late = " before the time was up" if problem.has_expired else ""
     near = find_neighbours(problem)
     x = np.where(near.is_present[..., None], near.x, problem.x0[:, None, :])
@@ -223,7 +223,7 @@ def _describe_obstacles(task: AnswerTask, problem: Problem, rows: Index, margin:
 
 
 def _describe_fixed_features(problem: Problem) -> str:
-    """Why features may not change, as far as words say so."""
+    """The constraints that hold features fixed, in words."""
     words = list(dict.fromkeys(word for column in problem.region.constraint_texts for word in column))
     more = f" and {len(words) - 2} more" if len(words) > 2 else ""
     return f": {', '.join(words[:2])}{more}" if words else ""

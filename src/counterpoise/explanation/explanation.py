@@ -1,4 +1,4 @@
-"""Explanation: every answer with what it rests on, as arrays, tables and sentences. It holds no model."""
+"""Explanation: the answers to some rows with all that is known of them, as arrays, tables and sentences; no model."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Explanation:
         interval (kept_low, kept_high), the temperature, and the noise.
     tipping: the minimal answers beside the firm ones.
     evidence: the real reference rows of the target that are nearest to each row, ``(n, m, d)``, nearest first, by L2
-        in feature scales; slots without one are NaN. None where there is no reference.
+        in standard deviations; slots without one are NaN. None where there is no reference.
     question: what was asked: target, constraints, noise, seed and the rest of what it takes to repeat the call.
     seconds, model_rows: the time that the call took, and the rows that the model was asked about.
     versions: the packages that computed the answers; ``model`` is a hash of what the model says of reference rows.

@@ -1,4 +1,4 @@
-"""A saved explanation: one JSON document with a format name and a version, and nothing in it that is ever executed."""
+"""A saved explanation: one JSON document with a format name and a version; reading it runs nothing."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from counterpoise.explanation.question import Question
 FORMAT_NAME = "counterpoise.explanation"
 FORMAT_VERSION = 2
 READABLE_VERSIONS = (1, 2)
-WRITER_HINTS = {  # endings of what is not JSON, and what writes it
+WRITER_HINTS = {  # file endings of other formats, and what writes those
     **dict.fromkeys((".html", ".htm"), "for a page use cp.report(explanation, path), or end the path in .json"),
     ".csv": "for a table use explanation.alternatives.to_csv(path), or end the path in .json",
     ".parquet": "for a table use explanation.alternatives.to_parquet(path), or end the path in .json",
@@ -63,7 +63,7 @@ def dump_document(fields: Fields) -> str:
 
 
 def save_document(path: str | Path, text: str) -> None:
-    """Write a document to a file; one whose ending promises something else is refused."""
+    """Write a document to a file; a path that ends in .html, .csv or .parquet is refused."""
     ending = Path(path).suffix.lower()
     if ending in WRITER_HINTS:
         raise InputError("what is saved is JSON", f"{str(path)!r} ends in {ending}", WRITER_HINTS[ending])
@@ -74,7 +74,7 @@ def save_document(path: str | Path, text: str) -> None:
 
 
 def load_document(text: str | bytes) -> Fields:
-    """The fields of a document that `dump_document` wrote; anything else is an error that says what it is.
+    """The fields of a document that `dump_document` wrote; an error says what any other text is.
 
     >>> load_document('{"format": "counterpoise.explanation", "version": 99}')
     Traceback (most recent call last):
@@ -99,7 +99,7 @@ def load_document(text: str | bytes) -> Fields:
         return _unpack_fields(document["explanation"])
     except InputError:
         raise
-    except Exception as error:  # whatever was done to the file by hand: any of a hundred ways to be wrong
+    except Exception as error:  # a file that was changed by hand can be wrong in any way
         raise InputError(
             "a saved explanation must be whole, as Explanation.save wrote it",
             f"this one cannot be read ({type(error).__name__}: {error})",

@@ -21,7 +21,7 @@ ATTACHED_UNITS = ("%", "°", "′", "″")  # units that stand next to their num
 
 
 class RowOutcome(NamedTuple):
-    """What was asked of one row and what came of it."""
+    """The target of one row and the outcome of its search."""
 
     target: Any  # the label, or what people say: "anything but dog", "[10, 20]"
     after: Any  # what the model predicts for the answer, or for the nearest miss

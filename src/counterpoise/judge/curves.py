@@ -1,4 +1,4 @@
-"""Curves: what becomes of the answers when the question changes: firmer, hotter, or with other weights lam and mu."""
+"""Curves: how the answers change with the question: with keep, the temperature, lam or mu."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ TIPPING_POINT_NAME = "tipping point"
 
 @dataclass(frozen=True, eq=False)
 class Frontier:
-    """How far answers go, and the share of noisy copies that keep them, as more firmness is asked for.
+    """The distance of the answers, and the share of noisy copies that keep the target, as more firmness is asked for.
 
     ``table`` has a line for each question: asked ("tipping point", "keep 0.9", "T 0.5"), distance and kept (means over
     the ``rows`` that have an answer to every one of them), valid (the share of all rows that have one).
@@ -58,7 +58,12 @@ def frontier(
 ) -> Frontier:
     """Distance against robustness: the minimal answers, then a search for each share and each temperature.
 
-    ``noise`` as in the explainer's call; all points are judged by the same one. Further keywords go to the call.
+    explainer: the model with its reference and constraints.
+    rows: the rows to explain.
+    keep: shares of noisy copies to ask for; 0.5 to 0.95 by default.
+    temperature: temperatures to ask for; none by default.
+    noise: as in the explainer's call; all answers are measured under the same one.
+    question: further arguments of the explainer's call.
 
     >>> from sklearn.linear_model import LogisticRegression
     >>> train = pd.DataFrame({"load": [0.125, 0.25, 0.7, 0.9]})
@@ -111,9 +116,14 @@ def sensitivity(
     mu: Sequence[float | Literal["auto"]] = ("auto",),
     **question: Any,
 ) -> Sensitivity:
-    """A search for every pair of lam and mu. Further keywords go to the explainer's call.
+    """How the answers change with lam and mu: a search for every pair.
 
-    The default method keeps to valid points, where mu weighs nothing; with ``method=cp.Algorithm1()`` it matters.
+    explainer: the model with its reference and constraints.
+    rows: the rows to explain.
+    lam: the weights of the regulariser to try; 0 to 3 by default.
+    mu: the weights of the decision to try; "auto" by default. The default method keeps to valid points, where mu has
+        no effect; with ``method=cp.Algorithm1()`` it has.
+    question: further arguments of the explainer's call.
 
     >>> from sklearn.linear_model import LogisticRegression
     >>> train = pd.DataFrame({"ports": [1, 2, 7, 9], "load": [0.1, 0.3, 0.2, 0.9]})

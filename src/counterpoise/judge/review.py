@@ -1,4 +1,4 @@
-"""Review: counterfactuals from anywhere, judged by the model, the constraints and the distances of this project."""
+"""Review: answers from elsewhere, checked against the model and the constraints, with their distances."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ from counterpoise.types import Mask
 
 @dataclass(frozen=True, eq=False)
 class Review:
-    """What became of each row: ``table`` has a line each, with the index of the rows.
+    """The result of a review: ``table`` has a line for each row, with the index of the rows.
 
     before, after: what the model says; valid: the target is reached; feasible: every constraint holds; broken: those
-    that do not; changed: how many features differ; l2, l1: distances in feature scales.
+    that do not; changed: how many features differ; l2, l1: distances in standard deviations.
     """
 
     table: pd.DataFrame
@@ -55,7 +55,10 @@ def review(
 ) -> Review:
     """Judge ``answers``, one for each of ``rows`` in the same order, whoever found them.
 
-    ``new_categories`` lets rows have categories that the reference does not have, as for an `Explainer`.
+    model: the fitted model.
+    rows, answers: frames of the same length; row i of ``answers`` is the answer to row i of ``rows``.
+    reference, schema, constraints, new_categories: as for an `Explainer`; bounds are not checked.
+    target, threshold: as for its call.
 
     >>> from sklearn.linear_model import LogisticRegression
     >>> train = pd.DataFrame({"ports": [1, 2, 7, 9]})

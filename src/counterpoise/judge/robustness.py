@@ -21,8 +21,8 @@ from counterpoise.physics import robustness as bounds
 from counterpoise.types import Array
 
 CHECK_STREAM_KEY = 0xC4EC4  # sets the draws of a check apart from those of any search
-NOISE_FACTORS = 2.0 ** np.arange(-5, 2.5, 0.5)  # parts of the noise at which the radius is looked for
-RADIUS_COPIES = 200  # copies at each of them
+NOISE_FACTORS = 2.0 ** np.arange(-5, 2.5, 0.5)  # multiples of the noise at which the radius is looked for
+RADIUS_COPIES = 200  # copies at each multiple
 ASCENT_STARTS = 8  # directions in which the worst case is looked for
 ASCENT_COPIES = 64  # copies around each point of the ascent, for models without a gradient
 

@@ -37,8 +37,8 @@ KINK_DISTANCE = 0.01  # an answer this near to the boundary, in standard deviati
 class Stability:
     """How sharply the free energy changes around the valid answers; ``table`` has a line for each row.
 
-    All in feature scales. slope: norm of the shortest subgradient of E at the answer, 0 at a kink that is a minimum;
-    NaN where the model gives no gradient, as trees do not. The rest is of the free energy of a cloud of width
+    All in standard deviations. slope: norm of the shortest subgradient of E at the answer, 0 at a kink that is a
+    minimum; NaN where the model gives no gradient, as trees do not. The rest is of the free energy of a cloud of width
     ``sigma`` at temperature ``T``, Eq. (6), which every model has. gradient: its norm, Eq. (24). lipschitz: the
     steepest slope found within ``xi``, Eq. (25). curvature: the largest eigenvalue of its Hessian, Eq. (26). rise: by
     how much the worst perturbation found within ``xi`` raises it, Eq. (29), and bound: what a parabola would allow,

@@ -25,14 +25,14 @@ from counterpoise.types import Array
 CLOUD_SAMPLES = 64  # draws of the cloud around each point
 CELLS_PER_BATCH = 4_000_000  # numbers in one batch of clouds
 ENERGY_TOLERANCE = 1e-6  # relative: how well the energy at the answer must be met
-FEATURES_NAMED_IN_NOTE = 3  # features held aside that a note names
+FEATURES_NAMED_IN_NOTE = 3  # features held aside that the note names
 
 
 class ProjectedPath(NamedTuple):
     """The states of a search, projected onto the plane of a landscape: ``x`` and ``y`` ``(s, k)``, step by step.
 
-    The first of each step is the best so far. ``share`` is how much of the squared way from the answer to the states
-    is in the plane: near 1 they were where they are drawn, near 0 they were beside it.
+    The first of each step is the best so far. ``share_in_plane`` is the share of the squared distance from the answer
+    to the states that lies in the plane: near 1 the states are where they are drawn, near 0 they are beside the plane.
     """
 
     x: Array
@@ -46,12 +46,13 @@ class Landscape:
     """A slice through the energy of one row: a plane through its answer, along two features or two directions.
 
     ``x`` ``(g,)`` and ``y`` ``(h,)`` are the places along the two axes, ``labels`` what they are: the values of two
-    features, or lengths in feature scales. ``energy``, ``margin`` (``f - c``, at least 0 where the target is reached)
-    and ``probability`` (of the target; NaN where the model has none) are ``(h, g)``. ``start`` and ``answer`` are the
-    places of the row and its answer. Where ``T`` is above 0, ``energy`` is the free energy of a cloud of width
+    features, or lengths in standard deviations. ``energy``, ``margin`` (``f - c``, at least 0 where the target is
+    reached) and ``probability`` (of the target; NaN where the model has none) are ``(h, g)``. ``start`` and
+    ``answer`` are the places of the row and its answer. Where ``T`` is above 0, ``energy`` is the free energy of a cloud of width
     ``sigma`` around each point. ``features`` are those that vary over the slice, the most first; all others, and every
-    category, are as in the answer. ``share`` is how much of the squared change is in the plane: below 1 the row is
-    drawn at its projection. ``path`` are the states of a search, where one was given; ``note`` says all that in words.
+    category, are as in the answer. ``share_in_plane`` is the share of the squared change that lies in the plane: below
+    1 the row is drawn at its projection. ``path`` has the states of a search, if one was given; ``note`` says this in
+    words.
     """
 
     features: tuple[Feature, ...]
@@ -111,7 +112,7 @@ def landscape(
     >>> [feature.name for feature in seen.features], seen.energy.shape == (len(seen.y), len(seen.x))
     (['ports', 'load'], True)
     >>> print(landscape(explanation, model, "principal", reference=train, size=20).labels[0])
-    row → answer (feature scales)
+    row → answer (standard deviations)
     − ports
     """
     if not (0 <= T < np.inf and 0 < sigma < np.inf):
@@ -177,7 +178,7 @@ def _check_path(explanation: Explanation, path: Trajectory | None) -> None:
 
 
 def _describe_plane(explanation: Explanation, plane: Plane, seen: Landscape) -> str:
-    """Which plane is shown, how much of the change and of the search lies in it, and what is held aside."""
+    """The note of a landscape: which plane it shows, how much of change and search lies in it, what is held aside."""
     schema, x = explanation.schema, explanation.x[0]
     changed = differs(explanation.x0, x[None, None])[0, 0]
     aside = [schema.features[place] for place in np.flatnonzero(changed & ~plane.moving_columns)]
@@ -227,7 +228,7 @@ def _cloud_energy(explanation: Explanation, asked: Replay, points: Array, T: flo
 
 
 def _check_energy(explanation: Explanation, asked: Replay) -> None:
-    """An error where model and energy do not give the answer the margin and the energy that the explanation tells."""
+    """An error where the answer's margin or energy is not the one that the explanation has."""
     x0, x = explanation.x0, explanation.x
     margin = asked.margins(x)
     found = {"margin": margin[0], "energy": asked.problem.energy(x[:, None, :], x0, margin[:, None])[0, 0]}

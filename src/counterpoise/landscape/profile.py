@@ -29,10 +29,10 @@ class Profile:
     """The way from a row to its answer and beyond: ``t`` ``(g,)`` is 0 at the row and 1 at the answer.
 
     Numbers go along a straight line, rounded as the schema rounds them; categories switch half-way. ``margin`` and
-    ``probability`` as in `Landscape`, ``distance`` in feature scales, each ``(g,)``. ``turn`` is the first t from
-    which on the target is reached all the way to the answer; ``lost`` the first beyond it where it is lost again
-    (NaN: nowhere on this line). ``kept`` ``(g,)`` is the share of noisy copies that keep the target, and ``noise`` says
-    which noise; NaN and empty where none was asked about.
+    ``probability`` as in `Landscape`, ``distance`` in standard deviations, each ``(g,)``. ``t_reached`` is the
+    first t from which on the target is reached all the way to the answer; ``t_lost`` the first beyond the answer where
+    it is lost again (NaN: nowhere on this line). ``kept`` ``(g,)`` is the share of noisy copies that keep the target,
+    and ``noise`` says which noise; NaN and empty where none was asked for.
     """
 
     t: Array

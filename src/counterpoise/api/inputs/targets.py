@@ -1,4 +1,4 @@
-"""Targets: the user's words for what the decision should become, as a goal per row."""
+"""Targets: from the user's words for what the decision should become to a goal for each row."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from counterpoise.types import Abstaining, Array, Index, Mask, Model, is_number
 
 
 def as_target(target: Any) -> Any:
-    """A target as a question holds it: a Series or an Index of labels as an array, one per row, that is nobody else's.
+    """A target as a question holds it: labels given row by row become an array; mutable ones are copied.
 
     >>> as_target(pd.Series(["benign", "alert"]))
     array(['benign', 'alert'], dtype=object)
@@ -34,19 +34,19 @@ def as_target(target: Any) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class RowTargets:
-    """What was asked for: the goal of every row, the label or what people say instead, and a sentence's end."""
+    """What is asked of each row: its goal, the target in words, and how a sentence about it ends."""
 
     goal: Goal
     target: NDArray[np.object_]  # (n,) the label, or "anything but dog", or "[10, 20]"
     phrases: tuple[str, ...]  # (n,) "that the model calls benign"
 
     def take(self, rows: Index) -> RowTargets:
-        """The aim of some of the rows."""
+        """The targets of some of the rows."""
         return RowTargets(self.goal.take(rows), self.target[rows], tuple(self.phrases[row] for row in rows.tolist()))
 
 
 def current_decisions(model: Model, x0: Array, predicted: NDArray[Any]) -> NDArray[Any]:
-    """What rows ``x0`` ``(n, d)`` are to the model now: ``predicted``; where it abstains, what most members say."""
+    """The decision on each row now, ``(n,)``: ``predicted``, or the majority of the members where they abstain."""
     now, several = predicted.copy(), _as_abstaining(model)
     if several is not None:
         undecided = np.flatnonzero([label == several.abstention for label in predicted.tolist()])
@@ -56,7 +56,7 @@ def current_decisions(model: Model, x0: Array, predicted: NDArray[Any]) -> NDArr
 
 
 def resolve_target(model: Model, target: Any, threshold: float | None, predicted: NDArray[Any]) -> RowTargets:
-    """The aim of rows that the model now gives ``predicted`` ``(n,)``."""
+    """The targets of rows that the model now gives ``predicted`` ``(n,)``."""
     if model.labels is None:
         if threshold is not None:
             raise InputError(
@@ -66,7 +66,7 @@ def resolve_target(model: Model, target: Any, threshold: float | None, predicted
             )
         return _range_targets(target, len(predicted), getattr(model, "members_needed", 1))
     several = _as_abstaining(model)
-    classes = model.labels if several is None else model.labels[:-1]  # that too few of them agree is nobody's aim
+    classes = model.labels if several is None else model.labels[:-1]  # the abstention label cannot be a target
     wanted = _wanted_classes(classes, target, predicted)
     if several is not None:
         wanted = np.pad(wanted, ((0, 0), (0, 1)))
@@ -94,8 +94,8 @@ def resolve_target(model: Model, target: Any, threshold: float | None, predicted
 
 
 def _as_abstaining(model: Model) -> Abstaining | None:
-    """The model, where it is several that must agree."""
-    # asked for one name first: isinstance of a protocol is slow
+    """The model, if it consists of several that must agree; else None."""
+    # the attribute is looked for first, because isinstance of a protocol is slow
     return model if hasattr(model, "abstention") and isinstance(model, Abstaining) else None
 
 
@@ -161,7 +161,7 @@ def _wanted_classes(labels: tuple[Any, ...], target: Any, predicted: NDArray[Any
 
 
 def _label_positions(labels: Sequence[Any], wanted: Iterable[Any]) -> list[int]:
-    """The place of each label."""
+    """The position of each wanted label among the model's labels."""
     known: dict[Any, int] = {}
     out = []
     for label in wanted:
@@ -173,12 +173,14 @@ def _label_positions(labels: Sequence[Any], wanted: Iterable[Any]) -> list[int]:
 
 
 def _label_position(labels: Sequence[Any], label: Any) -> int:
-    """The place of one label; True and 1 are told apart where the model tells them apart."""
+    """The position of one label; True and 1 are different labels where the model has both."""
     flag = isinstance(label, (bool, np.bool_))
     equal = [place for place, known in enumerate(labels) if isinstance(label, Hashable) and known == label]
     for place in sorted(equal, key=lambda place: isinstance(labels[place], (bool, np.bool_)) != flag):
         return place
-    if tuple(labels) == ("outlier", "inlier") and not flag and label in (-1, 1):  # as a detector's own predict says it
+    if (
+        tuple(labels) == ("outlier", "inlier") and not flag and label in (-1, 1)
+    ):  # what a detector's own predict returns
         return int(label == 1)
     raise InputError(
         "the target must be a class that the model knows",
@@ -188,7 +190,7 @@ def _label_position(labels: Sequence[Any], label: Any) -> int:
 
 
 def _describe_target(labels: tuple[Any, ...], wanted: Mask, *, listed: bool) -> Any:
-    """The label that is wanted, or a phrase for several: those that were ``listed``, else what they leave out."""
+    """The wanted label, or words for several: "a or b" where the user ``listed`` them, else "anything but c"."""
     named = [label for label, want in zip(labels, wanted, strict=True) if want]
     rest = [label for label, want in zip(labels, wanted, strict=True) if not want]
     if len(named) == 1:
