@@ -48,11 +48,11 @@ class Landscape:
     ``x`` ``(g,)`` and ``y`` ``(h,)`` are the places along the two axes, ``labels`` what they are: the values of two
     features, or lengths in standard deviations. ``energy``, ``margin`` (``f - c``, at least 0 where the target is
     reached) and ``probability`` (of the target; NaN where the model has none) are ``(h, g)``. ``start`` and
-    ``answer`` are the places of the row and its answer. Where ``T`` is above 0, ``energy`` is the free energy of a cloud of width
-    ``sigma`` around each point. ``features`` are those that vary over the slice, the most first; all others, and every
-    category, are as in the answer. ``share_in_plane`` is the share of the squared change that lies in the plane: below
-    1 the row is drawn at its projection. ``path`` has the states of a search, if one was given; ``note`` says this in
-    words.
+    ``answer`` are the places of the row and its answer. Where ``T`` is above 0, ``energy`` is the free energy of a
+    cloud of width ``sigma`` around each point. ``features`` are those that vary over the slice, the most first; all
+    others, and every category, are as in the answer. ``share_in_plane`` is the share of the squared change that lies in
+    the plane: below 1 the row is drawn at its projection. ``path`` has the states of a search, if one was given;
+    ``note`` says this in words.
     """
 
     features: tuple[Feature, ...]
