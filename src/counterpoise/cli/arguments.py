@@ -8,9 +8,9 @@ from typing import Any, Literal
 
 import pandas as pd
 
-from counterpoise.api.targets import AnythingBut
 from counterpoise.cli.table_files import explain_wrong_name
 from counterpoise.errors import InputError
+from counterpoise.explanation.question import AnythingBut
 from counterpoise.models import files
 from counterpoise.objective.noise import Noise, RankNoise
 from counterpoise.space.constraints.words import Constraint, Decreasing, Immutable, Increasing, MaxChanges

@@ -14,7 +14,7 @@ from counterpoise import telemetry
 from counterpoise.api.explainer import Explainer
 from counterpoise.errors import MissingExtra
 from counterpoise.explanation.explanation import Explanation
-from counterpoise.judge.landscape import landscape
+from counterpoise.landscape.plane import landscape
 from counterpoise.show import figures
 from counterpoise.show.cards import CAUTION, build_cards
 from counterpoise.show.report import report

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from counterpoise.errors import InputError
-from counterpoise.judge.landscape import Landscape, ProjectedPath
+from counterpoise.landscape.plane import Landscape, ProjectedPath
 from counterpoise.show.figures.style import (
     AFTER_COLOUR,
     BEFORE_COLOUR,

@@ -1,4 +1,4 @@
-"""Reference: the data an explanation is measured against: schema, encoded rows, and what the model says of them."""
+"""Reference: the data that rows are compared with: its schema, its encoded rows, the model's outputs for them."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from counterpoise.space.schema.schema import Schema
 from counterpoise.space.schema.tables_in import as_table, quote_names
 from counterpoise.types import Array, Index, Model
 
-PROBE_ROWS = 256  # rows that show what a model is like
-PROBABILITY_TOLERANCE = 1e-12  # what rounding makes of one probability found in two ways
-MAX_DONORS = 10_000  # a larger reference is sampled: starts come from near rows, and ten thousand are near enough
+PROBE_ROWS = 256  # reference rows that a model is tried on when it is opened
+PROBABILITY_TOLERANCE = 1e-12  # largest difference that rounding makes between two computations of one probability
+MAX_DONORS = 10_000  # a larger reference is sampled: of ten thousand rows some are near enough to start from
 
 
 def fill_assumed_scales(schema: Schema, table: pd.DataFrame) -> Schema:
-    """The schema with scales, decimals and dtypes of the reference where it only assumed them."""
+    """The schema with scales, decimals and dtypes from the reference in features that had assumed ones."""
     features = []
     for feature in schema:
         if feature.assumed and feature.name in table.columns:
@@ -41,7 +41,7 @@ def fill_assumed_scales(schema: Schema, table: pd.DataFrame) -> Schema:
 
 
 class Reference:
-    """Schema and reference rows of one model; what the model says of the rows is asked for once.
+    """Schema and reference rows of one model; the model is asked about the rows once.
 
     >>> Reference(None, pd.DataFrame({"a": [0.5, 1.5]}), None).x
     array([[0.5],
@@ -72,13 +72,10 @@ class Reference:
         self._softmax_by_model: dict[str, bool] = {}
 
     def __getstate__(self) -> dict[str, Any]:
-        return self.__dict__ | {
-            "_donors": {},
-            "_softmax_by_model": {},
-        }  # what a model said is asked again where it is needed
+        return self.__dict__ | {"_donors": {}, "_softmax_by_model": {}}  # the model can be asked again
 
     def sample_rows(self, count: int) -> Array:
-        """At most so many of the rows, evenly spread: a table is often sorted, and its head shows one class only."""
+        """At most ``count`` of the rows, evenly spread: the head of a sorted table may show one class only."""
         return self.x[self._sample_positions(count)]
 
     def donors(self, model: Model) -> ReferenceRows:
@@ -86,11 +83,11 @@ class Reference:
         return self._donors_and_quantiles(model)[0]
 
     def quantiles(self, model: Model) -> dict[Any, Array]:
-        """Quantiles ``(q, d)`` of each number among the reference rows that the model gives each class."""
+        """By class, the quantiles ``(q, d)`` of the numbers of the reference rows that the model gives that class."""
         return self._donors_and_quantiles(model)[1]
 
     def has_softmax_probabilities(self, model: Model) -> bool:
-        """Whether the softmax of the model's outputs is its probabilities, on every reference row that is looked at."""
+        """Whether the model's probabilities are the softmax of its outputs, as seen on up to 256 reference rows."""
         key = type(model).__qualname__
         if key not in self._softmax_by_model:
             self._softmax_by_model[key] = self._probe_softmax(model)
@@ -114,7 +111,7 @@ class Reference:
         return spread_places(len(self.x), count)
 
     def _donors_and_quantiles(self, model: Model) -> tuple[ReferenceRows, dict[Any, Array]]:
-        key = type(model).__qualname__  # the model itself, or the same asked for its probabilities
+        key = type(model).__qualname__  # tells a model from the same model asked for probabilities
         if key not in self._donors:
             width = max(1, len(model.members)) if model.labels is None else len(model.labels)
             outputs = np.empty((0, width))

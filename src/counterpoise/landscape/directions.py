@@ -1,4 +1,4 @@
-"""Planes through an answer: along two features, or along the two directions that matter most to its question."""
+"""Planes through an answer: along two features, or along two principal directions."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from counterpoise.api.reference import Reference
+from counterpoise.api.replay import as_reference
 from counterpoise.errors import InputError
 from counterpoise.explanation.explanation import Explanation
 from counterpoise.explanation.tables import scaled_differences
+from counterpoise.objective.plausibility import Fittable
 from counterpoise.space.distance import Distance
 from counterpoise.space.schema.schema import Feature, Schema
 from counterpoise.types import Array, Mask
@@ -18,17 +19,15 @@ from counterpoise.types import Array, Mask
 PRINCIPAL = "principal"
 FEATURES_NAMED_IN_LABEL = 2  # features that the label of a direction names
 MAX_ROWS_FOR_DIRECTION = 2_000  # rows that the second direction is found from, at most
-MIN_DIRECTION_LENGTH = 1e-9  # a direction shorter than this is none
-SHARE_SHOWN_BEYOND = (
-    0.35  # of the way from the row to its answer, shown on either side of it; at least one feature scale
-)
+MIN_DIRECTION_LENGTH = 1e-9  # shorter ones have no direction
+SHARE_SHOWN_BEYOND = 0.35  # of the way from row to answer, shown on either side; at least one standard deviation
 
 
 class Plane(NamedTuple):
-    """The points ``origin + a * step[0] + b * step[1]``: what does not step is as in the answer.
+    """The points ``origin + a * step[0] + b * step[1]``; features that do not step are as in the answer.
 
-    ``read`` ``(2, d)`` gives a and b back: ``(x - origin) @ read.T``, for a point outside the plane those of its
-    projection. ``start`` and ``answer`` are the places of the row and of its answer.
+    ``projection`` ``(2, d)`` gives a and b back: ``(x - origin) @ projection.T``; for a point outside the plane they
+    are those of its projection. ``start`` and ``answer`` are (a, b) of the row and of its answer.
     """
 
     origin: Array  # (d,)
@@ -67,11 +66,11 @@ class Plane(NamedTuple):
 
 
 def choose_plane(explanation: Explanation, model: Any, features: Any, reference: Any, states: Array) -> Plane:
-    """The plane that was asked for: two features, or "principal"; ``states`` ``(p, d)`` are a search's, if any."""
+    """The plane asked for: two features, or "principal"; ``states`` ``(p, d)`` are those of a search, if any."""
     if not isinstance(features, str) or features != PRINCIPAL:
         if isinstance(features, str):
             raise InputError("features must be two names, or 'principal'", f"{features!r}", "give the names as a list")
-        if reference is not None:
+        if reference is not None and not any(isinstance(part, Fittable) for part in explanation.question.regularizers):
             raise InputError(
                 "a reference is what principal directions are found from",
                 "features were asked for",
@@ -79,8 +78,7 @@ def choose_plane(explanation: Explanation, model: Any, features: Any, reference:
             )
         return feature_plane(explanation, features)
     if reference is not None:
-        known = reference if isinstance(reference, Reference) else Reference(model, reference, explanation.schema)
-        return principal_plane(explanation, known.x, "the reference rows")
+        return principal_plane(explanation, as_reference(reference, model, explanation).x, "the reference rows")
     if len(states):
         return principal_plane(explanation, states, "the chains")
     held = [explanation.x0, explanation.answers[0, : max(int(explanation.count[0]), 1)]]
@@ -103,10 +101,10 @@ def feature_plane(explanation: Explanation, names: Sequence[Hashable] | None) ->
 
 
 def principal_plane(explanation: Explanation, cloud: Array, whose: str) -> Plane:
-    """The plane of the two principal directions of one row's question, both in feature scales.
+    """The plane of the two principal directions of one row's question, both in standard deviations.
 
     The first goes from the row to its answer, so that both lie in the plane. The second is at right angles to it: the
-    first principal component of what is left of ``cloud`` ``(r, d)``, the rows of ``whose`` spread is looked at. Where
+    first principal component of what is left of ``cloud`` ``(r, d)``, rows that ``whose`` names. Where
     the answer changes no number, both are principal components. Held features and cells that are missing do not step.
     """
     schema, x0, x = explanation.schema, explanation.x0[0], explanation.x[0]
@@ -131,6 +129,9 @@ def principal_plane(explanation: Explanation, cloud: Array, whose: str) -> Plane
     start = "row → answer" if length > MIN_DIRECTION_LENGTH else "along the widest spread"
     labels = tuple(_label_direction(schema, *each) for each in ((start, first), ("across", second)))
     order = np.argsort(-np.abs(unit).max(axis=0), kind="stable")
+    is_along_way = length > MIN_DIRECTION_LENGTH
+    first_words = "from the row to the answer" if is_along_way else f"where {whose} spread most"
+    description = f"{first_words}, and across, where {whose} {'' if is_along_way else 'then '}spread most"
     return Plane(
         origin,
         unit * schema.scales,
@@ -139,14 +140,13 @@ def principal_plane(explanation: Explanation, cloud: Array, whose: str) -> Plane
         (length if length > MIN_DIRECTION_LENGTH else 0.0, 0.0),
         tuple(schema.features[place] for place in order if unit[:, place].any()),
         (labels[0], labels[1]),
-        f"{'from the row to the answer' if length > MIN_DIRECTION_LENGTH else f'where {whose} spread most'}, and across, where {whose} "
-        f"{'' if length > MIN_DIRECTION_LENGTH else 'then '}spread most",
+        description,
         False,
     )
 
 
 def _column_means(cloud: Array) -> Array:
-    """The mean of each column ``(r, d)``, of the cells that are there."""
+    """The mean of each column of ``(r, d)``, missing cells left out."""
     there = ~np.isnan(cloud)
     return np.asarray(np.where(there, cloud, 0.0).sum(axis=0) / np.maximum(there.sum(axis=0), 1))
 
@@ -156,7 +156,7 @@ def _widest_direction(spread: Array, beside: Array, free: Mask) -> Array:
     rest = spread - np.outer(spread @ beside, beside)
     if len(rest) and np.abs(rest).max() > MIN_DIRECTION_LENGTH:
         found = np.linalg.svd(rest, full_matrices=False)[2][0]
-    else:  # nothing spreads: the free feature that is least like what there is
+    else:  # no spread: take the free feature most nearly at right angles
         found = np.zeros(len(beside))
         found[np.flatnonzero(free)[np.argmin(np.abs(beside[free]))]] = 1.0
     found = np.where(free, found - (found @ beside) * beside, 0.0)
@@ -166,25 +166,25 @@ def _widest_direction(spread: Array, beside: Array, free: Mask) -> Array:
 
 
 def _label_direction(schema: Schema, words: str, direction: Array) -> str:
-    """A direction in words, and the features that it moves most with their signs."""
+    """Words for a direction: what it is, and the features that it moves most, with their signs."""
     order = [place for place in np.argsort(-np.abs(direction), kind="stable") if direction[place]]
     named = [
         f"{'+' if direction[place] > 0 else '−'} {schema.features[place].title}"
         for place in order[:FEATURES_NAMED_IN_LABEL]
     ]
-    return f"{words} (feature scales)\n{', '.join(named)}{', …' if len(order) > FEATURES_NAMED_IN_LABEL else ''}"
+    return f"{words} (standard deviations)\n{', '.join(named)}{', …' if len(order) > FEATURES_NAMED_IN_LABEL else ''}"
 
 
 def axis_values(plane: Plane, number: int, size: int, seen: Array) -> Array:
-    """Values of one axis ``(g,)`` around the row and its answer, and around what ``seen`` ``(p,)`` has nearby.
+    """Values of one axis ``(g,)`` that cover the row, its answer, and the nearby ones among ``seen`` ``(p,)``.
 
-    Along a feature they are rounded as answers are, and inside what the reference has seen.
+    Along a feature they are rounded as answers are, and inside the range of the reference.
     """
     one = plane.features[number] if plane.is_along_features else None
     ends = [end[number] for end in (plane.start, plane.answer) if not np.isnan(end[number])]
     low, high = min(ends), max(ends)
     length = float(np.linalg.norm(np.subtract(plane.answer, plane.start))) if one is None else high - low
-    if one is None and number:  # both ends are at 0 here: as much to see as along the way
+    if one is None and number:  # row and answer are both at 0: show as much as along the first axis
         low, high = -length / 2, length / 2
     margin = max(SHARE_SHOWN_BEYOND * length, 1.0 if one is None else one.scale)
     low, high = low - margin, high + margin
@@ -197,7 +197,7 @@ def axis_values(plane: Plane, number: int, size: int, seen: Array) -> Array:
 
 
 def round_as_answers(feature: Feature, values: Array) -> Array:
-    """Values as answers have them: whole numbers, or the schema's decimals."""
+    """Values rounded as answers are: to whole numbers, or to the schema's decimals."""
     decimals = 0 if feature.kind == "integer" else feature.decimals
     return values if decimals is None else np.round(values, decimals)
 

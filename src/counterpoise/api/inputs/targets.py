@@ -1,4 +1,4 @@
-"""Targets: the user's words for what the decision should become, as a goal per row."""
+"""Targets: from the user's words for what the decision should become to a goal for each row."""
 
 from __future__ import annotations
 
@@ -11,35 +11,37 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from counterpoise.errors import InputError
+from counterpoise.explanation.question import AnythingBut
 from counterpoise.models.goals import ClassGoal, Goal, RangeGoal, ThresholdGoal
 from counterpoise.space.schema.tables_in import quote_names
 from counterpoise.types import Array, Index, Mask, Model, is_number
 
 
-@dataclass(frozen=True, init=False)
-class AnythingBut:
-    """A target: any class except these.
+def as_target(target: Any) -> Any:
+    """A target as a question holds it: labels given row by row become an array; mutable ones are copied.
 
-    >>> AnythingBut("attack")
-    AnythingBut(labels=('attack',))
+    >>> as_target(pd.Series(["benign", "alert"]))
+    array(['benign', 'alert'], dtype=object)
     """
-
-    labels: tuple[Hashable, ...]
-
-    def __init__(self, *labels: Hashable) -> None:
-        object.__setattr__(self, "labels", labels)
+    if isinstance(target, np.ndarray) and target.ndim == 0:
+        return target.item()
+    if isinstance(target, (pd.Series, pd.Index)):
+        labels = np.empty(len(target), dtype=object)
+        labels[:] = target.tolist()
+        return labels
+    return target.copy() if isinstance(target, (np.ndarray, list, set)) else target
 
 
 @dataclass(frozen=True, eq=False)
 class RowTargets:
-    """What was asked for: the goal of every row, the label or what people say instead, and a sentence's end."""
+    """What is asked of each row: its goal, the target in words, and how a sentence about it ends."""
 
     goal: Goal
     target: NDArray[np.object_]  # (n,) the label, or "anything but dog", or "[10, 20]"
     phrases: tuple[str, ...]  # (n,) "that the model calls benign"
 
     def take(self, rows: Index) -> RowTargets:
-        """The aim of some of the rows."""
+        """The targets of some of the rows."""
         return RowTargets(self.goal.take(rows), self.target[rows], tuple(self.phrases[row] for row in rows.tolist()))
 
 
@@ -54,7 +56,7 @@ def current_decisions(model: Model, x0: Array, predicted: NDArray[Any]) -> NDArr
 
 
 def resolve_target(model: Model, target: Any, threshold: float | None, predicted: NDArray[Any]) -> RowTargets:
-    """The aim of rows that the model now gives ``predicted`` ``(n,)``."""
+    """The targets of rows that the model now gives ``predicted`` ``(n,)``."""
     if model.labels is None:
         if threshold is not None:
             raise InputError(
@@ -153,7 +155,7 @@ def _wanted_classes(labels: tuple[Any, ...], target: Any, predicted: NDArray[Any
 
 
 def _label_positions(labels: Sequence[Any], wanted: Iterable[Any]) -> list[int]:
-    """The place of each label."""
+    """The position of each wanted label among the model's labels."""
     known: dict[Any, int] = {}
     out = []
     for label in wanted:
@@ -165,12 +167,14 @@ def _label_positions(labels: Sequence[Any], wanted: Iterable[Any]) -> list[int]:
 
 
 def _label_position(labels: Sequence[Any], label: Any) -> int:
-    """The place of one label; True and 1 are told apart where the model tells them apart."""
+    """The position of one label; True and 1 are different labels where the model has both."""
     flag = isinstance(label, (bool, np.bool_))
     equal = [place for place, known in enumerate(labels) if isinstance(label, Hashable) and known == label]
     for place in sorted(equal, key=lambda place: isinstance(labels[place], (bool, np.bool_)) != flag):
         return place
-    if tuple(labels) == ("outlier", "inlier") and not flag and label in (-1, 1):  # as a detector's own predict says it
+    if (
+        tuple(labels) == ("outlier", "inlier") and not flag and label in (-1, 1)
+    ):  # what a detector's own predict returns
         return int(label == 1)
     raise InputError(
         "the target must be a class that the model knows",
@@ -180,7 +184,7 @@ def _label_position(labels: Sequence[Any], label: Any) -> int:
 
 
 def _describe_target(labels: tuple[Any, ...], wanted: Mask, *, listed: bool) -> Any:
-    """The label that is wanted, or a phrase for several: those that were ``listed``, else what they leave out."""
+    """The wanted label, or words for several: "a or b" where the user ``listed`` them, else "anything but c"."""
     named = [label for label, want in zip(labels, wanted, strict=True) if want]
     rest = [label for label, want in zip(labels, wanted, strict=True) if not want]
     if len(named) == 1:

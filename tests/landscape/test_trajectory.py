@@ -8,7 +8,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import counterpoise as cp
 from alerts import alerts, detector, training
-from counterpoise.judge.trajectory import RecordingMethod
+from counterpoise.landscape.trajectory import RecordingMethod
 
 
 @cache

@@ -1,4 +1,4 @@
-"""Trajectory: one search, watched: energy, temperature and acceptance at every step."""
+"""Trajectory: energy, temperature and acceptance at every step of one search."""
 
 from __future__ import annotations
 
@@ -30,13 +30,12 @@ StepRecord = tuple[float, float, float]  # energy, temperature, acceptance
 class Trajectory:
     """A search for the answer to one row: ``table`` has a line for each step.
 
-    energy: of `Algorithm1` the free energy F of its walker; of `Annealing` the mean effort ``d + lam R`` of the chains
-    that are at valid points. temperature: at which the step was taken. acceptance: the
-    share of chains that moved, or, of a single walker, of its last ten steps that did.
+    energy: the free energy F of the walker of `Algorithm1`; for `Annealing` the mean effort ``d + lam R`` of the
+    chains, plus the missing margin of those that do not reach the target. temperature: that of the step. acceptance:
+    the share of chains that moved; for a single walker, the share of its last ten steps that were accepted.
 
-    ``visited`` ``(s, k, d)`` are the states, encoded as ``x0`` ``(d,)``, the row: of `Algorithm1` where its walker was
-    at every step; of `Annealing` the best states so far, best first, each time that it looked: where the chains start,
-    at every fifth step, and at the end.
+    ``visited_states`` ``(s, k, d)`` are encoded like the row ``x0`` ``(d,)``: for `Algorithm1` the walker at every
+    step; for `Annealing` the best states so far, best first, each time that it reports them.
     """
 
     table: pd.DataFrame
@@ -49,7 +48,7 @@ class Trajectory:
 
 @dataclass(frozen=True)
 class RecordingCooling:
-    """A cooling schedule that writes down what it sees."""
+    """A cooling schedule that records energy, temperature and acceptance of every step."""
 
     cooling: Cooling
     steps: list[StepRecord] = field(default_factory=list)
@@ -61,7 +60,7 @@ class RecordingCooling:
 
 @dataclass(frozen=True)
 class RecordingMethod:
-    """A method whose steps are written down; it finds what the method alone would find."""
+    """A method that records its steps; its answers are those of the method alone."""
 
     method: Algorithm1 | Annealing
     seed: int
@@ -78,7 +77,7 @@ class RecordingMethod:
         moved: list[float] = []
         chart = CoordinateChart.of(problem, problem.region.nearest_feasible)
         for step, (state, info, _) in enumerate(self.method.trace(problem, problem.make_streams(self.seed))):
-            moved += [float(info.is_accepted[0])] if step else []  # the first is where it starts
+            moved += [float(info.is_accepted[0])] if step else []  # the first state is the start
             share = float(np.mean(moved[-ACCEPTANCE_WINDOW_STEPS:])) if moved else np.nan
             self.steps.append((float(state.value[0]), 1 / self.method.beta, share))
             self.states.append(chart.to_rows(state.z)[:1])
@@ -91,10 +90,14 @@ class RecordingMethod:
 def trajectory(
     explainer: Explainer, row: Any, *, method: Method | None = None, seed: int = 0, **question: Any
 ) -> Trajectory:
-    """Search the answer to one row and watch the search; ``method`` is an `Algorithm1` or an `Annealing`.
+    """Explain one row and record the steps of the search.
 
-    By default it is `Algorithm1` on a model with gradients, else `Annealing`. Further keywords go to the explainer's
-    call.
+    explainer: the model with its reference and constraints.
+    row: the row to explain, in any form that the explainer takes.
+    method: an `Algorithm1` or an `Annealing`; by default `Algorithm1` on a model with gradients, else `Annealing`,
+        whose chains anneal only on models without a gradient.
+    seed: of the search; 0 by default.
+    question: further arguments of the explainer's call.
 
     >>> from sklearn.linear_model import LogisticRegression
     >>> train = pd.DataFrame({"load": [0.125, 0.25, 0.7, 0.9]})

@@ -13,8 +13,8 @@ from sklearn.tree import DecisionTreeClassifier
 
 import counterpoise as cp
 from alerts import alerts, detector, explained, training
-from counterpoise.judge.decisions import recall_decision
-from counterpoise.judge.planes import principal_plane
+from counterpoise.api.replay import replay
+from counterpoise.landscape.directions import principal_plane
 from explanations import build
 
 
@@ -61,9 +61,10 @@ def test_another_model_is_noticed() -> None:
 def test_weights_must_be_those_of_the_explanation() -> None:
     weights = {"latency": 5.0}
     explanation = cp.explain(detector(), alerts()[:1], reference=training()[0], weights=weights, lam=0.1)
-    with pytest.raises(cp.InputError, match="the weights and the regularizers, and any Cost"):
-        cp.landscape(explanation, detector())
-    assert cp.landscape(explanation, detector(), weights=weights, size=5).energy.size
+    plain = cp.landscape(explanation, detector(), size=5)
+    np.testing.assert_array_equal(plain.energy, cp.landscape(explanation, detector(), weights=weights, size=5).energy)
+    with pytest.raises(cp.InputError, match="weights must be those of the explanation"):
+        cp.landscape(explanation, detector(), weights={"latency": 4.0})
 
 
 def test_one_row_is_needed() -> None:
@@ -97,14 +98,14 @@ def test_the_same_question_is_put_to_the_model_whatever_the_target() -> None:
     for target in ("opposite", [1, 2], cp.AnythingBut(0), 3):
         explanation = cp.explain(several, frame[:3], reference=frame, target=target)
         for row in range(3):
-            margin = recall_decision(explanation[row], several).margins(explanation[row].x0)
+            margin = replay(explanation[row], several).margins(explanation[row].x0)
             assert margin[0] == pytest.approx(explanation.scores["margin_before"].iloc[row])
     sure = cp.explain(detector(), alerts()[:1], reference=frame, target="benign", threshold=0.8)
-    assert recall_decision(sure, detector()).probabilities(sure.x)[0] >= 0.8
+    assert replay(sure, detector()).probabilities(sure.x)[0] >= 0.8
     number = LinearRegression().fit(frame, frame["latency"] + frame["cpu_usage"])
     for target in ((10.5, 20.25), (None, 5.125), (150, None)):
         ranged = cp.explain(number, frame[:1], reference=frame, target=target)
-        found = recall_decision(ranged, number).margins(ranged.x)[0]
+        found = replay(ranged, number).margins(ranged.x)[0]
         assert found == pytest.approx(ranged.scores["margin_after"].iloc[0])
 
 
@@ -228,9 +229,10 @@ def test_the_states_of_a_search_are_projected_onto_the_plane() -> None:
 def test_costs_must_be_those_of_the_explanation() -> None:
     word = cp.Cost("latency", down=3)
     explanation = cp.explain(detector(), alerts()[:1], reference=training()[0], target="benign", constraints=word)
-    with pytest.raises(cp.InputError, match="and any Cost"):
-        cp.landscape(explanation, detector())
-    assert cp.landscape(explanation, detector(), constraints=word, size=5).energy.size
+    with pytest.raises(cp.InputError, match="constraints must be those of the explanation"):
+        cp.landscape(explanation, detector(), constraints=cp.Cost("latency", down=2))
+    plain, again = (cp.landscape(explanation, detector(), size=5, constraints=words) for words in ((), word))
+    np.testing.assert_array_equal(plain.energy, again.energy)
 
 
 def test_what_cannot_be_a_plane_is_said() -> None:
@@ -259,6 +261,6 @@ def test_a_model_is_met_again_with_rows_from_both_sides() -> None:
         return chance(table)
 
     explanation = cp.explain(model, alerts()[:1], reference=frame, target="benign", alternatives=2)
-    decision = recall_decision(explanation, cp.Function(counted, labels=("alert", "benign")))
+    decision = replay(explanation, cp.Function(counted, labels=("alert", "benign")))
     assert asked[0] == 1 + explanation.count[0] + len(explanation.evidence[0]), "the row, its answers, real rows"
     assert decision.margins(explanation.x)[0] == pytest.approx(explanation.scores["margin_after"].iloc[0])

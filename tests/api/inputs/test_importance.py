@@ -14,7 +14,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
-from counterpoise.api.importance import importance_weights
+from counterpoise.api.inputs.importance import importance_weights
 from counterpoise.errors import InputError, MissingExtra
 from counterpoise.models.registry import as_model
 from counterpoise.space.schema.encode import encode

@@ -1,7 +1,7 @@
-"""Strangers: categories that neither the reference nor the schema has, in rows that the model takes all the same.
+"""Unknown categories: values that neither the reference nor the schema has, in rows that the model accepts.
 
-An encoder that ignores what it does not know lets a pipeline decide on a new protocol, and its rows can be explained
-like others: what is strange may be kept or given up, and no answer takes it.
+A pipeline whose encoder ignores unknown categories can decide on a row with a new protocol, so the row can be
+explained: an answer may keep or replace the unknown category, and no other row gets it.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from counterpoise.api.rows_in import InputRows, model_predictions
+from counterpoise.api.inputs.rows_in import InputRows, model_predictions
 from counterpoise.errors import InputError, ModelError
 from counterpoise.model_calls import Tally
 from counterpoise.space.schema.schema import Feature, Schema
@@ -22,9 +22,9 @@ from counterpoise.types import Model
 
 
 def add_unknown_categories(schema: Schema, data: Any, error: InputError) -> Schema | None:
-    """The schema with the categories that only these rows have, where these are what an error is about.
+    """The schema with the unknown categories of these rows added; ``error`` is the one that they were refused with.
 
-    None where they are not, or where a value can be none of its column.
+    None where the error is about something else, or a value cannot be a category of its column.
     """
     if not hasattr(error, "unknown"):
         return None
@@ -40,12 +40,12 @@ def add_unknown_categories(schema: Schema, data: Any, error: InputError) -> Sche
 
 
 def _unknown_values(feature: Feature, column: pd.Series[Any]) -> tuple[Any, ...] | None:
-    """The values of a column that the feature does not know; None where they are not of its kind."""
+    """The values of a column that are no categories of the feature; None where they could not become such."""
     values = column[column.notna()].tolist()
     if not all(isinstance(value, Hashable) for value in values):
         return None
     strange = [value for value in dict.fromkeys(values) if value not in feature.code_by_category]
-    # an order or a dtype that lists its categories leaves no place for another; 1 is not '1'
+    # ordered categories and categorical dtypes take no new one, and 1 is not '1'
     listed = feature.kind != "categorical" or isinstance(feature.dtype, pd.CategoricalDtype)
     if strange and (listed or {*map(type, strange)} - {*map(type, feature.categories)}):
         return None
@@ -53,8 +53,8 @@ def _unknown_values(feature: Feature, column: pd.Series[Any]) -> tuple[Any, ...]
 
 
 def note_unknown_categories(model: Model, intake: InputRows, schema: Schema, error: InputError) -> InputRows:
-    """The rows with a note about what is strange in them; the error that it was where the model does not take them."""
-    assert schema.listed_category_counts is not None, "somebody is strange"
+    """The rows with a note that names their unknown categories; an error where the model does not accept them."""
+    assert schema.listed_category_counts is not None, "there are unknown categories"
     strange = intake.x0 >= schema.listed_category_counts
     rows = np.flatnonzero(strange.any(axis=1))
     try:
@@ -67,7 +67,7 @@ def note_unknown_categories(model: Model, intake: InputRows, schema: Schema, err
     for column in np.flatnonzero(strange.any(axis=0)).tolist():
         places = np.flatnonzero(strange[:, column])
         more = f" and {len(places) - 1} more" if len(places) > 1 else ""
-        # which category is for the row to show: notes stand on redacted pages too
+        # the note does not name the category: notes are on redacted pages too
         said.append(f"{schema.names[column]!r} of row {as_python_value(intake.table.index[places[0]])!r}{more}")
     told = f"a category that no reference row has, and no answer takes: {'; '.join(said)}"
     return replace(intake, notes=(*intake.notes, told))

@@ -7,8 +7,8 @@ from sklearn.linear_model import LogisticRegression
 
 import counterpoise as cp
 from api.houses import CLASS, MODEL, ROWS, TRAIN
-from counterpoise.api import reference
-from counterpoise.api.reference import Reference
+from counterpoise.api.inputs import reference
+from counterpoise.api.inputs.reference import Reference
 from counterpoise.models.registry import as_model
 
 NEAREST = cp.NearestNeighbour()

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import counterpoise as cp
-from counterpoise.api.targets import resolve_target
+from counterpoise.api.inputs.targets import resolve_target
 from counterpoise.models.goals import ClassGoal, RangeGoal, ThresholdGoal
 from counterpoise.types import ModelBase
 

@@ -1,4 +1,4 @@
-"""Importance: weights of the regulariser in Eq. (9) from what the model makes of each feature.
+"""Importance: weights of the regulariser in Eq. (9) from how much the model depends on each feature.
 
 The more the model's outputs depend on a feature, the more a change of it weighs: the mean weight is 1, so that lam
 keeps its meaning.
@@ -22,10 +22,8 @@ ImportanceMethod = Literal["permutation", "shap"]
 IMPORTANCE_METHODS: tuple[ImportanceMethod, ...] = get_args(ImportanceMethod)
 PERMUTATION_ROWS = 1_000  # reference rows for permutation importance
 PERMUTATION_REPEATS = 5
-SHAP_ROWS, SHAP_BACKGROUND_ROWS = (
-    50,
-    30,
-)  # reference rows for Shapley values, and those that stand for an unknown feature
+SHAP_ROWS = 50  # reference rows for Shapley values
+SHAP_BACKGROUND_ROWS = 30  # reference rows whose values stand in for a feature that is left out
 SHAP_SAMPLES_PER_FEATURE = 20  # orders of the features drawn for each value
 
 
@@ -58,7 +56,7 @@ def importance_weights(way: str, model: Model, x: Array) -> Array:
 
 
 class _ModelAsEstimator:
-    """What scikit-learn takes for an estimator."""
+    """The model in the form that scikit-learn's permutation_importance takes."""
 
     def __init__(self, model: Model) -> None:
         self.model = model
@@ -68,7 +66,7 @@ class _ModelAsEstimator:
 
 
 def _permutation_weights(model: Model, x: Array) -> Array:
-    """Mean absolute change of the outputs under shuffling, in their own spread."""
+    """Mean absolute change ``(d,)`` of the outputs when a feature is shuffled, in their standard deviations."""
     rows = _spread_rows(x, PERMUTATION_ROWS)
     before = _reference_outputs(model, rows)
     width = np.maximum(before.std(axis=0), np.finfo(np.float64).tiny)
@@ -93,7 +91,7 @@ def _permutation_weights(model: Model, x: Array) -> Array:
 def _shapley_weights(model: Model, x: Array) -> Array:
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # what shap's own imports have to say of one another
+            warnings.simplefilter("ignore")  # warnings of shap's own imports
             shap = import_module("shap")
     except ImportError as error:
         raise MissingExtra("shap") from error
@@ -117,7 +115,7 @@ def _decision_score(model: Model, number: int, x: Array) -> Array:
 
 
 def _decision_scores(model: Model, x: Array) -> Array:
-    """The outputs ``(p, c)``, of two classes the one number that tells them apart."""
+    """The outputs ``(p, c)``; for two classes their difference, ``(p, 1)``."""
     outputs = _reference_outputs(model, x)
     return outputs[:, 1:] - outputs[:, :1] if outputs.shape[1] == 2 else outputs
 
@@ -127,5 +125,5 @@ def _reference_outputs(model: Model, x: Array) -> Array:
 
 
 def _spread_rows(x: Array, count: int) -> Array:
-    """At most so many rows, at even distances."""
+    """At most ``count`` of the rows, evenly spread."""
     return x[spread_places(len(x), count)]

@@ -1,9 +1,10 @@
-"""What comes in: rows as encoded values, what the model says of them as they are, and settings that make sense."""
+"""Rows in: their encoded values, what the model predicts for them, and a check of the settings of a call."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -16,6 +17,9 @@ from counterpoise.space.schema.schema import Schema
 from counterpoise.space.schema.tables_in import as_rows, holds_only_doubles, quote_names
 from counterpoise.types import Array, Index, Mask, Model, is_number, is_whole_number
 
+Rows: TypeAlias = "pd.DataFrame | pd.Series[Any] | NDArray[Any] | Mapping[Any, Any] | Sequence[Mapping[Any, Any]]"
+"""Rows to explain: a frame, an array with the reference's columns, a list of dicts; for one row a Series or a dict."""
+
 
 @dataclass(frozen=True, eq=False)
 class InputRows:
@@ -24,31 +28,31 @@ class InputRows:
     table: pd.DataFrame
     x0: Array  # (n, d)
     notes: tuple[str, ...]
-    is_all_float64: bool  # the table takes any answer as it is: all of it is numbers in double precision
-    owns_table: bool  # the table was made here, and nobody else can change it
+    is_all_float64: bool  # every column is float64, so the table takes any answer as it is
+    owns_table: bool  # the table was made here, so nobody else can change it
 
     def __len__(self) -> int:
         return len(self.table)
 
     def take_first(self, count: int) -> InputRows:
-        """The rows before one."""
+        """The first ``count`` rows."""
         return replace(self, table=self.table.iloc[:count], x0=self.x0[:count])
 
 
 class RowPredictions(NamedTuple):
-    """What a model says of n rows: the prediction, and the outputs."""
+    """What a model predicts for n rows, and its outputs."""
 
     predicted: NDArray[Any]  # (n,) by the user's own predict, or, until that is asked, by the outputs
     outputs: Array  # (n, c)
     is_from_predict: Mask  # (n,) whether predict has been asked
 
     def take(self, rows: Index) -> RowPredictions:
-        """The opinion of some of the rows."""
+        """The predictions for some of the rows."""
         return RowPredictions(self.predicted[rows], self.outputs[rows], self.is_from_predict[rows])
 
 
 def read_rows(data: Any, schema: Schema) -> InputRows:
-    """Rows in whatever form, checked against the schema and encoded; a note where columns are only carried through."""
+    """Rows in any form, checked against the schema and encoded; columns that the schema does not have get a note."""
     table = as_rows(data, schema.columns)
     if not len(table):
         raise InputError("there must be at least one row to explain", "no rows", "give one row or more")
@@ -71,7 +75,7 @@ def read_rows(data: Any, schema: Schema) -> InputRows:
 
 
 def model_predictions(model: Model, x: Array, owners: Index, tally: Tally) -> NDArray[Any]:
-    """What the user's own ``predict`` says of points ``x`` ``(n, d)``, checked: labels it knows, or finite numbers."""
+    """The user's own ``predict`` at points ``x`` ``(n, d)``, checked: labels of the model, or finite numbers."""
     said = np.asarray(call_model(model.predict, x, owners, tally))
     if said.shape != (len(x),):
         raise ModelError(
@@ -96,10 +100,11 @@ def model_predictions(model: Model, x: Array, owners: Index, tally: Tally) -> ND
 
 
 def first_predictions(model: Model, intake: InputRows, schema: Schema, tally: Tally) -> RowPredictions:
-    """What the model says of the rows as they are: the first call, so the first to meet their missing cells.
+    """What the model predicts for the rows as they are.
 
-    A call of ``predict`` may take longer than a search, whether it is about one row or two. So classes are taken from
-    the outputs at first, and ``predict`` is asked about rows and answers together.
+    A call of ``predict`` can take longer than a search, however few its rows. So classes come from the outputs at
+    first, and ``predict`` is called later, for rows and answers together. This is the model's first call: where it
+    fails on missing cells, the error names them.
     """
     rows = np.arange(len(intake))
     later = model.labels is not None and model.abstention is None and not np.isnan(intake.x0).any()
@@ -123,7 +128,7 @@ def first_predictions(model: Model, intake: InputRows, schema: Schema, tally: Ta
 
 
 def _largest_output_labels(model: Model, outputs: Array) -> NDArray[np.object_]:
-    """The class of the largest output of each row, the first of equals."""
+    """The class with the largest output in each row, ``(n,)``; of equal ones the first."""
     return np.asarray(np.fromiter(model.labels or (), dtype=object)[outputs.argmax(axis=1)])
 
 
