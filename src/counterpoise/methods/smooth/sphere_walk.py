@@ -101,17 +101,7 @@ def search_by_slope(
     found = descend(problem, points, settings.smooth.taylor_steps, margin, settings=settings)
     board.enter(rows, found)
     yield
-    if problem.has_gradient:
-        stuck = np.flatnonzero(found.lowest_effort >= points.lowest_effort)
-        if len(stuck):  # no slope led anywhere from where the walks ended: that point, brought to the boundary
-            board.enter(
-                rows[stuck], section_towards_row(problem.take(stuck), found.at(stuck).best(1), settings=settings)
-            )
-        if not (problem.is_all_numeric and problem.region.has_no_missing):
-            board.enter(rows, descend_from_switches(problem, settings=settings).best(settings.smooth.starts_per_row))
-    elif not problem.region.has_no_missing:
-        given, real = fill_missing_cells(problem, problem.region.nearest_feasible, settings=settings)
-        board.enter(rows, score_points(problem, given).masked(real))
+    _enter_beside_steps(board, rows, problem, points, found, settings)
     if problem.has_gradient or (
         problem.x0.shape[1] <= settings.smooth.max_black_box_branch_columns and problem.model_rows_left == np.inf
     ):
@@ -153,6 +143,23 @@ def search_by_slope(
         yield
     if len(rows) and can_step_second_order(problem, settings=settings):
         yield from _correct_by_curvature(board, rows, problem, streams, margin, gradient, sift, settings=settings)
+
+
+def _enter_beside_steps(
+    board: Incumbents, rows: Index, problem: Problem, points: Points, found: Points, settings: SearchSettings
+) -> None:
+    """What Taylor steps from ``points`` to ``found`` cannot do: stuck points, categories, values for missing cells."""
+    if problem.has_gradient:
+        stuck = np.flatnonzero(found.lowest_effort >= points.lowest_effort)
+        if len(stuck):  # no slope led anywhere from where the walks ended: that point, brought to the boundary
+            board.enter(
+                rows[stuck], section_towards_row(problem.take(stuck), found.at(stuck).best(1), settings=settings)
+            )
+        if not (problem.is_all_numeric and problem.region.has_no_missing):
+            board.enter(rows, descend_from_switches(problem, settings=settings).best(settings.smooth.starts_per_row))
+    elif not problem.region.has_no_missing:
+        given, real = fill_missing_cells(problem, problem.region.nearest_feasible, settings=settings)
+        board.enter(rows, score_points(problem, given).masked(real))
 
 
 def _walk_from_starts(
