@@ -11,6 +11,7 @@ import pandas as pd
 
 from counterpoise.api.noise import NOISE_WITHOUT_REFERENCE, NoiseWish, choose_noise, kept_share, parse_noise
 from counterpoise.api.replay import Constraints, Replay, replay_valid_rows
+from counterpoise.errors import InputError
 from counterpoise.explanation.explanation import Explanation
 from counterpoise.methods.baselines.coordinates import CoordinateChart
 from counterpoise.objective.noise import Noise
