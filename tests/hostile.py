@@ -95,6 +95,7 @@ def _prepare(questions: list[list[str]]) -> None:
         "counterpoise.models.files",
         "counterpoise.space.yaml.load_save",
         "counterpoise.explanation.explanation",
+        "counterpoise.api.explainer",
     ):
         import_module(name)
 

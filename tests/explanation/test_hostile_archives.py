@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 
 from counterpoise.errors import InputError
-from counterpoise.explanation import Explanation
-from counterpoise.space.features import Schema
+from counterpoise.explanation.explanation import Explanation
+from counterpoise.space.schema.schema import Schema
 from explanations import build
 from hostile import is_refused, outcomes
 

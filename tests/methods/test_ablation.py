@@ -27,14 +27,12 @@ from sklearn.svm import SVC, SVR
 from sklearn.tree import DecisionTreeClassifier
 
 import counterpoise as cp
-from counterpoise.methods.settings import (
-    DEFAULTS,
-    PolishSettings,
-    SmoothSettings,
-    StartSettings,
-    TreeSettings,
-    TrialSettings,
-)
+from counterpoise.methods.settings.finish import PolishSettings
+from counterpoise.methods.settings.search import DEFAULTS
+from counterpoise.methods.settings.smooth import SmoothSettings
+from counterpoise.methods.settings.starts import StartSettings
+from counterpoise.methods.settings.trees import TreeSettings
+from counterpoise.methods.settings.trials import TrialSettings
 
 LOST = 100.0  # what a row without an answer counts as
 Question = tuple[Any, pd.DataFrame, pd.DataFrame, dict[str, Any]]  # model, reference, rows, further words

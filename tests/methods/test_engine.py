@@ -21,14 +21,12 @@ import counterpoise as cp
 from counterpoise.methods.baselines.budgeted import Budgeted
 from counterpoise.methods.cell_values import Cells
 from counterpoise.methods.points import Points, score_points
-from counterpoise.methods.settings import (
-    BatchSettings,
-    SearchSettings,
-    SmoothSettings,
-    StartSettings,
-    TreeSettings,
-    TrialSettings,
-)
+from counterpoise.methods.settings.finish import BatchSettings
+from counterpoise.methods.settings.search import SearchSettings
+from counterpoise.methods.settings.smooth import SmoothSettings
+from counterpoise.methods.settings.starts import StartSettings
+from counterpoise.methods.settings.trees import TreeSettings
+from counterpoise.methods.settings.trials import TrialSettings
 from counterpoise.methods.slopes import score_and_gradient, score_and_gradient_by_differences
 from counterpoise.methods.smooth.tangent import step_to_tangent_boundary
 from counterpoise.methods.smooth.taylor_steps import descend

@@ -183,7 +183,7 @@ class Explainer:
         question = Question(
             target=as_target(target),
             threshold=threshold,
-            distance=distance if isinstance(distance, str) else dict(distance),
+            distance=distance if isinstance(distance, (str, type)) else dict(distance),
             lam=AUTO_LAM_TIMES_ROOT_D / len(asked.schema) ** 0.5 if isinstance(lam, str) else float(lam),
             mu=None if isinstance(mu, str) else float(mu),
             weights=self.weights,

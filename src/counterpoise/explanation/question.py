@@ -23,15 +23,15 @@ from counterpoise.objective.noise import Noise
 from counterpoise.objective.plausibility import Fittable
 from counterpoise.objective.regularizers import Regularizer
 from counterpoise.space.constraints.words import Constraint, Immutable
-from counterpoise.space.distance import name_of_distance
+from counterpoise.space.distance import Distance, name_of_distance
 from counterpoise.space.region.region import Bounds
 from counterpoise.types import Index
 
 Target: TypeAlias = "Hashable | list[Any] | set[Any] | frozenset[Any] | np.ndarray[Any, Any] | AnythingBut"
 """What the decision should become: "opposite", a label, several labels, one label per row, `AnythingBut`, a range."""
 
-DistanceSpec: TypeAlias = str | Mapping[str, float]
-"""A distance as the user names it: "l2", "l1", "l0", "gower", or weights of them."""
+DistanceSpec: TypeAlias = str | Mapping[str, float] | type[Distance]
+"""A distance as the user names it: "l2", "l1", "l0", "gower", weights of them, or a class of the user's own."""
 
 
 @dataclass(frozen=True, init=False)

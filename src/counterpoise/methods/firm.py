@@ -19,7 +19,8 @@ from counterpoise.methods.cell_values import Cells
 from counterpoise.methods.incumbents import Incumbents, has_improved
 from counterpoise.methods.points import Points, join_points, score_points
 from counterpoise.methods.polish import undo_changes
-from counterpoise.methods.settings import DEFAULTS, FIRM_DEFAULTS, FirmSettings, SearchSettings
+from counterpoise.methods.settings.finish import FirmSettings
+from counterpoise.methods.settings.search import DEFAULTS, FIRM_DEFAULTS, SearchSettings
 from counterpoise.methods.starts import jump_at_random, start_at_reference_rows
 from counterpoise.methods.trials.sweep import max_useful_distance, sweep
 from counterpoise.problem import Problem

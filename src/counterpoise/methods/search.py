@@ -19,7 +19,7 @@ from counterpoise.methods.cell_values import Cells
 from counterpoise.methods.incumbents import Incumbents
 from counterpoise.methods.model_kinds import choose_thoroughness, leaves_of, starts_at_row
 from counterpoise.methods.points import Points, join_points, score_points
-from counterpoise.methods.settings import DEFAULTS, SearchSettings
+from counterpoise.methods.settings.search import DEFAULTS, SearchSettings
 from counterpoise.methods.slopes import has_slope
 from counterpoise.methods.smooth.sphere_walk import search_by_slope
 from counterpoise.methods.starts import (
@@ -46,7 +46,7 @@ class Search(SearchSettings):
 
     Its fields are the settings of each family of stages; the repr shows those that are not the default.
 
-    >>> from counterpoise.methods.settings import SmoothSettings
+    >>> from counterpoise.methods.settings.smooth import SmoothSettings
     >>> Search(), Search(smooth=SmoothSettings(walkers=8))
     (Search(), Search(smooth=SmoothSettings(walkers=8)))
     """

@@ -19,7 +19,7 @@ from counterpoise.show.templates import render_template
 
 
 @dataclass(frozen=True)
-class PageSettings:
+class PaperPageSettings:
     """What the page shows of its tables."""
 
     prose_cell_letters: int = 40  # a longer cell is prose
@@ -27,7 +27,7 @@ class PageSettings:
     tables_shown_open: int = 3  # further tables are folded away
 
 
-PAGE = PageSettings()
+PAGE = PaperPageSettings()
 TITLE = "Exploring Energy Landscapes for Minimal Counterfactual Explanations, reproduced"
 
 

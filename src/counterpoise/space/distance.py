@@ -268,8 +268,8 @@ def name_of_distance(spec: str | Mapping[str, float] | type[Distance]) -> str:
     """
     if isinstance(spec, str):
         return spec
-    if isinstance(spec, type):
-        return spec.__name__
+    if not isinstance(spec, Mapping):  # a class, or the record of one in a saved explanation
+        return spec.__name__ if isinstance(spec, type) else repr(spec)
     return _name_mixture(tuple((norm, float(spec[norm])) for norm in NORMS if spec.get(norm)))
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from counterpoise.methods.points import Points, make_points
-from counterpoise.methods.settings import DEFAULTS, SearchSettings
+from counterpoise.methods.settings.search import DEFAULTS, SearchSettings
 from counterpoise.methods.slopes import score_and_gradient
 from counterpoise.methods.smooth.taylor_steps import slack_of
 from counterpoise.problem import Problem

@@ -15,7 +15,7 @@ from counterpoise.methods.categories import fill_missing_cells
 from counterpoise.methods.incumbents import Incumbents, has_improved
 from counterpoise.methods.model_kinds import penalises_count, prefers_few_changes, starts_at_row
 from counterpoise.methods.points import Points, join_points, score_points
-from counterpoise.methods.settings import DEFAULTS, SearchSettings
+from counterpoise.methods.settings.search import DEFAULTS, SearchSettings
 from counterpoise.methods.slopes import score_and_gradient
 from counterpoise.methods.smooth.second_order import can_step_second_order, descend_second_order, is_not_stationary
 from counterpoise.methods.smooth.taylor_steps import (

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from counterpoise.methods.settings import DEFAULTS, SearchSettings
+from counterpoise.methods.settings.search import DEFAULTS, SearchSettings
 from counterpoise.methods.smooth.tangent_with_relations import keep_relations, solve_nearest_step, solve_sparsest_step
 from counterpoise.problem import Problem
 from counterpoise.space.rules.tangent_planes import expand_relations

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from counterpoise.methods.settings import DEFAULTS, SearchSettings
+from counterpoise.methods.settings.search import DEFAULTS, SearchSettings
 from counterpoise.methods.trees.cell_menu import CellValues
 from counterpoise.methods.trials.sweep import split_effort_change, to_additive_scale
 from counterpoise.models.trees.leaf_boxes import LeafBoxes

@@ -11,7 +11,7 @@ import numpy as np
 
 from counterpoise.methods.categories import switch_single_categories, switchable_columns
 from counterpoise.methods.points import Points, join_points, score_points
-from counterpoise.methods.settings import DEFAULTS, SearchSettings
+from counterpoise.methods.settings.search import DEFAULTS, SearchSettings
 from counterpoise.methods.starts import is_below_range, is_in_or_past_range, is_two_sided_range
 from counterpoise.methods.trials.sweep import changes_left, combine_changes, first_order_costs, to_additive_scale
 from counterpoise.problem import Problem

@@ -7,7 +7,7 @@ import numpy as np
 from counterpoise.methods.categories import values_like_reference
 from counterpoise.methods.cell_values import Cells
 from counterpoise.methods.points import Points, score_points
-from counterpoise.methods.settings import DEFAULTS, SearchSettings
+from counterpoise.methods.settings.search import DEFAULTS, SearchSettings
 from counterpoise.problem import Problem
 from counterpoise.types import Array
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class SurfaceSettings:
+class Figure1Settings:
     """Algorithm 1 as the caption of Figure 1 sets it."""
 
     alpha: float = 0.01  # step size
@@ -29,7 +29,7 @@ class SurfaceSettings:
     epsilon: float = 1e-4  # gradient norm at which it stops
 
 
-SURFACE = SurfaceSettings()
+SURFACE = Figure1Settings()
 
 
 def literal_algorithm1(alpha: float, beta: float, iterations: int) -> Algorithm1:
