@@ -55,3 +55,17 @@ def test_what_was_asked_before_does_not_change_what_is_nearest(questions):
         near = pool.find_nearest(x0[[row]], count, free)[0]
         exact = squares(x, x0[row], free[0])
         assert set(np.argsort(exact)[:count]) <= set(near.tolist())
+
+
+def test_what_is_found_does_not_depend_on_what_was_asked_before() -> None:
+    rng = np.random.default_rng(0)
+    rows, x0 = rng.normal(size=(300, 3)), rng.normal(size=(4, 3))
+    measure = NormMixture(np.ones(3), np.ones(3), np.zeros(3, dtype=bool))
+    fresh = NeighbourIndex.of(rows, measure).find_nearest(x0, 5)
+    asked = NeighbourIndex.of(rows, measure)
+    asked.find_nearest(x0, 40)
+    for one, other in zip(asked.find_nearest(x0, 5), fresh, strict=True):
+        np.testing.assert_array_equal(one, other)
+    asked.find_nearest(x0, 40)
+    for one, other in zip(asked.find_nearest(x0, 5, may_give_more=True), fresh, strict=True):
+        assert set(other) <= set(one)

@@ -33,7 +33,7 @@ def nearest_target_rows(schema: Schema, x0: Array, goal: Goal, donors: Reference
     for group in goal.group_rows() if len(x0) else ():
         pool = donors.get_target_pool(goal.take(group[:1]), measure)
         for some, places, real in pad_lists(
-            pool.find_nearest(x0[group], NEAREST_ROWS_KEPT), CELLS_PER_BATCH // x0.shape[1]
+            pool.find_nearest(x0[group], NEAREST_ROWS_KEPT, may_give_more=True), CELLS_PER_BATCH // x0.shape[1]
         ):
             rows = group[some]
             away = scaled_differences(measure, pool.x[places], x0[rows][:, None, :])

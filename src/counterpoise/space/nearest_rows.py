@@ -86,10 +86,14 @@ class NeighbourIndex:
         """The columns of categories."""
         return np.flatnonzero(self.distance.nominal).tolist()
 
-    def find_nearest(self, x0: Array, count: int, free: Mask | None = None) -> list[Index]:
+    def find_nearest(
+        self, x0: Array, count: int, free: Mask | None = None, *, may_give_more: bool = False
+    ) -> list[Index]:
         """For each of ``x0`` ``(n, d)`` the places of its ``count`` nearest rows or more, with all ties up to rounding.
 
         ``free`` ``(n, d)`` marks the cells that count. Nothing that is found for a row depends on the other rows.
+        ``may_give_more`` allows the longer answer to the latest query, for those who sort by this very distance: to
+        others, who choose by another one, it would make an answer depend on what was asked before.
         """
         if count >= len(self.x):
             return [np.arange(len(self.x))] * len(x0)
@@ -97,7 +101,7 @@ class NeighbourIndex:
         # the same rows are asked about for their starts and for the evidence
         asked = x0.tobytes() + (b"" if free is None else free.tobytes())
         for question, most, answer in self.latest_query:
-            if question == asked and most >= count:
+            if question == asked and (most == count or (may_give_more and most > count)):
                 return answer
         found: list[Index] = []
         size = max(1, self.max_squares_at_once // len(self.x))
