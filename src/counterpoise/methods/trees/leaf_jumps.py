@@ -11,7 +11,8 @@ import numpy as np
 
 from counterpoise.methods.settings.search import DEFAULTS, SearchSettings
 from counterpoise.methods.trees.cell_menu import CellValues
-from counterpoise.methods.trials.sweep import split_effort_change, to_additive_scale
+from counterpoise.methods.trials.prices import split_effort_change
+from counterpoise.methods.trials.sweep import to_additive_scale
 from counterpoise.models.trees.leaf_boxes import LeafBoxes
 from counterpoise.models.trees.leaves import Leaves, SingleChangeSums
 from counterpoise.problem import Problem

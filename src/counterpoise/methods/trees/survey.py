@@ -13,7 +13,8 @@ import numpy as np
 from counterpoise.methods.settings.search import DEFAULTS, SearchSettings
 from counterpoise.methods.trees.cell_menu import CellValues
 from counterpoise.methods.trees.leaf_jumps import jump_into_leaves
-from counterpoise.methods.trials.sweep import price_changes, to_additive_scale
+from counterpoise.methods.trials.prices import price_changes
+from counterpoise.methods.trials.sweep import to_additive_scale
 from counterpoise.models.goals import ClassGoal
 from counterpoise.models.trees.leaves import Leaves, SingleChangeSums
 from counterpoise.problem import Problem

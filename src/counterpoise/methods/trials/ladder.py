@@ -13,7 +13,8 @@ from counterpoise.methods.categories import switch_single_categories, switchable
 from counterpoise.methods.points import Points, join_points, score_points
 from counterpoise.methods.settings.search import DEFAULTS, SearchSettings
 from counterpoise.methods.starts import is_below_range, is_in_or_past_range, is_two_sided_range
-from counterpoise.methods.trials.sweep import changes_left, combine_changes, first_order_costs, to_additive_scale
+from counterpoise.methods.trials.prices import first_order_costs
+from counterpoise.methods.trials.sweep import changes_left, combine_changes, to_additive_scale
 from counterpoise.problem import Problem
 from counterpoise.types import Array, Index, Mask
 
