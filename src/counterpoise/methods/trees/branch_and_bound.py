@@ -19,8 +19,9 @@ from counterpoise.methods.trees.reduction import _lowest
 from counterpoise.methods.trees.row_leaves import RowLeaves, Words
 from counterpoise.types import Array, Index, Mask
 
-Verdict = Callable[[Index], Array]
-"""From points as local cells ``(p, columns)`` to their efforts ``(p,)``: infinite where they are no answers."""
+Verdict = Callable[[Index], tuple[Array, Mask]]
+"""Of points as local cells ``(p, columns)``: the efforts ``(p,)`` of the answers that they are or lead to, infinite
+where there is none; and whether the points themselves are refused by the model."""
 
 
 class Nodes(NamedTuple):
@@ -77,10 +78,12 @@ class Outcome(NamedTuple):
 class Search:
     """The branch and bound of one row."""
 
-    def __init__(self, leaves: RowLeaves, costs: CellCosts, verdict: Verdict, limit: float, most_changes: float) -> None:
+    def __init__(
+        self, leaves: RowLeaves, costs: CellCosts, verdict: Verdict, limit: float, most_changes: float, tolerance: float
+    ) -> None:
         self.leaves, self.costs, self.verdict = leaves, costs, verdict
-        self.limit, self.most_changes = limit, most_changes
-        self.best: Index | None = None
+        self.limit, self.most_changes, self.tolerance = limit, most_changes, tolerance
+        self.stuck = np.inf
         self.reaching: dict[tuple[int, bytes], Words] = {}
         self.together: Words = np.zeros((len(leaves.leaves), len(leaves.full)), dtype=leaves.full.dtype)
         self.known = np.zeros(len(leaves.leaves), dtype=bool)
@@ -100,8 +103,8 @@ class Search:
             children = self.branch(popped)
             if children is not None:
                 pool.push(children)
-        least = min(pool.least, self.limit)
-        return Outcome(least, not pool.heap or pool.least >= self.limit, self.nodes, self.visits)
+        least = min(pool.least, self.limit, self.stuck)
+        return Outcome(least, min(pool.least, self.stuck) >= self.limit, self.nodes, self.visits)
 
     def effort(self, cells: Index) -> Array:
         leaves = self.leaves
@@ -113,9 +116,7 @@ class Search:
         here = leaves.inside(nodes.cells)
         now = leaves.best(here)
         met = (now @ leaves.voters >= leaves.need).all(axis=1)
-        if met.any():
-            self.offer(nodes.cells[met])
-            # a point that is no answer although the conditions hold: its own leaves are done with
+        by_model = self.offer(nodes.cells, met) if met.any() else met
         best = leaves.best(nodes.alive)
         total = best @ leaves.voters
         open_ = (total >= leaves.need).all(axis=1) & (nodes.bound < self.limit)
@@ -127,14 +128,26 @@ class Search:
             wanted = np.where(mine, gap, 0.0)
             gap = np.where((wanted.max(axis=1, keepdims=True) > 0), wanted, gap)
         gap = np.where(gap > 0, gap, 0.0)
+        refused = np.flatnonzero(met & open_)
+        if len(refused):  # no answer although the conditions hold: any tree that is not decided yet may tell why
+            gap[refused] = self.undecided(nodes.alive[refused])
         voter = gap.argmax(axis=1)
         undecided = gap[np.arange(len(voter)), voter] > 0
+        stuck = open_ & ~undecided & ~by_model  # a relation refuses the point, not the box
+        if stuck.any():
+            self.stuck = min(self.stuck, float(nodes.bound[stuck].min()))
         chosen = np.flatnonzero(open_ & undecided)
-        # nothing left to decide: the point itself is all there is
         if not len(chosen):
             return None
         parent, leaf = self.leaves_of(nodes, chosen, voter[chosen])
         return self.children(nodes, parent, leaf)
+
+    def undecided(self, alive: Words) -> Array:
+        """How many leaves each voter could do without, ``(p, voters)``."""
+        count = np.bitwise_count(alive).astype(np.float64)
+        if self.leaves.several:
+            count = np.add.reduceat(count, self.leaves.voter_word, axis=1)
+        return count - 1.0
 
     def leaves_of(self, nodes: Nodes, chosen: Index, voter: Index) -> tuple[Index, Index]:
         leaves = self.leaves
@@ -209,8 +222,10 @@ class Search:
             self.reaching[key] = leaves.full & ~np.bitwise_and.reduce(shut, axis=0)
         return self.reaching[key]
 
-    def offer(self, cells: Index) -> None:
-        effort = self.verdict(cells)
-        place = int(effort.argmin())
-        if effort[place] < self.limit:
-            self.limit, self.best = float(effort[place]), cells[place]
+    def offer(self, cells: Index, met: Mask) -> Mask:
+        """Points that meet the conditions, shown to the model; which of them ``(p,)`` it refuses itself."""
+        effort, refused = self.verdict(cells[met])
+        self.limit = min(self.limit, float(effort.min()) * (1 - self.tolerance))
+        out = np.zeros(len(met), dtype=bool)
+        out[met] = refused
+        return out
