@@ -131,8 +131,8 @@ class Search:
         refused = np.flatnonzero(met & open_)
         if len(refused):  # no answer although the conditions hold: any tree that is not decided yet may tell why
             gap[refused] = self.undecided(nodes.alive[refused])
-        voter = gap.argmax(axis=1)
-        undecided = gap[np.arange(len(voter)), voter] > 0
+        voter = gap.argmax(axis=1) if gap.shape[1] else np.zeros(len(gap), dtype=np.intp)
+        undecided = (gap > 0).any(axis=1)
         stuck = open_ & ~undecided & ~by_model  # a relation refuses the point, not the box
         if stuck.any():
             self.stuck = min(self.stuck, float(nodes.bound[stuck].min()))

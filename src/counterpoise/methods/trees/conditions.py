@@ -77,7 +77,7 @@ def _of_one_sum(goal: Goal, leaves: Leaves, walls: LeafWalls, n: int) -> tuple[t
 
 def _within(low: float, high: float) -> Conditions:
     """One sum from ``low`` to ``high``."""
-    ends = [(1.0, low)] * (low > -np.inf) + [(-1.0, -high)] * (high < np.inf)
+    ends = [(sign, end) for sign, end in ((1.0, low), (-1.0, -high)) if end > -np.inf]
     return Conditions(np.array([[sign] for sign, _ in ends]).reshape(-1, 1), np.array([end for _, end in ends]))
 
 

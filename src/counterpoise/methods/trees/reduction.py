@@ -112,6 +112,7 @@ class Votes(NamedTuple):
     tree: Index  # (a,) from 0, without gaps
     value: Array  # (a, m)
     base: Array  # (m,) what is there without them, less what is needed
+    lost: Mask  # (trees,) trees that have lost leaves which no answer has
 
 
 def _count_votes(
@@ -121,6 +122,7 @@ def _count_votes(
     value = model.value[alive] @ asked.directions.T
     base = leaves.base @ asked.directions.T - asked.least + np.abs(asked.directions) @ slack
     tree = model.tree[alive]
+    before = np.bincount(tree, minlength=leaves.trees)
     for _ in range(ELIMINATIONS):
         begin = np.flatnonzero(np.diff(tree, prepend=-1))
         if len(begin) < leaves.trees:
@@ -133,7 +135,7 @@ def _count_votes(
         if len(kept) == len(alive):
             break
         alive, tree, value = alive[kept], tree[kept], value[kept]
-    return Votes(alive, tree, value, base)
+    return Votes(alive, tree, value, base, np.bincount(tree, minlength=leaves.trees) < before)
 
 
 def _local(
@@ -279,11 +281,11 @@ class _Bits(NamedTuple):
         begin = np.flatnonzero(np.diff(votes.tree, prepend=-1))
         sizes = np.diff(begin, append=count)
         voters, trees, owners, leaf, worth = [], [], [], [], []
+        spread = np.maximum.reduceat(votes.value, begin, axis=0) - np.minimum.reduceat(votes.value, begin, axis=0)
+        # a point in a leaf that was lost is no answer: where no condition tells, the first one has to
+        spread[votes.lost & ~spread.any(axis=1), :1] = 1.0
         for k in range(m):
-            value = votes.value[:, k]
-            varies = np.maximum.reduceat(value, begin) > np.minimum.reduceat(value, begin) if count else sizes > 0
-            if m > 1 and not varies.any():
-                continue
+            value, varies = votes.value[:, k], spread[:, k] > 0
             chosen = np.flatnonzero(varies)
             mine = np.flatnonzero(np.repeat(varies, sizes))
             owners.append(sum(map(len, trees)) + np.repeat(np.arange(len(chosen)), sizes[chosen]))

@@ -1,0 +1,43 @@
+"""Proofs against brute force: no bound above the least effort, nothing called exhausted that is not the least."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from counterpoise.methods.trees.settings import ProofSettings
+from counterpoise.methods.trees.sum_of_trees import Proof, prove
+from counterpoise.problem import Problem
+from methods.trees.oracle import least_efforts, question_of
+
+ROUNDING = 1e-6  # relative
+
+
+@settings(max_examples=150)
+@given(
+    seed=st.integers(0, 2**31), start=st.sampled_from((1.0, 1.2, np.inf)), nodes=st.sampled_from((1, 4, 30, 100_000))
+)
+def test_bounds_hold_and_what_is_exhausted_is_the_least(seed: int, start: float, nodes: int) -> None:
+    problem = question_of(seed)
+    assume(problem is not None)
+    assert problem is not None
+    check(problem, start, nodes)
+
+
+def check(problem: Problem, start: float, nodes: int) -> Proof:
+    least = least_efforts(problem)
+    proof = prove(problem, np.where(np.isfinite(least), start * least, np.inf), ProofSettings(nodes=nodes))
+    assert proof is not None
+    assert (proof.bound <= least * (1 + ROUNDING) + 1e-12).all()
+    assert (proof.effort >= least * (1 - ROUNDING)).all()
+    done = proof.exhausted
+    assert done.all() or nodes < 100_000
+    np.testing.assert_allclose(proof.effort[done], least[done], rtol=ROUNDING, atol=1e-12)
+    np.testing.assert_allclose(proof.bound[done], least[done], rtol=ROUNDING, atol=1e-12)
+    for row in np.flatnonzero(np.isfinite(proof.x).any(axis=1)).tolist():
+        part, x = problem.take([row]), proof.x[row][None, None]
+        assert part.score(x).reached.all()
+        assert part.region.contains(x).all()
+        np.testing.assert_allclose(part.energy.effort(x, part.x0)[0, 0], proof.effort[row])
+    return proof
