@@ -8,16 +8,15 @@ adds up as it is.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from counterpoise.methods.trees.legal_values import legal_ends
 from counterpoise.models.leaves import Leaves
 from counterpoise.physics.energy import Energy
 from counterpoise.physics.regularizers import Sparsity, WeightedL1
 from counterpoise.problem import Problem
-from counterpoise.space.lattice import EXACT, Lattice
 from counterpoise.types import Array, Index, Mask
 
 
@@ -43,48 +42,73 @@ class CellCosts:
     @classmethod
     def of(cls, problem: Problem, leaves: Leaves) -> CellCosts:
         """The costs of all cells to the rows of a problem whose effort `is_separable`."""
-        d = problem.x0.shape[1]
-        whole = np.setdiff1d(np.arange(d), leaves.columns)
-        column = np.concatenate([leaves.columns[leaves.feature], whole])
-        below = np.concatenate([np.nextafter(leaves.below, np.inf), np.full(len(whole), -np.inf)])
-        above = np.concatenate([leaves.above, np.full(len(whole), np.inf)])
-        gone = np.isnan(above)  # the cells of missing values
-        region, x0 = problem.region, problem.x0[:, column]
-        low, high = np.fmax(region.lower[:, column], below), np.fmin(region.upper[:, column], above)
-        up, down = _legal_ends(region.lattice, column, np.fmax(low, x0), np.fmin(high, x0), low, high)
-        stays = region.boxed[:, column] == x0
-        own = (x0 >= low) & (x0 <= high) & ~gone
-        held = stays & own  # the row's own value is in the cell, and legal
-        may_move = ~region.fixed[:, column] & ~gone
-        forced = region.fixed[:, column] & own & ~held
-        pair = np.stack([np.where(held | forced, x0, up), np.where(held | forced, x0, down)])
-        inside = (pair >= low) & (pair <= high) & np.isfinite(pair) & (may_move | held | forced)
-        delta = np.stack([_differences(problem, column, np.where(inside[k], pair[k], x0)) for k in range(2)])
-        delta[~inside] = np.inf
-        best = (delta[1] < delta[0])[None].astype(np.intp)
-        value, delta = np.take_along_axis(pair, best, 0)[0], np.take_along_axis(delta, best, 0)[0]
-        stays_missing = np.isnan(x0) & (gone | (np.arange(len(column)) >= len(leaves.feature)))
-        value, delta = np.where(stays_missing, np.nan, value), np.where(stays_missing, 0.0, delta)
+        span = _Span.of(leaves, problem.x0.shape[1])
+        value, delta = _nearest_legal(problem, span)
         allowed = np.isfinite(delta)
-        delta = np.where(allowed, delta, 0.0)
-        square, rest = effort_terms(problem, column, delta)
-        changed = allowed & (value != x0) & ~stays_missing
-        price = np.where(allowed, square + rest, np.inf)
-        start = _cheapest(price + np.where(changed, np.finfo(np.float64).tiny, 0.0), leaves.first)
-        rows, split = np.arange(len(x0))[:, None], len(leaves.feature)
+        square, rest = _effort_terms(problem, span.column, np.where(allowed, delta, 0.0))
+        x0 = problem.x0[:, span.column]
+        changed = allowed & (value != x0) & ~(np.isnan(value) & np.isnan(x0))
+        # of values that cost nothing, the row's own one first
+        price = np.where(allowed, square + rest, np.inf) + np.where(changed, np.finfo(np.float64).tiny, 0.0)
+        start, split, rows = _cheapest(price, leaves.first), len(leaves.feature), np.arange(len(x0))[:, None]
         terms = [
-            term[rows, start].sum(axis=1) + term[:, split:].sum(axis=1) for term in (square, rest, changed * 1.0)
+            term[rows, start].sum(axis=1) + term[:, split:].sum(axis=1)
+            for term in (square, rest, changed.astype(np.float64))
         ]
         feasible = problem.region.feasible & allowed[rows, start].all(axis=1) & allowed[:, split:].all(axis=1)
-        gaps = np.isnan(problem.x0[:, leaves.columns])
-        root = problem.energy.distance.weight("l2")
+        missing, root = np.isnan(problem.x0[:, leaves.columns]), problem.energy.distance.weight("l2")
         return cls(
-            column, value, allowed, square, rest, changed, root, start, np.stack(terms, axis=1), feasible, gaps
+            span.column,
+            value,
+            allowed,
+            square,
+            rest,
+            changed,
+            root,
+            start,
+            np.stack(terms, axis=1),
+            feasible,
+            missing,
         )
 
     def effort(self, square: Array, rest: Array) -> Array:
         """The effort of points whose cells add up to these terms."""
         return rest + self.root * np.sqrt(square) if self.root else rest
+
+
+class _Span(NamedTuple):
+    """The cells of all columns: from where to where each reaches, both ends included."""
+
+    column: Index  # (cells,)
+    low: Array  # (cells,)
+    high: Array  # (cells,)
+    gone: Mask  # (cells,) the cells of missing values, which reach nowhere
+    whole: Mask  # (cells,) cells of columns that no tree splits
+
+    @classmethod
+    def of(cls, leaves: Leaves, d: int) -> _Span:
+        others = np.setdiff1d(np.arange(d), leaves.columns)
+        column = np.concatenate([leaves.columns[leaves.feature], others])
+        low = np.concatenate([np.nextafter(leaves.below, np.inf), np.full(len(others), -np.inf)])
+        high = np.concatenate([leaves.above, np.full(len(others), np.inf)])
+        return cls(column, low, high, np.isnan(high), np.arange(len(column)) >= len(leaves.feature))
+
+
+def _nearest_legal(problem: Problem, span: _Span) -> tuple[Array, Array]:
+    """The legal value of least difference in each cell, and that difference: infinite where there is none."""
+    region, column, x0 = problem.region, span.column, problem.x0[:, span.column]
+    low, high = np.fmax(region.lower[:, column], span.low), np.fmin(region.upper[:, column], span.high)
+    own = (x0 >= low) & (x0 <= high) & ~span.gone
+    kept = own & (region.fixed[:, column] | (region.boxed[:, column] == x0))
+    up, down = legal_ends(region.lattice, column, np.fmax(low, x0), np.fmin(high, x0), low, high)
+    may_move = ~region.fixed[:, column] & ~span.gone
+    found, least = np.where(kept, x0, np.nan), np.where(kept, 0.0, np.inf)
+    for value in (up, down):
+        inside = may_move & (value >= low) & (value <= high) & np.isfinite(value)
+        delta = np.where(inside, _differences(problem, column, np.where(inside, value, x0)), np.inf)
+        found, least = np.where(delta < least, value, found), np.minimum(least, delta)
+    stays_missing = np.isnan(x0) & (span.gone | span.whole)
+    return np.where(stays_missing, np.nan, found), np.where(stays_missing, 0.0, least)
 
 
 def _cheapest(price: Array, first: Index) -> Index:
@@ -101,11 +125,11 @@ def is_separable(energy: Energy) -> bool:
     return energy.lam >= 0 and all(isinstance(part, (WeightedL1, Sparsity)) for part in parts)
 
 
-def effort_terms(problem: Problem, column: Index, delta: Array) -> tuple[Array, Array]:
+def _effort_terms(problem: Problem, column: Index, delta: Array) -> tuple[Array, Array]:
     """What scaled differences ``(n, cells)`` of these columns add under the root of L2, and besides."""
     energy, distance = problem.energy, problem.energy.distance
     changed = delta != 0
-    rest = (distance.weight("l0")) * changed + distance.weight("l1") * delta
+    rest = distance.weight("l0") * changed + distance.weight("l1") * delta
     gower = distance.weight("gower")
     if gower:
         shares = np.where(np.isnan(problem.x0), 1.0, distance.unit / distance.span) / problem.x0.shape[1]
@@ -131,81 +155,3 @@ def _differences(problem: Problem, column: Index, value: Array) -> Array:
     if distance.prices is not None:
         delta = delta * np.where(value > x0, distance.prices[1][column], distance.prices[0][column])
     return np.asarray(delta, dtype=np.float64)
-
-
-def _legal_ends(
-    lattice: Lattice, column: Index, least: Array, most: Array, low: Array, high: Array
-) -> tuple[Array, Array]:
-    """The smallest legal value from ``least`` to ``high``, and the largest from ``low`` to ``most``, ``(n, cells)``.
-
-    Where there is none, what comes back lies outside.
-    """
-    up, down = least.copy(), most.copy()
-    up, down = np.where(np.isfinite(up), up, high), np.where(np.isfinite(down), down, low)
-    nowhere = ~np.isfinite(up) & ~np.isfinite(down)
-    up, down = np.where(nowhere, 0.0, up), np.where(nowhere, 0.0, down)
-    for number, dtype in lattice.narrow:
-        mine = np.flatnonzero(column == number)
-        up[:, mine], down[:, mine] = _rounded_up(up[:, mine], dtype), -_rounded_up(-down[:, mine], dtype)
-    place = lattice.places[column]
-    mine = np.flatnonzero(place >= 0)
-    if len(mine):
-        narrow = {number: dtype for number, dtype in lattice.narrow}
-        grid = _Grid.of(lattice, place[mine], [narrow.get(number) for number in column[mine].tolist()])
-        up[:, mine], down[:, mine] = grid.up(up[:, mine]), grid.down(down[:, mine])
-    for number, listed in lattice.choices:
-        mine = np.flatnonzero(column == number)
-        padded = np.concatenate([[-np.inf], listed, [np.inf]])
-        up[:, mine] = padded[np.searchsorted(listed, up[:, mine], side="left") + 1]
-        down[:, mine] = padded[np.searchsorted(listed, down[:, mine], side="right")]
-    return up, down
-
-
-def _rounded_up(values: Array, dtype: np.dtype[Any]) -> Array:
-    """The smallest number of a narrow dtype that is at least each of the values."""
-    with np.errstate(over="ignore"):
-        near: NDArray[Any] = values.astype(dtype)
-        less = near.astype(np.float64) < values
-        return np.where(less, np.nextafter(near, dtype.type(np.inf)), near).astype(np.float64)
-
-
-@dataclass(frozen=True, eq=False)
-class _Grid:
-    """Columns of cells whose values are counted in steps: whole numbers, decimals, steps from the row's own value."""
-
-    step: Array  # (g,)
-    parts: Array  # (g,)
-    origin: Array  # (n, g)
-    binds: Mask  # (n, g) whether the box holds a count, so that values off the grid are not legal
-    dtypes: list[np.dtype[Any] | None]
-
-    @classmethod
-    def of(cls, lattice: Lattice, place: Index, dtypes: list[np.dtype[Any] | None]) -> _Grid:
-        bound = (lattice.first <= lattice.last) | lattice.binds[lattice.columns]
-        return cls(lattice.step[place], lattice.parts[place], lattice.origin[:, place], bound[:, place], dtypes)
-
-    def up(self, values: Array) -> Array:
-        """The smallest values on the grid that are at least each of the values ``(n, g)``."""
-        return self._beyond(values, 1.0)
-
-    def down(self, values: Array) -> Array:
-        """The largest values on the grid that are at most each of the values ``(n, g)``."""
-        return self._beyond(values, -1.0)
-
-    def _beyond(self, values: Array, sign: float) -> Array:
-        with np.errstate(over="ignore", invalid="ignore"):
-            count = np.rint((values - self.origin) * self.parts / self.step)
-            for _ in range(2):  # a count is at most one off by rounding, two in a dtype that rounds again
-                before = count - sign
-                count = np.where(sign * (self._value(before) - values) >= 0, before, count)
-            for _ in range(3):
-                count = np.where(sign * (self._value(count) - values) < 0, count + sign, count)
-            on_grid = self.binds & (np.abs(count) < EXACT)
-            return np.where(on_grid, self._value(count), values)
-
-    def _value(self, count: Array) -> Array:
-        value = count * self.step / self.parts + self.origin
-        for dtype in {dtype for dtype in self.dtypes if dtype is not None}:
-            mine = [place for place, own in enumerate(self.dtypes) if own == dtype]
-            value[:, mine] = value[:, mine].astype(dtype)
-        return value

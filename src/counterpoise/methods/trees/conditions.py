@@ -70,9 +70,7 @@ def _of_one_sum(goal: Goal, leaves: Leaves, walls: LeafWalls, n: int) -> tuple[t
         high = _turning(RangeGoal(-never, goal.high, goal.needed), leaves, walls, n)
     else:
         low, high = _turning(goal, leaves, walls, n), (np.full(n, -np.inf), np.full(n, np.inf))
-    return tuple(
-        (_within(max(low[0][row], high[0][row]), min(low[1][row], high[1][row])),) for row in range(n)
-    )
+    return tuple((_within(max(low[0][row], high[0][row]), min(low[1][row], high[1][row])),) for row in range(n))
 
 
 def _within(low: float, high: float) -> Conditions:

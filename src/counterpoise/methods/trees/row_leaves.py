@@ -1,13 +1,14 @@
-"""The leaves that one row can be led into for less than its incumbent costs, as bits, and the cells they tell apart.
+"""What matters to one row: the leaves it can be led into for less than its incumbent costs, and their local cells.
 
-Most leaves are too far from a row to matter. Of the others each tree keeps a word, the best leaf in the lowest bit, so
-that what boxes share and what the best leaves left add up to is read off whole words at once.
+Most leaves are too far from a row to matter. The others tell few cells apart: neighbouring cells that none of them
+tells apart are one local cell, which stands for the cheapest of them. Local cells are numbered through, column after
+column, those of columns of numbers first.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,73 +16,107 @@ from numpy.typing import NDArray
 from counterpoise.methods.trees.cell_costs import CellCosts
 from counterpoise.methods.trees.conditions import Conditions
 from counterpoise.methods.trees.leaf_walls import LeafWalls
-from counterpoise.types import Array, Index, Mask
+from counterpoise.methods.trees.local_columns import LocalNumbers, LocalSets, lowest_bit
+from counterpoise.methods.trees.open_cells import OpenCells
+from counterpoise.methods.trees.voters import Voters, Votes, Words
+from counterpoise.models.leaves import Leaves
+from counterpoise.types import Array, Index
 
-Words = NDArray[Any]  # unsigned, as narrow as the trees' leaves allow
-DEAD = -1e300  # the value of a tree that has no leaf left: finite, so that sums of it are numbers
 
+class Terms(NamedTuple):
+    """What cells add to the effort of a point, each ``(cells,)``, and what columns without local cells add."""
 
-class Sets(NamedTuple):
-    """Local columns of levels without an order: the classes of levels that no leaf tells apart, cheapest first."""
+    square: Array  # under the root of L2
+    rest: Array  # besides
+    changed: Array  # 1 where the row is changed
+    others: Array  # (3,)
 
-    word: tuple[slice, ...]  # of each column, its words in a box's set of classes
-    first: tuple[int, ...]  # the local cell of its first class
-    every: NDArray[np.uint64]  # (words,) all classes
-    open: NDArray[np.uint64]  # (leaves, words) classes that each leaf is open to
+    def of(self, cells: Index) -> tuple[Array, Array, Array]:
+        """The sums of points ``(p, columns)`` in local cells, each ``(p,)``."""
+        square, rest, changed = (term.take(cells).sum(axis=1) for term in (self.square, self.rest, self.changed))
+        return np.maximum(square + self.others[0], 0.0), rest + self.others[1], changed + self.others[2]
 
 
 @dataclass(frozen=True, eq=False)
 class RowLeaves:
-    """What is left of the leaves for one row.
+    """The leaves, voters and local cells of one row."""
 
-    Local cells are groups of neighbouring cells that no leaf tells apart; each column's are numbered on end, those of
-    columns of levels last. A *voter* is a tree in one of the conditions; it has a word, or several.
-    """
-
-    conditions: Conditions
-    need: Array  # (m,) what the voters must add up to at least, rounding allowed for
-    voters: Array  # (voters, m) 1 for the condition that a voter counts in
-    voter_tree: Index  # (voters,)
-    voter_word: Index  # (voters,) the first word of each
-    several: bool  # whether a voter has more than one word
-    full: Words  # (words,) all leaves
-    value: Array  # (words * (bits + 1),) of each leaf; DEAD at the end of each word
-    leaf: Index  # (words, bits) local leaves
-    bits: int
-    leaves: Index  # (leaves,) numbers of the local leaves among all
-    bit_leaf: Index  # (e,) the local leaf of each bit, word after word,
-    bit: Words  # (e,) the bit,
-    bit_word: Index  # (words,) and the first bit of each word
+    voters: Voters
+    numbers: LocalNumbers
+    sets: LocalSets
     shut: Words  # (cells, words) leaves that a local cell is outside of
-    above: Words  # (cells, words) leaves that lie above a cell of numbers,
-    below: Words  # (cells, words) and below it
-    low: Index  # (leaves, numbers) the first local cell of each leaf in each column of numbers
-    high: Index  # (leaves, numbers)
-    sets: Sets
-    start: Index  # (columns,) the cheapest local cell of each local column
-    square: Array  # (cells,) what a local cell adds under the root of L2,
-    rest: Array  # (cells,) and besides
-    changed: Array  # (cells,) 1 where it differs from the row
-    fixed: tuple[float, float, float]  # the same three of all columns that are not local
+    terms: Terms
     cell: Index  # (cells,) the cell, among all, that a local one stands for
-    column: Index  # (columns,) places of local columns among those that are split
-    rise_column: Index  # (leaves, w) local columns in which a leaf may ask for more than the cheapest cell
-    rise_cell: Index  # (leaves, w) and the cell that it asks for; the cheapest one where it asks for nothing
-
-    def best(self, alive: Words) -> Array:
-        """What the best leaf left is worth to each voter, ``(p, voters)``."""
-        lowest = alive & (~alive + alive.dtype.type(1))
-        place = np.bitwise_count(lowest - alive.dtype.type(1)).astype(np.intp)
-        place = np.minimum(place, self.bits)
-        place += np.arange(len(self.full)) * (self.bits + 1)
-        found = self.value.take(place)
-        return np.maximum.reduceat(found, self.voter_word, axis=1) if self.several else found
+    column: Index  # (columns,) places of the local columns among those that are split
+    start: Index  # (columns,) the cheapest local cell of each
+    rise_column: Index  # (leaves, w) local columns in which a leaf asks for more than the cheapest cell,
+    rise_cell: Index  # (leaves, w) and the cell that it asks for; padded with cheapest ones
 
     def inside(self, cells: Index) -> Words:
         """The leaves that points ``(p, columns)`` in local cells are in, ``(p, words)``."""
-        return self.full & ~np.bitwise_or.reduce(self.shut.take(cells, axis=0), axis=1)
+        return self.voters.full & ~np.bitwise_or.reduce(self.shut.take(cells, axis=0), axis=1)
 
-    def packed(self, chosen: Mask) -> Words:
-        """Chosen leaves ``(p, leaves)`` as words ``(p, words)``."""
-        bits = np.where(chosen.take(self.bit_leaf, axis=1), self.bit, self.bit.dtype.type(0))
-        return np.bitwise_or.reduceat(bits, self.bit_word, axis=1)
+    def nearest(self, leaf: Index) -> Index:
+        """The cheapest points ``(p, columns)`` inside some leaves ``(p,)``."""
+        cells = np.repeat(self.start[None], len(leaf), axis=0)
+        np.put_along_axis(cells, self.rise_column[leaf], self.rise_cell[leaf], axis=1)
+        return cells
+
+
+def reduce_to_row(
+    leaves: Leaves,
+    model: LeafWalls,
+    costs: CellCosts,
+    row: int,
+    asked: Conditions,
+    slack: Array,
+    limit: float,
+    most_changes: float,
+) -> RowLeaves | None:
+    """What matters to a row; None where no point that costs less than ``limit`` meets the conditions."""
+    terms = np.stack([costs.square[row], costs.rest[row], costs.changed[row]])
+    opened = OpenCells.of(leaves, model, costs, row, terms, limit)
+    if opened is None:
+        return None
+    walls, cells, total = model.walls, opened.cell, costs.start_terms[row]
+    rise = terms[:, cells[np.minimum(opened.near, len(cells) - 1)]] - terms[:, cells[opened.start]][:, walls.place]
+    rise[:, opened.shut] = np.inf
+    added = walls.leaves @ rise.T  # (leaves, 3)
+    near = costs.effort(np.maximum(total[0] + added[:, 0], 0.0), total[1] + added[:, 1]) < limit
+    alive = np.flatnonzero(near & (total[2] + added[:, 2] <= most_changes))
+    votes = Votes.of(leaves, model, alive, asked, slack)
+    return None if votes is None else _local(model, opened, votes, terms, total)
+
+
+def _local(model: LeafWalls, opened: OpenCells, votes: Votes, terms: Array, total: Array) -> RowLeaves:
+    leaf, wall = opened.restricting(model, votes.leaf)
+    place = model.walls.place[wall]
+    of_sets = np.isin(place, list(opened.sets))
+    voters = Voters.of(votes)
+    number = np.flatnonzero(~of_sets)
+    numbers = LocalNumbers.of(opened, voters, len(votes.leaf), leaf[number], wall[number], place[number])
+    level = np.flatnonzero(of_sets)
+    prices = terms[:, opened.cell]
+    sets = LocalSets.of(
+        opened, voters, len(votes.leaf), leaf[level], wall[level], place[level], prices, len(numbers.stands)
+    )
+    cell = opened.cell[np.concatenate([numbers.stands, sets.stands])]
+    column = np.concatenate([numbers.column, sets.column])
+    start = np.concatenate([numbers.start, np.array(sets.first, dtype=np.intp)])
+    others = total - prices[:, opened.start[column]].sum(axis=1)
+    rises = _rises(numbers, sets, start)
+    shut = np.concatenate([numbers.above | numbers.below, sets.shut])
+    return RowLeaves(voters, numbers, sets, shut, Terms(*terms[:, cell], others), cell, column, start, *rises)
+
+
+def _rises(numbers: LocalNumbers, sets: LocalSets, start: Index) -> tuple[Index, Index]:
+    """For each leaf the local columns in which it asks for more than the cheapest cell, and that cell, padded."""
+    near = [np.clip(numbers.start, numbers.low, numbers.high)]
+    near += [
+        (first + lowest_bit(sets.open[:, word]))[:, None] for word, first in zip(sets.word, sets.first, strict=True)
+    ]
+    cells: NDArray[np.intp] = np.concatenate(near, axis=1)
+    moved = cells != start
+    width = int(moved.sum(axis=1).max(initial=0))
+    column = np.argsort(~moved, axis=1, kind="stable")[:, :width]
+    return column, np.take_along_axis(cells, column, axis=1)

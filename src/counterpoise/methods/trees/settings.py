@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from counterpoise.errors import InputError
 from counterpoise.types import is_number, is_whole
 
@@ -13,17 +15,19 @@ class ProofSettings:
     """Limits of a proof, a row; they count work, never time, so that answers do not depend on the machine."""
 
     nodes: int = 20_000  # boxes that are opened at most
-    visits: int = 500_000_000  # trees of boxes that are looked at at most
-    together: int = 64  # boxes opened at once, the cheapest first; it begins with one
+    visits: int = 500_000_000  # trees of boxes that are looked at, at most
+    waiting: int = 2_000_000  # boxes that wait to be opened, at most
+    together: int = 64  # boxes opened at once, the cheapest first; a search begins with one
+    repairs: int = 64  # boxes whose cheapest point breaks a relation: so many points are repaired, then the proof ends
     gap: float = 0.0  # the proof ends where the answer costs at most this share more than the bound
     tolerance: float = 1e-9  # relative: an answer that is nearer by less is not looked for
 
     def __post_init__(self) -> None:
-        for name in ("nodes", "visits", "together"):
+        for name in ("nodes", "visits", "waiting", "together", "repairs"):
             given = getattr(self, name)
             if not (is_whole(given) and given >= 1):
                 raise InputError(f"{name} must be at least 1", f"{given!r}", "give a whole number")
         for name in ("gap", "tolerance"):
             given = getattr(self, name)
-            if not (is_number(given) and 0 <= given < 1):
-                raise InputError(f"{name} must be a number from 0 to 1", f"{given!r}", "a share, such as 0.01")
+            if not (is_number(given) and 0 <= given < np.inf):
+                raise InputError(f"{name} must be a number from 0 on", f"{given!r}", "a share, such as 0.01")

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
 
-from counterpoise.methods.trees.branch_and_bound import Search
+from counterpoise.methods.trees.answers import Answers
+from counterpoise.methods.trees.branch_and_bound import Search, Spent
 from counterpoise.methods.trees.cell_costs import CellCosts, is_separable
 from counterpoise.methods.trees.conditions import Asked, conditions
 from counterpoise.methods.trees.leaf_walls import LeafWalls, walls_of
-from counterpoise.methods.trees.reduction import reduce_to_row
-from counterpoise.methods.trees.row_leaves import RowLeaves
+from counterpoise.methods.trees.row_leaves import reduce_to_row
 from counterpoise.methods.trees.settings import ProofSettings
 from counterpoise.models.leaves import Leaves
 from counterpoise.problem import Problem
@@ -22,62 +21,28 @@ from counterpoise.types import Array, Index, Mask
 class Proof(NamedTuple):
     """What is known of the least effort of n rows.
 
-    No answer costs less than ``bound``; where a row is ``exhausted`` its answer is the least there is, or, where it has
-    none, no legal point meets its goal.
+    No answer costs less than ``bound``. Where a row is ``exhausted``, nothing is left to look for: its answer, or the
+    incumbent where none is nearer, is the least there is (within the gap that was asked for), or, where it has neither,
+    no legal point meets its goal.
     """
 
     bound: Array  # (n,)
-    x: Array  # (n, d) the nearest answer found here; NaN where none is nearer than the incumbent
-    effort: Array  # (n,) of the nearest answer, the incumbent's where none is nearer; infinite where there is none
     exhausted: Mask  # (n,)
+    x: Array  # (n, k, d) answers below the incumbent, the least effort first; NaN where there are no more
+    effort: Array  # (n, k) infinite where there are no more
+    exact: Mask  # (n, k) answers of which it is proven that they are the next best
     nodes: Index  # (n,) boxes opened
     visits: Index  # (n,) trees of boxes looked at
 
 
-@dataclass(eq=False)
-class _Row:
-    """One row: points of its cells, shown to the model."""
+def prove(
+    problem: Problem, incumbent: Array, settings: ProofSettings | None = None, alternatives: int = 1
+) -> Proof | None:
+    """Bounds and nearer answers for the rows of a problem; ``incumbent`` ``(n,)`` are efforts of known answers, or inf.
 
-    problem: Problem  # of this row alone
-    leaves: Leaves
-    costs: CellCosts
-    number: int
-    reduced: RowLeaves | None = None
-    effort: float = np.inf
-    x: Array = field(default_factory=lambda: np.empty(0))
-
-    def points(self, cells: Index) -> Array:
-        """Points ``(1, p, d)`` in local cells ``(p, columns)``."""
-        reduced, costs, row = self.reduced, self.costs, self.number
-        assert reduced is not None
-        split = len(self.leaves.feature)
-        x = np.empty((1, len(cells), self.problem.x0.shape[1]))
-        x[:, :, costs.column[split:]] = costs.value[row, split:]
-        x[:, :, self.leaves.columns] = costs.value[row, costs.start[row]]
-        x[0][:, self.leaves.columns[reduced.column]] = costs.value[row, reduced.cell[cells]]
-        return x
-
-    def verdict(self, cells: Index) -> tuple[Array, Mask]:
-        """The efforts of the answers that points are or lead to, and which points the model refuses."""
-        x, region = self.points(cells), self.problem.region
-        legal = region.contains(x)
-        refused = ~self.problem.score(x).reached
-        if not legal.all():
-            other, inside = region.settle(x)
-            x = np.where(legal[..., None], x, other)
-            legal |= inside & region.contains(x)
-        reached = self.problem.score(x).reached
-        effort = np.where(reached & legal, self.problem.energy.effort(x, self.problem.x0), np.inf)[0]
-        best = int(effort.argmin())
-        if effort[best] < self.effort:
-            self.effort, self.x = float(effort[best]), x[0, best]
-        return effort, refused[0]
-
-
-def prove(problem: Problem, incumbent: Array, settings: ProofSettings | None = None) -> Proof | None:
-    """Bounds and nearer answers for the rows of a problem; ``incumbent`` ``(n,)`` are the efforts of known answers.
-
-    None where the model's leaves, or the goal and the effort in terms of them, are not known.
+    With several ``alternatives`` these are the answers of least effort with distinct sets of changed features, none a
+    superset of a better one's, as far as they cost less than the incumbent. None where the leaves of the model, or the
+    goal and the effort in terms of them, are not known.
     """
     settings = settings or ProofSettings()
     leaves: Leaves | None = getattr(problem.model, "leaves", None)
@@ -87,45 +52,35 @@ def prove(problem: Problem, incumbent: Array, settings: ProofSettings | None = N
     asked = None if walls is None else conditions(problem, leaves, walls)
     if walls is None or asked is None:
         return None
-    costs = CellCosts.of(problem, leaves)
-    parts = [
-        _prove_row(problem.take([row]), leaves, walls, costs, asked, row, float(incumbent[row]), settings)
-        for row in range(len(problem))
-    ]
-    bound, x, effort, exhausted, nodes, visits = zip(*parts, strict=True) if parts else ((),) * 6
-    d = problem.x0.shape[1]
-    return Proof(
-        np.array(bound, dtype=np.float64),
-        np.array(x, dtype=np.float64).reshape(len(problem), d),
-        np.array(effort, dtype=np.float64),
-        np.array(exhausted, dtype=bool),
-        np.array(nodes, dtype=np.intp),
-        np.array(visits, dtype=np.intp),
-    )
+    costs, (n, d) = CellCosts.of(problem, leaves), problem.x0.shape
+    bound, exhausted = np.full(n, np.inf), np.ones(n, dtype=bool)
+    x, effort = np.full((n, alternatives, d), np.nan), np.full((n, alternatives), np.inf)
+    nodes, visits = np.zeros(n, dtype=np.intp), np.zeros(n, dtype=np.intp)
+    for row in range(n):
+        share = (1 - settings.tolerance) / (1 + settings.gap)
+        answers = Answers(problem.take([row]), leaves, costs, row, float(incumbent[row]), alternatives, share)
+        bound[row], exhausted[row], spent = _prove_row(answers, walls, asked, settings)
+        for place, answer in enumerate(answers.found[:alternatives]):
+            x[row, place], effort[row, place] = answer.x, answer.effort
+        nodes[row], visits[row] = spent.nodes, spent.visits
+    exact = np.isfinite(effort) & (effort * (1 - settings.tolerance) <= bound[:, None])
+    return Proof(bound, exhausted, x, effort, exact, nodes, visits)
 
 
-def _prove_row(
-    problem: Problem,
-    leaves: Leaves,
-    walls: LeafWalls,
-    costs: CellCosts,
-    asked: Asked,
-    number: int,
-    incumbent: float,
-    settings: ProofSettings,
-) -> tuple[float, Array, float, bool, int, int]:
-    row = _Row(problem, leaves, costs, number, effort=incumbent, x=np.full(problem.x0.shape[1], np.nan))
-    most = np.inf if problem.region.max_changes is None else float(problem.region.max_changes)
-    bound, exhausted, nodes, visits = np.inf, True, 0, 0
-    for wanted in asked.rows[number]:
-        limit = row.effort * (1 - settings.tolerance)
-        reduced = reduce_to_row(leaves, walls, costs, number, wanted, asked.slack, limit, most)
+def _prove_row(answers: Answers, walls: LeafWalls, asked: Asked, settings: ProofSettings) -> tuple[float, bool, Spent]:
+    """A bound of one row, whether nothing is left to look for, and what that took."""
+    ceiling = answers.problem.region.max_changes
+    most_changes = np.inf if ceiling is None else float(ceiling)
+    searches, spent = [], Spent()
+    for wanted in asked.rows[answers.number]:
+        reduced = reduce_to_row(
+            answers.leaves, walls, answers.costs, answers.number, wanted, asked.slack, answers.limit, most_changes
+        )
         if reduced is None:
-            bound = min(bound, limit)
             continue
-        row.reduced = reduced
-        search = Search(reduced, costs, row.verdict, limit, most, settings.tolerance)
-        found = search.run(settings.nodes - nodes, settings.together)
-        bound, exhausted = min(bound, found.bound), exhausted and found.exhausted
-        nodes, visits = nodes + found.nodes, visits + found.visits
-    return min(bound, row.effort), row.x, row.effort, exhausted, nodes, visits
+        search = Search(reduced, answers, most_changes, spent)
+        search.run(settings)
+        searches.append(search)
+        spent = search.spent
+    bound = min([answers.limit, *(search.bound for search in searches)])
+    return bound, all(search.is_exhausted for search in searches), spent
