@@ -7,10 +7,10 @@ from typing import NamedTuple
 import numpy as np
 
 from counterpoise.methods.trees.cell_costs import CellCosts
-from counterpoise.methods.trees.row_leaves import RowLeaves
+from counterpoise.methods.trees.row_leaves import Cells, RowLeaves
 from counterpoise.models.leaves import Leaves
 from counterpoise.problem import Problem
-from counterpoise.types import Array, Index, Mask
+from counterpoise.types import Array, Mask
 
 
 class Answer(NamedTuple):
@@ -64,7 +64,7 @@ class Answers:
         """Whether no point that costs ``least`` or more can be among the wanted answers."""
         return least >= self.limit or (len(self.found) >= self.wanted and self.found[self.wanted - 1].effort <= least)
 
-    def points(self, reduced: RowLeaves, cells: Index) -> Array:
+    def points(self, reduced: RowLeaves, cells: Cells) -> Array:
         """Points ``(1, p, d)`` in local cells ``(p, columns)``."""
         costs, row, split = self.costs, self.number, len(self.leaves.feature)
         x = np.empty((1, len(cells), self.problem.x0.shape[1]))
@@ -73,7 +73,7 @@ class Answers:
         x[0][:, self.leaves.columns[reduced.column]] = costs.value[row, reduced.cell[cells]]
         return x
 
-    def show(self, reduced: RowLeaves, cells: Index) -> Shown:
+    def show(self, reduced: RowLeaves, cells: Cells) -> Shown:
         """Show points in local cells ``(p, columns)`` to the model and keep those that are answers.
 
         A point that breaks a relation is brought to where it holds, as the region does that, and shown again.
@@ -92,7 +92,7 @@ class Answers:
             self._keep(Answer(float(efforts[place]), x[0, place], changed[place]))
         return Shown(refused[0], unlawful[0])
 
-    def shadowed(self, reduced: RowLeaves, cells: Index, bound: Array) -> Mask:
+    def shadowed(self, reduced: RowLeaves, cells: Cells, bound: Array) -> Mask:
         """Which boxes ``(p,)``, whose points change at least what the cheapest one does, hold no further answer."""
         out = np.zeros(len(bound), dtype=bool)
         if self.wanted == 1:

@@ -14,7 +14,7 @@ import numpy as np
 
 from counterpoise.methods.trees.answers import Answers
 from counterpoise.methods.trees.nodes import Nodes, Pool
-from counterpoise.methods.trees.row_leaves import RowLeaves
+from counterpoise.methods.trees.row_leaves import Cells, RowLeaves
 from counterpoise.methods.trees.settings import ProofSettings
 from counterpoise.methods.trees.together import Together
 from counterpoise.types import Array, Index, Mask
@@ -72,7 +72,7 @@ class Search:
         voters = self.reduced.voters
         now = voters.best(self.reduced.inside(nodes.cells))
         sums = now @ voters.counts_in
-        met = (sums >= voters.need).all(axis=1)
+        met = np.asarray((sums >= voters.need).all(axis=1))
         self.spent = self.spent._replace(nodes=self.spent.nodes + len(met))
         gap = np.maximum(voters.best(nodes.alive) - now, 0.0)
         if len(voters.need) > 1:
@@ -91,7 +91,7 @@ class Search:
         places = np.flatnonzero(met)
         shown = self.answers.show(self.reduced, nodes.cells[places])
         # the model refuses a point although the conditions hold: any tree that is not decided yet may tell why
-        gap[places] = np.where(shown.refused[:, None], self.reduced.voters.count(nodes.alive[places]) - 1.0, 0.0)
+        gap[places] = np.where(shown.refused[:, None], self.reduced.voters.count_leaves(nodes.alive[places]) - 1.0, 0.0)
         if shown.unlawful.any():
             self.stuck = min(self.stuck, float(nodes.bound[places[shown.unlawful]].min()))
             self.spent = self.spent._replace(repairs=self.spent.repairs + int(shown.unlawful.sum()))
@@ -121,7 +121,7 @@ class Search:
         kept = kept[enough]
         return Nodes(cells[kept], sets[kept], alive[enough], bound[kept]) if len(kept) else None
 
-    def efforts(self, cells: Index) -> tuple[Array, Array]:
+    def efforts(self, cells: Cells) -> tuple[Array, Array]:
         """The efforts of points in local cells, and how many features they change, each ``(p,)``."""
         square, rest, changes = self.reduced.terms.of(cells)
         return self.answers.costs.effort(square, rest), changes

@@ -54,7 +54,7 @@ def rounding(problem: Problem, leaves: Leaves, walls: LeafWalls) -> Array:
     trees = getattr(problem.model, "trees", None)
     unit = SINGLE if getattr(trees, "single_sums", True) else DOUBLE
     largest = np.maximum(np.abs(walls.low), np.abs(walls.high)).sum(axis=0)
-    return unit * (leaves.trees + 4) * (largest + np.abs(leaves.base))
+    return np.asarray(unit * (leaves.trees + 4) * (largest + np.abs(leaves.base)))
 
 
 def _of_one_sum(goal: Goal, leaves: Leaves, walls: LeafWalls, n: int) -> tuple[tuple[Conditions, ...], ...] | None:

@@ -29,7 +29,7 @@ def legal_ends(
     place = lattice.places[column]
     mine = np.flatnonzero(place >= 0)
     if len(mine):
-        narrow = {number: dtype for number, dtype in lattice.narrow}
+        narrow = dict(lattice.narrow)
         grid = _Grid.of(lattice, place[mine], [narrow.get(number) for number in column[mine].tolist()])
         up[:, mine], down[:, mine] = grid.up(up[:, mine]), grid.down(down[:, mine])
     for number, listed in lattice.choices:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -90,7 +91,7 @@ class LocalSets(NamedTuple):
         ends = np.cumsum([0, *widths]).tolist()
         every = np.concatenate([each.every for each in classes]) if classes else np.empty(0, dtype=np.uint64)
         open_to, shut = np.repeat(every[None], count, axis=0), voters.none(sum(sizes))
-        words = tuple(slice(begin, end) for begin, end in zip(ends[:-1], ends[1:], strict=True))
+        words = tuple(slice(begin, end) for begin, end in pairwise(ends))
         firsts = (groups + np.cumsum([0, *sizes])[:-1]).tolist()
         for number, each, word, first in zip(column.tolist(), classes, words, firsts, strict=True):
             mine = leaf[place == number]

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from counterpoise.methods.trees.row_leaves import Cells
 from counterpoise.methods.trees.voters import Words
 from counterpoise.types import Array, Index
 
@@ -17,7 +18,7 @@ AT_FIRST = 256  # nodes that a pool has room for
 class Nodes(NamedTuple):
     """Boxes of one row: what the leaves chosen so far leave of space."""
 
-    cells: NDArray[np.int32]  # (p, columns) the cheapest point of each, as local cells
+    cells: Cells  # (p, columns) the cheapest point of each, as local cells
     sets: NDArray[np.uint64]  # (p, words) the classes of levels that are left
     alive: Words  # (p, words) the leaves that reach in
     bound: Array  # (p,) of effort
@@ -49,9 +50,9 @@ class Pool:
         size = len(nodes.bound)
         if self._used + size > len(self._arrays.bound):
             self._tidy(size, limit)
-        start = self._used
-        for array, new in zip(self._arrays, nodes, strict=True):
-            array[start : start + size] = new
+        start, room = self._used, self._arrays
+        part = slice(start, start + size)
+        room.cells[part], room.sets[part], room.alive[part], room.bound[part] = nodes
         for place, bound in enumerate(nodes.bound.tolist(), start):
             heapq.heappush(self._heap, (bound, self._came, place))
             self._came += 1
@@ -59,7 +60,7 @@ class Pool:
 
     def pop(self, most: int, limit: float) -> Nodes:
         """The cheapest nodes below the limit, at most so many."""
-        places = []
+        places: list[int] = []
         while self._heap and len(places) < most and self._heap[0][0] < limit:
             places.append(heapq.heappop(self._heap)[2])
         return self._arrays.at(np.array(places, dtype=np.intp))

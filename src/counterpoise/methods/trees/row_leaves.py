@@ -8,7 +8,7 @@ column, those of columns of numbers first.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,8 @@ from counterpoise.methods.trees.voters import Voters, Votes, Words
 from counterpoise.models.leaves import Leaves
 from counterpoise.types import Array, Index
 
+Cells = NDArray[Any]  # signed, local cells
+
 
 class Terms(NamedTuple):
     """What cells add to the effort of a point, each ``(cells,)``, and what columns without local cells add."""
@@ -31,7 +33,7 @@ class Terms(NamedTuple):
     changed: Array  # 1 where the row is changed
     others: Array  # (3,)
 
-    def of(self, cells: Index) -> tuple[Array, Array, Array]:
+    def of(self, cells: Cells) -> tuple[Array, Array, Array]:
         """The sums of points ``(p, columns)`` in local cells, each ``(p,)``."""
         square, rest, changed = (term.take(cells).sum(axis=1) for term in (self.square, self.rest, self.changed))
         return np.maximum(square + self.others[0], 0.0), rest + self.others[1], changed + self.others[2]
@@ -49,17 +51,19 @@ class RowLeaves:
     cell: Index  # (cells,) the cell, among all, that a local one stands for
     column: Index  # (columns,) places of the local columns among those that are split
     start: Index  # (columns,) the cheapest local cell of each
-    rise_column: Index  # (leaves, w) local columns in which a leaf asks for more than the cheapest cell,
-    rise_cell: Index  # (leaves, w) and the cell that it asks for; padded with cheapest ones
+    rise_column: Index  # (w, leaves) local columns in which a leaf asks for more than the cheapest cell,
+    rise_cell: Index  # (w, leaves) and the cell that it asks for; padded with cheapest ones
 
-    def inside(self, cells: Index) -> Words:
+    def inside(self, cells: Cells) -> Words:
         """The leaves that points ``(p, columns)`` in local cells are in, ``(p, words)``."""
-        return self.voters.full & ~np.bitwise_or.reduce(self.shut.take(cells, axis=0), axis=1)
+        outside: Words = np.bitwise_or.reduce(self.shut.take(cells, axis=0), axis=1)
+        return np.asarray(self.voters.full & ~outside)
 
     def nearest(self, leaf: Index) -> Index:
         """The cheapest points ``(p, columns)`` inside some leaves ``(p,)``."""
         cells = np.repeat(self.start[None], len(leaf), axis=0)
-        np.put_along_axis(cells, self.rise_column[leaf], self.rise_cell[leaf], axis=1)
+        for column, cell in zip(self.rise_column, self.rise_cell, strict=True):
+            cells[np.arange(len(leaf)), column[leaf]] = cell[leaf]
         return cells
 
 
@@ -106,7 +110,17 @@ def _local(model: LeafWalls, opened: OpenCells, votes: Votes, terms: Array, tota
     others = total - prices[:, opened.start[column]].sum(axis=1)
     rises = _rises(numbers, sets, start)
     shut = np.concatenate([numbers.above | numbers.below, sets.shut])
-    return RowLeaves(voters, numbers, sets, shut, Terms(*terms[:, cell], others), cell, column, start, *rises)
+    return RowLeaves(
+        voters,
+        numbers,
+        sets,
+        shut,
+        Terms(terms[0, cell], terms[1, cell], terms[2, cell], others),
+        cell,
+        column,
+        start,
+        *rises,
+    )
 
 
 def _rises(numbers: LocalNumbers, sets: LocalSets, start: Index) -> tuple[Index, Index]:
@@ -119,4 +133,5 @@ def _rises(numbers: LocalNumbers, sets: LocalSets, start: Index) -> tuple[Index,
     moved = cells != start
     width = int(moved.sum(axis=1).max(initial=0))
     column = np.argsort(~moved, axis=1, kind="stable")[:, :width]
-    return column, np.take_along_axis(cells, column, axis=1)
+    risen = np.take_along_axis(cells, column, axis=1)
+    return np.ascontiguousarray(column.T), np.ascontiguousarray(risen.T)

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from counterpoise.methods.trees.cell_costs import CellCosts
 from counterpoise.methods.trees.local_columns import Flags, lowest_bit
-from counterpoise.methods.trees.row_leaves import RowLeaves
+from counterpoise.methods.trees.row_leaves import Cells, RowLeaves
 from counterpoise.methods.trees.voters import Words
 from counterpoise.types import Index
-
-Cells = NDArray[np.int32]
 
 
 class Together:
@@ -23,7 +20,7 @@ class Together:
 
     def __init__(self, reduced: RowLeaves, costs: CellCosts) -> None:
         self.reduced, self.costs = reduced, costs
-        count = len(reduced.rise_cell)
+        count = reduced.rise_cell.shape[1]
         self._overlaps: Words = reduced.voters.none(count)
         self._known = np.zeros(count, dtype=bool)
         self._open_to: dict[tuple[int, bytes], Words] = {}
@@ -53,15 +50,15 @@ class Together:
         # the cheapest point of two boxes that overlap asks in each column for what the dearer one asks for
         cells = reduced.nearest(leaf)
         square, rest, _ = terms.of(cells)
-        total_square, total_rest = square[:, None], rest[:, None]
-        own = cells.take(reduced.rise_column, axis=1)  # (p, leaves, w)
-        if self.costs.root:
-            more = terms.square[reduced.rise_cell] - terms.square.take(own)
-            total_square = total_square + np.maximum(more, 0.0).sum(axis=2)
-        more = terms.rest[reduced.rise_cell] - terms.rest.take(own)
-        total_rest = total_rest + np.maximum(more, 0.0).sum(axis=2)
-        near = self.costs.effort(total_square, total_rest) < limit
-        return reduced.voters.pack(near) & ~apart
+        count = reduced.rise_cell.shape[1]
+        totals = [np.repeat(square[:, None], count, axis=1), np.repeat(rest[:, None], count, axis=1)]
+        parts = [(total, term) for total, term in zip(totals, (terms.square, terms.rest), strict=True) if term.any()]
+        for column, cell in zip(reduced.rise_column, reduced.rise_cell, strict=True):
+            own = cells.take(column, axis=1)  # (p, leaves)
+            for total, term in parts:
+                total += np.maximum(term.take(cell) - term.take(own), 0.0)
+        near = self.costs.effort(*totals) < limit
+        return np.asarray(reduced.voters.pack(near) & ~apart)
 
     def keep_to_sets(self, alive: Words, sets: Flags, before: Flags) -> None:
         """Take the leaves that are not open to any level left out of ``alive`` ``(p, words)``, which is changed."""

@@ -30,7 +30,7 @@ class Votes(NamedTuple):
 
     @classmethod
     def of(cls, leaves: Leaves, model: LeafWalls, alive: Index, asked: Conditions, slack: Array) -> Votes | None:
-        """Leaves ``(a,)`` without those that meet no condition even with the best of all other trees; None: no answer."""
+        """Leaves ``(a,)`` without those that fall short even with the best of all other trees; None: no answer."""
         value = model.value[alive] @ asked.directions.T
         base = leaves.base @ asked.directions.T - asked.least + np.abs(asked.directions) @ slack
         tree = model.tree[alive]
@@ -121,7 +121,7 @@ class Voters(NamedTuple):
         found = self.value.take(place)
         return np.maximum.reduceat(found, self.word, axis=1) if self.several else found
 
-    def count(self, alive: Words) -> Index:
+    def count_leaves(self, alive: Words) -> Index:
         """How many leaves each voter has among some ``(p, words)``, ``(p, voters)``."""
         found = np.bitwise_count(alive).astype(np.intp)
         return np.add.reduceat(found, self.word, axis=1) if self.several else found
@@ -168,4 +168,4 @@ def _without(votes: Votes, condition: Index, tree: Index) -> Array:
     """What trees that are no voters add to each condition, with what is there without leaves, ``(m,)``."""
     worth = votes.value[votes.begin]
     worth[tree, condition] = 0.0
-    return votes.base + worth.sum(axis=0)
+    return np.asarray(votes.base + worth.sum(axis=0))
