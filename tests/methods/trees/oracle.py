@@ -123,9 +123,10 @@ def question_of(seed: int) -> Problem | None:
     elif kind.endswith("3") and rng.random() < 0.3:
         question["target"] = [1, 2]
     try:
-        return problem_of(model, table, table.iloc[rng.integers(100) :][:2], **question)
+        problem = problem_of(model, table, table.iloc[rng.integers(100) :][:2], **question)
     except (cp.ConstraintError, AttributeError):  # words that contradict each other, or every row is there already
         return None
+    return problem if getattr(problem.model, "leaves", None) is not None else None  # some models split nothing
 
 
 def _one(rng: np.random.Generator, values: Any) -> Any:
@@ -161,13 +162,29 @@ def least_efforts(problem: Problem) -> np.ndarray:
 
 
 def _least(problem: Problem) -> float:
+    return float(_answers(problem)[0].min(initial=np.inf))
+
+
+def next_best(problem: Problem, count: int) -> np.ndarray:
+    """The least efforts of one row with distinct sets of changed features, none a superset of a better one's."""
+    effort, changed = _answers(problem)
+    kept: list[int] = []
+    for place in np.lexsort((changed.sum(axis=1), np.round(effort, 9))).tolist():
+        if len(kept) < count and not any((changed[place] | ~changed[better]).all() for better in kept):
+            kept.append(place)
+    return np.append(effort[kept], np.full(count - len(kept), np.inf))
+
+
+def _answers(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
+    """The efforts of all answers to one row that could be the least, and which features each changes."""
+    d = problem.x0.shape[1]
     if not problem.region.feasible[0]:
-        return np.inf
-    columns = [_worth_trying(problem, column) for column in range(problem.x0.shape[1])]
-    points = np.stack(np.meshgrid(*columns, indexing="ij"), axis=-1).reshape(1, -1, len(columns))
-    effort = problem.energy.effort(points, problem.x0)
-    answers = problem.score(points).reached & problem.region.contains(points)
-    return float(np.where(answers, effort, np.inf).min(initial=np.inf))
+        return np.empty(0), np.empty((0, d), dtype=bool)
+    columns = [_worth_trying(problem, column) for column in range(d)]
+    points = np.stack(np.meshgrid(*columns, indexing="ij"), axis=-1).reshape(1, -1, d)
+    found = (problem.score(points).reached & problem.region.contains(points))[0]
+    effort = problem.energy.effort(points, problem.x0)[0]
+    return effort[found], problem.region.changed(points)[0][found]
 
 
 def _worth_trying(problem: Problem, column: int) -> np.ndarray:

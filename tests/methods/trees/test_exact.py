@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from counterpoise.methods.trees.settings import ProofSettings
 from counterpoise.methods.trees.sum_of_trees import Proof, prove
 from counterpoise.problem import Problem
-from methods.trees.oracle import least_efforts, question_of
+from methods.trees.oracle import least_efforts, next_best, question_of
 
 ROUNDING = 1e-6  # relative
 ENOUGH = 100_000  # nodes for any of these questions
@@ -22,6 +22,42 @@ def test_bounds_hold_and_what_is_exhausted_is_the_least(seed: int, start: float,
     assume(problem is not None)
     assert problem is not None
     check(problem, start, nodes)
+
+
+@settings(max_examples=60)
+@given(seed=st.integers(0, 2**31), count=st.integers(2, 4))
+def test_alternatives_are_the_next_best_that_change_other_features(seed: int, count: int) -> None:
+    problem = question_of(seed)
+    assume(problem is not None)
+    assert problem is not None
+    check_alternatives(problem, count)
+
+
+def check_alternatives(problem: Problem, count: int) -> None:
+    """As many alternatives as brute force finds, at the same efforts, each proven."""
+    proof = prove(problem, np.full(len(problem), np.inf), ProofSettings(nodes=ENOUGH), count)
+    assert proof is not None
+    for row in range(len(problem)):
+        efforts = next_best(problem.take([row]), count)
+        np.testing.assert_allclose(proof.effort[row], efforts, rtol=ROUNDING, atol=1e-12)
+    assert (proof.exact == np.isfinite(proof.effort)).all()
+    check_answers(problem, proof)
+
+
+@settings(max_examples=20)
+@given(seed=st.integers(0, 2**31))
+def test_a_row_alone_is_a_row_in_a_batch(seed: int) -> None:
+    problem = question_of(seed)
+    assume(problem is not None)
+    assert problem is not None
+    start, few = np.full(len(problem), np.inf), ProofSettings(nodes=5)
+    together = prove(problem, start, few)
+    assert together is not None
+    for row in range(len(problem)):
+        alone = prove(problem.take([row]), start[:1], few)
+        assert alone is not None
+        for one, all_of_them in zip(alone, together, strict=True):
+            np.testing.assert_array_equal(one[0], all_of_them[row])
 
 
 def check(problem: Problem, start: float, nodes: int) -> Proof:
