@@ -27,9 +27,7 @@ def counted(seed: int, word: cp.Rule | cp.Derived) -> Problem | None:
     score = np.sin(table["sent"] * rng.normal()) + np.cos(table["total"] * rng.normal()) + rng.normal(0, 0.3, 150)
     model = GradientBoostingClassifier(n_estimators=6, max_depth=3, random_state=0).fit(table, score > score.median())
     try:
-        problem = problem_of(
-            model, table, table.iloc[:2], constraints=[word], distance=["l2", "l1"][seed % 2], lam=0
-        )
+        problem = problem_of(model, table, table.iloc[:2], constraints=[word], distance=["l2", "l1"][seed % 2], lam=0)
     except AttributeError:  # every row is there already
         return None
     return problem if getattr(problem.model, "leaves", None) is not None else None

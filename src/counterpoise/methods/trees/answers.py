@@ -70,7 +70,7 @@ class Answers:
         x = np.empty((1, len(cells), self.problem.x0.shape[1]))
         x[:, :, costs.column[split:]] = costs.value[row, split:]
         x[:, :, self.leaves.columns] = costs.value[row, costs.start[row]]
-        x[0][:, self.leaves.columns[reduced.column]] = costs.value[row, reduced.cell[cells]]
+        x[0][:, self.leaves.columns[reduced.local.column]] = costs.value[row, reduced.local.cell[cells]]
         return x
 
     def show(self, reduced: RowLeaves, cells: Cells) -> Shown:

@@ -40,8 +40,8 @@ class Search:
         self.reduced, self.answers, self.most_changes, self.spent = reduced, answers, most_changes, spent
         self.together = Together(reduced, answers.costs)
         self.stuck = np.inf  # the least bound of boxes whose cheapest point breaks a relation
-        start = reduced.start[None].astype(np.int32)
-        root = Nodes(start, reduced.sets.every[None], reduced.voters.full[None], self.efforts(start)[0])
+        start = reduced.local.start[None].astype(np.int32)
+        root = Nodes(start, reduced.local.sets.every[None], reduced.voters.full[None], self.efforts(start)[0])
         self.pool = Pool(root)
 
     @property
@@ -54,14 +54,16 @@ class Search:
         """Whether no box is left that could hold a wanted answer."""
         return self.answers.is_settled(min(self.pool.least, self.stuck))
 
-    def run(self, settings: ProofSettings) -> None:
-        """Open boxes, the cheapest first, until nothing is left or the limits are reached."""
-        width = 1
-        while len(self.pool) and not self.answers.is_settled(self.pool.least):
-            over = self.spent.is_over(settings) or len(self.pool) > settings.waiting
-            if over or self.answers.problem.expired:
-                break
-            most = min(width, settings.nodes - self.spent.nodes)
+    def has_ended(self, settings: ProofSettings) -> bool:
+        """Whether nothing is left to open, or may be opened."""
+        over = self.spent.is_over(settings) or len(self.pool) > settings.waiting or self.answers.problem.expired
+        return over or not len(self.pool) or self.answers.is_settled(self.pool.least)
+
+    def run(self, settings: ProofSettings, until: int) -> None:
+        """Open boxes, the cheapest first, until nothing is left, limits are reached, or so many have been opened."""
+        width, until = 1, min(until, settings.nodes)
+        while not self.has_ended(settings) and self.spent.nodes < until:
+            most = min(width, until - self.spent.nodes)
             children = self.open(self.pool.pop(most, self.answers.limit))
             if children is not None:
                 self.pool.push(children, self.answers.limit)
@@ -123,5 +125,5 @@ class Search:
 
     def efforts(self, cells: Cells) -> tuple[Array, Array]:
         """The efforts of points in local cells, and how many features they change, each ``(p,)``."""
-        square, rest, changes = self.reduced.terms.of(cells)
+        square, rest, changes = self.reduced.local.terms.of(cells)
         return self.answers.costs.effort(square, rest), changes

@@ -16,18 +16,18 @@ Flags = NDArray[np.uint64]
 
 
 class LocalNumbers(NamedTuple):
-    """Columns of numbers: groups of neighbouring open cells, and the leaves above and below each."""
+    """Columns of numbers: groups of neighbouring open cells that no leaf tells apart."""
 
     column: Index  # (c,) places among the columns that are split
-    start: Index  # (c,) the cheapest group of each
+    begin: Index  # (c,) the first group of each,
+    last: Index  # (c,) the last,
+    start: Index  # (c,) and the cheapest
     stands: Index  # (groups,) the open cell that each group stands for: the one nearest to the cheapest
     low: Index  # (leaves, c) the first group of each leaf,
     high: Index  # (leaves, c) and the last
-    above: Words  # (groups, words) leaves that lie above a group in its column,
-    below: Words  # (groups, words) and below it
 
     @classmethod
-    def of(cls, opened: OpenCells, voters: Voters, count: int, leaf: Index, wall: Index, place: Index) -> LocalNumbers:
+    def of(cls, opened: OpenCells, count: int, leaf: Index, wall: Index, place: Index) -> LocalNumbers:
         """From the walls of ``count`` leaves that keep out an open cell: leaf, wall and column of each, ``(e,)``."""
         column = np.unique(place)
         first, end = opened.first[column], opened.first[column + 1]
@@ -37,21 +37,25 @@ class LocalNumbers(NamedTuple):
         at = leaf, np.searchsorted(column, place)
         low[at] = np.searchsorted(cuts, opened.low[wall])
         high[at] = np.searchsorted(cuts, opened.high[wall] + 1) - 1
-        groups = max(len(cuts) - 1, 0)
-        above, below = voters.none(groups), voters.none(groups)
-        some = np.flatnonzero(low[at] > begin[at[1]])
-        voters.put(above, low[at][some] - 1, leaf[some])
-        some = np.flatnonzero(high[at] < last[at[1]])
-        voters.put(below, high[at][some] + 1, leaf[some])
-        near = np.zeros(groups, dtype=np.intp)
+        near = np.zeros(max(len(cuts) - 1, 0), dtype=np.intp)
         for place_of, one, other in zip(column.tolist(), begin.tolist(), last.tolist(), strict=True):
+            near[one : other + 1] = opened.start[place_of]
+        stands = np.clip(near, cuts[: len(near)], cuts[1:] - 1)
+        start = np.searchsorted(cuts, opened.start[column], side="right") - 1
+        return cls(column, begin, last, start, stands, low, high)
+
+    def beside(self, voters: Voters) -> tuple[Words, Words]:
+        """The leaves that lie above each group in its column, and those below it, each ``(groups, words)``."""
+        above, below = voters.none(len(self.stands)), voters.none(len(self.stands))
+        leaf, column = (self.low > self.begin).nonzero()
+        voters.put(above, self.low[leaf, column] - 1, leaf)
+        leaf, column = (self.high < self.last).nonzero()
+        voters.put(below, self.high[leaf, column] + 1, leaf)
+        for one, other in zip(self.begin.tolist(), self.last.tolist(), strict=True):
             part = slice(one, other + 1)
             above[part] = np.bitwise_or.accumulate(above[part][::-1], axis=0)[::-1]
             below[part] = np.bitwise_or.accumulate(below[part], axis=0)
-            near[part] = opened.start[place_of]
-        stands = np.clip(near, cuts[:groups], cuts[1:] - 1)
-        start = np.searchsorted(cuts, opened.start[column], side="right") - 1
-        return cls(column, start, stands, low, high, above, below)
+        return above, below
 
 
 class LocalSets(NamedTuple):
@@ -66,19 +70,10 @@ class LocalSets(NamedTuple):
     stands: Index  # (classes,) the open cell that each stands for
     every: Flags  # (words,) the set of all classes
     open: Flags  # (leaves, words) the classes that each leaf is open to
-    shut: Words  # (classes, words of voters) the leaves that are not open to each class
 
     @classmethod
     def of(
-        cls,
-        opened: OpenCells,
-        voters: Voters,
-        count: int,
-        leaf: Index,
-        wall: Index,
-        place: Index,
-        prices: Array,
-        groups: int,
+        cls, opened: OpenCells, count: int, leaf: Index, wall: Index, place: Index, prices: Array, groups: int
     ) -> LocalSets:
         """From the walls of ``count`` leaves that keep out an open cell: leaf, wall and column of each, ``(e,)``.
 
@@ -86,28 +81,39 @@ class LocalSets(NamedTuple):
         """
         column = np.unique(place)
         classes = [_Classes.of(opened, int(number), wall[place == number], prices) for number in column]
-        sizes = [len(each.cells) for each in classes]
-        widths = [each.inside.shape[1] for each in classes]
-        ends = np.cumsum([0, *widths]).tolist()
+        ends = np.cumsum([0, *(each.inside.shape[1] for each in classes)]).tolist()
         every = np.concatenate([each.every for each in classes]) if classes else np.empty(0, dtype=np.uint64)
-        open_to, shut = np.repeat(every[None], count, axis=0), voters.none(sum(sizes))
+        open_to = np.repeat(every[None], count, axis=0)
         words = tuple(slice(begin, end) for begin, end in pairwise(ends))
-        firsts = (groups + np.cumsum([0, *sizes])[:-1]).tolist()
-        for number, each, word, first in zip(column.tolist(), classes, words, firsts, strict=True):
-            mine = leaf[place == number]
-            open_to[mine, word] = each.inside[each.which]
-            entry, closed = (~each.table[each.which]).nonzero()
-            voters.put(shut, first - groups + closed, mine[entry])
+        for number, each, word in zip(column.tolist(), classes, words, strict=True):
+            open_to[leaf[place == number], word] = each.inside[each.which]
+        firsts = (groups + np.cumsum([0, *(len(each.cells) for each in classes)])[:-1]).tolist()
         stands = np.concatenate([each.cells for each in classes]) if classes else np.empty(0, dtype=np.intp)
-        return cls(column, tuple(firsts), words, stands, every, open_to, shut)
+        return cls(column, tuple(firsts), words, stands, every, open_to)
+
+    def shut(self, voters: Voters) -> Words:
+        """The leaves that are not open to each class, ``(classes, words of voters)``."""
+        shut = voters.none(len(self.stands))
+        for word, first in zip(self.word, self.first, strict=True):
+            closed = ~self.open[:, word] & self.every[word]
+            leaf, number = np.unpackbits(closed.view(np.uint8), axis=1, bitorder="little").nonzero()
+            voters.put(shut, first - self.first[0] + number, leaf)
+        return shut
+
+    def share(self, one: Index, other: Index) -> Mask:
+        """Which leaves ``one`` and ``other``, whose numbers broadcast, are open to a common level in each column."""
+        found = np.ones(np.broadcast_shapes(one.shape, other.shape), dtype=bool)
+        for word in self.word:
+            common = self.open[one, word] & self.open[other, word]
+            found &= (common != 0).any(axis=-1)
+        return found
 
 
 class _Classes(NamedTuple):
     """The classes of one column of levels, and which of them its walls let in."""
 
     cells: Index  # (classes,) the cheapest open cell of each, cheapest first
-    table: Mask  # (k, classes) which classes each different wall lets in,
-    inside: Flags  # (k, words) the same as words
+    inside: Flags  # (k, words) the classes that each different wall lets in
     every: Flags  # (words,)
     which: Index  # (e,) the different wall of each wall that was given
 
@@ -124,7 +130,7 @@ class _Classes(NamedTuple):
         kept = np.sort(np.unique(table, axis=1, return_index=True)[1])
         words = -(-len(kept) // 64)
         every = _as_words(np.ones((1, len(kept)), dtype=bool), words)[0]
-        return cls(cells[kept], table[:, kept], _as_words(table[:, kept], words), every, which.reshape(-1))
+        return cls(cells[kept], _as_words(table[:, kept], words), every, which.reshape(-1))
 
 
 def lowest_bit(words: Flags) -> Index:

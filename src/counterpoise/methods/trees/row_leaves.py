@@ -39,32 +39,73 @@ class Terms(NamedTuple):
         return np.maximum(square + self.others[0], 0.0), rest + self.others[1], changed + self.others[2]
 
 
-@dataclass(frozen=True, eq=False)
-class RowLeaves:
-    """The leaves, voters and local cells of one row."""
+class LocalColumns(NamedTuple):
+    """The boxes of leaves in local cells, and what these cells are."""
 
-    voters: Voters
     numbers: LocalNumbers
     sets: LocalSets
-    shut: Words  # (cells, words) leaves that a local cell is outside of
     terms: Terms
     cell: Index  # (cells,) the cell, among all, that a local one stands for
     column: Index  # (columns,) places of the local columns among those that are split
     start: Index  # (columns,) the cheapest local cell of each
+
+    @classmethod
+    def of(cls, model: LeafWalls, opened: OpenCells, leaves: Index, terms: Array, total: Array) -> LocalColumns:
+        """The local columns of some leaves ``(a,)``; ``terms`` ``(3, cells)`` are what all cells add to the effort."""
+        leaf, wall = opened.restricting(model, leaves)
+        place = model.walls.place[wall]
+        of_sets = np.isin(place, list(opened.sets))
+        number, level, prices = np.flatnonzero(~of_sets), np.flatnonzero(of_sets), terms[:, opened.cell]
+        numbers = LocalNumbers.of(opened, len(leaves), leaf[number], wall[number], place[number])
+        groups = len(numbers.stands)
+        sets = LocalSets.of(opened, len(leaves), leaf[level], wall[level], place[level], prices, groups)
+        cell = opened.cell[np.concatenate([numbers.stands, sets.stands])]
+        column = np.concatenate([numbers.column, sets.column])
+        start = np.concatenate([numbers.start, np.array(sets.first, dtype=np.intp)])
+        others = total - prices[:, opened.start[column]].sum(axis=1)
+        sums = Terms(terms[0, cell], terms[1, cell], terms[2, cell], others)
+        return cls(numbers, sets, sums, cell, column, start)
+
+    def nearest(self) -> Index:
+        """The cheapest local cells inside each leaf, ``(leaves, columns)``."""
+        near = [np.clip(self.numbers.start, self.numbers.low, self.numbers.high)]
+        for word, first in zip(self.sets.word, self.sets.first, strict=True):
+            near.append((first + lowest_bit(self.sets.open[:, word]))[:, None])
+        return np.concatenate(near, axis=1)
+
+
+@dataclass(frozen=True, eq=False)
+class RowLeaves:
+    """The leaves, voters and local columns of one row."""
+
+    votes: Votes
+    voters: Voters
+    local: LocalColumns
+    above: Words  # (groups, words) leaves that lie above a group of numbers in its column,
+    below: Words  # (groups, words) and below it
+    shut: Words  # (cells, words) leaves that a local cell is outside of
+    near: Index  # (leaves, columns) the cheapest local cells inside each leaf
     rise_column: Index  # (w, leaves) local columns in which a leaf asks for more than the cheapest cell,
     rise_cell: Index  # (w, leaves) and the cell that it asks for; padded with cheapest ones
+
+    @classmethod
+    def of(cls, votes: Votes, local: LocalColumns) -> RowLeaves:
+        """From leaves and their local columns."""
+        voters = Voters.of(votes)
+        above, below = local.numbers.beside(voters)
+        shut = np.concatenate([above | below, local.sets.shut(voters)])
+        near = local.nearest()
+        moved = near != local.start
+        width = int(moved.sum(axis=1).max(initial=0))
+        column = np.argsort(~moved, axis=1, kind="stable")[:, :width]
+        cell = np.take_along_axis(near, column, axis=1)
+        rises = np.ascontiguousarray(column.T), np.ascontiguousarray(cell.T)
+        return cls(votes, voters, local, above, below, shut, near, *rises)
 
     def inside(self, cells: Cells) -> Words:
         """The leaves that points ``(p, columns)`` in local cells are in, ``(p, words)``."""
         outside: Words = np.bitwise_or.reduce(self.shut.take(cells, axis=0), axis=1)
         return np.asarray(self.voters.full & ~outside)
-
-    def nearest(self, leaf: Index) -> Index:
-        """The cheapest points ``(p, columns)`` inside some leaves ``(p,)``."""
-        cells = np.repeat(self.start[None], len(leaf), axis=0)
-        for column, cell in zip(self.rise_column, self.rise_cell, strict=True):
-            cells[np.arange(len(leaf)), column[leaf]] = cell[leaf]
-        return cells
 
 
 def reduce_to_row(
@@ -89,49 +130,4 @@ def reduce_to_row(
     near = costs.effort(np.maximum(total[0] + added[:, 0], 0.0), total[1] + added[:, 1]) < limit
     alive = np.flatnonzero(near & (total[2] + added[:, 2] <= most_changes))
     votes = Votes.of(leaves, model, alive, asked, slack)
-    return None if votes is None else _local(model, opened, votes, terms, total)
-
-
-def _local(model: LeafWalls, opened: OpenCells, votes: Votes, terms: Array, total: Array) -> RowLeaves:
-    leaf, wall = opened.restricting(model, votes.leaf)
-    place = model.walls.place[wall]
-    of_sets = np.isin(place, list(opened.sets))
-    voters = Voters.of(votes)
-    number = np.flatnonzero(~of_sets)
-    numbers = LocalNumbers.of(opened, voters, len(votes.leaf), leaf[number], wall[number], place[number])
-    level = np.flatnonzero(of_sets)
-    prices = terms[:, opened.cell]
-    sets = LocalSets.of(
-        opened, voters, len(votes.leaf), leaf[level], wall[level], place[level], prices, len(numbers.stands)
-    )
-    cell = opened.cell[np.concatenate([numbers.stands, sets.stands])]
-    column = np.concatenate([numbers.column, sets.column])
-    start = np.concatenate([numbers.start, np.array(sets.first, dtype=np.intp)])
-    others = total - prices[:, opened.start[column]].sum(axis=1)
-    rises = _rises(numbers, sets, start)
-    shut = np.concatenate([numbers.above | numbers.below, sets.shut])
-    return RowLeaves(
-        voters,
-        numbers,
-        sets,
-        shut,
-        Terms(terms[0, cell], terms[1, cell], terms[2, cell], others),
-        cell,
-        column,
-        start,
-        *rises,
-    )
-
-
-def _rises(numbers: LocalNumbers, sets: LocalSets, start: Index) -> tuple[Index, Index]:
-    """For each leaf the local columns in which it asks for more than the cheapest cell, and that cell, padded."""
-    near = [np.clip(numbers.start, numbers.low, numbers.high)]
-    near += [
-        (first + lowest_bit(sets.open[:, word]))[:, None] for word, first in zip(sets.word, sets.first, strict=True)
-    ]
-    cells: NDArray[np.intp] = np.concatenate(near, axis=1)
-    moved = cells != start
-    width = int(moved.sum(axis=1).max(initial=0))
-    column = np.argsort(~moved, axis=1, kind="stable")[:, :width]
-    risen = np.take_along_axis(cells, column, axis=1)
-    return np.ascontiguousarray(column.T), np.ascontiguousarray(risen.T)
+    return None if votes is None else RowLeaves.of(votes, LocalColumns.of(model, opened, votes.leaf, terms, total))

@@ -18,15 +18,20 @@ class ProofSettings:
     visits: int = 500_000_000  # trees of boxes that are looked at, at most
     waiting: int = 2_000_000  # boxes that wait to be opened, at most
     together: int = 64  # boxes opened at once, the cheapest first; a search begins with one
+    joins: tuple[int, ...] = (5_000, 50_000)  # boxes after which it begins again with trees joined by twos, by fours, …
+    joint_leaves: int = 64  # leaves that two trees which are joined have together at most
+    joinable: int = 3_000  # leaves of a row beyond which its trees are not joined: all pairs of them are looked at
     repairs: int = 64  # boxes whose cheapest point breaks a relation: so many points are repaired, then the proof ends
     gap: float = 0.0  # the proof ends where the answer costs at most this share more than the bound
     tolerance: float = 1e-9  # relative: an answer that is nearer by less is not looked for
 
     def __post_init__(self) -> None:
-        for name in ("nodes", "visits", "waiting", "together", "repairs"):
+        for name in ("nodes", "visits", "waiting", "together", "joint_leaves", "joinable", "repairs"):
             given = getattr(self, name)
             if not (is_whole(given) and given >= 1):
                 raise InputError(f"{name} must be at least 1", f"{given!r}", "give a whole number")
+        if not (isinstance(self.joins, tuple) and all(is_whole(count) and count >= 1 for count in self.joins)):
+            raise InputError("joins must be numbers of boxes", f"{self.joins!r}", "for instance (5_000, 50_000)")
         for name in ("gap", "tolerance"):
             given = getattr(self, name)
             if not (is_number(given) and 0 <= given < np.inf):

@@ -9,7 +9,8 @@ import numpy as np
 from counterpoise.methods.trees.answers import Answers
 from counterpoise.methods.trees.branch_and_bound import Search, Spent
 from counterpoise.methods.trees.cell_costs import CellCosts, is_separable
-from counterpoise.methods.trees.conditions import Asked, conditions
+from counterpoise.methods.trees.conditions import Asked, Conditions, conditions
+from counterpoise.methods.trees.joined_trees import join_trees
 from counterpoise.methods.trees.leaf_walls import LeafWalls, walls_of
 from counterpoise.methods.trees.row_leaves import reduce_to_row
 from counterpoise.methods.trees.settings import ProofSettings
@@ -67,20 +68,44 @@ def prove(
     return Proof(bound, exhausted, x, effort, exact, nodes, visits)
 
 
-def _prove_row(answers: Answers, walls: LeafWalls, asked: Asked, settings: ProofSettings) -> tuple[float, bool, Spent]:
-    """A bound of one row, whether nothing is left to look for, and what that took."""
-    ceiling = answers.problem.region.max_changes
-    most_changes = np.inf if ceiling is None else float(ceiling)
-    searches, spent = [], Spent()
+class _Known(NamedTuple):
+    """What is known of one row, or of one of the alternatives that meet its goal."""
+
+    bound: float
+    exhausted: bool
+    spent: Spent
+
+
+def _prove_row(answers: Answers, walls: LeafWalls, asked: Asked, settings: ProofSettings) -> _Known:
+    """What a search for each of the alternatives comes to together."""
+    known = _Known(np.inf, True, Spent())
     for wanted in asked.rows[answers.number]:
+        one = _prove_alternative(answers, walls, wanted, asked.slack, settings, known.spent)
+        known = _Known(min(known.bound, one.bound), known.exhausted and one.exhausted, one.spent)
+    return known._replace(bound=min(known.bound, answers.limit))
+
+
+def _prove_alternative(
+    answers: Answers, walls: LeafWalls, wanted: Conditions, slack: Array, settings: ProofSettings, spent: Spent
+) -> _Known:
+    """Search with the trees as they are, then, where that takes long, again with trees joined by twos, and by fours.
+
+    Every search gives a bound, and the greatest one counts.
+    """
+    ceiling, bound = answers.problem.region.max_changes, 0.0
+    most_changes, before = np.inf if ceiling is None else float(ceiling), spent.nodes
+    for rounds, until in enumerate((*settings.joins, settings.nodes)):
         reduced = reduce_to_row(
-            answers.leaves, walls, answers.costs, answers.number, wanted, asked.slack, answers.limit, most_changes
+            answers.leaves, walls, answers.costs, answers.number, wanted, slack, answers.limit, most_changes
         )
+        for _ in range(rounds):
+            if reduced is not None and len(reduced.votes.leaf) <= settings.joinable:
+                reduced = join_trees(reduced, answers.costs, answers.limit, most_changes, settings.joint_leaves)
         if reduced is None:
-            continue
+            return _Known(answers.limit, True, spent)
         search = Search(reduced, answers, most_changes, spent)
-        search.run(settings)
-        searches.append(search)
-        spent = search.spent
-    bound = min([answers.limit, *(search.bound for search in searches)])
-    return bound, all(search.is_exhausted for search in searches), spent
+        search.run(settings, before + until)
+        spent, bound = search.spent, max(bound, search.bound)
+        if search.is_exhausted or spent.is_over(settings) or search.has_ended(settings):
+            return _Known(bound, search.is_exhausted, spent)
+    return _Known(bound, False, spent)

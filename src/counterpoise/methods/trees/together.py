@@ -27,7 +27,7 @@ class Together:
 
     def nearest(self, cells: Cells, sets: Flags, leaf: Index) -> tuple[Cells, Flags]:
         """The cheapest points ``(p, columns)`` and sets ``(p, words)`` of boxes, each cut down to a leaf ``(p,)``."""
-        numbers, levels = self.reduced.numbers, self.reduced.sets
+        numbers, levels = self.reduced.local.numbers, self.reduced.local.sets
         count = len(numbers.column)
         cells, sets = cells.copy(), sets & levels.open[leaf]
         cells[:, :count] = np.minimum(np.maximum(cells[:, :count], numbers.low[leaf]), numbers.high[leaf])
@@ -44,11 +44,11 @@ class Together:
         return self._overlaps[leaf]
 
     def _overlapping(self, leaf: Index, limit: float) -> Words:
-        reduced, numbers, terms = self.reduced, self.reduced.numbers, self.reduced.terms
-        apart = np.bitwise_or.reduce(numbers.above.take(numbers.high[leaf], axis=0), axis=1)
-        apart |= np.bitwise_or.reduce(numbers.below.take(numbers.low[leaf], axis=0), axis=1)
+        reduced, numbers, terms = self.reduced, self.reduced.local.numbers, self.reduced.local.terms
+        apart = np.bitwise_or.reduce(reduced.above.take(numbers.high[leaf], axis=0), axis=1)
+        apart |= np.bitwise_or.reduce(reduced.below.take(numbers.low[leaf], axis=0), axis=1)
         # the cheapest point of two boxes that overlap asks in each column for what the dearer one asks for
-        cells = reduced.nearest(leaf)
+        cells = reduced.near[leaf]
         square, rest, _ = terms.of(cells)
         count = reduced.rise_cell.shape[1]
         totals = [np.repeat(square[:, None], count, axis=1), np.repeat(rest[:, None], count, axis=1)]
@@ -62,7 +62,7 @@ class Together:
 
     def keep_to_sets(self, alive: Words, sets: Flags, before: Flags) -> None:
         """Take the leaves that are not open to any level left out of ``alive`` ``(p, words)``, which is changed."""
-        for column, word in enumerate(self.reduced.sets.word):
+        for column, word in enumerate(self.reduced.local.sets.word):
             changed = np.flatnonzero((sets[:, word] != before[:, word]).any(axis=1))
             if not len(changed):
                 continue
@@ -76,6 +76,6 @@ class Together:
         if key not in self._open_to:
             reduced = self.reduced
             chosen = np.flatnonzero(np.unpackbits(classes.view(np.uint8), bitorder="little"))
-            shut = reduced.shut[reduced.sets.first[column] + chosen]
+            shut = reduced.shut[reduced.local.sets.first[column] + chosen]
             self._open_to[key] = reduced.voters.full & ~np.bitwise_and.reduce(shut, axis=0)
         return self._open_to[key]

@@ -31,28 +31,38 @@ class Votes(NamedTuple):
     @classmethod
     def of(cls, leaves: Leaves, model: LeafWalls, alive: Index, asked: Conditions, slack: Array) -> Votes | None:
         """Leaves ``(a,)`` without those that fall short even with the best of all other trees; None: no answer."""
+        tree = model.tree[alive]
+        if len(np.flatnonzero(np.diff(tree, prepend=-1))) < leaves.trees:
+            return None
         value = model.value[alive] @ asked.directions.T
         base = leaves.base @ asked.directions.T - asked.least + np.abs(asked.directions) @ slack
-        tree = model.tree[alive]
-        before = np.bincount(tree, minlength=leaves.trees)
+        found = cls.without_losers(alive, tree, value, base, np.zeros(leaves.trees, dtype=bool))
+        return None if found is None else found[0]
+
+    @classmethod
+    def without_losers(
+        cls, leaf: Index, tree: Index, value: Array, base: Array, lost: Mask
+    ) -> tuple[Votes, Index] | None:
+        """Leaves ``(a,)`` of trees 0, 1, 2, … without those that no answer has, and the places of those left.
+
+        ``lost`` ``(trees,)`` says which trees have lost leaves before.
+        """
+        kept, before = np.arange(len(leaf)), np.bincount(tree)
         for _ in range(ELIMINATIONS):
-            begin = np.flatnonzero(np.diff(tree, prepend=-1))
-            if len(begin) < leaves.trees:
-                return None
-            most = np.maximum.reduceat(value, begin, axis=0)
+            begin = np.flatnonzero(np.diff(tree[kept], prepend=-1))
+            most = np.maximum.reduceat(value[kept], begin, axis=0)
             spare = base + most.sum(axis=0)
-            if (spare < 0).any():
+            if len(begin) < len(lost) or (spare < 0).any():
                 return None
-            kept = np.flatnonzero((value - most[tree] + spare >= 0).all(axis=1))
-            if len(kept) == len(alive):
+            enough = np.flatnonzero((value[kept] - most[tree[kept]] + spare >= 0).all(axis=1))
+            if len(enough) == len(kept):
                 break
-            alive, tree, value = alive[kept], tree[kept], value[kept]
-        begin = np.flatnonzero(np.diff(tree, prepend=-1))
-        return (
-            None
-            if len(begin) < leaves.trees
-            else cls(alive, tree, begin, value, base, np.diff(begin, append=len(tree)) < before)
-        )
+            kept = kept[enough]
+        begin = np.flatnonzero(np.diff(tree[kept], prepend=-1))
+        if len(begin) < len(lost):
+            return None
+        lost = lost | (np.diff(begin, append=len(kept)) < before)
+        return cls(leaf[kept], tree[kept], begin, value[kept], base, lost), kept
 
 
 class Voters(NamedTuple):
