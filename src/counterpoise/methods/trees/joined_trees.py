@@ -22,21 +22,24 @@ class Pairs(NamedTuple):
     fits: Mask  # (leaves, leaves)
     number: Index  # (trees, trees) how many pairs of leaves fit
     lost: Mask  # (trees, trees) whether others would, and are worth too little
-    gain: Array  # (trees, trees) by how much the best pair is worth less than both best leaves
+    gain: Array  # (trees, trees) by how much the best pair is worth less than both best leaves, over all conditions
+    spare: float  # what the best leaves of all trees are worth beyond what is needed, over all conditions
 
 
 def join_trees(
-    reduced: RowLeaves, costs: CellCosts, limit: float, most_changes: float, most_leaves: int
+    reduced: RowLeaves, costs: CellCosts, limit: float, most_changes: float, most_leaves: int, worth: float
 ) -> RowLeaves | None:
     """The same leaves with trees joined by twos, those first that gain most, to at most so many leaves a pair.
 
-    None where no choice of leaves is left that meets the conditions and costs less than the limit.
+    Where that lowers what the trees can add up to beyond what is needed by less than the share ``worth``, they are left
+    as they are. None where no choice of leaves is left that meets the conditions and costs less than the limit.
     """
-    pairs = _pairs(reduced, costs, limit, most_changes)
+    pairs, votes = _pairs(reduced, costs, limit, most_changes), reduced.votes
     if (pairs.number + np.eye(len(pairs.number)) == 0).any():
         return None
     chosen = _matched(pairs, most_leaves)
-    votes = reduced.votes
+    if pairs.gain[chosen[:, 0], chosen[:, 1]].sum() < worth * pairs.spare:
+        return reduced
     ends = np.append(votes.begin[1:], len(votes.tree))
     parts, alone = [], np.setdiff1d(np.arange(len(ends)), chosen.ravel())
     for one, other in chosen.tolist():
@@ -97,7 +100,7 @@ def _pairs(reduced: RowLeaves, costs: CellCosts, limit: float, most_changes: flo
         pair = np.maximum.reduceat(pair, votes.begin, axis=1)
         gain += best[:, k][:, None] + best[:, k] - pair
     number = _counted(fits, votes.begin)
-    return Pairs(fits, number, number < before, gain)
+    return Pairs(fits, number, number < before, gain, float(spare.sum()))
 
 
 def _counted(fits: Mask, begin: Index) -> Index:

@@ -12,7 +12,7 @@ from counterpoise.methods.trees.cell_costs import CellCosts, is_separable
 from counterpoise.methods.trees.conditions import Asked, Conditions, conditions
 from counterpoise.methods.trees.joined_trees import join_trees
 from counterpoise.methods.trees.leaf_walls import LeafWalls, walls_of
-from counterpoise.methods.trees.row_leaves import reduce_to_row
+from counterpoise.methods.trees.row_leaves import RowLeaves, reduce_to_row
 from counterpoise.methods.trees.settings import ProofSettings
 from counterpoise.models.leaves import Leaves
 from counterpoise.problem import Problem
@@ -88,24 +88,36 @@ def _prove_row(answers: Answers, walls: LeafWalls, asked: Asked, settings: Proof
 def _prove_alternative(
     answers: Answers, walls: LeafWalls, wanted: Conditions, slack: Array, settings: ProofSettings, spent: Spent
 ) -> _Known:
-    """Search with the trees as they are, then, where that takes long, again with trees joined by twos, and by fours.
+    """Search with the trees as they are; where that takes long, again with trees joined by twos, then by fours.
 
     Every search gives a bound, and the greatest one counts.
     """
-    ceiling, bound = answers.problem.region.max_changes, 0.0
-    most_changes, before = np.inf if ceiling is None else float(ceiling), spent.nodes
-    for rounds, until in enumerate((*settings.joins, settings.nodes)):
-        reduced = reduce_to_row(
-            answers.leaves, walls, answers.costs, answers.number, wanted, slack, answers.limit, most_changes
-        )
-        for _ in range(rounds):
-            if reduced is not None and len(reduced.votes.leaf) <= settings.joinable:
-                reduced = join_trees(reduced, answers.costs, answers.limit, most_changes, settings.joint_leaves)
-        if reduced is None:
-            return _Known(answers.limit, True, spent)
-        search = Search(reduced, answers, most_changes, spent)
+    ceiling, bound, before = answers.problem.region.max_changes, 0.0, spent.nodes
+    most_changes = np.inf if ceiling is None else float(ceiling)
+    reduced = reduce_to_row(
+        answers.leaves, walls, answers.costs, answers.number, wanted, slack, answers.limit, most_changes
+    )
+    if reduced is None:
+        return _Known(answers.limit, True, spent)
+    search = Search(reduced, answers, most_changes, spent)
+    for until in settings.joins:
         search.run(settings, before + until)
-        spent, bound = search.spent, max(bound, search.bound)
-        if search.is_exhausted or spent.is_over(settings) or search.has_ended(settings):
-            return _Known(bound, search.is_exhausted, spent)
-    return _Known(bound, False, spent)
+        if search.has_ended(settings):
+            break
+        joined: RowLeaves | None = search.reduced
+        if len(search.reduced.votes.leaf) <= settings.joinable:
+            joined = join_trees(
+                search.reduced,
+                answers.costs,
+                answers.limit,
+                most_changes,
+                settings.joint_leaves,
+                settings.worth_joining,
+            )
+        bound = max(bound, search.bound)
+        if joined is None:
+            return _Known(max(bound, answers.limit), True, search.spent)
+        if joined is not search.reduced:
+            search = Search(joined, answers, most_changes, search.spent)
+    search.run(settings, settings.nodes)
+    return _Known(max(bound, search.bound), search.is_exhausted, search.spent)
