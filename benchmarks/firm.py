@@ -115,7 +115,7 @@ def _keep(explainer: cp.Explainer, test: pd.DataFrame, name: str, label: str, as
     spent = (time.process_time() - began) * 1000 / len(test)
     words = firm.firm["noise"].str.split(":").str[0]  # each target has a noise of its own
     levels = words.str.removeprefix("rank noise ").astype(float) if asked == "auto" else [asked.level] * len(test)
-    noise = [RankNoise(level).fit_to(explainer.reference.x) for level in levels]
+    noise = [RankNoise(level).fitted(explainer.reference.x) for level in levels]
     claims = (firm.firm["kept_low"] >= KEEP).to_numpy() & firm.valid
     unseen = kept(explainer, firm, firm.x, noise, 3)
     met = share_interval(np.rint(unseen * COPIES), COPIES)[1] >= KEEP  # 0.9 is within the sampling error

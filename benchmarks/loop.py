@@ -108,7 +108,7 @@ def search_cost(problem: Problem, streams: Streams) -> Cost:
         counted: list[int] = []
         with reading(counted):
             before, began = asked.tally.rows, time.process_time()
-            cp.Polished(cp.Annealing())(asked, streams)
+            cp.Polished(cp.Search())(asked, streams)
             took, rows = time.process_time() - began, asked.tally.rows - before
         n, read = len(problem), sum(counted)
         loop, model = (

@@ -79,7 +79,8 @@ OPENERS = {"model": _model, "models": _models, "schema": _schema}
 
 def _prepare(questions: list[list[str]]) -> None:
     """Import what the openers import, so that no limit meets an import, and no import is taken for code of a file."""
-    import counterpoise  # noqa: F401
+    for name in ("counterpoise.models.files", "counterpoise.space.yaml.load_save"):
+        import_module(name)
 
     endings = {Path(question[1]).suffix for question in questions}
     for ending, names in LIBRARIES.items():

@@ -25,8 +25,9 @@ METHODS = {
     "RandomSearch": cp.RandomSearch(samples=40, rounds=3),
     "Algorithm1": cp.Algorithm1(iterations=40),
     "Polished": cp.Polished(cp.NearestNeighbour()),
-    "Annealing": cp.Annealing(),
-    "the default": cp.Polished(cp.Annealing()),
+    "Search": cp.Search(),
+    "Annealing": cp.Annealing(chains=4, steps=20),
+    "the default": cp.Polished(cp.Search()),
 }
 NUMBERS = TRAIN[["area", "rooms"]]
 

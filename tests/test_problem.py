@@ -12,12 +12,13 @@ from counterpoise.problem import Problem, ReferenceRows
 from counterpoise.space.distance import Distance
 from counterpoise.space.region.region import Region
 from counterpoise.space.schema.schema import Schema
+from counterpoise.types import ModelBase
 
 SCHEMA = Schema.infer(pd.DataFrame({"a": [0.0, 1.0, 5.5], "b": [0.0, 2.0, 9.5]}))
 X0 = np.array([[0.0, 0.0], [1.0, 2.0], [3.0, 3.0]])
 
 
-class Plane:
+class Plane(ModelBase):
     """Decision values: 0, and a - b."""
 
     labels = ("no", "yes")

@@ -13,7 +13,12 @@ from worlds import NUMBERS, POOLS, constraints, seeds, tables, violations
 
 MANY = settings(max_examples=100, suppress_health_check=list(HealthCheck))
 SOME = settings(MANY, max_examples=40)
-METHODS = [cp.NearestNeighbour(), cp.Polished(cp.NearestNeighbour()), cp.Polished(cp.Annealing(chains=4, steps=6))]
+METHODS = [
+    cp.NearestNeighbour(),
+    cp.Polished(cp.NearestNeighbour()),
+    cp.Polished(cp.Search()),
+    cp.Annealing(chains=4, steps=6),
+]
 LABELS = ("no", "yes")
 
 

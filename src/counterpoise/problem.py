@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, NamedTuple, TypeVar, cast
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -24,17 +24,7 @@ from counterpoise.space.distance import Distance
 from counterpoise.space.nearest_rows import NeighbourIndex, spread_places
 from counterpoise.space.region.region import Region
 from counterpoise.streams import Streams
-from counterpoise.types import (
-    Array,
-    Differentiable,
-    DifferentiableWithPullback,
-    Index,
-    Mask,
-    Model,
-    Pullback,
-    TwiceDifferentiable,
-    is_identity_index,
-)
+from counterpoise.types import Array, Index, Mask, Model, Pullback, is_identity_index
 
 MAX_CACHE_ENTRIES = 8  # kept ready
 MAX_CLOUD_CELLS_PER_BATCH = 8_000_000  # numbers in the noisy copies made at once
@@ -188,12 +178,12 @@ class Problem:
     @property
     def sums_probabilities(self) -> bool:
         """Whether what adds up in the model are probabilities, as in a forest, and not decision values."""
-        return self.model.link == "log" and not getattr(self.model, "is_additive", False)
+        return self.model.link == "log" and not self.model.is_additive
 
     @property
     def has_gradient(self) -> bool:
         """Whether the model gives gradients."""
-        return hasattr(self.model, "gradient")
+        return self.model.gradient is not None
 
     def outputs(self, x: Array, *, once: bool = False) -> Array:
         """Model outputs ``(n, k, c)`` at points ``x`` ``(n, k, d)``: one model call.
@@ -256,18 +246,18 @@ class Problem:
 
     def gradient(self, x: Array) -> tuple[Score, Array]:
         """Score and the margin's gradient ``(n, k, d)`` in raw units, for a model that has one."""
-        if not self.has_gradient:
+        model = self.model
+        if model.gradient is None:
             raise CapabilityError(
                 "this needs a model with gradients",
-                f"{type(self.model).__name__} has none",
-                "use a method that works on any model, such as Annealing",
+                f"{type(model).__name__} has none",
+                "use a method that works on any model, such as Search",
             )
-        # asked above: isinstance of a protocol is slow in a loop
-        model, flat = cast(Differentiable, self.model), x.reshape(-1, x.shape[-1])
+        flat = x.reshape(-1, x.shape[-1])
         pull: Pullback | None = None
-        if hasattr(model, "outputs_and_pullback"):
+        if model.outputs_and_pullback is not None:
             owners = self.row_numbers.repeat(x.shape[1])
-            said, pull = self.call_model(cast(DifferentiableWithPullback, model).outputs_and_pullback, flat, owners)
+            said, pull = self.call_model(model.outputs_and_pullback, flat, owners)
             outputs = check_outputs(said, flat, owners).reshape(*x.shape[:2], -1)
         else:
             outputs = self.outputs(x)
@@ -280,7 +270,7 @@ class Problem:
     def hvp(self, x: Array, v: Array) -> Array:
         """Hessian of the margin times ``v``, ``(n, k, d)``, for a model with curvature and an identity link."""
         model = self.model
-        if not isinstance(model, TwiceDifferentiable) or model.link != "identity":
+        if model.hvp is None or model.link != "identity":
             raise CapabilityError(
                 "this needs a model with Hessian-vector products of its decision values",
                 f"{type(model).__name__} has none",

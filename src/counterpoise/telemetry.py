@@ -24,7 +24,7 @@ Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Feature:
+class Measurement:
     """One column: its unit ("" for a count or a flag), meaning, plausible range, kind, decimals, and people's name."""
 
     name: str
@@ -43,18 +43,18 @@ class Feature:
 
 
 FEATURES = (
-    Feature("packet_loss", "%", "packets lost on the way", 0, 100, "continuous", 1),
-    Feature("latency", "ms", "delay of an answer", 1, 2000, "continuous", 1),
-    Feature("throughput", "Mbps", "data sent and received", 0, 100, "continuous", 2),
-    Feature("failed_auth", "", "failed logins in the last hour", 0, 500, "integer", label="failed logins"),
-    Feature("port_scans", "", "scans seen in the last hour", 0, 200, "integer"),
-    Feature("cpu_usage", "%", "processor in use", 0, 100, "continuous", 1, "processor use"),
-    Feature("memory_usage", "%", "memory in use", 0, 100, "continuous", 1, "memory use"),
-    Feature("battery_drain", "%/h", "charge spent in an hour", 0, 5, "continuous", 2),
-    Feature("device_temperature", "°C", "temperature of the device", -20, 110, "continuous", 1),
-    Feature("open_ports", "", "ports that answer", 0, 64, "integer"),
-    Feature("firmware_age", "days", "time since the firmware was built", 0, 2000, "integer"),
-    Feature("encryption", "", "whether traffic is encrypted", 0, 1, "boolean"),
+    Measurement("packet_loss", "%", "packets lost on the way", 0, 100, "continuous", 1),
+    Measurement("latency", "ms", "delay of an answer", 1, 2000, "continuous", 1),
+    Measurement("throughput", "Mbps", "data sent and received", 0, 100, "continuous", 2),
+    Measurement("failed_auth", "", "failed logins in the last hour", 0, 500, "integer", label="failed logins"),
+    Measurement("port_scans", "", "scans seen in the last hour", 0, 200, "integer"),
+    Measurement("cpu_usage", "%", "processor in use", 0, 100, "continuous", 1, "processor use"),
+    Measurement("memory_usage", "%", "memory in use", 0, 100, "continuous", 1, "memory use"),
+    Measurement("battery_drain", "%/h", "charge spent in an hour", 0, 5, "continuous", 2),
+    Measurement("device_temperature", "°C", "temperature of the device", -20, 110, "continuous", 1),
+    Measurement("open_ports", "", "ports that answer", 0, 64, "integer"),
+    Measurement("firmware_age", "days", "time since the firmware was built", 0, 2000, "integer"),
+    Measurement("encryption", "", "whether traffic is encrypted", 0, 1, "boolean"),
 )
 """The columns, in the order of Table I."""
 
@@ -186,7 +186,9 @@ def _measure(rng: np.random.Generator, pushes: Array, attacked: NDArray[np.bool_
     }
 
 
-def _round_as_reported(feature: Feature, values: Array) -> NDArray[np.float64] | NDArray[np.int64] | NDArray[np.bool_]:
+def _round_as_reported(
+    feature: Measurement, values: Array
+) -> NDArray[np.float64] | NDArray[np.int64] | NDArray[np.bool_]:
     """Values as the device reports them: inside the feature's range, with its decimals and its dtype."""
     within = np.clip(values, feature.low, feature.high)
     if feature.kind == "boolean":

@@ -9,7 +9,7 @@ Search arrays hold encoded values: a number as it is, a category as its code, a 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Literal, Protocol, TypeGuard, runtime_checkable
 
 import numpy as np
@@ -63,9 +63,22 @@ def has_no_missing(x: Array) -> bool:
     return bool(least == least)
 
 
+Pullback = Callable[[Array], Array]
+"""Weights ``(p, c)`` of outputs to the gradient ``(p, d)`` of their sum, at points known beforehand."""
+
+Gradient = Callable[[Array, Array], Array]
+"""Rows ``(p, d)`` and weights ``(p, c)`` to the gradient ``(p, d)`` of ``sum_c weights[:, c] * outputs(x)[:, c]``."""
+
+OutputsAndPullback = Callable[[Array], tuple[Array, Pullback]]
+"""Rows ``(p, d)`` to their outputs ``(p, c)`` and what gives the gradient of these: Eq. (2) in one pass."""
+
+HessianProduct = Callable[[Array, Array, Array], Array]
+"""Rows, weights as for `Gradient` and directions ``(p, d)`` to the Hessian of the weighted sum times these."""
+
+
 @runtime_checkable
-class Model(Protocol):
-    """A fitted model as the search sees it: encoded rows in, one column per output out.
+class MinimalModel(Protocol):
+    """The five members that any model has: encoded rows in, one column per output out.
 
     ``labels`` are the classes in the order of the outputs, or None where the model gives one number (a regression, a
     score). ``link`` says what the outputs are: decision values ("identity") or probabilities ("log": margins are
@@ -91,62 +104,143 @@ class Model(Protocol):
         ...
 
 
-@runtime_checkable
-class Differentiable(Model, Protocol):
-    """A model that can say how its outputs change with the row."""
+class Model(MinimalModel, Protocol):
+    """A fitted model as the search sees it: what every model has, and what it can do beyond that.
 
-    def gradient(self, x: Array, weights: Array) -> Array:
-        """Gradient ``(p, d)`` of ``sum_c weights[:, c] * outputs(x)[:, c]`` with ``weights`` ``(p, c)`` held fixed."""
-        ...
-
-
-Pullback = Callable[[Array], Array]
-"""Weights ``(p, c)`` of outputs to the gradient ``(p, d)`` of their sum, at points known beforehand."""
-
-
-@runtime_checkable
-class DifferentiableWithPullback(Differentiable, Protocol):
-    """A model whose gradient can use what its outputs were computed from: the expansion of Eq. (2) in one go."""
-
-    def outputs_and_pullback(self, x: Array) -> tuple[Array, Pullback]:
-        """Outputs ``(p, c)``, and what gives their gradient."""
-        ...
-
-
-@runtime_checkable
-class TwiceDifferentiable(Differentiable, Protocol):
-    """A model with curvature: Hessian-vector products of a weighted sum of its outputs."""
-
-    def hvp(self, x: Array, weights: Array, v: Array) -> Array:
-        """``(p, d)``: the Hessian of ``sum_c weights[:, c] * outputs(x)[:, c]`` times ``v`` ``(p, d)``."""
-        ...
-
-
-@runtime_checkable
-class PiecewiseConstant(Model, Protocol):
-    """A model that is constant on boxes (trees): only its split points matter."""
+    Each capability exists on every model and is None (or False, or empty) where the model does not have it, so that
+    nobody asks `hasattr`. `ModelBase` has these defaults: an adapter inherits from it and overrides what it offers.
+    """
 
     @property
-    def thresholds(self) -> tuple[Array, ...]:
-        """Split points of each column, sorted; a value goes left where ``value <= threshold``."""
+    def gradient(self) -> Gradient | None:
+        """How the outputs change with the row."""
         ...
 
-
-@runtime_checkable
-class Abstaining(Model, Protocol):
-    """Several classifiers that must agree: the last of the labels, ``abstention``, says that too few do."""
+    @property
+    def outputs_and_pullback(self) -> OutputsAndPullback | None:
+        """Outputs and their gradient from one pass over the rows; only beside ``gradient``."""
+        ...
 
     @property
-    def abstention(self) -> str: ...
+    def hvp(self) -> HessianProduct | None:
+        """Curvature: Hessian-vector products of the outputs; only beside ``gradient``."""
+        ...
+
+    @property
+    def thresholds(self) -> tuple[Array, ...] | None:
+        """Split points of each column, sorted, of a model that is constant between them.
+
+        A value goes left where ``value <= threshold``.
+        """
+        ...
+
+    @property
+    def trees(self) -> Any | None:
+        """The trees of a model made of them (`models.trees.ensemble.TreeEnsemble`), where they could be read."""
+        ...
+
+    @property
+    def leaves(self) -> Any | None:
+        """The leaves (`models.trees.leaves.Leaves`) whose sums are the outputs; only beside ``trees``."""
+        ...
+
+    @property
+    def is_additive(self) -> bool:
+        """Whether log-odds add up over the trees of a model whose outputs are probabilities."""
+        ...
+
+    @property
+    def has_softmax_probabilities(self) -> bool:
+        """Whether the probabilities are known to be the softmax of the outputs."""
+        ...
+
+    @property
+    def members(self) -> Sequence[Model]:
+        """The models that must agree; empty for a single model."""
+        ...
+
+    @property
+    def members_needed(self) -> int:
+        """How many of the members must agree; 1 for a single model."""
+        ...
+
+    @property
+    def predict_each(self) -> Callable[[Array], Array] | None:
+        """Rows to what the ``predict`` of each member says, ``(p, members)``; for members that give numbers."""
+        ...
+
+    @property
+    def abstention(self) -> str | None:
+        """The last of the labels, where it says that too few members agree."""
+        ...
+
+    @property
+    def majority(self) -> Callable[[Array], NDArray[Any]] | None:
+        """Rows to the class that most members say, ``(p,)``; only beside ``abstention``."""
+        ...
 
     @property
     def requires_unanimity(self) -> bool:
-        """Whether all of them must agree, not a share."""
+        """Whether all members must agree, not only a share of them."""
         ...
 
-    def majority(self, x: Array) -> NDArray[Any]:
-        """The class that most of them say, ``(p,)``."""
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the user should know about how the model is asked."""
         ...
+
+
+class ModelBase:
+    """A model without any capability: adapters inherit these defaults and override what they offer.
+
+    >>> ModelBase().gradient is None, ModelBase().notes
+    (True, ())
+    """
+
+    gradient: Gradient | None = None
+    outputs_and_pullback: OutputsAndPullback | None = None
+    hvp: HessianProduct | None = None
+    trees: Any | None = None
+    members: Sequence[Model] = ()
+    members_needed: int = 1
+    predict_each: Callable[[Array], Array] | None = None
+    majority: Callable[[Array], NDArray[Any]] | None = None
+
+    # properties, as adapters override them by properties
+    @property
+    def thresholds(self) -> tuple[Array, ...] | None:
+        """None: no split points are known."""
+        return None
+
+    @property
+    def leaves(self) -> Any | None:
+        """None: no leaves are known."""
+        return None
+
+    @property
+    def is_additive(self) -> bool:
+        """False: nothing is known to add up."""
+        return False
+
+    @property
+    def has_softmax_probabilities(self) -> bool:
+        """False: not known to be so."""
+        return False
+
+    @property
+    def abstention(self) -> str | None:
+        """None: the model never abstains."""
+        return None
+
+    @property
+    def requires_unanimity(self) -> bool:
+        """False: there are no members."""
+        return False
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Nothing that the user should know."""
+        return ()
 
 
 ProgressCallback = Callable[[int, int], None]

@@ -226,7 +226,7 @@ def test_the_explanation_survives_a_round_trip():
 
 
 def test_a_schema_without_a_reference_is_enough():
-    e = cp.explain(MODEL, ROWS[:2], schema=ASK.schema, method=cp.Polished(cp.Annealing()))
+    e = cp.explain(MODEL, ROWS[:2], schema=ASK.schema, method=cp.Polished(cp.Search()))
     assert e.valid.all()
     assert e.notes == ("there are no reference rows: the search starts from random directions",)
 

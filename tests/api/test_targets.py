@@ -7,9 +7,10 @@ import pytest
 import counterpoise as cp
 from counterpoise.api.targets import resolve_target
 from counterpoise.models.goals import ClassGoal, RangeGoal, ThresholdGoal
+from counterpoise.types import ModelBase
 
 
-class Says:
+class Says(ModelBase):
     """As much of a model as an aim needs."""
 
     link = "identity"

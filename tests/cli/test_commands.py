@@ -50,7 +50,7 @@ def run(folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.Mo
             main(arguments)
         said = capsys.readouterr()
         assert "Traceback" not in said.err or "--debug" in arguments
-        return int(ended.value.category_code or 0), said.out, said.err
+        return int(ended.value.code or 0), said.out, said.err
 
     return call
 
@@ -260,7 +260,7 @@ def test_methods_and_answers_from_elsewhere_are_compared(run: Run, folder: Path)
 @pytest.mark.parametrize(
     ("more", "words"),
     [
-        (("--method", "magic"), "--method must be one of annealing"),
+        (("--method", "magic"), "--method must be one of search"),
         (("--answers", "theirs.csv"), "--answers must be NAME=FILE"),
         (("--answers", "theirs=nowhere.csv"), "there is no file 'nowhere.csv'"),
         (("--method", "nearest", "-o", "x.html"), "--out must end in one of .csv, .parquet"),
@@ -491,7 +491,10 @@ WRONG: dict[str, tuple[tuple[str, ...], str]] = {
     "a time below zero": (("--budget", "-1"), "--budget must be seconds, of at least 0; -1.0"),
     "a time that is none": (("--budget", "nan"), "--budget must be seconds, of at least 0; nan"),
     "a wrong number": (("-a", "0"), "alternatives must be a whole number of at least 1"),
-    "a wrong noise": (("--noise", "loud"), "--noise must be auto, a number of feature scales, or rank:SHARE; 'loud'"),
+    "a wrong noise": (
+        ("--noise", "loud"),
+        "--noise must be auto, a number of standard deviations, or rank:SHARE; 'loud'",
+    ),
     "a schema that is none": (("--schema", "train.csv"), "a schema file must list the columns"),
     "a wrong distance": (("--distance", "miles"), "distance must be one of"),
 }

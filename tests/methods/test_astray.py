@@ -52,7 +52,7 @@ def test_rows_that_lead_nowhere_themselves_are_surveyed_from_reference_rows(monk
     held = [cp.Immutable("a", "c", "e", "g")]
     problem = problem_of(model, table, table[:40], constraints=held, target=1 - model.predict(table[:40]))
     assert starts_at_row(problem), "the row itself comes first"
-    run = cp.Annealing()(problem, Streams.of(problem.x0, 0))
+    run = cp.Search()(problem, Streams.of(problem.x0, 0))
     lost = int((~run.valid.any(axis=1)).sum())
     assert lost, "some rows lead nowhere"
     assert not surveyed[0].any(), "first from the rows themselves,"

@@ -128,7 +128,7 @@ def test_a_ration_of_model_rows_is_kept(method):
 
 
 def test_a_ration_also_ends_the_default_search_early():
-    fine = cp.Polished(cp.Annealing())
+    fine = cp.Polished(cp.Search())
     assert ask(Budgeted(fine, 100), FOREST).model_rows < ask(fine, FOREST).model_rows
 
 

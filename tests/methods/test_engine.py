@@ -20,7 +20,6 @@ from sklearn.tree import DecisionTreeClassifier
 import counterpoise as cp
 from counterpoise.methods.baselines.budgeted import Budgeted
 from counterpoise.methods.cell_values import Cells
-from counterpoise.methods.chains.population import Population
 from counterpoise.methods.points import Points, score_points
 from counterpoise.methods.slopes import score_and_gradient, score_and_gradient_by_differences
 from counterpoise.methods.smooth.tangent import step_to_tangent_boundary
@@ -28,7 +27,6 @@ from counterpoise.methods.smooth.taylor_steps import descend
 from counterpoise.methods.starts import jump_at_random, start_at_reference_rows
 from counterpoise.methods.trials.singles import try_single_numbers
 from counterpoise.methods.trials.sweep import sweep
-from counterpoise.physics.cooling import GeometricCooling
 from counterpoise.streams import Streams
 from problems import problem_of
 
@@ -131,20 +129,6 @@ def test_a_sweep_never_makes_a_point_worse(cancer, forest) -> None:
     np.testing.assert_allclose(again.effort, found.effort)
 
 
-def test_the_best_of_a_chain_only_ever_falls_and_is_always_valid(cancer, forest) -> None:
-    table, _ = cancer
-    problem = problem_of(forest, table, table[:6])
-    chains = Population(
-        problem, Streams.of(problem.x0, 0), start_at_reference_rows(problem, 4), Cells.of(problem), 0.05
-    )
-    for step in range(12):
-        before = chains.best.effort.copy()
-        chains.step(step, GeometricCooling(12))
-        assert (chains.best.effort <= before).all()
-        again = score_points(problem, chains.best.x)
-        np.testing.assert_allclose(again.effort, chains.best.effort)
-
-
 def test_descent_lands_on_the_lattice(cancer, logistic) -> None:
     """Breast cancer has columns of two to four decimals: the answer has them too and costs next to nothing more."""
     table, _ = cancer
@@ -161,7 +145,6 @@ def test_a_forest_of_few_cells_is_solved_nearly_to_its_optimum() -> None:
     model = RandomForestClassifier(8, max_depth=3, random_state=0).fit(x, y)
     explainer = cp.Explainer(model, reference=x)
     found = explainer(x[:12])
-    problem = problem_of(model, x, x[:12])
     thresholds = explainer.model.thresholds  # type: ignore[attr-defined]
     scale = x.std(axis=0)
     for row in range(12):
@@ -173,8 +156,7 @@ def test_a_forest_of_few_cells_is_solved_nearly_to_its_optimum() -> None:
         grid = np.stack(np.meshgrid(*axes), axis=-1).reshape(-1, 2)
         flips = model.predict(grid) != model.predict(x[row : row + 1])
         optimum = np.sqrt((((grid[flips] - x[row]) / scale) ** 2).sum(axis=1)).min()
-        assert found.energy["distance"].iloc[row] <= optimum * 1.05 + 1e-9
-    assert len(problem) == 12
+        assert optimum - 1e-9 <= found.energy["distance"].iloc[row] <= optimum * 1.05 + 1e-9
 
 
 @pytest.mark.parametrize("count", [1, 2, 3])
@@ -248,7 +230,7 @@ def test_a_ration_of_model_rows_is_never_overdrawn(cancer, logistic, forest, rat
     for model in (logistic, forest):
         problem = problem_of(model, table, table[:4])
         before = problem.tally.rows
-        run = Budgeted(cp.Polished(cp.Annealing()), ration)(problem, Streams.of(problem.x0, 0))
+        run = Budgeted(cp.Polished(cp.Search()), ration)(problem, Streams.of(problem.x0, 0))
         assert problem.tally.rows - before <= ration * len(problem)
         assert run.done.all()
         assert problem.region.contains(run.x).all()
@@ -259,10 +241,10 @@ def test_a_ration_is_made_the_most_of(cancer, forest, ration: int) -> None:
     """Sweeps that do not fit would leave the chains where ten steps took them."""
     table, _ = cancer
     problem = problem_of(forest, table, table[:6])
-    found = Budgeted(cp.Polished(cp.Annealing()), ration)(problem, Streams.of(problem.x0, 0))
+    found = Budgeted(cp.Polished(cp.Search()), ration)(problem, Streams.of(problem.x0, 0))
     blind = Budgeted(cp.RandomSearch(rounds=1000), ration)(problem, Streams.of(problem.x0, 0))
     assert found.effort[:, 0].mean() < 0.8 * blind.effort[:, 0].mean()
-    free = cp.Polished(cp.Annealing())(problem, Streams.of(problem.x0, 0))
+    free = cp.Polished(cp.Search())(problem, Streams.of(problem.x0, 0))
     assert found.effort[:, 0].mean() < 1.5 * free.effort[:, 0].mean()
 
 
@@ -301,22 +283,16 @@ def test_a_network_that_one_change_turns_is_turned_by_one(blind: bool) -> None:
 @pytest.mark.parametrize(
     "wrong",
     [
-        {"chains": 2.5},
-        {"chains": "4"},
-        {"steps": np.nan},
         {"sweeps": -1},
+        {"sweeps": True},
         {"walkers": 0},
-        {"patience": True},
-        {"start": -1.0},
-        {"start": np.nan},
-        {"end": "x"},
-        {"start": 0.01, "end": 0.1},
-        {"cooling": 3},
+        {"walkers": 2.5},
+        {"walkers": "4"},
     ],
 )
 def test_settings_that_make_no_sense_are_named(wrong: dict[str, object]) -> None:
     with pytest.raises(cp.InputError, match=next(iter(wrong))):
-        cp.Annealing(**wrong)  # type: ignore[arg-type]
+        cp.Search(**wrong)  # type: ignore[arg-type]
 
 
 @given(st.integers(0, 1000))

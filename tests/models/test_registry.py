@@ -1,5 +1,6 @@
 """as_model finds the right adapter, and says what it can take where it finds none."""
 
+import pickle
 import subprocess
 import sys
 
@@ -12,9 +13,10 @@ from sklearn.model_selection import FixedThresholdClassifier, GridSearchCV
 
 import counterpoise as cp
 from counterpoise.errors import CapabilityError, InputError, ModelError
+from counterpoise.models.probability import as_probability_model
 from counterpoise.models.registry import ADAPTERS, as_model
 from counterpoise.space.schema.schema import Feature, Schema
-from counterpoise.types import Differentiable, Model, PiecewiseConstant, TwiceDifferentiable
+from counterpoise.types import Array, Model, ModelBase
 
 X = np.random.default_rng(0).normal(size=(60, 3))
 Y = np.where(X[:, 0] + X[:, 1] > 0, "attack", "benign")
@@ -53,19 +55,71 @@ def test_capabilities_are_those_of_the_model() -> None:
     smooth = as_model(LogisticRegression().fit(X, Y), SCHEMA, X)
     boxes = as_model(RandomForestClassifier(3, random_state=0).fit(X, Y), SCHEMA, X)
     plain = as_model(lambda rows: rows[:, 0], SCHEMA, X)
-    assert isinstance(smooth, TwiceDifferentiable)
-    assert isinstance(boxes, PiecewiseConstant)
-    assert not isinstance(boxes, Differentiable)
-    assert isinstance(plain, Model)
-    assert not isinstance(plain, Differentiable | PiecewiseConstant)
+    assert smooth.hvp is not None
+    assert boxes.thresholds is not None
+    assert boxes.gradient is None
+    assert isinstance(plain, ModelBase)
+    assert plain.gradient is None
+    assert plain.thresholds is None
+
+
+def test_every_model_declares_every_capability() -> None:
+    declared = [name for name in vars(Model) if not name.startswith("_")]
+    assert {"gradient", "leaves", "notes"} < set(declared)
+    for own in (
+        LogisticRegression().fit(X, Y),
+        RandomForestClassifier(3, random_state=0).fit(X, Y),
+        [RandomForestClassifier(3, random_state=seed).fit(X, Y) for seed in (0, 1)],
+        lambda rows: rows[:, 0],
+        Slope(),
+    ):
+        model = as_model(own, SCHEMA, X)
+        for each in (model, as_probability_model(model)):
+            assert [name for name in declared if not hasattr(each, name)] == []
+
+
+class Slope:
+    """The least that an object of a user's own needs to be a model: no class of this package behind it."""
+
+    labels = ("low", "high")
+    link = "identity"
+
+    def outputs(self, x: Array) -> Array:
+        return np.stack([np.zeros(len(x)), x[:, 0] - 0.25], axis=1)
+
+    def predict(self, x: Array) -> np.ndarray:
+        return np.array(self.labels)[self.outputs(x).argmax(axis=1)]
+
+    def probabilities(self, x: Array) -> None:
+        return None
+
+
+class SlopeWithGradient(Slope):
+    notes = ("made by hand",)
+
+    def gradient(self, x: Array, weights: Array) -> Array:
+        return weights[:, 1:] * np.eye(x.shape[1])[0]
+
+
+@pytest.mark.parametrize("own", [Slope(), SlopeWithGradient()])
+def test_an_object_with_the_members_of_a_model_is_one(own: Slope) -> None:
+    model = as_model(own, SCHEMA, X)
+    assert (model.gradient is not None) == hasattr(own, "gradient")
+    assert model.thresholds is None
+    assert model.members_needed == 1
+    assert pickle.loads(pickle.dumps(model)).labels == own.labels
+    found = cp.explain(own, X[:5], reference=X)
+    assert found.valid.all()
+    assert (own.predict(found.frame.to_numpy()) != own.predict(X[:5])).all()
+    assert set(model.notes) <= set(found.notes)
 
 
 @pytest.mark.parametrize("kind", [RandomForestClassifier, HistGradientBoostingClassifier])
 def test_the_trees_behind_a_method_are_opened(kind: type) -> None:
     forest = kind(random_state=0).fit(X, Y)
     named, numbered = as_model(forest.predict, SCHEMA, X), as_model(forest.predict_proba, SCHEMA, X)
-    assert isinstance(named, PiecewiseConstant)
-    assert isinstance(numbered, PiecewiseConstant)
+    assert named.thresholds is not None
+    assert numbered.thresholds is not None
     assert named.labels == ("attack", "benign")
     assert numbered.labels == as_model(lambda rows: forest.predict_proba(rows), SCHEMA, X).labels == (0, 1)
     assert numbered.predict(X).tolist() == forest.predict_proba(X).argmax(axis=1).tolist()
@@ -83,7 +137,8 @@ def test_methods_of_other_models_are_callables() -> None:
         FixedThresholdClassifier(RandomForestClassifier(5, random_state=0), threshold=0.2).fit(X, Y).predict_proba,
     ):
         found = as_model(method, SCHEMA, X)
-        assert not isinstance(found, Differentiable | PiecewiseConstant)
+        assert found.gradient is None
+        assert found.thresholds is None
         if method.__name__ == "predict_proba":
             assert np.array_equal(found.predict(X), method(X).argmax(axis=1))
 
@@ -91,7 +146,7 @@ def test_methods_of_other_models_are_callables() -> None:
 def test_a_parameter_search_stands_for_its_best_estimator() -> None:
     search = GridSearchCV(LogisticRegression(), {"C": [0.1, 1.0]}, cv=2).fit(X, Y)
     model = as_model(search, SCHEMA, X)
-    assert isinstance(model, TwiceDifferentiable)
+    assert model.hvp is not None
     assert np.array_equal(model.predict(X), search.predict(X))
 
 

@@ -11,7 +11,6 @@ from scipy.stats import kstest
 
 from counterpoise.errors import InputError
 from counterpoise.objective.noise import RANK_NOISE_LEVELS, Gaussian, Noise, RankNoise, calibrate
-from counterpoise.objective.ranks import Ranks
 from counterpoise.space.constraints.between_features import Derived
 from counterpoise.space.constraints.words import Immutable, OneOf, Range
 from counterpoise.space.region.region import Region
@@ -31,7 +30,7 @@ SCHEMA = Schema.infer(REFERENCE)
 X = np.column_stack(
     [*(REFERENCE[c] for c in REFERENCE.columns[:4]), REFERENCE["protocol"].map({"icmp": 0, "tcp": 1, "udp": 2})]
 )
-NOISES = [Gaussian(0.5), Gaussian(4.0, flips=0.3), RankNoise(0.05).fit_to(X), RankNoise(0.7, flips=0.3).fit_to(X)]
+NOISES = [Gaussian(0.5), Gaussian(4.0, flips=0.3), RankNoise(0.05).fitted(X), RankNoise(0.7, flips=0.3).fitted(X)]
 
 
 def copies(noise: Noise, x: Array, m: int, region: Region, schema: Schema = SCHEMA, seed: int = 0) -> Array:
@@ -91,7 +90,7 @@ def test_reflected_noise_keeps_a_uniform_population_uniform_and_piles_nothing_on
 
 @pytest.mark.parametrize("level", [0.02, 0.3])
 def test_rank_noise_leaves_each_feature_distributed_as_it_was(level: float) -> None:
-    noise = RankNoise(level).fit_to(X)
+    noise = RankNoise(level).fitted(X)
     y = copies(noise, X[:, None], 10, Region.build(SCHEMA, X)).reshape(-1, 5)
     ranks = np.searchsorted(np.sort(X[:, 0]), y[:, 0]) / len(X)
     assert kstest(ranks, "uniform").statistic < 0.02
@@ -108,20 +107,19 @@ def test_rank_noise_leaves_each_feature_distributed_as_it_was(level: float) -> N
 
 
 def test_rank_noise_is_as_large_as_the_reference_is_spread_there() -> None:
-    noise, region = RankNoise(0.02).fit_to(X), Region.build(SCHEMA, X)
+    noise, region = RankNoise(0.02).fitted(X), Region.build(SCHEMA, X)
     y = copies(noise, X[:, None], 50, region)[:, 0, :, 0]
     spread = y.std(axis=1)
     low, high = np.quantile(X[:, 0], [0.25, 0.95])
     assert spread[X[:, 0] > high].min() > 20 * np.median(spread[X[:, 0] < low])
-    widths = noise.widths(X[:, None], region, SCHEMA.scales, SCHEMA.numeric)[:, 0]
-    inner = np.abs(Ranks.of(X).rank_interval(X, np.arange(5))[0][:, 0] - 0.5) < 0.4
-    assert 0.5 < np.median(widths[inner, 0] / spread[inner]) < 2
-    assert (widths[:, 4] == 0).all()
+    quantiles = np.quantile(X[:, 0], np.clip((X[:, :1] < X[:, 0]).mean(axis=0)[:, None] + [-0.02, 0.02], 0, 1))
+    inner = (X[:, 0] > np.quantile(X[:, 0], 0.1)) & (X[:, 0] < np.quantile(X[:, 0], 0.9))
+    assert 0.5 < np.median(np.diff(quantiles, axis=1)[inner, 0] / 2 / spread[inner]) < 2
 
 
 def test_beyond_the_reference_rank_noise_keeps_the_distance() -> None:
     x = np.array([[X[:, 0].max() + 1e6, 0.0, 3.0, 80.0, 1.0]])
-    y = copies(RankNoise(0.05).fit_to(X), x[:, None], 200, Region.build(SCHEMA, x))[0, 0, :, 0]
+    y = copies(RankNoise(0.05).fitted(X), x[:, None], 200, Region.build(SCHEMA, x))[0, 0, :, 0]
     inside = y - 1e6
     assert (inside <= X[:, 0].max() + 1e-6).all()
     assert (inside >= np.quantile(X[:, 0], 0.75)).all()
@@ -130,7 +128,7 @@ def test_beyond_the_reference_rank_noise_keeps_the_distance() -> None:
 
 def test_no_noise_is_no_change() -> None:
     region = Region.build(SCHEMA, X)
-    for noise in (Gaussian(0.0), RankNoise(0.0).fit_to(X)):
+    for noise in (Gaussian(0.0), RankNoise(0.0).fitted(X)):
         y = copies(noise, X[:, None], 3, region)
         np.testing.assert_allclose(y, np.broadcast_to(X[:, None, None], y.shape), rtol=1e-12)
 
@@ -149,14 +147,14 @@ def test_derived_features_follow_what_they_are_made_of() -> None:
     table["rate"] = table["bytes"] / table["seconds"]
     schema, x = Schema.infer(table), table.to_numpy()
     region = Region.build(schema, x, [Derived("rate", "bytes / seconds")])
-    for noise in (Gaussian(0.2), RankNoise(0.2).fit_to(x)):
+    for noise in (Gaussian(0.2), RankNoise(0.2).fitted(x)):
         y = copies(noise, x[:, None], 20, region, schema)
         assert (y[..., 0] != x[:, None, None, 0]).any()
         np.testing.assert_allclose(y[..., 2], y[..., 0] / y[..., 1], rtol=1e-4)
 
 
 def test_calibration_takes_the_last_level_before_the_first_failure() -> None:
-    noise, x = RankNoise(0.5).fit_to(X), X[:60]
+    noise, x = RankNoise(0.5).fitted(X), X[:60]
     region = Region.build(SCHEMA, x)
     draws = np.random.default_rng(0).standard_normal((60, 20, 5))
     asked: list[Array] = []
@@ -194,3 +192,16 @@ def test_senseless_noise_is_refused(make: object) -> None:
 def test_rank_noise_must_be_fitted() -> None:
     with pytest.raises(InputError, match="fitted"):
         copies(RankNoise(0.1), X[:1, None], 1, Region.build(SCHEMA, X[:1]))
+
+
+def test_another_level_of_a_noise_is_the_noise_of_that_level() -> None:
+    region = Region.build(SCHEMA, X[:20])
+    for noise, other in ((Gaussian(0.2, flips=0.1), Gaussian(0.5, flips=0.1)), (RankNoise(0.1), RankNoise(0.3))):
+        fitted = noise.fitted(X)
+        assert fitted.is_fitted
+        assert fitted.level == noise.level
+        again = copies(fitted.scaled(other.level), X[:20, None], 10, region)
+        np.testing.assert_array_equal(again, copies(other.fitted(X), X[:20, None], 10, region))
+    assert not RankNoise(0.1).is_fitted
+    with pytest.raises(InputError, match="needs reference rows"):
+        RankNoise(0.1).fitted(X[:0])

@@ -48,10 +48,10 @@ def page(request: pytest.FixtureRequest, browser: Any, path: Path) -> Iterator[A
     opened = context.new_page()
     said: list[str] = []
     asked: list[str] = []
-    opened.key_column("console", lambda message: said.append(message.text))
-    opened.key_column("pageerror", lambda error: said.append(str(error)))
-    opened.key_column("dialog", lambda dialog: (said.append(dialog.message), dialog.dismiss()))
-    opened.key_column("request", lambda request: asked.append(request.url))
+    opened.on("console", lambda message: said.append(message.text))
+    opened.on("pageerror", lambda error: said.append(str(error)))
+    opened.on("dialog", lambda dialog: (said.append(dialog.message), dialog.dismiss()))
+    opened.on("request", lambda request: asked.append(request.url))
     opened.goto(path.as_uri())
     yield opened
     assert said == []

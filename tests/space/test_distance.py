@@ -85,7 +85,7 @@ def test_the_gradient_is_the_slope(a, b, norm):
 def test_names_for_people():
     assert Distance.of(SCHEMA, "l1").name == "l1"
     assert Distance.of(SCHEMA, {"l0": 0.5, "l2": 1}).name == "1 l2 + 0.5 l0"
-    assert Distance.of(SCHEMA, {"l0": 0.5, "l2": 1}).weight("l0") == 0.5
+    assert Distance.of(SCHEMA, {"l0": 0.5, "l2": 1}).change_price == 0.5
 
 
 @pytest.mark.parametrize("spec", ["euclid", {}, {"l2": -1.0}, {"l2": 0.0}, {"l2": np.nan}, {"cosine": 1.0}])
@@ -97,3 +97,38 @@ def test_other_distances_are_refused(spec):
 def test_scales_come_from_the_schema():
     table = pd.DataFrame({"a": [0.0, 4.0]})
     assert Distance.of(Schema.infer(table), "l2")(np.array([[[6.0]]]), np.array([[0.0]]))[0, 0] == 3.0
+
+
+@given(st.floats(0.01, 9), st.sampled_from([*NORMS, {"l2": 0.5, "l1": 2.0}]), st.integers(0, 1))
+def test_a_larger_single_difference_than_the_reach_costs_more(effort, norm, column):
+    distance = Distance.of(SCHEMA, norm)
+    reach = distance.reach(np.array([effort]))[0]
+    if np.isfinite(reach):
+        delta = np.zeros((1, 1, 5))
+        delta[..., column] = reach * (1 + 1e-9)
+        assert distance.norm(delta, X0)[0, 0] >= effort
+    else:
+        assert norm in ("l0", "gower")  # L0 asks the same for any difference, Gower a share of 1/d
+
+
+def test_what_costs_nothing_has_no_slope():
+    free_downwards = np.stack([np.zeros(5), np.ones(5)])
+    distance = Distance.of(SCHEMA, "l2", free_downwards)
+    x = X0[:, None, :] + np.array([[[-1.0, 2.0, 0.0, 0.0, 0.0]]])
+    assert distance.gradient(x, X0)[0, 0, :2] == pytest.approx([0.0, 1 / 4])
+
+
+def test_a_class_of_ones_own_is_made_in_the_units_of_the_schema():
+    class Largest(Distance):
+        def norm(self, delta, x0):
+            return delta.max(axis=-1)
+
+        def slopes(self, delta, x0):
+            return (delta == delta.max(axis=-1, keepdims=True)) * 1.0
+
+    distance = Distance.of(SCHEMA, Largest)
+    assert distance.name == "Largest"
+    assert distance(X, X0)[0, 0] == 2.0
+    assert distance.gradient(X, X0)[0, 0].tolist() == [0.5, 0, 0, 0, 0]
+    with pytest.raises(InputError, match="subclass of Distance"):
+        Distance.of(SCHEMA, Distance)

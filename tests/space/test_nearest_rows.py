@@ -6,12 +6,12 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from counterpoise.space.distance import Distance
+from counterpoise.space.distance import NormMixture
 from counterpoise.space.nearest_rows import NeighbourIndex
 
 NOMINAL = np.array([False, False, True, False])
 UNIT = np.array([2.0, 0.5, 1.0, 1e4])
-MEASURE = Distance((("l2", 1.0),), UNIT, UNIT, NOMINAL)
+MEASURE = NormMixture(UNIT, UNIT, NOMINAL)
 
 
 def squares(x: np.ndarray, x0: np.ndarray, free: np.ndarray) -> np.ndarray:

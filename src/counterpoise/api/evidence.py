@@ -29,7 +29,7 @@ def nearest_target_rows(schema: Schema, x0: Array, goal: Goal, donors: Reference
     if not len(donors.x):
         return None
     found = np.full((len(x0), NEAREST_ROWS_KEPT, x0.shape[1]), np.nan)
-    measure = Distance((("l2", 1.0),), schema.units, schema.observed_spans, schema.nominal)
+    measure = Distance.of(schema, "l2")
     for group in goal.group_rows() if len(x0) else ():
         pool = donors.get_target_pool(goal.take(group[:1]), measure)
         for some, places, real in pad_lists(

@@ -26,7 +26,7 @@ from counterpoise.errors import InputError
 from counterpoise.explanation.explanation import Explanation
 from counterpoise.methods.base import Method
 from counterpoise.methods.polish import Polished
-from counterpoise.methods.search import Annealing
+from counterpoise.methods.search import Search
 from counterpoise.models.probability import as_probability_model
 from counterpoise.models.registry import as_model
 from counterpoise.objective.measures import DistanceBuilder, check_regularizers
@@ -35,6 +35,7 @@ from counterpoise.objective.plausibility import Fittable
 from counterpoise.objective.regularizers import Regularizer
 from counterpoise.space.constraints.between_features import ConstraintOrFunction, as_constraints
 from counterpoise.space.constraints.words import Constraint, Immutable
+from counterpoise.space.distance import Distance
 from counterpoise.space.region.region import Bounds, Region, check_constraints
 from counterpoise.space.schema.schema import Schema
 from counterpoise.types import Array, Model, is_number
@@ -117,7 +118,7 @@ class Explainer:
         *,
         target: Any = "opposite",
         threshold: float | None = None,
-        distance: str | Mapping[str, float] = "l2",
+        distance: str | Mapping[str, float] | type[Distance] = "l2",
         lam: float | Literal["auto"] = "auto",
         mu: float | Literal["auto"] = "auto",
         regularizers: Sequence[Regularizer | Fittable] = (),
@@ -143,7 +144,7 @@ class Explainer:
         check_settings(lam, mu, alternatives, budget, seed)
         if method is not None and (not hasattr(method, "iterate") or isinstance(method, type)):
             raise InputError(
-                "method must be a method", f"{method!r}", "for instance cp.Annealing() or cp.NearestNeighbour()"
+                "method must be a method", f"{method!r}", "for instance cp.Search() or cp.NearestNeighbour()"
             )
         asked, intake = self.prepare_rows(X)
         schema, model = asked.schema, asked.model
@@ -218,7 +219,7 @@ class Explainer:
 @cache
 def _default_method(alternatives: int) -> Method:
     """The method that is taken where none is given."""
-    return Polished(Annealing(), answers=2 * alternatives - 1)
+    return Polished(Search(), answers=2 * alternatives - 1)
 
 
 def _fixed_features(schema: Schema, constraints: Sequence[Constraint]) -> dict[Hashable, str]:
@@ -242,7 +243,7 @@ def explain(
     bounds: Bounds = "observed",
     target: Any = "opposite",
     threshold: float | None = None,
-    distance: str | Mapping[str, float] = "l2",
+    distance: str | Mapping[str, float] | type[Distance] = "l2",
     lam: float | Literal["auto"] = "auto",
     mu: float | Literal["auto"] = "auto",
     weights: Mapping[Hashable, float] | ImportanceMethod | None = None,

@@ -80,13 +80,14 @@ def parse_firmness(keep: float | None, temperature: float, noise: object) -> Fir
             "keep and temperature must not be given together", "both were", "keep finds the temperature of each row"
         )
     known = isinstance(noise, str) and noise == "auto"
-    if not known and not is_number(noise) and not isinstance(noise, (Gaussian, RankNoise)):
-        raise InputError("noise must be 'auto', a number, Gaussian or RankNoise", f"{noise!r}", "for instance 0.2")
+    if not known and not is_number(noise) and not isinstance(noise, Noise):
+        must = "noise must be 'auto', a number, Gaussian, RankNoise or another Noise"
+        raise InputError(must, f"{noise!r}", "for instance 0.2")
     if keep is None and not temperature:
         if not known:
             raise InputError("noise must go with keep or temperature", "neither was given", "for instance keep=0.9")
         return None
-    made = noise if isinstance(noise, (Gaussian, RankNoise)) else Gaussian(float(noise)) if is_number(noise) else None
+    made = noise if isinstance(noise, Noise) else Gaussian(float(noise)) if is_number(noise) else None
     return FirmnessRequest(None if keep is None else float(keep), float(temperature), made)
 
 
@@ -127,12 +128,8 @@ def _search_firm_answers(task: AnswerTask, tipping: Answers, asked: FirmnessRequ
 def _choose_noise(problem: Problem, task: AnswerTask, asked: FirmnessRequest) -> tuple[Noise, str]:
     """The noise of rows with one target, and how people read it."""
     reference = problem.reference_rows.x
-    if isinstance(asked.noise, RankNoise):
-        if not len(reference):
-            raise InputError("rank noise needs reference rows", "there are none", "give reference=, or noise=0.2")
-        return asked.noise.fit_to(reference), repr(asked.noise)
     if asked.noise is not None:
-        return asked.noise, repr(asked.noise)
+        return asked.noise.fitted(reference), repr(asked.noise)
     goal = problem.goal.take([0])
     there = np.flatnonzero(goal.is_reached(problem.reference_rows.outputs[None])[0]) if len(reference) else np.arange(0)
     if not len(there):
@@ -156,7 +153,7 @@ def _calibrate_noise(problem: Problem, task: AnswerTask, x: Array) -> Calibratio
     def keeps(copies: Array) -> Mask:
         return own.score(copies).reached
 
-    noise = RankNoise(0.01).fit_to(problem.reference_rows.x)
+    noise = RankNoise(0.01).fitted(problem.reference_rows.x)
     return calibrate(noise, x, draws, keeps, region, problem.scales, problem.numeric)
 
 

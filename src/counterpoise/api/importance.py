@@ -12,7 +12,6 @@ from importlib import import_module
 from typing import Literal, get_args
 
 import numpy as np
-from sklearn.inspection import permutation_importance
 
 from counterpoise.errors import InputError, MissingExtra
 from counterpoise.model_calls import Tally, model_outputs
@@ -76,6 +75,8 @@ def _permutation_weights(model: Model, x: Array) -> Array:
 
     def agreement(estimator: _ModelAsEstimator, shuffled: Array, wanted: Array) -> float:
         return -float((np.abs(_reference_outputs(estimator.model, shuffled) - wanted) / width).mean())
+
+    from sklearn.inspection import permutation_importance
 
     result = permutation_importance(
         _ModelAsEstimator(model),

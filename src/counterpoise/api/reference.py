@@ -96,7 +96,7 @@ class Reference:
         return self._softmax_by_model[key]
 
     def _probe_softmax(self, model: Model) -> bool:
-        if getattr(model, "has_softmax_probabilities", False):  # seen when the model was opened
+        if model.has_softmax_probabilities:  # seen when the model was opened
             return True
         if not len(self.x) or model.labels is None or model.link != "identity":
             return False
@@ -115,7 +115,7 @@ class Reference:
     def _donors_and_quantiles(self, model: Model) -> tuple[ReferenceRows, dict[Any, Array]]:
         key = type(model).__qualname__  # the model itself, or the same asked for its probabilities
         if key not in self._donors:
-            width = len(getattr(model, "members", (model,))) if model.labels is None else len(model.labels)
+            width = max(1, len(model.members)) if model.labels is None else len(model.labels)
             outputs = np.empty((0, width))
             if len(self.x):
                 outputs = model_outputs(model, self.x, np.arange(len(self.x)), Tally(), "reference row")

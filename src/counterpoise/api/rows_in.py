@@ -102,7 +102,7 @@ def first_predictions(model: Model, intake: InputRows, schema: Schema, tally: Ta
     the outputs at first, and ``predict`` is asked about rows and answers together.
     """
     rows = np.arange(len(intake))
-    later = model.labels is not None and not hasattr(model, "abstention") and not np.isnan(intake.x0).any()
+    later = model.labels is not None and model.abstention is None and not np.isnan(intake.x0).any()
     try:
         said = None if later else model_predictions(model, intake.x0, rows, tally)
         outputs = model_outputs(model, intake.x0, rows, tally)

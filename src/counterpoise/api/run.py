@@ -152,7 +152,7 @@ class ExplanationRun:
             question.settings,
             (
                 *question.reference.notes,
-                *getattr(question.model, "notes", ()),
+                *question.model.notes,
                 *self.input_rows.notes,
                 *self._missing_donor_notes(),
                 *self._budget_notes(),
@@ -184,7 +184,7 @@ class ExplanationRun:
     def _split_into_chunks(self) -> list[Index]:
         """Rows worked on together; answers do not depend on how they are cut."""
         n, d = self.input_rows.x0.shape
-        trees = getattr(self.question.model, "trees", None)
+        trees = self.question.model.trees
         slow = self.question.firmness_request is not None or (
             trees is not None and len(trees.feature) > SLOW_TREE_NODES
         )

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from counterpoise.errors import InputError
 from counterpoise.models.goals import ClassGoal, Goal, RangeGoal, ThresholdGoal
 from counterpoise.space.schema.tables_in import quote_names
-from counterpoise.types import Abstaining, Array, Index, Mask, Model, is_number
+from counterpoise.types import Array, Index, Mask, Model, is_number
 
 
 @dataclass(frozen=True, init=False)
@@ -45,11 +45,11 @@ class RowTargets:
 
 def current_decisions(model: Model, x0: Array, predicted: NDArray[Any]) -> NDArray[Any]:
     """What rows ``x0`` ``(n, d)`` are to the model now: ``predicted``; where it abstains, what most members say."""
-    now, several = predicted.copy(), _as_abstaining(model)
-    if several is not None:
-        undecided = np.flatnonzero([label == several.abstention for label in predicted.tolist()])
+    now = predicted.copy()
+    if model.majority is not None:
+        undecided = np.flatnonzero([label == model.abstention for label in predicted.tolist()])
         if len(undecided):
-            now[undecided] = several.majority(x0[undecided])
+            now[undecided] = model.majority(x0[undecided])
     return now
 
 
@@ -62,18 +62,18 @@ def resolve_target(model: Model, target: Any, threshold: float | None, predicted
                 "the model gives numbers, not classes",
                 "give the target as a range, for instance (0.9, None)",
             )
-        return _range_targets(target, len(predicted), getattr(model, "members_needed", 1))
-    several = _as_abstaining(model)
-    classes = model.labels if several is None else model.labels[:-1]  # that too few of them agree is nobody's aim
+        return _range_targets(target, len(predicted), model.members_needed)
+    several = model.abstention is not None
+    classes = model.labels[:-1] if several else model.labels  # the abstention label cannot be a target
     wanted = _wanted_classes(classes, target, predicted)
-    if several is not None:
+    if several:
         wanted = np.pad(wanted, ((0, 0), (0, 1)))
     goal: Goal = ClassGoal(wanted, model.link)
     sure = ""
     if threshold is not None:
         if not (is_number(threshold) and 0 < threshold < 1):
             raise InputError("threshold must be a probability between 0 and 1", f"{threshold!r}", "for instance 0.8")
-        if several is not None and not several.requires_unanimity and wanted.sum(axis=1).max() > 1:
+        if several and not model.requires_unanimity and wanted.sum(axis=1).max() > 1:
             raise InputError(
                 "a threshold that a share of several models must reach needs one class for each row",
                 f"{target!r} stands for several",
@@ -89,12 +89,6 @@ def resolve_target(model: Model, target: Any, threshold: float | None, predicted
         for row in rows.tolist():
             targets[row], words[row] = label, f"that the model calls {label}{sure}"
     return RowTargets(goal, targets, tuple(words))
-
-
-def _as_abstaining(model: Model) -> Abstaining | None:
-    """The model, where it is several that must agree."""
-    # asked for one name first: isinstance of a protocol is slow
-    return model if hasattr(model, "abstention") and isinstance(model, Abstaining) else None
 
 
 def _range_targets(target: Any, n: int, needed: int) -> RowTargets:

@@ -168,7 +168,7 @@ def reaches_target(problem: Problem, x: Array, predicted: NDArray[Any]) -> Mask:
     if isinstance(goal, ThresholdGoal):
         said = call_model(model.probabilities, x, problem.row_numbers, problem.tally)
     elif model.labels is None:  # where several models must agree, each has its own number
-        each = getattr(model, "predict_each", None)
+        each = model.predict_each
         said = (
             predicted.astype(np.float64)[:, None]
             if each is None

@@ -6,18 +6,17 @@ import re
 import sys
 import traceback
 from collections.abc import Sequence
-from importlib.metadata import version
 from inspect import cleandoc
 from typing import Annotated
 
 import typer
 
-from counterpoise.cli.check import check
-from counterpoise.cli.compare import compare
+from counterpoise.cli.commands.check import check
+from counterpoise.cli.commands.compare import compare
+from counterpoise.cli.commands.explain import explain
+from counterpoise.cli.commands.pages import demo, paper, report
+from counterpoise.cli.commands.schema import schema
 from counterpoise.cli.exit_codes import EXIT_CODES_HELP, EXIT_WRONG_QUESTION, print_to_stderr
-from counterpoise.cli.explain import explain
-from counterpoise.cli.pages import demo, paper, report
-from counterpoise.cli.schema import schema
 from counterpoise.errors import CounterpoiseError
 
 
@@ -40,6 +39,8 @@ for command in (explain, check, compare, schema, report, paper, demo):
 
 def _print_version(wanted: bool) -> None:
     if wanted:
+        from importlib.metadata import version
+
         typer.echo(f"counterpoise {version('counterpoise')}")
         raise typer.Exit
 

@@ -74,9 +74,8 @@ class CommandRun:
         if self.error is not None:
             where = " and are in the output" if self.finished_count else "; nothing was written"
             why = "interrupted" if isinstance(self.error, Interrupted) else str(self.error)
-            print_to_stderr(
-                f"counterpoise: {why}{self.error_place}; {self.finished_count} of {len(self.table)} rows were finished{where}"
-            )
+            finished = f"{self.finished_count} of {len(self.table)} rows were finished{where}"
+            print_to_stderr(f"counterpoise: {why}{self.error_place}; {finished}")
             return EXIT_INTERRUPTED if isinstance(self.error, Interrupted) else EXIT_STOPPED
         keep = self.question["keep"]
         share = "" if keep is None else f"; {self.firm_count} surely keep it in {100 * keep:g} % of noisy copies"
@@ -95,7 +94,8 @@ class CommandRun:
             )
         if self.question["keep"] is not None and self.short_count:
             notes.append(
-                f"{self.short_count} of {self.finished_count} rows have fewer firm answers than the {self.question['alternatives']} asked "
-                "for; several tipping points of a row are in .json and .ndjson (tipping), and come without --keep"
+                f"{self.short_count} of {self.finished_count} rows have fewer firm answers than the "
+                f"{self.question['alternatives']} asked for; several tipping points of a row are in .json and .ndjson "
+                "(tipping), and come without --keep"
             )
         return notes

@@ -69,6 +69,23 @@ def read_table(path: str, what: str) -> pd.DataFrame:
     return _parse_table(place, ending_of(path, tuple(READERS), what), what, repr(path))
 
 
+def read_data_and_rows(
+    data: str, rows: str, *, label: str | None, name: str | None = None
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """The table of --data without its class column ``label``, and that of --rows, its rows named by column ``name``."""
+    reference = drop_label_column(read_table(data, "--data"), label, "--data")
+    return reference, convert_to_numbers(name_rows_by(read_table(rows, "--rows"), name), reference, "--rows")
+
+
+def check_table_output(out: str | None, endings: tuple[str, ...]) -> str:
+    """The ending of --out, checked before any work, or "" where the table goes to the terminal."""
+    if out is None:
+        return ""
+    ending = ending_of(out, endings, "--out")
+    check_writable(out)
+    return ending
+
+
 def ending_of(path: str, known: tuple[str, ...], what: str) -> str:
     """The ending that says what is in a file, without that of a packer.
 

@@ -29,18 +29,19 @@ def choose_noise(
     """The noise of rows with one target, and how people read it."""
     if isinstance(noise, (int, float)):
         return Gaussian(float(noise)), repr(Gaussian(float(noise)))
-    ranked = isinstance(noise, RankNoise) and noise.ranks is None
-    if not isinstance(noise, str) and not ranked:
+    own = isinstance(noise, Noise)
+    if isinstance(noise, Noise) and noise.is_fitted:
         return noise, repr(noise)
-    if isinstance(noise, str) and noise != "auto":
-        raise InputError("noise must be 'auto', a number, Gaussian or RankNoise", f"{noise!r}", "for instance 0.2")
+    if not own and noise != "auto":
+        must = "noise must be 'auto', a number, Gaussian, RankNoise or another Noise"
+        raise InputError(must, f"{noise!r}", "for instance 0.2")
     if reference is None:
-        if ranked:
-            raise InputError("rank noise must know the reference", "none was given", "give reference=")
+        if own:
+            raise InputError("this noise must know the reference", "none was given", "give reference=")
         return Gaussian(0.2), f"{Gaussian(0.2)!r}, no reference to calibrate on"
     x = (reference if isinstance(reference, Reference) else Reference(model, reference, schema)).x
-    if isinstance(noise, RankNoise):
-        return noise.fit_to(x), repr(noise)
+    if isinstance(noise, Noise):
+        return noise.fitted(x), repr(noise)
     outputs = model_outputs(part.problem.model, x, np.arange(len(x)), part.problem.tally, "reference row")
     there = np.flatnonzero(part.problem.goal.take([0]).is_reached(outputs[None])[0])
     if not len(there):
@@ -58,7 +59,7 @@ def choose_noise(
     region = Region.build(schema, rows, part.constraints, part.bounds)
     draws = Streams.of(rows, CHECK_STREAM_KEY).normal((CALIBRATION_COPIES, x.shape[1]))
     scales, numeric = part.problem.scales, part.problem.numeric
-    found = calibrate(RankNoise(0.01).fit_to(x), rows, draws, keeps, region, scales, numeric)
+    found = calibrate(RankNoise(0.01).fitted(x), rows, draws, keeps, region, scales, numeric)
     return found.noise, found.sentence
 
 
@@ -76,12 +77,11 @@ def kept_share(part: RecalledAnswers, noise: Noise, draws: Array) -> Array:
 
 def kept_share_by_level(part: RecalledAnswers, noise: Noise, draws: Array) -> tuple[Array, Array]:
     """Noise levels ``(g,)`` around that of a noise, and the share of copies kept at each, ``(n, g)``."""
-    size = noise.sigma if isinstance(noise, Gaussian) else noise.level if isinstance(noise, RankNoise) else np.nan
-    if not size > 0:
+    if not noise.level > 0:
         return np.empty(0), np.empty((len(part.rows), 0))
-    levels = size * NOISE_FACTORS
-    levels = levels[levels <= 1] if isinstance(noise, RankNoise) else levels
-    return levels, np.stack([kept_share(part, _noise_at_level(noise, float(level)), draws) for level in levels], axis=1)
+    levels = noise.level * NOISE_FACTORS
+    levels = levels[levels <= noise.max_level]
+    return levels, np.stack([kept_share(part, noise.scaled(float(level)), draws) for level in levels], axis=1)
 
 
 def noise_radius(levels: Array, kept: Array, share: float) -> Array:
@@ -97,10 +97,3 @@ def noise_radius(levels: Array, kept: Array, share: float) -> Array:
         levels[first] - levels[np.maximum(first - 1, 0)]
     )
     return np.where((kept >= share).all(axis=1), levels[-1], np.where(first == 0, 0.0, between))
-
-
-def _noise_at_level(noise: Noise, level: float) -> Noise:
-    if isinstance(noise, Gaussian):
-        return Gaussian(level, noise.flips)
-    assert isinstance(noise, RankNoise)
-    return RankNoise(level, noise.flips, noise.ranks)

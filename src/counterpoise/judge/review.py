@@ -112,7 +112,7 @@ def _reaches_target(model: Model, goal: Goal, x: Array, *, sure: bool) -> Mask:
         return goal.is_reached(model.outputs(x)[:, None, :])[:, 0]
     said = np.asarray(model.predict(x))
     if model.labels is None:
-        each = getattr(model, "predict_each", None)  # where several models must agree, each has its own number
+        each = model.predict_each  # where several models must agree, each has its own number
         return goal.is_reached((said.astype(np.float64)[:, None] if each is None else each(x))[:, None, :])[:, 0]
     places = {label: place for place, label in enumerate(model.labels)}
     codes = np.array([places[label] for label in said.tolist()], dtype=np.intp)

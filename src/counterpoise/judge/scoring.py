@@ -61,7 +61,7 @@ class AnswerScorer:
         if isinstance(self.row_targets.goal, ThresholdGoal):
             said = self.model.probabilities(flat)
         elif self.model.labels is None:  # where several models must agree, each has its own number
-            each = getattr(self.model, "predict_each", None)
+            each = self.model.predict_each
             said = np.asarray(self.model.predict(flat), dtype=np.float64)[:, None] if each is None else each(flat)
         else:
             places = {label: place for place, label in enumerate(self.model.labels)}

@@ -11,15 +11,15 @@ import pandas as pd
 
 from counterpoise.api.explainer import Explainer
 from counterpoise.errors import InputError
+from counterpoise.methods.annealing import Annealing
 from counterpoise.methods.base import Method, Run, last_run
 from counterpoise.methods.baselines.algorithm1 import Algorithm1
 from counterpoise.methods.baselines.coordinates import CoordinateChart
-from counterpoise.methods.search import Annealing
 from counterpoise.physics.cooling import Cooling
 from counterpoise.physics.metropolis import MetropolisInfo
 from counterpoise.problem import Problem
 from counterpoise.streams import Streams
-from counterpoise.types import Array, Differentiable
+from counterpoise.types import Array
 
 ACCEPTANCE_WINDOW_STEPS = 10  # steps over which the acceptance of a single walker is averaged
 
@@ -30,13 +30,13 @@ StepRecord = tuple[float, float, float]  # energy, temperature, acceptance
 class Trajectory:
     """A search for the answer to one row: ``table`` has a line for each step.
 
-    energy: of `Algorithm1` the free energy F of its walker; of `Annealing` the mean effort ``d + lam R`` of the chains,
-    with what those that do not reach the target still lack. temperature: at which the step was taken. acceptance: the
+    energy: of `Algorithm1` the free energy F of its walker; of `Annealing` the mean effort ``d + lam R`` of the chains
+    that are at valid points. temperature: at which the step was taken. acceptance: the
     share of chains that moved, or, of a single walker, of its last ten steps that did.
 
     ``visited`` ``(s, k, d)`` are the states, encoded as ``x0`` ``(d,)``, the row: of `Algorithm1` where its walker was
     at every step; of `Annealing` the best states so far, best first, each time that it looked: where the chains start,
-    at every fifth step or every survey, and at every sweep after them.
+    at every fifth step, and at the end.
     """
 
     table: pd.DataFrame
@@ -70,7 +70,7 @@ class RecordingMethod:
 
     def iterate(self, problem: Problem, streams: Streams) -> Iterator[Run]:
         if isinstance(self.method, Annealing):
-            schedule = RecordingCooling(self.method.schedule(problem), self.steps)
+            schedule = RecordingCooling(self.method.schedule, self.steps)
             for run in replace(self.method, cooling=schedule).iterate(problem, streams):
                 self.states.append(run.x[0].copy())
                 yield run
@@ -93,8 +93,8 @@ def trajectory(
 ) -> Trajectory:
     """Search the answer to one row and watch the search; ``method`` is an `Algorithm1` or an `Annealing`.
 
-    By default it is `Algorithm1` on a model with gradients, else `Annealing`, whose chains anneal only on models
-    without a slope. Further keywords go to the explainer's call.
+    By default it is `Algorithm1` on a model with gradients, else `Annealing`. Further keywords go to the explainer's
+    call.
 
     >>> from sklearn.linear_model import LogisticRegression
     >>> train = pd.DataFrame({"load": [0.125, 0.25, 0.7, 0.9]})
@@ -104,7 +104,7 @@ def trajectory(
     True
     """
     if method is None:
-        method = Algorithm1() if isinstance(explainer.model, Differentiable) else Annealing()
+        method = Algorithm1() if explainer.model.gradient is not None else Annealing()
     if not isinstance(method, (Algorithm1, Annealing)):
         raise InputError("a trajectory is of an Algorithm1 or an Annealing", f"{method!r}", "give one of them")
     watched = RecordingMethod(method, seed)
@@ -113,9 +113,9 @@ def trajectory(
         raise InputError("a trajectory is of one row", f"{len(found)} were given", "choose one: rows[:1]")
     if not watched.steps:
         raise InputError(
-            "a trajectory needs a search with steps of its own temperature",
-            found.reason[0] or "Annealing slides down a model with a slope, without one",
-            "choose a row that does not have the target yet" if found.reason[0] else "give method=cp.Algorithm1()",
+            "a trajectory needs a search that takes steps",
+            found.reason[0] or "this one had none to take",
+            "choose a row that does not have the target yet",
         )
     table = pd.DataFrame(watched.steps, columns=["energy", "temperature", "acceptance"]).rename_axis("step")
     energy = "free energy F" if isinstance(method, Algorithm1) else "mean effort of the chains"

@@ -13,7 +13,7 @@ import numpy as np
 
 from counterpoise.models.trees.leaves import count_edges_below
 from counterpoise.problem import Problem
-from counterpoise.types import Array, Index, PiecewiseConstant
+from counterpoise.types import Array, Index
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,15 +29,15 @@ class Cells:
     @classmethod
     def of(cls, problem: Problem) -> Cells | None:
         """The cells of a model with known split points, or None."""
-        model = problem.model
-        if not isinstance(model, PiecewiseConstant):
+        thresholds = problem.model.thresholds
+        if thresholds is None:
             return None
         numeric = problem.numeric
-        columns = np.array([j for j, t in enumerate(model.thresholds) if len(t) and numeric[j]], dtype=np.intp)
-        width = max((len(model.thresholds[j]) for j in columns), default=0)
+        columns = np.array([j for j, t in enumerate(thresholds) if len(t) and numeric[j]], dtype=np.intp)
+        width = max((len(thresholds[j]) for j in columns), default=0)
         edges = np.full((len(columns), width), np.inf)
         for place, j in enumerate(columns):
-            edges[place, : len(model.thresholds[j])] = model.thresholds[j]
+            edges[place, : len(thresholds[j])] = thresholds[j]
         lattice = problem.region.lattice
         step, parts = np.zeros(len(numeric)), np.ones(len(numeric))
         step[lattice.columns], parts[lattice.columns] = lattice.step, lattice.divisor
@@ -46,7 +46,7 @@ class Cells:
             mine = np.flatnonzero(columns == column)
             left[mine] = round_down_to_dtype(left[mine], dtype)
             right[mine] = -round_down_to_dtype(-right[mine], dtype)
-        return cls(columns, edges, np.array([len(model.thresholds[j]) for j in columns], dtype=np.intp), left, right)
+        return cls(columns, edges, np.array([len(thresholds[j]) for j in columns], dtype=np.intp), left, right)
 
     def locate_points(self, x: Array) -> Index:
         """Cell numbers ``(..., f)`` of encoded points ``(..., d)``."""

@@ -16,13 +16,11 @@ import numpy as np
 
 from counterpoise.methods.base import Run, last_run
 from counterpoise.methods.cell_values import Cells
-from counterpoise.methods.chains.population import Population, has_improved
-from counterpoise.methods.incumbents import Incumbents
+from counterpoise.methods.incumbents import Incumbents, has_improved
 from counterpoise.methods.points import Points, join_points, score_points
 from counterpoise.methods.polish import undo_changes
 from counterpoise.methods.starts import jump_at_random, start_at_reference_rows
 from counterpoise.methods.trials.sweep import max_useful_distance, sweep
-from counterpoise.physics.cooling import ConstantSpeed
 from counterpoise.problem import Problem
 from counterpoise.streams import Streams
 from counterpoise.types import Array, Index
@@ -38,16 +36,14 @@ DEEP_REFERENCE_ROWS = 24  # reference rows that are tried where what was found d
 
 @dataclass(frozen=True)
 class FirmSearch:
-    """Annealed search under the problem's cloud of noise.
+    """The search under the problem's cloud of noise.
 
     ``samples`` noisy copies guide the search, ``checks`` other ones choose among its answers; ``spare`` is the share
     asked for beyond the one required, since copies that led the search flatter its answers.
     """
 
     chains: int = 5
-    steps: int = 40
     sweeps: int = 2
-    start: float = 0.05
     samples: int = 32
     check_samples: int = 512
     spare_share: float = 0.03
@@ -60,17 +56,6 @@ class FirmSearch:
         board = Incumbents(self._make_starts(guided, streams), problem.region)
         yield board.make_run()
         rows = board.open_rows
-        chains = Population(guided.take(rows), streams.take(rows), board.points.at(rows), None, self.start)
-        cooling = ConstantSpeed(max(self.steps, 1))
-        for step in range(self.steps if len(rows) else 0):
-            if guided.has_expired:
-                break
-            chains.step(step, cooling)
-            if step % 5 == 4:
-                board.enter(rows, chains.best)
-                yield board.make_run()
-        if len(rows):
-            board.enter(rows, chains.best)
         yield from self._sweep_rows(guided, board, rows)
         firm_rows = np.flatnonzero(board.points.valid.any(axis=1))
         if len(firm_rows) and not guided.has_expired:

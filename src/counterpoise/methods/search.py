@@ -1,10 +1,9 @@
-"""The default search: annealed chains that use whatever the model offers, rows x chains in one model call per step.
+"""The default search: a table by what the model offers, with all rows in each model call.
 
-A model with a slope (its own, or one that differences show) is searched by Taylor steps, from where walkers on closing
-spheres, or lines along single features, lead; sweeps follow where there are categories or many changes. Trees are
-searched by their leaves: the most promising points, drawn by their Boltzmann weights, are surveyed round after round.
-Any other model is searched by annealed chains of blind moves and by sweeps; where its split points are known, chains
-live on the cells between them. Every incumbent is valid by construction, and a row leaves the batch when nothing
+A model with a slope (its own, or one that differences show) is searched by Taylor steps that begin where walks on
+shrinking spheres, or lines along single features, end; sweeps follow where there are categories or many changes. Trees
+are searched by their leaves: each round surveys the most promising points. Any other model is searched by single
+changes and by sweeps that combine them. Only valid points are kept as answers, and a row leaves the batch when nothing
 improves it.
 """
 
@@ -18,7 +17,6 @@ import numpy as np
 from counterpoise.errors import InputError
 from counterpoise.methods.base import Run, last_run
 from counterpoise.methods.cell_values import Cells
-from counterpoise.methods.chains.population import Population
 from counterpoise.methods.incumbents import Incumbents
 from counterpoise.methods.points import Points, join_points, score_points
 from counterpoise.methods.settings import MAX_COLUMNS_TRIED_ALONE, choose_settings, leaves_of, starts_at_row
@@ -36,13 +34,12 @@ from counterpoise.methods.trees.beam import beam_search
 from counterpoise.methods.trials.sifting import RepeatedSweeps
 from counterpoise.methods.trials.singles import try_single_numbers
 from counterpoise.methods.trials.sweep import max_useful_distance
-from counterpoise.physics.cooling import ConstantSpeed, Cooling
 from counterpoise.problem import Problem
 from counterpoise.space.distance import Norm
 from counterpoise.streams import Streams
-from counterpoise.types import Index, is_number, is_whole_number
+from counterpoise.types import Index, is_whole_number
 
-MODEL_ROWS_PER_CHAIN = 60  # model rows of a ration for each chain, the sweeps included
+MODEL_ROWS_PER_START = 60  # model rows of a ration for each start, the sweeps included
 START_BISECTIONS = 6  # times that reference rows are halved towards the row, where nothing else brings them nearer
 SURVEY_ROUNDS_PER_UPDATE = 8  # rounds of surveys whose points are entered at once
 POINTS_PER_SURVEYED_ROW = (
@@ -55,57 +52,31 @@ MAX_SPLITS_TRIED_ALONE, MAX_SPLITS_TRIED_ALONE_FOR_L0 = (
 )  # split points that are all tried alone: always, and where changes count
 SOURCE_SWEEP_POINTS = 2  # points of a row whose columns feed others that are swept
 NEAREST_MISS_STARTS = 120  # reference rows that a target which no row has met is looked for from
-STEPS_BETWEEN_CHECKS = 5  # steps between two looks at which rows are finished
 
 
 @dataclass(frozen=True)
-class Annealing:
-    """Annealed chains over the valid states of each row.
+class Search:
+    """The default search: a table by what the model offers (a slope, known leaves, or neither).
 
-    ``chains`` per row; ``steps`` at most, from temperature ``start`` to ``end``, both shares of the incumbent's effort;
-    None: 48 chains and 10 steps for models that vote or give probabilities, 24 and 5 for scores that add up. A row is
-    finished earlier after ``patience`` steps without improvement, and then swept at most ``sweeps`` times. On models
-    with a slope ``walkers`` chains per row walk to the boundary; on trees whose leaves are known at most ``sweeps``
-    rounds of surveys take the place of steps and sweeps. ``cooling`` rules blind chains and surveys, by default
-    `ConstantSpeed`; sweeps cool geometrically to ``end``.
+    ``walkers`` points per row walk to the boundary of a model with a slope. ``sweeps`` is the most sweeps of a row, and
+    on trees whose leaves are known the most rounds of surveys.
     """
 
-    chains: int | None = None
-    steps: int | None = None
-    patience: int = 15
-    start: float = 0.03
-    end: float = 1e-4
-    cooling: Cooling | None = None
     walkers: int = 6
     sweeps: int = 14
 
     def __post_init__(self) -> None:
-        for name, least in (("chains", 1), ("steps", 1), ("walkers", 1), ("patience", 0), ("sweeps", 0)):
+        for name, least in (("walkers", 1), ("sweeps", 0)):
             given = getattr(self, name)
-            if not (is_whole_number(given) and given >= least) and not (given is None and name in ("chains", "steps")):
+            if not (is_whole_number(given) and given >= least):
                 raise InputError(f"{name} must be at least {least}", f"{given!r}", "give a whole number")
-        for name in ("start", "end"):
-            given = getattr(self, name)
-            if not (is_number(given) and 0 < given < np.inf):
-                raise InputError(
-                    f"{name} must be a number above 0", f"{given!r}", "a share of the effort, such as 0.01"
-                )
-        if self.end > self.start:
-            raise InputError("end must not exceed start", f"{self.start!r} to {self.end!r}", "cooling goes down")
-        if self.cooling is not None and not callable(self.cooling):
-            raise InputError(
-                "cooling must be a schedule",
-                f"{self.cooling!r}",
-                "for instance Geometric of counterpoise.physics.cooling",
-            )
 
     def iterate(self, problem: Problem, streams: Streams) -> Iterator[Run]:
-        # walkers set out from the best start alone; blind chains differ by where they start
-        chains = self.chains or int(
-            max(STARTS_PER_ROW, min(choose_settings(problem).chains, problem.model_rows_left / MODEL_ROWS_PER_CHAIN))
+        starts = int(
+            max(STARTS_PER_ROW, min(choose_settings(problem).starts, problem.model_rows_left / MODEL_ROWS_PER_START))
         )
         known, at_first = leaves_of(problem) is not None, not starts_at_row(problem)
-        count = min(chains, STARTS_PER_ROW if problem.has_gradient else POINTS_PER_SURVEYED_ROW if known else chains)
+        count = min(starts, STARTS_PER_ROW if problem.has_gradient else POINTS_PER_SURVEYED_ROW if known else starts)
         bisections = 0 if problem.has_gradient or known else START_BISECTIONS
         start = make_starts(problem, streams, count, bisections) if at_first else start_at_row(problem, count)
         board = Incumbents(start, problem.region, keeps_one_per_feature_set=known)
@@ -128,7 +99,7 @@ class Annealing:
                 others = make_starts(problem.take(lost), streams.take(lost), count, bisections)
                 board.enter(lost, others)
                 yield from self._search_rows(board, lost, problem, streams, others)
-        if len(problem.region.system) and not (known or problem.energy.distance.weight("l2")):
+        if len(problem.region.system) and not (known or problem.energy.distance.spreads_changes):
             # only steps in L2 know the way where relations leave little room
             lost = np.flatnonzero(~board.points.valid.any(axis=1))
             if len(lost) and not problem.has_expired:
@@ -144,7 +115,7 @@ class Annealing:
         if not len(rows):
             return
         steep = has_slope(problem.take(rows), board.points.at(rows))
-        sift = RepeatedSweeps(self.sweeps, self.start, self.end)
+        sift = RepeatedSweeps(self.sweeps)
         if steep.any():
             some = rows[steep]
             part, own = problem.take(some), streams.take(some)
@@ -161,11 +132,6 @@ class Annealing:
     def __call__(self, problem: Problem, streams: Streams) -> Run:
         return last_run(self.iterate(problem, streams))
 
-    def schedule(self, problem: Problem) -> Cooling:
-        """The cooling of a search: the one that was set, or constant speed over as many steps as there are at most."""
-        steps = self.sweeps if leaves_of(problem) is not None else self.steps or choose_settings(problem).steps
-        return self.cooling if self.cooling is not None else ConstantSpeed(max(steps, 1))
-
     def _enter_sparse_answers(self, board: Incumbents, problem: Problem, streams: Streams) -> None:
         """Where few features may change and no start is that sparse: the sparsest answers without the ceiling."""
         rows = np.flatnonzero(~board.points.valid.any(axis=1))
@@ -180,19 +146,16 @@ class Annealing:
         part = problem.take(rows)
         energy = part.energy
         if norm is not None:
-            energy = replace(energy, distance=replace(energy.distance, mixture=((norm, 1.0),)))
+            energy = replace(energy, distance=energy.distance.with_norm(norm))
         other = replace(part, energy=energy, region=replace(part.region, max_changes=most))
         board.enter(rows, score_points(part, self(other, streams.take(rows)).x))
 
-    def _survey_rows(
-        self, board: Incumbents, rows: Index, problem: Problem, streams: Streams, start: Points
-    ) -> Iterator[None]:
+    def _survey_rows(self, board: Incumbents, rows: Index, problem: Problem, start: Points) -> Iterator[None]:
         """Rows of a model whose leaves are known, from themselves and from ``start`` ``(n, k, d)``."""
-        care, cooling = choose_settings(problem), self.schedule(problem)
         waiting: list[Points] = []  # entered together, as long as they are of the same rows
         here = rows[:0]
         try:
-            for some, found, still in beam_search(problem, streams, start, care, self.sweeps, self.start, cooling):
+            for some, found, still in beam_search(problem, start, choose_settings(problem), self.sweeps):
                 if len(some) != len(here) or len(waiting) == SURVEY_ROUNDS_PER_UPDATE:
                     self._enter_points(board, here, waiting)
                     waiting = []
@@ -211,14 +174,14 @@ class Annealing:
     def _search_without_slope(
         self, board: Incumbents, rows: Index, problem: Problem, streams: Streams, sift: RepeatedSweeps, start: Points
     ) -> Iterator[None]:
-        """Models without one: annealed blind moves, then sweeps of the best chains."""
+        """Models without a slope: surveys where the leaves are known, else single changes and sweeps."""
         if leaves_of(problem) is not None:
-            yield from self._survey_rows(board, rows, problem, streams, start)
+            yield from self._survey_rows(board, rows, problem, start)
             lost = np.flatnonzero(~board.points.at(rows).valid.any(axis=1))
             if len(lost) and len(problem.reference_rows.x) and start.has_been_scored and not problem.has_expired:
                 # a narrow target: from what just misses it
-                some = rows[lost], problem.take(lost), streams.take(lost)
-                yield from self._survey_rows(board, *some, nearest_misses(some[1], NEAREST_MISS_STARTS))
+                part = problem.take(lost)
+                yield from self._survey_rows(board, rows[lost], part, nearest_misses(part, NEAREST_MISS_STARTS))
             feeding = np.flatnonzero(problem.region.system.is_derivation_source[problem.numeric])
             if len(feeding):  # what a survey says of a column leaves out what is computed from it
                 home = score_points(problem, problem.region.nearest_feasible[:, None, :])
@@ -226,27 +189,7 @@ class Annealing:
                 yield from sift(board, rows, problem, streams, None, points, feeding)
             return
         cells = Cells.of(problem)
-        active = np.flatnonzero(board.points.at(rows).valid.any(axis=1))
-        # blind moves commit early: sweeps start from where these did too
-        care = choose_settings(problem)
-        steps = self.steps or care.steps
-        raw = board.points.at(rows).best(max(care.swept_chains - 2, 1))
-        chains = Population(
-            problem.take(active), streams.take(active), board.points.at(rows[active]), cells, self.start
-        )
-        chains.snap()
-        cooling = self.schedule(problem)
-        for step in range(steps):
-            if problem.has_expired or not len(active):
-                break
-            chains.step(step, cooling)
-            if step % STEPS_BETWEEN_CHECKS == STEPS_BETWEEN_CHECKS - 1:
-                board.enter(rows[active], chains.best)
-                keep = np.flatnonzero(chains.steps_without_gain < self.patience)
-                if len(keep) < len(active):
-                    active, chains = active[keep], chains.take(keep)
-                yield
-        board.enter(rows[active], chains.best)
+        raw = board.points.at(rows).best(max(choose_settings(problem).swept_chains - 2, 1))
         if _tries_numbers_alone(problem, cells):
             board.enter(
                 rows,
@@ -276,5 +219,5 @@ def _tries_numbers_alone(problem: Problem, cells: Cells | None) -> bool:
         return problem.x0.shape[1] <= MAX_COLUMNS_TRIED_ALONE and problem.model_rows_left == np.inf
     return bool(
         cells.split_counts.sum()
-        <= (MAX_SPLITS_TRIED_ALONE_FOR_L0 if problem.energy.distance.weight("l0") else MAX_SPLITS_TRIED_ALONE)
+        <= (MAX_SPLITS_TRIED_ALONE_FOR_L0 if problem.energy.distance.change_price else MAX_SPLITS_TRIED_ALONE)
     )

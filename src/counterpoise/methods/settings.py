@@ -17,10 +17,9 @@ MAX_COLUMNS_TRIED_ALONE = 300  # columns: in wider tables trying each of them al
 
 
 class SearchSettings(NamedTuple):
-    """How thoroughly rows are searched: blind chains and their steps, then sweeps."""
+    """How thoroughly rows are searched: starts, sweeps and surveys."""
 
-    chains: int
-    steps: int
+    starts: int  # starts of a row whose model has neither slope nor known leaves
     swept_chains: int  # chains that are swept
     sweep_width: int  # values each way that a sweep tries
     screened_features: int  # features that later sweeps try
@@ -32,8 +31,7 @@ class SearchSettings(NamedTuple):
 
 
 VOTE_SETTINGS = SearchSettings(
-    chains=48,
-    steps=10,
+    starts=48,
     swept_chains=6,
     sweep_width=5,
     screened_features=30,
@@ -44,8 +42,7 @@ VOTE_SETTINGS = SearchSettings(
     min_gain_share=1e-3,
 )
 SUM_SETTINGS = SearchSettings(
-    chains=24,
-    steps=5,
+    starts=24,
     swept_chains=3,
     sweep_width=4,
     screened_features=14,
@@ -74,7 +71,7 @@ def is_large_boosting(problem: Problem) -> bool:
 
     Probabilities may stay as they are around the row, and Gower's distance makes many features cheap to change.
     """
-    if problem.model.link == "log" or problem.energy.distance.weight("gower"):
+    if problem.model.link == "log" or problem.energy.distance.averages_features:
         return False
     return not has_few_leaves(leaves_of(problem))
 
@@ -95,19 +92,19 @@ def sweep_factor(cells: Cells | None) -> int:
 
 def leaves_of(problem: Problem) -> Leaves | None:
     """The leaves of the model, where they are known and tell what the search is after."""
-    return None if problem.cloud is not None else getattr(problem.model, "leaves", None)
+    return None if problem.cloud is not None else problem.model.leaves
 
 
 def prefers_few_changes(problem: Problem) -> bool:
     """Whether few features should change, of so few that each can be tried alone."""
-    return problem.x0.shape[1] <= MAX_COLUMNS_TRIED_ALONE and problem.energy.distance.weight("l2") == 0
+    return problem.x0.shape[1] <= MAX_COLUMNS_TRIED_ALONE and not problem.energy.distance.spreads_changes
 
 
 def penalises_count(problem: Problem) -> bool:
     """Whether changes are counted beside their length, or few are allowed, where each feature can be tried alone."""
     distance = problem.energy.distance
-    few = distance.weight("l0") > 0 or problem.region.max_changes is not None
-    return few and distance.weight("l2") > 0 and problem.x0.shape[1] <= MAX_COLUMNS_TRIED_ALONE
+    few = distance.change_price > 0 or problem.region.max_changes is not None
+    return few and distance.spreads_changes and problem.x0.shape[1] <= MAX_COLUMNS_TRIED_ALONE
 
 
 def starts_at_row(problem: Problem) -> bool:

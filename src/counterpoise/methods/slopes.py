@@ -57,7 +57,7 @@ def has_slope(problem: Problem, points: Points) -> Mask:
     """
     if problem.has_gradient:
         return np.ones(len(problem), dtype=bool)
-    if hasattr(problem.model, "thresholds"):  # `Partitioned`; isinstance of a protocol is slow
+    if problem.model.thresholds is not None:
         return np.zeros(len(problem), dtype=bool)
     x = points.best(1).x
     movable = (problem.region.free & problem.numeric)[:, None, :] & ~np.isnan(x)

@@ -161,7 +161,7 @@ def nearest_misses(problem: Problem, count: int) -> Points:
 def is_two_sided_range(problem: Problem) -> bool:
     """Whether the target is a range with two ends, of one model whose numbers have no steps: a way leads past it."""
     goal, model = problem.goal, problem.model
-    if not isinstance(goal, RangeGoal) or hasattr(model, "predict_each") or hasattr(model, "thresholds"):
+    if not isinstance(goal, RangeGoal) or model.predict_each is not None or model.thresholds is not None:
         return False
     return bool((np.isfinite(goal.low) & np.isfinite(goal.high)).all())
 

@@ -65,7 +65,7 @@ class ClassGoal:
     """One of the wanted classes: the margin of the best wanted over its strongest rival; reached where it wins.
 
     >>> goal = ClassGoal(np.array([[False, True]]), "identity")
-    >>> goal.margin(np.array([[[0.0, 2.5]]])), goal.reached(np.array([[[0.0, 2.5]]]))
+    >>> goal.margin(np.array([[[0.0, 2.5]]])), goal.is_reached(np.array([[[0.0, 2.5]]]))
     (array([[2.5]]), array([[ True]]))
     """
 
@@ -144,7 +144,7 @@ class ThresholdGoal:
     Outputs must be probabilities.
 
     >>> goal = ThresholdGoal(np.array([[False, True]]), np.array([0.8]))
-    >>> goal.reached(np.array([[[0.25, 0.75], [0.2, 0.8]]]))
+    >>> goal.is_reached(np.array([[[0.25, 0.75], [0.2, 0.8]]]))
     array([[False,  True]])
     """
 

@@ -11,12 +11,11 @@ from counterpoise.errors import CapabilityError
 from counterpoise.models.links import softmax
 from counterpoise.models.trees.ensemble import TreeEnsemble
 from counterpoise.models.trees.leaves import Leaves
-from counterpoise.models.trees.opened import TreeModel
-from counterpoise.types import Abstaining, Array, Differentiable, Link, Model, PiecewiseConstant
+from counterpoise.types import Array, Link, Model, ModelBase
 
 
 @dataclass(frozen=True)
-class ProbabilityModel:
+class ProbabilityModel(ModelBase):
     """The same model, whose outputs are its own probabilities."""
 
     model: Model
@@ -28,7 +27,7 @@ class ProbabilityModel:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        return tuple(getattr(self.model, "notes", ()))
+        return self.model.notes
 
     def outputs(self, x: Array) -> Array:
         if self.model.link == "log":  # its outputs are its probabilities, found by the shortest way
@@ -56,7 +55,7 @@ class DifferentiableProbabilityModel(ProbabilityModel):
     def gradient(self, x: Array, weights: Array) -> Array:
         """Gradient ``(p, d)`` of the probabilities summed with ``weights`` ``(p, c)``."""
         model = self.model
-        assert isinstance(model, Differentiable)
+        assert model.gradient is not None
         if model.link != "log":
             p = softmax(model.outputs(x))
             weights = p * (weights - (weights * p).sum(axis=1, keepdims=True))
@@ -67,40 +66,32 @@ class DifferentiableProbabilityModel(ProbabilityModel):
 class PartitionedProbabilityModel(ProbabilityModel):
     """A model that is constant on boxes, and so are its probabilities."""
 
-    @property
-    def thresholds(self) -> tuple[Array, ...]:
-        """Split points of each column."""
-        assert isinstance(self.model, PiecewiseConstant)
-        return self.model.thresholds
+    trees: TreeEnsemble | None = None  # where they are known
 
     @property
-    def trees(self) -> TreeEnsemble | None:
-        """The trees, where they are known."""
-        return getattr(self.model, "trees", None)
+    def thresholds(self) -> tuple[Array, ...] | None:
+        """Split points of each column."""
+        return self.model.thresholds
 
     @property
     def is_additive(self) -> bool:
         """Whether the log-odds add up: of two classes, whose probabilities are the softmax of what does."""
-        return (
-            isinstance(self.model, TreeModel) and self.model.has_softmax_probabilities and len(self.labels or ()) == 2
-        )
+        return self.trees is not None and self.model.has_softmax_probabilities and len(self.labels or ()) == 2
 
     @property
     def leaves(self) -> Leaves | None:
         """The leaves of all trees, where the probabilities are known from what they add up to."""
-        if isinstance(self.model, TreeModel) and self.model.has_softmax_probabilities:
-            return self.model.trees.probability_leaves
-        return getattr(self.model, "leaves", None) if self.model.link == "log" else None
+        if self.trees is not None and self.model.has_softmax_probabilities:
+            return self.trees.probability_leaves
+        return self.model.leaves if self.model.link == "log" else None
 
 
 @dataclass(frozen=True)
 class AgreementProbabilityModel(ProbabilityModel):
     """Several models that must agree, asked how probable each class is to enough of them."""
 
-    model: Abstaining
-
     @property
-    def abstention(self) -> str:
+    def abstention(self) -> str | None:
         """The label that says that too few agree."""
         return self.model.abstention
 
@@ -111,6 +102,7 @@ class AgreementProbabilityModel(ProbabilityModel):
 
     def majority(self, x: Array) -> NDArray[Any]:
         """The class that most say."""
+        assert self.model.majority is not None
         return self.model.majority(x)
 
 
@@ -123,13 +115,13 @@ def as_probability_model(model: Model) -> ProbabilityModel:
     >>> from counterpoise.space.schema.schema import Schema
     >>> train = pd.DataFrame({"ports": [1.5, 2.0, 7.0, 9.5]})
     >>> fitted = LogisticRegression().fit(train, ["benign", "benign", "alert", "alert"])
-    >>> hasattr(as_probability_model(as_model(fitted, Schema.infer(train), train.to_numpy())), "gradient")
-    True
+    >>> as_probability_model(as_model(fitted, Schema.infer(train), train.to_numpy())).gradient is None
+    False
     """
-    if isinstance(model, Abstaining):
+    if model.abstention is not None:
         return AgreementProbabilityModel(model)
-    if isinstance(model, Differentiable) and (
-        model.link == "log" or getattr(model, "has_softmax_probabilities", False)
-    ):
+    if model.gradient is not None and (model.link == "log" or model.has_softmax_probabilities):
         return DifferentiableProbabilityModel(model)
-    return PartitionedProbabilityModel(model) if isinstance(model, PiecewiseConstant) else ProbabilityModel(model)
+    if model.thresholds is not None:
+        return PartitionedProbabilityModel(model, trees=model.trees)
+    return ProbabilityModel(model)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from importlib import import_module
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
 from counterpoise.errors import CapabilityError, CounterpoiseError, InputError, ModelError
 from counterpoise.models.inputs import make_up_rows
 from counterpoise.space.schema.schema import Schema
-from counterpoise.types import Array, Model
+from counterpoise.types import Array, MinimalModel, Model, ModelBase
 
 
 def make_class_test(*classes: str) -> Callable[[Any], bool]:
@@ -36,7 +36,7 @@ def make_class_test(*classes: str) -> Callable[[Any], bool]:
 
 
 FUNCTION_CLASS = "counterpoise.models.callables.function.Function"
-MODEL_LIST_CLASSES = ("builtins.list", "builtins.tuple", "counterpoise.models.callables.agreement.Ensemble")
+MODEL_LIST_CLASSES = ("builtins.list", "builtins.tuple", "counterpoise.models.callables.agreement.Agreement")
 
 
 def _has_scores_of_class(model: Any, wanted: str) -> bool:
@@ -63,7 +63,12 @@ class Adapter(NamedTuple):
 
 ADAPTERS: tuple[Adapter, ...] = (
     Adapter(
-        "several models that must agree: a list, or cp.Ensemble",
+        "objects with labels, link, outputs, predict and probabilities of encoded rows",
+        lambda model: isinstance(model, MinimalModel),
+        "callables.model_object",
+    ),
+    Adapter(
+        "several models that must agree: a list, or cp.Agreement",
         make_class_test(*MODEL_LIST_CLASSES),
         "callables.agreement",
     ),
@@ -98,7 +103,7 @@ ADAPTERS: tuple[Adapter, ...] = (
 
 
 def as_model(model: Any, schema: Schema, probe: Array | None = None) -> Model:
-    """The Model of any supported object; one that is a Model already comes back as it is.
+    """The Model of any supported object; one that an adapter made already comes back as it is.
 
     ``probe`` ``(r, d)`` holds a few encoded reference rows, on which the object may be called once to learn what it
     returns; without any, rows are made up from the schema.
@@ -114,8 +119,8 @@ def as_model(model: Any, schema: Schema, probe: Array | None = None) -> Model:
             f"the class {model.__name__} was given",
             f"make and fit one, then give it: {model.__name__}(…).fit(X, y)",
         )
-    if isinstance(model, Model):
-        return model
+    if isinstance(model, ModelBase) and isinstance(model, MinimalModel):
+        return cast(Model, model)
     rows = make_up_rows(schema) if probe is None or not len(probe) else probe
     complete = ~np.isnan(rows).any(axis=1)  # a model need not accept missing cells
     rows = rows[complete] if complete.any() else rows

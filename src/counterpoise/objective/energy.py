@@ -75,7 +75,7 @@ class Energy:
     def is_norm_plus_l1(self) -> bool:
         """Whether the effort is one norm and weighted L1 regularisers, and nothing else."""
         plain = not self.lam or all(isinstance(part, WeightedL1) for part in self.regularizers)
-        return plain and len(self.distance.mixture) == 1 and self.distance.prices is None
+        return plain and self.distance.is_single_norm and self.distance.prices is None
 
     def effort(self, x: Array, x0: Array) -> Array:
         """The part that a valid answer pays, ``d + lam R``: ``(n, k)`` for ``x`` ``(n, k, d)``, ``x0`` ``(n, d)``."""
@@ -85,7 +85,7 @@ class Energy:
 
     def beats_any_two_changes(self, effort: Array) -> Mask:
         """Which efforts of answers are so low that no point which changes two features or more could cost less."""
-        counted = self.distance.weight("l0") if self.distance.prices is None else 0.0  # what is free counts for nothing
+        counted = self.distance.change_price if self.distance.prices is None else 0.0  # what is free counts for nothing
         return np.asarray(effort < 2 * counted)
 
     def terms(self, x: Array, x0: Array, margin: Array) -> EnergyTerms:

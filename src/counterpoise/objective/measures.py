@@ -28,7 +28,7 @@ class DistanceBuilder:
         self.schema, self.constraints, self.weights = schema, constraints, weights
         self._cache: dict[str, DistanceAndPenalty] = {}
 
-    def __call__(self, spec: str | Mapping[str, float]) -> DistanceAndPenalty:
+    def __call__(self, spec: str | Mapping[str, float] | type[Distance]) -> DistanceAndPenalty:
         """The distance that ``spec`` names, and the penalty in its units."""
         if not isinstance(spec, str):
             return self._build(spec)
@@ -36,7 +36,7 @@ class DistanceBuilder:
             self._cache[spec] = self._build(spec)
         return self._cache[spec]
 
-    def _build(self, spec: str | Mapping[str, float]) -> DistanceAndPenalty:
+    def _build(self, spec: str | Mapping[str, float] | type[Distance]) -> DistanceAndPenalty:
         distance = Distance.of(self.schema, spec, prices_of_changes(self.schema, self.constraints))
         weights = np.array([self.weights.get(name, 0.0 if self.weights else 1.0) for name in self.schema.names])
         unit = np.where(distance.nominal, 0.0, distance.unit)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from scipy.special import ndtr
@@ -24,21 +24,43 @@ RANK_NOISE_LEVELS = (0.0025, 0.005, 0.01, 0.02, 0.03, 0.05)  # of rank noise, fl
 DRAW_RESOLUTION = 4096.0  # what a draw says beyond this resolution is a second, independent uniform number
 
 
+@runtime_checkable
 class Noise(Protocol):
-    """How the world differs from a row: what makes noisy copies."""
+    """How the world may differ from a row: what makes noisy copies of it.
+
+    A noise of your own subclasses this and says `copies` (`finish_copies` brings them back into the region), and
+    `level` and `scaled` where it has a level. One that learns from the reference says `is_fitted` and `fitted`.
+    """
 
     @property
-    def flips(self) -> float:
-        """The chance that a category becomes another."""
-        ...
+    def level(self) -> float:
+        """How strong the noise is, in units of its own; NaN where that is no one number."""
+        return np.nan
+
+    @property
+    def max_level(self) -> float:
+        """The strongest that this kind of noise can be."""
+        return np.inf
+
+    @property
+    def is_fitted(self) -> bool:
+        """Whether copies can be made; False until `fitted` has seen the reference."""
+        return True
 
     def copies(self, x: Array, draws: Array, region: Region, scales: Array, numeric: Mask) -> Array:
-        """Noisy copies ``(n, k, m, d)`` of points ``x`` ``(n, k, d)``, from standard normal ``draws`` ``(n, m, d)``."""
+        """Noisy copies ``(n, k, m, d)`` of points ``x`` ``(n, k, d)``, from standard normal ``draws`` ``(n, m, d)``.
+
+        ``scales`` ``(d,)`` is the raw length of one unit of each feature, ``numeric`` ``(d,)`` marks numbers.
+        """
         ...
 
-    def widths(self, x: Array, region: Region, scales: Array, numeric: Mask) -> Array:
-        """The raw length ``(n, k, d)`` of one unit of a draw at ``x`` ``(n, k, d)``; 0 where there is no noise."""
-        ...
+    def scaled(self, level: float) -> Noise:
+        """The same kind of noise at another level."""
+        raise InputError("this noise must have a level", f"{self!r} has none", "define level and scaled")
+
+    def fitted(self, reference: Array) -> Noise:
+        """The same noise, knowing the encoded reference rows ``(r, d)``."""
+        return self
 
 
 @dataclass(frozen=True)
@@ -64,12 +86,35 @@ class Gaussian:
     def copies(self, x: Array, draws: Array, region: Region, scales: Array, numeric: Mask) -> Array:
         noisy = _find_noisy_cells(x, region, numeric)
         width = np.where(noisy.any(axis=1), self.sigma * scales, 0.0)
-        return _finish_copies(
-            x[:, :, None, :] + width[:, None, None, :] * draws[:, None], x, draws, region, noisy, self
-        )
+        moved = x[:, :, None, :] + width[:, None, None, :] * draws[:, None]
+        return finish_copies(moved, x, draws, region, numeric, self.flips)
 
-    def widths(self, x: Array, region: Region, scales: Array, numeric: Mask) -> Array:
-        return np.where(_find_noisy_cells(x, region, numeric), self.sigma * scales, 0.0)
+    @property
+    def level(self) -> float:
+        """The standard deviation."""
+        return self.sigma
+
+    @property
+    def max_level(self) -> float:
+        """There is none: infinite."""
+        return np.inf
+
+    @property
+    def is_fitted(self) -> bool:
+        """Always: it needs no reference."""
+        return True
+
+    def scaled(self, level: float) -> Gaussian:
+        """The same with another standard deviation.
+
+        >>> Gaussian(0.2, flips=0.1).scaled(0.5)
+        Gaussian(sigma=0.5, flips=0.1)
+        """
+        return replace(self, sigma=level)
+
+    def fitted(self, reference: Array) -> Gaussian:
+        """Itself: it needs no reference."""
+        return self
 
 
 @dataclass(frozen=True)
@@ -85,7 +130,7 @@ class RankNoise:
     >>> table = pd.DataFrame({"bytes": [0.5, 1.5, 10.5, 1000.5, 1e6]})
     >>> schema, x = Schema.infer(table), table.to_numpy()
     >>> region = Region.build(schema, x[2:3])
-    >>> noise = RankNoise(0.25).fit_to(x)
+    >>> noise = RankNoise(0.25).fitted(x)
     >>> noise.copies(x[None, 2:3], np.array([[[-1.0], [1.0]]]), region, schema.scales, schema.numeric)[0, 0]
     array([[   1.5], [1000.5]])
     """
@@ -101,8 +146,24 @@ class RankNoise:
             )
         _check_flips(self.flips)
 
-    def fit_to(self, reference: Array) -> RankNoise:
+    @property
+    def max_level(self) -> float:
+        """The whole reference."""
+        return 1.0
+
+    @property
+    def is_fitted(self) -> bool:
+        """Whether it knows the ranks."""
+        return self.ranks is not None
+
+    def scaled(self, level: float) -> RankNoise:
+        """The same with another standard deviation of the shift."""
+        return replace(self, level=level)
+
+    def fitted(self, reference: Array) -> RankNoise:
         """The same noise in the ranks of the reference ``(r, d)``; missing cells have no rank."""
+        if not len(reference):
+            raise InputError("rank noise needs reference rows", "there are none", "give reference=, or noise=0.2")
         return replace(self, ranks=Ranks.of(reference))
 
     def copies(self, x: Array, draws: Array, region: Region, scales: Array, numeric: Mask) -> Array:
@@ -114,14 +175,7 @@ class RankNoise:
             out = np.repeat(x[:, :, None, :], draws.shape[1], axis=2)
             box = region.lower[:, columns], region.upper[:, columns]
             out[..., columns] = self._shift_ranks(ranks, x[..., columns], draws[..., columns], *box, columns)
-        return _finish_copies(out, x, draws, region, noisy, self)
-
-    def widths(self, x: Array, region: Region, scales: Array, numeric: Mask) -> Array:
-        ranks, columns = self._require_ranks(), np.arange(x.shape[-1])
-        first, last = ranks.rank_interval(x, columns)
-        high = ranks.values_at(np.minimum(last + self.level, 1.0), columns)
-        low = ranks.values_at(np.maximum(first - self.level, 0.0), columns)
-        return np.where(_find_noisy_cells(x, region, numeric), 0.5 * (high - low), 0.0)
+        return finish_copies(out, x, draws, region, numeric, self.flips)
 
     def _shift_ranks(self, ranks: Ranks, x: Array, draws: Array, lower: Array, upper: Array, columns: Index) -> Array:
         """Copies ``(n, k, m, c)`` of cells ``x`` ``(n, k, c)`` of these columns, reflected at the ranks of the box."""
@@ -212,21 +266,24 @@ def _second_uniforms(draws: Array) -> Array:
     return np.asarray(np.modf(ndtr(draws) * DRAW_RESOLUTION)[0])
 
 
-def _finish_copies(y: Array, x: Array, draws: Array, region: Region, noisy: Mask, noise: Noise) -> Array:
-    """Copies ``y`` ``(n, k, m, d)`` of ``x`` reflected, rounded, with categories flipped; other cells as they were."""
+def finish_copies(y: Array, x: Array, draws: Array, region: Region, numeric: Mask, flips: float = 0.0) -> Array:
+    """Moved copies ``y`` ``(n, k, m, d)`` of ``x`` ``(n, k, d)``, brought back to rows that could be.
+
+    Numbers are reflected at the region's bounds and rounded, categories change with the chance ``flips``, cells that
+    are fixed or missing stay as they are in ``x``, and derived features are computed.
+    """
     n, k, m, d = y.shape
-    lattice = region.lattice
-    whole = np.flatnonzero(
-        lattice.binds_unchanged[lattice.columns]
-    )  # decimals are how a number is written, not what it can be
+    lattice, noisy = region.lattice, _find_noisy_cells(x, region, numeric)
+    # decimals are how a number is written, not what it can be: whole numbers alone are rounded
+    whole = np.flatnonzero(lattice.binds_unchanged[lattice.columns])
     y = reflect_and_round(y.reshape(n, k * m, d), region, whole).reshape(n, k, m, d)
     for (column, values), span in zip(lattice.choices, lattice.choice_spans, strict=True):
         if noisy[..., column].any():
             y[..., column] = _snap_to_listed(values, y[..., column], span)
     if not noisy.all():
         np.copyto(y, x[:, :, None, :], where=~noisy[:, :, None, :])
-        if noise.flips > 0:
-            _flip_categories(y, x, draws, region, noisy, noise.flips)
+        if flips > 0:
+            _flip_categories(y, x, draws, region, noisy, flips)
     return region.system.compute_derived(y.reshape(n, k * m, d)).reshape(n, k, m, d)
 
 

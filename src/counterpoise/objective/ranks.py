@@ -21,7 +21,7 @@ class Ranks:
     >>> ranks = Ranks.of(np.array([[0.0], [0.0], [0.0], [1.0], [9.0]]))
     >>> ranks.rank_interval(np.array([0.0, 5.0]), np.array([0, 0]))
     (array([0.   , 0.875]), array([0.5  , 0.875]))
-    >>> ranks.values(np.array([0.25, 0.875]), np.array([0, 0]))
+    >>> ranks.values_at(np.array([0.25, 0.875]), np.array([0, 0]))
     array([0., 5.])
     """
 

@@ -64,33 +64,6 @@ class Sparsity:
 
 
 @dataclass(frozen=True, eq=False)
-class SoftBounds:
-    """``R`` = how far the features lie outside soft bounds ``(d,)``, in their units, summed.
-
-    Hard bounds belong to the region; these may be overstepped, at a price. ``unit`` ``(d,)`` as in `WeightedL1`.
-
-    >>> penalty = SoftBounds(np.array([0.0, 0.0]), np.array([1.0, np.inf]), np.array([2.0, 1.0]))
-    >>> x = np.array([[[3.0, 5.0]]])
-    >>> penalty(x, x[:, 0], x), penalty.gradient(x, x[:, 0], x)
-    (array([[1.]]), array([[[0.5, 0. ]]]))
-    """
-
-    lower: Array
-    upper: Array
-    unit: Array
-
-    def __call__(self, x: Array, x0: Array, delta: Array) -> Array:
-        excess = np.fmax(np.fmax(self.lower - x, x - self.upper), 0.0)  # a missing cell is nowhere, so not outside
-        return np.asarray((excess * self._slope()).sum(axis=-1))
-
-    def gradient(self, x: Array, x0: Array, delta: Array) -> Array:
-        return ((x > self.upper).astype(np.float64) - (x < self.lower)) * self._slope()
-
-    def _slope(self) -> Array:
-        return np.divide(1.0, self.unit, out=np.zeros_like(self.unit), where=self.unit > 0)
-
-
-@dataclass(frozen=True, eq=False)
 class RegularizerByRow:
     """One regulariser for some rows, another for others, as where rows have different targets.
 

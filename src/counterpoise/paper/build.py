@@ -12,7 +12,8 @@ from importlib.metadata import version
 from pathlib import Path
 
 from counterpoise.errors import InputError
-from counterpoise.paper import (
+from counterpoise.paper.exhibit import Exhibit, RunSize
+from counterpoise.paper.exhibits import (
     claims,
     figure1_surface,
     figure2_convergence,
@@ -22,10 +23,9 @@ from counterpoise.paper import (
     real_data,
     table1_devices,
 )
-from counterpoise.paper.choices import build_choices
-from counterpoise.paper.exhibit import Exhibit, RunSize
+from counterpoise.paper.exhibits.choices import build_choices
+from counterpoise.paper.exhibits.table2 import build_table_two
 from counterpoise.paper.page import compose_paper, to_png
-from counterpoise.paper.table2 import build_table_two
 
 ProgressCallback = Callable[[int, int, str], None]
 """Called with (parts done, parts in all, what comes next)."""

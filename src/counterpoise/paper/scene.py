@@ -21,7 +21,7 @@ from counterpoise.space.distance import Distance
 from counterpoise.space.region.region import Region
 from counterpoise.space.schema.schema import Feature, Schema
 from counterpoise.streams import Stream, Streams
-from counterpoise.types import Array, Link
+from counterpoise.types import Array, Link, ModelBase
 
 X0 = (3.0, 3.0)
 DELTA_LOW, DELTA_HIGH = -10.0, 2.0  # of a perturbation, as the captions have it
@@ -31,7 +31,7 @@ SCORE_FORMULA = "f(x) = e^x1 + e^x2 − 8 + 3 sin(2 x1) sin(2 x2)"
 
 
 @dataclass(frozen=True)
-class SceneScore:
+class SceneScore(ModelBase):
     """The chosen f as a model, with its gradient; the target is ``f <= 0``.
 
     >>> float(SceneScore().outputs(np.zeros((1, 2)))[0, 0])

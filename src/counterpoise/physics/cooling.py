@@ -44,37 +44,6 @@ def initial_temperature(energies: Array, acceptance: float = 0.8) -> Array:
 
 
 @dataclass(frozen=True)
-class ConstantTemperature:
-    """One temperature throughout.
-
-    >>> ConstantTemperature()(0, 2.0, None)
-    array(2.)
-    """
-
-    def __call__(self, step: int, T: Array | float, info: MetropolisInfo | None = None) -> Array:
-        return np.asarray(T, dtype=np.float64)
-
-
-@dataclass(frozen=True)
-class LinearCooling:
-    """From the first temperature to the share ``end`` of it in equal differences, over ``steps`` steps.
-
-    >>> float(LinearCooling(steps=4)(0, 2.0)), float(LinearCooling(steps=4)(2, 1.0))
-    (1.5, 0.5)
-    """
-
-    steps: int
-    end: float = 0.0
-
-    def __post_init__(self) -> None:
-        _check_steps(self.steps)
-
-    def __call__(self, step: int, T: Array | float, info: MetropolisInfo | None = None) -> Array:
-        now, then = (1 - (1 - self.end) * min(t / self.steps, 1.0) for t in (step, step + 1))
-        return np.asarray(T) * (then / now if now > 0 else 0.0)
-
-
-@dataclass(frozen=True)
 class GeometricCooling:
     """From the first temperature to the share ``end`` of it by one factor a step, over ``steps`` steps, then constant.
 
@@ -90,21 +59,6 @@ class GeometricCooling:
 
     def __call__(self, step: int, T: Array | float, info: MetropolisInfo | None = None) -> Array:
         return np.asarray(T) * (self.end ** (1 / self.steps) if step < self.steps else 1.0)
-
-
-@dataclass(frozen=True)
-class LogarithmicCooling:
-    """T proportional to 1 / ln(step + offset): sure of the minimum in the long run (Geman and Geman 1984), but slow.
-
-    >>> T = LogarithmicCooling()(0, 1.0)
-    >>> bool(np.isclose(T, np.log(2) / np.log(3)))
-    True
-    """
-
-    offset: float = 2.0
-
-    def __call__(self, step: int, T: Array | float, info: MetropolisInfo | None = None) -> Array:
-        return np.asarray(T) * float(np.log(step + self.offset) / np.log(step + 1 + self.offset))
 
 
 @dataclass(frozen=True)
@@ -161,7 +115,7 @@ class LamDelosme:
     def target_acceptance(self, step: int) -> float:
         """The share of moves that should be accepted at ``step``.
 
-        >>> LamDelosme(steps=100).aim(40)
+        >>> LamDelosme(steps=100).target_acceptance(40)
         0.44
         """
         t = min(step / self.steps, 1.0)

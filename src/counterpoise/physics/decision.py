@@ -58,7 +58,7 @@ def hinge_mean(f: Array, s: Array, kappa: float, low: Array | float = 0.0, high:
     With m = f - low and no upper end: ``Phi(m/s) + exp(kappa m + kappa**2 s**2 / 2) Phi(-(m + kappa s**2) / s)``.
     ``action`` is the mean of kappa phi under the Boltzmann law. Safe for any kappa, infinity included, and for s = 0.
 
-    >>> float(hinge_mean(np.array(1.0), np.array(0.5), np.inf).log.round(4))  # ln Phi(2)
+    >>> float(hinge_mean(np.array(1.0), np.array(0.5), np.inf).log_mean.round(4))  # ln Phi(2)
     -0.023
     """
     low, high = append_axes(low, f.ndim), append_axes(high, f.ndim)

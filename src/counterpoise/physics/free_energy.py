@@ -13,12 +13,11 @@ For infinite kappa it is ``-T ln P(the flip survives the noise)``.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 
 from counterpoise.errors import InputError
-from counterpoise.physics.fields import Field, Gradient, append_axes
+from counterpoise.physics.fields import append_axes
 from counterpoise.types import Array
 
 
@@ -40,7 +39,7 @@ class FreeEnergy:
         """This free energy, taken to be in units of T, in units of energy.
 
         >>> one = np.ones(1)
-        >>> FreeEnergy(one, one[:, None], one, 0 * one).at(0.5).value
+        >>> FreeEnergy(one, one[:, None], one, 0 * one).in_energy_units(0.5).value
         array([0.5])
         """
         T = append_axes(T, self.value.ndim)
@@ -51,45 +50,6 @@ class FreeEnergy:
             self.entropy,
             None if self.hessian is None else _multiply_by_temperature(T[..., None, None], self.hessian),
         )
-
-
-class FreeEnergyEstimator(Protocol):
-    """A way to compute a free energy and its gradient, in both forms, with a model's gradients and without."""
-
-    def draw(self, rng: np.random.Generator, d: int) -> Array | None:
-        """The noise ``(m, d)`` that one row of d features needs, or None where none is used."""
-        ...
-
-    def full_form(
-        self,
-        energy: Field,
-        x: Array,
-        sigma: Array | float,
-        T: Array | float,
-        *,
-        noise: Array | None = None,
-        gradient: Gradient | None = None,
-        hessian: bool = False,
-    ) -> FreeEnergy:
-        """The full form for an energy at ``x`` ``(..., d)``; ``gradient`` is that of the energy."""
-        ...
-
-    def decision_form(
-        self,
-        score: Field,
-        x: Array,
-        sigma: Array | float,
-        T: Array | float,
-        kappa: float,
-        *,
-        low: Array | float = 0.0,
-        high: Array | float = np.inf,
-        noise: Array | None = None,
-        gradient: Gradient | None = None,
-        hessian: bool = False,
-    ) -> FreeEnergy:
-        """The decision form for a score that should lie in [low, high]; ``gradient`` is that of the score."""
-        ...
 
 
 def check_temperature(T: Array | float, *, zero: bool) -> None:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from scipy.stats import beta as beta_law
 
 from counterpoise.errors import InputError
 from counterpoise.physics import cloud, taylor
@@ -118,36 +116,6 @@ def share_interval(kept: Array, total: Array | int, confidence: float = 0.95) ->
     return _lower_share_bound(kept, total, tail), 1 - _lower_share_bound(total - kept, total, tail)
 
 
-def share_lower_bound(kept: Array, total: Array | int, confidence: float = 0.95) -> Array:
-    """The share that is exceeded with this confidence, one-sided (Clopper-Pearson), from counts ``(...)``.
-
-    >>> float(share_lower_bound(np.array(100.0), 100).round(4))  # no copy lost in a hundred
-    0.9705
-    """
-    return _lower_share_bound(kept, total, 1 - _check_confidence(confidence))
-
-
-def largest_noise_kept(
-    share: Callable[[Array], Array], wanted: float, low: Array, high: Array, steps: int = 20
-) -> Array:
-    """The largest noise level ``(...)`` in [low, high] at which the share kept is still ``wanted``, by bisection.
-
-    ``share`` maps levels ``(...)`` to shares ``(...)``, taken to fall as the level grows; common random numbers keep
-    it so. ``low`` where even that is too much, ``high`` where everything is kept.
-
-    >>> largest_noise_kept(lambda level: 1 - level, 0.75, np.zeros(1), np.ones(1)).round(4)
-    array([0.25])
-    """
-    low, high = np.asarray(low, dtype=np.float64), np.asarray(high, dtype=np.float64)
-    inside, outside = low, np.where(share(high) >= wanted, low, high)
-    whole = outside <= low  # nothing to bisect: the whole range is kept
-    for _ in range(steps):
-        middle = 0.5 * (inside + outside)
-        kept = share(middle) >= wanted
-        inside, outside = np.where(kept, middle, inside), np.where(kept, outside, middle)
-    return np.where(whole, high, inside)
-
-
 def _unit_vectors(v: Array) -> Array:
     length = np.linalg.norm(v, axis=-1, keepdims=True)
     return np.asarray(np.divide(v, length, out=np.zeros_like(v), where=length > 0))
@@ -155,6 +123,8 @@ def _unit_vectors(v: Array) -> Array:
 
 def _lower_share_bound(kept: Array, total: Array | int, tail: float) -> Array:
     kept = np.asarray(kept, dtype=np.float64)
+    from scipy.stats import beta as beta_law  # a third of a second to import: only where shares are counted
+
     found = beta_law.ppf(tail, np.maximum(kept, 1), total - np.maximum(kept, 1) + 1)
     return np.where(kept > 0, found, 0.0)
 

@@ -37,7 +37,7 @@ class CardChange(NamedTuple):
     column: int  # place in the schema
     title: str
     direction: Direction
-    size: float = 0.0  # what it adds to an L1 distance, in feature scales
+    size: float = 0.0  # what it adds to an L1 distance, in standard deviations
     before: str = ""
     after: str = ""
     end_values: tuple[float, float] | None = None  # the two values as numbers, where they are
@@ -57,7 +57,7 @@ class CardAnswer(NamedTuple):
 class RealRow(NamedTuple):
     """A real row of the target: what it has where the answers change something, and where else it differs most."""
 
-    distance: float  # from the row, L2 in feature scales
+    distance: float  # from the row, L2 in standard deviations
     values: tuple[tuple[int, str, str], ...]  # places in the schema, titles, and what this row has there
 
 
@@ -88,7 +88,8 @@ def build_cards(explanation: Explanation, *, redact: bool = False) -> list[Card]
     >>> train = pd.DataFrame({"ports": [1, 2, 7, 9]})
     >>> model = LogisticRegression().fit(train, ["benign", "benign", "alert", "alert"])
     >>> card, = build_cards(explain(model, train[3:], reference=train))
-    >>> card.said, card.best.said, card.best.changes[0].before, card.best.changes[0].direction
+    >>> best = card.best_answer
+    >>> card.prediction, best.prediction, best.changes[0].before, best.changes[0].direction
     ('alert', 'benign', '9', 'down')
     """
     best = _list_answers(explanation, redact=redact)

@@ -1,14 +1,11 @@
 """The report's page: the summary and the list as HTML, the cards as data that the page draws when one is opened.
 
-Whatever comes from data, names of features included, is escaped here or written by the page as text, never as HTML.
+Whatever comes from data, names of features included, is escaped by the template or written by the page as text.
 """
 
 from __future__ import annotations
 
-import json
-import re
-from collections.abc import Iterable, Mapping, Sequence
-from html import escape
+from collections.abc import Sequence
 from math import isfinite
 from typing import Any
 
@@ -26,6 +23,7 @@ from counterpoise.show.cards import (
     CardChange,
 )
 from counterpoise.show.overview import Frequency, Overview
+from counterpoise.show.templates import render_template
 from counterpoise.types import Array
 
 MAX_BARS = 10
@@ -43,47 +41,26 @@ COLUMN_HEADINGS = (
 
 
 def compose_page(
-    explanation: Explanation,
-    cards: Sequence[Card],
-    seen: Overview,
-    parts: Mapping[str, str],
-    *,
-    title: str,
-    written: str,
-    redact: bool,
+    explanation: Explanation, cards: Sequence[Card], seen: Overview, *, title: str, written: str, redact: bool
 ) -> str:
-    """The page, from its parts: "report.html" with places for the rest, "report.css" and "report.js"."""
-    cautions = (CAUTION, REDACTION_NOTE if redact else RECIPE_CAUTION)
-    return _fill_template(
-        parts["report.html"],
-        title=escape(title),
-        style=parts["report.css"],
-        script=parts["report.js"],
-        lead=escape(_write_lead(seen)),
-        caution=" ".join(map(escape, cautions)),
-        tiles=_write_tiles(explanation, seen),
-        frequencies=_write_frequencies(seen),
-        histogram=_draw_histogram(seen.distances),
-        statuses=_write_options((name, name.replace("_", " ")) for name in seen.status_counts),
-        features=_write_options((str(feature.column), feature.title) for feature in seen.features),
-        headings="".join(
-            f'<th scope="col"><button data-sort="{key}">{name}</button></th>' for key, name in COLUMN_HEADINGS
-        ),
-        rows="".join(_write_row(place, card) for place, card in enumerate(cards)),
-        about=_write_about(explanation, written, redact=redact),
-        data=_embed_json(_page_data(explanation, cards, redact=redact)),
+    """The page, from the template report.html; ``written`` says when."""
+    return render_template(
+        "counterpoise.show",
+        "report.html",
+        title=title,
+        lead=_write_lead(seen),
+        cautions=(CAUTION, REDACTION_NOTE if redact else RECIPE_CAUTION),
+        tiles=_list_tiles(explanation, seen),
+        bars=_frequency_bars(seen),
+        bars_left_out=max(0, len(seen.features) - MAX_BARS),
+        histogram=_measure_histogram(seen.distances),
+        statuses=[(name, name.replace("_", " ")) for name in seen.status_counts],
+        features=[(str(feature.column), feature.title) for feature in seen.features],
+        headings=COLUMN_HEADINGS,
+        lines=[_list_line(card) for card in cards],
+        facts=_list_facts(explanation, written, redact=redact),
+        data=_page_data(explanation, cards, redact=redact),
     )
-
-
-def _fill_template(template: str, **pieces: str) -> str:
-    """Put the pieces where the template names them; what a piece itself contains is left alone."""
-    return re.sub(r"\{\{(\w+)\}\}", lambda match: pieces[match.group(1)], template)
-
-
-def _embed_json(data: Any) -> str:
-    """Data as JSON that cannot end the script element it stands in."""
-    text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
 
 
 def _write_lead(seen: Overview) -> str:
@@ -100,97 +77,91 @@ def _write_lead(seen: Overview) -> str:
     return " ".join(words)
 
 
-def _write_tiles(explanation: Explanation, seen: Overview) -> str:
+def _list_tiles(explanation: Explanation, seen: Overview) -> list[tuple[str, str]]:
+    """The numbers at the top of the page, and what each counts."""
     tiles = [(f"{seen.valid_count} of {seen.row_count}", "reach the target")]
     if len(seen.distances):
         tiles += [
             (f"{np.median(seen.change_counts):g}", "features changed, median"),
-            (f"{np.median(seen.distances):.3g}", "feature scales of distance, median"),
+            (f"{np.median(seen.distances):.3g}", "standard deviations away, median"),
         ]
     if explanation.firm is not None:
         kept = explanation.firm["kept"].to_numpy(dtype=np.float64)[explanation.valid]
         kept = kept[~np.isnan(kept)]
         tiles += [(f"{100 * np.median(kept):.0f}%", "of noisy copies keep it, median")] if len(kept) else []
-    tiles.append((f"{explanation.seconds:.2g} s", f"{explanation.model_rows:,} rows asked of the model"))
-    return "".join(f"<div class=tile><b>{escape(value)}</b><span>{escape(name)}</span></div>" for value, name in tiles)
+    return [*tiles, (f"{explanation.seconds:.2g} s", f"{explanation.model_rows:,} rows asked of the model")]
 
 
-def _write_frequencies(seen: Overview) -> str:
+def _frequency_bars(seen: Overview) -> list[dict[str, Any]]:
+    """A bar for each of the features that change most often, split by the direction of the change."""
     total = max(len(seen.distances), 1)
-    if not seen.features:
-        return "<p class=faint>No answer changes anything.</p>"
 
-    def bar(feature: Frequency) -> str:
-        segments = "".join(
-            f'<i class="{way}" style="width:{100 * count / total:.2f}%" title="{word}: {count}"></i>'
-            for way, word, count in (
-                ("down", "lowered", feature.down_count),
-                ("up", "raised", feature.up_count),
-                ("other", "set otherwise", feature.other_count),
-            )
+    def segments(feature: Frequency) -> list[dict[str, Any]]:
+        counts = (
+            ("down", "lowered", feature.down_count),
+            ("up", "raised", feature.up_count),
+            ("other", "category changed", feature.other_count),
+        )
+        return [
+            {"direction": direction, "word": word, "count": count, "width": f"{100 * count / total:.2f}"}
+            for direction, word, count in counts
             if count
-        )
-        return (
-            f'<div class=bar><span class=name title="{escape(feature.title)}">{escape(feature.title)}</span>'
-            f"<span class=track>{segments}</span><span class=share>{100 * feature.row_count / total:.0f}%</span></div>"
-        )
+        ]
 
-    rest = len(seen.features) - MAX_BARS
-    more = f"<p class=faint>and {rest} more</p>" if rest > 0 else ""
-    return "".join(map(bar, seen.features[:MAX_BARS])) + more
+    return [
+        {
+            "title": feature.title,
+            "share": f"{100 * feature.row_count / total:.0f}",
+            "segments": segments(feature),
+        }
+        for feature in seen.features[:MAX_BARS]
+    ]
 
 
-def _draw_histogram(distances: Array) -> str:
-    """Distances of the answers as an SVG histogram."""
+def _measure_histogram(distances: Array) -> dict[str, Any]:
+    """Where the bars, the median and the labels of a histogram of the answers' distances stand; {} without answers."""
     if not len(distances):
-        return "<p class=faint>No answer changes anything.</p>"
+        return {}
     top = float(distances.max()) or 1.0
     counts, _ = np.histogram(distances, bins=min(MAX_HISTOGRAM_BINS, max(4, len(distances))), range=(0.0, top))
-    width, height, gap = 320.0, 130.0, 2.0
-    step = width / len(counts)
-    bars = "".join(
-        f'<rect x="{place * step + gap / 2:.1f}" y="{height - height * count / counts.max():.1f}" '
-        f'width="{step - gap:.1f}" height="{height * count / counts.max():.1f}" rx="2"><title>'
-        f"{top * place / len(counts):.3g} to {top * (place + 1) / len(counts):.3g}: {count} rows</title></rect>"
-        for place, count in enumerate(counts.tolist())
-    )
-    middle = float(np.median(distances)) / top * width
-    mark = f'<line x1="{middle:.1f}" x2="{middle:.1f}" y1="0" y2="{height:.0f}" class=median />'
-    labels = "".join(
-        f'<text x="{share * width:.0f}" y="{height + 16:.0f}" text-anchor="{anchor}">{share * top:.3g}</text>'
-        for share, anchor in ((0.0, "start"), (0.5, "middle"), (1.0, "end"))
-    )
-    return (
-        f'<svg class=histogram viewBox="0 0 {width:.0f} {height + 20:.0f}" role=img '
-        f'aria-label="Histogram of distances">{bars}{mark}{labels}</svg>'
-    )
+    width, height, gap = 320, 130, 2
+    step, tallest = width / len(counts), counts.max()
+    return {
+        "width": width,
+        "height": height,
+        "bars": [
+            {
+                "x": f"{place * step + gap / 2:.1f}",
+                "y": f"{height - height * count / tallest:.1f}",
+                "width": f"{step - gap:.1f}",
+                "height": f"{height * count / tallest:.1f}",
+                "title": f"{top * place / len(counts):.3g} to {top * (place + 1) / len(counts):.3g}: {count} rows",
+            }
+            for place, count in enumerate(counts.tolist())
+        ],
+        "median": f"{float(np.median(distances)) / top * width:.1f}",
+        "labels": [
+            {"x": f"{share * width:.0f}", "anchor": anchor, "text": f"{share * top:.3g}"}
+            for share, anchor in ((0.0, "start"), (0.5, "middle"), (1.0, "end"))
+        ],
+    }
 
 
-def _write_options(choices: Iterable[tuple[str, str]]) -> str:
-    return "".join(f'<option value="{escape(value)}">{escape(text)}</option>' for value, text in choices)
-
-
-def _write_row(place: int, card: Card) -> str:
+def _list_line(card: Card) -> dict[str, str]:
     """One line of the list; it is all that is drawn until the row is opened."""
-    changes = card.best_answer.changes
-    shown = ", ".join(_format_change(change) for change in changes[:MAX_CHANGES_LISTED])
-    more = f" and {len(changes) - MAX_CHANGES_LISTED} more" if len(changes) > MAX_CHANGES_LISTED else ""
-    distance = f"{card.best_answer.distance:.3g}" if isfinite(card.best_answer.distance) else ""
-    return (
-        f'<tr data-place="{place}" class="line {escape(card.status)}" id="row-{place}">'
-        f"<th scope=row><button class=open aria-expanded=false>{escape(card.row)}</button></th>"
-        f"<td class=before>{escape(card.prediction)}</td>"
-        f"<td class=after>{escape(card.best_answer.prediction)}</td>"
-        f'<td class=odds title="probability of {escape(card.target)}, before and after">{_format_odds(card)}</td>'
-        f"<td class=changes>{escape(shown + more) or '<span class=faint>nothing</span>'}</td>"
-        f"<td class=number>{distance}</td>"
-        f"<td class=status><span>{escape(card.status.replace('_', ' '))}</span></td></tr>"
-    )
-
-
-def _format_odds(card: Card) -> str:
-    """The target's probability, before and after."""
-    return " → ".join(escape(text) for text in (card.probability, card.best_answer.probability) if text)
+    best = card.best_answer
+    shown = ", ".join(_format_change(change) for change in best.changes[:MAX_CHANGES_LISTED])
+    more = f" and {len(best.changes) - MAX_CHANGES_LISTED} more" if len(best.changes) > MAX_CHANGES_LISTED else ""
+    return {
+        "row": card.row,
+        "status": card.status,
+        "target": card.target,
+        "before": card.prediction,
+        "after": best.prediction,
+        "odds": " → ".join(text for text in (card.probability, best.probability) if text),
+        "changes": shown + more,
+        "distance": f"{best.distance:.3g}" if isfinite(best.distance) else "",
+    }
 
 
 def _format_change(change: CardChange) -> str:
@@ -199,7 +170,7 @@ def _format_change(change: CardChange) -> str:
     return f"{change.title} {change.before} → {change.after}"
 
 
-def _write_about(explanation: Explanation, written: str, *, redact: bool) -> str:
+def _list_facts(explanation: Explanation, written: str, *, redact: bool) -> list[tuple[str, str]]:
     """What it takes to repeat the run, and what is said once for all rows."""
     settings = {name: text for name, text in explanation.settings.items() if not (redact and name == "constraints")}
     facts = {
@@ -211,7 +182,7 @@ def _write_about(explanation: Explanation, written: str, *, redact: bool) -> str
         "versions": ", ".join(f"{name} {text}" for name, text in explanation.versions.items() if name != "model"),
         "notes": "; ".join(explanation.notes),
     }
-    return "".join(f"<dt>{escape(name)}</dt><dd>{escape(text)}</dd>" for name, text in facts.items() if text)
+    return [(name, text) for name, text in facts.items() if text]
 
 
 def _describe_model(explanation: Explanation) -> str:

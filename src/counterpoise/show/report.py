@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from importlib.resources import files
 from pathlib import Path
 
 from counterpoise.errors import InputError
@@ -50,12 +49,6 @@ def report(
 
 def render_page(explanation: Explanation, *, redact: bool = False, title: str = "Counterfactual report") -> str:
     """The page itself, as text."""
-    parts = {
-        name: (files("counterpoise.show") / "template" / name).read_text(encoding="utf-8")
-        for name in ("report.html", "report.css", "report.js")
-    }
     cards = build_cards(explanation, redact=redact)
     written = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
-    return compose_page(
-        explanation, cards, build_overview(explanation), parts, title=title, written=written, redact=redact
-    )
+    return compose_page(explanation, cards, build_overview(explanation), title=title, written=written, redact=redact)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from rich import box
 from rich.console import Group, RenderableType
@@ -87,21 +87,31 @@ def _draw_changes(best: CardAnswer, tipping: CardAnswer | None) -> Table:
     every = {change.column: change for answer in answers.values() for change in answer.changes}
     after = {name: {change.column: change.after for change in answer.changes} for name, answer in answers.items()}
     valued = any(change.before or change.after for change in every.values())
-    named = list(dict.fromkeys(name for change in every.values() for name, *_ in change.percentiles))
-    named = named[-1:] if tipping is not None else named  # what there is room for
+    populations = _list_populations(every.values())
+    populations = populations[-1:] if tipping is not None else populations  # what there is room for
     table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
     table.add_column("feature")
     for name in ("was", *after) if valued else ():
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("", no_wrap=True)
-    for name in named:
+    for name in populations:
         table.add_column(Text(f"percentile of {name}"), justify="right")
     for column, change in sorted(every.items(), key=lambda item: -item[1].size):
         values = (change.before, *(values.get(column, UNCHANGED_MARK) for values in after.values())) if valued else ()
-        ranks = {name: f"{ordinal(was)} → {ordinal(now)}" for name, was, now in change.percentiles}
-        way = f"{DIRECTION_ARROWS[change.direction]} {DIRECTION_WORDS[change.direction]}"
-        table.add_row(*map(Text, (change.title, *values, way, *(ranks.get(name, "") for name in named))))
+        direction = f"{DIRECTION_ARROWS[change.direction]} {DIRECTION_WORDS[change.direction]}"
+        table.add_row(*map(Text, (change.title, *values, direction, *_format_percentiles(change, populations))))
     return table
+
+
+def _list_populations(changes: Iterable[CardChange]) -> list[str]:
+    """The populations that any of the changes has percentiles of, in order, each once."""
+    return list(dict.fromkeys(name for change in changes for name, *_ in change.percentiles))
+
+
+def _format_percentiles(change: CardChange, populations: Sequence[str]) -> list[str]:
+    """Where the values before and after lie in each population; "" where that is not known."""
+    known = {name: f"{ordinal(was)} → {ordinal(now)}" for name, was, now in change.percentiles}
+    return [known.get(name, "") for name in populations]
 
 
 def _format_change(change: CardChange, arrow: str = "→") -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, get_args
+from typing import Literal, Self, get_args
 
 import numpy as np
 
@@ -14,17 +14,19 @@ from counterpoise.space.schema.schema import Schema
 from counterpoise.types import Array, Mask, has_no_missing, is_number
 
 Norm = Literal["l2", "l1", "l0", "gower"]
-MIN_PRICE = 1e-3  # what costs nothing is taken to cost so much where a length is asked for
 NORMS: tuple[Norm, ...] = get_args(Norm)
 
 
 @dataclass(frozen=True, eq=False)
 class Distance:
-    """A norm, or a weighted mixture of norms, of the scaled differences: ``d(x, x0)`` of Eq. (1) and Eq. (3).
+    """What a change costs: ``d(x, x0)`` of Eq. (1) and Eq. (3), as a function of the scaled differences.
 
-    The difference of a feature is ``|x - x0| / scale`` for a number, the difference of ranks over levels - 1 for an
-    ordered category, 0 or 1 for a category, and 1 for a missing cell that is given a value. L2, L1 and L0 are the
-    usual norms of these differences; Gower is their mean, with numbers divided by their range instead.
+    The difference of a feature is ``|x - x0| / unit`` for a number, the difference of ranks over levels - 1 for an
+    ordered category, 0 or 1 for a category, and 1 for a missing cell that is given a value.
+
+    A new distance is a subclass, handed over as ``distance=TheClass``. It must say `norm` and `slopes`. The further
+    questions are those that searches ask to find their way; the answers here are those of L2. A wrong answer makes
+    a search slower or its result longer, never wrong: answers are measured by `norm`.
 
     >>> import pandas as pd
     >>> schema = Schema.infer(pd.DataFrame({"a": [0.0, 2.0], "b": ["u", "v"]}))
@@ -32,58 +34,91 @@ class Distance:
     3.0
     """
 
-    mixture: tuple[tuple[Norm, float], ...]
-    unit: Array  # (d,) raw length of one unit
-    span: Array  # (d,) raw length of the whole range, for Gower
+    unit: Array  # (d,) raw length of one unit of difference
+    span: Array  # (d,) raw length of the whole range
     nominal: Mask  # (d,) differences are 0 or 1
     prices: Array | None = None  # (2, d) how many times a difference downwards, and upwards, counts; None: once
 
-    @classmethod
-    def of(cls, schema: Schema, spec: str | Mapping[str, float] = "l2", prices: Array | None = None) -> Distance:
-        """The distance that a user's word names: "l2", "l1", "l0", "gower", or weights such as {"l2": 1, "l0": 0.1}.
+    @staticmethod
+    def of(
+        schema: Schema, spec: str | Mapping[str, float] | type[Distance] = "l2", prices: Array | None = None
+    ) -> Distance:
+        """The distance that the user asks for.
 
-        ``prices`` ``(2, d)`` are how many times a difference downwards, and upwards, counts.
+        ``spec`` is "l2", "l1", "l0", "gower", weights of these such as {"l2": 1, "l0": 0.1}, or a subclass of
+        `Distance`; ``prices`` ``(2, d)`` are how many times a difference downwards, and upwards, counts.
         """
-        weights = dict(spec) if isinstance(spec, Mapping) else {spec: 1.0} if isinstance(spec, str) else {}
-        wrong = [name for name, weight in weights.items() if name not in NORMS or not is_number(weight)]
-        if (
-            wrong
-            or not weights
-            or not all(0 <= weight < np.inf for weight in weights.values())
-            or not any(weights.values())
-        ):
-            raise InputError(
-                f"distance must be one of {', '.join(NORMS)}, or weights >= 0 of them",
-                f"{spec!r}",
-                "for instance 'l1' or {'l2': 1.0, 'l0': 0.1}",
-            )
-        mixture = tuple((name, float(weights[name])) for name in NORMS if weights.get(name))
-        return cls(mixture, schema.units, schema.observed_spans, schema.nominal, prices)
+        if isinstance(spec, type) and issubclass(spec, Distance) and spec not in (Distance, NormMixture):
+            return spec.for_schema(schema, prices)
+        mixture = _check_mixture(spec)
+        return NormMixture(schema.units, schema.observed_spans, schema.nominal, prices, mixture)
+
+    @classmethod
+    def for_schema(cls, schema: Schema, prices: Array | None = None) -> Self:
+        """This distance in the units of a schema."""
+        return cls(schema.units, schema.observed_spans, schema.nominal, prices)
+
+    def with_norm(self, norm: Norm) -> Distance:
+        """One norm in the same units, at the same prices."""
+        return NormMixture(self.unit, self.span, self.nominal, self.prices, ((norm, 1.0),))
+
+    # What a distance must say.
+
+    def norm(self, delta: Array, x0: Array) -> Array:
+        """The distance ``(n, k)`` that the scaled differences ``(n, k, d)`` from rows ``x0`` ``(n, d)`` amount to."""
+        raise NotImplementedError(f"{type(self).__name__} must define norm")
+
+    def slopes(self, delta: Array, x0: Array) -> Array:
+        """What `norm` gains per unit of each difference, ``(n, k, d)``, all >= 0; 0 where there is no slope."""
+        raise NotImplementedError(f"{type(self).__name__} must define slopes")
+
+    # What searches ask.
+
+    @property
+    def name(self) -> str:
+        """How people write it."""
+        return type(self).__name__
+
+    @property
+    def length_weight(self) -> float:
+        """What one unit of the Euclidean length of the differences costs: 1 for L2, 0 for L1, L0 and Gower."""
+        return 1.0
+
+    @property
+    def unit_prices(self) -> Array | None:
+        """What one unit of each difference costs beside the length, ``(d,)``: 1 for L1; None where it costs nothing."""
+        return None
+
+    @property
+    def change_price(self) -> float:
+        """What every changed feature costs beside its difference: 1 for L0."""
+        return 0.0
+
+    @property
+    def spreads_changes(self) -> bool:
+        """Whether small changes of many features cost less than a large change of one, as in L2."""
+        return self.length_weight > 0
+
+    @property
+    def averages_features(self) -> bool:
+        """Whether a change counts for a share 1/d only, so that many features are cheap to change, as in Gower."""
+        return False
+
+    @property
+    def is_single_norm(self) -> bool:
+        """Whether it is one of L2, L1, L0, Gower and nothing else, so that methods made for these apply."""
+        return False
+
+    def reach(self, effort: Array) -> Array:
+        """The largest difference of one feature that an effort ``(n,)`` can pay for; infinite where nothing says."""
+        return np.full_like(effort, np.inf)
+
+    # What is the same for every distance.
 
     @cached_property
     def has_nominal_columns(self) -> bool:
         """Whether some differences are 0 or 1."""
         return bool(self.nominal.any())
-
-    @property
-    def name(self) -> str:
-        """How people write it: the norm's name, or the mixture."""
-        if len(self.mixture) == 1 and self.mixture[0][1] == 1.0:
-            return self.mixture[0][0]
-        return " + ".join(f"{weight:g} {name}" for name, weight in self.mixture)
-
-    def weight(self, norm: Norm) -> float:
-        """The share of one norm in the mixture."""
-        return self._weight_by_norm.get(norm, 0.0)
-
-    @cached_property
-    def _is_plain_l2(self) -> bool:
-        """Whether it is L2 and nothing else."""
-        return self.mixture == (("l2", 1.0),)
-
-    @cached_property
-    def _weight_by_norm(self) -> dict[Norm, float]:
-        return dict(self.mixture)
 
     def differences(self, x: Array, x0: Array) -> Array:
         """Scaled differences ``(n, k, d)`` of ``x`` ``(n, k, d)`` from ``x0`` ``(n, d)``, all >= 0."""
@@ -96,8 +131,97 @@ class Distance:
         """The distance ``(n, k)`` of ``x`` ``(n, k, d)`` from ``x0`` ``(n, d)``."""
         return self.norm(self.differences(x, x0), x0)
 
+    def gradient(self, x: Array, x0: Array) -> Array:
+        """Gradient ``(n, k, d)`` of the distance in raw units, 0 where it has none: the first term of Eq. (15).
+
+        At ``x0`` itself the paper's quotient is 0/0; the least subgradient, 0, is taken. Categories and missing cells
+        have no slope.
+        """
+        direction = np.nan_to_num(np.sign(x - x0[:, None, :]), nan=0.0)
+        direction[..., self.nominal] = 0.0
+        unit = self.unit
+        if self.prices is not None:
+            price = self._cell_prices(x, x0)
+            unit = unit / np.where(price > 0, price, 1.0)
+            direction[price == 0] = 0.0
+        return np.asarray(direction * self.slopes(self.differences(x, x0), x0) / unit)
+
+    def unit_lengths(self, scales: Array, direction: Array, min_price: float = 1e-3) -> Array:
+        """The raw length of one unit of distance in a direction ``(n, k, d)``: ``scales`` ``(d,)`` over its price.
+
+        A length is finite: what costs less than ``min_price``, or nothing, is taken to cost that much.
+        """
+        if self.prices is None:
+            return scales
+        return np.asarray(scales / np.maximum(np.where(direction > 0, self.prices[1], self.prices[0]), min_price))
+
+    def _cell_prices(self, x: Array, x0: Array) -> Array:
+        """How many times each difference counts, ``(n, k, d)``."""
+        assert self.prices is not None
+        return np.asarray(np.where(x > x0[:, None, :], self.prices[1], self.prices[0]))
+
+    def _set_discrete_differences(self, delta: Array, x: Array, x0: Array) -> Array:
+        if self.has_nominal_columns:
+            delta[..., self.nominal] = delta[..., self.nominal] != 0  # NaN counts as different; mended below
+        if not has_no_missing(x0):
+            missing = np.isnan(x0)
+            delta = np.where(missing[:, None, :], np.where(np.isnan(x), 0.0, 1.0), delta)
+        return delta
+
+
+@dataclass(frozen=True, eq=False)
+class NormMixture(Distance):
+    """A norm, or a weighted mixture of norms. L2, L1 and L0 are the usual ones of the differences.
+
+    Gower is their mean, with numbers divided by their range instead of their unit.
+
+    >>> mixture = NormMixture(np.ones(2), np.ones(2), np.zeros(2, dtype=bool), mixture=(("l2", 1.0), ("l0", 0.1)))
+    >>> mixture.name, float(mixture(np.array([[[3.0, 4.0]]]), np.zeros((1, 2)))[0, 0])
+    ('1 l2 + 0.1 l0', 5.2)
+    """
+
+    mixture: tuple[tuple[Norm, float], ...] = (("l2", 1.0),)
+
+    @property
+    def name(self) -> str:
+        """How people write it: the norm's name, or the mixture."""
+        if len(self.mixture) == 1 and self.mixture[0][1] == 1.0:
+            return self.mixture[0][0]
+        return " + ".join(f"{weight:g} {name}" for name, weight in self.mixture)
+
+    @cached_property
+    def length_weight(self) -> float:
+        """The weight of L2."""
+        return self._weight("l2")
+
+    @cached_property
+    def unit_prices(self) -> Array | None:
+        """What L1 and Gower ask for one unit of each difference, ``(d,)``."""
+        l1, gower = self._weight("l1"), self._weight("gower")
+        return np.asarray(l1 + gower * self.unit / self.span / len(self.unit)) if l1 or gower else None
+
+    @cached_property
+    def change_price(self) -> float:
+        """The weight of L0."""
+        return self._weight("l0")
+
+    @property
+    def averages_features(self) -> bool:
+        """Whether Gower has a part in it."""
+        return self._weight("gower") > 0
+
+    @property
+    def is_single_norm(self) -> bool:
+        """Whether there is one norm in it."""
+        return len(self.mixture) == 1
+
+    def reach(self, effort: Array) -> Array:
+        """The effort over what L2 and L1 together ask for one unit; L0 and Gower set no limit."""
+        least = self._weight("l2") + self._weight("l1")
+        return np.asarray(effort / least) if least else np.full_like(effort, np.inf)
+
     def norm(self, delta: Array, x0: Array) -> Array:
-        """The distance ``(n, k)`` that the scaled differences ``(n, k, d)`` from rows ``x0`` ``(n, d)`` amount to."""
+        """The weighted sum ``(n, k)`` of the norms of the differences ``(n, k, d)``."""
         if self._is_plain_l2:
             return np.asarray(np.sqrt(np.vecdot(delta, delta)))
         total = np.zeros(delta.shape[:-1])
@@ -112,50 +236,42 @@ class Distance:
                 total += weight * np.einsum("nkd,nd->nk", delta, self._gower_shares(x0)) / delta.shape[-1]
         return total
 
-    def gradient(self, x: Array, x0: Array) -> Array:
-        """Gradient ``(n, k, d)`` of the distance in raw units, 0 where it has none: the first term of Eq. (15).
-
-        At ``x0`` itself the paper's quotient is 0/0; the least subgradient, 0, is taken. Categories, missing cells
-        and L0 have no slope.
-        """
-        step = (x - x0[:, None, :]) / self.unit
-        step[..., self.nominal] = 0.0
-        unit = self.unit
-        if self.prices is not None:
-            price = self._cell_prices(x, x0)
-            step, unit = step * price, unit / np.where(price > 0, price, np.inf)
-        step = np.nan_to_num(step, nan=0.0)
-        delta = self.differences(x, x0)
-        length = np.sqrt(np.vecdot(delta, delta))[..., None]
-        total = np.zeros_like(step)
+    def slopes(self, delta: Array, x0: Array) -> Array:
+        """The slopes of L2, L1 and Gower, weighted, ``(n, k, d)``; L0 has none."""
+        total = np.zeros_like(delta)
         for name, weight in self.mixture:
             if name == "l2":
-                total += weight * np.divide(step, length, out=np.zeros_like(step), where=length > 0)
+                length = np.sqrt(np.vecdot(delta, delta))[..., None]
+                total += weight * np.divide(delta, length, out=np.zeros_like(delta), where=length > 0)
             elif name == "l1":
-                total += weight * np.sign(step)
+                total += weight
             elif name == "gower":
-                total += weight * np.sign(step) * (self.unit / self.span) / step.shape[-1]
-        return np.asarray(total / unit)
+                total += weight * self._gower_shares(x0)[:, None, :] / delta.shape[-1]
+        return total
 
-    def unit_lengths(self, scales: Array, direction: Array) -> Array:
-        """The raw length of one unit of distance in a direction ``(n, k, d)``: ``scales`` ``(d,)`` over its price."""
-        if self.prices is None:
-            return scales
-        return np.asarray(scales / np.maximum(np.where(direction > 0, self.prices[1], self.prices[0]), MIN_PRICE))
+    def _weight(self, norm: Norm) -> float:
+        return dict(self.mixture).get(norm, 0.0)
 
-    def _cell_prices(self, x: Array, x0: Array) -> Array:
-        """How many times each difference counts, ``(n, k, d)``."""
-        assert self.prices is not None
-        return np.asarray(np.where(x > x0[:, None, :], self.prices[1], self.prices[0]))
+    @cached_property
+    def _is_plain_l2(self) -> bool:
+        """Whether it is L2 and nothing else."""
+        return self.mixture == (("l2", 1.0),)
 
     def _gower_shares(self, x0: Array) -> Array:
         """What Gower makes of a scaled difference, ``(n, d)``: numbers by their range, a cell once missing in full."""
         return np.where(np.isnan(x0), 1.0, self.unit / self.span)
 
-    def _set_discrete_differences(self, delta: Array, x: Array, x0: Array) -> Array:
-        if self.has_nominal_columns:
-            delta[..., self.nominal] = delta[..., self.nominal] != 0  # NaN counts as different; mended below
-        if not has_no_missing(x0):
-            gone = np.isnan(x0)
-            delta = np.where(gone[:, None, :], np.where(np.isnan(x), 0.0, 1.0), delta)
-        return delta
+
+def _check_mixture(spec: object) -> tuple[tuple[Norm, float], ...]:
+    """The norms that a name or a mapping asks for, with their weights; those of weight 0 are left out."""
+    weights = dict(spec) if isinstance(spec, Mapping) else {spec: 1.0} if isinstance(spec, str) else {}
+    known = all(
+        name in NORMS and is_number(weight) and 0 <= weight < np.inf for name, weight in weights.items()
+    ) and any(weights.values())
+    if not known:
+        raise InputError(
+            f"distance must be one of {', '.join(NORMS)}, weights >= 0 of them, or a subclass of Distance",
+            f"{spec!r}",
+            "for instance 'l1' or {'l2': 1.0, 'l0': 0.1}",
+        )
+    return tuple((name, float(weights[name])) for name in NORMS if weights.get(name))

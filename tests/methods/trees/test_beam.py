@@ -153,9 +153,7 @@ def test_a_ration_that_reference_rows_could_use_up_is_not_lost_on_them() -> None
     model = GradientBoostingClassifier(n_estimators=20, random_state=0).fit(table, table["a"] + table["b"] > table["c"])
     words = [cp.Increasing("a")]
     for rows in (50, 100, 210):
-        found = cp.compare(
-            {"ours": cp.Annealing()}, model, table[:8], reference=table, constraints=words, model_rows=rows
-        )
+        found = cp.compare({"ours": cp.Search()}, model, table[:8], reference=table, constraints=words, model_rows=rows)
         assert found["validity"].tolist() == [1.0]
 
 
@@ -224,7 +222,7 @@ def test_of_few_cells_the_nearest_combination_is_found(seed: int, distance: str)
     problem = flipped(table, table[:3], distance=distance)
     leaves = leaves_of(problem)
     assert leaves is not None
-    found = cp.Polished(cp.Annealing())(problem, Streams.of(problem.x0, 0))
+    found = cp.Polished(cp.Search())(problem, Streams.of(problem.x0, 0))
     menu = CellValues.of(problem, leaves)
     for row in range(3):
         choices = [
@@ -245,7 +243,7 @@ def test_a_small_ration_is_kept_and_used(ration: int) -> None:
     table = alerts(5)
     problem = flipped(table, table[:4])
     before = problem.tally.rows
-    found = Budgeted(cp.Annealing(), ration)(problem, Streams.of(problem.x0, 0))
+    found = Budgeted(cp.Search(), ration)(problem, Streams.of(problem.x0, 0))
     assert problem.tally.rows - before <= 4 * ration
     assert found.valid[:, 0].all()
 
@@ -361,11 +359,11 @@ def test_where_one_change_is_enough_the_cheapest_one_is_found(seed: int) -> None
         menu.all_values.is_allowed, menu.all_values.value, problem.x0[:, menu.column]
     )
     cheapest = score_points(problem, every).lowest_effort
-    found = cp.Annealing()(problem, Streams.of(problem.x0, 0)).effort.min(axis=1)
+    found = cp.Search()(problem, Streams.of(problem.x0, 0)).effort.min(axis=1)
     one = np.isfinite(cheapest)
     if one.any():
         first = problem.take(np.flatnonzero(one))
-        assert cp.Annealing()(first, Streams.of(first.x0, 0)).steps == 1, "the first survey has seen all of them"
+        assert cp.Search()(first, Streams.of(first.x0, 0)).steps == 1, "the first survey has seen all of them"
     assert found[one] == pytest.approx(cheapest[one])
     assert (found[~one] >= 2).all()
 
@@ -407,7 +405,7 @@ def test_answers_that_have_been_surveyed_are_as_short_as_polishing_makes_them(se
     model = GradientBoostingClassifier(n_estimators=40, random_state=0).fit(table, np.where(score > 0, "high", "low"))
     rows = table[:30]
     problem = problem_of(model, table, rows, target=np.where(model.predict(rows) == "high", "low", "high"))
-    run = cp.Annealing()(problem, Streams.of(problem.x0, 0))
+    run = cp.Search()(problem, Streams.of(problem.x0, 0))
     assert run.locally_minimal_effort is not None
     known = run.effort[:, 0] == run.locally_minimal_effort
     assert known.any(), "some answers have been surveyed"
@@ -420,7 +418,7 @@ def test_what_is_known_of_surveys_says_nothing_where_relations_or_a_ceiling_bind
     table = alerts(3)
     for word in (cp.MaxChanges(2), cp.Rule("rate <= 5")):
         problem = flipped(table, table[:6], constraints=[word])
-        run = cp.Annealing()(problem, Streams.of(problem.x0, 0))
+        run = cp.Search()(problem, Streams.of(problem.x0, 0))
         assert run.locally_minimal_effort is None or np.isnan(run.locally_minimal_effort).all()
 
 

@@ -85,7 +85,7 @@ def test_of_a_single_tree_the_nearest_answer_is_found(seed: int, distance: str, 
     words = [cp.Immutable("state"), cp.Increasing("ports"), cp.Decreasing("rate")] if bound else []
     problem = of_one_tree(seed, 6, distance=distance, constraints=words, lam=0)
     best = nearest_answers(problem)
-    run = cp.Annealing()(problem, Streams.of(problem.x0, 0))
+    run = cp.Search()(problem, Streams.of(problem.x0, 0))
     found = run.effort.min(axis=1)
     assert found == pytest.approx(best, rel=1e-6)
 
@@ -116,7 +116,7 @@ def test_the_nearest_answer_is_found_among_many_leaves() -> None:
     tree = DecisionTreeClassifier(random_state=0).fit(x, y)
     assert tree.get_n_leaves() > 300
     problem = problem_of(tree, x, x[:20], target=1 - tree.predict(x[:20]), lam=0)
-    assert cp.Annealing()(problem, Streams.of(problem.x0, 0)).effort.min(axis=1) == pytest.approx(
+    assert cp.Search()(problem, Streams.of(problem.x0, 0)).effort.min(axis=1) == pytest.approx(
         nearest_answers(problem), rel=1e-6
     )
 

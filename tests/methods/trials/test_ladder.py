@@ -159,8 +159,8 @@ def test_a_mixture_that_counts_changes_is_no_farther_than_the_answers_of_fewest_
     mixed = {"l2": 1.0, "l0": weight}
     problem = turning(12, distance=mixed)
     streams = Streams.of(problem.x0, 0)
-    found = cp.Polished(cp.Annealing())(problem, streams).effort.min(axis=1)
-    sparse = cp.Polished(cp.Annealing())(turning(12, distance="l0"), streams).x[:, :1]
+    found = cp.Polished(cp.Search())(problem, streams).effort.min(axis=1)
+    sparse = cp.Polished(cp.Search())(turning(12, distance="l0"), streams).x[:, :1]
     few = problem.energy.effort(sparse, problem.x0)[:, 0]
     assert (found <= few * 1.05).mean() > 0.8
 

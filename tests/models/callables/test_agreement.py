@@ -13,11 +13,10 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 import counterpoise as cp
 from counterpoise.api.targets import AnythingBut, current_decisions, resolve_target
 from counterpoise.errors import InputError
-from counterpoise.models.callables.agreement import UNDECIDED_LABEL, ClassAgreement, Ensemble
+from counterpoise.models.callables.agreement import UNDECIDED_LABEL, Agreement, ClassAgreement
 from counterpoise.models.callables.function import Function
 from counterpoise.models.registry import as_model
 from counterpoise.space.schema.schema import Schema
-from counterpoise.types import Differentiable, PiecewiseConstant
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(80, 3))
@@ -33,8 +32,8 @@ OWN = [
 
 @pytest.mark.parametrize("share", [1.0, 0.6])
 def test_a_class_is_decided_where_enough_members_say_it(share: float) -> None:
-    model = as_model(Ensemble(OWN, share=share), SCHEMA, X)
-    needed = Ensemble(OWN, share=share).members_needed
+    model = as_model(Agreement(OWN, share=share), SCHEMA, X)
+    needed = Agreement(OWN, share=share).members_needed
     assert model.labels == ("low", "mid", "top", UNDECIDED_LABEL)
     said = np.stack([own.predict(ROWS) for own in OWN])
     expected = [
@@ -53,7 +52,7 @@ def test_the_margin_is_that_of_the_weakest_member_that_counts() -> None:
         for value in values
     ]
     for share, weakest in ((1.0, -2.0), (0.6, 1.0)):
-        model = as_model(Ensemble(members, share=share), SCHEMA, X)
+        model = as_model(Agreement(members, share=share), SCHEMA, X)
         assert model.outputs(X[:1])[0, 1:].tolist() == [weakest, 0.0]
 
 
@@ -63,7 +62,7 @@ def test_ties_go_where_the_members_own_ties_go(values: list[float], share: float
         Function(lambda x, value=value: np.full(len(x), value), labels=["no", "yes"], link="identity")
         for value in values
     ]
-    model = as_model(Ensemble(members, share=share), SCHEMA, X[:1])
+    model = as_model(Agreement(members, share=share), SCHEMA, X[:1])
     assert model.labels is not None
     assert model.labels[model.outputs(X[:1]).argmax()] == model.predict(X[:1])[0]
 
@@ -101,11 +100,11 @@ def test_gradients_are_those_of_the_deciding_members() -> None:
         ).reshape(len(x), 3, 3),
     )
     model = as_model(
-        Ensemble([OWN[0], OWN[1], Function(likely.scores, likely.gradient, labels=["low", "mid", "top"])], share=0.6),
+        Agreement([OWN[0], OWN[1], Function(likely.scores, likely.gradient, labels=["low", "mid", "top"])], share=0.6),
         SCHEMA,
         X,
     )
-    assert isinstance(model, Differentiable)
+    assert model.gradient is not None
     weights, step = np.random.default_rng(3).normal(size=(400, 4)), 1e-6
     for j, move in enumerate(step * np.eye(3)):
         slope = (weights * (model.outputs(ROWS + move) - model.outputs(ROWS - move))).sum(1) / (2 * step)
@@ -116,7 +115,7 @@ def test_gradients_are_those_of_the_deciding_members() -> None:
 def test_trees_keep_all_their_split_points() -> None:
     own = [RandomForestClassifier(3, random_state=seed).fit(X, WORDS) for seed in range(2)]
     model = as_model(own, SCHEMA, X)
-    assert isinstance(model, PiecewiseConstant)
+    assert model.thresholds is not None
     each = [as_model(member, SCHEMA, X).thresholds for member in own]
     for column in range(3):
         assert set(model.thresholds[column]) == set(each[0][column]) | set(each[1][column])
@@ -124,7 +123,7 @@ def test_trees_keep_all_their_split_points() -> None:
 
 def test_numbers_stay_side_by_side() -> None:
     own = [LinearRegression().fit(X, X[:, 0] + shift) for shift in (0.0, 1.0, 5.0)]
-    model = as_model(Ensemble(own, share=0.6), SCHEMA, X)
+    model = as_model(Agreement(own, share=0.6), SCHEMA, X)
     assert model.labels is None
     assert model.members_needed == 2
     assert np.allclose(model.outputs(ROWS), np.stack([member.predict(ROWS) for member in own], 1))
@@ -140,12 +139,12 @@ def test_numbers_stay_side_by_side() -> None:
 @pytest.mark.parametrize("share", [0.5, 0.0, 1.1])
 def test_a_share_must_be_a_majority(share: float) -> None:
     with pytest.raises(InputError, match="more than a half"):
-        Ensemble(OWN, share=share)
+        Agreement(OWN, share=share)
 
 
 def test_members_must_answer_the_same_question() -> None:
     with pytest.raises(InputError, match="at least one model"):
-        Ensemble([])
+        Agreement([])
     with pytest.raises(InputError, match="the same question"):
         as_model([OWN[0], GaussianNB().fit(X, WORDS == "low")], SCHEMA, X)
     with pytest.raises(InputError, match="a number"):
@@ -188,13 +187,13 @@ def test_a_class_may_be_called_undecided() -> None:
 @pytest.mark.parametrize("share", [1.0, 0.6])
 @pytest.mark.parametrize("target", ["opposite", "mid", ["low", "top"], AnythingBut("top")], ids=str)
 def test_answers_hold_for_enough_models(share: float, target) -> None:
-    ensemble = Ensemble(OWN, share=share)
-    e = cp.explain(ensemble, ROWS[:12], reference=X, target=target)
+    agreement = Agreement(OWN, share=share)
+    e = cp.explain(agreement, ROWS[:12], reference=X, target=target)
     assert e.valid.all(), e.reason[~e.valid]
     after = np.stack([own.predict(np.asarray(e.frame)) for own in OWN])
     for column, said, before in zip(after.T, e.scores["after"], e.scores["before"], strict=True):
         assert said != UNDECIDED_LABEL
-        assert (column == said).sum() >= ensemble.members_needed
+        assert (column == said).sum() >= agreement.members_needed
         if target == "opposite":
             assert said != before
 
@@ -206,7 +205,7 @@ def test_answers_hold_for_models_of_every_kind_and_a_threshold_for_each_of_them(
     for own in (*OWN[:2], forest):
         assert (own.predict_proba(np.asarray(e.frame))[:, 2] >= 0.7).all()
     with pytest.raises(InputError, match="needs one class for each row"):
-        cp.explain(Ensemble(OWN, share=0.6), ROWS[:2], reference=X, target=["low", "top"], threshold=0.7)
+        cp.explain(Agreement(OWN, share=0.6), ROWS[:2], reference=X, target=["low", "top"], threshold=0.7)
 
 
 @pytest.mark.parametrize("share", [1.0, 0.6])
@@ -216,11 +215,11 @@ def test_numbers_lie_in_the_range_for_enough_models(share: float) -> None:
         DecisionTreeRegressor(max_depth=4, random_state=0).fit(X, X[:, 0] + X[:, 1]),
         LinearRegression().fit(X, X[:, 0] + X[:, 1] - 0.5),
     ]
-    ensemble = Ensemble(own, share=share)
-    e = cp.explain(ensemble, X[:8], reference=X, target=(1.0, 2.5))
+    agreement = Agreement(own, share=share)
+    e = cp.explain(agreement, X[:8], reference=X, target=(1.0, 2.5))
     assert e.valid.all(), e.reason[~e.valid]
     after = np.stack([member.predict(np.asarray(e.frame)) for member in own])
-    assert (((after >= 1.0) & (after <= 2.5)).sum(0) >= ensemble.members_needed).all()
+    assert (((after >= 1.0) & (after <= 2.5)).sum(0) >= agreement.members_needed).all()
     assert np.allclose(e.scores["after"].astype(float), np.median(after, axis=0))
     if share < 1:
         assert not ((after >= 1.0) & (after <= 2.5)).all()

@@ -11,7 +11,7 @@ from counterpoise.errors import InputError, ModelError
 from counterpoise.models.callables.function import Function
 from counterpoise.models.registry import as_model
 from counterpoise.space.schema.schema import Schema
-from counterpoise.types import Array, Differentiable, TwiceDifferentiable
+from counterpoise.types import Array
 
 X = np.random.default_rng(0).normal(size=(40, 2))
 SCHEMA = Schema.infer(X)
@@ -117,7 +117,7 @@ def test_the_gradient_given_is_that_of_the_outputs(x: Array, weights: Array) -> 
             SCHEMA,
             X,
         )
-        assert isinstance(model, Differentiable)
+        assert model.gradient is not None
         w = weights[:, : model.outputs(x).shape[1]]
         step = 1e-6
         for j in range(2):
@@ -140,7 +140,7 @@ def test_several_scores_have_a_gradient_and_a_curvature_each() -> None:
         return np.stack([np.stack([2 * v[:, 0], 0 * v[:, 0]], 1), v[:, ::-1], np.zeros_like(v)], 1)
 
     model = as_model(Function(scores, gradient=gradient, hvp=hvp), SCHEMA, X)
-    assert isinstance(model, TwiceDifferentiable)
+    assert model.hvp is not None
     weights, v = np.tile([1.0, 2.0, 3.0], (40, 1)), np.ones((40, 2))
     assert np.allclose(model.gradient(X, weights), np.stack([2 * X[:, 0] + 2 * X[:, 1], 2 * X[:, 0] + 3], 1))
     assert np.allclose(model.hvp(X, weights, v), [[4.0, 2.0]])

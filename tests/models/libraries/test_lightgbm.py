@@ -8,7 +8,7 @@ import pytest
 
 from counterpoise.errors import InputError
 from counterpoise.models.registry import as_model
-from counterpoise.models.trees.ensemble import next_float_above
+from counterpoise.models.trees.nodes import next_float_above
 from counterpoise.models.trees.opened import TreeModel
 from counterpoise.space.schema.schema import Schema
 from edges import KINDS, check_bits, edge_rows, schema_and_rows, table, target

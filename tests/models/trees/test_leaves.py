@@ -20,11 +20,12 @@ from sklearn.tree import DecisionTreeClassifier
 from counterpoise.models.registry import as_model
 from counterpoise.models.trees import leaf_bits
 from counterpoise.models.trees import leaves as module
-from counterpoise.models.trees.ensemble import TreeEnsemble, next_float_above
+from counterpoise.models.trees.ensemble import TreeEnsemble
 from counterpoise.models.trees.leaf_bits import LeafTable
 from counterpoise.models.trees.leaf_ranges import CellWindow
 from counterpoise.models.trees.leaf_walk import LeafWalk
 from counterpoise.models.trees.leaves import Leaves
+from counterpoise.models.trees.nodes import next_float_above
 from counterpoise.models.trees.opened import TreeModel
 from edges import schema_and_rows, target
 from edges import table as table_of

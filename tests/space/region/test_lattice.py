@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import counterpoise as cp
-from counterpoise.space.region.lattice import _nearest_listed
 from counterpoise.space.region.region import Region
+from counterpoise.space.region.rounding import nearest_listed
 from counterpoise.space.schema.schema import Schema
 
 
@@ -85,7 +85,7 @@ def test_codes_of_categories_are_rounded_as_any_listed_values_are(values):
         x = np.array(values).reshape(1, -1, 1)
         ((_, listed),) = region.lattice.choices
         span = np.array([[np.searchsorted(listed, first), np.searchsorted(listed, last)]])
-        expected = _nearest_listed(listed, x[..., 0], span[:, :1], span[:, 1:])
+        expected = nearest_listed(listed, x[..., 0], span[:, :1], span[:, 1:])
         rounded = region.lattice.round(x, region.x0, region.lower, region.upper)[..., 0]
         np.testing.assert_array_equal(np.where(x[..., 0] == 1.0, 1.0, expected), rounded)
         off = region.lattice.is_off_lattice(x, x != 1.0)[..., 0]

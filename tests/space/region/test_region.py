@@ -7,8 +7,8 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 import counterpoise as cp
-from counterpoise import tables as answers
 from counterpoise.errors import ConstraintError, InputError
+from counterpoise.explanation import tables as answers
 from counterpoise.space.region.region import Region, check_constraints
 from counterpoise.space.schema.encode import encode
 from counterpoise.space.schema.schema import Schema

@@ -323,3 +323,66 @@ def test_a_subtraction_stays_one_and_an_unknown_name_is_not_guessed_at():
     with pytest.raises(ConstraintError, match=r"(?s)'c', which is no feature, .*there are fwd-packets, b, a") as caught:
         Rule("c - fwd > `fwd-packets`").compile_relation(schema)
     assert "backquotes" not in str(caught.value)
+
+
+PAIR = Schema.infer(TABLE[["a", "b"]])
+TOO_LONG = {
+    "a sum": (" + ".join(["a"] * 201) + " <= 9", "more than 200 operations inside one another"),
+    "signs": ("-" * 300 + "a <= 9", "more than 200 operations"),
+    "more signs": ("-" * 4900 + "a <= 9", "nested too deeply|more than 200 operations"),
+    "negations": ("not " * 300 + "a <= 9", "more than 200 operations"),
+    "powers": ("a <= " + "9**" * 300 + "9", "more than 200 operations"),
+    "brackets": ("(" * 101 + "a" + ")" * 101 + " <= 9", "more than 100 brackets inside one another"),
+    "calls": ("abs(" * 300 + "a" + ")" * 300 + " <= 9", "more than 100 brackets"),
+    "open brackets": ("a in " + "[" * 4000, "more than 100 brackets"),
+    "implications": ("if a < 9 then " * 21 + "a < 9", "more than 20 implications"),
+    "implications in brackets": ("(a < 9 implies " * 21 + "a < 9" + ")" * 21, "more than 20 implications"),
+    "alternatives": (
+        "(a < 1 or (b < 1 and (a < 2 or (b < 2 and (a < 3 or (b < 3 and (a < 4 or b < 4)))))))",
+        "more than 3 alternatives inside one another",
+    ),
+    "comparisons": (f"max({', '.join('ab' * 20)}) <= min({', '.join('ab' * 20)})", "1600 comparisons in one"),
+}
+
+
+@pytest.mark.parametrize("name", TOO_LONG)
+def test_a_rule_that_is_too_deep_or_too_long_is_refused_with_its_limit(name: str) -> None:
+    text, message = TOO_LONG[name]
+    with pytest.raises(ConstraintError, match=message):
+        parse_formula(text, PAIR)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        " + ".join(["a"] * 199) + " <= 9",
+        "-" * 198 + "a <= 9",
+        "not " * 198 + "a <= 9",
+        "a <= " + "1**" * 198 + "1",
+        "abs(" * 98 + "a" + ")" * 98 + " <= 9",
+        "max(a, " * 98 + "b" + ")" * 98 + " <= 9",
+        " implies ".join(["a < 9"] * 21),
+    ],
+    ids=["sum", "signs", "negations", "powers", "calls", "choices", "implications"],
+)
+def test_a_rule_within_its_limits_can_be_worked_with_wherever_it_is_called_from(text: str) -> None:
+    def work() -> None:
+        found = parse_formula(text, PAIR)
+        x = np.ones((2, 3))
+        assert np.array_equal(found.holds(x, x), ~found.negate().holds(x, x))
+        assert np.isfinite(found.defect(x, x)).all()
+        assert hash(found) == hash(parse_formula(text, PAIR))
+        assert found == parse_formula(text, PAIR)
+        assert repr(found)
+        assert split_into_clauses(found.substitute({0: Column(1)}))
+
+    def call(frames: int) -> None:
+        call(frames - 1) if frames else work()
+
+    call(300)
+
+
+def test_implications_in_a_row_are_one_choice() -> None:
+    """ "If a then (if b then c)" is "not a, or not b, or c": a repair tries three ways and not ways inside ways."""
+    nested = parse_formula("a < 1 implies (a < 2 implies (b < 1 implies b < 2))", PAIR)
+    assert nested == parse_formula("not a < 1 or not a < 2 or not b < 1 or b < 2", PAIR)

@@ -16,7 +16,7 @@ from counterpoise.physics import cloud
 from counterpoise.physics.estimators.monte_carlo import cloud_free_energy
 from counterpoise.physics.metropolis import accept
 from counterpoise.physics.robustness import worst_case
-from counterpoise.physics.stability import gradient_norm, largest_eigenvalue
+from counterpoise.physics.stability import gradient_norm, is_smooth_enough, largest_eigenvalue
 from counterpoise.problem import Problem
 from counterpoise.streams import Streams
 from counterpoise.types import Array, Index, Mask
@@ -241,7 +241,9 @@ class Algorithm1:
         start = np.where(chart.movable, np.random.default_rng(0).standard_normal(state.z.shape[1]), 0.0)
         there = chart.movable.any(axis=1)
         start[~there] = 1.0
-        return np.asarray((largest_eigenvalue(product, state.z, LANCZOS_STEPS, start) > self.c2) & there)
+        return np.asarray(
+            ~is_smooth_enough(largest_eigenvalue(product, state.z, LANCZOS_STEPS, start), self.c2) & there
+        )
 
     def _shorten_crossing_steps(
         self, chart: CoordinateChart, noise: Array, state: State, trial: State, rows: Index

@@ -31,7 +31,7 @@ CLOUD_SIGMA, CLOUD_TEMPERATURE = (
 )  # of the cloud that stands in for a gradient: its width in feature scales and its temperature
 
 
-class State(NamedTuple):
+class DescentState(NamedTuple):
     """Where the chains are: points ``(n, k, d)``, two memories of the gradient ``(n, k, d)``, weights ``(n, k)``."""
 
     x: Array
@@ -39,9 +39,9 @@ class State(NamedTuple):
     second_moment: Array
     weight: Array
 
-    def at(self, rows: Index) -> State:
+    def at(self, rows: Index) -> DescentState:
         """The state of some rows."""
-        return State(*(part[rows] for part in self))
+        return DescentState(*(part[rows] for part in self))
 
 
 @dataclass(frozen=True)
@@ -117,7 +117,7 @@ class GradientDescent:
         clamped = self._make_starts(problem, margin)
         x = self._clip_to_box(problem, clamped + start, clamped)
         best = Points(x[:, :1].copy(), np.full((n, 1), -np.inf), np.full((n, 1), np.inf))
-        state = State(x, np.zeros_like(x), np.zeros_like(x), np.ones((n, k)))
+        state = DescentState(x, np.zeros_like(x), np.zeros_like(x), np.ones((n, k)))
         done, stale, step = np.zeros(n, dtype=bool), np.zeros(n, dtype=np.intp), 0
         for step in range(1, self.iterations + 1):
             active = np.flatnonzero(~done)
@@ -151,7 +151,9 @@ class GradientDescent:
             out[:, 1 : 1 + order.shape[1]] = np.where(nearer, picked, home[:, None, :])
         return out
 
-    def _step(self, problem: Problem, streams: Streams, state: State, own: Array, number: int) -> tuple[State, Points]:
+    def _step(
+        self, problem: Problem, streams: Streams, state: DescentState, own: Array, number: int
+    ) -> tuple[DescentState, Points]:
         """One iteration of every chain, and the points where the chains stand now."""
         shape = state.x.shape[1:]
         margin, gradient = self._margin_and_gradient(problem, streams, state, own)
@@ -167,9 +169,11 @@ class GradientDescent:
         move = move + self.noise * streams.normal(shape) * (gradient != 0)
         x = self._clip_to_box(problem, state.x - self.alpha * problem.scales * move, state.x)
         late = (number % ITERATIONS_PER_WEIGHT_DOUBLING == 0) & (margin < 0) & ~found.valid.any(axis=1, keepdims=True)
-        return State(x, first, second, np.where(late, 2 * state.weight, state.weight)), found
+        return DescentState(x, first, second, np.where(late, 2 * state.weight, state.weight)), found
 
-    def _margin_and_gradient(self, problem: Problem, streams: Streams, state: State, own: Array) -> tuple[Array, Array]:
+    def _margin_and_gradient(
+        self, problem: Problem, streams: Streams, state: DescentState, own: Array
+    ) -> tuple[Array, Array]:
         """Margins ``(n, k)`` in units of the row's own, and the gradient ``(n, k, d)`` of L in feature scales."""
         if problem.has_gradient:
             score, steep = score_and_gradient(problem, state.x)
@@ -181,7 +185,7 @@ class GradientDescent:
         return margin, np.where(problem.numeric & problem.region.free[:, None, :], total * problem.scales, 0.0)
 
     def _cloud_margin_and_gradient(
-        self, problem: Problem, streams: Streams, state: State, own: Array
+        self, problem: Problem, streams: Streams, state: DescentState, own: Array
     ) -> tuple[Array, Array]:
         """Margins at the chains and the gradient of ``weight phi`` in raw units, by Boltzmann weights of a cloud."""
         n, k, d = state.x.shape

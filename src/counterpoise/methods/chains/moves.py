@@ -1,7 +1,8 @@
-"""Search moves: each one proposes new points for all chains of some rows. They are asymmetric, for search only.
+"""Moves of the chains: each proposes new points for all chains of some rows; the region settles them afterwards.
 
-A move sees the chains ``x`` ``(r, k, d)`` of the rows it works on, the ground of those rows, their streams and a step
-size per chain ``(r, k)`` that adapts to what gets accepted. It returns raw proposals; the region settles them.
+A move sees the chains ``x`` ``(r, k, d)`` of the rows it works on, what it may move there (`MoveContext`), the rows'
+streams, and the step size of each chain ``(r, k)``. Shifts, stretches, swaps and transfers go both ways alike; resets,
+crossings and donations do not, so that chains search and do not sample the Boltzmann law.
 """
 
 from __future__ import annotations
@@ -18,43 +19,37 @@ from counterpoise.types import Array, Mask
 Move = Callable[[MoveContext, Streams, Array, Array], Array]
 
 
-def contract(ground: MoveContext, streams: Streams, x: Array, size: Array) -> Array:
-    """All changes shortened by one factor: straight towards the row."""
-    keep = 1.0 - size * streams.uniform((x.shape[1],))
-    start = _start(ground, x)
-    return np.where(ground.numeric, start + keep[..., None] * (x - start), x)
+def shift_one(ground: MoveContext, streams: Streams, x: Array, size: Array) -> Array:
+    """One free number moved by a normal step of ``size`` feature scales."""
+    free = np.broadcast_to(ground.free[:, None, :] & ground.numeric, x.shape)
+    step = streams.normal((x.shape[1],))[..., None] * size[..., None] * ground.scales
+    return np.where(_pick(streams.uniform(x.shape[1:]), free), x + step, x)
 
 
-def shrink(ground: MoveContext, streams: Streams, x: Array, size: Array) -> Array:
-    """About two changes shortened, each by its own factor."""
-    start = _start(ground, x)
-    chance = 2.0 / np.maximum(_count(ground, x), 2.0)[..., None]
-    keep = streams.uniform(x.shape[1:]) / chance  # below 1 for the features picked, and there uniform
-    return np.where((keep < 1) & ground.numeric, start + keep * (x - start), x)
+def shift_all(ground: MoveContext, streams: Streams, x: Array, size: Array) -> Array:
+    """All free numbers moved, together by about ``size`` feature scales."""
+    free = ground.free[:, None, :] & ground.numeric
+    each = size / np.sqrt(np.maximum(free.sum(axis=-1), 1))
+    return np.where(free, x + streams.normal(x.shape[1:]) * each[..., None] * ground.scales, x)
+
+
+def stretch(ground: MoveContext, streams: Streams, x: Array, size: Array) -> Array:
+    """All changes of numbers made longer or shorter by one factor, ``exp`` of at most ``size`` either way."""
+    start = ground.x0[:, None, :]
+    start = np.where(np.isnan(start), x, start)  # a missing cell has nothing to be measured from
+    factor = np.exp(size * (2 * streams.uniform((x.shape[1],)) - 1))
+    return np.where(ground.numeric, start + factor[..., None] * (x - start), x)
 
 
 def reset(ground: MoveContext, streams: Streams, x: Array, size: Array) -> Array:
-    """About one change set back altogether."""
-    picked = streams.uniform(x.shape[1:]) < 1.2 / np.maximum(_count(ground, x), 1.0)[..., None]
-    return np.where(picked, ground.x0[:, None, :], x)
-
-
-def walk(ground: MoveContext, streams: Streams, x: Array, size: Array) -> Array:
-    """Along the boundary: a step across the line to the row, then a little towards it."""
-    start = _start(ground, x)
-    line = np.where(ground.numeric, (x - start) / ground.scales, 0.0)
-    noise = streams.normal(x.shape[1:]) * (ground.numeric & ground.free[:, None, :])
-    square = np.einsum("rkd,rkd->rk", line, line)
-    along = np.einsum("rkd,rkd->rk", noise, line) / np.maximum(square, 1e-300)
-    noise -= along[..., None] * line
-    length = np.einsum("rkd,rkd->rk", noise, noise)
-    stretch = size * np.sqrt(np.divide(square, length, out=np.zeros_like(square), where=length > 0))
-    moved = (line + stretch[..., None] * noise) * (1.0 - 0.5 * size[..., None] ** 2)
-    return np.where(ground.numeric, start + moved * ground.scales, x)
+    """About one change set back to the row."""
+    start = ground.x0[:, None, :]
+    changed = np.maximum(np.count_nonzero(x != start, axis=-1), 1.0)
+    return np.where(streams.uniform(x.shape[1:]) < 1.0 / changed[..., None], start, x)
 
 
 def cross(ground: MoveContext, streams: Streams, x: Array, size: Array) -> Array:
-    """Some features taken from another chain of the same row."""
+    """About a third of the features taken from another chain of the same row."""
     chains = x.shape[1]
     draws = streams.uniform((chains, x.shape[2] + 1))
     other = (np.arange(chains) + 1 + (draws[..., 0] * max(chains - 1, 1)).astype(np.intp)) % chains
@@ -75,30 +70,22 @@ def swap(ground: MoveContext, streams: Streams, x: Array, size: Array) -> Array:
 
 
 def donate(ground: MoveContext, streams: Streams, x: Array, size: Array) -> Array:
-    """A few features taken from a random reference row."""
+    """About one feature taken from a random reference row."""
     draws = streams.uniform((x.shape[1], x.shape[2] + 1))
     if not len(ground.donors):
         return x
     giver = ground.donors[(draws[..., 0] * len(ground.donors)).astype(np.intp)]
-    picked = (draws[..., 1:] < 1.5 / x.shape[2]) & ~np.isnan(giver)
+    picked = (draws[..., 1:] < 1.0 / x.shape[2]) & ~np.isnan(giver)
     return np.where(picked, giver, x)
 
 
 def mixture(ground: MoveContext) -> tuple[Move, ...]:
     """The moves that the problem has a use for."""
-    names = (contract, shrink, reset, walk, cross, donate) if ground.numeric.any() else (reset, cross, donate)
+    names: tuple[Move, ...] = (reset, cross, donate)
+    if ground.numeric.any():
+        names = (shift_one, shift_all, stretch, *names)
     names = (*names, transfer) if ground.balances else names
     return names if ground.numeric.all() else (*names, swap)
-
-
-def _start(ground: MoveContext, x: Array) -> Array:
-    """The row each chain is measured from; a missing cell is measured from where the chain is."""
-    start = ground.x0[:, None, :]
-    return np.where(np.isnan(start), x, start) if np.isnan(start).any() else start
-
-
-def _count(ground: MoveContext, x: Array) -> Array:
-    return np.asarray(np.count_nonzero(x != ground.x0[:, None, :], axis=-1), dtype=np.float64)
 
 
 def _pick(draws: Array, allowed: Mask) -> Mask:

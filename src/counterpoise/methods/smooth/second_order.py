@@ -40,7 +40,7 @@ def can_step_second_order(problem: Problem) -> bool:
     plain = problem.is_all_numeric and problem.cloud is None and problem.region.max_changes is None
     return (
         plain
-        and problem.energy.distance.weight("l0") == 0
+        and problem.energy.distance.change_price == 0
         and d <= MAX_HESSIAN_COLUMNS
         and asked < min(problem.model_rows_left, MAX_HESSIAN_MODEL_ROWS)
     )
@@ -60,7 +60,7 @@ def is_not_stationary(problem: Problem, x: Array) -> Mask:
     region = problem.region
     edge = ((x[:, 0] <= region.lower) & (h < 0)) | ((x[:, 0] >= region.upper) & (h > 0))
     h = np.where(region.free & ~edge, h, 0.0)  # what an edge holds need not agree
-    if problem.energy.distance.weight("l2"):
+    if problem.energy.distance.spreads_changes:
         h = np.where(u != 0, h, 0.0)  # nor what is not worth a change
         steep, length, least = (
             np.square(h).sum(axis=1) ** 0.5,

@@ -12,8 +12,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from counterpoise.methods.categories import fill_missing_cells
-from counterpoise.methods.chains.population import has_improved
-from counterpoise.methods.incumbents import Incumbents
+from counterpoise.methods.incumbents import Incumbents, has_improved
 from counterpoise.methods.points import Points, join_points, score_points
 from counterpoise.methods.settings import penalises_count, prefers_few_changes, starts_at_row
 from counterpoise.methods.slopes import score_and_gradient
@@ -116,7 +115,7 @@ def search_by_slope(
         rows, problem, streams = rows[left], problem.take(left), streams.take(left)
         margin, gradient = margin[left], gradient[left]
     if len(rows) and (prefers_few_changes(problem) or penalises_count(problem) or not problem.is_all_numeric):
-        features = columns_without_relations(problem) if problem.energy.distance.weight("l2") else None
+        features = columns_without_relations(problem) if problem.energy.distance.spreads_changes else None
         yield from sift(
             board, rows, problem, streams, None, _make_sweep_starts(board, rows, problem, streams), features
         )
@@ -145,7 +144,7 @@ def _is_off_expansion(problem: Problem, x: Array, margin: Array, gradient: Array
     Then the slope there, ``gradient`` ``(n, 1, d)``, says little of where the boundary is.
     """
     u, h = problem.energy.distance.differences(x, problem.x0)[:, 0], np.abs(gradient[:, 0] * problem.scales)
-    if problem.energy.distance.weight("l2"):
+    if problem.energy.distance.spreads_changes:
         length, steep = np.sqrt(np.square(u).sum(axis=1)), np.sqrt(np.square(h).sum(axis=1))
     else:
         length, steep = u.sum(axis=1), h.max(axis=1)  # where the steepest feature alone would end

@@ -48,14 +48,13 @@ def step_to_tangent_boundary(
     if can_keep_relations(problem):
         faces = expand_relations(region.system, x, (region.lower, region.upper), done, scales, movable[:, 0])
     distance = problem.energy.distance
-    if distance.weight("l2") > 0:
+    if distance.spreads_changes:
         lam = np.broadcast_to(problem.energy.l1_weights, h.shape[-1:])
         direction = _shrink_by_penalty(h, lam) if lam.any() else h
         u = _solve_l2_step(h, need, low, high, direction)
         u = keep_relations(u, faces, solve_nearest_step, h, need, low, high, direction)
-    elif distance.weight("l1") > 0 or distance.weight("gower") > 0:
-        price = distance.weight("l1") + distance.weight("gower") * distance.unit / distance.span / x.shape[-1]
-        price = price + problem.energy.l1_weights
+    elif distance.unit_prices is not None:
+        price = distance.unit_prices + problem.energy.l1_weights
         u = _solve_l1_step(h, need, low, high, np.abs(h) / price)
         u = keep_relations(u, faces, solve_sparsest_step, h, need, low, high, np.broadcast_to(price, h.shape))
     else:

@@ -252,5 +252,5 @@ def _length(u: Array) -> Array:
 def _penalty_mu(problem: Problem, gradient: Array) -> Array:
     """mu of each point: the dual norm of the slope makes a minimum of E valid."""
     h = gradient * problem.scales
-    steep = _length(h) if problem.energy.distance.weight("l2") else np.abs(h).max(axis=-1)
+    steep = _length(h) if problem.energy.distance.spreads_changes else np.abs(h).max(axis=-1)
     return MU_FACTOR / np.maximum(steep, 1e-300)

@@ -1,8 +1,8 @@
-"""The search of models whose leaves are known: the most promising points are surveyed, round after round.
+"""The search of models whose leaves are known: each round surveys the most promising points.
 
-A point that does not reach the target yet is worth what it has cost, and what the rest of the margin will cost at the
-price that the incumbent pays for it: the Eq. (3) of this search. The points surveyed next are drawn by the Boltzmann
-law for this merit, a few at a time and none twice, while T falls, until rounds no longer improve anything.
+The merit of a point that does not reach the target yet is what it costs plus what the missing margin will cost at the
+price that the best answer so far pays for it: the Eq. (3) of this search. Each round surveys a few points of least
+merit, none twice, until rounds no longer improve anything.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from counterpoise.methods.chains.population import MIN_GAIN_SHARE, has_improved
+from counterpoise.methods.incumbents import MIN_GAIN_SHARE, has_improved
 from counterpoise.methods.points import Points
 from counterpoise.methods.settings import SearchSettings, has_few_leaves, leaves_of
 from counterpoise.methods.trees.cell_menu import CellValues
@@ -20,10 +20,7 @@ from counterpoise.methods.trees.leaf_jumps import LEAF_JUMPS_PER_POINT
 from counterpoise.methods.trees.survey import SINGLE_CHANGES_TRIED, SURVEY_MULTIPLIERS, survey_changes
 from counterpoise.methods.trials.sweep import MAX_CHANGE_DISTANCE, max_useful_distance, to_additive_scale
 from counterpoise.models.trees.leaves import MAX_FEW_TREES, Leaves
-from counterpoise.physics.cooling import Cooling
-from counterpoise.physics.metropolis import summarise
 from counterpoise.problem import Problem
-from counterpoise.streams import Streams
 from counterpoise.types import Array, Index
 
 MIN_JUMP_ROUNDS, MAX_JUMP_ROUNDS, JUMP_WALL_BUDGET = (
@@ -32,7 +29,6 @@ MIN_JUMP_ROUNDS, MAX_JUMP_ROUNDS, JUMP_WALL_BUDGET = (
     20_000,
 )  # rounds of jumps into leaves: as many as keep the walls looked at below this
 MIN_LACKING_MARGIN = 1e-6  # of margin that a row is taken to lack
-SMALLEST_NORMAL_FLOAT = np.finfo(np.float64).tiny
 FINGERPRINT_FACTOR = 2.0**0.5  # effort and margin are one number: no two points are likely to share it
 MIN_ROUNDS_PER_RATION = 6  # that a ration should last for
 
@@ -53,11 +49,10 @@ class SearchFrontier(NamedTuple):
         """These points and others."""
         return SearchFrontier(*(np.concatenate(pair, axis=1) for pair in zip(self, other, strict=True)))
 
-    def draw_points(self, price: Array, T: Array, seen: Array, draws: Array, width: int) -> FrontierDraw:
-        """``width`` points by the law of Eq. (4) for their merit at temperatures ``T`` ``(n,)``, none of them seen yet.
+    def take_best(self, price: Array, seen: Array, width: int) -> FrontierChoice:
+        """The ``width`` points of least merit that have not been surveyed; merit is effort plus what margin will cost.
 
-        ``price`` ``(n,)`` is what a unit of margin costs; ``draws`` ``(n, w)`` are uniform. The largest of keys that
-        are minus the energy over T plus Gumbel noise are a draw without replacement (Vieira, 2014).
+        ``price`` ``(n,)`` is the cost of a unit of margin, ``seen`` ``(n, s)`` the fingerprints of surveyed points.
         """
         rows = np.arange(len(self.fingerprint))[:, None]
         order = self.fingerprint.argsort(axis=1, kind="stable")
@@ -67,40 +62,31 @@ class SearchFrontier(NamedTuple):
         merit = self.effort + price[:, None] * self.lacking_margin
         again, place = old.nonzero()
         merit[again, order[again, place]] = np.inf
-        noise = np.log(-np.log(np.maximum(draws, SMALLEST_NORMAL_FLOAT)))
-        place = (merit + T[:, None] * noise).argsort(axis=1, kind="stable")[:, : 2 * width]
+        place = merit.argsort(axis=1, kind="stable")[:, : 2 * width]
         place = np.where(np.isfinite(merit[rows, place]), place, place[:, :1])
         chosen, left = place[:, :width], place[:, width:]
         rest = SearchFrontier(*(array[rows, left] for array in self))
-        return FrontierDraw(self.x[rows, chosen], chosen, merit[rows, chosen], self.fingerprint[rows, chosen], rest)
+        return FrontierChoice(self.x[rows, chosen], merit[rows, chosen], self.fingerprint[rows, chosen], rest)
 
 
-class FrontierDraw(NamedTuple):
-    """Points to be surveyed next ``(n, w, d)``, their place among those drawn from, and what is left of these."""
+class FrontierChoice(NamedTuple):
+    """Points to be surveyed next ``(n, w, d)``, and the next best, which wait for a later round."""
 
     x: Array
-    place: Index
     merit: Array
     fingerprint: Array
-    undrawn_points: SearchFrontier
+    waiting: SearchFrontier
 
 
 def beam_search(
-    problem: Problem,
-    streams: Streams,
-    start: Points,
-    care: SearchSettings,
-    rounds: int,
-    warm: float,
-    cooling: Cooling,
+    problem: Problem, start: Points, care: SearchSettings, rounds: int
 ) -> Iterator[tuple[Index, Points, Array]]:
     """The points that each round tries, ``(r, t, d)``, of the rows that are still searched, ``(r,)``.
 
     And the effort of an answer that has been surveyed ``(r,)``: as long as it is the lowest, no single change shortens
     it. NaN where no such answer is known.
 
-    The rows themselves and the points of ``start`` ``(n, k, d)`` are surveyed first. ``warm`` is the first temperature,
-    as a share of the incumbent's effort.
+    The rows themselves and the points of ``start`` ``(n, k, d)`` are surveyed first.
     """
     rows, leaves = np.arange(len(problem)), leaves_of(problem)
     assert leaves is not None, "without leaves there is nothing to survey"
@@ -124,7 +110,6 @@ def beam_search(
     need = _lacking_margin(problem, leaves, home[:, 0]) if jumping else missed  # else the first survey says it
     none = np.empty((len(rows), 0))
     waiting, seen = SearchFrontier(points[:, :0], none, none, none), none
-    T = warm * np.where(np.isfinite(lowest), lowest, 1.0)
     still = np.full(len(rows), np.nan)
     free = problem.region.max_changes is None and not len(problem.region.system)
     exact = free and problem.energy.is_norm_plus_l1 and not problem.sums_probabilities
@@ -146,32 +131,28 @@ def beam_search(
         farther, missed = missed, np.minimum(missed, short.min(axis=1))
         # a row that has no answer yet gains by coming nearer to one
         stale = np.where(has_improved(before, lowest, worth) | (np.isinf(lowest) & (missed < farther)), 0, stale + 1)
-        older, fresh = (
-            waiting.effort.shape[1],
-            SearchFrontier(x, effort, short, effort + FINGERPRINT_FACTOR * score.margin),
-        )
-        waiting = waiting.merge_with(fresh) if older else fresh
+        fresh = SearchFrontier(x, effort, short, effort + FINGERPRINT_FACTOR * score.margin)
+        waiting = waiting.merge_with(fresh) if waiting.effort.shape[1] else fresh
         price, width = (
             _margin_price(care, number + 1, lowest, need),
             care.beam_widths[min(number, len(care.beam_widths) - 1)],
         )
-        draw = waiting.draw_points(price, T, seen, streams.uniform((waiting.effort.shape[1],)), min(width, widest))
-        promise = draw.merit.min(axis=1)
+        chosen = waiting.take_best(price, seen, min(width, widest))
+        promise = chosen.merit.min(axis=1)
         # a round without a gain is the last one, unless a point that is left promises less than the incumbent
         more = (stale == 0) | ((stale < care.round_patience) & (promise < lowest))
         # single changes have all been seen: an answer of one is beaten by none of two where changes are counted
         keep = np.flatnonzero(np.isfinite(promise) & more & ~problem.energy.beats_any_two_changes(lowest))
         if not len(keep):
             break
-        T = cooling(number, T, summarise(draw.place >= older, draw.merit))
-        points, waiting, seen = draw.x, draw.undrawn_points, np.concatenate([seen, draw.fingerprint], axis=1)
+        points, waiting, seen = chosen.x, chosen.waiting, np.concatenate([seen, chosen.fingerprint], axis=1)
         if exact:  # an answer lacks no margin: its merit is its effort
-            still = np.where((draw.merit == lowest[:, None]).any(axis=1), lowest, still)
+            still = np.where((chosen.merit == lowest[:, None]).any(axis=1), lowest, still)
         if len(keep) < len(rows):
-            problem, streams = problem.take(keep), streams.take(keep)
+            problem = problem.take(keep)
             menu, waiting, points, seen = menu.at(problem, keep), waiting.at(keep), points[keep], seen[keep]
             rows, lowest, missed, stale = rows[keep], lowest[keep], missed[keep], stale[keep]
-            need, T, still = need[keep], T[keep], still[keep]
+            need, still = need[keep], still[keep]
 
 
 def _lacking_margin(problem: Problem, leaves: Leaves, x: Array) -> Array:

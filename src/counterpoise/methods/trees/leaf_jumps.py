@@ -80,7 +80,7 @@ def _efforts_in_leaves(
     rest, rise = split_effort_change(problem, column, old, new)
     rest[there < 0] = np.inf
     total = (walls.ranges_of_leaf @ rest.T).T
-    weight = problem.energy.distance.weight("l2")
+    weight = problem.energy.distance.length_weight
     if weight:
         square = np.einsum("pd,pd->p", before, before)[:, None] + (walls.ranges_of_leaf @ rise.T).T
         total = total + weight * np.sqrt(np.maximum(square, 0.0))

@@ -8,29 +8,24 @@ from dataclasses import dataclass
 import numpy as np
 
 from counterpoise.methods.cell_values import Cells
-from counterpoise.methods.chains import moves
-from counterpoise.methods.chains.ground import MoveContext
-from counterpoise.methods.chains.population import has_improved
-from counterpoise.methods.incumbents import Incumbents
+from counterpoise.methods.incumbents import Incumbents, has_improved
 from counterpoise.methods.points import Points, score_points
 from counterpoise.methods.settings import choose_settings, sweep_factor
 from counterpoise.methods.trials.sweep import SWEEP_MULTIPLIERS, max_useful_distance, sweep
-from counterpoise.physics.metropolis import accept
 from counterpoise.problem import Problem
 from counterpoise.streams import Streams
 from counterpoise.types import Array, Index
 
 MIN_SWEEPS_PER_RATION = 3  # that a ration should last for
+RESETS_PER_POINT = 1.2  # changes of a mixed point that are set back, on average
 SWEEPS_BEFORE_MIXING = 5  # sweeps before chains are thrown together, where a model is not swept longer
 
 
 @dataclass(frozen=True)
 class RepeatedSweeps:
-    """At most ``sweeps`` sweeps, which cool from temperature ``start`` to ``end``, shares of the incumbent's effort."""
+    """At most ``sweeps`` sweeps; models of few cells are swept up to four times as often."""
 
     sweeps: int
-    start: float
-    end: float
 
     def __call__(
         self,
@@ -66,9 +61,7 @@ class RepeatedSweeps:
             before = board.points.at(rows[active]).lowest_effort
             start = points if number < settled else _mix_chains(part, mine, points, board.points.x[rows[active]])
             found, effect = sweep(part, cells, start, max_useful_distance(part, before), care.sweep_width, only)
-            T = self._temperature(number / max(self.sweeps - 1, 1)) * before
-            with np.errstate(invalid="ignore"):
-                taken = accept(found.effort - points.effort, T, mine.uniform((points.x.shape[1],))) & found.valid
+            taken = found.effort < points.effort
             # a row that has no valid point yet follows the margin
             points = points.replace_where(found, taken | (~points.valid & (found.margin > points.margin)))
             board.enter(rows[active], found)
@@ -84,9 +77,6 @@ class RepeatedSweeps:
             only = only[keep] if only is not None else None
             yield
 
-    def _temperature(self, done: float) -> float:
-        return float(self.start ** (1 - done) * self.end**done)
-
 
 def _mix_chains(problem: Problem, streams: Streams, points: Points, pool: Array) -> Points:
     """Chains mixed with other good points ``(n, p, d)`` of their row and partly set back: where a sweep starts."""
@@ -95,4 +85,6 @@ def _mix_chains(problem: Problem, streams: Streams, points: Points, pool: Array)
     other = (draws[..., 0] * pool.shape[1]).astype(np.intp)
     partner = pool[np.arange(n)[:, None], other]
     mixed = np.where(draws[..., 2:] < 0.6 * draws[..., 1, None], partner, points.x)
-    return score_points(problem, moves.reset(MoveContext.of(problem), streams, mixed, np.ones((n, q))))
+    changed = np.maximum(np.count_nonzero(mixed != problem.x0[:, None, :], axis=-1), 1.0)
+    set_back = streams.uniform((q, d)) < RESETS_PER_POINT / changed[..., None]
+    return score_points(problem, np.where(set_back, problem.x0[:, None, :], mixed))

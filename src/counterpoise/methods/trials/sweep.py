@@ -248,7 +248,7 @@ def price_changes(problem: Problem, column: Index, old: Array, new: Array, squar
     The first to first order, so that it adds up over columns; ``square`` is that of the length before. Any shapes that
     broadcast to that of the changes.
     """
-    l2 = problem.energy.distance.weight("l2")
+    l2 = problem.energy.distance.length_weight
     rest, rise = split_effort_change(problem, column, old, new)
     if not l2:
         return rest, rest
@@ -262,12 +262,11 @@ def split_effort_change(problem: Problem, column: Index, old: Array, new: Array)
     Both add up over columns.
     """
     distance, rate = problem.energy.distance, problem.energy.l1_weights
-    l0, l1, gower = (distance.weight(norm) for norm in ("l0", "l1", "gower"))
-    if l1 or gower:
-        rate = rate + (l1 + gower * distance.unit / distance.span / len(distance.unit))
+    if distance.unit_prices is not None:
+        rate = rate + distance.unit_prices
     rest = (rate[column] if isinstance(rate, np.ndarray) else rate) * (new - old)
-    if l0:
-        rest += l0 * ((new > 0).astype(np.float64) - (old > 0))
+    if distance.change_price:
+        rest += distance.change_price * ((new > 0).astype(np.float64) - (old > 0))
     return rest, new * new - old * old
 
 
@@ -305,7 +304,5 @@ def combine_changes(points: Points, column: Index, held: Array, gain: Array, pri
 
 def max_useful_distance(problem: Problem, effort: Array) -> Array:
     """How far from the row a single change can be worth trying, ``(n,)``: no farther than the incumbent's effort."""
-    distance = problem.energy.distance
-    least = distance.weight("l2") + distance.weight("l1")
-    far = np.full(len(effort), MAX_CHANGE_DISTANCE)
-    return np.where(np.isfinite(effort), effort / least, far) if least else far
+    reach = problem.energy.distance.reach(effort)
+    return np.where(np.isfinite(reach), reach, MAX_CHANGE_DISTANCE)

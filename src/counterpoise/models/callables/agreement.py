@@ -8,7 +8,7 @@ members agree on it, and the margin of that class is the weakest one that counts
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import ceil
 from typing import Any, cast
 
@@ -19,16 +19,16 @@ from counterpoise.errors import InputError
 from counterpoise.models.goals import MIN_PROBABILITY, apply_link
 from counterpoise.models.registry import as_model
 from counterpoise.space.schema.schema import Schema
-from counterpoise.types import Array, Differentiable, Index, Link, Model, PiecewiseConstant
+from counterpoise.types import Array, Index, Link, Model, ModelBase
 
 UNDECIDED_LABEL = "undecided"
 
 
 @dataclass(frozen=True)
-class Ensemble:
+class Agreement:
     """Models that must agree: all of them, or at least a ``share``, which must be more than a half.
 
-    >>> Ensemble([len, len, len], share=0.6).members_needed
+    >>> Agreement([len, len, len], share=0.6).members_needed
     2
     """
 
@@ -37,7 +37,7 @@ class Ensemble:
 
     def __post_init__(self) -> None:
         if not len(self.models):
-            raise InputError("an ensemble must have at least one model", "it has none", "give the fitted models")
+            raise InputError("an agreement must have at least one model", "it has none", "give the fitted models")
         if not 0.5 < self.share <= 1.0:
             raise InputError(
                 "the share of models that must agree must be more than a half, at most 1",
@@ -52,12 +52,12 @@ class Ensemble:
 
 
 @dataclass(frozen=True, eq=False)
-class ClassAgreement:
+class ClassAgreement(ModelBase):
     """Classifiers as one Model. ``labels`` end with "undecided"; ``needed`` members must say a class."""
 
-    members: tuple[Model, ...]
-    members_needed: int
-    classes: tuple[Any, ...]
+    members: tuple[Model, ...] = field()
+    members_needed: int = field()
+    classes: tuple[Any, ...] = field()
     link: Link = "identity"
 
     @property
@@ -164,7 +164,8 @@ class DifferentiableClassAgreement(ClassAgreement):
             np.add.at(pull, (np.arange(len(x))[:, None], np.array(order)[_strongest_rivals(values[number])]), -mine)
             if member.link == "log":
                 pull /= np.maximum(out, MIN_PROBABILITY)
-            total += cast(Differentiable, member).gradient(x, pull)
+            assert member.gradient is not None
+            total += member.gradient(x, pull)
         return total
 
 
@@ -179,11 +180,11 @@ class PartitionedClassAgreement(ClassAgreement):
 
 
 @dataclass(frozen=True, eq=False)
-class NumberAgreement:
+class NumberAgreement(ModelBase):
     """Regressions or scores as one Model: a column for each member, ``needed`` of which must lie in the range."""
 
-    members: tuple[Model, ...]
-    members_needed: int
+    members: tuple[Model, ...] = field()
+    members_needed: int = field()
     labels: None = None
     link: Link = "identity"
 
@@ -217,7 +218,8 @@ class DifferentiableNumberAgreement(NumberAgreement):
         """Gradient ``(p, d)`` of the members' numbers summed with ``weights`` ``(p, members)``."""
         total = np.zeros_like(x)
         for place, member in enumerate(self.members):
-            total += cast(Differentiable, member).gradient(x, weights[:, place, None])
+            assert member.gradient is not None
+            total += member.gradient(x, weights[:, place, None])
         return total
 
 
@@ -233,8 +235,8 @@ class PartitionedNumberAgreement(NumberAgreement):
 
 def adapt(model: Any, schema: Schema, probe: Array) -> Model:
     """The Model of several models."""
-    ensemble = model if isinstance(model, Ensemble) else Ensemble(tuple(model))
-    members = tuple(as_model(member, schema, probe) for member in ensemble.models)
+    agreement = model if isinstance(model, Agreement) else Agreement(tuple(model))
+    members = tuple(as_model(member, schema, probe) for member in agreement.models)
     if len(members) == 1:
         return members[0]
     first = members[0].labels
@@ -245,23 +247,23 @@ def adapt(model: Any, schema: Schema, probe: Array) -> Model:
         raise InputError(
             "models that must agree must answer the same question", f"they give {shown}", "fit them on the same labels"
         )
-    sloped = all(isinstance(member, Differentiable) for member in members)
-    split = all(isinstance(member, PiecewiseConstant) for member in members)
+    sloped = all(member.gradient is not None for member in members)
+    split = all(member.thresholds is not None for member in members)
     if first is None:
         return (DifferentiableNumberAgreement if sloped else PartitionedNumberAgreement if split else NumberAgreement)(
-            members, ensemble.members_needed
+            members, agreement.members_needed
         )
     return (DifferentiableClassAgreement if sloped else PartitionedClassAgreement if split else ClassAgreement)(
-        members, ensemble.members_needed, first
+        members, agreement.members_needed, first
     )
 
 
 def _join_notes(members: Sequence[Model]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(note for member in members for note in getattr(member, "notes", ())))
+    return tuple(dict.fromkeys(note for member in members for note in member.notes))
 
 
 def _merge_thresholds(members: Sequence[Model]) -> tuple[Array, ...]:
-    each = [cast(PiecewiseConstant, member).thresholds for member in members]
+    each = [member.thresholds for member in members if member.thresholds is not None]
     return tuple(np.unique(np.concatenate(column)) for column in zip(*each, strict=True))
 
 

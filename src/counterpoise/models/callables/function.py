@@ -13,7 +13,7 @@ from counterpoise.errors import InputError, ModelError
 from counterpoise.models.inputs import InputFunction
 from counterpoise.space.schema.encode import decode
 from counterpoise.space.schema.schema import Schema
-from counterpoise.types import Array, Link, Model
+from counterpoise.types import Array, Link, Model, ModelBase
 
 AnswerShape = Literal["score", "decision", "chance", "columns", "labels"]
 """One number; one number against zero; the chance of the second of two labels; a column per label; labels."""
@@ -64,7 +64,7 @@ class AnswerFormat(NamedTuple):
 
 
 @dataclass(frozen=True)
-class FunctionModel:
+class FunctionModel(ModelBase):
     """A callable as a Model."""
 
     function: Function
@@ -182,11 +182,11 @@ def infer_answer_format(function: Function, answer: NDArray[Any]) -> AnswerForma
     """What a callable's answer means: labels, a score, or a column for each class.
 
     >>> infer_answer_format(Function(len), np.array([[0.25, 0.75]]))
-    Settled(shape='columns', labels=(0, 1), link='log')
+    AnswerFormat(shape='columns', labels=(0, 1), link='log')
     >>> infer_answer_format(Function(len), np.array(["benign", "attack"]))
-    Settled(shape='labels', labels=('attack', 'benign'), link='identity')
+    AnswerFormat(shape='labels', labels=('attack', 'benign'), link='identity')
     >>> infer_answer_format(Function(len), np.array([0.5, 7.0]))
-    Settled(shape='score', labels=None, link='identity')
+    AnswerFormat(shape='score', labels=None, link='identity')
     """
     given = None if function.labels is None else tuple(function.labels)
     if answer.dtype.kind in "bOUSiu" and answer.ndim == 1 and function.link is None:

@@ -13,13 +13,13 @@ from numpy.typing import NDArray
 from counterpoise.models.inputs import InputFunction
 from counterpoise.models.links import as_two_outputs
 from counterpoise.space.schema.schema import Schema
-from counterpoise.types import Array, Link
+from counterpoise.types import Array, Link, ModelBase
 
 AUTOMATIC_NAME_PATTERN = re.compile(r"(Column_|f)?\d+")  # what the libraries call the columns of an array
 
 
 @dataclass(frozen=True, eq=False)
-class BoosterModel:
+class BoosterModel(ModelBase):
     """A boosted model, asked through functions of what ``feed`` makes of encoded rows.
 
     ``raw`` gives decision values or a regression's numbers, ``said`` labels, ``likely`` probabilities.

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from counterpoise.errors import CounterpoiseError
 from counterpoise.models.registry import as_model
-from counterpoise.models.sklearn.meta.combine import has_threshold
 from counterpoise.models.sklearn.outputs import find_deciding_estimator
+from counterpoise.models.sklearn.thresholds import has_threshold
 from counterpoise.models.trees.opened import ShortcutModel, TreeModel
 from counterpoise.space.schema.schema import Schema
 from counterpoise.types import Array

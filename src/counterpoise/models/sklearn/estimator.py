@@ -40,14 +40,14 @@ from counterpoise.models.sklearn.pipeline.read import flatten_steps, read_column
 from counterpoise.models.sklearn.pipeline.trees_behind import carry_trees_back
 from counterpoise.models.trees.opened import MAX_ROUNDING_DIFFERENCE, TreeModel, make_tree_model, relative_difference
 from counterpoise.space.schema.schema import Schema, numeric_schema
-from counterpoise.types import Array, Differentiable, Index, Link, Model
+from counterpoise.types import Array, Index, Link, Model, ModelBase
 
 EstimatorKind = Literal["classifier", "regressor", "outlier_detector"]
 OUTLIER_LABELS = ("outlier", "inlier")
 
 
 @dataclass(frozen=True)
-class SklearnModel:
+class SklearnModel(ModelBase):
     """A scikit-learn estimator as a Model. ``classes`` are its own, in the order of the outputs."""
 
     model: Any
@@ -141,7 +141,7 @@ def _adapt_mixing_pipeline(
     found = _make_last_step(
         make_pipeline(*rest, last) if rest else last, plain, ColumnwiseThenMixing(front, mixture), probe
     )
-    return found if isinstance(found, Differentiable) else None
+    return None if found is None or found.gradient is None else found
 
 
 def _make_last_step(
@@ -153,7 +153,7 @@ def _make_last_step(
         asked = as_model(last, numeric_schema(z.shape[1]), z)
     except CounterpoiseError:
         return None  # fitted on something else than an array of numbers
-    loose = isinstance(asked, Differentiable) or asked.link != plain.link
+    loose = asked.gradient is not None or asked.link != plain.link
     if score_difference(asked.outputs(z), asked.link, plain, probe) > (
         MAX_DIFFERENCE_FOR_SLOPES if loose else MAX_DIFFERENCE_TO_REPLACE
     ):

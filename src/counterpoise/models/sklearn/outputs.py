@@ -12,7 +12,7 @@ from sklearn.pipeline import Pipeline
 from counterpoise.errors import CapabilityError, ModelError
 from counterpoise.models.links import as_two_outputs
 from counterpoise.models.sklearn.formulas.svm import favour_first_of_equals, score_pair_votes
-from counterpoise.models.sklearn.meta.combine import has_threshold, make_threshold_outputs
+from counterpoise.models.sklearn.thresholds import has_threshold, make_threshold_outputs
 from counterpoise.types import Array, Link
 
 OutputFunction = Callable[[Any], Array]

@@ -8,13 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from counterpoise.models.trees.ensemble import (
-    LibraryTrees,
-    TreeEnsemble,
-    code_places,
-    largest_left,
-    largest_rounded_at_most,
-)
+from counterpoise.models.trees.ensemble import LibraryTrees, TreeEnsemble
+from counterpoise.models.trees.nodes import code_places, largest_left, largest_rounded_at_most
 from counterpoise.space.schema.schema import Feature, Schema
 from counterpoise.types import Array, Index, Mask
 

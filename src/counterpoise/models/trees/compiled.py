@@ -32,7 +32,7 @@ from sklearn.ensemble._gradient_boosting import predict_stages
 from sklearn.tree._tree import NODE_DTYPE
 from sklearn.tree._tree import Tree as CompiledTree
 
-from counterpoise.models.trees.ensemble import TreeEnsemble, code_places
+from counterpoise.models.trees.nodes import TreeNodes, code_places
 from counterpoise.types import Array, Index, Mask, has_no_missing
 
 MAX_ROWS_FOR_SINGLE_OUTPUT_TREES = (
@@ -102,7 +102,7 @@ class ComparedColumns:
 
 @dataclass(frozen=True, eq=False)
 class CompiledTrees:
-    """A TreeEnsemble made ready to be evaluated."""
+    """A TreeNodes made ready to be evaluated."""
 
     columns: ComparedColumns
     stages: NDArray[Any]  # (stages, c) bearers of one-output trees, in the order in which each output adds them
@@ -115,7 +115,7 @@ class CompiledTrees:
     sums_in_single_precision: bool
 
     @classmethod
-    def of(cls, trees: TreeEnsemble) -> CompiledTrees:
+    def of(cls, trees: TreeNodes) -> CompiledTrees:
         """Compile an ensemble."""
         columns, feature, threshold = _make_columns(trees)
         ends = np.append(trees.roots[1:], len(trees.feature))
@@ -176,7 +176,7 @@ class CompiledTrees:
         return np.asarray(np.add.accumulate(terms, axis=0)[-1].T, dtype=np.float64)
 
 
-def _make_columns(trees: TreeEnsemble) -> tuple[ComparedColumns, Index, Array]:
+def _make_columns(trees: TreeNodes) -> tuple[ComparedColumns, Index, Array]:
     """The columns to compare, and for each node its column and threshold among them."""
     split = trees.feature >= 0
     of_numbers = split & (trees.category < 0)

@@ -1,31 +1,24 @@
-"""Trees in one form: what a library wrote (Grove), and the same in the columns and values of the schema (TreeEnsemble).
-
-Every split of a TreeEnsemble is normalised to "a value goes left where ``value <= threshold``" in float64, whatever the
-library compares (``<`` or ``<=``, in single or double precision): the threshold is the largest float64 that still goes
-left, and the next float64 above it goes right. A search can hop to exactly either side.
-"""
+"""TreeEnsemble: a model's trees, ready to be evaluated and searched; LibraryTrees: the same as a library has them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import pairwise
 from typing import Any, NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
-from counterpoise.models.links import SoftmaxToOutputs, ToOutputs, keep_sums
+from counterpoise.models.links import SoftmaxToOutputs, ToOutputs
 from counterpoise.models.trees.leaves import Leaves
+from counterpoise.models.trees.nodes import TreeNodes
 from counterpoise.types import Array, Index, Mask
 
 
 class Tree(NamedTuple):
     """One tree as its library has it, in the model's own columns; node 0 is the root.
 
-    ``feature`` is -1 in a leaf; ``value`` is ``(nodes, w)``; ``sets`` gives, for a node that splits by category, the
-    category numbers listed and whether those go left; ``column`` is the first of the sums that a tree adds to.
+    ``feature`` is -1 in a leaf; ``value`` is ``(nodes, w)``; ``category_sets`` gives, for a node that splits by
+    category, the category numbers listed and whether those go left; ``first_sum`` is the first of the sums that the
+    tree adds to.
     """
 
     feature: Index
@@ -40,10 +33,10 @@ class Tree(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class LibraryTrees:
-    """The trees of one model and how their leaves add up: ``finish(base + scale * sum)``, or the mean of the leaves.
+    """The trees of one model, whose outputs are ``to_outputs(base + scale * sum)``, or of the mean of the leaves.
 
-    ``strict``: a value goes left where it is less than the threshold, not at it; ``single``: it is rounded to single
-    precision before; ``single_sums``: leaves are summed in single precision. ``finish`` gives the model's outputs.
+    ``is_strict``: a value goes left where it is less than the threshold, not at it; ``compares_in_single``: it is
+    rounded to single precision before; ``sums_in_single_precision``: leaves are summed in single precision.
     """
 
     trees: Sequence[Tree]
@@ -56,70 +49,25 @@ class LibraryTrees:
     sums_in_single_precision: bool = False
 
 
-class TreeBoxes(NamedTuple):
-    """The leaves of one tree: where each holds (``lower < x <= upper``) and what it says.
-
-    ``missing`` tells whether a missing cell of a column is in the box; ``levels`` which codes of a category are,
-    ``(leaves, codes + 1)``, the missing cell last.
-    """
-
-    lower: Array
-    upper: Array
-    allows_missing: Mask
-    levels: dict[int, Mask]
-    value: Array
-
-
 @dataclass(frozen=True, eq=False)
-class TreeEnsemble:
-    """All trees of a model in flat arrays, over encoded rows.
+class TreeEnsemble(TreeNodes):
+    """All trees of a model, with what is made of their nodes: compiled trees for outputs, leaves for searches.
 
-    ``feature`` is -1 in a leaf. A node splits a number at ``threshold``, or a category by ``sets[category]``: which of
-    its codes go left, the missing cell last (``category`` is -1 where the split is of a number). ``column`` is the
-    first of the sums that each tree adds to; ``single`` marks columns whose values are compared in single precision.
-    ``finish`` turns ``base + scale * sum``, or the mean of the leaves, into the model's outputs.
-
+    >>> import numpy as np
+    >>> from counterpoise.models.trees.nodes import next_float_above
     >>> stump = TreeEnsemble(
     ...     feature=np.array([0, -1, -1]), threshold=np.array([2.5, np.nan, np.nan]), left=np.array([1, -1, -1]),
-    ...     right=np.array([2, -1, -1]), missing_left=np.zeros(3, bool), category=np.full(3, -1), sets=(),
-    ...     value=np.array([[0.0], [-1.0], [1.0]]), roots=np.array([0]), column=np.array([0]), base=np.array([0.5]),
-    ...     single=np.array([False]), width=1)
+    ...     right=np.array([2, -1, -1]), missing_left=np.zeros(3, bool), category=np.full(3, -1), category_sets=(),
+    ...     value=np.array([[0.0], [-1.0], [1.0]]), roots=np.array([0]), first_sum=np.array([0]), base=np.array([0.5]),
+    ...     compares_in_single=np.array([False]), width=1)
     >>> stump.outputs(np.array([[2.5], [next_float_above(2.5)], [np.nan]]))[:, 0], stump.thresholds
     (array([-0.5,  1.5,  1.5]), (array([2.5]),))
     """
 
-    feature: Index
-    threshold: Array
-    left: Index
-    right: Index
-    missing_left: Mask
-    category: Index
-    category_sets: tuple[Mask, ...]
-    value: Array
-    roots: Index
-    first_sum: Index
-    base: Array
-    compares_in_single: Mask
-    width: int
-    scale: float = 1.0
-    averages_leaves: bool = False
-    sums_in_single_precision: bool = False
-    to_outputs: ToOutputs = keep_sums
-
-    @cached_property
-    def thresholds(self) -> tuple[Array, ...]:
-        """Split points of each column, sorted, without doubles; none for categories."""
-        of_numbers = (self.feature >= 0) & (self.category < 0) & np.isfinite(self.threshold)
-        feature, threshold = self.feature[of_numbers], self.threshold[of_numbers]
-        order = np.lexsort((threshold, feature))
-        cuts = np.searchsorted(feature[order], np.arange(self.width + 1))
-        return tuple(np.unique(threshold[order[a:b]]) for a, b in pairwise(cuts))
-
     @cached_property
     def _compiled_trees(self) -> Callable[[Array], Array]:
-        from counterpoise.models.trees.compiled import (
-            CompiledTrees,  # needs compiled parts that a later scikit-learn may not have
-        )
+        # imported here: needs compiled parts that a later scikit-learn may not have
+        from counterpoise.models.trees.compiled import CompiledTrees
 
         return CompiledTrees.of(self)
 
@@ -130,95 +78,17 @@ class TreeEnsemble:
 
     @cached_property
     def probability_leaves(self) -> Leaves | None:
-        """The same, that say the softmax of what they add up to."""
+        """``leaves`` with softmax applied to the sums."""
         return None if self.leaves is None else replace(self.leaves, to_outputs=SoftmaxToOutputs(self.to_outputs))
 
     def __getstate__(self) -> dict[str, Any]:
-        made = ("leaves", "likely")  # quicker than sent
-        return {name: value for name, value in self.__dict__.items() if name not in made}
+        caches = ("leaves", "probability_leaves")  # made again sooner than sent
+        return {name: value for name, value in self.__dict__.items() if name not in caches}
 
     def sums(self, x: Array) -> Array:
-        """What the leaves add up to ``(p, s)`` for encoded rows ``(p, d)``, in the library's order and precision."""
+        """The sums of the leaves ``(p, s)`` for encoded rows ``(p, d)``, in the library's order and precision."""
         return self._compiled_trees(x)
 
     def outputs(self, x: Array) -> Array:
         """The model's outputs ``(p, c)`` for encoded rows ``(p, d)``."""
         return self.to_outputs(self.sums(x))
-
-    def boxes(self, tree: int) -> TreeBoxes:
-        """The leaves of one tree as boxes of encoded rows; together they tile the space."""
-        found: list[tuple[int, Array, Array, Mask, dict[int, Mask]]] = []
-        everywhere = np.full(self.width, np.inf)
-        todo = [(int(self.roots[tree]), -everywhere, everywhere, np.ones(self.width, dtype=bool), dict[int, Mask]())]
-        while todo:
-            node, lower, upper, missing, levels = todo.pop()
-            j = int(self.feature[node])
-            if j < 0:
-                found.append((node, lower, upper, missing, levels))
-                continue
-            for child, goes_left in ((int(self.right[node]), False), (int(self.left[node]), True)):
-                low, high, gone, codes = lower.copy(), upper.copy(), missing.copy(), dict(levels)
-                if self.category[node] >= 0:
-                    chosen = self.category_sets[self.category[node]] == goes_left
-                    codes[j] = codes[j] & chosen if j in codes else chosen
-                    gone[j] &= chosen[-1]
-                else:
-                    if goes_left:
-                        high[j] = min(high[j], self.threshold[node])
-                    else:
-                        low[j] = max(low[j], self.threshold[node])
-                    gone[j] &= bool(self.missing_left[node]) == goes_left
-                todo.append((child, low, high, gone, codes))
-        split_by = {j: len(mask) for leaf in found for j, mask in leaf[4].items()}
-        return TreeBoxes(
-            lower=np.array([leaf[1] for leaf in found]),
-            upper=np.array([leaf[2] for leaf in found]),
-            allows_missing=np.array([leaf[3] for leaf in found]),
-            levels={
-                j: np.array([leaf[4].get(j, np.ones(size, dtype=bool)) for leaf in found])
-                for j, size in sorted(split_by.items())
-            },
-            value=self.value[[leaf[0] for leaf in found]],
-        )
-
-
-def next_float_above(threshold: Any) -> Any:
-    """The smallest float64 that goes right of a threshold."""
-    return np.nextafter(threshold, np.inf)
-
-
-def code_places(codes: Array, size: int) -> Index:
-    """Places of codes in a table of ``size`` entries, the last of which is for a missing or an unknown one."""
-    return np.where((codes >= 0) & (codes < size - 1), codes, size - 1).astype(np.intp)
-
-
-def largest_rounded_at_most(limit: Array, dtype: np.dtype[Any]) -> Array:
-    """The largest float64 that is at most ``limit`` once rounded to ``dtype``.
-
-    >>> largest_rounded_at_most(np.array([1.0]), np.dtype(np.float32)) - 1.0
-    array([5.96046448e-08])
-    """
-    limit = np.asarray(limit, dtype=np.float64)
-    if dtype.itemsize >= 8 or dtype.kind != "f":
-        return limit
-    kind, most = dtype.type, np.finfo(dtype).max
-    far = 2.0 * float(most) - float(np.nextafter(most, dtype.type(0)))  # where the next number of the dtype would be
-    with np.errstate(over="ignore"):
-        near = limit.astype(kind)
-        under = np.where(near > limit, np.nextafter(near, kind(-np.inf)), near)
-        low, high = (np.clip(v.astype(np.float64), -far, far) for v in (under, np.nextafter(under, kind(np.inf))))
-        # Rounding is to the nearest, and to the even one in the middle.
-        middle = low + (high - low) / 2
-        found = np.where(middle.astype(kind) <= under, middle, np.nextafter(middle, -np.inf))
-    return np.where(np.isfinite(limit), found, limit)
-
-
-def largest_left(threshold: NDArray[Any], *, strict: bool, single: bool) -> Array:
-    """The largest float64 that goes left of each threshold, as the library compares.
-
-    >>> largest_left(np.array([1.0]), strict=True, single=False)
-    array([1.])
-    """
-    limit = np.asarray(threshold, dtype=np.float64)
-    limit = np.nextafter(limit, -np.inf) if strict else limit
-    return largest_rounded_at_most(limit, np.dtype(np.float32)) if single else limit

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from counterpoise.models.trees.nodes import TreeNodes
 from counterpoise.types import Array, Index, Mask
-
-if TYPE_CHECKING:
-    from counterpoise.models.trees.ensemble import TreeEnsemble
 
 Int32Array = NDArray[np.int32]
 
@@ -58,7 +56,7 @@ class LeafRanges:
     levels: dict[int, Mask]  # by place of a category, (leaves, levels + 1), the missing cell last
 
     @classmethod
-    def of(cls, trees: TreeEnsemble, columns: Index, edges: tuple[Array | None, ...], first: Index) -> LeafRanges:
+    def of(cls, trees: TreeNodes, columns: Index, edges: tuple[Array | None, ...], first: Index) -> LeafRanges:
         """All paths down an ensemble over ``columns`` with these split points; ``first`` ``(f + 1,)`` cell of each."""
         place = np.searchsorted(columns, np.maximum(trees.feature, columns[0]))
         bound = last_left_cells(trees, place, edges)
@@ -90,7 +88,7 @@ class LeafRanges:
             low[:, j] = high[:, j] = low[:, j] + mask.argmax(axis=1)
         return replace(self, low=low, high=high)
 
-    def descend(self, trees: TreeEnsemble, place: Index, bound: Index, first: Index, *, left: bool) -> LeafRanges:
+    def descend(self, trees: TreeNodes, place: Index, bound: Index, first: Index, *, left: bool) -> LeafRanges:
         """The paths one node further, all to the left or all to the right."""
         rows, at = np.arange(len(self.node)), place[self.node]
         low, high, missing = self.low.copy(), self.high.copy(), self.allows_missing.copy()
@@ -115,7 +113,7 @@ class LeafRanges:
         return np.unique(cuts[(cuts >= start) & (cuts < stop)]).astype(np.intp)
 
 
-def last_left_cells(trees: TreeEnsemble, place: Index, edges: tuple[Array | None, ...]) -> Index:
+def last_left_cells(trees: TreeNodes, place: Index, edges: tuple[Array | None, ...]) -> Index:
     """For each node that splits a number, the last cell of its column that goes left, counted from 0."""
     bound = np.zeros(len(trees.feature), dtype=np.intp)
     for j, edge in enumerate(edges):

@@ -9,17 +9,15 @@ made before but a list of nodes, so that trees of any size can be asked.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from counterpoise.models.trees.leaf_bits import WORD_BITS, find_set_bits, pack_bits
 from counterpoise.models.trees.leaf_ranges import CellWindow, Int32Array, NeighbourLeaves, last_left_cells
+from counterpoise.models.trees.nodes import TreeNodes
 from counterpoise.types import Array, Index, Mask
-
-if TYPE_CHECKING:
-    from counterpoise.models.trees.ensemble import TreeEnsemble
 
 MAX_PATH_COLUMNS_TOGETHER = 1_000_000  # columns of ways from the roots that are walked together
 BitWords = NDArray[np.uint64]
@@ -58,7 +56,7 @@ class LeafWalk:
 
     @classmethod
     def of(
-        cls, trees: TreeEnsemble, columns: Index, edges: tuple[Array | None, ...], first: Index, node: Index
+        cls, trees: TreeNodes, columns: Index, edges: tuple[Array | None, ...], first: Index, node: Index
     ) -> LeafWalk:
         """All nodes of an ensemble over ``columns`` with these split points; ``first`` ``(f + 1,)`` cell of each.
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,10 +18,8 @@ from counterpoise.models.trees.leaf_bits import LeafTable
 from counterpoise.models.trees.leaf_boxes import LeafBoxes
 from counterpoise.models.trees.leaf_ranges import CellWindow, LeafRanges
 from counterpoise.models.trees.leaf_walk import LeafWalk
+from counterpoise.models.trees.nodes import TreeNodes
 from counterpoise.types import Array, Index, Mask, has_no_missing
-
-if TYPE_CHECKING:
-    from counterpoise.models.trees.ensemble import TreeEnsemble
 
 MAX_TABLE_RANGES = (
     2_000_000  # columns times leaves: beyond it a table is slow to make, and mostly to read, beside a walk
@@ -68,7 +66,7 @@ class Leaves:
     to_outputs: ToOutputs
 
     @classmethod
-    def of(cls, trees: TreeEnsemble) -> Leaves | None:
+    def of(cls, trees: TreeNodes) -> Leaves | None:
         """The leaves of an ensemble; None where nothing is split, or a column as a number here and a category there."""
         columns = np.unique(trees.feature[trees.feature >= 0])
         coded = trees.category >= 0

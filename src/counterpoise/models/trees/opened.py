@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -13,14 +13,14 @@ from counterpoise.models.links import softmax
 from counterpoise.models.trees.columns import ColumnReading, translate_trees
 from counterpoise.models.trees.ensemble import LibraryTrees, TreeEnsemble
 from counterpoise.models.trees.leaves import Leaves
-from counterpoise.types import Array, Link, Model
+from counterpoise.types import Array, Link, Model, ModelBase
 
 MAX_PROBABILITY_DIFFERENCE = 1e-6  # difference of probabilities that single precision explains
 MAX_ROUNDING_DIFFERENCE = 1e-5  # relative difference that no order of adding up in single precision explains
 
 
 @dataclass(frozen=True, eq=False)
-class ShortcutModel:
+class ShortcutModel(ModelBase):
     """A Model whose outputs come by a shorter way: ``own`` answers for the user's model in everything else."""
 
     own_model: Model
@@ -39,7 +39,7 @@ class ShortcutModel:
     @property
     def notes(self) -> tuple[str, ...]:
         """What the user should know about how the model is asked."""
-        return tuple(getattr(self.own_model, "notes", ()))
+        return self.own_model.notes
 
     def outputs(self, x: Array) -> Array:
         """Outputs ``(p, c)`` of the encoded rows ``(p, d)``: the library's own, to the bit."""
@@ -58,7 +58,7 @@ class ShortcutModel:
 class TreeModel(ShortcutModel):
     """A Model that is constant on boxes: ``trees`` show where it can change."""
 
-    trees: TreeEnsemble
+    trees: TreeEnsemble = field()
     has_softmax_probabilities: bool = False  # whether the probabilities are the softmax of the outputs
 
     @property

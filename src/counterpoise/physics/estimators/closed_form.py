@@ -27,7 +27,7 @@ class ClosedForm:
     "full", O(d^3). The linear score of the decision form has one direction only and needs neither. With ``samples``
     above 0, `draw` gives noise, and slopes are taken from the cloud where the model has no gradients.
 
-    >>> F = ClosedForm().full(lambda x: 0.5 * (x**2).sum(axis=-1), np.array([1.0, 2.0]), 1.0, 1.0)
+    >>> F = ClosedForm().full_form(lambda x: 0.5 * (x**2).sum(axis=-1), np.array([1.0, 2.0]), 1.0, 1.0)
     >>> float(F.value.round(4))  # 5/4 + ln 2
     1.9431
     """
@@ -69,7 +69,7 @@ class ClosedForm:
         d)``, or its diagonal ``(..., d)`` for covariance "diagonal"; without it both come from differences of the
         gradient.
 
-        >>> F = ClosedForm().full(lambda x: -2 * (x**2).sum(axis=-1), np.array([1.0]), 1.0, 1.0)
+        >>> F = ClosedForm().full_form(lambda x: -2 * (x**2).sum(axis=-1), np.array([1.0]), 1.0, 1.0)
         >>> float(F.value)
         nan
         """
@@ -112,7 +112,7 @@ class ClosedForm:
         With gradients (or their differences) mean ``f(x)`` and spread ``|sigma * grad f|``, the linearised score;
         from noise the moments that the cloud has. The Hessian leaves out the curvature of the score.
 
-        >>> F = ClosedForm().decision(lambda x: x[..., 0], np.array([1.0]), 0.5, 1.0, np.inf)
+        >>> F = ClosedForm().decision_form(lambda x: x[..., 0], np.array([1.0]), 0.5, 1.0, np.inf)
         >>> float(np.exp(-F.value).round(4))  # Phi(2)
         0.9772
         """

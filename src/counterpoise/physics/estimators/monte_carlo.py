@@ -45,24 +45,13 @@ def cloud_free_energy(
     ).in_energy_units(T)
 
 
-def standard_error(action: Array, T: Array | float) -> Array:
-    """Standard error ``(...)`` of the sampled free energy, to first order in 1/m; antithetic noise usually does better.
-
-    >>> standard_error(np.zeros(10), 1.0)
-    array(0.)
-    """
-    m = action.shape[-1]
-    w = boltzmann.weights(action, 1.0) * m
-    return np.asarray(append_axes(T, action.ndim - 1) * w.std(axis=-1, ddof=1) / np.sqrt(m))
-
-
 @dataclass(frozen=True)
 class MonteCarlo:
     """Sampled free energy; biased upward by about half its squared standard error over T at a finite number of samples.
 
     >>> estimator = MonteCarlo(samples=20_000)
     >>> noise = estimator.draw(np.random.default_rng(0), d=1)
-    >>> F = estimator.full(lambda x: 0.5 * (x**2).sum(axis=-1), np.zeros(1), 1.0, 1.0, noise=noise)
+    >>> F = estimator.full_form(lambda x: 0.5 * (x**2).sum(axis=-1), np.zeros(1), 1.0, 1.0, noise=noise)
     >>> float(F.value.round(2))  # for this parabola half of ln(1 + sigma**2 / T), 0.3466
     0.35
     """
@@ -90,8 +79,8 @@ class MonteCarlo:
     ) -> FreeEnergy:
         """Eq. (6), full form, for an energy at ``x`` ``(..., d)``; ``gradient`` is that of the energy.
 
-        >>> noise = cloud.antithetic(np.random.default_rng(0), 4, 2)
-        >>> MonteCarlo(4).full(lambda x: 0 * x[..., 0] + 3.0, np.zeros((5, 2)), 1.0, 1.0, noise=noise).value
+        >>> noise = cloud.draw_antithetic(np.random.default_rng(0), 4, 2)
+        >>> MonteCarlo(4).full_form(lambda x: 0 * x[..., 0] + 3.0, np.zeros((5, 2)), 1.0, 1.0, noise=noise).value
         array([3., 3., 3., 3., 3.])
         """
         check_temperature(T, zero=False)
@@ -118,7 +107,7 @@ class MonteCarlo:
         """Eq. (6), decision form; an infinite kappa has no gradient along the paths, so the weights give it.
 
         >>> noise = np.array([[1.0], [-1.0], [3.0], [-3.0]])
-        >>> F = MonteCarlo(4).decision(lambda x: x[..., 0], np.array([2.0]), 1.0, 1.0, np.inf, noise=noise)
+        >>> F = MonteCarlo(4).decision_form(lambda x: x[..., 0], np.array([2.0]), 1.0, 1.0, np.inf, noise=noise)
         >>> float(np.exp(-F.value).round(6))  # three of four noisy copies keep the target
         0.75
         """

@@ -30,7 +30,7 @@ class Variational:
 
     >>> estimator = Variational(samples=40_000)
     >>> noise = estimator.draw(np.random.default_rng(0), 1)
-    >>> F = estimator.full(lambda x: np.abs(x[..., 0]), np.zeros(1), 1.0, 1.0, noise=noise)
+    >>> F = estimator.full_form(lambda x: np.abs(x[..., 0]), np.zeros(1), 1.0, 1.0, noise=noise)
     >>> float(F.value.round(3))  # the free energy itself, by quadrature, is 0.648
     0.658
     """
@@ -65,7 +65,7 @@ class Variational:
         """Eq. (6) bounded from above, full form; the entropy is that of Eq. (21), ``-KL(q || cloud)``.
 
         >>> noise = Variational(8).draw(np.random.default_rng(0), 2)
-        >>> Variational(8).full(lambda x: 0 * x[..., 0] + 3.0, np.zeros((5, 2)), 1.0, 1.0, noise=noise).value
+        >>> Variational(8).full_form(lambda x: 0 * x[..., 0] + 3.0, np.zeros((5, 2)), 1.0, 1.0, noise=noise).value
         array([3., 3., 3., 3., 3.])
         """
         check_temperature(T, zero=False)
@@ -95,7 +95,7 @@ class Variational:
         A normal law reaches everywhere, so an infinite kappa would make every bound infinite.
 
         >>> noise = Variational(40_000).draw(np.random.default_rng(0), 1)
-        >>> F = Variational(40_000).decision(lambda x: x[..., 0], np.zeros(1), 1.0, 1.0, 1.0, noise=noise)
+        >>> F = Variational(40_000).decision_form(lambda x: x[..., 0], np.zeros(1), 1.0, 1.0, 1.0, noise=noise)
         >>> float(F.value.round(3))  # the free energy itself is 0.272
         0.276
         """

@@ -6,10 +6,13 @@ figure is legible on light and on dark ground.
 
 from counterpoise.show.figures.boundary import boundary
 from counterpoise.show.figures.changes import changes
-from counterpoise.show.figures.curves import frontier, robustness, sensitivity, trajectory
 from counterpoise.show.figures.frequency import frequency
+from counterpoise.show.figures.frontier import frontier
 from counterpoise.show.figures.landscape import landscape
 from counterpoise.show.figures.parallel import parallel
+from counterpoise.show.figures.robustness import robustness
+from counterpoise.show.figures.sensitivity import sensitivity
+from counterpoise.show.figures.trajectory import trajectory
 
 __all__ = [
     "boundary",

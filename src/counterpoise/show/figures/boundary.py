@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from counterpoise.errors import InputError
 from counterpoise.judge.landscape import Profile
 from counterpoise.show.figures.style import (
     AFTER_COLOUR,
@@ -14,6 +13,7 @@ from counterpoise.show.figures.style import (
     FAINT_COLOUR,
     LINE_COLOURS,
     SMALL_FONT_POINTS,
+    check_kind,
     escape_dollars,
     get_axes,
     hide_sides,
@@ -26,12 +26,7 @@ if TYPE_CHECKING:
 
 def boundary(seen: Profile, ax: Axes | None = None) -> Axes:
     """What the model says on the way from the row to the answer and beyond: how much of the change is slack."""
-    if not isinstance(seen, Profile):
-        raise InputError(
-            "this figure draws a Profile",
-            f"a {type(seen).__name__} was given",
-            "compute it first: cp.profile(explanation[0], model)",
-        )
+    check_kind(seen, Profile, "cp.profile(explanation[0], model)")
     ax = get_axes(ax, 6.0, 3.4)
     likely = not np.isnan(seen.probability).any()
     height = seen.probability if likely else seen.margin
@@ -59,6 +54,10 @@ def boundary(seen: Profile, ax: Axes | None = None) -> Axes:
     ax.set_ylabel(escape_dollars(f"probability of {seen.target}" if likely else f"margin of {seen.target}"))
     ax.set_xlabel("share of the change made")
     ax.legend(
-        loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2 if seen.noise else 3, frameon=False, fontsize=SMALL_FONT_POINTS,
-    )  # fmt: skip
+        loc="lower center",
+        bbox_to_anchor=(0.5, 1.0),
+        ncols=2 if seen.noise else 3,
+        frameon=False,
+        fontsize=SMALL_FONT_POINTS,
+    )
     return ax

@@ -159,8 +159,14 @@ def _finish_axes(ax: Axes, names: list[str], groups: list[str], explanation: Exp
         ),
     ]
     ax.legend(
-        handles=keys, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=4, frameon=False, fontsize=SMALL_FONT_POINTS,
-        handlelength=1.2, columnspacing=1.4,
-    )  # fmt: skip
+        handles=keys,
+        loc="lower center",
+        bbox_to_anchor=(0.5, 1.0),
+        ncols=4,
+        frameon=False,
+        fontsize=SMALL_FONT_POINTS,
+        handlelength=1.2,
+        columnspacing=1.4,
+    )
     if not names:
         ax.text(0.5, 0, "nothing needs to change", ha="center", va="center", color=text_colour())

@@ -54,9 +54,14 @@ def frequency(explanation: Explanation, ax: Axes | None = None) -> Axes:
         left = left + share
     for place, total in zip(places, left, strict=True):
         ax.annotate(
-            f"{total:.0f}%", (total, place), (4, 0), textcoords="offset points", va="center", fontsize=SMALL_FONT_POINTS,
+            f"{total:.0f}%",
+            (total, place),
+            (4, 0),
+            textcoords="offset points",
+            va="center",
+            fontsize=SMALL_FONT_POINTS,
             color=text_colour(),
-        )  # fmt: skip
+        )
     hide_sides(ax, "top", "right")
     ax.set_yticks(places, [escape_dollars(feature.title) for feature in shown])
     ax.set_ylim(len(shown) - 0.4, -0.6)

@@ -67,9 +67,17 @@ def landscape(seen: Landscape, ax: Axes | None = None) -> Axes:
     ax.set_xlabel(escape_dollars(seen.labels[0]))
     ax.set_ylabel(escape_dollars(seen.labels[1]))
     ax.annotate(
-        escape_dollars(fill(seen.note, NOTE_WIDTH_LETTERS)), (0.5, 0), (0, -5), xycoords=ax.xaxis.label, textcoords="offset points",
-        ha="center", va="top", fontsize=SMALL_FONT_POINTS - 1, color=text_colour(), annotation_clip=False,
-    )  # fmt: skip
+        escape_dollars(fill(seen.note, NOTE_WIDTH_LETTERS)),
+        (0.5, 0),
+        (0, -5),
+        xycoords=ax.xaxis.label,
+        textcoords="offset points",
+        ha="center",
+        va="top",
+        fontsize=SMALL_FONT_POINTS - 1,
+        color=text_colour(),
+        annotation_clip=False,
+    )
     _draw_legend(seen, ax)
     return ax
 
@@ -102,9 +110,15 @@ def _draw_surface(seen: Landscape, ax: Any) -> Axes:
         getattr(ax, name)(escape_dollars(label), labelpad=5 + 7 * len(label.splitlines()), fontsize=SMALL_FONT_POINTS)
     ax.set_zlabel(_height_label(seen), labelpad=8, fontsize=SMALL_FONT_POINTS)
     ax.text2D(
-        0.5, -0.13, escape_dollars(fill(seen.note, NOTE_WIDTH_LETTERS)), transform=ax.transAxes, ha="center", va="top", fontsize=SMALL_FONT_POINTS - 1,
+        0.5,
+        -0.13,
+        escape_dollars(fill(seen.note, NOTE_WIDTH_LETTERS)),
+        transform=ax.transAxes,
+        ha="center",
+        va="top",
+        fontsize=SMALL_FONT_POINTS - 1,
         color=text_colour(),
-    )  # fmt: skip
+    )
     _draw_legend(seen, ax)
     drawn: Axes = ax
     return drawn
@@ -165,9 +179,15 @@ def _draw_legend(seen: Landscape, ax: Axes) -> None:
     if seen.path is not None:
         keys.append(Line2D([], [], color=PATH_COLOUR, marker=".", lw=1.6, label=f"states of {seen.path.method}"))
     ax.legend(
-        handles=keys, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3 if seen.path is None else 2, frameon=False,
-        fontsize=SMALL_FONT_POINTS, handletextpad=0.5, columnspacing=1.4,
-    )  # fmt: skip
+        handles=keys,
+        loc="lower center",
+        bbox_to_anchor=(0.5, 1.0),
+        ncols=3 if seen.path is None else 2,
+        frameon=False,
+        fontsize=SMALL_FONT_POINTS,
+        handletextpad=0.5,
+        columnspacing=1.4,
+    )
 
 
 def _outline_effects(width: float = 3.4) -> list[Any]:

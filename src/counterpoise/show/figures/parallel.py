@@ -86,7 +86,13 @@ def _draw_scale(ax: Axes, place: int, feature: Feature, values: Array) -> Array:
     for at, text in dict(notes).items():
         offset = (0, 9) if at > 0.5 else (0, -9)
         ax.annotate(
-            escape_dollars(text), (place, at), offset, textcoords="offset points", ha="center", va="center", fontsize=SMALL_FONT_POINTS,
+            escape_dollars(text),
+            (place, at),
+            offset,
+            textcoords="offset points",
+            ha="center",
+            va="center",
+            fontsize=SMALL_FONT_POINTS,
             color=text_colour(),
-        )  # fmt: skip
+        )
     return np.array([0.0 if np.isnan(value) else height(value) for value in values])

@@ -1,4 +1,4 @@
-"""What all figures share: a canvas, colours, and names with their units."""
+"""What all figures share: axes, colours, names with their units, and checks of what is given."""
 
 from __future__ import annotations
 
@@ -75,3 +75,16 @@ def hide_sides(ax: Axes, *sides: str) -> None:
     """Leave out the frame's sides that carry no scale."""
     for side in sides:
         ax.spines[side].set_visible(False)
+
+
+def format_row_count(count: int) -> str:
+    """What a figure says of how many rows it is about."""
+    return f"mean of {count} rows" if count != 1 else "one row"
+
+
+def check_kind(given: object, kind: type, how: str) -> None:
+    """An error unless ``given`` is what a figure draws; ``how`` is the call that computes it."""
+    if not isinstance(given, kind):
+        raise InputError(
+            f"this figure draws a {kind.__name__}", f"a {type(given).__name__} was given", f"compute it first: {how}"
+        )

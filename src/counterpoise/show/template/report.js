@@ -91,7 +91,7 @@
   function drawEvidence(evidence) {
     const rows = evidence.map(([distance, cells]) => {
       const said = cells.map(([column, value]) => `${data.features[column].title} ${value}`).join(", ");
-      return make("li", "", said, make("span", "faint", `${said ? " · " : ""}${distance.toPrecision(3)} feature scales away`));
+      return make("li", "", said, make("span", "faint", `${said ? " · " : ""}${distance.toPrecision(3)} standard deviations away`));
     });
     return make("ul", "", ...rows);
   }

@@ -11,13 +11,19 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import Bounds, LinearConstraint, milp
+from scipy import optimize
 
+from counterpoise.space.constraints.draft import Draft
+from counterpoise.space.constraints.words import Constraint
+from counterpoise.space.region.compile import Bounds, compile_draft
+from counterpoise.space.region.lattice import Lattice
 from counterpoise.space.rules.expressions import BinaryOperation, Expression
 from counterpoise.space.rules.formulas import Compare
 from counterpoise.space.rules.relations import Clause
+from counterpoise.space.schema.schema import Schema
 from counterpoise.types import Array
 
+EXPECTED_RANGE_FACTOR = 1e3  # a tolerance is counted for values up to so many times the greatest that was seen
 MAX_FINITE_END = 1e12  # an end farther out than this is none
 MILP_INFEASIBLE_STATUS = 2  # what the solver says of a program that nothing satisfies
 SOLVER_TIME_LIMIT_SECONDS = 2.0
@@ -36,6 +42,38 @@ class Box:
     step: Array
     origin: Array
     size: Array
+
+
+def find_contradiction(schema: Schema, x0: Array, constraints: Sequence[Constraint], bounds: Bounds) -> tuple[str, ...]:
+    """The words that leave no point for one row ``x0`` ``(1, d)``, none of them superfluous; empty if not proved.
+
+    Boxes, whole numbers and linear relations are looked at; where the row is missing, what reads it is not.
+    """
+
+    def program(words: Sequence[Constraint], observed: Sequence[int]) -> tuple[Box, list[Clause]]:
+        draft, lattice, system = compile_draft(schema, x0, words, bounds, observed)
+        bound = [clause for clause in system.clause_set.clauses if system.is_binding[0, clause.relation_number]]
+        return _make_first_row_box(draft, lattice), select_linear_clauses(bound)
+
+    words = list(constraints)
+    box, clauses = program(words, range(len(schema)))
+    if not is_infeasible(box, clauses):
+        return ()
+    columns = sorted({column for clause in clauses for column in clause.formula.columns})
+    seen = [column for column in columns if bounds == "observed" and schema.features[column].is_numeric]
+
+    def contradictory(items: Sequence[int]) -> bool:
+        chosen = [words[item - len(seen)] for item in items if item >= len(seen)]
+        return is_infeasible(*program(chosen, [seen[item] for item in items if item < len(seen)]))
+
+    # the observed ranges come first: what can be said without them is said in the user's own words
+    kept = find_irreducible_subset(len(seen) + len(words), contradictory)
+    names = [repr(words[item - len(seen)]) for item in kept if item >= len(seen)]
+    for item in kept:
+        if item < len(seen):
+            feature = schema.features[seen[item]]
+            names.append(f"the observed range of {feature.name!r}, {feature.lower:g} to {feature.upper:g}")
+    return tuple(names)
 
 
 def select_linear_clauses(clauses: Sequence[Clause]) -> list[Clause]:
@@ -89,11 +127,11 @@ def is_infeasible(box: Box, clauses: Sequence[Clause]) -> bool:
         return True
     if not rows:
         return False
-    found = milp(
+    found = optimize.milp(
         np.zeros(len(columns)),
-        constraints=LinearConstraint(np.array(rows), np.array(lows), np.array(highs)),
+        constraints=optimize.LinearConstraint(np.array(rows), np.array(lows), np.array(highs)),
         integrality=whole.astype(np.int64),
-        bounds=Bounds(low, high),
+        bounds=optimize.Bounds(low, high),
         options={"time_limit": SOLVER_TIME_LIMIT_SECONDS},
     )
     return bool(found.status == MILP_INFEASIBLE_STATUS)
@@ -117,6 +155,23 @@ def find_irreducible_subset(count: int, contradictory: Callable[[Sequence[int]],
                 start += step
         step //= 2
     return kept
+
+
+def _make_first_row_box(draft: Draft, lattice: Lattice) -> Box:
+    """The box and the lattice of the first row of a draft."""
+    x0, lower, upper = draft.x0[0], draft.lower[0].copy(), draft.upper[0].copy()
+    for column, values in lattice.choices:
+        lower[column] = np.fmax(lower[column], values.min(initial=np.inf))
+        upper[column] = np.fmin(upper[column], values.max(initial=-np.inf))
+    pinned = ~draft.free[0]
+    lower[pinned], upper[pinned] = np.fmax(lower, x0)[pinned], np.fmin(upper, x0)[pinned]
+    step, origin = np.zeros(len(x0)), np.zeros(len(x0))
+    bound = lattice.binds_unchanged[lattice.columns]
+    step[lattice.columns[bound]] = lattice.step[bound]
+    origin[lattice.columns[bound]] = lattice.origin[0, bound]
+    seen = np.array([[feature.lower, feature.upper] for feature in draft.schema]).T
+    size = np.fmax(np.abs(np.where(np.isfinite(seen), seen, 0.0)).max(axis=0), np.abs(x0))
+    return Box(x0, lower, upper, step, origin, EXPECTED_RANGE_FACTOR * np.fmax(size, 1.0))
 
 
 def _linear_row(box: Box, formula: Compare) -> tuple[dict[int, float], float, float] | None:

@@ -8,13 +8,11 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from counterpoise.space.constraints.draft import Draft
-from counterpoise.space.region.contradictions import Box
+from counterpoise.space.region.rounding import nearest_listed, round_to_dtype
 from counterpoise.types import Array, Index, Mask
 
-EXPECTED_RANGE_FACTOR = 1e3  # values are not expected beyond so many times the greatest that was seen
 MAX_EXACT_COUNT = 2.0**52  # beyond this many counts a double has no digits left to round
 
 
@@ -162,7 +160,7 @@ class Lattice:
             return x
         y = x.copy()
         for column, dtype in self.narrow_floats:
-            y[..., column] = _round_to_dtype(x[..., column], dtype, lower[:, None, column], upper[:, None, column])
+            y[..., column] = round_to_dtype(x[..., column], dtype, lower[:, None, column], upper[:, None, column])
         if len(self.columns):
             origin = self.origin[:, None, :]
             count = self._nearest_counts(x[..., self.columns], origin)
@@ -181,7 +179,7 @@ class Lattice:
             y[..., codes.columns] = np.where(first <= last, np.minimum(np.maximum(near, first), last), near)
         for number in codes.other_choices:
             (column, values), span = self.choices[number], self.choice_spans[number]
-            y[..., column] = _nearest_listed(values, x[..., column], span[:, None, 0], span[:, None, 1])
+            y[..., column] = nearest_listed(values, x[..., column], span[:, None, 0], span[:, None, 1])
         if self.binds_unchanged.all():
             return y
         start = x0[:, None, :]
@@ -212,22 +210,6 @@ class Lattice:
             off[..., column] = ~np.isin(x[..., column], values)
         return off & ~np.isnan(x) & (changed | self.binds_unchanged)
 
-    def first_row_box(self, draft: Draft) -> Box:
-        """The box and lattice of the first row of a draft, for proofs."""
-        x0, lower, upper = draft.x0[0], draft.lower[0].copy(), draft.upper[0].copy()
-        for column, values in self.choices:
-            lower[column] = np.fmax(lower[column], values.min(initial=np.inf))
-            upper[column] = np.fmin(upper[column], values.max(initial=-np.inf))
-        pinned = ~draft.free[0]
-        lower[pinned], upper[pinned] = np.fmax(lower, x0)[pinned], np.fmin(upper, x0)[pinned]
-        step, origin = np.zeros(len(x0)), np.zeros(len(x0))
-        bound = self.binds_unchanged[self.columns]
-        step[self.columns[bound]] = self.step[bound]
-        origin[self.columns[bound]] = self.origin[0, bound]
-        seen = np.array([[feature.lower, feature.upper] for feature in draft.schema]).T
-        size = np.fmax(np.abs(np.where(np.isfinite(seen), seen, 0.0)).max(axis=0), np.abs(x0))
-        return Box(x0, lower, upper, step, origin, EXPECTED_RANGE_FACTOR * np.fmax(size, 1.0))
-
     def is_empty(self, lower: Array, upper: Array) -> Mask:
         """Which boxes ``(n, d)`` hold no value at all that a changed cell could take."""
         none = lower > upper
@@ -242,7 +224,7 @@ class Lattice:
         """Values ``(p,)`` of one column, in the boxes of these rows ``(p,)``, on the lattice."""
         for (listed, allowed), span in zip(self.choices, self.choice_spans, strict=True):
             if listed == column:
-                return _nearest_listed(allowed, values, span[rows, 0], span[rows, 1])
+                return nearest_listed(allowed, values, span[rows, 0], span[rows, 1])
         place = self.place_by_column[column]
         if place >= 0:
             step, parts, origin = self.step[place], self.divisor[place], self.origin[rows, place]
@@ -293,23 +275,3 @@ class Lattice:
             last = np.where(self._values_at(last, origin) > upper, last - 1.0, last)
         held = (self._values_at(first, origin) >= lower) & (self._values_at(last, origin) <= upper)
         return np.where(held, first, 1.0), np.where(held, last, 0.0)
-
-
-def _round_to_dtype(x: Array, dtype: np.dtype[Any], low: Array, high: Array) -> Array:
-    """Numbers as a narrow dtype holds them, on the inner side of the box."""
-    with np.errstate(over="ignore"):
-        near: NDArray[Any] = x.astype(dtype)
-        up, down = np.array(np.inf, dtype=dtype), np.array(-np.inf, dtype=dtype)
-        near = np.where(near < low, np.nextafter(near, up), np.where(near > high, np.nextafter(near, down), near))
-    return np.asarray(near, dtype=np.float64)
-
-
-def _nearest_listed(values: Array, x: Array, first: Index, last: Index) -> Array:
-    """The nearest of sorted ``values`` to each number, from place ``first`` to ``last``; missing stays missing."""
-    if not len(values):
-        return np.full(x.shape, np.nan)
-    right = np.clip(np.searchsorted(values, x), 0, len(values) - 1)
-    left = np.maximum(right - 1, 0)
-    place = np.where(x - values[left] <= values[right] - x, left, right)
-    held = np.where(first <= last, np.minimum(np.maximum(place, first), last), place)
-    return np.where(np.isnan(x), np.nan, values[np.clip(held, 0, len(values) - 1)])

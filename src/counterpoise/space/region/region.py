@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from counterpoise.errors import ConstraintError, InputError
 from counterpoise.space.constraints.words import Constraint
 from counterpoise.space.region.compile import Bounds, compile_draft
-from counterpoise.space.region.conflicts import find_contradiction
+from counterpoise.space.region.contradictions import find_contradiction
 from counterpoise.space.region.lattice import Lattice
 from counterpoise.space.rules.system import RelationSystem
 from counterpoise.space.rules.tangent_planes import project_gradient_on_relations

@@ -14,8 +14,8 @@ from typing import NamedTuple, NoReturn
 from counterpoise.errors import ConstraintError
 
 MAX_RULE_CHARACTERS = 5000
-MAX_RULE_DEPTH = 120  # operations inside operations: a sum of 120 columns, or as many pairs of parentheses
-MAX_RULE_IMPLICATIONS = 60  # parts before and after "implies", or after "if" and "then"
+MAX_RULE_LEVELS = 200  # operations inside operations; a sum of n terms has n
+MAX_IMPLICATIONS = 20
 RULE_REQUIREMENT = "a rule must be a comparison of features, or an implication between comparisons"
 TOKEN_PATTERN = re.compile(
     r"(?P<space>\s+)|(?P<text>'[^']*'|\"[^\"]*\")|(?P<quoted>`[^`]+`)"
@@ -44,6 +44,9 @@ ALLOWED_NODES = (
     *(ast.Compare, ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.In, ast.NotIn),
     *(ast.Name, ast.Attribute, ast.Call, ast.Constant, ast.List, ast.Tuple, ast.Load),
 )
+
+
+SPLITTING_HINT = "write several rules, or give a part of it a column of its own with Derived"
 
 
 class Token(NamedTuple):
@@ -108,6 +111,7 @@ def parse_syntax(text: str) -> Syntax:
             "for instance 'fwd + bwd == total'",
         )
     tokens = _split_tokens(text)
+    _check_nesting(text, tokens)
     reader = _TreeReader(text, tokens)
     tree = reader.read(list(enumerate(tokens)), len(text))
     return Syntax(text, tree, tuple(tokens), reader.inner_implications)
@@ -136,14 +140,10 @@ class _TreeReader:
     def __init__(self, text: str, tokens: list[Token]) -> None:
         self.text, self.tokens = text, tokens
         self.inner_implications: dict[int, Implication] = {}
-        self.implications = 0
 
     def read(self, tokens: list[tuple[int, Token]], end: int) -> Tree:
         """The tree of some tokens; ``end`` is where a mark goes if something is missing after them."""
         words = _outer_words(tokens)
-        self.implications += 1  # each is read by a call inside the call that met it
-        if self.implications > MAX_RULE_IMPLICATIONS:
-            refuse(self.text, 0, f"more than {MAX_RULE_IMPLICATIONS} parts of implications", "write several rules")
         if words and words[0] == "if":
             if "then" not in words:
                 refuse(self.text, tokens[0][1].start, "'if' without 'then'", "write: if a > 1 then b > 2")
@@ -194,10 +194,10 @@ class _TreeReader:
             wrong = before[-1] if before and at < len(source) else end
             refuse(self.text, wrong, "it cannot be read", self._suggest_correction(tokens, wrong, end))
         except (RecursionError, MemoryError):
-            refuse(self.text, 0, f"it is nested more than {MAX_RULE_DEPTH} deep", "write several rules")
-        if _depth(tree) > MAX_RULE_DEPTH:  # what reads it calls itself, level by level
-            refuse(self.text, 0, f"it is nested more than {MAX_RULE_DEPTH} deep", "write several rules")
+            refuse(self.text, 0, "it is nested too deeply", SPLITTING_HINT)
         nodes = [node for node in ast.walk(tree) if isinstance(node, ast.expr)]
+        if _count_levels(tree) > MAX_RULE_LEVELS:
+            refuse(self.text, starts[0], f"more than {MAX_RULE_LEVELS} operations inside one another,", SPLITTING_HINT)
         for node in nodes:
             node.col_offset = starts.get(node.col_offset, 0)
         for node in sorted(nodes, key=lambda each: each.col_offset):  # the first thing that is wrong is marked
@@ -230,6 +230,28 @@ class _TreeReader:
             refuse(self.text, node.col_offset, "a call", f"the functions are {', '.join(FUNCTIONS)}")
 
 
+def _check_nesting(text: str, tokens: list[Token]) -> None:
+    """What Python reads by calling itself again and again has a limit, said before it is met."""
+    depth = implications = 0
+    for token in tokens:
+        depth += (token.text in ("(", "[")) - (token.text in (")", "]"))
+        implications += token.kind == "name" and token.text in ("implies", "then")
+        if depth > MAX_RULE_LEVELS // 2:
+            refuse(text, token.start, f"more than {MAX_RULE_LEVELS // 2} brackets inside one another,", SPLITTING_HINT)
+        if implications > MAX_IMPLICATIONS:
+            refuse(text, token.start, f"more than {MAX_IMPLICATIONS} implications", "write several rules")
+
+
+def _count_levels(tree: ast.expr) -> int:
+    """How many operations of a tree are inside one another."""
+    deepest, todo = 0, [(tree, 1)]
+    while todo:
+        node, level = todo.pop()
+        deepest = max(deepest, level)
+        todo.extend((each, level + 1) for each in ast.iter_child_nodes(node) if isinstance(each, ast.expr))
+    return deepest
+
+
 def _outer_words(tokens: list[tuple[int, Token]]) -> list[str]:
     """For each token the word it is, if it is a name outside all brackets, or nothing."""
     depth, out = 0, []
@@ -248,12 +270,3 @@ def _find_closing(tokens: list[tuple[int, Token]], start: int) -> int:
         if depth == 0:
             return place
     return len(tokens) - 1
-
-
-def _depth(tree: ast.expr) -> int:
-    """How many expressions stand inside each other at most."""
-    depth, level = 0, [tree]
-    while level:
-        depth += 1
-        level = [child for node in level for child in ast.iter_child_nodes(node) if isinstance(child, ast.expr)]
-    return depth

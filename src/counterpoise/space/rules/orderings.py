@@ -87,3 +87,25 @@ class Orderings:
                 if len(moving):
                     target = cell[place, moving] + step[place, moving]
                     bench.x[column][points[moving]] = bench.clip_onto_lattice(column, target, points[moving])
+
+
+def follow_orderings(orderings: Sequence[Orderings], x: Array, base: Array, is_binding: Mask, passes: int = 2) -> Array:
+    """Points ``x`` ``(n, k, d)`` in which the other column of a broken order takes the value of the one that moved.
+
+    ``base`` ``(n, k, d)`` are the points before the move, ``is_binding`` ``(n, r)`` says which relations bind a row.
+    With two passes, chains of three columns follow to the end.
+    """
+    if not orderings:
+        return x
+    y, moved = x.copy(), x != base
+    for _ in range(passes):
+        for orders in orderings:
+            sides = list(orders.left), list(orders.right)
+            left, right = y[..., sides[0]], y[..., sides[1]]
+            wrong = (left > right) & is_binding[:, None, orders.relation_numbers]
+            if wrong.any():
+                up = wrong & moved[..., sides[0]]
+                down = wrong & ~up
+                y[..., sides[1]], moved[..., sides[1]] = np.where(up, left, right), moved[..., sides[1]] | up
+                y[..., sides[0]], moved[..., sides[0]] = np.where(down, right, left), moved[..., sides[0]] | down
+    return y

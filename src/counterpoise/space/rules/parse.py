@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 from math import isfinite
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, Literal, NamedTuple, NoReturn
 
 from counterpoise.space.rules.expressions import (
     AbsoluteValue,
@@ -34,6 +34,8 @@ OPERATORS: dict[type[ast.operator], Operator] = {
     ast.Pow: "**",
 }
 NUMERIC_CATEGORIES = ((0, 1), (False, True))  # categories whose codes are their values
+MAX_NESTED_CHOICES = 3  # alternatives inside alternatives, each of which a repair tries in turn
+MAX_COMPARISONS = 400  # that max(…) <= min(…) stands for
 
 
 class NamedFeature(NamedTuple):
@@ -62,7 +64,12 @@ def parse_formula(text: str, schema: Schema, tolerance: float = 0.0) -> RuleForm
     array([ True, False])
     """
     syntax = parse_syntax(text)
-    return _Translator(syntax, schema, tolerance).translate_formula(syntax.tree)
+    translator = _Translator(syntax, schema, tolerance)
+    found = translator.translate_formula(syntax.tree)
+    if _count_choices(found) > MAX_NESTED_CHOICES:
+        given = f"more than {MAX_NESTED_CHOICES} alternatives inside one another,"
+        translator.refuse(None, given, "write several rules")
+    return found
 
 
 def parse_expression(text: str, schema: Schema) -> Expression:
@@ -71,7 +78,7 @@ def parse_expression(text: str, schema: Schema) -> Expression:
     >>> import pandas as pd
     >>> schema = Schema.infer(pd.DataFrame({"bytes": [1, 2], "duration": [0.5, 1.5]}))
     >>> parse_expression("bytes / duration", schema)
-    Binary(operator='/', left=Column(number=0), right=Column(number=1))
+    BinaryOperation(operator='/', left=Column(number=0), right=Column(number=1))
     """
     syntax = parse_syntax(text)
     meaning = _Translator(syntax, schema, 0.0)
@@ -103,21 +110,20 @@ class _Translator:
 
     def translate_formula(self, tree: Tree) -> RuleFormula:
         if isinstance(tree, Implication):
-            return Combination(
-                "any", (self.translate_formula(tree.condition).negate(), self.translate_formula(tree.consequence))
-            )
+            parts = [self.translate_formula(tree.condition).negate(), self.translate_formula(tree.consequence)]
+            return _combine("any", parts)
         inner = self.syntax.implication(tree)
         if inner is not None:
             return self.translate_formula(inner)
         if isinstance(tree, ast.BoolOp):
-            how: Any = "all" if isinstance(tree.op, ast.And) else "any"
-            return Combination(how, tuple(self.translate_formula(part) for part in tree.values))
+            how: Literal["all", "any"] = "all" if isinstance(tree.op, ast.And) else "any"
+            return _combine(how, [self.translate_formula(part) for part in tree.values])
         if isinstance(tree, ast.UnaryOp) and isinstance(tree.op, ast.Not):
             return self.translate_formula(tree.operand).negate()
         if isinstance(tree, ast.Compare):
             sides = [tree.left, *tree.comparators]
             links = [self.translate_link(sides[place], op, sides[place + 1]) for place, op in enumerate(tree.ops)]
-            return links[0] if len(links) == 1 else Combination("all", tuple(links))
+            return links[0] if len(links) == 1 else _combine("all", links)
         cell = self.find_feature(tree)
         if cell is not None and cell.feature.kind == "boolean":
             return Compare("==", cell.expression, Number(1.0))
@@ -128,6 +134,9 @@ class _Translator:
         if isinstance(op, (ast.In, ast.NotIn)):
             return self.translate_membership(left, right, none=isinstance(op, ast.NotIn))
         sides = self.translate_sides(left, op, right)
+        options = [len(side.options) if isinstance(side, Extremum) else 1 for side in sides]
+        if options[0] * options[1] > MAX_COMPARISONS:
+            self.refuse(left, f"{options[0] * options[1]} comparisons in one,", "write several rules")
         if isinstance(op, (ast.Gt, ast.GtE)):
             sides = sides[1], sides[0]
         if isinstance(op, (ast.Lt, ast.Gt)):
@@ -250,3 +259,16 @@ class _Translator:
             todo = f"its values are {known}" + (" …" if len(feature.categories) > 8 else "")
             self.refuse(node, f"what {feature.name!r} cannot be", todo)
         return float(codes[0])
+
+
+def _combine(how: Literal["all", "any"], parts: list[RuleFormula]) -> RuleFormula:
+    """Formulas joined in one way, of which those that are joined in the same way become parts of the whole."""
+    flat = [part.parts if isinstance(part, Combination) and part.quantifier == how else (part,) for part in parts]
+    return Combination(how, tuple(each for part in flat for each in part))
+
+
+def _count_choices(formula: RuleFormula) -> int:
+    """How many alternatives of a formula are inside one another."""
+    if not isinstance(formula, Combination):
+        return 0
+    return (formula.quantifier == "any") + max(map(_count_choices, formula.parts), default=0)

@@ -9,72 +9,17 @@ nearer is mended. What is still broken after a few rounds stays so, and the regi
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable
 
 import numpy as np
 
 from counterpoise.space.rules.cell_formulas import SameAsRow, TableLookup
-from counterpoise.space.rules.expressions import BinaryOperation, Column, is_affine
-from counterpoise.space.rules.formulas import Combination, Compare, Membership, RuleFormula, split_into_clauses
-from counterpoise.space.rules.orderings import Orderings
-from counterpoise.space.rules.relations import Clause
+from counterpoise.space.rules.clause_set import ClauseSet
+from counterpoise.space.rules.expressions import BinaryOperation, Column
+from counterpoise.space.rules.formulas import Combination, Compare, Membership, RuleFormula
 from counterpoise.space.rules.repair_workspace import PointSelection, RepairWorkspace
-from counterpoise.space.rules.shared_equations import group_shared_equations, solve_together
+from counterpoise.space.rules.shared_equations import solve_together
 from counterpoise.types import Array, Index
-
-PROJECTION_ROUNDS = 2  # rounds
-SOLUTION_ROUNDS = 3
-NEWTON_STEPS = 3
-BROKEN_CLAUSE_PENALTY, NEW_CHANGE_PENALTY = (
-    100.0,
-    10.0,
-)  # what breaking another clause, and changing one more cell, count against the way moved
-STRICT_OVERSHOOT = 1e-9  # how far a strict inequality is overshot, relative to its sides
-
-
-@dataclass(frozen=True, eq=False)
-class ClauseSet:
-    """Clauses that must all hold, with what repair looks up about them."""
-
-    clauses: tuple[Clause, ...]
-    clauses_by_column: dict[int, tuple[int, ...]]  # per column, the clauses that read it
-    branches: dict[int, tuple[ClauseSet, ...]]  # per "either or" clause, the ways to make it hold
-    orderings: tuple[Orderings, ...]  # clauses that can be projected together
-    affine_pairs: frozenset[tuple[int, int]]  # (clause, column) where one Newton step solves the clause
-    equation_groups: tuple[tuple[int, ...], ...]  # equations that share columns
-
-    @classmethod
-    def of(cls, parts: Sequence[Clause]) -> ClauseSet:
-        """The rules of some clauses."""
-        touching: dict[int, tuple[int, ...]] = {}
-        branches: dict[int, tuple[ClauseSet, ...]] = {}
-        straight: set[tuple[int, int]] = set()
-        for number, clause in enumerate(parts):
-            for column in clause.formula.columns:
-                touching[column] = (*touching.get(column, ()), number)
-            if isinstance(clause.formula, Combination):
-                ways = (
-                    [Clause(part, clause.relation_number) for part in split_into_clauses(way)]
-                    for way in clause.formula.parts
-                )
-                branches[number] = tuple(cls.of(way) for way in ways)
-            if isinstance(clause.formula, Compare):
-                gap = BinaryOperation("-", clause.formula.left, clause.formula.right)
-                straight.update((number, column) for column in gap.columns if is_affine(gap, column))
-        return cls(
-            tuple(parts),
-            touching,
-            branches,
-            Orderings.group_clauses(parts),
-            frozenset(straight),
-            group_shared_equations(parts),
-        )
-
-    def other_clauses(self, columns: Iterable[int], number: int) -> list[Clause]:
-        """The clauses besides one that read any of some columns."""
-        numbers = dict.fromkeys(each for column in columns for each in self.clauses_by_column.get(column, ()))
-        return [self.clauses[each] for each in numbers if each != number]
 
 
 def repair(bench: RepairWorkspace, rules: ClauseSet, suspects: Iterable[int] | None = None) -> None:
@@ -85,10 +30,10 @@ def repair(bench: RepairWorkspace, rules: ClauseSet, suspects: Iterable[int] | N
     suspected = set(range(len(rules.clauses)) if suspects is None else suspects)
     orders = {number for group in rules.orderings for number in group.clause_numbers}
     with np.errstate(all="ignore"):
-        for turn in range(PROJECTION_ROUNDS + SOLUTION_ROUNDS):
+        for turn in range(bench.settings.projection_rounds + bench.settings.solution_rounds):
             if not suspected:
                 return
-            exactly = turn >= PROJECTION_ROUNDS
+            exactly = turn >= bench.settings.projection_rounds
             if not exactly:
                 _project_orderings(bench, rules, suspected)
             # one after the other, those that come under suspicion on the way too: what is mended in a turn is then the
@@ -142,20 +87,22 @@ def _repair_clause(
     return formula.columns
 
 
-def _excess(formula: Compare, x: PointSelection, given: PointSelection) -> tuple[Array, dict[int, Array]]:
+def _excess(
+    formula: Compare, x: PointSelection, given: PointSelection, overshoot: float
+) -> tuple[Array, dict[int, Array]]:
     """How much too far left the left side is, ``(p,)``, and its slopes; NaN where undefined."""
     gap, slopes = BinaryOperation("-", formula.left, formula.right).value_and_slopes(x, given)
     if formula.operator == "<":
         left, right = formula.left.value(x, given), formula.right.value(x, given)
         size = np.maximum(np.maximum(np.abs(left), np.abs(right)), 1.0)
-        gap = gap + formula.slack(left, right) * (1 + STRICT_OVERSHOOT) + STRICT_OVERSHOOT * size
+        gap = gap + formula.slack(left, right) * (1 + overshoot) + overshoot * size
     return np.broadcast_to(gap, x.points.shape), slopes
 
 
 def _project_on_clause(bench: RepairWorkspace, formula: Compare, columns: list[int], points: Index) -> None:
     """One step of weighted projection onto the clause's surface."""
     x, given = PointSelection(bench.x, points), PointSelection(bench.row_and_box, points)
-    excess, slopes = _excess(formula, x, given)
+    excess, slopes = _excess(formula, x, given, bench.settings.strict_overshoot)
     scales = bench.scales[columns][:, None]
     slope = np.stack([np.broadcast_to(slopes[column], points.shape) for column in columns])
     cells, start = np.stack([x[column] for column in columns]), np.stack([given[column] for column in columns])
@@ -190,7 +137,7 @@ def _solve_for_best_cell(
         harmed = rules.other_clauses([column], number)
         held = [bench.is_obeyed(other, points) for other in harmed]
         trial = _solve_for_column(
-            bench, formula, column, points, 1 if (number, column) in rules.affine_pairs else NEWTON_STEPS
+            bench, formula, column, points, 1 if (number, column) in rules.affine_pairs else bench.settings.newton_steps
         )
         bench.x[column][points] = trial
         ok = bench.is_obeyed(clause, points) & bench.free[column][points]
@@ -200,7 +147,13 @@ def _solve_for_best_cell(
         bench.x[column][points] = before
         moved = np.abs(trial - before) / bench.scales[column] if bench.numeric[column] else (trial != before) * 1.0
         new = before == bench.row_and_box[column][points]
-        badness = np.where(ok, BROKEN_CLAUSE_PENALTY * harm + NEW_CHANGE_PENALTY * new + moved / (1.0 + moved), np.inf)
+        badness = np.where(
+            ok,
+            bench.settings.broken_clause_penalty * harm
+            + bench.settings.new_change_penalty * new
+            + moved / (1.0 + moved),
+            np.inf,
+        )
         better = badness < best
         best, picked = np.where(better, badness, best), np.where(better, column, picked)
         found = np.where(better, trial, found)
@@ -214,7 +167,8 @@ def _solve_for_column(bench: RepairWorkspace, formula: Compare, column: int, poi
     before = bench.x[column][points]
     value = before
     for _ in range(rounds):
-        excess, slopes = _excess(formula, PointSelection(bench.x, points), PointSelection(bench.row_and_box, points))
+        x, given = PointSelection(bench.x, points), PointSelection(bench.row_and_box, points)
+        excess, slopes = _excess(formula, x, given, bench.settings.strict_overshoot)
         slope = np.broadcast_to(slopes.get(column, np.asarray(0.0)), excess.shape)
         step = np.divide(excess, slope, out=np.zeros(len(points)), where=slope != 0)
         value = value - np.where(np.isfinite(step), step, 0.0)
@@ -254,9 +208,9 @@ def _repair_nearest_branch(bench: RepairWorkspace, rules: ClauseSet, number: int
             far += np.where(moved, size, 0.0)
             new += moved & (cells == trial.row_and_box[column])
             bench.x[column][points] = trial.x[column]
-        badness = far / (1.0 + far) + NEW_CHANGE_PENALTY * new
+        badness = far / (1.0 + far) + bench.settings.new_change_penalty * new
         for other, was in zip(others, held, strict=True):
-            badness += BROKEN_CLAUSE_PENALTY * (was & ~bench.is_obeyed(other, points))
+            badness += bench.settings.broken_clause_penalty * (was & ~bench.is_obeyed(other, points))
         better = ok & (badness < best)
         best = np.where(better, badness, best)
         found = {column: np.where(better, trial.x[column], cells) for column, cells in found.items()}

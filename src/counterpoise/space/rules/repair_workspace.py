@@ -37,6 +37,27 @@ class PointSelection:
         return self.gathered_columns[column]
 
 
+@dataclass(frozen=True)
+class RepairSettings:
+    """How long a repair tries, and what it avoids."""
+
+    projection_rounds: int = 2
+    """Rounds in which broken clauses are projected on."""
+    solution_rounds: int = 3
+    """Rounds after these, in which a broken clause is solved for one cell."""
+    newton_steps: int = 3
+    """Newton steps for a cell in which a clause is not linear."""
+    broken_clause_penalty: float = 100.0
+    """What a solution counts for each other clause that it breaks; the distance moved counts less than 1."""
+    new_change_penalty: float = 10.0
+    """What it counts for each cell that was as in the row and is changed."""
+    strict_overshoot: float = 1e-9
+    """How far past equality a strict inequality is brought, relative to its sides."""
+
+
+DEFAULT_REPAIR_SETTINGS = RepairSettings()
+
+
 @dataclass
 class RepairWorkspace:
     """p points under repair, column by column, and all there is to know about each."""
@@ -50,6 +71,7 @@ class RepairWorkspace:
     scales: Array  # (width,)
     numeric: Mask  # (width,)
     grid: Grid
+    settings: RepairSettings = DEFAULT_REPAIR_SETTINGS
 
     def take_points(self, points: Index) -> RepairWorkspace:
         """A copy of some of the points."""

@@ -8,8 +8,10 @@ from typing import TypeGuard
 
 import numpy as np
 
+from counterpoise.space.rules.clause_set import ClauseSet
 from counterpoise.space.rules.expressions import ColumnTable
 from counterpoise.space.rules.formulas import Compare, RuleFormula
+from counterpoise.space.rules.orderings import follow_orderings
 from counterpoise.space.rules.relations import (
     Derivation,
     FormulaRelation,
@@ -18,13 +20,12 @@ from counterpoise.space.rules.relations import (
     compile_clauses,
     order_derivations,
 )
-from counterpoise.space.rules.repair import ClauseSet, repair
+from counterpoise.space.rules.repair import repair
 from counterpoise.space.rules.repair_workspace import Grid, PointSelection, RepairWorkspace
 from counterpoise.space.schema.schema import Schema
 from counterpoise.types import Array, Index, Mask
 
 EMPTY_CLAUSE_SET = ClauseSet.of(())
-ORDERING_PASSES = 2  # times that orders are gone through: chains of three columns follow to the end
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,15 +43,11 @@ class RelationSystem:
     relations: tuple[Relation, ...]
     derivations: tuple[Derivation, ...]  # each after those that it reads
     clause_set: ClauseSet  # the relations as clauses about columns that may be moved
-    balance_equations: tuple[
-        Compare, ...
-    ]  # the equations between numbers: what one part of them gains another must lose
+    balance_equations: tuple[Compare, ...]  # equations between numbers: what one part gains another must lose
     is_derived: Mask  # (d,) columns that are computed
     x0: Array  # (n, d)
     is_binding: Mask  # (n, r) which relations bind a row: all, but for those that it breaks itself and that let it off
-    refusal_counts: (
-        Array  # (N, r) how many proposals each relation has refused each row of the whole call; counted in place
-    )
+    refusal_counts: Array  # (N, r) proposals that each relation has refused each row of the call; counted in place
     row_numbers: Index  # (n,) which of the N these rows are
     scales: Array  # (d,)
     numeric: Mask  # (d,)
@@ -194,22 +191,9 @@ class RelationSystem:
     def follow_orderings(self, x: Array, base: Array) -> Array:
         """``x`` ``(n, k, d)`` in which columns follow one that was moved from ``base``, where an order binds them.
 
-        Mending would take such a move back, since only it differs from what was.
+        A repair would take such a move back, since only it differs from what was.
         """
-        if not self.clause_set.orderings:
-            return x
-        y, moved = x.copy(), x != base
-        for _ in range(ORDERING_PASSES):
-            for orders in self.clause_set.orderings:
-                sides = list(orders.left), list(orders.right)
-                left, right = y[..., sides[0]], y[..., sides[1]]
-                wrong = (left > right) & self.is_binding[:, None, orders.relation_numbers]
-                if wrong.any():
-                    up = wrong & moved[..., sides[0]]
-                    down = wrong & ~up
-                    y[..., sides[1]], moved[..., sides[1]] = np.where(up, left, right), moved[..., sides[1]] | up
-                    y[..., sides[0]], moved[..., sides[0]] = np.where(down, right, left), moved[..., sides[0]] | down
-        return y
+        return follow_orderings(self.clause_set.orderings, x, base, self.is_binding)
 
     def repair(self, x: Array, lower: Array, upper: Array, free: Mask, grid: Grid) -> Array:
         """``x`` ``(n, k, d)``, in the box ``(n, d)`` and on the lattice, moved to where the relations hold if possible.

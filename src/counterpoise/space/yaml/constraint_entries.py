@@ -9,25 +9,18 @@ constraints:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import MISSING, fields
 from difflib import get_close_matches
 from typing import Any, NamedTuple, NoReturn
 
+import yaml
+
 from counterpoise.errors import CounterpoiseError, InputError
-from counterpoise.space.constraints.between_features import Derived, Linked, Lookup, Rule
-from counterpoise.space.constraints.relative_to_row import Cost, Step, Within
-from counterpoise.space.constraints.words import (
-    Constraint,
-    Decreasing,
-    Immutable,
-    Increasing,
-    Integer,
-    MaxChanges,
-    Mutable,
-    OneOf,
-    Range,
-)
-from counterpoise.space.yaml.column_entries import (
+from counterpoise.space.constraints.between_features import Rule
+from counterpoise.space.constraints.packing import EXAMPLES, build_constraint, pack_constraint
+from counterpoise.space.constraints.words import Constraint
+from counterpoise.space.yaml.key_forms import (
     FLAG,
     NAME,
     NAMES,
@@ -44,48 +37,46 @@ from counterpoise.space.yaml.column_entries import (
 
 RULE_EXAMPLE = "{rule: fwd + bwd == total, tolerance: 0.001}"
 RULE_FORMS: dict[str, KeyForm] = {"rule": TEXT, "tolerance": NUMBER, "relax": FLAG, "holds": NUMBER}
-OPTION_FORMS: dict[str, KeyForm] = {"tolerance": NUMBER, "relax": FLAG}
-OPTIONAL_KEYS = {"low", "high", "percent", "distance", "up", "down", *OPTION_FORMS}
+FORM_BY_TYPE: dict[str, KeyForm] = {
+    "NameOrNames": NAMES,
+    "tuple[Hashable, ...]": NAMES,
+    "Hashable": NAME,
+    "Any": SINGLE_VALUE,
+    "tuple[Any, ...]": VALUES,
+    "tuple[tuple[Any, Any], ...]": TABLE,
+    "str": TEXT,
+    "int": WHOLE_NUMBER,
+    "float": NUMBER,
+    "float | None": NUMBER,
+    "bool": FLAG,
+}
+"""What a key of a schema file may hold, by the declared type of the constraint's field."""
 
 
 class ConstraintSpelling(NamedTuple):
-    """How a schema file writes a word: its keys, and an example."""
+    """How a schema file writes a constraint: its keys, those of them that may be left out, and an example."""
 
-    constraint_class: Callable[..., Constraint]
+    constraint_class: type[Any]
     forms: Mapping[str, KeyForm]
+    optional: frozenset[str]
     example: str
 
 
+def _derive_spelling(example: Any) -> ConstraintSpelling:
+    """The spelling that the fields of a constraint's class imply."""
+    known = fields(example)
+    shown = {key: dict(value) if key == "table" else value for key, value in pack_constraint(example).items()}
+    text = yaml.safe_dump(shown, default_flow_style=True, sort_keys=False, width=1000).strip()
+    return ConstraintSpelling(
+        type(example),
+        {field.name: FORM_BY_TYPE[str(field.type)] for field in known},
+        frozenset(field.name for field in known if field.default is not MISSING),
+        text,
+    )
+
+
 CONSTRAINT_SPELLINGS: dict[str, ConstraintSpelling] = {
-    "Immutable": ConstraintSpelling(Immutable, {"names": NAMES}, "{word: Immutable, names: [age, sex]}"),
-    "Mutable": ConstraintSpelling(Mutable, {"names": NAMES}, "{word: Mutable, names: [rate, packets]}"),
-    "Increasing": ConstraintSpelling(Increasing, {"names": NAMES}, "{word: Increasing, names: [age]}"),
-    "Decreasing": ConstraintSpelling(Decreasing, {"names": NAMES}, "{word: Decreasing, names: [debt]}"),
-    "Integer": ConstraintSpelling(Integer, {"names": NAMES}, "{word: Integer, names: [packets]}"),
-    "Linked": ConstraintSpelling(Linked, {"names": NAMES}, "{word: Linked, names: [source, destination]}"),
-    "Range": ConstraintSpelling(
-        Range, {"name": NAMES, "low": SINGLE_VALUE, "high": SINGLE_VALUE}, "{word: Range, name: age, low: 18, high: 65}"
-    ),
-    "OneOf": ConstraintSpelling(
-        OneOf, {"name": NAMES, "values": VALUES}, "{word: OneOf, name: proto, values: [tcp, udp]}"
-    ),
-    "MaxChanges": ConstraintSpelling(MaxChanges, {"count": WHOLE_NUMBER}, "{word: MaxChanges, count: 4}"),
-    "Step": ConstraintSpelling(Step, {"name": NAMES, "size": NUMBER}, "{word: Step, name: days, size: 7}"),
-    "Within": ConstraintSpelling(
-        Within, {"name": NAMES, "percent": NUMBER, "distance": NUMBER}, "{word: Within, name: latency, percent: 10}"
-    ),
-    "Cost": ConstraintSpelling(
-        Cost, {"name": NAMES, "up": NUMBER, "down": NUMBER}, "{word: Cost, name: debt, up: .inf, down: 3}"
-    ),
-    "Rule": ConstraintSpelling(Rule, {"text": TEXT, **OPTION_FORMS}, '{word: Rule, text: "fwd + bwd == total"}'),
-    "Derived": ConstraintSpelling(
-        Derived, {"name": NAME, "text": TEXT, **OPTION_FORMS}, "{word: Derived, name: rate, text: bytes / duration}"
-    ),
-    "Lookup": ConstraintSpelling(
-        Lookup,
-        {"name": NAME, "of": NAME, "table": TABLE, "relax": FLAG},
-        "{word: Lookup, name: port, of: service, table: {http: 80, https: 443}}",
-    ),
+    type(example).__name__: _derive_spelling(example) for example in EXAMPLES
 }
 
 
@@ -107,7 +98,7 @@ def read_rules(entries: Iterable[Any]) -> list[Rule]:
             )
         read = read_keys(where, said, RULE_FORMS)
         read.pop("holds", None)  # what the data shows, for people to read
-        out.append(_build_constraint(where, Rule, (read.pop("rule"),), read))
+        out.append(_build_or_locate(where, Rule, {"text": read.pop("rule"), **read}))
     return out
 
 
@@ -122,10 +113,9 @@ def read_constraints(entries: Iterable[Any]) -> list[Constraint]:
         where = f"entry {number} of constraints:"
         spelling = _find_spelling(where, entry)
         read = read_keys(where, {key: value for key, value in entry.items() if key != "word"}, spelling.forms)
-        if any(key not in read for key in spelling.forms if key not in OPTIONAL_KEYS):
+        if any(key not in read for key in spelling.forms if key not in spelling.optional):
             _refuse(where, entry, spelling.example)
-        names = [read.pop("names")] if "names" in read else []
-        out.append(_build_constraint(where, spelling.constraint_class, names, read))
+        out.append(_build_or_locate(where, spelling.constraint_class, read))
     return out
 
 
@@ -140,11 +130,11 @@ def _find_spelling(where: str, entry: Any) -> ConstraintSpelling:
     meant = [near for title in titles for near in get_close_matches(title, CONSTRAINT_SPELLINGS, n=1)]
     if word is None:
         _refuse(where, entry, CONSTRAINT_SPELLINGS[meant[0] if meant else "Immutable"].example)
+    example = CONSTRAINT_SPELLINGS[meant[0] if meant else "Immutable"].example
     raise InputError(
         "a constraint in a schema file must be one of Counterpoise's words",
         f"{where} has word: {shorten_repr(word)}",
-        f"the words are {', '.join(sorted(CONSTRAINT_SPELLINGS))}; "
-        f"for instance {CONSTRAINT_SPELLINGS[meant[0] if meant else 'Immutable'].example}",
+        f"the words are {', '.join(sorted(CONSTRAINT_SPELLINGS))}; for instance {example}",
     )
 
 
@@ -156,10 +146,10 @@ def _refuse(where: str, entry: Any, example: str) -> NoReturn:
     )
 
 
-def _build_constraint(where: str, word: Callable[..., Any], names: Iterable[Any], options: Mapping[str, Any]) -> Any:
-    """The word; where it refuses what it was given, its error says which entry of the file that was."""
+def _build_or_locate(where: str, constraint_class: type[Any], values: Mapping[str, Any]) -> Any:
+    """The constraint; where it refuses its values, the error says which entry of the file they are in."""
     try:
-        return word(*names, **options)
+        return build_constraint(constraint_class, values)
     except CounterpoiseError as error:
         found = {key: value for key, value in vars(error).items() if key not in ("must", "given", "todo")}
         raise type(error)(error.must, f"{where} {error.given}", error.todo, **found) from None

@@ -29,15 +29,9 @@ from counterpoise.errors import InputError
 from counterpoise.space.constraints.between_features import Rule
 from counterpoise.space.constraints.words import Constraint, Decreasing, Immutable, Increasing, Range
 from counterpoise.space.schema.schema import Feature, Schema
-from counterpoise.space.yaml.column_entries import (
-    FLAG,
-    check_known_categories,
-    read_column,
-    read_entries,
-    read_keys,
-    shorten_repr,
-)
+from counterpoise.space.yaml.column_entries import check_known_categories, read_column, read_entries
 from counterpoise.space.yaml.constraint_entries import CONSTRAINT_SPELLINGS, RULE_EXAMPLE, read_constraints, read_rules
+from counterpoise.space.yaml.key_forms import FLAG, read_keys, shorten_repr
 from counterpoise.space.yaml.text import YamlLimits, load_yaml
 from counterpoise.types import Array
 

@@ -15,7 +15,7 @@ from counterpoise.models.sklearn.formulas.gaussian_process import read_gaussian_
 from counterpoise.models.sklearn.formulas.linear import read_linear
 from counterpoise.models.sklearn.formulas.mlp import read_network
 from counterpoise.models.sklearn.formulas.svm import read_svm
-from counterpoise.types import Array, Index, Link, Mask, Model, Pullback
+from counterpoise.types import Array, Index, Link, Mask, Model, ModelBase, Pullback
 
 MAX_DIFFERENCE_TO_REPLACE = (
     1e-10  # of the scores' size: how closely a formula must repeat the model to be asked in its place
@@ -34,6 +34,10 @@ class ScoreFormula(Protocol):
         """Gradient of the scores summed with ``weights``."""
         ...
 
+    def outputs_and_pullback(self, z: Array) -> tuple[Array, Pullback]:
+        """Scores, and what gives their gradient."""
+        ...
+
     def hvp(self, z: Array, weights: Array, v: Array) -> Array:
         """Hessian of the scores summed with ``weights``, times ``v``."""
         ...
@@ -43,7 +47,7 @@ FORMULA_READERS = (read_linear, read_svm, read_network, read_gaussian, read_gaus
 
 
 @dataclass(frozen=True, eq=False)
-class FormulaModel:
+class FormulaModel(ModelBase):
     """A model with a formula of the row's ``columns``. ``plain`` is the model itself, ``exact`` says which is asked.
 
     ``softmax``: whether the model's probabilities are the softmax of the outputs.
@@ -54,7 +58,7 @@ class FormulaModel:
     columns: Index
     numeric: Mask  # (d,): the row's columns that have derivatives
     is_exact: bool
-    has_softmax_probabilities: bool
+    has_softmax_probabilities: bool = False
     link: Link = "identity"
 
     @property
@@ -83,11 +87,10 @@ class FormulaModel:
 
     def outputs_and_pullback(self, x: Array) -> tuple[Array, Pullback]:
         """Outputs ``(p, c)``, and what gives their gradient."""
-        expand = getattr(self.formula, "outputs_and_pullback", None)
-        if expand is None or not self.is_exact:
+        if not self.is_exact:
             return self.outputs(x), lambda weights: self.gradient(x, weights)
         with np.errstate(over="ignore", invalid="ignore"):
-            outputs, pull = expand(self._pick_columns(x))
+            outputs, pull = self.formula.outputs_and_pullback(self._pick_columns(x))
         return outputs, lambda weights: self._spread_to_row(pull(weights))
 
     def hvp(self, x: Array, weights: Array, v: Array) -> Array:

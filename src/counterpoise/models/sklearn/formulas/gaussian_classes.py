@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from counterpoise.types import Array
+from counterpoise.types import Array, Pullback
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,6 +34,10 @@ class GaussianClasses:
         return -sum(
             (weight[:, None] * _apply_precision(z - mean, root) for mean, root, weight in parts), np.zeros_like(z)
         )
+
+    def outputs_and_pullback(self, z: Array) -> tuple[Array, Pullback]:
+        """Outputs ``(p, c)``, and what gives their gradient."""
+        return self.outputs(z), lambda weights: self.gradient(z, weights)
 
     def hvp(self, z: Array, weights: Array, v: Array) -> Array:
         """``(p, q)``: Hessian of the outputs summed with ``weights``, times ``v``; the same everywhere."""

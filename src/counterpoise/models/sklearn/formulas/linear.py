@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from counterpoise.models.inputs import to_dense
-from counterpoise.types import Array
+from counterpoise.types import Array, Pullback
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,6 +32,10 @@ class LinearScores:
         """``(p, q)``: gradient of the outputs summed with ``weights`` ``(p, c)``."""
         inner = weights if self.inverse_link == "identity" else weights * self.outputs(z)
         return inner @ self.coef
+
+    def outputs_and_pullback(self, z: Array) -> tuple[Array, Pullback]:
+        """Outputs ``(p, c)``, and what gives their gradient."""
+        return self.outputs(z), lambda weights: self.gradient(z, weights)
 
     def hvp(self, z: Array, weights: Array, v: Array) -> Array:
         """``(p, q)``: Hessian of the outputs summed with ``weights``, times ``v``."""

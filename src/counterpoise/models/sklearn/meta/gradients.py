@@ -9,7 +9,7 @@ import numpy as np
 
 from counterpoise.models.sklearn.meta.combine import MemberOutputs
 from counterpoise.models.trees.opened import ShortcutModel
-from counterpoise.types import Array, Differentiable, Pullback
+from counterpoise.types import Array, Model, Pullback
 
 RELATIVE_DIFFERENCE_STEP = (
     1e-5  # of a member's output, or of 1: differences of what the whole makes of it are its slope
@@ -20,7 +20,7 @@ RELATIVE_DIFFERENCE_STEP = (
 class CombinedMembers:
     """The outputs of ``members``, combined."""
 
-    members: tuple[Differentiable, ...]
+    members: tuple[Model, ...]  # each with a gradient
     combine: Callable[[MemberOutputs], Array]
 
     def __call__(self, x: Array) -> Array:
@@ -74,8 +74,9 @@ class DifferentiableMetaModel(ShortcutModel):
         return self.fast_outputs.outputs_and_pullback(x)
 
 
-def _outputs_and_pullback(member: Differentiable, x: Array) -> tuple[Array, Pullback]:
-    if hasattr(member, "outputs_and_pullback"):
-        outputs, pull = member.outputs_and_pullback(x)
-        return outputs, pull
-    return member.outputs(x), lambda weights: member.gradient(x, weights)
+def _outputs_and_pullback(member: Model, x: Array) -> tuple[Array, Pullback]:
+    if member.outputs_and_pullback is not None:
+        return member.outputs_and_pullback(x)
+    gradient = member.gradient
+    assert gradient is not None
+    return member.outputs(x), lambda weights: gradient(x, weights)

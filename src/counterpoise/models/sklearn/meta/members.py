@@ -24,18 +24,16 @@ from counterpoise.models.sklearn.meta.combine import (
     OneVsRestCombiner,
     StackingCombiner,
     ThresholdCombiner,
-    has_threshold,
-    is_from_sklearn,
-    read_threshold,
     score_method_of,
     stack_answers,
 )
 from counterpoise.models.sklearn.meta.gradients import CombinedMembers, DifferentiableMetaModel
 from counterpoise.models.sklearn.outputs import find_deciding_estimator
+from counterpoise.models.sklearn.thresholds import has_threshold, is_from_sklearn, read_threshold
 from counterpoise.models.trees.ensemble import TreeEnsemble
 from counterpoise.models.trees.opened import MAX_ROUNDING_DIFFERENCE, TreeModel, make_tree_model, relative_difference
 from counterpoise.space.schema.schema import Schema, numeric_schema
-from counterpoise.types import Array, Differentiable, Link, Model
+from counterpoise.types import Array, Link, Model
 
 MAX_REORDERING_DIFFERENCE = 1e-12  # relative difference of what is added up in another order
 MAX_MEMBERS_DIFFERENCE = 1e-9  # how closely members with slopes must repeat the whole
@@ -74,7 +72,7 @@ def adapt_meta_estimator(model: Any, plain: Model, schema: Schema, probe: Array)
         return None
     try:
         members = [as_model(member, schema, probe) for member in map(_unfreeze, inside)]
-        sloped = tuple(member for member in members if isinstance(member, Differentiable))
+        sloped = tuple(member for member in members if member.gradient is not None)
         found = [member for member in members if isinstance(member, TreeModel)]
         if len(members) not in (len(found), len(sloped)):
             return None
@@ -104,7 +102,7 @@ def _has_slope(blend: DifferentiableMetaModel, probe: Array) -> bool:
     if isinstance(combine, CalibratedMeanCombiner):
         return not any(type(each).__name__ == "IsotonicRegression" for _, own in combine.calibrators for each in own)
     if isinstance(combine, StackingCombiner):
-        return isinstance(combine.final_model, Differentiable)
+        return combine.final_model.gradient is not None
     if isinstance(combine, InverseTransformCombiner):
         return bool(blend.gradient(probe, np.ones((len(probe), 1))).any(axis=1).mean() > MIN_SHARE_WITH_SLOPE)
     return True

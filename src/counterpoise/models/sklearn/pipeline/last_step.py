@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 
 from counterpoise.models.sklearn.pipeline.columnwise import ColumnwiseSteps
 from counterpoise.models.sklearn.pipeline.projections import ColumnwiseThenMixing
-from counterpoise.types import Array, Differentiable, Link, Model, Pullback, TwiceDifferentiable
+from counterpoise.types import Array, Link, Model, ModelBase, Pullback
 
 
 @dataclass(frozen=True, eq=False)
-class LastStepModel:
+class LastStepModel(ModelBase):
     """A pipeline as a Model: outputs of the last step behind the front; ``whole`` is the pipeline itself."""
 
     pipeline: Model
@@ -33,7 +33,7 @@ class LastStepModel:
     @property
     def has_softmax_probabilities(self) -> bool:
         """Whether the probabilities are the softmax of the outputs."""
-        return bool(getattr(self.last_step, "has_softmax_probabilities", False))
+        return self.last_step.has_softmax_probabilities
 
     def outputs(self, x: Array) -> Array:
         """Outputs ``(p, c)`` of the last step."""
@@ -52,15 +52,14 @@ class LastStepModel:
 class DifferentiableLastStepModel(LastStepModel):
     """A pipeline whose last step has a gradient."""
 
-    last_step: Differentiable
-
     def gradient(self, x: Array, weights: Array) -> Array:
         """Gradient ``(p, d)``, carried back through the front."""
+        assert self.last_step.gradient is not None
         return self.first_steps.pull_gradient(x, self.last_step.gradient(self.first_steps(x), weights))
 
     def outputs_and_pullback(self, x: Array) -> tuple[Array, Pullback]:
         """Outputs ``(p, c)``, and what gives their gradient."""
-        if not hasattr(self.last_step, "outputs_and_pullback"):
+        if self.last_step.outputs_and_pullback is None:
             return self.outputs(x), lambda weights: self.gradient(x, weights)
         outputs, pull = self.last_step.outputs_and_pullback(self.first_steps(x))
         return outputs, lambda weights: self.first_steps.pull_gradient(x, pull(weights))
@@ -70,10 +69,9 @@ class DifferentiableLastStepModel(LastStepModel):
 class TwiceDifferentiableLastStepModel(DifferentiableLastStepModel):
     """A pipeline whose last step has curvature."""
 
-    last_step: TwiceDifferentiable
-
     def hvp(self, x: Array, weights: Array, v: Array) -> Array:
         """``(p, d)``: the front is piecewise linear, so all curvature is the last step's."""
+        assert self.last_step.hvp is not None
         return self.first_steps.pull_gradient(
             x, self.last_step.hvp(self.first_steps(x), weights, self.first_steps.push_direction(x, v))
         )
@@ -81,8 +79,8 @@ class TwiceDifferentiableLastStepModel(DifferentiableLastStepModel):
 
 def make_last_step_model(whole: Model, front: ColumnwiseSteps | ColumnwiseThenMixing, last: Model) -> LastStepModel:
     """The pipeline with all that its last step can do."""
-    if isinstance(last, TwiceDifferentiable) and not front.is_curved:
+    if last.hvp is not None and not front.is_curved:
         return TwiceDifferentiableLastStepModel(whole, front, last)
-    if isinstance(last, Differentiable):
+    if last.gradient is not None:
         return DifferentiableLastStepModel(whole, front, last)
     return LastStepModel(whole, front, last)

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from counterpoise.models.sklearn.pipeline.columnwise import ColumnwiseSteps
-from counterpoise.models.trees.ensemble import TreeEnsemble, code_places
+from counterpoise.models.trees.ensemble import TreeEnsemble
+from counterpoise.models.trees.nodes import code_places
 from counterpoise.space.schema.schema import Schema
 from counterpoise.types import Array, Index, Mask
 

@@ -7,16 +7,10 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from counterpoise.cli import options
-from counterpoise.cli.demo import run_demo
 from counterpoise.cli.exit_codes import exit_when_cut_short
-from counterpoise.cli.table_files import check_files_differ, check_writable, make_folder
 from counterpoise.errors import InputError, MissingExtra
-from counterpoise.explanation.explanation import Explanation
-from counterpoise.show.report import report as write_report
 
 
 def report(
@@ -29,6 +23,10 @@ def report(
 
     Example: counterpoise report alerts.json --out alerts.html --redact
     """
+    from counterpoise.cli.table_files import check_files_differ, check_writable
+    from counterpoise.explanation.explanation import Explanation
+    from counterpoise.show.report import report as write_report
+
     check_writable(out)
     check_files_differ({"--out": out}, {"the explanation": saved})
     if not Path(saved).is_file():
@@ -50,8 +48,13 @@ def paper(
     """
     if find_spec("matplotlib") is None:
         raise MissingExtra("plots")
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    from counterpoise.cli.table_files import make_folder
+    from counterpoise.paper import write
+
     place = make_folder(out)
-    from counterpoise.paper import write  # draws: needs matplotlib, which other commands do without
 
     columns = (TextColumn("{task.description:22}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     console = Console(stderr=True)
@@ -72,6 +75,9 @@ def demo(
 
     Example: counterpoise demo --out out
     """
+    from counterpoise.cli.demo import run_demo
+    from counterpoise.cli.table_files import make_folder
+
     place = make_folder(out)
     with exit_when_cut_short():
         run_demo(place)

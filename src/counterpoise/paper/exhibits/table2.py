@@ -7,8 +7,8 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
-from counterpoise.paper.claims import THREE_METHODS
 from counterpoise.paper.exhibit import Exhibit
+from counterpoise.paper.exhibits.claims import THREE_METHODS
 
 
 def build_table_two(facts: Mapping[str, float]) -> Exhibit:

@@ -61,7 +61,8 @@ def measure(scale: RunSize) -> Exhibit:
         + ", ".join(f"{beta:g}: {share:.0%}" for beta, share in wide.items())
         + f". Best cells: {told}.",
         (
-            f"Mean S over every β: {middle:.2f} where λ and μ are moderate ({MODERATE_RANGE[0]} to {MODERATE_RANGE[1]}); along the "
+            f"Mean S over every β: {middle:.2f} where λ and μ are moderate ({MODERATE_RANGE[0]} to "
+            f"{MODERATE_RANGE[1]}); along the "
             "edges of the grid: "
             + ", ".join(f"{name} {value:.2f}" for name, value in edges.items())
             + ". Where copies turn "

@@ -90,7 +90,8 @@ def measure(scale: RunSize) -> Exhibit:
         "figure-1",
         "Figure 1. The free energy over the perturbations, and the path of Algorithm 1",
         notes,
-        f"Δ ∈ [−10, 2]², λ = μ = 1, w ~ U(1, 10) = {np.round(scene.draw_weights(scale.seed), 2).tolist()}, x0 = (3, 3), c "
+        f"Δ ∈ [−10, 2]², λ = μ = 1, w ~ U(1, 10) = {np.round(scene.draw_weights(scale.seed), 2).tolist()}, x0 "
+        "= (3, 3), c "
         f"= 0, α = {ALPHA}, β = {BETA}, {ITERATIONS} iterations, ε = {EPSILON:g} (the caption's). Chosen by us: "
         f"{scene.SCORE_FORMULA}; F over a cloud of σ = {scene.CLOUD_SIGMA}; no C1, no C2.",
         "surface of the free energy with a path that descends from the right into a valley",

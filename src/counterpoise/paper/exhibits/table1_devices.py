@@ -20,7 +20,7 @@ from counterpoise.methods.baselines.algorithm1 import Algorithm1
 from counterpoise.methods.baselines.gradient import GradientDescent
 from counterpoise.methods.baselines.lime import Lime
 from counterpoise.methods.polish import Polished
-from counterpoise.methods.search import Annealing
+from counterpoise.methods.search import Search
 from counterpoise.paper.exhibit import COLOURS, DASHES, MARKS, Exhibit, RunSize, make_panel
 from counterpoise.types import Array
 
@@ -43,8 +43,8 @@ class MethodSetup:
 
 
 METHOD_SETUPS = (
-    MethodSetup("Free energy, annealed", Polished(Annealing())),
-    MethodSetup("Free energy, firm", Polished(Annealing()), keep=0.9),
+    MethodSetup("Free energy, annealed", Polished(Search())),
+    MethodSetup("Free energy, firm", Polished(Search()), keep=0.9),
     MethodSetup("Algorithm 1, corrected", Algorithm1()),
     MethodSetup("Algorithm 1, as printed", Algorithm1.literal(alpha=0.01, c2=np.inf), mu=1.0),
     MethodSetup("LIME", Lime()),
@@ -90,7 +90,8 @@ def measure(scale: RunSize) -> tuple[Exhibit, Exhibit]:
     table = _build_table_one(row, answers)
     spread = {name: float((x.std(axis=0) / explainer.schema.scales).mean()) for name, x in answers.items()}
     settings = (
-        f"{DEVICE_COUNT} simulated devices (telemetry.simulate, seed {scale.seed}), {MODEL_NAME}, seeds 0 to {len(seeds) - 1}, "
+        f"{DEVICE_COUNT} simulated devices (telemetry.simulate, seed {scale.seed}), {MODEL_NAME}, seeds 0 to "
+        f"{len(seeds) - 1}, "
         "target benign, bounds observed. The paper has neither its data nor its model."
     )
     flips = summary.set_index("method")["flipped"]

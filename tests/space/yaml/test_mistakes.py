@@ -17,8 +17,9 @@ from counterpoise.errors import ConstraintError, CounterpoiseError, InputError
 from counterpoise.space.region.region import check_constraints
 from counterpoise.space.schema.encode import decode, encode
 from counterpoise.space.yaml.constraint_entries import CONSTRAINT_SPELLINGS
+from counterpoise.space.yaml.load_save import SchemaFile
 
-PAGE = Path(__file__).parents[2] / "docs" / "constraints.md"
+PAGE = Path(__file__).parents[3] / "docs" / "constraints.md"
 COLUMNS, ENTRIES = (
     yaml.safe_load(block) for block in re.findall(r"```yaml\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
 )
@@ -59,7 +60,7 @@ constraints:
 """)
 
 
-def load(folder: Path, said: object, reference: pd.DataFrame | None = None) -> cp.space.yaml.load_save.SchemaFile:
+def load(folder: Path, said: object, reference: pd.DataFrame | None = None) -> SchemaFile:
     path = folder / "said.yaml"
     path.write_text(said if isinstance(said, str) else yaml.safe_dump(said, sort_keys=False), encoding="utf-8")
     return cp.load_schema(path, reference)

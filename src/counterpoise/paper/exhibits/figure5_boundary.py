@@ -16,7 +16,7 @@ from counterpoise.methods.base import Method
 from counterpoise.methods.baselines.gradient import GradientDescent
 from counterpoise.methods.baselines.lime import Lime
 from counterpoise.methods.polish import Polished
-from counterpoise.methods.search import Annealing
+from counterpoise.methods.search import Search
 from counterpoise.paper.exhibit import COLOURS, Exhibit, RunSize, make_panel
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 COLUMNS = ["packet_loss", "cpu_usage"]
 RESTART_ROUNDS = 8  # rounds of a gradient that may start over
 METHODS: dict[str, Method] = {
-    "Free energy": Polished(Annealing()),
+    "Free energy": Polished(Search()),
     "LIME": Lime(),
     "Gradient": GradientDescent(),
 }
@@ -83,7 +83,8 @@ def measure(scale: RunSize) -> Exhibit:
                 "Far from the boundary an RBF kernel is flat: methods that follow a local slope find no way, and "
                 "leave rows unturned. Distances over the rows that a method turns therefore favour those that turn "
                 "near ones alone; compare on the rows that all turn. A minimal answer stops just past the boundary, "
-                f"and is fragile. A gradient that starts over up to {RESTART_ROUNDS} times, each time twice as far around the "
+                f"and is fragile. A gradient that starts over up to {RESTART_ROUNDS} times, each time twice as "
+                "far around the "
                 f"row, turns {again:.0%}."
             ),
         ),

@@ -1,68 +1,20 @@
-"""counterpoise schema: what the data shows, as a file to edit; and whether other data fits such a file."""
+"""Whether a table fits a schema file: the values that a column cannot hold, and the rules that rows break."""
 
 from __future__ import annotations
 
 from numbers import Real
-from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
-import typer
 
-from counterpoise.cli import options
-from counterpoise.cli.exit_codes import EXIT_ALL_FOUND, EXIT_NOT_ALL_FOUND, exit_when_cut_short, print_to_stderr
-from counterpoise.cli.table_files import check_files_differ, check_writable, drop_label_column, read_table
 from counterpoise.errors import InputError
 from counterpoise.explanation.sentences import name_row
 from counterpoise.space.region.region import Region
 from counterpoise.space.schema.encode import encode
 from counterpoise.space.schema.schema import Feature, Schema
-from counterpoise.space.yaml.load_save import SchemaFile, save_schema
+from counterpoise.space.yaml.load_save import SchemaFile
 from counterpoise.types import Index, Mask, is_number
-
-
-def schema(
-    data: options.DataOption,
-    label: options.LabelOption = None,
-    out: Annotated[str, typer.Option("--out", "-o", help="The YAML file to write.")] = "schema.yaml",
-    force: Annotated[
-        bool, typer.Option("--force", help="Write over a file that is there, and what was edited.")
-    ] = False,
-    check: Annotated[
-        str | None, typer.Option("--check", "-c", help="A schema file: say what in the data does not fit it.")
-    ] = None,
-) -> None:
-    """Write what the data shows (kinds, ranges, scales, categories) as YAML to edit; or check data against such a file.
-
-    Example: counterpoise schema -d train.csv -l label -o s.yaml; then: counterpoise schema -d new.csv -c s.yaml
-
-    In the file, add unit, label, min and max, immutable or monotone to a column, and rules between features at the
-    end, under relations: as entries such as - rule: fwd_packets + bwd_packets == packets.
-    """
-    if check is None:
-        _check_output(out, data, force=force)
-    with exit_when_cut_short():
-        table = drop_label_column(read_table(data, "--data"), label, "--data")
-        if check is not None:
-            misfits = find_misfits(options.open_schema(check), table)
-            for line in misfits:
-                typer.echo(line)
-            print_to_stderr(f"{len(table)} rows, {len(misfits)} misfit{'' if len(misfits) == 1 else 's'}")
-            raise typer.Exit(EXIT_NOT_ALL_FOUND if misfits else EXIT_ALL_FOUND)
-        found = Schema.infer(table)
-        save_schema(Path(out), found)
-        typer.echo(out)
-        print_to_stderr(f"{len(found)} features")
-
-
-def _check_output(out: str, data: str, *, force: bool) -> None:
-    check_writable(out)
-    check_files_differ({"--out": out}, {"--data": data})
-    if Path(out).exists() and not force:
-        raise InputError(
-            "--out must be a new file", f"{out!r} is there, perhaps edited", "choose another name, or give --force"
-        )
 
 
 def find_misfits(file: SchemaFile, table: pd.DataFrame) -> list[str]:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import pandas as pd
 
 from counterpoise.paper.exhibit import Exhibit, RunSize
-from counterpoise.paper.figure2_convergence import LARGE_BETAS, SMALL_BETAS
+from counterpoise.paper.exhibits.figure2_convergence import LARGE_BETAS, SMALL_BETAS
 from counterpoise.paper.paired import Interval
 
 CONVERGED_SHARE = 0.05  # of the first norm
@@ -31,6 +31,7 @@ def judge_claims(facts: Mapping[str, float]) -> list[Claim]:
     return [
         *_judge_search(facts),
         *_judge_stability(facts),
+        *_judge_variation(facts),
         *_judge_comparison(facts),
         *_judge_cost(facts),
     ]
@@ -45,7 +46,7 @@ def build_claims(facts: Mapping[str, float], scale: RunSize) -> Exhibit:
         "claims",
         "Claims",
         (f"Each claim of the paper in our words, what this run measured, and what follows: {told}.",),
-        "verdicts are computed from the numbers of this page by the rules in counterpoise.paper.claims"
+        "verdicts are computed from the numbers of this page by the rules in counterpoise.paper.exhibits.claims"
         + ("; the quick form measures little, so that a verdict near its limit may turn" if scale.quick else ""),
         tables={"Verdicts": found},
     )
@@ -63,14 +64,16 @@ def _judge_search(facts: Mapping[str, float]) -> list[Claim]:
         ),
         Claim(
             "For β of 0.001 to 0.1 the gradient norm goes to 0.",
-            f"Of the first norm is left over the last tenth of the iterations: {_format_shares(small)}. Converged: below "
+            f"Of the first norm is left over the last tenth of the iterations: {_format_shares(small)}. "
+            "Converged: below "
             f"{CONVERGED_SHARE:.0%}.",
             VERDICT_HOLDS if max(small.values()) < CONVERGED_SHARE else VERDICT_FAILS,
             "figure-2",
         ),
         Claim(
             "For β between 1 and 10 the algorithm oscillates and does not converge.",
-            f"By the same measure: {_format_shares(large)}. With a fresh cloud at every step no β converges: the norm stays "
+            f"By the same measure: {_format_shares(large)}. With a fresh cloud at every step no β converges: "
+            "the norm stays "
             f"at {facts['norm_fresh_large']:.2g}, and at {facts['norm_fresh_small']:.2g} for small β.",
             VERDICT_HOLDS
             if min(large.values()) >= CONVERGED_SHARE
@@ -97,8 +100,6 @@ def _judge_stability(facts: Mapping[str, float]) -> list[Claim]:
     hot, cold, middle = facts["stable_hot"], facts["stable_cold"], facts["stable_middle"]
     edges = {name: facts[f"stable {name}"] for name in GRID_EDGES}
     worse = sum(value < middle for value in edges.values())
-    spread = {name: facts[f"spread {key}"] for name, key in _SPREAD_KEYS.items()}
-    varied = {name: facts[f"real {name} varied"] for name in ("LIME", "Gradient")}
     return [
         Claim(
             "A smaller β widens the region of (λ, μ) with stable counterfactuals.",
@@ -115,6 +116,13 @@ def _judge_stability(facts: Mapping[str, float]) -> list[Claim]:
             VERDICT_HOLDS if worse == len(edges) else VERDICT_PARTLY if worse else VERDICT_FAILS,
             "figure-3",
         ),
+    ]
+
+
+def _judge_variation(facts: Mapping[str, float]) -> list[Claim]:
+    spread = {name: facts[f"spread {key}"] for name, key in _SPREAD_KEYS.items()}
+    varied = {name: facts[f"real {name} varied"] for name in ("LIME", "Gradient")}
+    return [
         Claim(
             "Across runs the free-energy method varies most, the gradient less, LIME hardly at all (Fig. 4).",
             "Spread over seeds, in standard deviations: "

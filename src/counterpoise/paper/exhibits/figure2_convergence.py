@@ -11,7 +11,7 @@ import pandas as pd
 from counterpoise.methods.baselines.coordinates import CoordinateChart
 from counterpoise.paper import scene
 from counterpoise.paper.exhibit import COLOURS, DASHES, Exhibit, RunSize, make_panel
-from counterpoise.paper.figure1_surface import literal_algorithm1
+from counterpoise.paper.exhibits.figure1_surface import literal_algorithm1
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -54,7 +54,8 @@ def measure(scale: RunSize) -> Exhibit:
         "figure-2",
         "Figure 2. Gradient norm against iterations",
         notes,
-        f"α = {ALPHA:g}, {iterations} iterations (the paper's 6000 in the full form), ε = 0.0001, {SEED_COUNT} seeds, the "
+        f"α = {ALPHA:g}, {iterations} iterations (the paper's 6000 in the full form), ε = 0.0001, {SEED_COUNT} "
+        "seeds, the "
         f"rest as in Figure 1. Fresh clouds: {scale.pick(250, 2000)} iterations.",
         "gradient norm falling with iterations for six values of beta",
         {"small": _draw(lines, SMALL_BETAS), "large": _draw(lines, LARGE_BETAS)},

@@ -23,7 +23,7 @@ from counterpoise.space.distance import Distance
 from counterpoise.space.region.region import Region
 from counterpoise.space.schema.schema import Feature, Schema
 from counterpoise.streams import Streams
-from counterpoise.types import Array, Link
+from counterpoise.types import Array, Link, ModelBase
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -43,7 +43,7 @@ PAPER_EXPONENTS = {
 
 
 @dataclass(frozen=True)
-class LinearScore:
+class LinearScore(ModelBase):
     """A linear score of d features, so that the model itself costs O(d) and nothing else."""
 
     slope: Array
@@ -172,7 +172,8 @@ def measure(scale: RunSize) -> Exhibit:
                 "run takes a second or so. LIME takes one fit and no iterations."
             ),
         ),
-        f"d = {FIXED_FEATURES}, T = {scale.pick(4, 10)}, K = {FIXED_SAMPLES} (over d: {256 if scale.quick else 512}) unless varied; {repeats} "
+        f"d = {FIXED_FEATURES}, T = {scale.pick(4, 10)}, K = {FIXED_SAMPLES} (over d: "
+        f"{256 if scale.quick else 512}) unless varied; {repeats} "
         "repeats; times are those of the machine that made this page.",
         "time against d, K and T on logarithmic axes for five variants",
         {letter: _draw(times[times["over"] == letter], letter) for letter in sweeps},

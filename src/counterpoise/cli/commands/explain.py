@@ -1,0 +1,108 @@
+"""counterpoise explain: rows in, answers out, in whatever form the next reader needs."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import nullcontext
+from typing import Annotated
+
+import typer
+
+from counterpoise.cli import options
+from counterpoise.cli.exit_codes import exit_when_cut_short, reserve_stdout
+
+FIRST_PART_ROWS = 8  # rows worked on together at first, when each is written as soon as it is finished
+
+
+def explain(
+    model: options.ModelOption,
+    data: options.DataOption,
+    rows: options.RowsOption,
+    target: options.TargetOption = "opposite",
+    threshold: options.ThresholdOption = None,
+    schema: options.SchemaOption = None,
+    keep: Annotated[
+        float | None, typer.Option("--keep", help="The share of noisy copies that must keep the target: a firm answer.")
+    ] = None,
+    noise: Annotated[
+        str, typer.Option("--noise", help="With --keep: auto, a number of standard deviations, or rank:0.02.")
+    ] = "auto",
+    alternatives: Annotated[int, typer.Option("--alternatives", "-a", help="Answers for each row, at most.")] = 1,
+    distance: Annotated[str, typer.Option("--distance", help="l2, l1, l0 or gower.")] = "l2",
+    seed: Annotated[int, typer.Option("--seed", help="The same seed gives the same answers.")] = 0,
+    budget: Annotated[float | None, typer.Option("--budget", help="Seconds for all rows together.")] = None,
+    label: options.LabelOption = None,
+    name: Annotated[str | None, typer.Option("--id", help="The column of the rows that names them.")] = None,
+    fixed: options.FixedOption = None,
+    increasing: options.IncreasingOption = None,
+    decreasing: options.DecreasingOption = None,
+    max_changes: options.MaxChangesOption = None,
+    new_categories: options.NewCategoriesOption = False,
+    out: Annotated[
+        str | None,
+        typer.Option("--out", "-o", help="Where to: .html, .json, .csv, .parquet or .ndjson; - for NDJSON lines."),
+    ] = None,
+    evidence: Annotated[
+        str | None,
+        typer.Option("--evidence", help="Where to write the real rows of the target nearest to each: .csv, .parquet."),
+    ] = None,
+    redact: options.RedactOption = False,
+    trust: options.TrustOption = False,
+    factory: options.FactoryOption = None,
+) -> None:
+    """The least change that would have given each row another decision.
+
+    Example: counterpoise explain -m detector.skops -d train.csv -l label -r alerts.csv -t benign -o alerts.html
+
+    Columns of the rows that the data does not have, such as ids and times, are carried through. Without --out the
+    answers are shown as cards, or as plain text where the output is not a terminal.
+
+    A .csv or .parquet has a line for each answer, with added columns cp_row (its label), cp_position (its place, from
+    0), cp_status and so on. The real rows that back an answer up are in NDJSON (evidence), in JSON and in the report;
+    beside a .csv, give --evidence a table of their own: they are joined by cp_position.
+    """
+    import pandas as pd
+
+    from counterpoise.api.explainer import Explainer
+    from counterpoise.cli import arguments, table_files, write_answers
+    from counterpoise.cli.output import list_evidence
+    from counterpoise.cli.run import CommandRun
+    from counterpoise.space.constraints.relative_to_row import prices_of_changes
+    from counterpoise.space.distance import Distance
+
+    ending = write_answers.output_ending(out, redact=redact)
+    evidence_ending = write_answers.evidence_ending(evidence, redact=redact)
+    arguments.check_seconds(budget)
+    table_files.check_streams(data=data, rows=rows)
+    table_files.check_files_differ(
+        {"--out": out, "--evidence": evidence}, {"--model": model, "--data": data, "--rows": rows, "--schema": schema}
+    )
+    to_stdout = out == table_files.STANDARD_STREAM
+    with exit_when_cut_short(), reserve_stdout() if to_stdout else nullcontext(sys.stdout) as standard:
+        reference, table = table_files.read_data_and_rows(data, rows, label=label, name=name)
+        features, words = arguments.read_constraints(schema, reference, fixed, increasing, decreasing, max_changes)
+        fitted = arguments.open_model(model, trust=trust, factory=factory)
+        explainer = Explainer(
+            fitted, reference=reference, schema=features, constraints=words, new_categories=new_categories
+        )
+        question = {
+            "target": arguments.parse_target(target, explainer.model.labels),
+            "threshold": threshold,
+            "keep": keep,
+            "noise": arguments.parse_noise(noise),
+            "distance": distance,
+            "alternatives": alternatives,
+            "seed": seed,
+        }
+        size = FIRST_PART_ROWS if ending in write_answers.NDJSON_ENDINGS else len(table)
+        measure = Distance.of(explainer.schema, distance, prices_of_changes(explainer.schema, explainer.constraints))
+        run = CommandRun(explainer, table, question, budget, size)
+        with write_answers.open_output(out, ending, standard) as stream:
+            real_rows = []
+            for part in run:
+                first = run.finished_count - len(part)
+                write_answers.write_part(part, measure, out, ending, stream, redact=redact, first=first)
+                real_rows += [list_evidence(part, first)] if evidence is not None else []
+        if evidence is not None and real_rows:
+            table_files.write_table(pd.concat(real_rows, ignore_index=True), evidence, evidence_ending)
+    raise typer.Exit(run.finish())
