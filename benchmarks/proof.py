@@ -161,7 +161,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results")
     parser.add_argument("--rows", type=int, default=20)
-    parser.add_argument("--nodes", type=int, default=200)
+    parser.add_argument("--nodes", type=int, default=ProofSettings().nodes)
     parser.add_argument("--seconds", type=float, default=10.0)
     parser.add_argument("--tables", nargs="+", default=TABLES)
     parser.add_argument("--models", nargs="+", default=MODELS)

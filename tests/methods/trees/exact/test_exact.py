@@ -21,7 +21,17 @@ def test_bounds_hold_and_what_is_exhausted_is_the_least(seed: int, start: float,
     problem = question_of(seed)
     assume(problem is not None)
     assert problem is not None
-    check(problem, start, nodes)
+    check(problem, start, ProofSettings(nodes=nodes))
+
+
+@settings(max_examples=60)
+@given(seed=st.integers(0, 2**31), first=st.integers(1, 4), most=st.integers(4, 40))
+def test_trees_that_are_joined_say_the_same(seed: int, first: int, most: int) -> None:
+    problem = question_of(seed)
+    assume(problem is not None)
+    assert problem is not None
+    joined = ProofSettings(nodes=ENOUGH, joins=(first, 2 * first), joint_leaves=most, worth_joining=0.01)
+    check(problem, np.inf, joined)
 
 
 @settings(max_examples=60)
@@ -60,17 +70,17 @@ def test_a_row_alone_is_a_row_in_a_batch(seed: int) -> None:
             np.testing.assert_array_equal(one[0], all_of_them[row])
 
 
-def check(problem: Problem, start: float, nodes: int) -> Proof:
+def check(problem: Problem, start: float, limits: ProofSettings) -> Proof:
     """A proof that begins at so many times the least effort; every law that it must keep."""
     least = least_efforts(problem)
     incumbent = np.where(np.isfinite(least), start * least, np.inf)
-    proof = prove(problem, incumbent, ProofSettings(nodes=nodes))
+    proof = prove(problem, incumbent, limits)
     assert proof is not None
     effort = np.minimum(proof.effort[:, 0], incumbent)
     assert (proof.bound <= least * (1 + ROUNDING) + 1e-12).all()
     assert (effort >= least * (1 - ROUNDING)).all()
     done = proof.exhausted
-    assert done.all() or nodes < ENOUGH
+    assert done.all() or limits.nodes < ENOUGH
     np.testing.assert_allclose(effort[done], least[done], rtol=ROUNDING, atol=1e-12)
     np.testing.assert_allclose(proof.bound[done], least[done], rtol=ROUNDING, atol=1e-12)
     check_answers(problem, proof)

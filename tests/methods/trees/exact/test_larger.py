@@ -39,7 +39,7 @@ def least_effort(problem: Problem, distance: str) -> float:
             step = max(0.0, low - x0[column], x0[column] - high) / unit[column]
             costs.append(round(WHOLE * (step**2 if distance == "l2" else step)) * literal)
     votes: list[Any] = []
-    sign = 1 if problem.goal.wanted[0, 1] else -1  # type: ignore[attr-defined]
+    sign = 1 if problem.goal.wanted_classes[0, 1] else -1  # type: ignore[attr-defined]
     for tree in range(len(trees.roots)):
         boxes, literals = trees.boxes(tree), []
         worth = boxes.value[:, -1] - (boxes.value[:, 0] if boxes.value.shape[1] == 2 else 0.0)
@@ -56,7 +56,7 @@ def least_effort(problem: Problem, distance: str) -> float:
             votes.append(round(WHOLE * sign * trees.scale * value) * literal)
             literals.append(literal)
         program.add_exactly_one(literals)
-    base = 0.0 if trees.mean else sign * float(trees.base[0])
+    base = 0.0 if trees.averages_leaves else sign * float(trees.base[0])
     program.add(sum(votes) + round(WHOLE * base) >= 1)
     program.minimize(sum(costs))
     solver = cp_model.CpSolver()

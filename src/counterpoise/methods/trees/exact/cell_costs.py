@@ -17,6 +17,7 @@ from counterpoise.models.trees.leaves import Leaves
 from counterpoise.objective.energy import Energy
 from counterpoise.objective.regularizers import Sparsity, WeightedL1
 from counterpoise.problem import Problem
+from counterpoise.space.distance import NormMixture
 from counterpoise.types import Array, Index, Mask
 
 
@@ -60,7 +61,7 @@ class CellCosts:
             for term in (square, rest, changed.astype(np.float64))
         ]
         feasible = problem.region.feasible & allowed[rows, start].all(axis=1) & allowed[:, split:].all(axis=1)
-        missing, root = np.isnan(problem.x0[:, leaves.columns]), problem.energy.distance.weight("l2")
+        missing, root = np.isnan(problem.x0[:, leaves.columns]), problem.energy.distance.length_weight
         return cls(
             span.column,
             value,
@@ -126,15 +127,20 @@ def _cheapest(price: Array, first: Index) -> Index:
 def is_separable(energy: Energy) -> bool:
     """Whether the effort is a sum over columns, apart from the root of L2, and grows with each difference."""
     parts = energy.regularizers if energy.lam else ()
-    return energy.lam >= 0 and all(isinstance(part, (WeightedL1, Sparsity)) for part in parts)
+    return (
+        isinstance(energy.distance, NormMixture)
+        and energy.lam >= 0
+        and all(isinstance(part, (WeightedL1, Sparsity)) for part in parts)
+    )
 
 
 def _effort_terms(problem: Problem, column: Index, delta: Array) -> tuple[Array, Array]:
     """What scaled differences ``(n, cells)`` of these columns add under the root of L2, and besides."""
     energy, distance = problem.energy, problem.energy.distance
-    changed = delta != 0
-    rest = distance.weight("l0") * changed + distance.weight("l1") * delta
-    gower = distance.weight("gower")
+    assert isinstance(distance, NormMixture), "`is_separable` said so"
+    weights, changed = dict(distance.mixture), delta != 0
+    rest = weights.get("l0", 0.0) * changed + weights.get("l1", 0.0) * delta
+    gower = weights.get("gower", 0.0)
     if gower:
         shares = np.where(np.isnan(problem.x0), 1.0, distance.unit / distance.span) / problem.x0.shape[1]
         rest = rest + gower * delta * shares[:, column]
@@ -143,7 +149,7 @@ def _effort_terms(problem: Problem, column: Index, delta: Array) -> tuple[Array,
             rest = rest + energy.lam * part.weights[column] * delta
         else:
             rest = rest + energy.lam * changed
-    return (delta**2 if distance.weight("l2") else np.zeros_like(delta)), rest
+    return (delta**2 if distance.length_weight else np.zeros_like(delta)), rest
 
 
 def _differences(problem: Problem, column: Index, value: Array) -> Array:

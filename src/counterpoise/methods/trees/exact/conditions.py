@@ -12,16 +12,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from counterpoise.methods.trees.exact.finishes import affine_outputs, is_monotone
 from counterpoise.methods.trees.exact.leaf_walls import LeafWalls
 from counterpoise.models.goals import ClassGoal, Goal, RangeGoal, ThresholdGoal
-from counterpoise.models.links import (
-    SoftmaxToOutputs,
-    exponential,
-    keep_sums,
-    logistic,
-    two_outputs_zero_first,
-    two_outputs_zero_second,
-)
+from counterpoise.models.links import SoftmaxToOutputs
 from counterpoise.models.trees.leaves import Leaves
 from counterpoise.problem import Problem
 from counterpoise.types import Array, Mask
@@ -49,12 +43,8 @@ def conditions(problem: Problem, leaves: Leaves, walls: LeafWalls) -> Asked | No
     """The conditions of every row, or None where the goal is not known to be one on sums of leaves."""
     if len(leaves.base) == 1:
         rows = _of_one_sum(problem.goal, leaves, walls, len(problem))
-    elif leaves.to_outputs is keep_sums or (
-        isinstance(leaves.to_outputs, SoftmaxToOutputs) and leaves.to_outputs.to_outputs is keep_sums
-    ):
-        rows = _of_classes(problem.goal, leaves, len(problem))
     else:
-        rows = None
+        rows = _of_many_sums(problem.goal, leaves)
     return None if rows is None else Asked(rows, rounding(problem, leaves, walls))
 
 
@@ -71,7 +61,7 @@ def _of_one_sum(goal: Goal, leaves: Leaves, walls: LeafWalls, n: int) -> tuple[t
     if leaves.has_one_margin and isinstance(goal, ClassGoal) and goal.wanted_signs is not None:
         zero = np.zeros(1)
         return tuple((Conditions(up if side > 0 else down, zero),) for side in goal.wanted_signs.tolist())
-    if not _is_monotone(leaves):
+    if not is_monotone(leaves.to_outputs):
         return None
     if isinstance(goal, RangeGoal):
         never = np.full(n, np.inf)
@@ -86,13 +76,6 @@ def _within(low: float, high: float) -> Conditions:
     """One sum from ``low`` to ``high``."""
     ends = [(sign, end) for sign, end in ((1.0, low), (-1.0, -high)) if end > -np.inf]
     return Conditions(np.array([[sign] for sign, _ in ends]).reshape(-1, 1), np.array([end for _, end in ends]))
-
-
-def _is_monotone(leaves: Leaves) -> bool:
-    """Whether outputs are known to rise or fall with the one sum throughout."""
-    finish = leaves.to_outputs.to_outputs if isinstance(leaves.to_outputs, SoftmaxToOutputs) else leaves.to_outputs
-    known = (keep_sums, two_outputs_zero_first, two_outputs_zero_second, exponential, logistic)
-    return finish in known or type(finish).__name__ == "_Isolation"
 
 
 def _turning(goal: Goal, leaves: Leaves, walls: LeafWalls, n: int) -> tuple[Array, Array]:
@@ -119,12 +102,27 @@ def _meets(goal: Goal, leaves: Leaves, sums: Array) -> Mask:
     return goal.is_reached(leaves.to_outputs(sums[:, None])[:, None, :])[:, 0]
 
 
-def _of_classes(goal: Goal, leaves: Leaves, n: int) -> tuple[tuple[Conditions, ...], ...] | None:
-    one = np.eye(len(leaves.base))
-    soft = isinstance(leaves.to_outputs, SoftmaxToOutputs)
-    if isinstance(goal, ClassGoal) and goal.wanted_classes.shape[1] == len(one):
+def _of_many_sums(goal: Goal, leaves: Leaves) -> tuple[tuple[Conditions, ...], ...] | None:
+    affine = affine_outputs(leaves)
+    if affine is None:
+        return None
+    asked = _of_outputs(goal, len(affine[0]), soft=isinstance(leaves.to_outputs, SoftmaxToOutputs))
+    return None if asked is None else tuple(tuple(_of_sums(one, *affine) for one in row) for row in asked)
+
+
+def _of_sums(asked: Conditions, matrix: Array, offset: Array) -> Conditions:
+    """Conditions on outputs as conditions on sums."""
+    return Conditions(asked.directions @ matrix, asked.least - asked.directions @ offset)
+
+
+def _of_outputs(goal: Goal, count: int, *, soft: bool) -> tuple[tuple[Conditions, ...], ...] | None:
+    """Conditions on so many outputs, or, where the model's own are their softmax, on what that is made of."""
+    one = np.eye(count)
+    if isinstance(goal, RangeGoal) and count == 1 and not soft:
+        return tuple((_within(*ends),) for ends in zip(goal.low.tolist(), goal.high.tolist(), strict=True))
+    if isinstance(goal, ClassGoal) and goal.wanted_classes.shape[1] == count:
         return tuple(_beats(one, wanted, 0.0) for wanted in goal.wanted_classes)
-    if isinstance(goal, ThresholdGoal) and goal.wanted_classes.shape[1] == len(one):
+    if isinstance(goal, ThresholdGoal) and goal.wanted_classes.shape[1] == count:
         if soft:
             return tuple(
                 _likely(one, wanted, p)

@@ -14,7 +14,7 @@ from counterpoise.types import is_number, is_whole_number
 class ProofSettings:
     """Limits of a proof, a row; they count work, never time, so that answers do not depend on the machine."""
 
-    nodes: int = 20_000  # boxes that are opened at most
+    nodes: int = 300  # boxes that are opened at most
     visits: int = 500_000_000  # trees of boxes that are looked at, at most
     waiting: int = 2_000_000  # boxes that wait to be opened, at most
     together: int = 64  # boxes opened at once, the cheapest first; a search begins with one
