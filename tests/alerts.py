@@ -14,6 +14,7 @@ from sklearn.preprocessing import StandardScaler
 import counterpoise as cp
 from counterpoise import telemetry
 from counterpoise.explanation.fields import ENERGY_COLUMNS, AnswerEnergies
+from counterpoise.explanation.question import Question
 from counterpoise.explanation.tables import QUANTILE_SHARES
 from explanations import build, objects
 
@@ -74,7 +75,7 @@ def many(rows: int = 500, **parts: Any) -> cp.Explanation:
         "reason": objects(["" if good else f"in the way: Range('load', 0, 1) {TRICK}" for good in valid]),
         "quantiles": {"attack": levels, "benign": levels + 1},
         "held": {"protocol": f"Immutable {TRICK}"},
-        "settings": {"distance": "l2", "constraints": "Range('load', 123456, 654321)"},
+        "question": Question(target="benign", constraints=(cp.Range("load", 123456, 654321),)),
         "versions": {"python": "3.11"},
     }
     return build(schema, table, answers, **{**fields, **parts})

@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 
 from counterpoise.explanation.explanation import FIRM_COLUMNS, Explanation
 from counterpoise.explanation.fields import ENERGY_COLUMNS, AnswerEnergies, ModelScores, RowArrays
+from counterpoise.explanation.json_question import pack_question
+from counterpoise.explanation.question import Question
 from counterpoise.space.schema.encode import encode
 from counterpoise.space.schema.schema import Schema
 from counterpoise.types import Array
@@ -78,6 +80,8 @@ def assert_same(one: Explanation, other: Explanation) -> None:
             assert_same(a, b)
         elif isinstance(a, RowArrays):
             assert_frames(a.to_frame(one.rows.index), b.to_frame(other.rows.index))
+        elif isinstance(a, Question):
+            assert pack_question(a) == pack_question(b)
         elif field.name == "quantiles":
             assert all(same(x, y) for x, y in zip(a, b, strict=True))
             assert all(np.array_equal(a[label], b[label], equal_nan=True) for label in a)

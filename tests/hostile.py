@@ -1,7 +1,7 @@
 """Opens hostile files one by one in a process of its own, with little memory and time, and tells what came of it.
 
-Run as a script it reads a list of questions from its first argument (JSON: each a list of the name of an opener and its
-arguments) and writes one outcome for each to its second. Whoever imports it calls `outcomes`.
+Run as a script it reads questions from the file of its first argument (each the name of an opener and its arguments)
+and writes one outcome for each to that of its second. Whoever imports it calls `outcomes`.
 """
 
 from __future__ import annotations
@@ -24,10 +24,16 @@ FORBIDDEN = (
 )
 
 
-def outcomes(questions: Sequence[Sequence[Any]], folder: Path) -> list[dict[str, Any]]:
-    """For each question: ``error`` (its class, or None), ``message``, ``events`` (what it must not do), ``signal``."""
+def outcomes(
+    questions: Sequence[Sequence[Any]], folder: Path, honest: Sequence[Sequence[Any]] = ()
+) -> list[dict[str, Any]]:
+    """For each question: ``error`` (its class, or None), ``message``, ``events`` (what it must not do), ``signal``.
+
+    Honest files are opened first, without limits: what they import is then there, and no limit meets an import.
+    """
     asked, answered = folder / "questions.json", folder / "outcomes.json"
-    asked.write_text(json.dumps([[str(part) for part in question] for question in questions]), encoding="utf-8")
+    texts = [[[str(part) for part in question] for question in each] for each in (questions, honest)]
+    asked.write_text(json.dumps(texts), encoding="utf-8")
     path = os.pathsep.join(place for place in sys.path if place)
     run = subprocess.run(
         [sys.executable, __file__, str(asked), str(answered)],
@@ -67,6 +73,12 @@ def _schema(path: str) -> Any:
     return load_schema(path)
 
 
+def _explanation(path: str) -> Any:
+    from counterpoise.explanation.explanation import Explanation
+
+    return Explanation.load(path)
+
+
 LIBRARIES = {
     ".onnx": ("onnx", "onnxruntime"),
     ".json": ("xgboost",),
@@ -74,12 +86,17 @@ LIBRARIES = {
     ".cbm": ("catboost",),
     ".pt": ("torch",),
 }
-OPENERS = {"model": _model, "models": _models, "schema": _schema}
+OPENERS = {"model": _model, "models": _models, "schema": _schema, "explanation": _explanation}
 
 
 def _prepare(questions: list[list[str]]) -> None:
     """Import what the openers import, so that no limit meets an import, and no import is taken for code of a file."""
-    for name in ("counterpoise.models.files", "counterpoise.space.yaml.load_save"):
+    for name in (
+        "counterpoise.models.files",
+        "counterpoise.space.yaml.load_save",
+        "counterpoise.explanation.explanation",
+        "counterpoise.api.explainer",
+    ):
         import_module(name)
 
     endings = {Path(question[1]).suffix for question in questions}
@@ -143,8 +160,9 @@ def _apart(question: list[str]) -> dict[str, Any]:
 
 
 def _main(asked: str, answered: str) -> None:
-    questions = json.loads(Path(asked).read_text(encoding="utf-8"))
-    _prepare(questions)
+    questions, honest = json.loads(Path(asked).read_text(encoding="utf-8"))
+    for question in honest:
+        OPENERS[question[0]](*question[1:])
     Path(answered).write_text(json.dumps([_apart(question) for question in questions]), encoding="utf-8")
 
 

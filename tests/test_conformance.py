@@ -100,7 +100,7 @@ def ran(method, name):
 
 
 def test_every_public_method_is_in_the_table():
-    public = {name for name in cp.__all__ if hasattr(getattr(cp, name), "iterate")}
+    public = {name for name in cp.__all__ if hasattr(getattr(cp, name), "iterate") and name != "Method"}
     assert public <= {type(method).__name__ for method in METHODS.values()}
 
 

@@ -8,8 +8,8 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # for type checkers; at run time a name is imported when it is first used
-    from counterpoise.api import Explainer, explain
-    from counterpoise.api.targets import AnythingBut
+    from counterpoise.api.explainer import Explainer
+    from counterpoise.api.one_call import explain
     from counterpoise.errors import (
         CapabilityError,
         ConstraintError,
@@ -20,11 +20,14 @@ if TYPE_CHECKING:  # for type checkers; at run time a name is imported when it i
         ModelError,
     )
     from counterpoise.explanation.explanation import Explanation
-    from counterpoise.judge.checks import robustness, stability
+    from counterpoise.explanation.question import AnythingBut, Question
     from counterpoise.judge.compare import compare
     from counterpoise.judge.curves import frontier, sensitivity
-    from counterpoise.judge.landscape import landscape, profile
-    from counterpoise.judge.trajectory import trajectory
+    from counterpoise.judge.robustness import robustness
+    from counterpoise.judge.stability import stability
+    from counterpoise.landscape.plane import landscape
+    from counterpoise.landscape.profile import profile
+    from counterpoise.landscape.trajectory import trajectory
     from counterpoise.methods.annealing import Annealing
     from counterpoise.methods.base import Method
     from counterpoise.methods.baselines.algorithm1 import Algorithm1
@@ -104,6 +107,7 @@ __all__ = [
     "Noise",
     "OneOf",
     "Polished",
+    "Question",
     "RandomSearch",
     "Range",
     "RankNoise",
@@ -135,7 +139,7 @@ _HOME_BY_NAME = {  # "module:attribute" below this package, or a module that is 
     "Agreement": "models.callables.agreement:Agreement",
     "Algorithm1": "methods.baselines.algorithm1:Algorithm1",
     "Annealing": "methods.annealing:Annealing",
-    "AnythingBut": "api.targets:AnythingBut",
+    "AnythingBut": "explanation.question:AnythingBut",
     "CapabilityError": "errors:CapabilityError",
     "ConstraintError": "errors:ConstraintError",
     "Cooling": "physics.cooling:Cooling",
@@ -144,7 +148,7 @@ _HOME_BY_NAME = {  # "module:attribute" below this package, or a module that is 
     "Decreasing": "space.constraints.words:Decreasing",
     "Derived": "space.constraints.between_features:Derived",
     "Distance": "space.distance:Distance",
-    "Explainer": "api:Explainer",
+    "Explainer": "api.explainer:Explainer",
     "Explanation": "explanation.explanation:Explanation",
     "Feature": "space.schema.schema:Feature",
     "Function": "models.callables.function:Function",
@@ -171,6 +175,7 @@ _HOME_BY_NAME = {  # "module:attribute" below this package, or a module that is 
     "Noise": "objective.noise:Noise",
     "OneOf": "space.constraints.words:OneOf",
     "Polished": "methods.polish:Polished",
+    "Question": "explanation.question:Question",
     "RandomSearch": "methods.baselines.random_search:RandomSearch",
     "Range": "space.constraints.words:Range",
     "RankNoise": "objective.noise:RankNoise",
@@ -183,19 +188,19 @@ _HOME_BY_NAME = {  # "module:attribute" below this package, or a module that is 
     "Within": "space.constraints.relative_to_row:Within",
     "compare": "judge.compare:compare",
     "discover": "space.discover.discover:discover",
-    "explain": "api:explain",
+    "explain": "api.one_call:explain",
     "figures": "show.figures",
     "frontier": "judge.curves:frontier",
-    "landscape": "judge.landscape:landscape",
+    "landscape": "landscape.plane:landscape",
     "load_model": "models.files:load",
     "load_schema": "space.yaml.load_save:load_schema",
-    "profile": "judge.landscape:profile",
+    "profile": "landscape.profile:profile",
     "report": "show.report:report",
-    "robustness": "judge.checks:robustness",
+    "robustness": "judge.robustness:robustness",
     "save_schema": "space.yaml.load_save:save_schema",
     "sensitivity": "judge.curves:sensitivity",
-    "stability": "judge.checks:stability",
-    "trajectory": "judge.trajectory:trajectory",
+    "stability": "judge.stability:stability",
+    "trajectory": "landscape.trajectory:trajectory",
 }
 
 

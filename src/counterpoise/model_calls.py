@@ -1,4 +1,4 @@
-"""Asking a model: every call is counted, what it says is checked, and an exception is blamed on a row."""
+"""Model calls: every call is counted, outputs are checked, and an exception names the row that caused it."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ class Tally:
 
 
 def call_model(call: Callable[[Array], Any], x: Array, owners: Index, tally: Tally, what: str = "row") -> Any:
-    """What a model's function says of ``x`` ``(p, d)``, counted; an exception is blamed on a row.
+    """The result of a model's function at ``x`` ``(p, d)``, counted; an exception names the row that caused it.
 
-    ``owners`` ``(p,)`` says whose points they are. The error's ``row`` is the first whose points make the function
-    raise when it is asked about them alone, or None where it does not raise again.
+    ``owners`` ``(p,)`` is the row of each point. The error's ``row`` is the first row whose points alone make the
+    function raise again, or None if it does not raise again.
     """
     tally.rows += len(x)
     tally.calls += 1
@@ -50,7 +50,7 @@ def model_outputs(model: Model, x: Array, owners: Index, tally: Tally, what: str
 
 
 def check_outputs(said: Any, x: Array, owners: Index, what: str = "row") -> Array:
-    """What a model said of ``x`` ``(p, d)`` as outputs ``(p, c)``: a line of finite numbers each."""
+    """A model's answer at ``x`` ``(p, d)`` as outputs ``(p, c)``: a line of finite numbers for each point."""
     outputs = np.asarray(said, dtype=np.float64)
     if outputs.ndim != 2 or len(outputs) != len(x):
         raise ModelError(

@@ -26,14 +26,11 @@ from counterpoise.space.region.region import Region
 from counterpoise.streams import Streams
 from counterpoise.types import Array, Index, Mask, Model, Pullback, is_identity_index
 
-MAX_CACHE_ENTRIES = 8  # kept ready
-MAX_CLOUD_CELLS_PER_BATCH = 8_000_000  # numbers in the noisy copies made at once
-
 
 class Score(NamedTuple):
     """What the model says of points: the margin ``f - c`` and whether the target is reached, each ``(n, k)``.
 
-    ``toll`` is what a point pays for being fragile, ``-T ln P(kept)``, ``(n, k)``; 0 where temperature is.
+    ``fragility_cost`` is ``-T ln P(kept)``, ``(n, k)``, the price of a fragile point; 0 where the temperature is 0.
     """
 
     margin: Array
@@ -42,9 +39,10 @@ class Score(NamedTuple):
 
 
 class NoiseScore(NamedTuple):
-    """What noise leaves of points ``(n, k)``: the share of copies that keep the target, and what that is worth.
+    """Points ``(n, k)`` under noise: ``kept`` is the share of noisy copies that keep the target.
 
-    ``margin`` is the one that the share asked for has at least; ``log`` is ``ln <exp(-kappa phi)>`` over the copies.
+    ``margin`` is reached by the share of copies that is asked for; ``log_survival`` is ``ln <exp(-kappa phi)>`` over
+    the copies.
     """
 
     kept: Array
@@ -65,6 +63,7 @@ class Cloud:
     keep: float = 0.0
     T: float = 0.0
     kappa: Array | float = np.inf
+    max_cells_together: int = 8_000_000  # numbers in the noisy copies made at once
 
     def take(self, rows: Index) -> Cloud:
         """The cloud of some rows."""
@@ -74,7 +73,7 @@ class Cloud:
 
 @dataclass(frozen=True, eq=False)
 class ReferenceRows:
-    """Reference rows and what the model says of them: where a search may start from."""
+    """Reference rows and the model's outputs of them: a search may start from these rows."""
 
     x: Array  # (r, d)
     outputs: Array  # (r, c)
@@ -97,7 +96,7 @@ class ReferenceRows:
         return _get_or_make(self.sample_cache, b"".join((goal.key, bytes(str(count), "ascii"))), made)
 
     def get_target_pool(self, goal: Goal, distance: Distance) -> NeighbourIndex:
-        """All of them, ready to be compared by ``distance``."""
+        """An index of all target rows by ``distance``."""
         key = b"".join((goal.key, distance.unit.tobytes()))
         return _get_or_make(
             self.pool_cache, key, lambda: NeighbourIndex.of(self.x[self.find_target_rows(goal)], distance)
@@ -107,10 +106,12 @@ class ReferenceRows:
 CachedValue = TypeVar("CachedValue")
 
 
-def _get_or_make(ready: dict[bytes, CachedValue], key: bytes, make: Callable[[], CachedValue]) -> CachedValue:
-    """What is ready under a key, made where it is not; the oldest goes when there are too many."""
+def _get_or_make(
+    ready: dict[bytes, CachedValue], key: bytes, make: Callable[[], CachedValue], max_entries: int = 8
+) -> CachedValue:
+    """The value kept under a key, made if there is none; the oldest goes where there are ``max_entries`` already."""
     if key not in ready:
-        if len(ready) >= MAX_CACHE_ENTRIES:
+        if len(ready) >= max_entries:
             ready.pop(next(iter(ready)))
         ready[key] = make()
     return ready[key]
@@ -133,7 +134,7 @@ class Problem:
     tally: Tally = field(default_factory=Tally)
     cloud: Cloud | None = None
     hints: Array | None = None  # (n, h, d) points that a search should start from as well
-    first_unknown_codes: Array | None = None  # (d,) codes from which on categories are strange; None: none are
+    first_unknown_codes: Array | None = None  # (d,) from this code on categories are unknown; None: all are known
 
     def __len__(self) -> int:
         return len(self.x0)
@@ -155,7 +156,7 @@ class Problem:
         )
 
     def make_streams(self, seed: int) -> Streams:
-        """The random numbers of the rows; which code a strange category got in its batch does not count."""
+        """The random numbers of the rows; they do not depend on the code that an unknown category got in its batch."""
         return Streams.of(
             self.x0 if self.first_unknown_codes is None else np.minimum(self.x0, self.first_unknown_codes), seed
         )
@@ -172,12 +173,12 @@ class Problem:
 
     @property
     def model_rows_left(self) -> float:
-        """How many model rows each row may still be asked about; a ration bounds it."""
+        """How many points of each row may still be given to the model; a budgeted problem overrides it."""
         return np.inf
 
     @property
     def sums_probabilities(self) -> bool:
-        """Whether what adds up in the model are probabilities, as in a forest, and not decision values."""
+        """Whether the model is a sum of probabilities, like a forest, and not of decision values."""
         return self.model.link == "log" and not self.model.is_additive
 
     @property
@@ -188,7 +189,7 @@ class Problem:
     def outputs(self, x: Array, *, once: bool = False) -> Array:
         """Model outputs ``(n, k, c)`` at points ``x`` ``(n, k, d)``: one model call.
 
-        ``once``: a point that is as the one before it is not asked about again.
+        ``once``: a point that equals the one before it is not given to the model again.
         """
         flat, owners = x.reshape(-1, x.shape[-1]), self.row_numbers.repeat(x.shape[1])
         if not once:
@@ -203,7 +204,7 @@ class Problem:
         return said.take(fresh.cumsum() - 1, axis=0).reshape(*x.shape[:2], -1)
 
     def call_model(self, call: Callable[[Array], Any], flat: Array, owners: Index) -> Any:
-        """What a function of the model says of points ``(p, d)``: every model call of a search goes through here."""
+        """The result of a function of the model at points ``(p, d)``: every model call of a search is made here."""
         return call_model(call, flat, owners, self.tally)
 
     def score(self, x: Array, *, once: bool = False) -> Score:
@@ -220,14 +221,14 @@ class Problem:
         return Score(margin, reached, -self.cloud.T * shares.log_survival)
 
     def score_under_noise(self, x: Array) -> NoiseScore:
-        """What the cloud's noise leaves of points ``x`` ``(n, k, d)``."""
+        """Points ``x`` ``(n, k, d)`` under the cloud's noise."""
         cloud = self.cloud
         assert cloud is not None, "a problem without a cloud has no shares"
         n, k, d = x.shape
         m = cloud.draws.shape[1]
         kept, margin, log = np.empty((n, k)), np.empty((n, k)), np.empty((n, k))
         place = min(int(np.floor((1 - cloud.keep) * m + 1e-9)), m - 1)
-        rows_at_once = max(1, MAX_CLOUD_CELLS_PER_BATCH // (k * m * d))
+        rows_at_once = max(1, cloud.max_cells_together // (k * m * d))
         for start in range(0, n, rows_at_once):
             rows = np.arange(start, min(start + rows_at_once, n))
             part = self if len(rows) == n else self.take(rows)
@@ -282,7 +283,7 @@ class Problem:
         return self._call_derivative(model.hvp, x.reshape(flat), slopes, v.reshape(flat)).reshape(x.shape)
 
     def _call_derivative(self, call: Callable[..., Array], *arrays: Array) -> Array:
-        """What a derivative of the model is at points, each array ``(p, ...)``; an exception is blamed on a row."""
+        """A derivative of the model at points, each array ``(p, ...)``; an exception names the row that caused it."""
         try:
             return call(*arrays)
         except Exception:

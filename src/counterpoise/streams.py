@@ -33,13 +33,13 @@ def row_key(row: Array, seed: int) -> int:
 
 @dataclass(frozen=True, eq=False)
 class Stream:
-    """The random numbers of one row, made ready when they are first asked for: many searches need none."""
+    """The random numbers of one row; the generator is made at its first use, since many searches need none."""
 
     make_generator: Callable[[], np.random.Generator]
 
     @cached_property
     def generator(self) -> np.random.Generator:
-        """What draws them."""
+        """The generator of the row's numbers."""
         return self.make_generator()
 
 

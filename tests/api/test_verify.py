@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import counterpoise as cp
-from counterpoise.api.rows_in import model_predictions
+from counterpoise.api.inputs.rows_in import model_predictions
 from counterpoise.methods.base import Run
 from counterpoise.model_calls import Tally
 

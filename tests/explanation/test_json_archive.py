@@ -27,6 +27,7 @@ from counterpoise.explanation.json_values import (
     unpack_index,
     unpack_value,
 )
+from counterpoise.explanation.question import Question
 from counterpoise.space.schema.schema import Feature, Schema
 from counterpoise.types import Array
 from explanations import assert_same, build, cases, firmness, objects, same
@@ -58,8 +59,7 @@ def test_an_explanation_comes_back_to_the_bit(case: tuple[Schema, pd.DataFrame, 
         quantiles=quantiles,
         seconds=0.1 + 0.2,
         model_rows=12345678901234567,
-        seed=-3,
-        settings={"method": "Polished(Annealing(steps=200))"},
+        question=Question(target=label, seed=-3, method="Polished(Annealing(steps=200))"),
         versions={"counterpoise": "0.1.0"},
         notes=("'id' is carried through",),
     )
@@ -181,7 +181,7 @@ def test_values_that_no_file_can_hold_are_refused_by_name() -> None:
         ("[1, 2]", "some other JSON"),
         ('{"format": "else", "version": 1}', "some other JSON"),
         ('{"format": "counterpoise.explanation"}', "has None"),
-        ('{"format": "counterpoise.explanation", "version": 2}', "has 2"),
+        ('{"format": "counterpoise.explanation", "version": 3}', "has 3"),
         ('{"format": "counterpoise.explanation", "version": 1}', "cannot be read"),
         ('{"format": "counterpoise.explanation", "version": 1, "explanation": []}', "cannot be read"),
     ],

@@ -13,7 +13,6 @@ from counterpoise.methods.cell_values import Cells
 from counterpoise.methods.chains.population import Population
 from counterpoise.methods.points import score_points
 from counterpoise.methods.starts import make_starts
-from counterpoise.physics.cooling import ConstantTemperature
 from counterpoise.problem import Problem
 from counterpoise.streams import Streams
 from problems import problem_of
@@ -82,7 +81,7 @@ def test_the_temperature_falls_to_0() -> None:
 def test_a_constant_temperature_leaves_chains_farther_out_than_cooling_does() -> None:
     problem = two_basins()
     ends = []
-    for cooling in (None, ConstantTemperature()):
+    for cooling in (None, lambda step, T, info: T):
         streams = Streams.of(problem.x0, 0)
         chains = Population(problem, streams, make_starts(problem, streams, 6, 6), 0.3)
         T = np.full(len(problem), 0.3)

@@ -17,9 +17,9 @@ from sklearn.pipeline import make_pipeline
 
 import counterpoise as cp
 from counterpoise import telemetry
-from counterpoise.methods import starts
+from counterpoise.methods.model_kinds import leaves_of, starts_at_row
 from counterpoise.methods.points import score_points
-from counterpoise.methods.settings import leaves_of, starts_at_row
+from counterpoise.methods.settings.starts import StartSettings
 from counterpoise.methods.slopes import has_slope
 from counterpoise.methods.smooth.taylor_steps import descend_from_switches
 from counterpoise.methods.trees import beam as beams
@@ -44,9 +44,11 @@ def test_rows_that_lead_nowhere_themselves_are_surveyed_from_reference_rows(monk
     model = HistGradientBoostingClassifier(max_iter=80, random_state=0).fit(table, label)
     surveyed: list[np.ndarray] = []
 
-    def watched(problem: Problem, leaves: Leaves, menu: CellValues, x: np.ndarray, *rest: object) -> SurveyResult:
+    def watched(
+        problem: Problem, leaves: Leaves, menu: CellValues, x: np.ndarray, *rest: object, **more: object
+    ) -> SurveyResult:
         surveyed.append(np.abs(x - problem.region.nearest_feasible[:, None, :]).max(axis=2) > 0)
-        return survey_changes(problem, leaves, menu, x, *rest)
+        return survey_changes(problem, leaves, menu, x, *rest, **more)
 
     monkeypatch.setattr(beams, "survey_changes", watched)
     held = [cp.Immutable("a", "c", "e", "g")]
@@ -134,12 +136,12 @@ def test_values_for_missing_cells_are_no_points_of_rows_that_miss_none() -> None
     assert found.at(np.arange(3, 6)).valid.any(axis=1).all()
 
 
-def test_an_alert_that_leads_far_itself_is_searched_from_reference_rows_too(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_alert_that_leads_far_itself_is_searched_from_reference_rows_too() -> None:
     train, label, _ = telemetry.simulate(seed=0)
     model = HistGradientBoostingClassifier(random_state=0).fit(train, label)
     near = cp.explain(model, telemetry.PAPER_ALERT, reference=train, target="benign")
-    monkeypatch.setattr(starts, "FAR_EFFORT_SHARE", np.inf)
-    far = cp.explain(model, telemetry.PAPER_ALERT, reference=train, target="benign")
+    never = cp.Polished(cp.Search(starts=StartSettings(far_effort_share=np.inf)))
+    far = cp.explain(model, telemetry.PAPER_ALERT, reference=train, target="benign", method=never)
     assert near.terms.total[0] < far.terms.total[0]
 
 

@@ -57,11 +57,11 @@ def test_one_step_of_eq_11_goes_down_the_slope_of_the_decision():
 
     class Watched:
         def iterate(self, problem, streams):
-            from counterpoise.methods.baselines.gradient import State
+            from counterpoise.methods.baselines.gradient import DescentState
 
             x = problem.region.nearest_feasible[:, None, :].copy()
             own = np.abs(problem.score(x).margin)
-            state = State(x, np.zeros_like(x), np.zeros_like(x), np.ones((len(x), 1)))
+            state = DescentState(x, np.zeros_like(x), np.zeros_like(x), np.ones((len(x), 1)))
             after, _ = rule._step(problem, streams, state, own, 1)
             seen.append(((after.x - x)[:, 0] / problem.scales, problem.gradient(x)[1][:, 0] * problem.scales))
             yield cp.NearestNeighbour()(problem, streams)

@@ -21,12 +21,19 @@ import counterpoise as cp
 from counterpoise.methods.baselines.budgeted import Budgeted
 from counterpoise.methods.cell_values import Cells
 from counterpoise.methods.points import Points, score_points
+from counterpoise.methods.settings.finish import BatchSettings
+from counterpoise.methods.settings.search import SearchSettings
+from counterpoise.methods.settings.smooth import SmoothSettings
+from counterpoise.methods.settings.starts import StartSettings
+from counterpoise.methods.settings.trees import TreeSettings
+from counterpoise.methods.settings.trials import TrialSettings
 from counterpoise.methods.slopes import score_and_gradient, score_and_gradient_by_differences
 from counterpoise.methods.smooth.tangent import step_to_tangent_boundary
 from counterpoise.methods.smooth.taylor_steps import descend
 from counterpoise.methods.starts import jump_at_random, start_at_reference_rows
 from counterpoise.methods.trials.singles import try_single_numbers
 from counterpoise.methods.trials.sweep import sweep
+from counterpoise.models.trees.leaves import count_edges_below
 from counterpoise.streams import Streams
 from problems import problem_of
 
@@ -281,18 +288,21 @@ def test_a_network_that_one_change_turns_is_turned_by_one(blind: bool) -> None:
 
 
 @pytest.mark.parametrize(
-    "wrong",
+    ("family", "wrong"),
     [
-        {"sweeps": -1},
-        {"sweeps": True},
-        {"walkers": 0},
-        {"walkers": 2.5},
-        {"walkers": "4"},
+        (TrialSettings, {"sweeps": -1}),
+        (TrialSettings, {"sweeps": True}),
+        (SmoothSettings, {"walkers": 2.5}),
+        (SmoothSettings, {"walkers": "4"}),
+        (TreeSettings, {"always_tried_grid_places": (0, -1)}),
+        (StartSettings, {"far_effort_share": np.nan}),
+        (cp.Search, {"trees": 3}),
+        (cp.Search, {"smooth": TreeSettings()}),
     ],
 )
-def test_settings_that_make_no_sense_are_named(wrong: dict[str, object]) -> None:
+def test_settings_that_make_no_sense_are_named(family: type, wrong: dict[str, object]) -> None:
     with pytest.raises(cp.InputError, match=next(iter(wrong))):
-        cp.Search(**wrong)  # type: ignore[arg-type]
+        family(**wrong)
 
 
 @given(st.integers(0, 1000))
@@ -305,10 +315,8 @@ def test_a_place_among_cells_is_found_alike_by_either_way(seed: int) -> None:
     cells = Cells(np.arange(3), edges, count, edges, edges)
     values = rng.integers(-1, 52, (4, 6, 3)).astype(float)
     values[rng.random(values.shape) < 0.1] = np.nan
-    few = cells.locate_values(values)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("counterpoise.models.trees.leaves.MAX_COMPARISONS", 0)
-        np.testing.assert_array_equal(cells.locate_values(values), few)
+    by_search = np.minimum(count_edges_below(edges, values, max_comparisons=0), count)
+    np.testing.assert_array_equal(cells.locate_values(values), by_search)
 
 
 def test_trees_that_split_no_number_are_searched_too() -> None:
@@ -326,9 +334,8 @@ def test_all_single_changes_are_tried_in_pieces_that_fit(cancer, forest) -> None
     cells = Cells.of(problem)
     assert cells is not None
     whole = try_single_numbers(problem, cells, np.full(len(problem), np.inf), 3)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("counterpoise.methods.trials.singles.MAX_CELLS_PER_BATCH", 1)
-        parts = try_single_numbers(problem, cells, np.full(len(problem), np.inf), 3)
+    tiny = SearchSettings(batches=BatchSettings(cells=1))
+    parts = try_single_numbers(problem, cells, np.full(len(problem), np.inf), 3, tiny)
     np.testing.assert_array_equal(whole.x, parts.x)
     np.testing.assert_array_equal(whole.effort, parts.effort)
     tried = cells.change_one_feature(problem)

@@ -11,7 +11,7 @@ from sklearn.neural_network import MLPClassifier
 from sklearn.svm import SVC
 
 import counterpoise as cp
-from counterpoise.methods.settings import starts_at_row
+from counterpoise.methods.model_kinds import starts_at_row
 from problems import problem_of
 
 DISTANCES = ["l2", "l1", "l0", "gower"]

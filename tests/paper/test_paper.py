@@ -121,7 +121,7 @@ def both_budgets_are_compared_on_the_same_rows(made: Made) -> None:
     each = pd.read_csv(made[0].parent / "comparison-answers.csv")
     asked = each.groupby(["table", "model", "budget", "method", "seed"])["row"].agg(list)
     assert asked.apply(lambda rows: rows == asked.iloc[0]).all()
-    assert each["seed"].nunique() == len(real_data.SEEDS)
+    assert each["seed"].nunique() == len(real_data.COMPARISON.seeds)
 
 
 def progress_is_told_from_none_to_all(made: Made) -> None:

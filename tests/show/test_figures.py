@@ -18,7 +18,7 @@ import counterpoise as cp
 from alerts import alerts, detector, explained, many, training
 from counterpoise.explanation.sentences import format_pair
 from counterpoise.show import figures
-from counterpoise.show.figures.changes import MAX_LANES
+from counterpoise.show.figures.changes import LANES
 from counterpoise.show.overview import build_overview
 from explanations import build, cases
 
@@ -85,7 +85,7 @@ def _wide(changes: int) -> cp.Explanation:
     return build(cp.Schema.infer(table), table[:1], answers)
 
 
-@pytest.mark.parametrize("number", [1, MAX_LANES])
+@pytest.mark.parametrize("number", [1, LANES.max_lanes])
 def test_changes_show_both_values_of_every_change(number: int) -> None:
     explanation = _wide(number)
     ax = figures.changes(explanation)
@@ -104,9 +104,9 @@ def test_a_lane_keeps_the_order_of_values() -> None:
 
 
 def test_changes_that_do_not_fit_are_counted() -> None:
-    assert figures.changes(_wide(MAX_LANES + 1)).get_xlabel() == "and one smaller change"
-    assert figures.changes(_wide(MAX_LANES + 2)).get_xlabel() == "and 2 smaller changes"
-    assert figures.changes(_wide(MAX_LANES)).get_xlabel() == ""
+    assert figures.changes(_wide(LANES.max_lanes + 1)).get_xlabel() == "and one smaller change"
+    assert figures.changes(_wide(LANES.max_lanes + 2)).get_xlabel() == "and 2 smaller changes"
+    assert figures.changes(_wide(LANES.max_lanes)).get_xlabel() == ""
 
 
 def test_bars_are_the_counts() -> None:

@@ -1,4 +1,4 @@
-"""Alternatives: a row with fewer answers than were asked for is searched again without what its answers rest on."""
+"""Alternatives: rows with too few answers are searched again, with a main feature of each answer held fixed."""
 
 from __future__ import annotations
 
@@ -24,10 +24,11 @@ def fill_alternatives(
     method: Method,
     seed: int,
 ) -> VerifiedAnswers:
-    """A verdict with further answers in rows that lack some: each leaves out the main features of those before it.
+    """The verified answers, with further ones in rows that have fewer than were asked for.
 
-    An alternative may not change all that a better answer changes, so to hold one feature of each is enough to find
-    another. A row is given up when that finds none. ``run`` and ``table`` are those of the verdict.
+    An alternative must leave out at least one feature that each better answer changes. So the search runs again with
+    the most changed feature of every answer held fixed, until it finds no further one. ``run`` and ``table`` are those
+    that ``verdict`` was made from.
     """
     alternatives = verdict.holds.shape[1]
     found = VerifiedAnswers(verdict.x.copy(), verdict.holds.copy(), verdict.predicted.copy(), verdict.before)
@@ -58,7 +59,7 @@ def _rows_lacking_answers(holds: Mask) -> Mask:
 def _most_changed_features(problem: Problem, x: Array, holds: Mask) -> Mask:
     """The features ``(n, d)`` that change most in each of the answers ``x`` ``(n, a, d)`` that hold.
 
-    What is computed from others, and what has to change in any answer, cannot be held.
+    Features that are computed from others, or that change in every allowed row, are left out: they cannot be held.
     """
     region = problem.region
     choice = region.free & ~region.is_changed(region.nearest_feasible[:, None, :])[:, 0]

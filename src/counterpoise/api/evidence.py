@@ -1,4 +1,4 @@
-"""Evidence: the real rows of the target that are nearest to a row, and a fingerprint of the model that said so."""
+"""Evidence: the reference rows of the target nearest to each row, and a hash that identifies the model."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from counterpoise.space.schema.schema import Schema
 from counterpoise.types import Array, Model
 
 NEAREST_ROWS_KEPT = 3
-CELLS_PER_BATCH = 200_000  # compared at once
-SIGNIFICANT_DIGITS = 6  # of a score that count: the last ones depend on how many rows are asked about at once
+CELLS_PER_BATCH = 200_000  # cells compared at once
+SIGNIFICANT_DIGITS = 6  # digits of an output that count: later ones depend on how many rows go into one model call
 
 
 def nearest_target_rows(schema: Schema, x0: Array, goal: Goal, donors: ReferenceRows) -> Array | None:
-    """The reference rows that the model gives the target of each row, nearest first: ``(n, NEAREST, d)``.
+    """The nearest reference rows that the model gives each row's target, nearest first: ``(n, NEAREST_ROWS_KEPT, d)``.
 
-    Nearest is by L2 in feature scales; a cell that only one of the two has counts 1. Slots without a row are NaN; None
-    where there is no reference.
+    Distances are L2 in standard deviations; a cell that is missing in one of the two rows counts 1. Slots without a
+    row are NaN. None where there is no reference.
     """
     if not len(donors.x):
         return None
@@ -47,7 +47,7 @@ def nearest_target_rows(schema: Schema, x0: Array, goal: Goal, donors: Reference
 
 
 def fingerprint(model: Model, rows: Array) -> str:
-    """A hash of what a model says of some rows ``(p, d)``: another model says something else of one of them."""
+    """A hash of a model's outputs for some rows ``(p, d)``: models that differ on any of them have different ones."""
     outputs = model_outputs(model, rows, np.arange(len(rows)), Tally(), "reference row")
     with np.errstate(divide="ignore", invalid="ignore"):
         power = np.floor(np.log10(np.abs(outputs)))

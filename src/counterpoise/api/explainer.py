@@ -1,6 +1,7 @@
-"""explain() and Explainer: the stages of one call, in order.
+"""Explainer: a model with its reference and constraints; a call makes the Question and has it answered.
 
-frame -> encoded rows -> model -> aim -> region -> problem -> chunks -> method -> verification -> Explanation.
+The stages of a call: table -> encoded rows -> model -> targets -> regions -> problem -> chunks -> method ->
+verification -> Explanation.
 """
 
 from __future__ import annotations
@@ -15,27 +16,28 @@ import numpy as np
 import pandas as pd
 
 from counterpoise.api.evidence import fingerprint
-from counterpoise.api.firm import parse_firmness
-from counterpoise.api.importance import ImportanceMethod, importance_weights
+from counterpoise.api.firm import check_firmness
+from counterpoise.api.inputs.importance import ImportanceMethod, importance_weights
+from counterpoise.api.inputs.reference import PROBE_ROWS, Reference
+from counterpoise.api.inputs.rows_in import InputRows, Rows, check_settings, read_rows
+from counterpoise.api.inputs.targets import as_target
+from counterpoise.api.inputs.unknown_categories import add_unknown_categories, note_unknown_categories
+from counterpoise.api.noise import NoiseWish, parse_noise
+from counterpoise.api.problems import ExplainedModel
 from counterpoise.api.progress import ProgressSetting
-from counterpoise.api.reference import PROBE_ROWS, Reference
-from counterpoise.api.rows_in import InputRows, check_settings, read_rows
-from counterpoise.api.run import ExplanationRun, Question
-from counterpoise.api.unknown_categories import add_unknown_categories, note_unknown_categories
+from counterpoise.api.run import ExplanationRun
 from counterpoise.errors import InputError
 from counterpoise.explanation.explanation import Explanation
+from counterpoise.explanation.question import DistanceSpec, Question, Target
 from counterpoise.methods.base import Method
 from counterpoise.methods.polish import Polished
 from counterpoise.methods.search import Search
-from counterpoise.models.probability import as_probability_model
 from counterpoise.models.registry import as_model
 from counterpoise.objective.measures import DistanceBuilder, check_regularizers
-from counterpoise.objective.noise import Noise
 from counterpoise.objective.plausibility import Fittable
 from counterpoise.objective.regularizers import Regularizer
 from counterpoise.space.constraints.between_features import ConstraintOrFunction, as_constraints
-from counterpoise.space.constraints.words import Constraint, Immutable
-from counterpoise.space.distance import Distance
+from counterpoise.space.constraints.words import Constraint
 from counterpoise.space.region.region import Bounds, Region, check_constraints
 from counterpoise.space.schema.schema import Schema
 from counterpoise.types import Array, Model, is_number
@@ -46,11 +48,21 @@ AUTO_LAM_TIMES_ROOT_D = 0.02  # lam of "auto" times the square root of the numbe
 class Explainer:
     """A model with its reference data and constraints, ready to be asked about rows.
 
-    ``weights`` says how much a change of a feature counts in the regulariser; infinity forbids it. "permutation" and
-    "shap" take the weights from what the model makes of each feature. The reference is scored once, and its rows are
-    not in the ``model_rows`` of an explanation. ``new_categories`` lets rows have categories that neither it nor the
-    schema has, where the model takes them: no answer takes them.
+    model: the fitted model: a scikit-learn estimator or pipeline, a model of another library, or a callable.
+    reference: the data that the model was trained on, or a sample of it: scales, ranges, categories, rows to start
+        from. A frame or an array ``(r, d)``; None: the schema must tell scales and ranges.
+    schema: the features; None: inferred from the reference.
+    constraints: what an answer may change and how: one constraint or a list; a function of a frame that says for each
+        row whether it is allowed counts too. None by default.
+    bounds: "observed" (the default) keeps numbers inside the range of the reference; None does not.
+    weights: by feature, how much a change counts in the regulariser: 1 by default, infinity forbids it. "permutation"
+        and "shap" take the weights from how much the model depends on each feature.
+    new_categories: whether rows may have categories that neither reference nor schema has, where the model takes
+        them; no answer takes them. False by default.
 
+    The model is asked about the reference once; these rows are not in the ``model_rows`` of an explanation.
+
+    >>> from counterpoise.space.constraints.words import Immutable
     >>> from sklearn.linear_model import LogisticRegression
     >>> train = pd.DataFrame({"load": [0.5, 1.25, 3.75, 4.5], "ports": [1, 2, 7, 9]})
     >>> model = LogisticRegression().fit(train, ["benign", "benign", "alert", "alert"])
@@ -79,9 +91,8 @@ class Explainer:
         self.bounds: Bounds = bounds
         self.new_categories = new_categories
         self.weights = self._check_weights({} if isinstance(weights, str) else weights)
-        given = as_constraints(constraints)
-        forbidden = [name for name, weight in self.weights.items() if np.isinf(weight)]
-        self.constraints = (*given, Immutable(*forbidden)) if forbidden else given
+        self._given_constraints = as_constraints(constraints)
+        self.constraints = Question(constraints=self._given_constraints, weights=self.weights).binding_constraints
         check_constraints(self.schema, self.constraints, bounds)  # contradictions are found before any row is seen
         self.held = _fixed_features(self.schema, self.constraints)
         self.model: Model = as_model(model, self.schema, self.reference.sample_rows(PROBE_ROWS))
@@ -100,7 +111,7 @@ class Explainer:
         return f"Explainer of {type(self._user_model).__name__}: {said}"
 
     def __getstate__(self) -> dict[str, Any]:
-        """What it was made of: the user's own model, and nothing that can be made again."""
+        """The state to pickle: the user's own model, without what can be made from it again."""
         return {
             name: value
             for name, value in self.__dict__.items()
@@ -114,17 +125,17 @@ class Explainer:
 
     def __call__(
         self,
-        X: Any,
+        X: Rows,
         *,
-        target: Any = "opposite",
+        target: Target = "opposite",
         threshold: float | None = None,
-        distance: str | Mapping[str, float] | type[Distance] = "l2",
+        distance: DistanceSpec = "l2",
         lam: float | Literal["auto"] = "auto",
         mu: float | Literal["auto"] = "auto",
         regularizers: Sequence[Regularizer | Fittable] = (),
         temperature: float = 0.0,
         keep: float | None = None,
-        noise: float | Noise | Literal["auto"] = "auto",
+        noise: NoiseWish = "auto",
         alternatives: int = 1,
         budget: float | None = None,
         method: Method | None = None,
@@ -133,12 +144,30 @@ class Explainer:
     ) -> Explanation:
         """Explain rows: the least change inside the constraints that gives each of them the target.
 
-        ``X`` is a frame, an array, a Series, a dict or a list of dicts. ``target`` is "opposite", a label, a list of
-        labels (any of them), an array of labels (one per row), `AnythingBut`, or a range (low, high) for a model that
-        gives numbers. ``threshold`` asks for that probability of the target. ``keep`` asks for the nearest answer that
-        keeps the target in that share of noisy copies, ``temperature`` for the one of least free energy; ``noise`` is
-        "auto" (calibrated on the reference), a number (Gaussian, in feature scales) or a noise. ``budget`` is seconds
-        for the whole call.
+        X: the rows: a frame, an array ``(n, d)``, a list of dicts; one row may be a Series or a dict.
+        target: what the decision should become: "opposite" (the default: another class than now), a label, a list of
+            labels (any of them), an array of labels (one per row), `AnythingBut`, or a range (low, high) of a model
+            that gives numbers.
+        threshold: the probability, between 0 and 1, that the target must have; None: the model's own decision counts.
+        distance: "l2" (the default), "l1", "l0" or "gower", or weights of them such as {"l2": 1, "l0": 0.1}.
+            Differences are in standard deviations of the reference.
+        lam: the weight of the regulariser in Eq. (3), at least 0; "auto": 0.02 over the root of the number of features.
+        mu: the weight of the decision in Eq. (3), at least 0; "auto": chosen row by row.
+        regularizers: further terms of the regulariser, such as `NearTarget`; none by default.
+        temperature: the price of fragility, in units of the energy: above 0, answers of least free energy are sought; 0
+            by default.
+        keep: the share of noisy copies, between 0 and 1, that must keep the target; None: the least change, firm or
+            not.
+        noise: what ``keep`` and ``temperature`` are about: a number (Gaussian noise, in standard deviations), a noise,
+            or "auto": rank noise calibrated on the reference.
+        alternatives: how many answers a row gets at most, each without something that a better one needs; 1 by default.
+        budget: seconds for the whole call; None: no limit.
+        method: the search; None: the default one, which looks at what the model is.
+        seed: of all random numbers; the same seed gives the same answers. 0 by default.
+        progress: True shows a bar, False does not, a function is called with (rows done, rows in all); None: a bar on a
+            terminal where there are many rows.
+
+        What was asked is in the ``question`` of the explanation that comes back.
         """
         started = time.perf_counter()
         check_settings(lam, mu, alternatives, budget, seed)
@@ -146,34 +175,35 @@ class Explainer:
             raise InputError(
                 "method must be a method", f"{method!r}", "for instance cp.Search() or cp.NearestNeighbour()"
             )
+        withstand = parse_noise(noise)
+        check_firmness(keep, temperature, withstand)
         asked, intake = self.prepare_rows(X)
-        schema, model = asked.schema, asked.model
-        measure, penalty = asked._distance_builder(distance)
+        asked._distance_builder(distance)  # a name that is none is refused before the model is asked
+        method = _default_method(int(alternatives)) if method is None else method
         question = Question(
-            model=model if threshold is None or model.labels is None else as_probability_model(model),
-            schema=schema,
-            reference=asked.reference,
-            held=self.held,
-            constraints=self.constraints,
-            bounds=self.bounds,
-            target=target,
+            target=as_target(target),
             threshold=threshold,
-            distance=measure,
-            lam=AUTO_LAM_TIMES_ROOT_D / len(schema) ** 0.5 if isinstance(lam, str) else float(lam),
+            distance=distance if isinstance(distance, (str, type)) else dict(distance),
+            lam=AUTO_LAM_TIMES_ROOT_D / len(asked.schema) ** 0.5 if isinstance(lam, str) else float(lam),
             mu=None if isinstance(mu, str) else float(mu),
-            regularizers=(penalty, *check_regularizers(regularizers)),
+            weights=self.weights,
+            regularizers=tuple(check_regularizers(regularizers)),
+            constraints=self._given_constraints,
+            bounds=self.bounds,
+            keep=None if keep is None else float(keep),
+            temperature=float(temperature),
+            noise=withstand,
             alternatives=int(alternatives),
-            method=method if method is not None else _default_method(int(alternatives)),
             seed=int(seed),
-            start_time=started,
+            method=method,
             budget=None if budget is None else float(budget),
-            firmness_request=parse_firmness(keep, temperature, noise),
-            fingerprint=self.fingerprint,
+            new_categories=self.new_categories,
         )
-        return ExplanationRun(question, intake).run(progress)
+        explained = ExplainedModel(asked.model, asked.schema, asked._distance_builder, self.held, self.fingerprint)
+        return ExplanationRun(question, explained, method, asked.reference, intake, started).run(progress)
 
     def prepare_rows(self, data: Any) -> tuple[Explainer, InputRows]:
-        """The rows, and who is asked about them: an explainer that knows the categories of those rows as well."""
+        """An explainer that knows the categories of these rows as well (often itself), and the rows it reads."""
         try:
             return self, read_rows(data, self.schema)
         except InputError as error:
@@ -231,64 +261,3 @@ def _fixed_features(schema: Schema, constraints: Sequence[Constraint]) -> dict[H
             words = [word for word in region.constraint_texts[number] if word.startswith(("Immutable", "Mutable"))]
             out[feature.name] = feature.fixed or " and ".join(words)
     return out
-
-
-def explain(
-    model: Any,
-    X: Any,
-    *,
-    reference: pd.DataFrame | Array | None = None,
-    schema: Schema | None = None,
-    constraints: Sequence[ConstraintOrFunction] | ConstraintOrFunction = (),
-    bounds: Bounds = "observed",
-    target: Any = "opposite",
-    threshold: float | None = None,
-    distance: str | Mapping[str, float] | type[Distance] = "l2",
-    lam: float | Literal["auto"] = "auto",
-    mu: float | Literal["auto"] = "auto",
-    weights: Mapping[Hashable, float] | ImportanceMethod | None = None,
-    new_categories: bool = False,
-    regularizers: Sequence[Regularizer | Fittable] = (),
-    temperature: float = 0.0,
-    keep: float | None = None,
-    noise: float | Noise | Literal["auto"] = "auto",
-    alternatives: int = 1,
-    budget: float | None = None,
-    method: Method | None = None,
-    seed: int = 0,
-    progress: ProgressSetting = None,
-) -> Explanation:
-    """The least change that turns the decision on each row: `Explainer` and its call in one.
-
-    >>> from sklearn.linear_model import LogisticRegression
-    >>> train = pd.DataFrame({"load": [0.5, 1.25, 3.75, 4.5]})
-    >>> model = LogisticRegression().fit(train, ["benign", "benign", "alert", "alert"])
-    >>> explain(model, {"load": 4.0}, reference=train).scores["after"].tolist()
-    ['benign']
-    """
-    explainer = Explainer(
-        model,
-        reference=reference,
-        schema=schema,
-        constraints=constraints,
-        bounds=bounds,
-        weights=weights,
-        new_categories=new_categories,
-    )
-    return explainer(
-        X,
-        target=target,
-        threshold=threshold,
-        distance=distance,
-        lam=lam,
-        mu=mu,
-        regularizers=regularizers,
-        temperature=temperature,
-        keep=keep,
-        noise=noise,
-        alternatives=alternatives,
-        budget=budget,
-        method=method,
-        seed=seed,
-        progress=progress,
-    )

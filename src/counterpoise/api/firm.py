@@ -1,48 +1,30 @@
-"""Firm answers: the noise they should withstand, the search for them, and the share of fresh copies that they keep."""
+"""Firm answers: the search for answers that withstand noise, and the share of fresh noisy copies that keep them."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from counterpoise.api.noise import choose_noise
 from counterpoise.api.solve import Answers, AnswerTask, answer_rows
 from counterpoise.errors import InputError
 from counterpoise.explanation.explanation import FIRM_COLUMNS
+from counterpoise.explanation.question import Question
 from counterpoise.methods.firm import FirmSearch
-from counterpoise.objective.noise import Calibration, Gaussian, Noise, RankNoise, calibrate
+from counterpoise.objective.noise import Noise
 from counterpoise.physics.robustness import share_interval
-from counterpoise.problem import Cloud, Problem, ReferenceRows
-from counterpoise.space.nearest_rows import spread_places
-from counterpoise.space.region.region import Region
-from counterpoise.streams import Streams
-from counterpoise.types import Array, Index, Mask, is_number
+from counterpoise.problem import Cloud, Problem
+from counterpoise.types import Array, Index, is_number
 
 FRESH_COPIES = 1000  # noisy copies on which a share is verified: drawn after the search, and never shown to it
-FRESH_STREAM_KEY = 0x5EED  # sets their streams apart from those of the search
-CALIBRATION_ROWS = 200  # reference rows, and copies of each, that noise is calibrated on
-CALIBRATION_COPIES = 20
-KAPPA_TIMES_MARGIN = 20.0  # kappa times the row's own margin: a copy that lost as much as the row lacks hardly counts
+FRESH_STREAM_KEY = 0x5EED  # sets the streams of these copies apart from those of the search
+KAPPA_TIMES_MARGIN = 20.0  # kappa times the row's own margin, in the decision form of Eq. (6)
 CONFIDENCE_LEVEL = 0.95
-OVERSHOOT_FACTOR = 1.1  # how far past an answer the price of fragility is measured
-
-
-@dataclass(frozen=True)
-class FirmnessRequest:
-    """What an answer should withstand: ``keep`` a share of noisy copies, or pay ``temperature`` for what it loses."""
-
-    keep: float | None
-    temperature: float
-    noise: Noise | None  # None: calibrated on the reference
-
-    @property
-    def settings(self) -> dict[str, str]:
-        """How people read it in a report."""
-        asked = {"keep": f"{self.keep:g}"} if self.keep else {"temperature": f"{self.temperature:g}"}
-        return asked | {"noise": "auto" if self.noise is None else repr(self.noise)}
+OVERSHOOT_FACTOR = 1.1  # the price of fragility is measured at this many times the change
 
 
 class Firmness(NamedTuple):
@@ -65,12 +47,12 @@ class Firmness(NamedTuple):
 
     @classmethod
     def concatenate(cls, parts: list[Firmness], order: Index) -> Firmness:
-        """Several parts as one, in this order."""
+        """Several parts as one; ``order`` places their rows."""
         return cls(*(np.concatenate(arrays)[order] for arrays in zip(*parts, strict=True)))
 
 
-def parse_firmness(keep: float | None, temperature: float, noise: object) -> FirmnessRequest | None:
-    """The user's words, or None where no firmness is asked for."""
+def check_firmness(keep: object, temperature: object, noise: Noise | None) -> None:
+    """An error where ``keep``, ``temperature`` and ``noise`` make no sense together; ``noise`` None: calibrated."""
     if keep is not None and not (is_number(keep) and 0 < keep < 1):
         raise InputError("keep must be a share between 0 and 1", f"{keep!r}", "for instance 0.9, or None")
     if not (is_number(temperature) and 0 <= temperature < np.inf):
@@ -79,41 +61,33 @@ def parse_firmness(keep: float | None, temperature: float, noise: object) -> Fir
         raise InputError(
             "keep and temperature must not be given together", "both were", "keep finds the temperature of each row"
         )
-    known = isinstance(noise, str) and noise == "auto"
-    if not known and not is_number(noise) and not isinstance(noise, Noise):
-        must = "noise must be 'auto', a number, Gaussian, RankNoise or another Noise"
-        raise InputError(must, f"{noise!r}", "for instance 0.2")
-    if keep is None and not temperature:
-        if not known:
-            raise InputError("noise must go with keep or temperature", "neither was given", "for instance keep=0.9")
-        return None
-    made = noise if isinstance(noise, Noise) else Gaussian(float(noise)) if is_number(noise) else None
-    return FirmnessRequest(None if keep is None else float(keep), float(temperature), made)
+    if keep is None and not temperature and noise is not None:
+        raise InputError("noise must go with keep or temperature", "neither was given", "for instance keep=0.9")
 
 
-def find_firm_answers(task: AnswerTask, tipping: Answers, asked: FirmnessRequest) -> tuple[Answers, Firmness]:
-    """Firm answers beside the minimal ones, and how firm they are; rows of one target share one noise.
+def find_firm_answers(task: AnswerTask, tipping: Answers) -> tuple[Answers, Firmness]:
+    """The firm answers to a chunk whose minimal answers are ``tipping``, and how firm they are.
 
-    Where the time is up, the minimal ones stand in for them.
+    Rows that share a target share the noise. When the time is up, the minimal answers are returned as they are.
     """
-    problem = task.problem
+    asked, problem = task.question, task.problem
     parts: list[Answers] = []
     shares: list[Firmness] = []
     rows: list[Index] = []
     for group in problem.goal.group_rows():
         part = task.take(group)
-        noise, said = _choose_noise(part.problem, task, asked)
+        noise, said = choose_noise(part.problem, task.schema, asked, asked.noise)
         minimal = tipping.take(group)
-        answers = minimal if part.problem.has_expired else _search_firm_answers(part, minimal, asked, noise)
-        shares.append(_measure_firmness(part.problem, answers, asked, noise, said, task.seed))
+        answers = minimal if part.problem.has_expired else _search_firm_answers(part, minimal, noise)
+        shares.append(_measure_firmness(part.problem, answers, asked, noise, said))
         parts.append(_explain_shortfalls(answers, shares[-1], asked))
         rows.append(group)
     order = np.argsort(np.concatenate(rows), kind="stable")
     return Answers.concatenate(parts, order), Firmness.concatenate(shares, order)
 
 
-def _search_firm_answers(task: AnswerTask, tipping: Answers, asked: FirmnessRequest, noise: Noise) -> Answers:
-    problem, d = task.problem, task.problem.x0.shape[1]
+def _search_firm_answers(task: AnswerTask, tipping: Answers, noise: Noise) -> Answers:
+    problem, asked, d = task.problem, task.question, task.problem.x0.shape[1]
     empty = np.asarray(np.isnan(tipping.x).all(axis=2))
     hints = np.where(empty[..., None], tipping.x[:, :1], tipping.x)
     margin = np.abs(problem.goal.margin(task.row_predictions.outputs[:, None, :])[:, 0])
@@ -125,44 +99,10 @@ def _search_firm_answers(task: AnswerTask, tipping: Answers, asked: FirmnessRequ
     )
 
 
-def _choose_noise(problem: Problem, task: AnswerTask, asked: FirmnessRequest) -> tuple[Noise, str]:
-    """The noise of rows with one target, and how people read it."""
-    reference = problem.reference_rows.x
-    if asked.noise is not None:
-        return asked.noise.fitted(reference), repr(asked.noise)
-    goal = problem.goal.take([0])
-    there = np.flatnonzero(goal.is_reached(problem.reference_rows.outputs[None])[0]) if len(reference) else np.arange(0)
-    if not len(there):
-        raise InputError(
-            "noise='auto' needs reference rows of the target", "there are none", "give the noise, for instance 0.2"
-        )
-    picked = there[spread_places(len(there), CALIBRATION_ROWS)]
-    chosen = _calibrate_noise(problem, task, reference[picked])
-    return chosen.noise, chosen.sentence
-
-
-def _calibrate_noise(problem: Problem, task: AnswerTask, x: Array) -> Calibration:
-    region = Region.build(task.schema, x, task.constraints, task.bounds)
-    goal = problem.goal.take(np.zeros(len(x), dtype=np.intp))
-    own = replace(
-        problem, x0=x, goal=goal, region=region, energy=problem.energy.take(np.zeros(len(x), dtype=np.intp)),
-        row_numbers=np.zeros(len(x), dtype=np.intp), reference_rows=ReferenceRows(x[:0], problem.reference_rows.outputs[:0]),
-    )  # fmt: skip
-    draws = Streams.of(x, FRESH_STREAM_KEY).normal((CALIBRATION_COPIES, x.shape[1]))
-
-    def keeps(copies: Array) -> Mask:
-        return own.score(copies).reached
-
-    noise = RankNoise(0.01).fitted(problem.reference_rows.x)
-    return calibrate(noise, x, draws, keeps, region, problem.scales, problem.numeric)
-
-
-def _measure_firmness(
-    problem: Problem, answers: Answers, asked: FirmnessRequest, noise: Noise, said: str, seed: int
-) -> Firmness:
+def _measure_firmness(problem: Problem, answers: Answers, asked: Question, noise: Noise, said: str) -> Firmness:
     """The share of fresh copies that keep the target, with its confidence interval, and the price of fragility."""
     n, d = problem.x0.shape
-    draws = problem.make_streams(seed ^ FRESH_STREAM_KEY).normal((FRESH_COPIES, d))
+    draws = problem.make_streams(asked.seed ^ FRESH_STREAM_KEY).normal((FRESH_COPIES, d))
     own = replace(problem, cloud=Cloud(noise, draws, keep=asked.keep or 0.0))
     x = answers.x[:, 0]
     start = np.where(np.isnan(problem.x0), x, problem.x0)
@@ -180,12 +120,13 @@ def _measure_firmness(
     return Firmness(kept[:, 0], low, high, np.full(n, asked.temperature) if asked.temperature else price, words)
 
 
-def _explain_shortfalls(answers: Answers, shares: Firmness, asked: FirmnessRequest) -> Answers:
-    """The answers, with a reason where the share asked for was not reached."""
+def _explain_shortfalls(answers: Answers, shares: Firmness, asked: Question) -> Answers:
+    """The answers, with a reason where fewer copies than asked for surely keep the target."""
     if asked.keep is None:
         return answers
     reason = answers.reason.copy()
     for row in np.flatnonzero(answers.valid & (shares.low < asked.keep)).tolist():
-        reached = f"kept in {shares.kept[row]:.1%} of {FRESH_COPIES} noisy copies, not surely in the {asked.keep:.0%} asked for"
+        kept = f"kept in {shares.kept[row]:.1%} of {FRESH_COPIES} noisy copies"
+        reached = f"{kept}, not surely in the {asked.keep:.0%} asked for"
         reason[row] = f"{reason[row]}; {reached}" if reason[row] else reached
     return answers._replace(reason=reason)

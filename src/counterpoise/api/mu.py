@@ -12,20 +12,20 @@ from counterpoise.types import Array, Index, Mask, has_no_missing
 
 REFERENCE_ROWS_SAMPLED = 64  # reference rows of the target looked at for each row, spread evenly over the reference
 NEIGHBOURS_PER_ROW = 8
-CELLS_PER_BATCH = 1_000_000  # compared at once
+CELLS_PER_BATCH = 1_000_000  # cells compared at once
 
 
 class Neighbours(NamedTuple):
-    """For each row, reference rows that have its target, nearest first; ``there`` marks the real ones."""
+    """For each row, reference rows that have its target, nearest first; ``is_present`` is False in empty slots."""
 
-    x: Array  # (n, NEAR, d)
-    effort: Array  # (n, NEAR)
-    margin: Array  # (n, NEAR)
-    is_present: Mask  # (n, NEAR)
+    x: Array  # (n, NEIGHBOURS_PER_ROW, d)
+    effort: Array  # (n, NEIGHBOURS_PER_ROW)
+    margin: Array  # (n, NEIGHBOURS_PER_ROW)
+    is_present: Mask  # (n, NEIGHBOURS_PER_ROW)
 
 
 def find_neighbours(problem: Problem) -> Neighbours:
-    """The nearest of an even sample of the reference rows that the model gives each row's target."""
+    """The nearest reference rows that the model gives each row's target, from an even sample of them."""
     n, d = problem.x0.shape
     found = Neighbours(
         np.full((n, NEIGHBOURS_PER_ROW, d), np.nan),
@@ -43,7 +43,7 @@ def find_neighbours(problem: Problem) -> Neighbours:
 
 
 def _compare_with_reference(problem: Problem) -> Iterator[tuple[Index, Array, Array, Array]]:
-    """Rows ``(m,)``, the reference rows they are compared with ``(m, s, d)``, efforts ``(m, s)``, margins ``(s,)``."""
+    """Batches: rows ``(m,)``, reference rows of their target ``(m, s, d)``, efforts ``(m, s)``, margins ``(s,)``."""
     n, donors = len(problem), problem.reference_rows
     for group in problem.goal.group_rows() if len(donors.x) else ():
         given, margin = donors.sample_target_rows(problem.goal.take(group[:1]), REFERENCE_ROWS_SAMPLED)
@@ -69,11 +69,13 @@ def choose_mu(problem: Problem, margin: Array) -> Array:
         here = margin[rows]
         near = np.argsort(effort, axis=1, kind="stable")[:, :NEIGHBOURS_PER_ROW]
         gain = theirs[near] - here[:, None]
-        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):  # too slight a gain: mu is bounded below
+        with np.errstate(
+            over="ignore", divide="ignore", invalid="ignore"
+        ):  # a tiny gain gives an infinite slope, which the last line bounds
             slope = np.where(gain > 0, effort[np.arange(len(rows))[:, None], near] / gain, np.inf)
         count = np.count_nonzero(gain > 0, axis=1)
         known = np.flatnonzero((count > 0) & (here <= 0))
-        ordered, count = np.sort(slope, axis=1)[known], count[known]  # what is of no use stands last
+        ordered, count = np.sort(slope, axis=1)[known], count[known]  # infinite slopes come last
         every = np.arange(len(known))
         mu[rows[known]] = ordered[every, (count - 1) // 2] + ordered[every, count // 2]  # twice the median
     return np.minimum(np.maximum(mu, 1e-6), 1e6)

@@ -1,4 +1,4 @@
-"""Progress of long work: a bar on a terminal, a callback, or silence."""
+"""Progress of a call: a bar on a terminal, the user's own function, or nothing."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ MIN_ROWS_FOR_BAR = 8  # with fewer rows than this a bar would only flicker
 def show_progress(wanted: ProgressSetting, rows: int) -> Iterator[ProgressCallback]:
     """A function to call with (rows done, rows in all).
 
-    None shows a bar where standard error is a terminal and there is enough to wait for; True always; False never; a
-    callable is called itself.
+    ``wanted`` True shows a bar, False does not, None shows one where standard error is a terminal and there are at
+    least `MIN_ROWS_FOR_BAR` rows; a function is called itself.
     """
     if callable(wanted):
         yield wanted

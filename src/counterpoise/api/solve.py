@@ -1,8 +1,8 @@
-"""Some rows from question to verified answer: search what needs searching, judge it, and say what came of it."""
+"""One chunk of rows: search, verify, fill in alternatives, and give each row its status and reason."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -10,18 +10,17 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from counterpoise.api.alternatives import fill_alternatives
+from counterpoise.api.inputs.rows_in import RowPredictions, model_predictions
+from counterpoise.api.inputs.targets import RowTargets
 from counterpoise.api.mu import find_neighbours
-from counterpoise.api.rows_in import RowPredictions, model_predictions
-from counterpoise.api.targets import RowTargets
 from counterpoise.api.verify import reaches_target, verify
+from counterpoise.explanation.question import Question
 from counterpoise.methods.base import Method, Run
 from counterpoise.methods.baselines.nearest import NearestNeighbour
 from counterpoise.model_calls import call_model, model_outputs
 from counterpoise.models.goals import RangeGoal
 from counterpoise.models.links import softmax
 from counterpoise.problem import Problem
-from counterpoise.space.constraints.words import Constraint
-from counterpoise.space.region.region import Bounds
 from counterpoise.space.schema.schema import Schema
 from counterpoise.space.schema.tables_in import take_rows
 from counterpoise.types import Array, Index, Mask, is_identity_index
@@ -51,7 +50,7 @@ class Answers(NamedTuple):
 
     @classmethod
     def concatenate(cls, parts: list[Answers], order: Index) -> Answers:
-        """Several parts as one, in this order."""
+        """Several parts as one; ``order`` places their rows."""
         if len(parts) == 1 and is_identity_index(order, len(parts[0].valid)):
             return parts[0]
         return cls(*(np.concatenate(arrays)[order] for arrays in zip(*parts, strict=True)))
@@ -65,20 +64,17 @@ class Answers(NamedTuple):
 
 
 class AnswerTask(NamedTuple):
-    """What it takes to answer some rows."""
+    """What it takes to answer one chunk of rows: what was asked, what a method reads, and what the user sees of it."""
 
+    question: Question
     problem: Problem
-    table: pd.DataFrame
+    method: Method  # the question's, or what takes its place for firm answers and when the time is up
+    schema: Schema
+    table: pd.DataFrame  # the rows as they came
     row_targets: RowTargets
     row_predictions: RowPredictions  # what the model says of the rows as they are
-    schema: Schema
-    method: Method
-    alternatives: int
-    seed: int
-    constraints: Sequence[Constraint]
-    bounds: Bounds
     probabilities_are_softmax: bool  # whether the probabilities are the softmax of the outputs
-    is_all_float64: bool  # whether the table takes any answer as it is
+    is_all_float64: bool  # every column of the table is float64, so it takes any answer as it is
 
     def take(self, rows: Index) -> AnswerTask:
         """The task of some of the rows."""
@@ -91,14 +87,15 @@ class AnswerTask(NamedTuple):
 
 
 def answer_rows(task: AnswerTask, watch: FinishedRowsCallback, *, search: bool = True) -> Answers:
-    """The answers to a task's rows; without ``search``, the nearest reference rows that will do."""
+    """The answers to a task's rows; without ``search`` they are the nearest allowed reference rows."""
     problem, n, d = task.problem, *task.problem.x0.shape
+    alternatives = task.question.alternatives
     already = reaches_target(problem, problem.x0, task.row_predictions.predicted)
     if already.any():
         already &= problem.region.contains(problem.x0[:, None, :])[:, 0]
-    x = np.full((n, task.alternatives, d), np.nan)
+    x = np.full((n, alternatives, d), np.nan)
     x[:, 0] = np.where(problem.region.feasible[:, None], problem.region.nearest_feasible, problem.x0)
-    holds = np.zeros((n, task.alternatives), dtype=bool)
+    holds = np.zeros((n, alternatives), dtype=bool)
     holds[:, 0] = already
     before = np.empty(n, dtype=object)
     before[:] = task.row_predictions.predicted.tolist()
@@ -111,15 +108,15 @@ def answer_rows(task: AnswerTask, watch: FinishedRowsCallback, *, search: bool =
         run = _run_method(task if search else task._replace(method=NearestNeighbour()), part, watch)
         table = None if task.is_all_float64 else take_rows(task.table, open_rows)
         said = before[open_rows] if task.row_predictions.is_from_predict[open_rows].all() else None
-        verdict = verify(part, task.schema, table, run, task.alternatives, said)
-        if search and task.alternatives > 1 and part.cloud is None:
-            verdict = fill_alternatives(part, task.schema, table, run, verdict, task.method, task.seed)
+        verdict = verify(part, task.schema, table, run, alternatives, said)
+        if search and alternatives > 1 and part.cloud is None:
+            verdict = fill_alternatives(part, task.schema, table, run, verdict, task.method, task.question.seed)
         x[open_rows], holds[open_rows], predicted[open_rows], before[open_rows] = verdict
         outputs[open_rows, 1] = model_outputs(part.model, x[open_rows, 0], part.row_numbers, part.tally)
     if len(shut):
         own = model_predictions(problem.model, problem.x0[shut], problem.row_numbers[shut], problem.tally)
         before[shut] = predicted[shut] = own.tolist()
-    # a relation may leave a row no point that anybody knows: then there is no miss to show, only the row itself
+    # where no row that obeys every relation is known, there is no nearest miss to show, only the row itself
     known = problem.region.feasible & holds[:, 0]
     if not known.all():
         known |= problem.region.feasible & problem.region.contains(x[:, :1])[:, 0]
@@ -137,7 +134,7 @@ def answer_rows(task: AnswerTask, watch: FinishedRowsCallback, *, search: bool =
 def _target_probabilities(task: AnswerTask, x: Array, outputs: Array) -> Array:
     """Probability of the target at the rows and at ``x`` ``(n, d)``, ``(n, 2)``; NaN where the model has none."""
     n, problem, model = len(x), task.problem, task.problem.model
-    wanted = getattr(problem.goal, "wanted_classes", None)
+    wanted = problem.goal.wanted_classes
     if wanted is None:
         return np.full((n, 2), np.nan)
     if task.probabilities_are_softmax:
@@ -153,7 +150,7 @@ def _target_probabilities(task: AnswerTask, x: Array, outputs: Array) -> Array:
 
 def _run_method(task: AnswerTask, problem: Problem, watch: FinishedRowsCallback) -> Run:
     run = None
-    for run in task.method.iterate(problem, problem.make_streams(task.seed)):
+    for run in task.method.iterate(problem, problem.make_streams(task.question.seed)):
         watch(int(np.count_nonzero(run.done)))
     assert run is not None, "a method yields at least one run"
     return run
@@ -194,7 +191,7 @@ def _describe_conflict(task: AnswerTask, row: int, words: tuple[str, ...]) -> st
 
 
 def _describe_obstacles(task: AnswerTask, problem: Problem, rows: Index, margin: Array) -> list[str]:
-    """Why each row has no answer: what the nearest reference rows of the target would have needed."""
+    """Why each row has no answer: the constraints that the nearest reference rows of the target would break."""
     late = " before the time was up" if problem.has_expired else ""
     near = find_neighbours(problem)
     x = np.where(near.is_present[..., None], near.x, problem.x0[:, None, :])
@@ -226,7 +223,7 @@ def _describe_obstacles(task: AnswerTask, problem: Problem, rows: Index, margin:
 
 
 def _describe_fixed_features(problem: Problem) -> str:
-    """Why features may not change, as far as words say so."""
+    """The constraints that hold features fixed, in words."""
     words = list(dict.fromkeys(word for column in problem.region.constraint_texts for word in column))
     more = f" and {len(words) - 2} more" if len(words) > 2 else ""
     return f": {', '.join(words[:2])}{more}" if words else ""

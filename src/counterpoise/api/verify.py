@@ -1,4 +1,4 @@
-"""Verification: every answer is judged again, on the final row, by the user's own model and every constraint.
+"""Verification: the user's own model and every constraint judge each answer again, as the row that is returned.
 
 The searcher never certifies itself. What comes out of here is what `counterpoise.api` reports.
 """
@@ -11,25 +11,25 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from counterpoise.api.inputs.rows_in import model_predictions
 from counterpoise.api.mu import find_neighbours
-from counterpoise.api.rows_in import model_predictions
 from counterpoise.explanation.tables import restore_table
 from counterpoise.methods.base import Run
-from counterpoise.model_calls import call_model
-from counterpoise.models.goals import ThresholdGoal
+from counterpoise.model_calls import Tally, call_model
+from counterpoise.models.goals import Goal, ThresholdGoal
 from counterpoise.problem import Problem
 from counterpoise.space.schema.encode import encode
 from counterpoise.space.schema.schema import Schema
 from counterpoise.space.schema.tables_in import take_rows
-from counterpoise.types import Array, Index, Mask
+from counterpoise.types import Array, Index, Mask, Model
 
 STRETCH_SHARES = (1e-9, 1e-7, 1e-5, 1e-4, 1e-3, 1e-2, 0.05, 0.2)
 
 
 class VerifiedAnswers(NamedTuple):
-    """The answers, best first, and which of them hold.
+    """The answers, best first, and which of them hold: valid by the user's own model, and inside every constraint.
 
-    A row without one that holds has its nearest miss in the first place. Slots without an answer are NaN.
+    Where none holds, the first slot has the nearest miss. Slots without an answer are NaN.
     """
 
     x: Array  # (n, a, d)
@@ -48,8 +48,8 @@ def verify(
 ) -> VerifiedAnswers:
     """The best verified answers with distinct sets of changed features, up to ``alternatives`` per row.
 
-    ``table`` has the rows as they came; an answer is judged as it will stand there. None: it takes any as it is.
-    ``before`` ``(n,)`` is what the user's own predict says of the rows; None: that is asked along with the answers.
+    ``table`` has the rows as they came: an answer is judged by the values that its dtypes can hold; None: all columns
+    are float64. ``before`` ``(n,)`` is what the user's own predict says of the rows; None: it is asked here.
     """
     n, _, d = run.x.shape
     judge = _Judge(problem, schema, table, before)
@@ -58,7 +58,7 @@ def verify(
     verdict = VerifiedAnswers(np.full((n, alternatives, d), np.nan), none, unknown, unknown.copy())
     inside = problem.region.contains(run.x)
     effort = np.where(run.valid & inside, problem.energy.effort(run.x, problem.x0), np.inf)
-    # the last place is for the best one a little farther out, where the user's own predict refuses it as it is
+    # the last slot is for the best answer moved a little farther out, where predict refuses it as it is
     x, effort = np.concatenate([run.x, run.x[:, :1]], axis=1), np.concatenate([effort, np.full((n, 1), np.inf)], axis=1)
     sets = np.packbits(problem.region.is_changed(x), axis=-1)
     count, refused = np.zeros(n, dtype=np.intp), np.zeros(n, dtype=bool)
@@ -74,12 +74,12 @@ def verify(
         verdict.x[good, count[good]], verdict.holds[good, count[good]] = x[good, picks], True
         first = count[good] == 0
         verdict.predicted[good[first]] = predicted[holds][first]
-        # what changes the same features, or those and more, is no alternative
+        # an answer that changes the same features, or a superset of them, is no alternative
         own = sets[good, picks][:, None]
         effort[good] = np.where(((sets[good] & own) == own).all(axis=-1), np.inf, effort[good])
         count[good] += 1
         lost = rows[~holds & (count[rows] == 0) & ~refused[rows]]
-        if len(lost):  # predict and scores disagree: on in the same direction until predict agrees
+        if len(lost):  # predict and outputs disagree: go on in the same direction until predict agrees
             part = problem.take(lost)
             x[lost, -1], effort[lost, -1] = _nearest_that_holds(
                 judge, lost, _stretched_candidates(part, x[lost, slots[lost]])
@@ -92,9 +92,9 @@ def verify(
 
 
 def _rescue_missed_rows(judge: _Judge, verdict: VerifiedAnswers, run: Run, inside: Mask, refused: Mask) -> None:
-    """Rows without an answer that holds: one farther out, a reference row, or the nearest miss, which is judged too.
+    """Give each row without an answer that holds one farther out, a reference row, or else its nearest miss.
 
-    Rows that were ``refused`` ``(n,)`` have been looked at farther out.
+    Rows that are ``refused`` ``(n,)`` have been tried farther out before.
     """
     problem = judge.problem
     missed = np.flatnonzero(~verdict.holds[:, 0])
@@ -102,7 +102,7 @@ def _rescue_missed_rows(judge: _Judge, verdict: VerifiedAnswers, run: Run, insid
         return
     picks = inside[missed].argmax(axis=1)
     nearest = np.where(inside[missed, picks, None], run.x[missed, picks], problem.region.nearest_feasible[missed])
-    lost = np.flatnonzero(run.valid[missed].any(axis=1))  # of those, the ones of which the search thought otherwise
+    lost = np.flatnonzero(run.valid[missed].any(axis=1))  # the search took their answers for valid
     for other in (_stretched_candidates, _reference_candidates):
         places = lost[~refused[missed[lost]]] if other is _stretched_candidates else lost
         if len(places):
@@ -124,14 +124,14 @@ def _nearest_that_holds(judge: _Judge, rows: Index, x: Array) -> tuple[Array, Ar
 
 
 def _reference_candidates(problem: Problem, x: Array) -> Array:
-    """Reference rows of the target near each row, ``(n, k, d)``, as the region takes them; ``x`` ``(n, d)``, if few."""
+    """Reference rows of the target near each row, ``(n, k, d)``, projected into the region; ``x`` in empty slots."""
     near = find_neighbours(problem)
     given = np.where(np.isnan(near.x), problem.x0[:, None, :], near.x)
     return problem.region.project(np.where(near.is_present[..., None], given, x[:, None, :]))
 
 
 class _Judge:
-    """Judges points by the user's own model, by every constraint, and as they will stand in the table."""
+    """Judges points by the user's own model and every constraint, with the values that the table can hold."""
 
     def __init__(
         self, problem: Problem, schema: Schema, table: pd.DataFrame | None, before: NDArray[Any] | None
@@ -152,7 +152,7 @@ class _Judge:
         return objects, holds
 
     def _predict(self, x: Array, owners: Index) -> NDArray[Any]:
-        """What the model predicts for points, and in the same call for the rows themselves, if that is not known."""
+        """What the model predicts for points; in the same call it is asked about the rows, if that is not known yet."""
         problem = self.problem
         if self.before is not None:
             return model_predictions(problem.model, x, owners, problem.tally)
@@ -164,16 +164,20 @@ class _Judge:
 
 def reaches_target(problem: Problem, x: Array, predicted: NDArray[Any]) -> Mask:
     """Whether the user's own prediction for each row's ``x`` ``(n, d)`` is the one asked for, ``(n,)``."""
-    model, goal = problem.model, problem.goal
+    return meets_goal(problem.model, problem.goal, x, predicted, problem.row_numbers, problem.tally)
+
+
+def meets_goal(model: Model, goal: Goal, x: Array, predicted: NDArray[Any], owners: Index, tally: Tally) -> Mask:
+    """Whether what the user's own model says of points ``x`` ``(n, d)`` is what ``goal`` asks of each, ``(n,)``.
+
+    This is what "valid" means. ``predicted`` ``(n,)`` is the model's own predict; a threshold asks for its
+    probabilities as well. ``owners`` ``(n,)`` are the rows that an exception of the model is blamed on.
+    """
     if isinstance(goal, ThresholdGoal):
-        said = call_model(model.probabilities, x, problem.row_numbers, problem.tally)
-    elif model.labels is None:  # where several models must agree, each has its own number
+        said = call_model(model.probabilities, x, owners, tally)
+    elif model.labels is None:  # of several models that must agree, each predicts a number
         each = model.predict_each
-        said = (
-            predicted.astype(np.float64)[:, None]
-            if each is None
-            else call_model(each, x, problem.row_numbers, problem.tally)
-        )
+        said = predicted.astype(np.float64)[:, None] if each is None else call_model(each, x, owners, tally)
     else:
         places = {label: place for place, label in enumerate(model.labels)}
         codes = np.array([places[label] for label in predicted.tolist()], dtype=np.intp)
@@ -182,7 +186,7 @@ def reaches_target(problem: Problem, x: Array, predicted: NDArray[Any]) -> Mask:
 
 
 def _stretched_candidates(problem: Problem, x: Array) -> Array:
-    """Points ``(n, s, d)`` a little farther from the row than ``x`` ``(n, d)``, settled in the region."""
+    """Points ``(n, s, d)`` a little farther from the row than ``x`` ``(n, d)``, projected into the region."""
     start = np.where(np.isnan(problem.x0), x, problem.x0)
     factors = 1.0 + np.array(STRETCH_SHARES)
     line = start[:, None, :] + factors[None, :, None] * (x - start)[:, None, :]

@@ -8,9 +8,9 @@ from typing import Any, Literal
 
 import pandas as pd
 
-from counterpoise.api.targets import AnythingBut
 from counterpoise.cli.table_files import explain_wrong_name
 from counterpoise.errors import InputError
+from counterpoise.explanation.question import AnythingBut
 from counterpoise.models import files
 from counterpoise.objective.noise import Noise, RankNoise
 from counterpoise.space.constraints.words import Constraint, Decreasing, Immutable, Increasing, MaxChanges
@@ -31,13 +31,17 @@ def read_constraints(
     path: str | None,
     reference: pd.DataFrame,
     fixed: list[str] | None,
-    rising: list[str] | None,
-    falling: list[str] | None,
-    most: int | None,
+    increasing: list[str] | None,
+    decreasing: list[str] | None,
+    max_changes: int | None,
 ) -> tuple[Schema | None, list[Constraint]]:
-    """The schema and the constraints of a file, if one is given, and the constraints of the options."""
+    """The schema and constraints of the file at ``path``, or None, and the constraints that the options add."""
     found = None if path is None else open_schema(path, reference)
-    named = (("--fixed", Immutable, fixed), ("--increasing", Increasing, rising), ("--decreasing", Decreasing, falling))
+    named = (
+        ("--fixed", Immutable, fixed),
+        ("--increasing", Increasing, increasing),
+        ("--decreasing", Decreasing, decreasing),
+    )
     known = list(reference.columns if found is None else found.schema.names)
     words: list[Constraint] = [] if found is None else [*found.constraints]
     for option, word, names in named:
@@ -45,11 +49,14 @@ def read_constraints(
             if name not in known:
                 raise InputError(f"{option} must name a feature", *explain_wrong_name(name, known, option))
         words += [word(*names)] if names else []
-    return None if found is None else found.schema, [*words, *([MaxChanges(most)] if most is not None else [])]
+    return None if found is None else found.schema, [
+        *words,
+        *([MaxChanges(max_changes)] if max_changes is not None else []),
+    ]
 
 
 def open_schema(path: str, reference: pd.DataFrame | None = None) -> SchemaFile:
-    """A schema file; a heading that is nearly a known one is an error, rather than a rule that never binds."""
+    """Load a schema file; a misspelt heading is an error, because the rules under it would never bind."""
     found = load_schema(path, reference)
     for key in found.about:
         near = get_close_matches(str(key).lower(), HEADING_BY_WORD, n=1, cutoff=0.75)
@@ -83,13 +90,13 @@ def parse_noise(text: str) -> float | Noise | Literal["auto"]:
 
 
 def check_seconds(seconds: float | None, option: str = "--budget") -> None:
-    """An error for a time that is none."""
+    """Raise an error unless ``seconds`` is None or a finite number of at least 0."""
     if seconds is not None and not 0 <= seconds < math.inf:
         raise InputError(f"{option} must be seconds, of at least 0", f"{seconds!r}", "for instance 10")
 
 
 def open_model(path: str, *, trust: bool, factory: str | None) -> Any:
-    """The fitted model in a file; a file of the wrong kind ends in an error that says so."""
+    """Load the fitted model in a file; raise an error that names the file if it holds none."""
     try:
         return files.load(path, trust=trust, factory=factory)
     except (InputError, ImportError):

@@ -1,4 +1,4 @@
-"""Text tables as programs export them: the encoding, the mark between cells, and lines as wide as the header."""
+"""Read text tables as programs export them: find the encoding and the separator, and check the width of each line."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ BYTE_ORDER_MARKS = {  # the bytes that a text begins with, and its encoding; UTF
 }
 DEFAULT_ENCODING = "utf-8-sig"  # with or without a mark of its own
 PEEK_LENGTH = 4096
-MAX_CELL_LETTERS = 1 << 30  # letters in a cell: a long cell is none of our business
+MAX_CELL_LETTERS = 1 << 30  # of a cell; far more than any table has
 
 
 class NotText(ValueError):
-    """A file that is not text in an encoding that is known."""
+    """The file is no text, or its encoding is not known."""
 
 
 class UnevenLines(ValueError):
-    """A table with a line that has more cells than the header."""
+    """A line of the table has more cells than the header."""
 
 
 def open_text(source: TextSource) -> IO[str]:
-    """The text of a source, to be read from its beginning; its first bytes say what it is written in."""
+    """Open a source as text; a byte order mark at its beginning gives the encoding, else it is UTF-8."""
     with _open_bytes(source) as stream:
         start = stream.read(PEEK_LENGTH)
     encoding = next((name for mark, name in BYTE_ORDER_MARKS.items() if start.startswith(mark)), DEFAULT_ENCODING)
@@ -46,7 +46,7 @@ def open_text(source: TextSource) -> IO[str]:
 
 
 def why_not_text(source: TextSource, error: UnicodeError) -> str:
-    """What a decoder stumbled over, and where."""
+    """Say which byte of which line cannot be decoded."""
     if isinstance(error, UnicodeDecodeError) and error.encoding.replace("-", "") == "utf8":
         with _open_bytes(source) as stream:
             for number, line in enumerate(stream, start=1):
@@ -58,10 +58,10 @@ def why_not_text(source: TextSource, error: UnicodeError) -> str:
 
 
 def read_delimited(source: TextSource, mark: str | None = None) -> pd.DataFrame:
-    """A table with commas between its cells, or with semicolons or tabs where the one name in its header has them.
+    """Read a table; the separator is a comma, or a semicolon or tab if the header has no comma but one of these.
 
     A separator too many at the end of every line adds nothing. A line that is wider than the header otherwise is an
-    error: nobody knows which cell belongs to which column.
+    error: nobody can tell which cell belongs to which column.
     """
     before = csv.field_size_limit(MAX_CELL_LETTERS)
     try:
@@ -112,14 +112,14 @@ def _iterate_lines(text: IO[str], mark: str) -> Iterator[tuple[int, list[str]]]:
 
 
 def _guess_separator(source: TextSource) -> str:
-    """What stands between the cells, as far as the header tells."""
+    """The separator that the header uses."""
     with open_text(source) as text:
         _, header = next(_iterate_lines(text, ","), (0, [""]))
     return next((mark for mark in (";", "\t") if mark in header[0]), ",") if len(header) == 1 else ","
 
 
 def _read_header(source: TextSource, mark: str) -> tuple[list[str], int]:
-    """The cells of the header, and how many the line after it has."""
+    """The cells of the header, and the number of cells in the next line."""
     with open_text(source) as text:
         lines = _iterate_lines(text, mark)
         _, header = next(lines, (0, []))
@@ -127,7 +127,7 @@ def _read_header(source: TextSource, mark: str) -> tuple[list[str], int]:
 
 
 def _check_widths(source: TextSource, mark: str) -> None:
-    """An error that names a line that is wider than the header, unless each has one cell more, and that is empty."""
+    """Raise an error for a line wider than the header, unless every line ends in one separator too many."""
     first, even = (0, 0), True
     with open_text(source) as text:
         lines = _iterate_lines(text, mark)

@@ -1,8 +1,9 @@
-"""The demonstration: a detector of attacks on IoT devices, and what would have changed its mind about some alerts."""
+"""The demonstration: a detector of attacks on IoT devices, and what would change its decision about some alerts."""
 
 from __future__ import annotations
 
 import time
+from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
@@ -13,7 +14,7 @@ from counterpoise import telemetry
 from counterpoise.api.explainer import Explainer
 from counterpoise.errors import MissingExtra
 from counterpoise.explanation.explanation import Explanation
-from counterpoise.judge.landscape import landscape
+from counterpoise.landscape.plane import landscape
 from counterpoise.show import figures
 from counterpoise.show.cards import CAUTION, build_cards
 from counterpoise.show.report import report
@@ -21,8 +22,16 @@ from counterpoise.show.terminal import draw_card
 from counterpoise.space.constraints.words import Decreasing
 from counterpoise.space.schema.schema import Schema
 
-ALERT_COUNT = 20
-CARDS_SHOWN = 3
+
+@dataclass(frozen=True)
+class DemoSettings:
+    """How much the demonstration explains and prints."""
+
+    alert_count: int = 20
+    cards_shown: int = 3
+
+
+DEMO = DemoSettings()
 
 
 def run_demo(folder: Path) -> None:
@@ -43,9 +52,9 @@ def run_demo(folder: Path) -> None:
     explanation = explainer(pick_alerts(detector), target="benign", keep=0.9, alternatives=3, seed=0)
 
     cards = build_cards(explanation)
-    for card in cards[:CARDS_SHOWN]:
+    for card in cards[: DEMO.cards_shown]:
         console.print(draw_card(card))
-    console.print(f"… and {len(cards) - CARDS_SHOWN} more.\n\n{explanation!r}\n\n{CAUTION}\n", markup=False)
+    console.print(f"… and {len(cards) - DEMO.cards_shown} more.\n\n{explanation!r}\n\n{CAUTION}\n", markup=False)
 
     folder.mkdir(parents=True, exist_ok=True)
     page = report(explanation, folder / "demo.html", title="Alerts of simulated IoT devices")
@@ -56,9 +65,9 @@ def run_demo(folder: Path) -> None:
 
 
 def pick_alerts(detector: HistGradientBoostingClassifier) -> pd.DataFrame:
-    """The alert of the paper's Table I, and devices of another day that the detector raises the alarm about."""
+    """The alert of the paper's Table I, and devices of another day that the detector raises an alert for."""
     frame, _, mode = telemetry.simulate(rows=400, seed=1)
-    raised: pd.DataFrame = frame[detector.predict(frame) == "alert"].head(ALERT_COUNT)
+    raised: pd.DataFrame = frame[detector.predict(frame) == "alert"].head(DEMO.alert_count)
     raised = raised.set_axis([f"device {number}" for number in raised.index]).assign(mode=mode[raised.index].tolist())
     paper = pd.DataFrame([telemetry.PAPER_ALERT], index=["the paper's alert"]).assign(mode="unknown")
     return pd.concat([paper, raised])

@@ -18,7 +18,7 @@ from counterpoise.types import Index, Mask, is_number
 
 
 def find_misfits(file: SchemaFile, table: pd.DataFrame) -> list[str]:
-    """What in a table does not fit a schema file: a line for each value that its column cannot hold, and each rule."""
+    """Where a table does not fit a schema file: a line for each value a column cannot hold and each rule broken."""
     lines, lost = [], False
     foreign = np.zeros((len(table), len(file.schema)), dtype=bool)
     readable = table.copy(deep=False)
@@ -46,7 +46,7 @@ def find_misfits(file: SchemaFile, table: pd.DataFrame) -> list[str]:
 
 
 def _parse_numbers(feature: Feature, column: pd.Series[Any]) -> pd.Series[Any]:
-    """The column with text as numbers where the feature has some: one cell that is none makes all of it text."""
+    """Turn text into numbers for a numeric feature: one cell of text makes the whole column text."""
     if pd.api.types.is_numeric_dtype(column) or not (feature.is_numeric or all(map(is_number, feature.categories))):
         return column
     numbers = pd.to_numeric(column.astype(object), errors="coerce")

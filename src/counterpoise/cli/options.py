@@ -10,11 +10,10 @@ ModelOption = Annotated[
     str, typer.Option("--model", "-m", help="The fitted model: .skops, .onnx, .ubj, .json, .txt, .cbm, .pt, .pkl.")
 ]
 DataOption = Annotated[
-    str, typer.Option("--data", "-d", help="The data it was trained on, or a sample: CSV, Parquet, NDJSON.")
+    str,
+    typer.Option("--data", "-d", help="The data the model was trained on, or a sample of it: CSV, Parquet, NDJSON."),
 ]
-RowsOption = Annotated[
-    str, typer.Option("--rows", "-r", help="The rows to explain, in the same formats; - for standard input.")
-]
+RowsOption = Annotated[str, typer.Option("--rows", "-r", help="The rows, in the same formats; - for standard input.")]
 TargetOption = Annotated[
     str,
     typer.Option(
@@ -28,13 +27,13 @@ SchemaOption = Annotated[
     str | None, typer.Option("--schema", "-s", help="YAML: kinds, units, ranges, what may change, rules.")
 ]
 LabelOption = Annotated[
-    str | None, typer.Option("--label", "-l", help="The column of the data that holds the class: left out.")
+    str | None, typer.Option("--label", "-l", help="The column of the data that holds the class; it is left out.")
 ]
 TrustOption = Annotated[
-    bool, typer.Option("--trust", help="Open a pickle, which can run any code: only if you know where it is from.")
+    bool, typer.Option("--trust", help="Open a pickle, which can run any code: only for files of a source you trust.")
 ]
 FactoryOption = Annotated[
-    str | None, typer.Option("--factory", help="For .pt: package.module:function that makes the module.")
+    str | None, typer.Option("--factory", help="For .pt: package.module:function, which makes the PyTorch module.")
 ]
 FixedOption = Annotated[
     list[str] | None, typer.Option("--fixed", help="A feature that must not change; may be repeated.")
@@ -45,8 +44,11 @@ IncreasingOption = Annotated[
 DecreasingOption = Annotated[
     list[str] | None, typer.Option("--decreasing", help="A feature that may only go down; repeatable.")
 ]
-MaxChangesOption = Annotated[int | None, typer.Option("--max-changes", help="At most so many features change.")]
+MaxChangesOption = Annotated[int | None, typer.Option("--max-changes", help="The most features that may change.")]
 NewCategoriesOption = Annotated[
-    bool, typer.Option("--new-categories", help="Rows may have categories that the data has not, if the model may.")
+    bool,
+    typer.Option(
+        "--new-categories", help="Allow categories in the rows that the data does not have, if the model takes them."
+    ),
 ]
-RedactOption = Annotated[bool, typer.Option("--redact", help="Names and directions only, no values of features.")]
+RedactOption = Annotated[bool, typer.Option("--redact", help="Write names and directions of changes, no values.")]

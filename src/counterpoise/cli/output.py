@@ -61,7 +61,7 @@ def tabulate(explanation: Explanation, measure: Distance) -> pd.DataFrame:
 def _kept_columns(explanation: Explanation) -> dict[str, Array]:
     """The share of noisy copies that the best answers keep, and its interval, ``(n,)``; NaN where there is no answer.
 
-    Nothing where no firm answer was asked for.
+    Empty without --keep.
     """
     if explanation.firm is None:
         return {}

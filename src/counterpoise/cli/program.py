@@ -16,12 +16,12 @@ from counterpoise.cli.commands.compare import compare
 from counterpoise.cli.commands.explain import explain
 from counterpoise.cli.commands.pages import demo, paper, report
 from counterpoise.cli.commands.schema import schema
-from counterpoise.cli.exit_codes import EXIT_CODES_HELP, EXIT_WRONG_QUESTION, print_to_stderr
+from counterpoise.cli.exit_codes import EXIT_CODES_HELP, ExitCode, print_to_stderr
 from counterpoise.errors import CounterpoiseError
 
 
 def _unwrap_paragraphs(text: str) -> str:
-    """A docstring with its paragraphs on one line each, to be wrapped to the width of the terminal."""
+    """A docstring with each paragraph on one line, so that the terminal wraps it."""
     return re.sub(r"(?<!\n)\n(?!\n)", " ", cleandoc(text))
 
 
@@ -47,9 +47,9 @@ def _print_version(wanted: bool) -> None:
 
 @app.callback()
 def _root_options(
-    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error; goes anywhere.")] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error; may stand anywhere.")] = False,
     version: Annotated[
-        bool, typer.Option("--version", help="Say the version and stop.", callback=_print_version, is_eager=True)
+        bool, typer.Option("--version", help="Print the version and stop.", callback=_print_version, is_eager=True)
     ] = False,
 ) -> None:
     """The least change that turns a model's decision, checked, and honest about how fragile it is."""
@@ -70,4 +70,4 @@ def main(arguments: Sequence[str] | None = None) -> None:
         elif not isinstance(error, CounterpoiseError):
             line = f"this should not have happened: {type(error).__name__}: {line}; run with --debug and report it"
         print_to_stderr(f"counterpoise: {line}")
-        raise SystemExit(EXIT_WRONG_QUESTION) from None
+        raise SystemExit(ExitCode.WRONG_QUESTION) from None

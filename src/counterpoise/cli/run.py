@@ -1,36 +1,41 @@
-"""A run of explain: rows in parts, what was finished where it is stopped, and what is said at its end."""
+"""A run of explain: it answers the rows in parts, keeps what is finished if it is stopped, and sums up at its end."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
 
 from counterpoise.api.explainer import Explainer
-from counterpoise.cli.exit_codes import (
-    EXIT_ALL_FOUND,
-    EXIT_INTERRUPTED,
-    EXIT_NOT_ALL_FOUND,
-    EXIT_STOPPED,
-    print_to_stderr,
-)
+from counterpoise.cli.exit_codes import ExitCode, print_to_stderr
 from counterpoise.errors import CounterpoiseError, InputError, Interrupted, ModelError
 from counterpoise.explanation.explanation import Explanation
 from counterpoise.explanation.sentences import name_row
 
-MAX_PART_ROWS = 64  # rows worked on together, at most, when each is written as soon as it is finished
 BUDGET_NOTE_START = "the budget of "  # how the note of a budget that ended a search begins
 
 
+@dataclass(frozen=True)
+class PartSizes:
+    """How many rows are worked on together when each is written as soon as it is finished; parts double in size."""
+
+    first: int = 8  # rows of the first part: the reader sees something soon
+    largest: int = 64  # rows of a part, at most
+
+
+PART_SIZES = PartSizes()
+
+
 class CommandRun:
-    """The rows in parts; what is finished comes out even where the run is stopped, and the reason is kept."""
+    """Iterates over the explained parts; if the run is stopped, finished parts still come out and ``error`` is kept."""
 
     def __init__(
-        self, explainer: Explainer, table: pd.DataFrame, asked: dict[str, Any], budget: float | None, size: int
+        self, explainer: Explainer, table: pd.DataFrame, question: dict[str, Any], budget: float | None, size: int
     ) -> None:
-        self.explainer, self.table, self.question, self.first_part_rows = explainer, table, asked, size
+        self.explainer, self.table, self.question, self.first_part_rows = explainer, table, question, size
         self.budget, self.start_time = budget, time.monotonic()
         self.part_count = self.finished_count = self.valid_count = self.firm_count = self.short_count = 0
         self.notes: dict[str, None] = {}  # in order, each once
@@ -56,7 +61,7 @@ class CommandRun:
                     yield self._add_counts(partial)
                 return
             yield self._add_counts(part)
-            start, size = start + size, min(2 * size, max(MAX_PART_ROWS, self.first_part_rows))
+            start, size = start + size, min(2 * size, max(PART_SIZES.largest, self.first_part_rows))
 
     def _add_counts(self, part: Explanation) -> Explanation:
         self.part_count += 1
@@ -68,7 +73,7 @@ class CommandRun:
         return part
 
     def finish(self) -> int:
-        """Say how it went, on standard error; the exit code."""
+        """Print how the run went on standard error; gives the exit code."""
         for note in self._final_notes():
             print_to_stderr(f"note: {note}")
         if self.error is not None:
@@ -76,14 +81,14 @@ class CommandRun:
             why = "interrupted" if isinstance(self.error, Interrupted) else str(self.error)
             finished = f"{self.finished_count} of {len(self.table)} rows were finished{where}"
             print_to_stderr(f"counterpoise: {why}{self.error_place}; {finished}")
-            return EXIT_INTERRUPTED if isinstance(self.error, Interrupted) else EXIT_STOPPED
+            return ExitCode.INTERRUPTED if isinstance(self.error, Interrupted) else ExitCode.STOPPED
         keep = self.question["keep"]
         share = "" if keep is None else f"; {self.firm_count} surely keep it in {100 * keep:g} % of noisy copies"
         print_to_stderr(f"{self.valid_count} of {self.finished_count} rows reach the target{share}")
-        return EXIT_ALL_FOUND if self.firm_count == self.finished_count else EXIT_NOT_ALL_FOUND
+        return ExitCode.ALL_FOUND if self.firm_count == self.finished_count else ExitCode.NOT_ALL_FOUND
 
     def _final_notes(self) -> list[str]:
-        """What is said once for all rows."""
+        """The notes that concern all rows, each once."""
         notes = list(self.notes)
         if self.part_count > 1 and any(
             note.startswith(BUDGET_NOTE_START) for note in notes

@@ -87,7 +87,7 @@ def check_table_output(out: str | None, endings: tuple[str, ...]) -> str:
 
 
 def ending_of(path: str, known: tuple[str, ...], what: str) -> str:
-    """The ending that says what is in a file, without that of a packer.
+    """The ending that gives the format of a file; .gz after it is left out.
 
     >>> ending_of("alerts.csv.gz", (".csv",), "--rows")
     '.csv'
@@ -101,7 +101,7 @@ def ending_of(path: str, known: tuple[str, ...], what: str) -> str:
 
 
 def name_rows_by(table: pd.DataFrame, column: str | None) -> pd.DataFrame:
-    """The table with a column as the names of its rows; the column stays, to be carried through."""
+    """Name the rows by a column; the column stays in the table."""
     if column is None:
         return table
     if column not in table.columns:
@@ -119,7 +119,7 @@ def drop_label_column(table: pd.DataFrame, column: str | None, what: str) -> pd.
 
 
 def explain_wrong_name(name: str, known: Sequence[Hashable], option: str = "") -> tuple[str, str]:
-    """What to say of a name that there is none of, and what to do; several in one go are to be given one by one.
+    """The second and third part of an error about an unknown name; several names in one option are to be repeated.
 
     >>> explain_wrong_name("sttll", ["sttl", "dttl"])
     ("'sttll'; there are 'sttl', 'dttl'", "did you mean 'sttl'?")
@@ -136,7 +136,7 @@ def explain_wrong_name(name: str, known: Sequence[Hashable], option: str = "") -
 
 
 def check_streams(**paths: str | None) -> None:
-    """An error if more than one table is to come from standard input; the names are those of the options."""
+    """Raise an error if more than one option reads its table from standard input."""
     named = [f"--{name}" for name, path in paths.items() if path == STANDARD_STREAM]
     if len(named) > 1:
         raise InputError(
@@ -145,7 +145,7 @@ def check_streams(**paths: str | None) -> None:
 
 
 def check_files_differ(outputs: Mapping[str, str | None], inputs: Mapping[str, str | None]) -> None:
-    """An error if an output is one of the files that are read, or another output: it would be lost. By option."""
+    """Raise an error if an output would overwrite an input or another output; both map options to paths."""
     seen: dict[Path, str] = {}
     for option, path in [*inputs.items(), *outputs.items()]:
         if path is None or path == STANDARD_STREAM:
@@ -159,7 +159,7 @@ def check_files_differ(outputs: Mapping[str, str | None], inputs: Mapping[str, s
 
 
 def convert_to_numbers(table: pd.DataFrame, reference: pd.DataFrame, what: str) -> pd.DataFrame:
-    """The table with columns of text as numbers where the reference has numbers; a cell that is none is an error.
+    """Turn columns of text into numbers where the reference has numbers; a cell that is no number is an error.
 
     One such cell makes a CSV reader take its whole column for text, so the cell itself is looked for.
     """
@@ -182,7 +182,7 @@ def convert_to_numbers(table: pd.DataFrame, reference: pd.DataFrame, what: str) 
 
 
 def check_writable(path: str, what: str = "--out") -> None:
-    """An error if a file could not be written there: found out before the work, not after it."""
+    """Raise an error if no file can be written there: a user should learn this before the work, not after it."""
     place = Path(path)
     folder = place.parent
     problem = ""
@@ -199,7 +199,7 @@ def check_writable(path: str, what: str = "--out") -> None:
 
 
 def make_folder(path: str) -> Path:
-    """The folder of that name, made if need be; an error before the work where it cannot be, or not be written to."""
+    """Make the folder if it is not there; raise an error if it cannot be made or written to."""
     place = Path(path)
     try:
         place.mkdir(parents=True, exist_ok=True)
@@ -220,7 +220,7 @@ def write_table(table: pd.DataFrame, path: str, ending: str) -> None:
 
 
 def _mixed_columns_as_text(table: pd.DataFrame) -> pd.DataFrame:
-    """Columns of mixed kinds as text: Parquet has one kind for each column."""
+    """Turn columns of mixed types into text: a Parquet column has one type."""
     out = table.set_axis([str(name) for name in table.columns], axis=1)
     for place in range(out.shape[1]):
         column = out.iloc[:, place]

@@ -24,7 +24,7 @@ OUTPUT_ENDINGS = (".html", ".json", ".csv", ".parquet", *NDJSON_ENDINGS)
 
 
 def output_ending(out: str | None, *, redact: bool) -> str:
-    """What to write: the ending of the path, ".ndjson" for "-", or nothing for cards; checked before any work."""
+    """The ending of --out, ".ndjson" for "-", "" for cards; raises an error before any work if it cannot be written."""
     if out is None:
         return ""
     ending = ".ndjson" if out == STANDARD_STREAM else ending_of(out, OUTPUT_ENDINGS, "--out")
@@ -40,7 +40,7 @@ def output_ending(out: str | None, *, redact: bool) -> str:
 
 
 def evidence_ending(evidence: str | None, *, redact: bool) -> str:
-    """What to write the real rows as, checked before any work; nothing where they are not asked for."""
+    """The ending of --evidence, or "" without it; raises an error before any work if it cannot be written."""
     if evidence is None:
         return ""
     ending = ending_of(evidence, TABLE_ENDINGS, "--evidence")
@@ -96,8 +96,8 @@ def _print_cards(part: Explanation, *, redact: bool) -> None:
 
 
 def _add_firmness(card: Card, enough: bool) -> Card:
-    """A card whose sentence says how firm the answer is: without values it has said nothing of that."""
+    """Add the share kept to the sentence of a redacted card, which leaves it out with the values."""
     if not card.firmness:
         return card
-    told = card.firmness + ("" if enough else ", fewer than were asked for")
-    return card._replace(best_answer=card.best_answer._replace(text=f"{card.best_answer.text} {told}."))
+    firmness = card.firmness + ("" if enough else ", fewer than were asked for")
+    return card._replace(best_answer=card.best_answer._replace(text=f"{card.best_answer.text} {firmness}."))

@@ -1,8 +1,8 @@
-"""Explanation: every answer with what it rests on, as arrays, tables and sentences. It holds no model."""
+"""Explanation: the answers to some rows with all that is known of them, as arrays, tables and sentences; no model."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
@@ -15,7 +15,9 @@ from numpy.typing import NDArray
 from counterpoise.errors import InputError
 from counterpoise.explanation import json_archive, sentences, tables
 from counterpoise.explanation.fields import ONE_RUN_HINT, AnswerEnergies, ModelScores, check_columns
+from counterpoise.explanation.question import Question
 from counterpoise.explanation.repr import draw_html, draw_text, headline
+from counterpoise.explanation.row_selection import RowSelection, row_positions
 from counterpoise.space.schema.schema import Schema
 from counterpoise.types import Array, Index, Mask
 
@@ -23,8 +25,6 @@ FIRM_COLUMNS = ("kept", "kept_low", "kept_high", "temperature", "noise")
 MAX_REPR_ROWS = 10  # shown one by one in the repr; more are counted
 MAX_REPR_CHANGES = 3  # of a row in the repr
 MAX_NOTEBOOK_ROWS = 20
-
-RowSelection = slice | Sequence[int] | Sequence[bool] | NDArray[Any] | pd.Series
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -42,7 +42,7 @@ class Explanation:
     valid: whether the best answer reaches the target, ``(n,)``.
     status, reason: "valid", "not_found" or "infeasible", and why, ``(n,)``.
     target: what was asked for, ``(n,)``: the label, or "anything but dog", or "[10, 20]" of a predicted number.
-    said: what the model says of the rows and of their answers; `scores` is the table of it.
+    model_scores: what the model says of the rows and of their answers; `scores` is the table of it.
     terms: the terms of Eq. (3) at the best answers; `energy` is the table of them.
     held: features that could not change, and why.
     quantiles: by label, the reference's quantiles ``(q, d)`` at `tables.QUANTILES`, NaN for categories.
@@ -50,8 +50,10 @@ class Explanation:
         interval (kept_low, kept_high), the temperature, and the noise.
     tipping: the minimal answers beside the firm ones.
     evidence: the real reference rows of the target that are nearest to each row, ``(n, m, d)``, nearest first, by L2
-        in feature scales; slots without one are NaN. None where there is no reference.
-    seconds, model_rows, seed, settings, versions: what the call took, and what it takes to repeat it.
+        in standard deviations; slots without one are NaN. None where there is no reference.
+    question: what was asked: target, constraints, noise, seed and the rest of what it takes to repeat the call.
+    seconds, model_rows: the time that the call took, and the rows that the model was asked about.
+    versions: the packages that computed the answers; ``model`` is a hash of what the model says of reference rows.
     notes: what is said once for all rows.
     """
 
@@ -71,10 +73,9 @@ class Explanation:
     firm: pd.DataFrame | None = None
     tipping: Explanation | None = None
     evidence: Array | None = None
+    question: Question = field(default_factory=Question)
     seconds: float = 0.0
     model_rows: int = 0
-    seed: int = 0
-    settings: Mapping[str, str] = field(default_factory=dict)
     versions: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
@@ -101,7 +102,7 @@ class Explanation:
 
     def __getitem__(self, key: int | RowSelection) -> Explanation:
         """The explanation of some of the rows, by position: a number, a slice, a list of numbers, a boolean mask."""
-        places = self._row_positions(key)
+        places = row_positions(key, len(self))
         by_row = ("x0", "answers", "count", "valid", "status", "reason", "target", "model_scores", "terms")
         parts: dict[str, Any] = {name: getattr(self, name)[places] for name in by_row}
         for name in ("rows", "firm"):
@@ -109,7 +110,18 @@ class Explanation:
             parts[name] = None if table is None else table.iloc[places]
         parts["tipping"] = None if self.tipping is None else self.tipping[places]
         parts["evidence"] = None if self.evidence is None else self.evidence[places]
+        parts["question"] = self.question.take(places)
         return replace(self, **parts)
+
+    @property
+    def settings(self) -> dict[str, str]:
+        """The question as people read it in a report: a text for each setting."""
+        return self.question.settings
+
+    @property
+    def seed(self) -> int:
+        """The seed of the call."""
+        return self.question.seed
 
     @property
     def x(self) -> Array:
@@ -123,7 +135,7 @@ class Explanation:
 
     @cached_property
     def scores(self) -> pd.DataFrame:
-        """What the model says, a column for each field of `ModelScores`: predictions, the target's probability, margins."""
+        """What the model says: predictions, the target's probability, margins; the fields of `ModelScores`."""
         return self.model_scores.to_frame(self.rows.index)
 
     @cached_property
@@ -143,11 +155,9 @@ class Explanation:
 
         Sure is the lower end of the share's confidence interval. Where no share was asked for, to be valid is enough.
         """
-        if self.firm is None or "keep" not in self.settings:
+        if self.firm is None or self.question.keep is None:
             return self.valid
-        return np.asarray(
-            self.valid & (self.firm["kept_low"].to_numpy(dtype=np.float64) >= float(self.settings["keep"]))
-        )
+        return np.asarray(self.valid & (self.firm["kept_low"].to_numpy(dtype=np.float64) >= self.question.keep))
 
     @property
     def changes(self) -> pd.DataFrame:
@@ -203,7 +213,7 @@ class Explanation:
         return "\n".join(f"Row {label}: {line}" for label, line in zip(self.rows.index, lines, strict=True))
 
     def to_json(self) -> str:
-        """The explanation as a JSON document, format version 1 (docs/explanation-format.md)."""
+        """The explanation as a JSON document, format version 2 (docs/explanation-format.md)."""
         return json_archive.dump_document(self._archive_fields())
 
     @classmethod
@@ -231,24 +241,6 @@ class Explanation:
         shown = self[:MAX_NOTEBOOK_ROWS]
         return draw_html(self._headline(), shown._table_cells(), len(self) - len(shown))
 
-    def _row_positions(self, key: int | RowSelection) -> Index:
-        n = len(self)
-        if isinstance(key, (int, np.integer)) and not isinstance(key, (bool, np.bool_)):
-            if not -n <= key < n:
-                raise IndexError(f"a row must be one of the {n} explained; {key} was asked for; give its position")
-            return np.array([key % n], dtype=np.intp)
-        if isinstance(key, slice):
-            return np.arange(n, dtype=np.intp)[key]
-        places = np.asarray(key, dtype=bool if pd.api.types.is_bool_dtype(getattr(key, "dtype", object)) else None)
-        if places.dtype == bool and places.shape == (n,):
-            return np.flatnonzero(places)
-        if places.ndim != 1 or (places.dtype.kind not in "iu" and places.size):
-            given = f"{places.dtype} values of shape {places.shape}"
-            _refuse(f"rows must be positions, a slice or a mask of {n} booleans", given, "for instance [0, 2]")
-        if places.size and not (-n <= places.min() and places.max() < n):
-            raise IndexError(f"rows must be among the {n} explained; {key!r} was asked for; give their positions")
-        return np.asarray(places.astype(np.intp) % n if n else places.astype(np.intp))
-
     def _best_changes(self) -> list[list[tables.Change]]:
         """For each row, the changes of its best answer or nearest miss."""
         out: list[list[tables.Change]] = [[] for _ in range(len(self))]
@@ -262,7 +254,7 @@ class Explanation:
         if self.firm is None:
             return sentences.RowOutcome(*said)
         kept, sure = (float(self.firm[name].iloc[row]) for name in ("kept", "kept_low"))
-        return sentences.RowOutcome(*said, kept, sure, float(self.settings.get("keep", "nan")))
+        return sentences.RowOutcome(*said, kept, sure, np.nan if self.question.keep is None else self.question.keep)
 
     def _headline(self) -> str:
         return headline(self.status.tolist(), self.valid, self.terms.distance, self.changed)

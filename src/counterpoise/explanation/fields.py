@@ -1,6 +1,6 @@
-"""What is told of each row and its answer, as arrays: what the model says, and the terms of the energy.
+"""Numbers of each row and its answer, as arrays: what the model says, and the terms of the energy.
 
-A table is made where somebody asks for it: that takes longer than the arrays.
+Tables are made from them only when they are asked for, because that takes longer.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ ONE_RUN_HINT = "give the parts of one and the same run"
 
 
 def check_columns(name: str, table: pd.DataFrame | None, needed: Sequence[str]) -> None:
-    """An InputError for a table that lacks a column, or is none at all."""
+    """An InputError for a table that is None or lacks a column."""
     lacking = [column for column in needed if table is None or column not in table.columns]
     if lacking:
         raise InputError(
@@ -42,7 +42,7 @@ class RowArrays:
 
     @classmethod
     def of(cls, table: pd.DataFrame) -> Self:
-        """What a table with these columns tells."""
+        """The arrays in the columns of a table."""
         names = [item.name for item in fields(cls)]
         check_columns(cls.table_name, table, names)
         return cls(*(table[name].to_numpy() for name in names))
@@ -51,11 +51,11 @@ class RowArrays:
         return len(next(iter(vars(self).values())))
 
     def __getitem__(self, rows: Index) -> Self:
-        """What is told of some of the rows."""
+        """The arrays of some of the rows."""
         return type(self)(*(part[rows] for part in vars(self).values()))
 
     def to_frame(self, index: pd.Index) -> pd.DataFrame:
-        """The same as a table."""
+        """The arrays as the columns of a table."""
         return pd.DataFrame(vars(self), index=index)
 
 
@@ -64,7 +64,7 @@ class ModelScores(RowArrays):
     """What a model says of n rows and of their answers.
 
     >>> said = ModelScores(np.array(["alert"], dtype=object), np.array(["benign"], dtype=object), *np.zeros((4, 1)))
-    >>> said.table(pd.Index(["host 7"]))["after"].tolist()
+    >>> said.to_frame(pd.Index(["host 7"]))["after"].tolist()
     ['benign']
     """
 

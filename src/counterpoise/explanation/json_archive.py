@@ -1,4 +1,4 @@
-"""A saved explanation: one JSON document with a format name and a version, and nothing in it that is ever executed."""
+"""A saved explanation: one JSON document with a format name and a version; reading it runs nothing."""
 
 from __future__ import annotations
 
@@ -8,11 +8,15 @@ from pathlib import Path
 from typing import Any
 
 from counterpoise.errors import InputError
-from counterpoise.explanation import json_values
+from counterpoise.explanation import json_question, json_values
+from counterpoise.explanation.question import Question
 
 FORMAT_NAME = "counterpoise.explanation"
-FORMAT_VERSION = 1
-WRITER_HINTS = {  # endings of what is not JSON, and what writes it
+FORMAT_VERSION = 2
+READABLE_VERSIONS = (1, 2)
+MAX_PARTS = 1_000_000  # lists and objects; each takes up to 230 bytes of memory, however short it is in the file
+PART_CHARACTERS = 25  # a longer document may have one for so many characters
+WRITER_HINTS = {  # file endings of other formats, and what writes those
     **dict.fromkeys((".html", ".htm"), "for a page use cp.report(explanation, path), or end the path in .json"),
     ".csv": "for a table use explanation.alternatives.to_csv(path), or end the path in .json",
     ".parquet": "for a table use explanation.alternatives.to_parquet(path), or end the path in .json",
@@ -48,8 +52,8 @@ _PACKERS: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
     "held": (_pack_held, _unpack_held),
     "quantiles": (_pack_quantiles, _unpack_quantiles),
     "seconds": (float, float),
-    **dict.fromkeys(("model_rows", "seed"), (int, int)),
-    **dict.fromkeys(("settings", "versions"), (dict, dict)),
+    "model_rows": (int, int),
+    "versions": (dict, dict),
     "notes": (list, tuple),
 }
 
@@ -61,7 +65,7 @@ def dump_document(fields: Fields) -> str:
 
 
 def save_document(path: str | Path, text: str) -> None:
-    """Write a document to a file; one whose ending promises something else is refused."""
+    """Write a document to a file; a path that ends in .html, .csv or .parquet is refused."""
     ending = Path(path).suffix.lower()
     if ending in WRITER_HINTS:
         raise InputError("what is saved is JSON", f"{str(path)!r} ends in {ending}", WRITER_HINTS[ending])
@@ -72,24 +76,27 @@ def save_document(path: str | Path, text: str) -> None:
 
 
 def load_document(text: str | bytes) -> Fields:
-    """The fields of a document that `dump_document` wrote; anything else is an error that says what it is.
+    """The fields of a document that `dump_document` wrote; an error says what any other text is.
 
     >>> load_document('{"format": "counterpoise.explanation", "version": 99}')
     Traceback (most recent call last):
     ...
-    counterpoise.errors.InputError: a saved explanation must have format version 1; this one has 99; ...
+    counterpoise.errors.InputError: a saved explanation must have format version 1 or 2; this one has 99; ...
     """
     must = "a saved explanation must be a JSON document written by Explanation.save"
     todo = "give a file that Explanation.save wrote"
+    parts = text.count(b"[") + text.count(b"{") if isinstance(text, bytes) else text.count("[") + text.count("{")
+    if parts > max(MAX_PARTS, len(text) // PART_CHARACTERS):
+        raise InputError(must, "this has far more lists and objects than an explanation of its length", todo)
     try:
         document = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise InputError(must, f"this is not JSON ({error})", todo) from None
     if not isinstance(document, dict) or document.get("format") != FORMAT_NAME:
         raise InputError(must, "this is some other JSON", todo)
-    if document.get("version") != FORMAT_VERSION:
+    if document.get("version") not in READABLE_VERSIONS:
         raise InputError(
-            f"a saved explanation must have format version {FORMAT_VERSION}",
+            f"a saved explanation must have format version {' or '.join(map(str, READABLE_VERSIONS))}",
             f"this one has {document.get('version')!r}",
             "load it with the version of Counterpoise that wrote it, or explain the rows again",
         )
@@ -97,7 +104,7 @@ def load_document(text: str | bytes) -> Fields:
         return _unpack_fields(document["explanation"])
     except InputError:
         raise
-    except Exception as error:  # whatever was done to the file by hand: any of a hundred ways to be wrong
+    except Exception as error:  # a file that was changed by hand can be wrong in any way
         raise InputError(
             "a saved explanation must be whole, as Explanation.save wrote it",
             f"this one cannot be read ({type(error).__name__}: {error})",
@@ -113,16 +120,28 @@ def _pack_fields(fields: Fields) -> Fields:
         **{name: None if fields[name] is None else json_values.pack_table(fields[name]) for name in _TABLE_FIELDS},
         "tipping": None if tipping is None else _pack_fields(tipping),
         "evidence": None if fields["evidence"] is None else json_values.pack_array(fields["evidence"]),
+        "question": json_question.pack_question(fields["question"]),
+        "settings": fields["question"].settings,  # for people: a reader takes the question
     }
 
 
 def _unpack_fields(data: Fields) -> Fields:
     index = json_values.unpack_index(data["rows"]["index"])
     tipping, evidence = data["tipping"], data.get("evidence")  # the first documents had no evidence
-    return {
+    found = {
         **{name: unpack(data[name]) for name, (_, unpack) in _PACKERS.items()},
         "rows": json_values.unpack_table(data["rows"], index),
         **{name: None if data[name] is None else json_values.unpack_table(data[name], index) for name in _TABLE_FIELDS},
         "tipping": None if tipping is None else _unpack_fields(tipping),
         "evidence": None if evidence is None else json_values.unpack_array(evidence),
     }
+    return {**found, "question": _unpack_question(data, found)}
+
+
+def _unpack_question(data: Fields, found: Fields) -> Question:
+    """The question of a document; of version 1, which has none, as far as its settings tell it."""
+    if "question" in data:
+        return json_question.unpack_question(data["question"])
+    lam = found["energy"]["lam"]
+    number = float(lam.iloc[0]) if len(lam) else 0.0
+    return json_question.question_of_version_1(data["settings"], int(data["seed"]), number, found["target"])

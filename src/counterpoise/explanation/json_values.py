@@ -20,8 +20,7 @@ from counterpoise.errors import InputError
 from counterpoise.space.schema.schema import Feature, Schema
 
 JSON_TYPES = (bool, int, str, type(None))
-ARRAY_DTYPE = re.compile(r"bool|u?int(8|16|32|64)|float(16|32|64)|object|str|(datetime|timedelta)64(\[\d{0,6}\w+\])?")
-PANDAS_DTYPE = re.compile(r"[\w\[\], :+/<>.-]{1,80}")  # Int64, datetime64[ns, Europe/Rome], interval[int64, right]
+ZONE_PATTERN = re.compile(r"(?!dateutil/|pytz/)[A-Za-z][\w+-]*(/[\w+-]+)*|UTC[+-]\d\d:\d\d(:\d\d(\.\d+)?)?")
 MASKED_ARRAY_TYPES = (pd.arrays.BooleanArray, pd.arrays.IntegerArray, pd.arrays.FloatingArray)
 
 
@@ -83,7 +82,7 @@ def unpack_value(data: Any) -> Any:
             return np.array(unpack_value(value)).astype(_read_array_dtype(name))[()]
         case {"timestamp": count, "unit": unit, "tz": zone}:
             stamp = pd.Timestamp(np.datetime64(count, unit))
-            return stamp if zone is None else stamp.tz_localize("UTC").tz_convert(zone)
+            return stamp if zone is None else stamp.tz_localize("UTC").tz_convert(_check_zone(zone))
         case {"timedelta": count, "unit": unit}:
             return pd.Timedelta(np.timedelta64(count, unit))
         case {"period": ordinal, "freq": freq}:
@@ -133,9 +132,10 @@ def unpack_dtype(data: Any) -> Any:
                 return pd.StringDtype(storage, **gone)
             except ImportError:  # the same text, kept without pyarrow
                 return pd.StringDtype("python", **gone)
-    if not isinstance(data, str) or not PANDAS_DTYPE.fullmatch(data) or data[0] in "SUaV|<>=":
-        raise ValueError(f"{data!r:.60} is no dtype of the format")
-    return pd.api.types.pandas_dtype(data)
+    if isinstance(data, str) and data.startswith("datetime64[") and "," in data:
+        _check_zone(data.partition(",")[2].strip(" ]"))
+    dtype = pd.api.types.pandas_dtype(data)
+    return _read_array_dtype(data) if isinstance(dtype, np.dtype) else dtype
 
 
 def pack_column(column: pd.Series[Any]) -> dict[str, Any]:
@@ -206,6 +206,8 @@ def pack_index(index: pd.Index[Any]) -> dict[str, Any]:
 def unpack_index(data: dict[str, Any]) -> Any:
     """The index that `pack_index` packed."""
     if "levels" in data:
+        if any("range" in level for level in data["levels"]):
+            raise ValueError("a level of an index is listed label by label")
         return pd.MultiIndex.from_arrays([unpack_index(level) for level in data["levels"]])
     name = unpack_value(data["name"])
     if "range" in data:
@@ -258,10 +260,18 @@ def unpack_schema(data: dict[str, Any]) -> Schema:
 
 
 def _read_array_dtype(name: Any) -> np.dtype[Any]:
-    """The dtype of that name; one that makes a short text take a gigabyte ("U100000000") is refused."""
-    if not isinstance(name, str) or not ARRAY_DTYPE.fullmatch(name):
-        raise ValueError(f"{name!r:.60} is no dtype of the format")
-    return np.dtype(name)
+    """A dtype of numpy by its name; texts have the length of what they hold, not one that a file says."""
+    dtype: np.dtype[Any] = np.dtype(name)
+    if not isinstance(name, str) or dtype.kind not in "biufcmMOU" or (dtype.kind == "U" and dtype.itemsize):
+        raise ValueError(f"{name!r:.60} is no dtype of a single value")
+    return dtype
+
+
+def _check_zone(name: Any) -> str:
+    """The name of a time zone; some libraries take other names for files to open."""
+    if not isinstance(name, str) or ZONE_PATTERN.fullmatch(name) is None:
+        raise ValueError(f"{name!r:.60} is not the name of a time zone")
+    return name
 
 
 def _index_as_column(index: Any) -> pd.Series[Any]:

@@ -21,7 +21,7 @@ ATTACHED_UNITS = ("%", "°", "′", "″")  # units that stand next to their num
 
 
 class RowOutcome(NamedTuple):
-    """What was asked of one row and what came of it."""
+    """The target of one row and the outcome of its search."""
 
     target: Any  # the label, or what people say: "anything but dog", "[10, 20]"
     after: Any  # what the model predicts for the answer, or for the nearest miss
@@ -194,7 +194,8 @@ def _say_firmness(verdict: RowOutcome, number: bool) -> str:
     share = floor(100 * verdict.kept + 1e-9)  # rounded down: a share that is not quite all is not called all
     missed = ""
     if verdict.kept_low < verdict.share_asked:
-        missed = f", not {'surely ' if verdict.kept >= verdict.share_asked else ''}in the {100 * verdict.share_asked:g} asked for"
+        doubt = "surely " if verdict.kept >= verdict.share_asked else ""
+        missed = f", not {doubt}in the {100 * verdict.share_asked:g} asked for"
     return f"It {'stays there' if number else 'keeps saying so'} in {share} of 100 noisy copies{missed}."
 
 

@@ -106,7 +106,7 @@ def restore_table(schema: Schema, rows: pd.DataFrame, x0: Array, x: Array) -> pd
 
 
 def population_quantiles(schema: Schema, x: Array) -> Array:
-    """Quantiles ``(q, d)`` of encoded rows ``(p, d)`` at `QUANTILE_SHARES`; NaN for categories and columns without a value.
+    """Quantiles ``(q, d)`` of encoded rows ``(p, d)`` at `QUANTILE_SHARES`; NaN for categories and empty columns.
 
     >>> population_quantiles(Schema.infer(pd.DataFrame({"a": [0.0, 10.0]})), np.array([[0.0], [10.0]]))[5]
     array([5.])
@@ -170,7 +170,7 @@ def _write_in_dtype(column: pd.Series[Any], cells: Mask, values: list[Any], dtyp
 
 
 def _fit_to_dtype(value: Any, dtype: Any) -> Any:
-    """A value as a column of that dtype takes it: its own mark for missing, 0 and 1 for booleans and back."""
+    """A value as a column of that dtype holds it: its mark for missing, 0 and 1 as booleans and the reverse."""
     if value is None:
         return getattr(dtype, "na_value", np.nan)
     if pd.api.types.is_bool_dtype(dtype) and not isinstance(dtype, pd.CategoricalDtype) and value in (0, 1):
@@ -203,7 +203,7 @@ def scaled_differences(measure: Distance, x: Array, x0: Array) -> Array:
 
 
 def real_rows_and_distances(schema: Schema, x0: Array, evidence: Array | None) -> list[tuple[Array, Array]]:
-    """For each row ``(n, d)`` the real ones near it, ``(m, d)``, and how far they are, ``(m,)``, by L2."""
+    """For each row ``(n, d)`` the reference rows near it, ``(m, d)``, and their L2 distances, ``(m,)``."""
     if evidence is None:
         return [(x0[:0], np.empty(0))] * len(x0)
     measure, out = Distance.of(schema, "l2"), []

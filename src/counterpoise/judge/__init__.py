@@ -1,1 +1,1 @@
-"""What can be asked of an explanation once the model is at hand again."""
+"""Judging answers: robustness, stability, metrics, comparisons, and reviews of answers from elsewhere."""

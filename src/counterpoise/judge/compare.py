@@ -12,6 +12,7 @@ import pandas as pd
 from counterpoise.api.explainer import Explainer
 from counterpoise.errors import InputError
 from counterpoise.explanation.explanation import Explanation
+from counterpoise.explanation.question import Target
 from counterpoise.judge import metrics
 from counterpoise.judge.scoring import AnswerScorer
 from counterpoise.methods.base import Method
@@ -21,11 +22,10 @@ from counterpoise.space.schema.tables_in import as_table
 from counterpoise.types import Array, is_number, is_whole_number
 
 MethodOrAnswers = Method | Explanation | pd.DataFrame
-"""A method to run, or answers that were found elsewhere: a table with a row for each, missing where there is none."""
-
+"""A method to run, or answers from elsewhere: an Explanation, or a frame with a row for each row (empty: no answer)."""
 
 METHOD_METRICS = ("instability", "diversity", "seconds", "model_rows")
-"""What a method has beside what each of its answers is worth; nobody knows it of answers from elsewhere."""
+"""Metrics of a method rather than of one answer; NaN for answers from elsewhere."""
 
 
 def compare(
@@ -35,7 +35,7 @@ def compare(
     *,
     reference: pd.DataFrame | Array | None = None,
     constraints: Sequence[Any] = (),
-    target: Any = "opposite",
+    target: Target = "opposite",
     threshold: float | None = None,
     seeds: Sequence[int] = (0,),
     seconds: float | None = None,
@@ -46,13 +46,20 @@ def compare(
 ) -> pd.DataFrame:
     """One line for each method, one column for each metric of `counterpoise.judge.metrics`, over the same rows.
 
-    ``methods`` by name; values are methods, or answers from elsewhere: an Explanation or a frame. ``explainer`` is an
-    Explainer, or a model with ``reference`` and ``constraints``. ``seconds`` and ``model_rows`` are the budgets for
-    each row; every method is judged by the same code on its final rows. Distances and the like are means over the
-    rows and ``seeds`` that the method itself solves, so that one which solves few may look near; ``l2_to_best`` is the
-    geometric mean of its L2 over the best of all on that row. ``instability`` is across seeds; ``noise``, in feature
-    scales, is that of ``robustness``. With ``each`` there is one line for each method, seed and row instead. Further
-    keywords go to the explainer's call.
+    methods: methods, or answers from elsewhere (an Explanation or a frame), by name; or a list of methods.
+    explainer: an Explainer, or a model, which then needs ``reference`` and may have ``constraints``.
+    rows: the rows to explain.
+    reference, constraints: as for an `Explainer`.
+    target, threshold: as for its call.
+    seeds: every method runs once with each; (0,) by default.
+    seconds, model_rows: budgets for each row; None: no limit.
+    noise: of the metric ``robustness``, in standard deviations; 0.1 by default.
+    each: True gives a line for each method, seed and row instead of means.
+    question: further arguments of the explainer's call.
+
+    The same code measures the final rows of every method. Distances and the like are means over the rows and seeds
+    that the method itself solves, so a method that solves few rows may look near. ``l2_to_best`` is the geometric mean
+    of its L2 over the best L2 of all methods on that row, ``instability`` the spread over the seeds.
 
     >>> from sklearn.linear_model import LogisticRegression
     >>> from counterpoise.methods.baselines.nearest import NearestNeighbour
@@ -106,7 +113,7 @@ def _check_budgets(seconds: Any, model_rows: Any) -> None:
 
 
 def mean_by_method(found: pd.DataFrame) -> pd.DataFrame:
-    """The means of a comparison of each answer, one line for each method."""
+    """The means of a table with a line for each answer: one line for each method."""
     lines = {}
     for name, part in found.groupby("method", sort=False):
         good = part["valid"] & part["feasible"]
@@ -131,7 +138,7 @@ def _measure_method(
     seconds: float | None,
     model_rows: int | None,
 ) -> pd.DataFrame:
-    """The measured answers of every seed and what they took; answers from elsewhere have one seed, the first."""
+    """The metrics of a method's answers for every seed; answers from elsewhere count for the first seed."""
     n, explainer = len(panel.rows), panel.explainer
     if isinstance(entry, Explanation | pd.DataFrame):
         return _measure_answers(
@@ -173,7 +180,7 @@ def _measure_answers(panel: AnswerScorer, x: Array, seed: int, extra: Mapping[st
 
 
 def _encode_answers(name: str, given: Explanation | pd.DataFrame, panel: AnswerScorer) -> Array:
-    """Answers from elsewhere; a row that misses any cell that the row to explain has is no answer."""
+    """Answers from elsewhere, encoded, ``(n, d)``; one that lacks a cell of its row is no answer, NaN."""
     names = list(panel.explainer.schema.names)
     answers = given.frame.where(pd.Series(given.valid, given.rows.index)) if isinstance(given, Explanation) else given
     absent = [column for column in names if column not in answers.columns]

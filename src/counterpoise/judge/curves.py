@@ -1,4 +1,4 @@
-"""Curves: what becomes of the answers when the question changes: firmer, hotter, or with other weights lam and mu."""
+"""Curves: how the answers change with the question: with keep, the temperature, lam or mu."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ import numpy as np
 import pandas as pd
 
 from counterpoise.api.explainer import Explainer
+from counterpoise.api.inputs.rows_in import Rows
+from counterpoise.api.noise import NOISE_WITHOUT_REFERENCE, NoiseWish, choose_noise, kept_share, parse_noise
+from counterpoise.api.replay import replay_valid_rows
 from counterpoise.errors import InputError
 from counterpoise.explanation.explanation import Explanation
-from counterpoise.judge.noisy import CHECK_STREAM_KEY, choose_noise, kept_share
-from counterpoise.judge.recalling import recall_answers
-from counterpoise.objective.noise import Noise
+from counterpoise.judge.robustness import CHECK_STREAM_KEY
 from counterpoise.types import Array
 
 NOISY_COPIES = 1000
@@ -23,7 +24,7 @@ TIPPING_POINT_NAME = "tipping point"
 
 @dataclass(frozen=True, eq=False)
 class Frontier:
-    """How far answers go, and the share of noisy copies that keep them, as more firmness is asked for.
+    """The distance of the answers, and the share of noisy copies that keep the target, as more firmness is asked for.
 
     ``table`` has a line for each question: asked ("tipping point", "keep 0.9", "T 0.5"), distance and kept (means over
     the ``rows`` that have an answer to every one of them), valid (the share of all rows that have one).
@@ -48,16 +49,21 @@ class Sensitivity:
 
 def frontier(
     explainer: Explainer,
-    rows: Any,
+    rows: Rows,
     *,
     keep: Sequence[float] = (0.5, 0.7, 0.8, 0.9, 0.95),
     temperature: Sequence[float] = (),
-    noise: float | Noise | Literal["auto"] = "auto",
+    noise: NoiseWish = "auto",
     **question: Any,
 ) -> Frontier:
     """Distance against robustness: the minimal answers, then a search for each share and each temperature.
 
-    ``noise`` as in the explainer's call; all points are judged by the same one. Further keywords go to the call.
+    explainer: the model with its reference and constraints.
+    rows: the rows to explain.
+    keep: shares of noisy copies to ask for; 0.5 to 0.95 by default.
+    temperature: temperatures to ask for; none by default.
+    noise: as in the explainer's call; all answers are measured under the same one.
+    question: further arguments of the explainer's call.
 
     >>> from sklearn.linear_model import LogisticRegression
     >>> train = pd.DataFrame({"load": [0.125, 0.25, 0.7, 0.9]})
@@ -71,18 +77,19 @@ def frontier(
     if not wishes:
         raise InputError("a frontier needs firmness to ask for", "none", "for instance keep=(0.5, 0.9)")
     tipping = explainer(rows, **question)
-    parts = list(recall_answers(tipping, explainer.model, explainer.constraints))
+    parts = list(replay_valid_rows(tipping, explainer.model, reference=explainer.reference))
     if noise == "auto" and len(parts) > 1:
         raise InputError(
             "noise='auto' is calibrated on one target",
             f"the rows ask for {len(parts)}",
             "give noise=0.2, or one target",
         )
-    chosen, said = choose_noise(parts[0], noise, explainer.model, explainer.schema, explainer.reference)
+    asked_of, wish = parts[0], parse_noise(noise)
+    chosen, said = choose_noise(asked_of.problem, tipping.schema, asked_of.question, wish, NOISE_WITHOUT_REFERENCE)
     kept = np.full(len(tipping), np.nan)
     for part in parts:
         draws = part.problem.make_streams(tipping.seed ^ CHECK_STREAM_KEY).normal((NOISY_COPIES, part.x.shape[1]))
-        kept[part.rows] = kept_share(part, chosen, draws)
+        kept[part.rows] = kept_share(part.problem, part.x, chosen, draws)
     found: list[tuple[str, Explanation, Array]] = [(TIPPING_POINT_NAME, tipping, kept)]
     for name, asked in wishes:
         firm = explainer(rows, noise=chosen, **asked, **question)
@@ -103,15 +110,20 @@ def frontier(
 
 def sensitivity(
     explainer: Explainer,
-    rows: Any,
+    rows: Rows,
     *,
     lam: Sequence[float] = (0.0, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0),
     mu: Sequence[float | Literal["auto"]] = ("auto",),
     **question: Any,
 ) -> Sensitivity:
-    """A search for every pair of lam and mu. Further keywords go to the explainer's call.
+    """How the answers change with lam and mu: a search for every pair.
 
-    The default method keeps to valid points, where mu weighs nothing; with ``method=cp.Algorithm1()`` it matters.
+    explainer: the model with its reference and constraints.
+    rows: the rows to explain.
+    lam: the weights of the regulariser to try; 0 to 3 by default.
+    mu: the weights of the decision to try; "auto" by default. The default method keeps to valid points, where mu has
+        no effect; with ``method=cp.Algorithm1()`` it has.
+    question: further arguments of the explainer's call.
 
     >>> from sklearn.linear_model import LogisticRegression
     >>> train = pd.DataFrame({"ports": [1, 2, 7, 9], "load": [0.1, 0.3, 0.2, 0.9]})

@@ -1,7 +1,7 @@
 """What can be measured of counterfactuals, one function each, on arrays, whoever found them.
 
 Names are those of CARLA (Pawelczyk et al., 2021) and CEval (Bayrak and Bach, 2024). Rows are ``x0`` ``(n, d)``, answers
-``x`` ``(n, d)``; differences ``delta`` ``(n, d)`` are at least 0 and in feature scales, categories 0 or 1.
+``x`` ``(n, d)``; differences ``delta`` ``(n, d)`` are at least 0 and in standard deviations, categories 0 or 1.
 """
 
 from __future__ import annotations
@@ -202,7 +202,7 @@ def redundancy(x: Array, x0: Array, reached: ReachesTarget) -> Array:
 
 
 def instability(x: Array, unit: Array) -> Array:
-    """How far answers of several seeds lie apart, in feature scales, ``(n,)``: 0 where every seed says the same.
+    """How far answers of several seeds lie apart, in standard deviations, ``(n,)``: 0 where every seed says the same.
 
     ``((1/s) sum_s |x_s - mean|^2)^(1/2)``, over answers ``(s, n, d)``; NaN where fewer than two seeds have one. A cell
     that every answer leaves missing does not count.

@@ -1,4 +1,4 @@
-"""Review: counterfactuals from anywhere, judged by the model, the constraints and the distances of this project."""
+"""Review: answers from elsewhere, checked against the model and the constraints, with their distances."""
 
 from __future__ import annotations
 
@@ -10,25 +10,27 @@ import numpy as np
 import pandas as pd
 
 from counterpoise.api.explainer import Explainer
-from counterpoise.api.targets import current_decisions, resolve_target
+from counterpoise.api.inputs.targets import current_decisions, resolve_target
+from counterpoise.api.verify import meets_goal
 from counterpoise.errors import InputError
+from counterpoise.explanation.question import Target
 from counterpoise.explanation.tables import differs
-from counterpoise.models.goals import Goal
+from counterpoise.model_calls import Tally
 from counterpoise.models.probability import ProbabilityModel
 from counterpoise.space.constraints.words import Constraint
 from counterpoise.space.distance import Distance
 from counterpoise.space.region.region import Region
 from counterpoise.space.schema.encode import encode
 from counterpoise.space.schema.schema import Schema
-from counterpoise.types import Array, Mask, Model
+from counterpoise.types import Mask
 
 
 @dataclass(frozen=True, eq=False)
 class Review:
-    """What became of each row: ``table`` has a line each, with the index of the rows.
+    """The result of a review: ``table`` has a line for each row, with the index of the rows.
 
     before, after: what the model says; valid: the target is reached; feasible: every constraint holds; broken: those
-    that do not; changed: how many features differ; l2, l1: distances in feature scales.
+    that do not; changed: how many features differ; l2, l1: distances in standard deviations.
     """
 
     table: pd.DataFrame
@@ -47,13 +49,16 @@ def review(
     reference: pd.DataFrame,
     schema: Schema | None = None,
     constraints: Sequence[Constraint] = (),
-    target: Any = "opposite",
+    target: Target = "opposite",
     threshold: float | None = None,
     new_categories: bool = False,
 ) -> Review:
     """Judge ``answers``, one for each of ``rows`` in the same order, whoever found them.
 
-    ``new_categories`` lets rows have categories that the reference does not have, as for an `Explainer`.
+    model: the fitted model.
+    rows, answers: frames of the same length; row i of ``answers`` is the answer to row i of ``rows``.
+    reference, schema, constraints, new_categories: as for an `Explainer`; bounds are not checked.
+    target, threshold: as for its call.
 
     >>> from sklearn.linear_model import LogisticRegression
     >>> train = pd.DataFrame({"ports": [1, 2, 7, 9]})
@@ -87,14 +92,14 @@ def review(
         )
     x = encode(features, answers, "answer")
     seen = explainer.model if threshold is None else ProbabilityModel(explainer.model)
-    before = np.asarray(seen.predict(x0))
+    before, after = np.asarray(seen.predict(x0)), np.asarray(seen.predict(x))
     goals = resolve_target(seen, target, threshold, current_decisions(seen, x0, before))
     region = Region.build(features, x0, explainer.constraints, None)
     table = pd.DataFrame(
         {
             "before": pd.Series(before.tolist(), index=rows.index, dtype=object),
-            "after": pd.Series(np.asarray(seen.predict(x)).tolist(), index=rows.index, dtype=object),
-            "valid": _reaches_target(seen, goals.goal, x, sure=threshold is not None),
+            "after": pd.Series(after.tolist(), index=rows.index, dtype=object),
+            "valid": meets_goal(seen, goals.goal, x, after, np.arange(len(x)), Tally()),
             "feasible": region.contains(x[:, None, :])[:, 0],
             "broken": ["; ".join(words) for words in region.violations(x)],
             "changed": differs(x0, x[:, None, :]).sum(axis=(1, 2)),
@@ -104,16 +109,3 @@ def review(
         index=rows.index,
     )
     return Review(table)
-
-
-def _reaches_target(model: Model, goal: Goal, x: Array, *, sure: bool) -> Mask:
-    """Whether the model's own word reaches the goal: its probabilities where one was asked for, else its predict."""
-    if sure:
-        return goal.is_reached(model.outputs(x)[:, None, :])[:, 0]
-    said = np.asarray(model.predict(x))
-    if model.labels is None:
-        each = model.predict_each  # where several models must agree, each has its own number
-        return goal.is_reached((said.astype(np.float64)[:, None] if each is None else each(x))[:, None, :])[:, 0]
-    places = {label: place for place, label in enumerate(model.labels)}
-    codes = np.array([places[label] for label in said.tolist()], dtype=np.intp)
-    return goal.is_reached(np.eye(len(places))[codes][:, None, :])[:, 0]

@@ -1,4 +1,4 @@
-"""Panel: the judges of a comparison. One question, held against any answers, each measured in the same way."""
+"""Scoring: the metrics of any answers to the rows of one question, computed in the same way for every method."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ import numpy as np
 import pandas as pd
 
 from counterpoise.api.explainer import Explainer
-from counterpoise.api.targets import RowTargets, resolve_target
+from counterpoise.api.inputs.targets import RowTargets, resolve_target
+from counterpoise.api.verify import meets_goal
 from counterpoise.judge import metrics
-from counterpoise.models.goals import ThresholdGoal
+from counterpoise.model_calls import Tally
 from counterpoise.models.probability import ProbabilityModel
 from counterpoise.objective.noise import Gaussian
 from counterpoise.objective.plausibility import Coordinates
@@ -22,8 +23,8 @@ from counterpoise.streams import Streams
 from counterpoise.types import Array, Mask, Model
 
 NOISY_COPIES = 100  # noisy copies of an answer
-MAX_REFERENCE_ROWS = 4000  # reference rows that neighbours are looked for among
-SCORING_STREAM_KEY = 0x7AB1E  # sets the judges' random numbers apart from those of any search
+MAX_REFERENCE_ROWS = 4000  # reference rows among which neighbours are looked for
+SCORING_STREAM_KEY = 0x7AB1E  # sets the draws of the metrics apart from those of any search
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +44,7 @@ class AnswerScorer:
     def of(
         cls, explainer: Explainer, rows: pd.DataFrame, target: Any, threshold: float | None, noise: float
     ) -> AnswerScorer:
-        """The panel of a question; ``noise`` is that of `metrics.robustness`, in feature scales."""
+        """The scorer of a question; ``noise`` is that of `metrics.robustness`, in standard deviations."""
         x0 = encode(explainer.schema, rows)
         model = (
             explainer.model
@@ -55,23 +56,17 @@ class AnswerScorer:
         return cls(explainer, rows, x0, model, goals, region, Distance.of(explainer.schema), noise)
 
     def reaches_target(self, points: Array) -> Mask:
-        """Whether the model's own word for points ``(n, k, d)`` is the target of their row, ``(n, k)``."""
-        flat = points.reshape(-1, points.shape[-1])
-        said: Any
-        if isinstance(self.row_targets.goal, ThresholdGoal):
-            said = self.model.probabilities(flat)
-        elif self.model.labels is None:  # where several models must agree, each has its own number
-            each = self.model.predict_each
-            said = np.asarray(self.model.predict(flat), dtype=np.float64)[:, None] if each is None else each(flat)
-        else:
-            places = {label: place for place, label in enumerate(self.model.labels)}
-            said = np.eye(len(places))[[places[label] for label in np.asarray(self.model.predict(flat)).tolist()]]
-        return self.row_targets.goal.is_reached(np.asarray(said).reshape(*points.shape[:2], -1))
+        """Whether the model's own prediction for points ``(n, k, d)`` is the target of their row, ``(n, k)``."""
+        n, k, d = points.shape
+        flat, owners = points.reshape(-1, d), np.arange(n).repeat(k)
+        predicted = np.asarray(self.model.predict(flat))
+        goal = self.row_targets.goal.take(owners)
+        return meets_goal(self.model, goal, flat, predicted, owners, Tally()).reshape(n, k)
 
     def measure(self, x: Array) -> pd.DataFrame:
-        """One line for each row of what its answer ``x`` ``(n, d)`` is worth; a row of NaN is no answer.
+        """The metrics of the answers ``x`` ``(n, d)``, a line for each row; a row of NaN has no answer.
 
-        Only ``valid`` and ``feasible`` are given for answers that do not reach the target inside the region.
+        Answers that miss the target or break a constraint have only ``valid``, ``feasible`` and ``violations``.
         """
         found = np.asarray(~(np.isnan(x) & ~np.isnan(self.x0)).any(axis=1))
         x = np.where(found[:, None], x, self.x0)
@@ -106,7 +101,7 @@ class AnswerScorer:
         return table
 
     def _noisy_copies(self, x: Array) -> Array:
-        """The same noise for the answers of every method, ``(n, COPIES, d)``."""
+        """Noisy copies of the answers, ``(n, NOISY_COPIES, d)``, with the same draws for every method."""
         draws = Streams.of(self.x0, SCORING_STREAM_KEY).normal((NOISY_COPIES, x.shape[1]))
         schema = self.explainer.schema
         made = Gaussian(self.noise).copies(x[:, None, :], draws, self.region, schema.scales, schema.numeric)
@@ -131,7 +126,7 @@ class AnswerScorer:
         return out
 
     def _median_deviations(self) -> Array:
-        """Median absolute deviations ``(d,)``; the distance's unit where that is 0 or the column no number."""
+        """Median absolute deviations ``(d,)``; the unit of the distance where one is 0, or the column is no number."""
         rows, numeric = self.explainer.reference.x, self.explainer.schema.numeric
         if not len(rows):
             return self.distance.unit
@@ -141,7 +136,7 @@ class AnswerScorer:
 
 
 def _euclidean_coordinates(explainer: Explainer) -> Coordinates:
-    """Rows as points whose distance is Euclidean: numbers in scales, categories one apart."""
+    """Coordinates in which distances are Euclidean: numbers in standard deviations, categories one apart."""
     schema = explainer.schema
     distance = Distance.of(schema)
     levels = np.array([len(f.categories) if f.kind in ("categorical", "boolean") else 0 for f in schema], dtype=np.intp)

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from counterpoise.methods.settings.search import DEFAULTS, SearchSettings
 from counterpoise.problem import Problem
 from counterpoise.space.nearest_rows import spread_places
 from counterpoise.types import Array, Index, Mask, has_no_missing
-
-FILLING_REFERENCE_ROWS = 256  # reference rows whose values missing cells are given
-UNBOUNDED_SCALES = 1000.0  # scales beyond which an end of the box is none
-FILLINGS_PER_CELL, MAX_FILLED_CELLS = 5, 8  # values that a missing cell is given, and missing cells of a row that are
 
 
 def switchable_columns(problem: Problem) -> list[tuple[int, Array]]:
@@ -47,14 +44,16 @@ def switch_single_categories(problem: Problem, x: Array) -> Array:
     return np.concatenate(parts, axis=1)
 
 
-def values_like_reference(problem: Problem, columns: Index, count: int) -> Array:
+def values_like_reference(problem: Problem, columns: Index, count: int, settings: SearchSettings = DEFAULTS) -> Array:
     """``count`` numbers that the rows' cells of some columns ``(f,)`` can hold, ``(n, f, count)``.
 
     They are spread as those of the reference are, from one end of what is allowed to the other. What a missing cell is
     given costs the same whatever it is, so the best value may be far from all others.
     """
     low, high = problem.region.lower[:, columns, None], problem.region.upper[:, columns, None]
-    known = problem.reference_rows.x[spread_places(len(problem.reference_rows.x), FILLING_REFERENCE_ROWS)][:, columns]
+    known = problem.reference_rows.x[
+        spread_places(len(problem.reference_rows.x), settings.starts.filling_reference_rows)
+    ][:, columns]
     share, scale = np.linspace(0, 1, count), problem.scales[columns]
     levels = np.linspace(-2, 2, count) * scale[:, None]
     if len(known) and has_no_missing(known):
@@ -64,28 +63,32 @@ def values_like_reference(problem: Problem, columns: Index, count: int) -> Array
             levels[place] = np.nanquantile(known[:, place], share)
     found = np.minimum(np.maximum(levels, low), high)
     for end, value in ((0, low[..., 0]), (-1, high[..., 0])):  # where only a dtype bounds a column there is no end
-        near = np.abs(value - levels[:, end]) <= UNBOUNDED_SCALES * scale
+        near = np.abs(value - levels[:, end]) <= settings.starts.unbounded_scales * scale
         found[..., end] = np.where(near, value, found[..., end])
     return found
 
 
-def fill_missing_cells(problem: Problem, x: Array) -> tuple[Array, Mask]:
-    """Points ``x`` ``(n, d)`` with one missing number given a value, `FILLINGS_PER_CELL` of each, ``(n, s, d)``, and which are so.
+def fill_missing_cells(problem: Problem, x: Array, settings: SearchSettings = DEFAULTS) -> tuple[Array, Mask]:
+    """Points ``x`` ``(n, d)`` with one missing number given a value, ``(n, s, d)``, and which of them are real.
 
-    Of a row with many missing cells the first `MAX_FILLED_CELLS` are given one. Rows with fewer of them than others are
+    Only the first ``max_filled_cells`` missing cells of a row are given one. Rows with fewer of them than others are
     repeated as they are: those points must not count, or a row would depend on the others.
     """
     n, d = x.shape
     gone = np.isnan(x) & problem.region.free & problem.numeric
-    count = int(min(gone.sum(axis=1).max(initial=0), MAX_FILLED_CELLS))
+    count = int(min(gone.sum(axis=1).max(initial=0), settings.starts.max_filled_cells))
     columns = np.argsort(~gone, axis=1, kind="stable")[:, :count]
     rows, slots = np.arange(n)[:, None], np.arange(count)
     real = gone[rows, columns]
-    tried = np.repeat(x, count * FILLINGS_PER_CELL, axis=0).reshape(n, count, FILLINGS_PER_CELL, d)
+    tried = np.repeat(x, count * settings.starts.fillings_per_cell, axis=0).reshape(
+        n, count, settings.starts.fillings_per_cell, d
+    )
     if count:
         used = np.unique(columns)
-        value = values_like_reference(problem, used, FILLINGS_PER_CELL)[
+        value = values_like_reference(problem, used, settings.starts.fillings_per_cell, settings=settings)[
             rows, np.searchsorted(used, columns)
         ]  # (n, c, FILLED)
         tried[rows, slots, :, columns] = np.where(real[..., None], value, tried[rows, slots, :, columns])
-    return tried.reshape(n, count * FILLINGS_PER_CELL, d), real.repeat(FILLINGS_PER_CELL, axis=1)
+    return tried.reshape(n, count * settings.starts.fillings_per_cell, d), real.repeat(
+        settings.starts.fillings_per_cell, axis=1
+    )

@@ -89,7 +89,8 @@ class Cells:
 def find_lattice_neighbours(edges: Array, step: Array, parts: Array) -> tuple[Array, Array]:
     """The largest value at or below each edge and the smallest above it, on lattices of ``step / parts``; 0: none.
 
-    >>> find_lattice_neighbours(np.array([-0.2, 0.29, 0.5]), np.array([1.0, 1.0, 0.0]), np.array([100.0, 100.0, 1.0]))[0]
+    >>> edges, step, parts = np.array([-0.2, 0.29, 0.5]), np.array([1.0, 1.0, 0.0]), np.array([100.0, 100.0, 1.0])
+    >>> find_lattice_neighbours(edges, step, parts)[0]
     array([-0.2 ,  0.29,  0.5 ])
     """
     on = step > 0

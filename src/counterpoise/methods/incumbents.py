@@ -9,19 +9,23 @@ from numpy.typing import NDArray
 
 from counterpoise.methods.base import Run
 from counterpoise.methods.points import Points, join_points
+from counterpoise.methods.settings.search import DEFAULTS, SearchSettings
 from counterpoise.space.region.region import Region
 from counterpoise.types import Array, Index, Mask
 
 HASH_MULTIPLIER = np.uint64(
     0x9E3779B97F4A7C15
 )  # powers of it number sets of columns, so that no two are likely to share one
-MIN_GAIN_SHARE = 1e-3  # a fall of the effort by less than this share of it is no gain,
-MIN_GAIN_SCALES = 5e-4  # and neither is one by less than this distance
 
 
-def has_improved(before: Array, after: Array, min_share: float = MIN_GAIN_SHARE) -> Mask:
-    """Which efforts ``(n,)`` have fallen by at least the share ``min_share`` of what they are now."""
-    return np.asarray(before > after + np.maximum(min_share * after, MIN_GAIN_SCALES))  # neither has to be finite
+def has_improved(
+    before: Array, after: Array, min_share: float | None = None, settings: SearchSettings = DEFAULTS
+) -> Mask:
+    """Which efforts ``(n,)`` have fallen by enough to go on: by a share of what they are now, and by a distance."""
+    share = settings.trials.min_gain_share if min_share is None else min_share
+    return np.asarray(
+        before > after + np.maximum(share * after, settings.trials.min_gain_scales)
+    )  # neither has to be finite
 
 
 @lru_cache(maxsize=16)

@@ -8,22 +8,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from counterpoise.methods.base import Method, Run, last_run
+from counterpoise.methods.model_kinds import leaves_of
 from counterpoise.methods.points import Points, score_points
-from counterpoise.methods.settings import leaves_of
+from counterpoise.methods.settings.finish import PolishSettings
+from counterpoise.methods.settings.search import POLISH_DEFAULTS
 from counterpoise.methods.slopes import lattice_unit
 from counterpoise.problem import Problem
 from counterpoise.streams import Streams
 from counterpoise.types import Array, Index, Mask
-
-MAX_COLUMNS_POLISHED = 64  # columns tried one by one
-CHANGE_HALVINGS = 8
-SHORTENING_PASSES = 4
-RESET_GROUP_SIZES = np.unique(
-    np.geomspace(2, 1e6, 60).astype(np.intp)
-)  # sizes of groups of changes that are set back at once
-SLACK_PROBE_SHARE = 0.01
-COARSE_SPACING_SCALES = 1e-3  # units of distance between neighbouring values that a share of the change may not reach
-MIN_GAIN_SHARE = 1e-3  # a pass that gains less than this share of the effort is the last
 
 
 @dataclass(frozen=True)
@@ -32,19 +24,20 @@ class Polished:
 
     method: Method
     answers: int = 1
+    settings: PolishSettings = POLISH_DEFAULTS
 
     def iterate(self, problem: Problem, streams: Streams) -> Iterator[Run]:
         run, none = None, np.zeros(len(problem), dtype=bool)
         for run in self.method.iterate(problem, streams):
             yield run._replace(done=none)
         assert run is not None, "a method yields at least one run"
-        yield polish_run(problem, run, self.answers)
+        yield polish_run(problem, run, self.answers, self.settings)
 
     def __call__(self, problem: Problem, streams: Streams) -> Run:
         return last_run(self.iterate(problem, streams))
 
 
-def polish_run(problem: Problem, run: Run, answers: int) -> Run:
+def polish_run(problem: Problem, run: Run, answers: int, settings: PolishSettings = POLISH_DEFAULTS) -> Run:
     """A run whose best answers are as short as single-feature steps can make them."""
     rough = run.valid[:, :answers]
     if run.locally_minimal_effort is not None:
@@ -56,21 +49,24 @@ def polish_run(problem: Problem, run: Run, answers: int) -> Run:
     before = Points(run.x[rows, slots][:, None], run.margin[rows, slots][:, None], run.effort[rows, slots][:, None])
     # what few changes leave undone is mostly all of them: whether a row has slack is asked along with that
     tried = score_points(
-        alone, np.concatenate([_set_back(alone, before.x[:, 0]), _step_nearer(alone, before.x)], axis=1)
+        alone,
+        np.concatenate([_set_back(alone, before.x[:, 0], settings), _step_nearer(alone, before.x, settings)], axis=1),
     )
-    after = undo_changes(alone, before, tried.first(tried.x.shape[1] - 1).best(1))
+    after = undo_changes(alone, before, tried.first(tried.x.shape[1] - 1).best(1), settings)
     slack, moved = tried.effort[:, -1] < before.effort[:, 0], np.flatnonzero(after.effort[:, 0] != before.effort[:, 0])
     if len(moved):
         part, there = alone.take(moved), after.at(moved)
-        slack[moved] = (score_points(part, _step_nearer(part, there.x)).effort < there.effort)[:, 0]
-    after = shorten_changes(alone, after, slack)
+        slack[moved] = (score_points(part, _step_nearer(part, there.x, settings)).effort < there.effort)[:, 0]
+    after = shorten_changes(alone, after, slack, settings)
     every = Points(run.x.copy(), run.margin.copy(), run.effort.copy())
     for mine, new in zip(every, after, strict=True):
         mine[rows, slots] = new[:, 0]
     return Run(*every.best(run.x.shape[1]), np.ones_like(run.done), run.steps)
 
 
-def undo_changes(problem: Problem, points: Points, first: Points | None = None) -> Points:
+def undo_changes(
+    problem: Problem, points: Points, first: Points | None = None, settings: PolishSettings = POLISH_DEFAULTS
+) -> Points:
     """Answers ``(n, 1, d)`` with every change set back that can be, the dearest first.
 
     ``first`` are the best points ``(n, 1, d)`` with one change set back, where these are known.
@@ -81,10 +77,10 @@ def undo_changes(problem: Problem, points: Points, first: Points | None = None) 
     while len(active) and not problem.has_expired:
         part, here = problem.take(active), found.at(active)
         if best is None:
-            best = score_points(part, _set_back(part, here.x[:, 0])).best(1)
+            best = score_points(part, _set_back(part, here.x[:, 0], settings)).best(1)
         # what relations mend may slide on for ever, a little at a time
         gain = np.where(
-            _count_changes(part, best) < _count_changes(part, here), 0.0, MIN_GAIN_SHARE * here.effort[:, 0]
+            _count_changes(part, best) < _count_changes(part, here), 0.0, settings.min_gain_share * here.effort[:, 0]
         )
         better = best.effort[:, 0] < here.effort[:, 0] - gain
         active = active[better]
@@ -99,7 +95,7 @@ def _count_changes(problem: Problem, points: Points) -> Index:
     return np.asarray(problem.region.is_changed(points.x)[:, 0].sum(axis=1))
 
 
-def shorten_changes(problem: Problem, points: Points, slack: Mask) -> Points:
+def shorten_changes(problem: Problem, points: Points, slack: Mask, settings: PolishSettings) -> Points:
     """Answers ``(n, 1, d)`` with single numeric changes halved back towards the row as far as they stay valid.
 
     Rows that have no ``slack`` ``(n,)`` are on the boundary, but where values are far apart nobody knows that, unless
@@ -107,46 +103,48 @@ def shorten_changes(problem: Problem, points: Points, slack: Mask) -> Points:
     """
     found = Points(points.x.copy(), points.margin.copy(), points.effort.copy())
     if leaves_of(problem) is None or len(problem.region.system):
-        apart = lattice_unit(problem) > COARSE_SPACING_SCALES * problem.scales
+        apart = lattice_unit(problem) > settings.coarse_spacing_scales * problem.scales
         slack = slack | (problem.region.is_changed(points.x)[:, 0, :] & apart).any(axis=1)
     active = np.flatnonzero(slack)
-    for _ in range(SHORTENING_PASSES):
+    for _ in range(settings.passes):
         if not len(active) or problem.has_expired:
             break
         part, here = problem.take(active), found.at(active)
-        best = _bisect_columns(part, here).best(1)
-        better = best.effort[:, 0] < here.effort[:, 0] * (1 - MIN_GAIN_SHARE)
+        best = _bisect_columns(part, here, settings).best(1)
+        better = best.effort[:, 0] < here.effort[:, 0] * (1 - settings.min_gain_share)
         active = active[better]
         for mine, new in zip(found, best, strict=True):
             mine[active] = new[better]
     return found
 
 
-def _step_nearer(problem: Problem, x: Array) -> Array:
+def _step_nearer(problem: Problem, x: Array, settings: PolishSettings) -> Array:
     """Points ``(n, 1, d)`` a little nearer to the row: what stays valid there is not on the boundary."""
     start = problem.x0[:, None, :]
     if not problem.region.has_no_missing:
         start = np.where(np.isnan(start), x, start)
-    nearer = start + (1 - SLACK_PROBE_SHARE) * (x - start)
+    nearer = start + (1 - settings.slack_probe_share) * (x - start)
     return nearer if problem.is_all_numeric else np.where(problem.numeric, nearer, x)
 
 
-def _pick_columns(delta: Array, wanted: Mask) -> tuple[Index, Mask]:
-    """For each row, up to `MAX_COLUMNS_POLISHED` wanted columns, those of the largest ``delta`` first, and which entries are real."""
-    count = int(min(MAX_COLUMNS_POLISHED, wanted.sum(axis=1).max(initial=0)))
+def _pick_columns(delta: Array, wanted: Mask, settings: PolishSettings) -> tuple[Index, Mask]:
+    """Up to ``max_columns`` wanted columns of each row, the largest ``delta`` first, and which entries are real."""
+    count = int(min(settings.max_columns, wanted.sum(axis=1).max(initial=0)))
     order = np.argsort(np.where(wanted, -delta, np.inf), axis=1, kind="stable")[:, :count]
     return order, wanted[np.arange(len(order))[:, None], order]
 
 
-def _set_back(problem: Problem, x: Array) -> Array:
+def _set_back(problem: Problem, x: Array, settings: PolishSettings) -> Array:
     """Proposals ``(n, c, d)``: each sets one change back, or several of the smallest at once."""
     changed = problem.region.is_changed(x[:, None, :])[:, 0, :] & problem.region.free
     delta = problem.energy.distance.differences(x[:, None, :], problem.x0)[:, 0, :]
-    columns, real = _pick_columns(delta, changed)
+    columns, real = _pick_columns(delta, changed, settings)
     trial = np.repeat(x[:, None, :], max(columns.shape[1], 1), axis=1)
     rows, slots = np.nonzero(real)
     trial[rows, slots, columns[rows, slots]] = problem.x0[rows, columns[rows, slots]]
-    sizes = RESET_GROUP_SIZES[: np.searchsorted(RESET_GROUP_SIZES, changed.sum(axis=1).max(initial=0), side="right")]
+    sizes = settings.reset_group_sizes[
+        : np.searchsorted(settings.reset_group_sizes, changed.sum(axis=1).max(initial=0), side="right")
+    ]
     if not len(sizes):
         return trial
     rank = np.argsort(np.argsort(np.where(changed, delta, np.inf), axis=1), axis=1)
@@ -154,18 +152,18 @@ def _set_back(problem: Problem, x: Array) -> Array:
     return np.concatenate([trial, groups], axis=1)
 
 
-def _bisect_columns(problem: Problem, points: Points) -> Points:
+def _bisect_columns(problem: Problem, points: Points, settings: PolishSettings) -> Points:
     """Points ``(n, c, d)``: in each one changed column is as near to the row as bisection brings it, alone."""
     x = points.x[:, 0]
     movable = problem.region.is_changed(points.x)[:, 0, :] & problem.numeric & ~np.isnan(problem.x0)
-    columns, real = _pick_columns(problem.energy.distance.differences(points.x, problem.x0)[:, 0], movable)
+    columns, real = _pick_columns(problem.energy.distance.differences(points.x, problem.x0)[:, 0], movable, settings)
     held = Points(*(np.repeat(array, max(columns.shape[1], 1), axis=1) for array in points))
     if not real.any():
         return held
     rows, slots = np.nonzero(real)
     column = columns[rows, slots]
     near, far = problem.x0[rows, column], x[rows, column]
-    for _ in range(CHANGE_HALVINGS):
+    for _ in range(settings.halvings):
         trial = held.x.copy()
         middle = (near + far) / 2
         trial[rows, slots, column] = middle

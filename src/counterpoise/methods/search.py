@@ -14,14 +14,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from counterpoise.errors import InputError
 from counterpoise.methods.base import Run, last_run
 from counterpoise.methods.cell_values import Cells
 from counterpoise.methods.incumbents import Incumbents
+from counterpoise.methods.model_kinds import choose_thoroughness, leaves_of, starts_at_row
 from counterpoise.methods.points import Points, join_points, score_points
-from counterpoise.methods.settings import MAX_COLUMNS_TRIED_ALONE, choose_settings, leaves_of, starts_at_row
+from counterpoise.methods.settings.search import DEFAULTS, SearchSettings
 from counterpoise.methods.slopes import has_slope
-from counterpoise.methods.smooth.sphere_walk import STARTS_PER_ROW, search_by_slope
+from counterpoise.methods.smooth.sphere_walk import search_by_slope
 from counterpoise.methods.starts import (
     is_far_from_reference,
     is_two_sided_range,
@@ -37,48 +37,41 @@ from counterpoise.methods.trials.sweep import max_useful_distance
 from counterpoise.problem import Problem
 from counterpoise.space.distance import Norm
 from counterpoise.streams import Streams
-from counterpoise.types import Index, is_whole_number
-
-MODEL_ROWS_PER_START = 60  # model rows of a ration for each start, the sweeps included
-START_BISECTIONS = 6  # times that reference rows are halved towards the row, where nothing else brings them nearer
-SURVEY_ROUNDS_PER_UPDATE = 8  # rounds of surveys whose points are entered at once
-POINTS_PER_SURVEYED_ROW = (
-    12  # points of a row whose model is surveyed: the best of those that differ by what they change
-)
-SINGLE_CHANGES_PER_ROW = 3  # single changes of a row that enter
-MAX_SPLITS_TRIED_ALONE, MAX_SPLITS_TRIED_ALONE_FOR_L0 = (
-    200,
-    2000,
-)  # split points that are all tried alone: always, and where changes count
-SOURCE_SWEEP_POINTS = 2  # points of a row whose columns feed others that are swept
-NEAREST_MISS_STARTS = 120  # reference rows that a target which no row has met is looked for from
+from counterpoise.types import Index
 
 
-@dataclass(frozen=True)
-class Search:
+@dataclass(frozen=True, repr=False)
+class Search(SearchSettings):
     """The default search: a table by what the model offers (a slope, known leaves, or neither).
 
-    ``walkers`` points per row walk to the boundary of a model with a slope. ``sweeps`` is the most sweeps of a row, and
-    on trees whose leaves are known the most rounds of surveys.
+    Its fields are the settings of each family of stages; the repr shows those that are not the default.
+
+    >>> from counterpoise.methods.settings.smooth import SmoothSettings
+    >>> Search(), Search(smooth=SmoothSettings(walkers=8))
+    (Search(), Search(smooth=SmoothSettings(walkers=8)))
     """
-
-    walkers: int = 6
-    sweeps: int = 14
-
-    def __post_init__(self) -> None:
-        for name, least in (("walkers", 1), ("sweeps", 0)):
-            given = getattr(self, name)
-            if not (is_whole_number(given) and given >= least):
-                raise InputError(f"{name} must be at least {least}", f"{given!r}", "give a whole number")
 
     def iterate(self, problem: Problem, streams: Streams) -> Iterator[Run]:
         starts = int(
-            max(STARTS_PER_ROW, min(choose_settings(problem).starts, problem.model_rows_left / MODEL_ROWS_PER_START))
+            max(
+                self.smooth.starts_per_row,
+                min(
+                    choose_thoroughness(problem, settings=self).starts,
+                    problem.model_rows_left / self.starts.model_rows_per_start,
+                ),
+            )
         )
-        known, at_first = leaves_of(problem) is not None, not starts_at_row(problem)
-        count = min(starts, STARTS_PER_ROW if problem.has_gradient else POINTS_PER_SURVEYED_ROW if known else starts)
-        bisections = 0 if problem.has_gradient or known else START_BISECTIONS
-        start = make_starts(problem, streams, count, bisections) if at_first else start_at_row(problem, count)
+        known, at_first = leaves_of(problem) is not None, not starts_at_row(problem, settings=self)
+        count = min(
+            starts,
+            self.smooth.starts_per_row if problem.has_gradient else self.trees.points_per_row if known else starts,
+        )
+        bisections = 0 if problem.has_gradient or known else self.starts.start_bisections
+        start = (
+            make_starts(problem, streams, count, bisections, settings=self)
+            if at_first
+            else start_at_row(problem, count)
+        )
         board = Incumbents(start, problem.region, keeps_one_per_feature_set=known)
         yield board.make_run()
         self._enter_sparse_answers(board, problem, streams)
@@ -88,15 +81,15 @@ class Search:
             self._enter_answers_of_variant(board, board.open_rows, problem, streams, None, None)
         yield from self._search_rows(board, board.open_rows, problem, streams)
         if not at_first:
-            # the row itself led nowhere, or far beside the nearest reference row: from reference rows, then
+            # retry rows with no answer, or one over half as far as the nearest reference row, from reference rows
             far = known and not problem.has_expired
             lost = (
-                is_far_from_reference(problem, board.points.lowest_effort)
+                is_far_from_reference(problem, board.points.lowest_effort, settings=self)
                 if far
                 else np.flatnonzero(np.isinf(board.points.lowest_effort))
             )
             if len(lost):
-                others = make_starts(problem.take(lost), streams.take(lost), count, bisections)
+                others = make_starts(problem.take(lost), streams.take(lost), count, bisections, settings=self)
                 board.enter(lost, others)
                 yield from self._search_rows(board, lost, problem, streams, others)
         if len(problem.region.system) and not (known or problem.energy.distance.spreads_changes):
@@ -114,14 +107,14 @@ class Search:
         """Some rows searched as their model asks for; surveys begin at ``start`` ``(r, k, d)``, else at the best."""
         if not len(rows):
             return
-        steep = has_slope(problem.take(rows), board.points.at(rows))
-        sift = RepeatedSweeps(self.sweeps)
+        steep = has_slope(problem.take(rows), board.points.at(rows), settings=self)
+        sift = RepeatedSweeps(self)
         if steep.any():
             some = rows[steep]
             part, own = problem.take(some), streams.take(some)
             if is_two_sided_range(part) and len(part.reference_rows.x) and part.model_rows_left == np.inf:
                 board.enter(some, score_points(part, self(make_one_sided(part), own).x))
-            for _ in search_by_slope(board, some, part, own, self.walkers, sift):
+            for _ in search_by_slope(board, some, part, own, sift, settings=self):
                 yield board.make_run()
         if not steep.all():
             some = rows[~steep]
@@ -155,8 +148,10 @@ class Search:
         waiting: list[Points] = []  # entered together, as long as they are of the same rows
         here = rows[:0]
         try:
-            for some, found, still in beam_search(problem, start, choose_settings(problem), self.sweeps):
-                if len(some) != len(here) or len(waiting) == SURVEY_ROUNDS_PER_UPDATE:
+            for some, found, still in beam_search(
+                problem, start, choose_thoroughness(problem, settings=self), settings=self
+            ):
+                if len(some) != len(here) or len(waiting) == self.trees.rounds_per_update:
                     self._enter_points(board, here, waiting)
                     waiting = []
                 here = rows[some]
@@ -178,26 +173,30 @@ class Search:
         if leaves_of(problem) is not None:
             yield from self._survey_rows(board, rows, problem, start)
             lost = np.flatnonzero(~board.points.at(rows).valid.any(axis=1))
-            if len(lost) and len(problem.reference_rows.x) and start.has_been_scored and not problem.has_expired:
-                # a narrow target: from what just misses it
+            restarts = self.starts.nearest_miss_starts > 0 and start.has_been_scored and not problem.has_expired
+            if len(lost) and len(problem.reference_rows.x) and restarts:
+                # no answer yet: restart from the reference rows whose score comes closest
                 part = problem.take(lost)
-                yield from self._survey_rows(board, rows[lost], part, nearest_misses(part, NEAREST_MISS_STARTS))
+                yield from self._survey_rows(
+                    board, rows[lost], part, nearest_misses(part, self.starts.nearest_miss_starts, settings=self)
+                )
             feeding = np.flatnonzero(problem.region.system.is_derivation_source[problem.numeric])
             if len(feeding):  # what a survey says of a column leaves out what is computed from it
                 home = score_points(problem, problem.region.nearest_feasible[:, None, :])
-                points = join_points(board.points.at(rows).best(SOURCE_SWEEP_POINTS), home)
+                points = join_points(board.points.at(rows).best(self.trials.source_sweep_points), home)
                 yield from sift(board, rows, problem, streams, None, points, feeding)
             return
         cells = Cells.of(problem)
-        raw = board.points.at(rows).best(max(choose_settings(problem).swept_chains - 2, 1))
-        if _tries_numbers_alone(problem, cells):
+        raw = board.points.at(rows).best(max(choose_thoroughness(problem, settings=self).swept_points - 2, 1))
+        if _tries_numbers_alone(problem, cells, settings=self):
             board.enter(
                 rows,
                 try_single_numbers(
                     problem,
                     cells,
-                    max_useful_distance(problem, board.points.at(rows).lowest_effort),
-                    SINGLE_CHANGES_PER_ROW,
+                    max_useful_distance(problem, board.points.at(rows).lowest_effort, settings=self),
+                    self.trials.single_changes_per_row,
+                    settings=self,
                 ),
             )
             left = np.flatnonzero(
@@ -213,11 +212,15 @@ class Search:
         yield from sift(board, rows, problem, streams, cells, points)
 
 
-def _tries_numbers_alone(problem: Problem, cells: Cells | None) -> bool:
+def _tries_numbers_alone(problem: Problem, cells: Cells | None, settings: SearchSettings = DEFAULTS) -> bool:
     """Whether each number is tried alone at every value that split points tell apart, or at some of all."""
     if cells is None:
-        return problem.x0.shape[1] <= MAX_COLUMNS_TRIED_ALONE and problem.model_rows_left == np.inf
+        return problem.x0.shape[1] <= settings.trials.max_columns_tried_alone and problem.model_rows_left == np.inf
     return bool(
         cells.split_counts.sum()
-        <= (MAX_SPLITS_TRIED_ALONE_FOR_L0 if problem.energy.distance.change_price else MAX_SPLITS_TRIED_ALONE)
+        <= (
+            settings.trials.max_splits_tried_alone_for_l0
+            if problem.energy.distance.change_price
+            else settings.trials.max_splits_tried_alone
+        )
     )

@@ -5,42 +5,38 @@ from __future__ import annotations
 import numpy as np
 
 from counterpoise.methods.points import Points
+from counterpoise.methods.settings.search import DEFAULTS, SearchSettings
 from counterpoise.problem import Problem, Score
 from counterpoise.types import Array, Mask
 
-DIFFERENCE_STEP_SCALES = (
-    1e-3  # in units of distance: far above rounding, also of models that compute in single precision
-)
-COARSE_SPACING_SCALES = (
-    0.02  # units of distance between neighbouring values of a column, beyond which rounding is not slight
-)
-MAX_CELLS_PER_BATCH = 4_000_000  # numbers in one batch of shifted points
-ROUNDING_SHARE = 1e-9  # of the margin, and of 1: what rounding may make of a score that stays the same
 
-
-def score_and_gradient(problem: Problem, x: Array) -> tuple[Score, Array]:
+def score_and_gradient(problem: Problem, x: Array, settings: SearchSettings = DEFAULTS) -> tuple[Score, Array]:
     """Score ``(n, k)`` and the margin's gradient ``(n, k, d)`` in raw units; categories and fixed cells have none."""
     if problem.has_gradient:
         score, gradient = problem.gradient(x)
         gradient = gradient if problem.is_all_numeric else np.where(problem.numeric, gradient, 0.0)
     else:
-        score, gradient = score_and_gradient_by_differences(problem, x)
+        score, gradient = score_and_gradient_by_differences(problem, x, settings=settings)
     return score, problem.region.project_gradient(x, gradient)
 
 
-def score_and_gradient_by_differences(problem: Problem, x: Array) -> tuple[Score, Array]:
+def score_and_gradient_by_differences(
+    problem: Problem, x: Array, settings: SearchSettings = DEFAULTS
+) -> tuple[Score, Array]:
     """The same by forward differences, inwards at an edge of the box and never less than a step of the lattice."""
     n, k, d = x.shape
-    shift = np.maximum(DIFFERENCE_STEP_SCALES * problem.scales, lattice_unit(problem))
+    shift = np.maximum(settings.smooth.difference_step_scales * problem.scales, lattice_unit(problem))
     inward = np.where(x + shift > problem.region.upper[:, None, :], -1.0, 1.0) * shift
     columns = np.flatnonzero(problem.numeric & ~problem.region.fixed.all(axis=0))
     score = problem.score(x)
     gradient = np.zeros_like(x)
-    width = max(1, MAX_CELLS_PER_BATCH // max(d * k, 1) // max(len(columns), 1))
+    width = max(1, settings.batches.difference_cells // max(d * k, 1) // max(len(columns), 1))
     for start in range(0, n, width):
         rows = np.arange(start, min(start + width, n))
         part = problem if len(rows) == n else problem.take(rows)
-        for chunk in np.array_split(columns, max(1, -(-len(columns) * len(rows) * k * d // MAX_CELLS_PER_BATCH))):
+        for chunk in np.array_split(
+            columns, max(1, -(-len(columns) * len(rows) * k * d // settings.batches.difference_cells))
+        ):
             moved = np.repeat(x[rows][:, :, None, :], len(chunk), axis=2)
             moved[:, :, np.arange(len(chunk)), chunk] += inward[rows][:, :, chunk]
             margin = part.score(moved.reshape(len(rows), -1, d)).margin.reshape(len(rows), k, len(chunk))
@@ -50,7 +46,7 @@ def score_and_gradient_by_differences(problem: Problem, x: Array) -> tuple[Score
     return score, np.where(~problem.region.fixed[:, None, :] & ~np.isnan(x), gradient, 0.0)
 
 
-def has_slope(problem: Problem, points: Points) -> Mask:
+def has_slope(problem: Problem, points: Points, settings: SearchSettings = DEFAULTS) -> Mask:
     """Which rows have a slope to follow at the best of their ``points``: most small steps change the score.
 
     Trees have none, though a step between whole numbers may well change theirs; neither has what rounding alone moves.
@@ -61,9 +57,9 @@ def has_slope(problem: Problem, points: Points) -> Mask:
         return np.zeros(len(problem), dtype=bool)
     x = points.best(1).x
     movable = (problem.region.free & problem.numeric)[:, None, :] & ~np.isnan(x)
-    score, gradient = score_and_gradient_by_differences(problem, x)
-    rise = np.abs(gradient) * np.maximum(DIFFERENCE_STEP_SCALES * problem.scales, lattice_unit(problem))
-    told = rise > ROUNDING_SHARE * (1 + np.abs(score.margin))[..., None]
+    score, gradient = score_and_gradient_by_differences(problem, x, settings=settings)
+    rise = np.abs(gradient) * np.maximum(settings.smooth.difference_step_scales * problem.scales, lattice_unit(problem))
+    told = rise > settings.smooth.rounding_share * (1 + np.abs(score.margin))[..., None]
     return np.asarray(told.sum(axis=(1, 2)) * 2 > movable.sum(axis=(1, 2)))
 
 

@@ -6,44 +6,31 @@ from dataclasses import replace
 
 import numpy as np
 
-from counterpoise.methods.categories import UNBOUNDED_SCALES
+from counterpoise.methods.model_kinds import leaves_of
 from counterpoise.methods.points import Points, join_points, score_points
-from counterpoise.methods.settings import leaves_of
+from counterpoise.methods.settings.search import DEFAULTS, SearchSettings
 from counterpoise.models.goals import RangeGoal
 from counterpoise.problem import Problem
 from counterpoise.space.nearest_rows import pad_lists, spread_places
 from counterpoise.streams import Streams
 from counterpoise.types import Array, Index, Mask
 
-REFERENCE_ROWS_TRIED_FIRST = 48  # donors whose feasible form is tried first
-REFERENCE_ROWS_TRIED_NEXT = 1000  # where none of those keeps the target
-LENGTH_DOUBLINGS = 12
-UNBOUNDED_REACH_SCALES = 8.0  # units of distance: how far a box without ends is looked at
-LINE_SECTIONS, SECTION_ROUNDS = 16, 2
-CROSSING_REFERENCE_ROWS, MAX_CROSSINGS, CROSSING_HALVINGS = (
-    256,
-    6,
-    40,
-)  # reference rows, ways to those across a range, and halvings of these
-MAX_NEAR_CELLS_PER_BATCH = 200_000  # and in those near
-MAX_CROSSING_CELLS_PER_BATCH = 4_000_000  # numbers in reference rows looked at together
-FAR_EFFORT_SHARE, LARGEST_FLOAT = 0.5, np.finfo(np.float64).max  # of the effort of the nearest reference row
-LENDING_REFERENCE_ROWS = 6  # donors whose features are taken one by one where only few may change
 
-
-def start_at_reference_rows(problem: Problem, count: int) -> Points:
+def start_at_reference_rows(problem: Problem, count: int, settings: SearchSettings = DEFAULTS) -> Points:
     """The nearest reference rows that the model gives the target, made feasible: up to ``count`` per row.
 
     Fixed features keep the row's value, so that a donor may lose the target; those that keep it come first.
     """
-    looked_at = 2 * count if problem.has_gradient else max(REFERENCE_ROWS_TRIED_FIRST, count)
+    if not settings.starts.reference_rows_tried_first:
+        return score_points(problem, np.repeat(problem.region.nearest_feasible[:, None, :], count, axis=1))
+    looked_at = 2 * count if problem.has_gradient else max(settings.starts.reference_rows_tried_first, count)
     if leaves_of(problem) is not None and problem.region.max_changes is None:
         looked_at = count  # surveys, as walkers, set out from the nearest alone
-    feasible = problem.region.project(_find_nearest_reference_rows(problem, looked_at))
+    feasible = problem.region.project(_find_nearest_reference_rows(problem, looked_at, settings=settings))
     points = score_points(problem, feasible).best(count)
     for further in (
-        REFERENCE_ROWS_TRIED_FIRST,
-        REFERENCE_ROWS_TRIED_NEXT,
+        settings.starts.reference_rows_tried_first,
+        settings.starts.reference_rows_tried_next,
     ):  # the near ones may owe the target to what may not change
         lost = np.flatnonzero(~points.valid.any(axis=1))
         if not len(lost) or len(problem.reference_rows.x) <= looked_at or further <= looked_at:
@@ -51,17 +38,19 @@ def start_at_reference_rows(problem: Problem, count: int) -> Points:
         part = problem.take(lost)
         looked_at = int(min(further, part.model_rows_left / 2))
         if looked_at >= points.effort.shape[1]:
-            more = score_points(part, part.region.project(_find_nearest_reference_rows(part, looked_at))).best(count)
+            more = score_points(
+                part, part.region.project(_find_nearest_reference_rows(part, looked_at, settings=settings))
+            ).best(count)
             for mine, found in zip(points, more, strict=True):
                 mine[lost] = found
     return (
         points
         if problem.region.max_changes is None
-        else join_points(_borrow_features(problem, feasible), points).best(count)
+        else join_points(_borrow_features(problem, feasible, settings=settings), points).best(count)
     )
 
 
-def _find_nearest_reference_rows(problem: Problem, count: int) -> Array:
+def _find_nearest_reference_rows(problem: Problem, count: int, settings: SearchSettings = DEFAULTS) -> Array:
     """The nearest reference rows of the target, with the row's own value in fixed cells, ``(n, count, d)``.
 
     Rows with fewer of them are filled up with the row itself.
@@ -71,7 +60,7 @@ def _find_nearest_reference_rows(problem: Problem, count: int) -> Array:
         pool = problem.reference_rows.get_target_pool(problem.goal.take(group[:1]), problem.energy.distance)
         # by squares first, whatever the distance: of four times as many the nearest are taken
         near = pool.find_nearest(problem.x0[group], 4 * count, problem.region.free[group])
-        for some, places, real in pad_lists(near, MAX_NEAR_CELLS_PER_BATCH // problem.x0.shape[1]):
+        for some, places, real in pad_lists(near, settings.batches.near_cells // problem.x0.shape[1]):
             part = problem.take(group[some])
             # only the cells that may change count: the others will keep the row's value
             given = pool.x[places]
@@ -85,15 +74,17 @@ def _find_nearest_reference_rows(problem: Problem, count: int) -> Array:
     return picked
 
 
-def is_far_from_reference(problem: Problem, effort: Array) -> Index:
+def is_far_from_reference(problem: Problem, effort: Array, settings: SearchSettings = DEFAULTS) -> Index:
     """Rows whose answers, of such an ``effort`` ``(n,)``, are none, or are far beside the nearest reference row."""
-    near = problem.energy.effort(_find_nearest_reference_rows(problem, 1), problem.x0)[:, 0]
-    return np.flatnonzero(effort > np.where(near > 0, FAR_EFFORT_SHARE * near, LARGEST_FLOAT))
+    near = problem.energy.effort(_find_nearest_reference_rows(problem, 1, settings=settings), problem.x0)[:, 0]
+    return np.flatnonzero(
+        effort > np.where(near > 0, settings.starts.far_effort_share * near, np.finfo(np.float64).max)
+    )
 
 
-def _borrow_features(problem: Problem, given: Array) -> Points:
+def _borrow_features(problem: Problem, given: Array, settings: SearchSettings = DEFAULTS) -> Points:
     """Few features taken from donors ``(n, k, d)``, one after the other: each time the one that gains most margin."""
-    given = given[:, :LENDING_REFERENCE_ROWS]
+    given = given[:, : settings.starts.lending_reference_rows]
     n, k, d = given.shape
     home = problem.region.nearest_feasible[:, None, :]
     now = score_points(problem, np.repeat(home, k, axis=1))
@@ -115,34 +106,37 @@ def _borrow_features(problem: Problem, given: Array) -> Points:
     return now
 
 
-def find_range_crossings(problem: Problem) -> Points:
-    """Where the ways to reference rows on the other side of a range of numbers pass through it: `MAX_CROSSINGS` at most.
+def find_range_crossings(problem: Problem, settings: SearchSettings = DEFAULTS) -> Points:
+    """Points where lines to reference rows on the other side of a two-sided range pass through it.
 
     A narrow range may hold no reference row, and random jumps miss it. A model without steps meets every number between
     two that it gives, so halving the way ends inside. No points where a ration is short.
     """
     n, d = problem.x0.shape
     if not len(problem.reference_rows.x) or problem.model_rows_left < 2 * (
-        CROSSING_REFERENCE_ROWS + CROSSING_HALVINGS * MAX_CROSSINGS
+        settings.starts.crossing_reference_rows + settings.starts.crossing_halvings * settings.starts.max_crossings
     ):
         return score_points(problem, problem.region.nearest_feasible[:, None, :][:, :0])
-    size = max(1, MAX_CROSSING_CELLS_PER_BATCH // (CROSSING_REFERENCE_ROWS * d))
-    parts = [_find_crossings_of_chunk(problem.take(rows)) for rows in np.split(np.arange(n), range(size, n, size))]
+    size = max(1, settings.batches.crossing_cells // (settings.starts.crossing_reference_rows * d))
+    parts = [
+        _find_crossings_of_chunk(problem.take(rows), settings=settings)
+        for rows in np.split(np.arange(n), range(size, n, size))
+    ]
     return Points(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
 
 
-def _find_crossings_of_chunk(problem: Problem) -> Points:
+def _find_crossings_of_chunk(problem: Problem, settings: SearchSettings = DEFAULTS) -> Points:
     given, home = problem.reference_rows.x, problem.region.nearest_feasible[:, None, :]
-    given = given[spread_places(len(given), CROSSING_REFERENCE_ROWS)]
+    given = given[spread_places(len(given), settings.starts.crossing_reference_rows)]
     below = is_below_range(problem)
     # fixed cells keep the row's value, so what a reference row says may change
     others = problem.region.project(np.where(np.isnan(given), home, given))
     effort = np.where(is_in_or_past_range(problem, others, below), problem.energy.effort(others, problem.x0), np.inf)
-    order = np.argsort(effort, axis=1, kind="stable")[:, :MAX_CROSSINGS]
+    order = np.argsort(effort, axis=1, kind="stable")[:, : settings.starts.max_crossings]
     far = np.take_along_axis(others, order[..., None], axis=1)
     start = np.where(problem.numeric & ~np.isnan(home), home, far)  # categories switch at once
     near, end = np.zeros(order.shape), np.ones(order.shape)
-    for _ in range(CROSSING_HALVINGS):
+    for _ in range(settings.starts.crossing_halvings):
         middle = (near + end) / 2
         past = is_in_or_past_range(problem, problem.region.project(start + middle[..., None] * (far - start)), below)
         near, end = np.where(past, near, middle), np.where(past, middle, end)
@@ -151,10 +145,12 @@ def _find_crossings_of_chunk(problem: Problem) -> Points:
     return score_points(problem, start + end[..., None] * (far - start))
 
 
-def nearest_misses(problem: Problem, count: int) -> Points:
+def nearest_misses(problem: Problem, count: int, settings: SearchSettings = DEFAULTS) -> Points:
     """Of reference rows with the row's own value in fixed cells, ``count`` that come nearest to the target by score."""
     given, home = problem.reference_rows.x, problem.region.nearest_feasible[:, None, :]
-    given = given[spread_places(len(given), int(min(CROSSING_REFERENCE_ROWS, problem.model_rows_left / 2)))]
+    given = given[
+        spread_places(len(given), int(min(settings.starts.crossing_reference_rows, problem.model_rows_left / 2)))
+    ]
     return score_points(problem, np.where(np.isnan(given), home, given)).best(count)
 
 
@@ -188,21 +184,25 @@ def is_in_or_past_range(problem: Problem, x: Array, below: Mask) -> Mask:
     return np.asarray(np.where(below, said >= low, said <= high))
 
 
-def jump_at_random(problem: Problem, streams: Streams, count: int) -> Points:
+def jump_at_random(problem: Problem, streams: Streams, count: int, settings: SearchSettings = DEFAULTS) -> Points:
     """Random directions with doubling length and random points of the box, for rows that no donor serves."""
     d = problem.x0.shape[1]
     direction = streams.normal((count, d)) * problem.scales
     draws = streams.uniform((count, d))
     home, far = (
         problem.region.nearest_feasible,
-        UNBOUNDED_SCALES * problem.scales,
+        settings.starts.unbounded_scales * problem.scales,
     )  # what only a dtype bounds is not bounded
     home = np.where(np.isnan(home), np.clip(0.0, problem.region.lower, problem.region.upper), home)
     low = np.where(
-        problem.region.lower < home - far, home - UNBOUNDED_REACH_SCALES * problem.scales, problem.region.lower
+        problem.region.lower < home - far,
+        home - settings.starts.unbounded_reach_scales * problem.scales,
+        problem.region.lower,
     )
     high = np.where(
-        problem.region.upper > home + far, home + UNBOUNDED_REACH_SCALES * problem.scales, problem.region.upper
+        problem.region.upper > home + far,
+        home + settings.starts.unbounded_reach_scales * problem.scales,
+        problem.region.upper,
     )
     start = np.where(np.isnan(problem.x0), (low + high) / 2, problem.x0)[:, None, :]
     anywhere = low[:, None, :] + draws * (high - low)[:, None, :]
@@ -210,7 +210,7 @@ def jump_at_random(problem: Problem, streams: Streams, count: int) -> Points:
         anywhere[..., column] = values[(draws[..., column] * len(values)).astype(np.intp)]
     swap = streams.uniform((count, d)) < 0.5
     found = score_points(problem, problem.region.project(np.where(problem.numeric | swap, anywhere, start)))
-    for doubling in range(LENGTH_DOUBLINGS):
+    for doubling in range(settings.starts.length_doublings):
         if problem.has_expired:
             break
         reach = start + direction * (0.125 * 2.0**doubling / np.sqrt(d))
@@ -241,7 +241,7 @@ def bisect_towards_row(problem: Problem, points: Points, rounds: int = 10) -> Po
     return found
 
 
-def section_towards_row(problem: Problem, points: Points) -> Points:
+def section_towards_row(problem: Problem, points: Points, settings: SearchSettings = DEFAULTS) -> Points:
     """Valid points ``(n, 1, d)`` moved along the line to their row to the nearest valid point that sections meet.
 
     The same as bisection in fewer model calls: many points of the line at once, then many between the last two.
@@ -249,8 +249,8 @@ def section_towards_row(problem: Problem, points: Points) -> Points:
     start = np.where(np.isnan(problem.x0)[:, None, :], points.x, problem.x0[:, None, :])
     near, far = np.zeros((len(problem), 1)), np.ones((len(problem), 1))
     found = points
-    for _ in range(SECTION_ROUNDS):
-        share = near + (far - near) * np.arange(1, LINE_SECTIONS) / LINE_SECTIONS
+    for _ in range(settings.starts.section_rounds):
+        share = near + (far - near) * np.arange(1, settings.starts.line_sections) / settings.starts.line_sections
         trial = score_points(
             problem, np.where(problem.numeric, start + share[..., None] * (points.x - start), points.x)
         )
@@ -277,14 +277,16 @@ def sample_comparison_points(problem: Problem, streams: Streams, count: int) -> 
     return np.where(np.isnan(given), x0, given)
 
 
-def make_starts(problem: Problem, streams: Streams, chains: int, rounds: int) -> Points:
+def make_starts(
+    problem: Problem, streams: Streams, chains: int, rounds: int, settings: SearchSettings = DEFAULTS
+) -> Points:
     """Chains of every row: donors and crossings, on the boundary, or random jumps where none keeps the target."""
-    points = start_at_reference_rows(problem, chains)
-    if is_two_sided_range(problem):
-        points = join_points(points, find_range_crossings(problem)).best(chains)
+    points = start_at_reference_rows(problem, chains, settings=settings)
+    if is_two_sided_range(problem) and settings.starts.max_crossings:
+        points = join_points(points, find_range_crossings(problem, settings=settings)).best(chains)
     lost = np.flatnonzero(~points.valid.any(axis=1))
     if len(lost):
-        leaps = jump_at_random(problem.take(lost), streams.take(lost), chains)
+        leaps = jump_at_random(problem.take(lost), streams.take(lost), chains, settings=settings)
         for mine, found in zip(points, join_points(points.at(lost), leaps).best(chains), strict=True):
             mine[lost] = found
     return bisect_towards_row(problem, points, rounds)

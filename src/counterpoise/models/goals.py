@@ -26,12 +26,17 @@ class Goal(Protocol):
         ...
 
     @property
+    def wanted_classes(self) -> Mask | None:
+        """The classes that each row may become, ``(n, c)``; None where the goal is a number."""
+        ...
+
+    @property
     def key(self) -> bytes:
-        """All that the goals are, to know them again by."""
+        """Bytes that are equal for equal goals: a key for caches."""
         ...
 
     def group_rows(self) -> tuple[Index, ...]:
-        """The rows, those that want the same together."""
+        """The places of rows, grouped by equal goals."""
         ...
 
     def margin(self, outputs: Array) -> Array:
@@ -182,8 +187,8 @@ class ThresholdGoal:
 class RangeGoal:
     """A number inside ``[low, high]``, either end open at infinity: the margin is the distance to the nearer end.
 
-    Where several models give a number each, ``needed`` of them must lie inside: the margin is the one that as many
-    reach.
+    Where several models give a number each, ``members_needed`` of them must lie inside: the margin is the one that
+    as many reach.
 
     >>> goal = RangeGoal(np.array([10.0]), np.array([20.0]))
     >>> goal.margin(np.array([[[12.0], [25.0]]]))
@@ -197,6 +202,10 @@ class RangeGoal:
     def take(self, rows: Index | Sequence[int]) -> RangeGoal:
         index = np.asarray(rows, dtype=np.intp)
         return RangeGoal(self.low[index], self.high[index], self.members_needed)
+
+    @property
+    def wanted_classes(self) -> None:
+        """None: a number has no classes."""
 
     @property
     def key(self) -> bytes:
@@ -229,6 +238,6 @@ class RangeGoal:
         return np.minimum(outputs - self.low[:, None, None], self.high[:, None, None] - outputs)
 
     def _deciding_member(self, margins: Array) -> Index:
-        """The place, ``(n, k, 1)``, of the weakest member that counts: the ``needed``-th best."""
+        """The place, ``(n, k, 1)``, of the weakest member that counts: the ``members_needed``-th best."""
         order = np.argsort(margins, axis=-1, kind="stable")
         return order[..., -self.members_needed, None]

@@ -1,4 +1,4 @@
-"""What a fitted model is given to read: the columns it was fitted on, by name where it knows their names."""
+"""Input of a fitted model: the columns it was fitted on, by name where it knows their names."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from counterpoise.space.schema.tables_in import quote_names
 from counterpoise.types import Array, Index
 
 InputFunction = Callable[[Array], Any]
-"""Encoded rows ``(p, d)`` to whatever the model reads."""
+"""Encoded rows ``(p, d)`` to the model's input."""
 
 
 def find_model_columns(schema: Schema, names: Sequence[Hashable] | None, width: int | None) -> Index:
@@ -72,11 +72,17 @@ def make_input_function(
     return lambda x: decode(schema, x)
 
 
+def fitted_column_names(model: Any) -> Sequence[Hashable] | None:
+    """The names of the columns that an estimator remembers from its fit, or None."""
+    names = getattr(model, "feature_names_in_", None)
+    return None if names is None else list(names)
+
+
 def choose_input_function(model: Any, schema: Schema, probe: Array) -> InputFunction:
-    """How the estimator is fed: the names it was fitted with, else an array, else a frame if it wants one."""
-    names, width = getattr(model, "feature_names_in_", None), getattr(model, "n_features_in_", None)
+    """An estimator's input: a frame with the names it was fitted with, else an array, else a frame if it needs one."""
+    names, width = fitted_column_names(model), getattr(model, "n_features_in_", None)
     if names is not None:
-        return make_input_function(schema, list(names), width, frame=True)
+        return make_input_function(schema, names, width, frame=True)
     as_array = make_input_function(schema, None, width, frame=False)
     first = model.steps[0][1] if isinstance(model, Pipeline) else model
     by_dtype = any(isinstance(feature.dtype, pd.CategoricalDtype) for feature in schema)  # lost in an array
@@ -127,7 +133,7 @@ def note_unknown_categories(feature: Feature, known: Collection[Any], *, refused
     """A note where the model does not know some of a column's categories; an InputError where that will not do.
 
     ``refused``: the library raises for a category that it does not know. Others read it as missing, which is right
-    only where the model knows the rest of them.
+    only if the model knows some of the column's categories.
     """
     seen = [level for level in feature.categories if level not in feature.unseen]
     strange = [level for level in seen if level not in known]

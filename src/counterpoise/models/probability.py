@@ -30,7 +30,7 @@ class ProbabilityModel(ModelBase):
         return self.model.notes
 
     def outputs(self, x: Array) -> Array:
-        if self.model.link == "log":  # its outputs are its probabilities, found by the shortest way
+        if self.model.link == "log":  # its outputs are its probabilities, and quicker
             return self.model.outputs(x)
         found = self.model.probabilities(x)
         if found is None:
@@ -75,12 +75,12 @@ class PartitionedProbabilityModel(ProbabilityModel):
 
     @property
     def is_additive(self) -> bool:
-        """Whether the log-odds add up: of two classes, whose probabilities are the softmax of what does."""
+        """Whether log-odds add up over the trees: two classes whose probabilities are the softmax of the sums."""
         return self.trees is not None and self.model.has_softmax_probabilities and len(self.labels or ()) == 2
 
     @property
     def leaves(self) -> Leaves | None:
-        """The leaves of all trees, where the probabilities are known from what they add up to."""
+        """The leaves of all trees, if the probabilities follow from their sums."""
         if self.trees is not None and self.model.has_softmax_probabilities:
             return self.trees.probability_leaves
         return self.model.leaves if self.model.link == "log" else None
@@ -88,7 +88,7 @@ class PartitionedProbabilityModel(ProbabilityModel):
 
 @dataclass(frozen=True)
 class AgreementProbabilityModel(ProbabilityModel):
-    """Several models that must agree, asked how probable each class is to enough of them."""
+    """Several models that must agree; outputs are the probability that enough of them give each class."""
 
     @property
     def abstention(self) -> str | None:
@@ -107,7 +107,7 @@ class AgreementProbabilityModel(ProbabilityModel):
 
 
 def as_probability_model(model: Model) -> ProbabilityModel:
-    """The model asked for its probabilities, with all that it can still do.
+    """The model with its probabilities as outputs, and the capabilities that remain.
 
     >>> import pandas as pd
     >>> from sklearn.linear_model import LogisticRegression

@@ -1,4 +1,4 @@
-"""What a question measures with: the distance, the weighted L1 of Eq. (9) in its units, and further regularisers."""
+"""The distance of a question, the weighted L1 of Eq. (9) in its units, and the user's regularisers, checked."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ DistanceAndPenalty = tuple[Distance, WeightedL1]
 
 
 class DistanceBuilder:
-    """The measures of an explainer, by the user's word for the distance; each is made once.
+    """Makes the distance and the penalty of an explainer, once for each distance that is asked for.
 
-    The penalty is over the features that have a weight or, without any, over all; infinity, which forbids a change, is
-    the region's business.
+    The penalty is over the features that have a weight or, without any, over all; a weight of
+    infinity forbids the change, which the region sees to.
     """
 
     def __init__(self, schema: Schema, constraints: Sequence[Constraint], weights: Mapping[Hashable, float]) -> None:
@@ -44,7 +44,7 @@ class DistanceBuilder:
 
 
 def check_regularizers(regularizers: Sequence[Regularizer | Fittable]) -> Sequence[Regularizer | Fittable]:
-    """The user's own regularisers, or an error where they are none."""
+    """The user's own regularisers, or an error where one of them is not a regulariser."""
     if not isinstance(regularizers, Sequence):
         raise InputError(
             "regularizers must be a list", f"a {type(regularizers).__name__}", "for instance [cp.NearTarget()]"

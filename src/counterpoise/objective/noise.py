@@ -1,4 +1,4 @@
-"""Noise on the world: what a row might turn out to be instead, as noisy copies of it.
+"""Noise: what a row might turn out to be instead, as noisy copies of it.
 
 The draws are the caller's, standard normals ``(n, m, d)``, one set per row: the same draws at two points of a row are
 common random numbers. Copies are reflected at the region's bounds and rounded on whole numbers and listed values.
@@ -15,8 +15,8 @@ import numpy as np
 from scipy.special import ndtr
 
 from counterpoise.errors import InputError
+from counterpoise.objective.noisy_copies import find_noisy_cells, finish_copies
 from counterpoise.objective.ranks import Ranks
-from counterpoise.physics.symmetric_moves import find_listed_places, reflect_and_round
 from counterpoise.space.region.region import Region
 from counterpoise.types import Array, Index, Mask
 
@@ -84,7 +84,7 @@ class Gaussian:
         _check_flips(self.flips)
 
     def copies(self, x: Array, draws: Array, region: Region, scales: Array, numeric: Mask) -> Array:
-        noisy = _find_noisy_cells(x, region, numeric)
+        noisy = find_noisy_cells(x, region, numeric)
         width = np.where(noisy.any(axis=1), self.sigma * scales, 0.0)
         moved = x[:, :, None, :] + width[:, None, None, :] * draws[:, None]
         return finish_copies(moved, x, draws, region, numeric, self.flips)
@@ -167,7 +167,7 @@ class RankNoise:
         return replace(self, ranks=Ranks.of(reference))
 
     def copies(self, x: Array, draws: Array, region: Region, scales: Array, numeric: Mask) -> Array:
-        ranks, noisy = self._require_ranks(), _find_noisy_cells(x, region, numeric)
+        ranks, noisy = self._require_ranks(), find_noisy_cells(x, region, numeric)
         columns = np.flatnonzero(noisy.any(axis=(0, 1)))
         if len(columns) == x.shape[-1]:
             out = self._shift_ranks(ranks, x, draws, region.lower, region.upper, columns)
@@ -215,10 +215,10 @@ class Calibration(NamedTuple):
     def sentence(self) -> str:
         """What was chosen and why, for a report."""
         level, chosen = self.noise.level, dict(zip(self.levels_tried, self.shares_kept, strict=True))
-        said = f"rank noise {level:g}: reference rows of the target keep it in {chosen[level]:.1%} of copies"
+        sentence = f"rank noise {level:g}: reference rows of the target keep it in {chosen[level]:.1%} of copies"
         if self.shares_kept[0] < self.wanted_share:
-            return f"{said}, less than {self.wanted_share:.0%} even at this smallest level"
-        return said if self.shares_kept[-1] < self.wanted_share else f"{said}, and no larger level is tried"
+            return f"{sentence}, less than {self.wanted_share:.0%} even at this smallest level"
+        return sentence if self.shares_kept[-1] < self.wanted_share else f"{sentence}, and no larger level is tried"
 
 
 def calibrate(
@@ -256,56 +256,6 @@ def _check_flips(flips: float) -> None:
         raise InputError("the chance of a flip must be between 0 and 1", f"{flips!r}", "0 leaves categories alone")
 
 
-def _find_noisy_cells(x: Array, region: Region, numeric: Mask) -> Mask:
-    """Which cells of ``x`` ``(n, k, d)`` are numbers that noise may move."""
-    return region.free[:, None, :] & numeric & ~np.isnan(x)
-
-
 def _second_uniforms(draws: Array) -> Array:
     """A uniform number from the low digits of each normal one; opposite draws give opposite numbers."""
     return np.asarray(np.modf(ndtr(draws) * DRAW_RESOLUTION)[0])
-
-
-def finish_copies(y: Array, x: Array, draws: Array, region: Region, numeric: Mask, flips: float = 0.0) -> Array:
-    """Moved copies ``y`` ``(n, k, m, d)`` of ``x`` ``(n, k, d)``, brought back to rows that could be.
-
-    Numbers are reflected at the region's bounds and rounded, categories change with the chance ``flips``, cells that
-    are fixed or missing stay as they are in ``x``, and derived features are computed.
-    """
-    n, k, m, d = y.shape
-    lattice, noisy = region.lattice, _find_noisy_cells(x, region, numeric)
-    # decimals are how a number is written, not what it can be: whole numbers alone are rounded
-    whole = np.flatnonzero(lattice.binds_unchanged[lattice.columns])
-    y = reflect_and_round(y.reshape(n, k * m, d), region, whole).reshape(n, k, m, d)
-    for (column, values), span in zip(lattice.choices, lattice.choice_spans, strict=True):
-        if noisy[..., column].any():
-            y[..., column] = _snap_to_listed(values, y[..., column], span)
-    if not noisy.all():
-        np.copyto(y, x[:, :, None, :], where=~noisy[:, :, None, :])
-        if flips > 0:
-            _flip_categories(y, x, draws, region, noisy, flips)
-    return region.system.compute_derived(y.reshape(n, k * m, d)).reshape(n, k, m, d)
-
-
-def _snap_to_listed(values: Array, cells: Array, span: Index) -> Array:
-    """The nearest of the listed values that each row's box holds, for cells ``(n, k, m)``."""
-    middles = (values[1:] + values[:-1]) / 2
-    place = np.searchsorted(middles, cells)
-    held = np.clip(place, span[:, 0, None, None], np.maximum(span[:, 0], span[:, 1])[:, None, None])
-    return np.asarray(values[np.minimum(held, len(values) - 1)])
-
-
-def _flip_categories(y: Array, x: Array, draws: Array, region: Region, noisy: Mask, flips: float) -> None:
-    """Categories become another that the region allows, each of them equally likely, with the given chance."""
-    for (column, values), span in zip(region.lattice.choices, region.lattice.choice_spans, strict=True):
-        cells = x[..., column]
-        may = region.free[:, None, column] & ~np.isnan(cells) & ~noisy[..., column]
-        first, last = span[:, 0, None], span[:, 1, None]
-        own, listed = find_listed_places(cells, values, span)
-        others = np.maximum(last - first + 1 - listed, 0)
-        u = ndtr(draws[:, None, :, column]) / flips
-        place = first[..., None] + np.floor(u * others[..., None]).astype(np.intp)
-        place += listed[..., None] & (place >= own[..., None])  # its own place is passed over
-        hit = (u < 1) & (others > 0)[..., None] & may[..., None]
-        if hit.any():
-            np.copyto(y[..., column], values[np.where(hit, place, 0)], where=hit)

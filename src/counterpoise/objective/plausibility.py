@@ -1,6 +1,6 @@
 """Plausibility: how far a point lies from real rows of the target, as regularisers R of the energy.
 
-Each is a setting that ``fitted`` turns into a regulariser, given the target's rows and the coordinates distances are
+Each is a setting that ``fit_to`` turns into a regulariser, given the target's rows and the coordinates distances are
 taken in. Its penalty is multiplied by ``weight`` and by lam, as every regulariser is.
 """
 
@@ -21,8 +21,8 @@ from counterpoise.types import Array, Index, Mask
 class Coordinates:
     """Rows as points of a space whose distance is Euclidean: numbers in their units, categories one apart.
 
-    ``unit`` ``(d,)`` is the raw length of one unit, ``levels`` ``(d,)`` the number of categories (0: a number or a
-    rank), ``fill`` ``(d,)`` what a missing cell counts as.
+    ``unit`` ``(d,)`` is the raw length of one unit, ``category_counts`` ``(d,)`` the number of categories (0: a number
+    or a rank), ``fill_values`` ``(d,)`` what a missing cell counts as.
 
     >>> space = Coordinates(np.array([2.0, 1.0]), np.array([0, 3]), np.zeros(2))
     >>> a, b = space.embed(np.array([[4.0, 0.0], [4.0, 2.0]]))

@@ -9,8 +9,6 @@ import numpy as np
 
 from counterpoise.types import Array, Index, Mask
 
-MAX_KNOTS = 4096
-
 
 @dataclass(frozen=True, eq=False)
 class Ranks:
@@ -28,9 +26,9 @@ class Ranks:
     table: Array
 
     @classmethod
-    def of(cls, reference: Array) -> Ranks:
-        """The ranks of a reference ``(r, d)``; missing cells do not count."""
-        knots = min(max(len(reference), 2), MAX_KNOTS)
+    def of(cls, reference: Array, max_knots: int = 4096) -> Ranks:
+        """The ranks of a reference ``(r, d)``, by ``max_knots`` quantiles at most; missing cells do not count."""
+        knots = min(max(len(reference), 2), max_knots)
         if len(reference) == knots and not np.isnan(reference).any():
             return cls(np.ascontiguousarray(np.sort(reference, axis=0).T))
         if not len(reference):

@@ -67,7 +67,7 @@ class Sparsity:
 class RegularizerByRow:
     """One regulariser for some rows, another for others, as where rows have different targets.
 
-    ``owner`` ``(n,)`` is the place of each row's regulariser among ``parts``.
+    ``part_of_row`` ``(n,)`` is the place of each row's regulariser among ``parts``.
 
     >>> wide = np.ones((2, 1, 3))
     >>> both = RegularizerByRow((Sparsity(), WeightedL1(np.ones(3), np.ones(3))), np.array([0, 1]))

@@ -60,9 +60,9 @@ def write(folder: str | Path, quick: bool = False, progress: ProgressCallback | 
     began = time.perf_counter()
     exhibits: dict[str, Exhibit] = {}
     for number, (name, measure) in enumerate(EXHIBIT_MEASURES):
-        told = _make_reporter(progress, number)
-        told(name)
-        scale = RunSize(quick, seed, told)
+        report = _make_reporter(progress, number)
+        report(name)
+        scale = RunSize(quick, seed, report)
         started = time.perf_counter()
         made = measure(scale)
         took = time.perf_counter() - started

@@ -25,7 +25,7 @@ PANEL_WIDTH_INCHES = 4.4  # inches of a panel, so that its letters are legible o
 class RunSize:
     """How much is measured: everything, or in ``quick`` form enough to see every figure.
 
-    ``told`` hears what a long part is doing now.
+    ``report_progress`` is called with the name of what a long part is doing now.
     """
 
     quick: bool = False
@@ -46,8 +46,8 @@ class Exhibit:
     """What the page shows of one figure or table.
 
     ``notes`` are paragraphs; ``settings`` says what the numbers were made with; ``panels`` are drawn figures and
-    ``alt`` says what they show; ``tables`` are shown, ``data`` is only written beside the page; ``facts`` are what the
-    claims rest on; ``script`` is the data of something that turns.
+    ``alt_text`` says what they show; ``tables`` are shown, ``data`` is only written beside the page; ``facts`` are what
+    the claims rest on; ``surface_data`` is a surface that the reader can turn.
     """
 
     name: str

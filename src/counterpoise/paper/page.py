@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import io
 from collections.abc import Sequence
+from dataclasses import dataclass
 from numbers import Real
 from typing import Any
 
@@ -16,9 +17,17 @@ from counterpoise.paper.exhibits.claims import VERDICT_FAILS, VERDICT_HOLDS, VER
 from counterpoise.paper.exhibits.real_data import BETTER_SIGN
 from counterpoise.show.templates import render_template
 
-PROSE_CELL_LETTERS = 40  # letters beyond which a cell is prose
-ROUNDING_ERROR = 1e-9  # below which a number is rounding
-TABLES_SHOWN_OPEN = 3  # tables beyond which the rest is folded away
+
+@dataclass(frozen=True)
+class PaperPageSettings:
+    """What the page shows of its tables."""
+
+    prose_cell_letters: int = 40  # a longer cell is prose
+    rounding_error: float = 1e-9  # a smaller number is shown as 0
+    tables_shown_open: int = 3  # further tables are folded away
+
+
+PAGE = PaperPageSettings()
 TITLE = "Exploring Energy Landscapes for Minimal Counterfactual Explanations, reproduced"
 
 
@@ -53,8 +62,8 @@ def _describe_section(exhibit: Exhibit) -> dict[str, Any]:
         "alt_text": exhibit.alt_text,
         "surface_data": exhibit.surface_data,
         "images": {name: base64.b64encode(to_png(drawn)).decode("ascii") for name, drawn in exhibit.panels.items()},
-        "tables": tables[:TABLES_SHOWN_OPEN],
-        "folded_tables": tables[TABLES_SHOWN_OPEN:],
+        "tables": tables[: PAGE.tables_shown_open],
+        "folded_tables": tables[PAGE.tables_shown_open :],
         "settings": exhibit.settings.removesuffix("."),
         "seconds": f"{exhibit.seconds:.0f}" if exhibit.seconds else "",
         "files": files,
@@ -93,7 +102,7 @@ def _cell_class(value: object, column: pd.Series[Any], best: bool) -> str:
         return "best"
     if _is_numeric(column):
         return ""
-    return "prose" if column.astype(str).str.len().max() > PROSE_CELL_LETTERS else "words"
+    return "prose" if column.astype(str).str.len().max() > PAGE.prose_cell_letters else "words"
 
 
 def _is_numeric(column: pd.Series[Any]) -> bool:
@@ -120,7 +129,7 @@ def _format_cell(value: object) -> str:
         number = float(value)
         if np.isnan(number):
             return "–"
-        if abs(number) < ROUNDING_ERROR:
+        if abs(number) < PAGE.rounding_error:
             return "0"
         if number == round(number) and abs(number) < 1e6:
             return f"{number:.0f}"

@@ -9,7 +9,6 @@ import pandas as pd
 
 from counterpoise.types import Array
 
-BOOTSTRAP_RESAMPLES = 2000
 PROBLEM_KEYS = ["table", "model", "budget", "row"]
 
 
@@ -30,15 +29,15 @@ class Interval(NamedTuple):
         return "–" if np.isnan(self.mean) else f"{mean} [{low}, {high}]"
 
 
-def bootstrap_mean(values: Array) -> Interval:
-    """The mean of ``values`` ``(r,)`` with the percentile interval of a bootstrap (Efron, 1979).
+def bootstrap_mean(values: Array, resamples: int = 2000) -> Interval:
+    """The mean of ``values`` ``(r,)`` with the percentile interval of a bootstrap of ``resamples`` (Efron, 1979).
 
     >>> bootstrap_mean(np.ones(5))
     Interval(mean=1.0, low=1.0, high=1.0)
     """
     if not len(values):
         return Interval(np.nan, np.nan, np.nan)
-    picked = np.random.default_rng(0).integers(len(values), size=(BOOTSTRAP_RESAMPLES, len(values)))
+    picked = np.random.default_rng(0).integers(len(values), size=(resamples, len(values)))
     low, high = np.quantile(values[picked].mean(axis=1), (0.025, 0.975))
     return Interval(float(values.mean()), float(low), float(high))
 

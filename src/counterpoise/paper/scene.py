@@ -23,10 +23,19 @@ from counterpoise.space.schema.schema import Feature, Schema
 from counterpoise.streams import Stream, Streams
 from counterpoise.types import Array, Link, ModelBase
 
-X0 = (3.0, 3.0)
-DELTA_LOW, DELTA_HIGH = -10.0, 2.0  # of a perturbation, as the captions have it
-CLOUD_SIGMA = 0.3
-CLOUD_SAMPLES = 64
+
+@dataclass(frozen=True)
+class SceneSettings:
+    """The row, the perturbations and the cloud of Figures 1 to 3."""
+
+    x0: tuple[float, float] = (3.0, 3.0)  # the row
+    delta_low: float = -10.0  # least perturbation, as the captions have it
+    delta_high: float = 2.0  # greatest perturbation, as the captions have it
+    cloud_sigma: float = 0.3  # spread of the cloud around a point
+    cloud_samples: int = 64  # points of the cloud
+
+
+SCENE = SceneSettings()
 SCORE_FORMULA = "f(x) = e^x1 + e^x2 − 8 + 3 sin(2 x1) sin(2 x2)"
 
 
@@ -74,7 +83,7 @@ def build_problem(starts: Array, mu: Array, lam: float, seed: int) -> Problem:
     >>> len(build_problem(np.full((3, 2), 3.0), np.ones(3), 1.0, seed=0))
     3
     """
-    low, high = X0[0] + DELTA_LOW, X0[0] + DELTA_HIGH
+    low, high = SCENE.x0[0] + SCENE.delta_low, SCENE.x0[0] + SCENE.delta_high
     schema = Schema(
         tuple(Feature(name, "continuous", lower=low, upper=high, scale=1.0) for name in ("x1", "x2")), frame=False
     )
@@ -97,11 +106,11 @@ def build_streams(count: int, seed: int, *, alike: bool = False) -> Streams:
 
 
 def energies(x: Array, seed: int, lam: float = 1.0, mu: float = 1.0) -> Array:
-    """The energy of Eq. (9), with the paper's two-sided ``|f - c|``, at points ``(..., 2)``, from the row X0.
+    """The energy of Eq. (9), with the paper's two-sided ``|f - c|``, at points ``(..., 2)``, from the row SCENE.x0.
 
-    >>> float(energies(np.array(X0), seed=0).round(2))
+    >>> float(energies(np.array(SCENE.x0), seed=0).round(2))
     32.41
     """
-    delta = x - np.array(X0)
+    delta = x - np.array(SCENE.x0)
     f = SceneScore().outputs(x.reshape(-1, 2))[:, 0].reshape(x.shape[:-1])
     return np.asarray(np.linalg.norm(delta, axis=-1) + lam * np.abs(delta) @ draw_weights(seed) + mu * np.abs(f))

@@ -18,7 +18,7 @@ from counterpoise.types import Array
 
 
 class Cooling(Protocol):
-    """Gives the temperature that follows ``step`` (0, 1, ...), at which ``T`` ruled and ``info`` happened."""
+    """Gives the temperature after ``step`` (0, 1, ...), from the one at that step, ``T``, and what it did, ``info``."""
 
     def __call__(self, step: int, T: Array | float, info: MetropolisInfo) -> Array: ...
 
@@ -41,6 +41,25 @@ def initial_temperature(energies: Array, acceptance: float = 0.8) -> Array:
     factor = 2 * np.arange(k) - (count[..., None] - 1)
     total = (factor * np.where(np.isfinite(ordered), ordered, 0.0)).sum(axis=-1)
     return np.asarray(total / np.maximum(count * (count - 1) / 2, 1) / -np.log(acceptance))
+
+
+@dataclass(frozen=True)
+class LinearCooling:
+    """From the first temperature to the share ``end`` of it in equal differences, over ``steps`` steps.
+
+    >>> float(LinearCooling(steps=4)(0, 2.0)), float(LinearCooling(steps=4)(2, 1.0))
+    (1.5, 0.5)
+    """
+
+    steps: int
+    end: float = 0.0
+
+    def __post_init__(self) -> None:
+        _check_steps(self.steps)
+
+    def __call__(self, step: int, T: Array | float, info: MetropolisInfo | None = None) -> Array:
+        now, then = (1 - (1 - self.end) * min(t / self.steps, 1.0) for t in (step, step + 1))
+        return np.asarray(T) * (then / now if now > 0 else 0.0)
 
 
 @dataclass(frozen=True)

@@ -63,7 +63,7 @@ def hinge_mean(f: Array, s: Array, kappa: float, low: Array | float = 0.0, high:
     """
     low, high = append_axes(low, f.ndim), append_axes(high, f.ndim)
     f, s, low, high = np.broadcast_arrays(f, s, low, high)
-    still = s <= _NEGLIGIBLE_RELATIVE_SPREAD * np.maximum(1.0, np.abs(f))
+    still = s <= 1e-60 * np.maximum(1.0, np.abs(f))  # divided by so small a spread, nothing would be finite
     spread = np.where(still, 1.0, s)
     ends = np.clip(np.stack([f - low, high - f]) / spread, -_MAX_END_IN_SPREADS, _MAX_END_IN_SPREADS)
     with np.errstate(over="ignore"):
@@ -81,7 +81,6 @@ def hinge_mean(f: Array, s: Array, kappa: float, low: Array | float = 0.0, high:
     return HingeMean(*(np.where(still, at_rest, average) for at_rest, average in zip(fixed, moving, strict=True)))
 
 
-_NEGLIGIBLE_RELATIVE_SPREAD = 1e-60
 _MAX_END_IN_SPREADS = 1e60
 """Ends further off than this, infinite ones included, have tails of exactly zero, and squares that do not overflow."""
 

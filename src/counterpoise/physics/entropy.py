@@ -59,8 +59,8 @@ def surrogate_entropy(cross_entropy: Array, divergence: Array, *, literal: bool 
 def printed_entropy_bound(surrogate_entropy: Array, divergence: Array) -> Array:
     """Eq. (23) as printed: ``-E_q[ln q] - KL(p || q)``, called an upper bound, written as a lower one, and neither.
 
-    A wide q makes it larger than the entropy of p, a narrow one smaller. `grid_cross_entropy` and `moment_matched_entropy_bound` are
-    bounds.
+    A wide q makes it larger than the entropy of p, a narrow one smaller. `grid_cross_entropy` and
+    `moment_matched_entropy_bound` are bounds.
 
     >>> printed_entropy_bound(np.array(2.0), np.array(0.5))
     array(1.5)

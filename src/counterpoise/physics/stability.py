@@ -50,7 +50,8 @@ def lipschitz_constant(field: Field, x: Array, radius: float, draws: Array, grad
     Without a gradient the slopes are those between the points and the centre, and between one point and the next.
 
     >>> draws = np.random.default_rng(0).standard_normal((50, 2))
-    >>> lipschitz_constant(lambda x: 3 * x[..., 0], np.zeros(2), 1.0, draws, gradient=lambda x: np.full(x.shape, [3.0, 0.0]))
+    >>> slope = lambda x: np.full(x.shape, [3.0, 0.0])
+    >>> lipschitz_constant(lambda x: 3 * x[..., 0], np.zeros(2), 1.0, draws, gradient=slope)
     array(3.)
     """
     m, d = draws.shape[-2:]

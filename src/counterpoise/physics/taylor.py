@@ -156,17 +156,17 @@ def _difference_units(x: Array, scale: Array | float) -> Array:
     return np.asarray(np.maximum(np.where(np.asarray(scale) > 0, scale, 1.0), np.abs(x)))
 
 
-def _axis_offsets(h: Array) -> Iterator[tuple[slice, Array]]:
-    """Offsets ``(..., b, d)`` of length ``h`` along b axes at a time: a wide row must not need d squared numbers."""
+def _axis_offsets(h: Array, max_cells: int = 4_000_000) -> Iterator[tuple[slice, Array]]:
+    """Offsets ``(..., b, d)`` of length ``h`` along b axes at a time, in arrays of ``max_cells`` numbers.
+
+    So a wide row does not need d squared numbers at once.
+    """
     d = h.shape[-1]
-    block = max(1, _MAX_OFFSET_CELLS // max(1, h.size))
+    block = max(1, max_cells // max(1, h.size))
     for start in range(0, d, block):
         axes = slice(start, min(start + block, d))
         yield axes, h[..., None, :] * np.eye(axes.stop - start, d, start)
 
-
-_MAX_OFFSET_CELLS = 4_000_000
-"""Numbers in one block of offsets."""
 
 # `gradient` and `hvp` are also the names of arguments, which hide the functions inside those that take them.
 _gradient = gradient

@@ -7,6 +7,7 @@ attack is also a recipe for evading the detector.
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
 from math import isnan
 from typing import Any, Literal, NamedTuple
 
@@ -25,8 +26,17 @@ CAUTION = (
     "A counterfactual describes the model, not the world: it says what would have changed this decision, not what "
     "happened or what to do."
 )
-MAX_CELLS = 5  # of a real row that are shown beside an answer,
-MAX_UNCHANGED_CELLS = 3  # and of those that no answer changes
+
+
+@dataclass(frozen=True)
+class CardSettings:
+    """How much of a real row a card shows."""
+
+    max_cells: int = 5  # cells of a real row beside an answer
+    max_unchanged_cells: int = 3  # of these, cells that no answer changes
+
+
+CARD = CardSettings()
 RECIPE_CAUTION = "For an attack it is also a recipe for evading the detector: share it with care."
 REDACTION_NOTE = "Values are left out of this report: it names the features and the direction of each change."
 
@@ -48,8 +58,8 @@ class CardAnswer(NamedTuple):
     """One counterfactual of a row."""
 
     prediction: str  # what the model says of it
-    probability: str  # of the target; empty where the model has none, or it was not asked
-    distance: float  # NaN where it was not asked
+    probability: str  # of the target; "" if the model has none or was not asked
+    distance: float  # NaN if it was not computed
     changes: tuple[CardChange, ...]  # the largest first
     text: str  # the same in a sentence
 
@@ -73,8 +83,8 @@ class Card(NamedTuple):
     probability: str  # of the target before
     best_answer: CardAnswer
     tipping: CardAnswer | None  # the least change, where the best answer is the firm one
-    firmness: str  # how well the best answer holds, in words; empty where it was not asked
-    noise: str  # that it was asked to withstand
+    firmness: str  # how well the best answer holds, in words; "" without keep
+    noise: str  # the noise that the answer should withstand
     other_answers: tuple[CardAnswer, ...]
     evidence: tuple[RealRow, ...] = ()  # the nearest real rows of the target; none where redacted
 
@@ -130,7 +140,7 @@ def compared_labels(explanation: Explanation, row: int) -> list[Hashable]:
 
 
 def direction_of(feature: Feature, before: Any, after: Any) -> Direction:
-    """Which way a value went.
+    """The direction of a change.
 
     >>> direction_of(Feature("ports", "integer"), 8, 2)
     'down'
@@ -221,14 +231,16 @@ def _list_real_rows(explanation: Explanation, row: int, changes: Sequence[CardCh
     if explanation.evidence is None:
         return ()
     schema, x0 = explanation.schema, explanation.x0[row]
-    columns = list(dict.fromkeys(change.column for change in changes))[:MAX_CELLS]
+    columns = list(dict.fromkeys(change.column for change in changes))[: CARD.max_cells]
     (real, far), *_ = tables.real_rows_and_distances(schema, x0[None], explanation.evidence[row : row + 1])
     out = []
     for length, cells in zip(far.tolist(), real, strict=True):
         size = tables.scaled_differences(Distance.of(schema, "l2"), cells[None], x0)[0]
         size[columns] = 0.0
         most = [
-            column for column in np.argsort(-size, kind="stable")[:MAX_UNCHANGED_CELLS].tolist() if size[column] > 0
+            column
+            for column in np.argsort(-size, kind="stable")[: CARD.max_unchanged_cells].tolist()
+            if size[column] > 0
         ]
         own = [(column, _format_code(explanation, column, float(cells[column]))) for column in columns]
         own += [(column, _say_instead(explanation, column, float(cells[column]), float(x0[column]))) for column in most]
@@ -256,7 +268,7 @@ def _say_firmness(explanation: Explanation, row: int) -> str:
 
 
 def _row_name(label: Any) -> str:
-    """A row's own name."""
+    """The label of a row as text."""
     return " / ".join(map(str, label)) if isinstance(label, tuple) else str(label)
 
 

@@ -48,7 +48,7 @@ def build_overview(explanation: Explanation) -> Overview:
     >>> train = pd.DataFrame({"ports": [1, 2, 7, 9]})
     >>> model = LogisticRegression().fit(train, ["benign", "benign", "alert", "alert"])
     >>> seen = build_overview(explain(model, train, reference=train, target="benign"))
-    >>> seen.valid, seen.already_count, seen.features[0].title, seen.features[0].down
+    >>> seen.valid_count, seen.already_count, seen.features[0].title, seen.features[0].down_count
     (4, 2, 'ports', 2)
     """
     found = explanation.valid.astype(int).tolist()

@@ -6,6 +6,7 @@ Whatever comes from data, names of features included, is escaped by the template
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from math import isfinite
 from typing import Any
 
@@ -26,9 +27,17 @@ from counterpoise.show.overview import Frequency, Overview
 from counterpoise.show.templates import render_template
 from counterpoise.types import Array
 
-MAX_BARS = 10
-MAX_CHANGES_LISTED = 3  # of a row in the list
-MAX_HISTOGRAM_BINS = 16
+
+@dataclass(frozen=True)
+class PageSettings:
+    """How much the summary and the list of the report show."""
+
+    max_bars: int = 10  # features in the summary
+    max_changes_listed: int = 3  # changes of a row in the list
+    max_histogram_bins: int = 16
+
+
+PAGE = PageSettings()
 COLUMN_HEADINGS = (
     ("place", "Row"),
     ("said", "Before"),
@@ -52,7 +61,7 @@ def compose_page(
         cautions=(CAUTION, REDACTION_NOTE if redact else RECIPE_CAUTION),
         tiles=_list_tiles(explanation, seen),
         bars=_frequency_bars(seen),
-        bars_left_out=max(0, len(seen.features) - MAX_BARS),
+        bars_left_out=max(0, len(seen.features) - PAGE.max_bars),
         histogram=_measure_histogram(seen.distances),
         statuses=[(name, name.replace("_", " ")) for name in seen.status_counts],
         features=[(str(feature.column), feature.title) for feature in seen.features],
@@ -114,7 +123,7 @@ def _frequency_bars(seen: Overview) -> list[dict[str, Any]]:
             "share": f"{100 * feature.row_count / total:.0f}",
             "segments": segments(feature),
         }
-        for feature in seen.features[:MAX_BARS]
+        for feature in seen.features[: PAGE.max_bars]
     ]
 
 
@@ -123,7 +132,7 @@ def _measure_histogram(distances: Array) -> dict[str, Any]:
     if not len(distances):
         return {}
     top = float(distances.max()) or 1.0
-    counts, _ = np.histogram(distances, bins=min(MAX_HISTOGRAM_BINS, max(4, len(distances))), range=(0.0, top))
+    counts, _ = np.histogram(distances, bins=min(PAGE.max_histogram_bins, max(4, len(distances))), range=(0.0, top))
     width, height, gap = 320, 130, 2
     step, tallest = width / len(counts), counts.max()
     return {
@@ -150,8 +159,12 @@ def _measure_histogram(distances: Array) -> dict[str, Any]:
 def _list_line(card: Card) -> dict[str, str]:
     """One line of the list; it is all that is drawn until the row is opened."""
     best = card.best_answer
-    shown = ", ".join(_format_change(change) for change in best.changes[:MAX_CHANGES_LISTED])
-    more = f" and {len(best.changes) - MAX_CHANGES_LISTED} more" if len(best.changes) > MAX_CHANGES_LISTED else ""
+    shown = ", ".join(_format_change(change) for change in best.changes[: PAGE.max_changes_listed])
+    more = (
+        f" and {len(best.changes) - PAGE.max_changes_listed} more"
+        if len(best.changes) > PAGE.max_changes_listed
+        else ""
+    )
     return {
         "row": card.row,
         "status": card.status,
@@ -171,7 +184,7 @@ def _format_change(change: CardChange) -> str:
 
 
 def _list_facts(explanation: Explanation, written: str, *, redact: bool) -> list[tuple[str, str]]:
-    """What it takes to repeat the run, and what is said once for all rows."""
+    """What is needed to repeat the run, and the notes that concern all rows."""
     settings = {name: text for name, text in explanation.settings.items() if not (redact and name == "constraints")}
     facts = {
         "written": written,
@@ -186,13 +199,13 @@ def _list_facts(explanation: Explanation, written: str, *, redact: bool) -> list
 
 
 def _describe_model(explanation: Explanation) -> str:
-    """Which model it was, as far as its answers tell."""
+    """A short hash of the model's answers, by which it can be recognised."""
     known = explanation.versions.get("model", "")
     return known and f"sha256 of what it says of reference rows: {known[:16]}"
 
 
 def _page_data(explanation: Explanation, cards: Sequence[Card], *, redact: bool) -> dict[str, Any]:
-    """What the page draws cards from."""
+    """The data that the page draws cards from."""
     return {
         "redacted": redact,
         "features": [

@@ -162,7 +162,7 @@ class Distance:
 
     def _set_discrete_differences(self, delta: Array, x: Array, x0: Array) -> Array:
         if self.has_nominal_columns:
-            delta[..., self.nominal] = delta[..., self.nominal] != 0  # NaN counts as different; mended below
+            delta[..., self.nominal] = delta[..., self.nominal] != 0  # NaN counts as different; set right below
         if not has_no_missing(x0):
             missing = np.isnan(x0)
             delta = np.where(missing[:, None, :], np.where(np.isnan(x), 0.0, 1.0), delta)
@@ -185,9 +185,7 @@ class NormMixture(Distance):
     @property
     def name(self) -> str:
         """How people write it: the norm's name, or the mixture."""
-        if len(self.mixture) == 1 and self.mixture[0][1] == 1.0:
-            return self.mixture[0][0]
-        return " + ".join(f"{weight:g} {name}" for name, weight in self.mixture)
+        return _name_mixture(self.mixture)
 
     @cached_property
     def length_weight(self) -> float:
@@ -260,6 +258,25 @@ class NormMixture(Distance):
     def _gower_shares(self, x0: Array) -> Array:
         """What Gower makes of a scaled difference, ``(n, d)``: numbers by their range, a cell once missing in full."""
         return np.where(np.isnan(x0), 1.0, self.unit / self.span)
+
+
+def name_of_distance(spec: str | Mapping[str, float] | type[Distance]) -> str:
+    """How people write the distance that a user's word, weights or class name.
+
+    >>> name_of_distance({"l0": 0.5, "l1": 1})
+    '1 l1 + 0.5 l0'
+    """
+    if isinstance(spec, str):
+        return spec
+    if not isinstance(spec, Mapping):  # a class, or the record of one in a saved explanation
+        return spec.__name__ if isinstance(spec, type) else repr(spec)
+    return _name_mixture(tuple((norm, float(spec[norm])) for norm in NORMS if spec.get(norm)))
+
+
+def _name_mixture(mixture: tuple[tuple[Norm, float], ...]) -> str:
+    if len(mixture) == 1 and mixture[0][1] == 1.0:
+        return mixture[0][0]
+    return " + ".join(f"{weight:g} {norm}" for norm, weight in mixture)
 
 
 def _check_mixture(spec: object) -> tuple[tuple[Norm, float], ...]:

@@ -1,4 +1,4 @@
-"""Pool: rows made ready to be compared with others, many at a time, by squared distance in feature scales."""
+"""The nearest rows of a table, for many rows at a time, by squared distance in feature scales."""
 
 from __future__ import annotations
 
@@ -10,10 +10,6 @@ import numpy as np
 
 from counterpoise.space.distance import Distance
 from counterpoise.types import Array, Index, Mask, has_no_missing
-
-RELATIVE_SQUARE_ERROR = 1e-6  # what the quick comparison may be wrong by
-BLOCKS_PER_NEIGHBOUR = 16  # for each of the nearest that are looked for
-MAX_SQUARES_AT_ONCE = 4_000_000  # numbers of the table of squares made at once
 
 
 @lru_cache(maxsize=64)
@@ -69,20 +65,21 @@ class NeighbourIndex:
     squared_rows: Array  # (r, d)
     squared_norms: Array  # (r,)
     missing: Mask | None  # (r, d), or None where nothing is
-    latest_query: list[tuple[bytes, int, list[Index]]] = field(
-        default_factory=list
-    )  # the latest question, and its answer
+    latest_query: list[tuple[bytes, int, list[Index]]] = field(default_factory=list)  # the latest one, and its answer
+    relative_error: float = 1e-6  # of a squared distance: rows within it of the last of the nearest are found too
+    blocks_per_neighbour: int = 16  # blocks of rows whose least distances stand in for a sort of all
+    max_squares_at_once: int = 4_000_000  # squared distances held in memory at once
 
     @classmethod
     def of(cls, x: Array, distance: Distance) -> NeighbourIndex:
-        """The pool of rows ``x`` ``(r, d)``."""
-        gone = np.isnan(x)
-        count = np.maximum((~gone).sum(axis=0), 1)
-        centre = np.where(gone, 0.0, x).sum(axis=0) / count
+        """The index of rows ``x`` ``(r, d)``."""
+        missing = np.isnan(x)
+        count = np.maximum((~missing).sum(axis=0), 1)
+        centre = np.where(missing, 0.0, x).sum(axis=0) / count
         weight = np.where(distance.nominal, 0.0, 1.0 / distance.unit)
-        scaled = np.where(gone, 0.0, (x - centre) * weight)
+        scaled = np.where(missing, 0.0, (x - centre) * weight)
         norms = np.einsum("rd,rd->r", scaled, scaled)
-        return cls(x, distance, weight, centre, scaled, scaled**2, norms, gone if gone.any() else None)
+        return cls(x, distance, weight, centre, scaled, scaled**2, norms, missing if missing.any() else None)
 
     @cached_property
     def _category_columns(self) -> list[int]:
@@ -90,7 +87,7 @@ class NeighbourIndex:
         return np.flatnonzero(self.distance.nominal).tolist()
 
     def find_nearest(self, x0: Array, count: int, free: Mask | None = None) -> list[Index]:
-        """For each of ``x0`` ``(n, d)`` the places of the ``count`` nearest, of all as near but for rounding, or more.
+        """For each of ``x0`` ``(n, d)`` the places of its ``count`` nearest rows or more, with all ties up to rounding.
 
         ``free`` ``(n, d)`` marks the cells that count. Nothing that is found for a row depends on the other rows.
         """
@@ -103,7 +100,7 @@ class NeighbourIndex:
             if question == asked and most >= count:
                 return answer
         found: list[Index] = []
-        size = max(1, MAX_SQUARES_AT_ONCE // len(self.x))
+        size = max(1, self.max_squares_at_once // len(self.x))
         for start in range(0, len(x0), size):
             rows = slice(start, start + size)
             found += self._find_nearest_block(x0[rows], count, None if free is None else free[rows])
@@ -114,10 +111,10 @@ class NeighbourIndex:
         square, largest = self._squared_distances(x0, free)
         # some are at least as near as the last of the nearest of blocks: that is quicker to find, and hardly farther
         n, r = square.shape
-        width = r // (BLOCKS_PER_NEIGHBOUR * count)
+        width = r // (self.blocks_per_neighbour * count)
         least = square[:, : r - r % width].reshape(n, -1, width).min(axis=2) if width > 1 else square
         last = np.partition(least, count - 1, axis=1)[:, count - 1]
-        limit = last + RELATIVE_SQUARE_ERROR * (1 + largest + np.abs(last))
+        limit = last + self.relative_error * (1 + largest + np.abs(last))
         return [np.flatnonzero(line <= end) for line, end in zip(square, limit, strict=True)]
 
     def _squared_distances(self, x0: Array, free: Mask | None) -> tuple[Array, Array]:
@@ -126,17 +123,17 @@ class NeighbourIndex:
         counts = None if free is None else free.astype(np.float64)
         if counts is not None:
             a = a * counts
-        gone = None if has_no_missing(x0) else np.isnan(x0)
-        if gone is not None:
-            a[gone] = 0.0
+        missing = None if has_no_missing(x0) else np.isnan(x0)
+        if missing is not None:
+            a[missing] = 0.0
         squares = np.square(a)
-        if self.missing is None and gone is None:
+        if self.missing is None and missing is None:
             theirs = self.squared_norms if counts is None else counts @ self.squared_rows.T
             total = squares.sum(axis=1)[:, None] - 2 * a @ self.scaled_rows.T + theirs
         else:
             here = np.ones(x0.shape) if counts is None else counts.copy()
-            if gone is not None:
-                here[gone] = 0.0
+            if missing is not None:
+                here[missing] = 0.0
             both = np.ones(self.x.shape) if self.missing is None else (~self.missing).astype(np.float64)
             total = squares @ both.T - 2 * a @ self.scaled_rows.T + here @ self.squared_rows.T + here @ (1 - both).T
             total += ((1.0 if counts is None else counts) - here) @ both.T

@@ -22,13 +22,14 @@ from sklearn.tree import DecisionTreeClassifier
 import counterpoise as cp
 from counterpoise.methods.baselines.budgeted import Budgeted
 from counterpoise.methods.incumbents import Incumbents
+from counterpoise.methods.model_kinds import leaves_of
 from counterpoise.methods.points import score_points
 from counterpoise.methods.polish import polish_run
-from counterpoise.methods.settings import leaves_of
+from counterpoise.methods.settings.finish import BatchSettings
+from counterpoise.methods.settings.search import DEFAULTS, SearchSettings
 from counterpoise.methods.starts import section_towards_row, start_at_reference_rows
-from counterpoise.methods.trees import cell_menu as menus
 from counterpoise.methods.trees.cell_menu import CellValues
-from counterpoise.methods.trees.survey import SINGLE_CHANGES_TRIED, _is_record_gain, survey_changes
+from counterpoise.methods.trees.survey import _is_record_gain, survey_changes
 from counterpoise.problem import Problem
 from counterpoise.streams import Streams
 from problems import problem_of
@@ -103,9 +104,7 @@ def test_a_menu_that_is_not_listed_offers_the_same(seed: int) -> None:
     leaves = leaves_of(problem)
     assert leaves is not None
     listed = CellValues.of(problem, leaves)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(menus, "MAX_CELLS_LISTED", 0)
-        looked_up = CellValues.of(problem, leaves)
+    looked_up = CellValues.of(problem, leaves, SearchSettings(batches=BatchSettings(listed_cells=0)))
     assert listed.value_table is not None
     assert looked_up.value_table is None
     rng = np.random.default_rng(seed)
@@ -141,9 +140,8 @@ def test_answers_do_not_depend_on_whether_a_menu_is_listed() -> None:
     says = table["x0"] * table["x1"] + np.sin(3 * table["x2"]) + rng.normal(size=600) > 0
     explainer = cp.Explainer(RandomForestClassifier(40, random_state=0).fit(table, says), reference=table)
     listed = explainer(table[:15])
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(menus, "MAX_CELLS_LISTED", 0)
-        looked_up = explainer(table[:15])
+    unlisted = cp.Search(batches=BatchSettings(listed_cells=0))
+    looked_up = explainer(table[:15], method=cp.Polished(unlisted, answers=1))
     np.testing.assert_array_equal(listed.answers, looked_up.answers)
 
 
@@ -377,7 +375,7 @@ def test_single_changes_that_are_tried_are_of_different_features(seed: int) -> N
     assert leaves is not None
     home = problem.x0[:, None, :]
     tried = survey_changes(problem, leaves, CellValues.of(problem, leaves), home, np.full(8, np.inf)).x[
-        :, -SINGLE_CHANGES_TRIED:
+        :, -DEFAULTS.trees.single_changes_tried :
     ]
     changed = tried != home
     assert (changed.sum(axis=2) <= 1).all()

@@ -11,9 +11,10 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import counterpoise as cp
-from counterpoise.methods.settings import leaves_of
+from counterpoise.methods.model_kinds import leaves_of
+from counterpoise.methods.settings.search import DEFAULTS
 from counterpoise.methods.trees.cell_menu import CellValues
-from counterpoise.methods.trees.leaf_jumps import LEAF_JUMPS_PER_POINT, SUFFICIENT_JUMPS_PER_POINT, jump_into_leaves
+from counterpoise.methods.trees.leaf_jumps import jump_into_leaves
 from counterpoise.problem import Problem
 from counterpoise.streams import Streams
 from problems import problem_of
@@ -102,9 +103,9 @@ def test_jumps_lead_into_leaves_and_change_nothing_else() -> None:
         own = leaves.finder.find_leaves(cells[row : row + 1])[0]
         there = leaves.finder.find_leaves(leaves.find_cells(points))[:, 0]
         assert own[0] not in there
-        assert len(set(there.tolist())) >= LEAF_JUMPS_PER_POINT - SUFFICIENT_JUMPS_PER_POINT, (
-            "they go to different ones"
-        )
+        assert (
+            len(set(there.tolist())) >= DEFAULTS.trees.leaf_jumps_per_point - DEFAULTS.trees.sufficient_jumps_per_point
+        ), "they go to different ones"
         inside = problem.region.take([row]).contains(points[None])[0]
         assert inside.all()
 

@@ -11,8 +11,9 @@ from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import counterpoise as cp
-from counterpoise.api.targets import AnythingBut, current_decisions, resolve_target
+from counterpoise.api.inputs.targets import current_decisions, resolve_target
 from counterpoise.errors import InputError
+from counterpoise.explanation.question import AnythingBut
 from counterpoise.models.callables.agreement import UNDECIDED_LABEL, Agreement, ClassAgreement
 from counterpoise.models.callables.function import Function
 from counterpoise.models.registry import as_model

@@ -249,7 +249,8 @@ def test_a_file_cannot_take_much_memory_or_time(tmp_path: Path) -> None:
         with_zeros("everything.skops", 250, [made(KERNEL, a=[1] * 12) for _ in range(14_000)]),
         write(tmp_path / "seeds.skops", seeded(4)),
     ]
-    found = outcomes([("model", path) for path in (*refused, *opened)], tmp_path)
+    honest = altered(FOREST, tmp_path / "honest.skops", lambda schema, arrays: None)
+    found = outcomes([("model", path) for path in (*refused, *opened)], tmp_path, [("model", honest)])
     for path, outcome in zip(refused, found, strict=False):
         assert is_refused(outcome), (path.name, outcome)
     for path, outcome in zip(opened, found[len(refused) :], strict=True):

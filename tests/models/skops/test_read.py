@@ -238,6 +238,14 @@ def test_what_is_on_the_list_is_of_the_kinds_that_it_should_be() -> None:
                 assert issubclass(found, BaseEstimator), name
 
 
+def _honest(folder: Path) -> Path:
+    """A file that imports what opening files imports."""
+    from skops.io import dump
+
+    dump(SplineTransformer().fit(TABLE[["rate"]]), folder / "honest.skops")
+    return folder / "honest.skops"
+
+
 def test_what_is_on_the_list_does_nothing_whatever_it_is_made_of(tmp_path: Path) -> None:
     code = f"open({str(tmp_path / 'sprung')!r}, 'w').close()"
     fillings: list[dict[str, Any]] = [
@@ -253,6 +261,6 @@ def test_what_is_on_the_list_does_nothing_whatever_it_is_made_of(tmp_path: Path)
         for place, filling in enumerate(fillings)
     ]
     questions = [("models", *paths[start : start + 100]) for start in range(0, len(paths), 100)]
-    for outcome in outcomes(questions, tmp_path):
+    for outcome in outcomes(questions, tmp_path, [("model", _honest(tmp_path))]):
         assert (outcome["error"], outcome["events"], outcome["signal"]) == (None, [], 0), outcome
     assert not (tmp_path / "sprung").exists()

@@ -1,7 +1,7 @@
 """The table of leaves: it says of every single change what the trees themselves say."""
 
 import pickle
-from types import ModuleType
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -18,8 +18,6 @@ from sklearn.ensemble import (
 from sklearn.tree import DecisionTreeClassifier
 
 from counterpoise.models.registry import as_model
-from counterpoise.models.trees import leaf_bits
-from counterpoise.models.trees import leaves as module
 from counterpoise.models.trees.ensemble import TreeEnsemble
 from counterpoise.models.trees.leaf_bits import LeafTable
 from counterpoise.models.trees.leaf_ranges import CellWindow
@@ -27,6 +25,7 @@ from counterpoise.models.trees.leaf_walk import LeafWalk
 from counterpoise.models.trees.leaves import Leaves
 from counterpoise.models.trees.nodes import next_float_above
 from counterpoise.models.trees.opened import TreeModel
+from counterpoise.models.trees.settings import LeafSettings
 from edges import schema_and_rows, target
 from edges import table as table_of
 
@@ -53,10 +52,8 @@ KINDS = {
 }
 
 
-def leaves_of(trees: TreeEnsemble, largest: int = module.MAX_TABLE_RANGES) -> Leaves:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "MAX_TABLE_RANGES", largest)
-        leaves = Leaves.of(trees)
+def leaves_of(trees: TreeEnsemble, **limits: int) -> Leaves:
+    leaves = Leaves.of(trees, LeafSettings(**limits))
     assert leaves is not None
     return leaves
 
@@ -88,7 +85,7 @@ def table(request: pytest.FixtureRequest) -> tuple[TreeEnsemble, Leaves, np.ndar
 def case(request: pytest.FixtureRequest) -> tuple[TreeEnsemble, Leaves, np.ndarray]:
     kind, way = request.param
     trees, x = KINDS[kind]()
-    return trees, leaves_of(trees, 0 if way == "walk" else module.MAX_TABLE_RANGES), x
+    return trees, leaves_of(trees, **({"max_table_ranges": 0} if way == "walk" else {})), x
 
 
 def inside(leaves: Leaves, cell: int) -> float:
@@ -171,7 +168,7 @@ def test_a_window_shows_what_is_inside_it_and_nothing_else(case: tuple, seed: in
 
 def test_walks_down_the_trees_say_what_the_table_says(table: tuple) -> None:
     trees, leaves, rows = table
-    walked = leaves_of(trees, 0)
+    walked = leaves_of(trees, max_table_ranges=0)
     assert isinstance(leaves.finder, LeafTable)
     assert isinstance(walked.finder, LeafWalk)
     cells, home = leaves.find_cells(rows[:40]), leaves.find_cells(rows[40:80])
@@ -192,13 +189,13 @@ def test_a_value_is_in_the_cell_whose_ends_hold_it(case: tuple) -> None:
     assert np.isnan(leaves.upper_ends[cells][~there]).all()
 
 
-def test_few_and_many_rows_are_surveyed_alike(case: tuple, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_few_and_many_rows_are_surveyed_alike(case: tuple) -> None:
     _, leaves, rows = case
     cells = leaves.find_cells(rows[:50])
     together = leaves.survey_single_changes(cells, cells)
-    monkeypatch.setattr(module, "MAX_CELLS_TOGETHER", 1)
-    monkeypatch.setattr(module, "MAX_COMPARISONS", 0)
-    alone = leaves.survey_single_changes(cells, cells)
+    one_by_one = replace(leaves, settings=replace(leaves.settings, max_cells_together=1, max_comparisons=0))
+    np.testing.assert_array_equal(one_by_one.find_cells(rows[:50]), cells)
+    alone = one_by_one.survey_single_changes(cells, cells)
     for one, other in zip(together, alone, strict=True):
         np.testing.assert_array_equal(one, other)
 
@@ -212,22 +209,15 @@ def test_sums_of_leaves_are_the_same_in_any_order(case: tuple, seed: int) -> Non
     np.testing.assert_array_equal(one, other)
 
 
-@pytest.mark.parametrize(("where", "limit"), [(module, "MAX_TABLE_RANGES"), (leaf_bits, "MAX_TABLE_BYTES")])
-def test_what_is_too_large_for_a_table_is_walked(
-    where: ModuleType, limit: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.parametrize("limit", ["max_table_ranges", "max_table_bytes"])
+def test_what_is_too_large_for_a_table_is_walked(limit: str) -> None:
     trees, _ = KINDS["forest"]()
-    monkeypatch.setattr(where, limit, 1)
-    leaves = Leaves.of(trees)
-    assert leaves is not None
-    assert isinstance(leaves.finder, LeafWalk)
+    assert isinstance(leaves_of(trees, **{limit: 1}).finder, LeafWalk)
 
 
-def test_blocks_of_few_trees_say_what_one_block_says(table: tuple, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_blocks_of_few_trees_say_what_one_block_says(table: tuple) -> None:
     trees, leaves, rows = table
-    monkeypatch.setattr(leaf_bits, "MAX_BLOCK_BITS", 1000)
-    apart = Leaves.of(trees)
-    assert apart is not None
+    apart = leaves_of(trees, max_block_bits=1000)
     assert len(apart.finder.blocks) > len(leaves.finder.blocks) == 1
     cells = leaves.find_cells(rows[:20])
     for one, other in zip(

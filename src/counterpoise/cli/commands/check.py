@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from counterpoise.cli import options
-from counterpoise.cli.exit_codes import EXIT_ALL_FOUND, EXIT_NOT_ALL_FOUND, exit_when_cut_short, print_to_stderr
+from counterpoise.cli.exit_codes import ExitCode, exit_when_cut_short, print_to_stderr
 
 OUTPUT_ENDINGS = (".csv", ".parquet")
 
@@ -66,4 +66,4 @@ def check(
             table_files.write_table(found.table.reset_index(names="row"), out, ending)
     good, total = int(found.is_valid_and_feasible.sum()), len(found.is_valid_and_feasible)
     print_to_stderr(f"{good} of {total} reach the target inside the constraints")
-    raise typer.Exit(EXIT_ALL_FOUND if good == total else EXIT_NOT_ALL_FOUND)
+    raise typer.Exit(ExitCode.ALL_FOUND if good == total else ExitCode.NOT_ALL_FOUND)

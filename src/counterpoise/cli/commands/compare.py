@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from counterpoise.cli import options
-from counterpoise.cli.exit_codes import EXIT_ALL_FOUND, EXIT_NOT_ALL_FOUND, exit_when_cut_short, print_to_stderr
+from counterpoise.cli.exit_codes import ExitCode, exit_when_cut_short, print_to_stderr
 from counterpoise.errors import InputError
 
 if TYPE_CHECKING:
@@ -89,11 +89,11 @@ def compare(
             table_files.write_table(found.reset_index(names="method"), out, ending)
     best = found["validity"].max()
     print_to_stderr(f"{len(found)} methods, {len(table)} rows; the best has an answer to {best:.0%} of them")
-    raise typer.Exit(EXIT_ALL_FOUND if best == 1 else EXIT_NOT_ALL_FOUND)
+    raise typer.Exit(ExitCode.ALL_FOUND if best == 1 else ExitCode.NOT_ALL_FOUND)
 
 
 def _parse_methods(method: list[str] | None, answers: list[str] | None) -> dict[str, MethodOrAnswers]:
-    """Methods by their names, and answers by theirs."""
+    """The methods and the tables of answers to compare, by name."""
     from counterpoise.cli.table_files import read_table
 
     names = method or ([] if answers else list(DEFAULT_METHOD_NAMES))

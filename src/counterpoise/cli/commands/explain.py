@@ -11,8 +11,6 @@ import typer
 from counterpoise.cli import options
 from counterpoise.cli.exit_codes import exit_when_cut_short, reserve_stdout
 
-FIRST_PART_ROWS = 8  # rows worked on together at first, when each is written as soon as it is finished
-
 
 def explain(
     model: options.ModelOption,
@@ -66,7 +64,7 @@ def explain(
     from counterpoise.api.explainer import Explainer
     from counterpoise.cli import arguments, table_files, write_answers
     from counterpoise.cli.output import list_evidence
-    from counterpoise.cli.run import CommandRun
+    from counterpoise.cli.run import PART_SIZES, CommandRun
     from counterpoise.space.constraints.relative_to_row import prices_of_changes
     from counterpoise.space.distance import Distance
 
@@ -94,7 +92,7 @@ def explain(
             "alternatives": alternatives,
             "seed": seed,
         }
-        size = FIRST_PART_ROWS if ending in write_answers.NDJSON_ENDINGS else len(table)
+        size = PART_SIZES.first if ending in write_answers.NDJSON_ENDINGS else len(table)
         measure = Distance.of(explainer.schema, distance, prices_of_changes(explainer.schema, explainer.constraints))
         run = CommandRun(explainer, table, question, budget, size)
         with write_answers.open_output(out, ending, standard) as stream:

@@ -14,7 +14,9 @@ from counterpoise.errors import InputError, MissingExtra
 
 
 def report(
-    saved: Annotated[str, typer.Argument(help="The JSON that `counterpoise explain --out x.json` or save() wrote.")],
+    saved: Annotated[
+        str, typer.Argument(help="A saved explanation: what `counterpoise explain --out x.json` or save() wrote.")
+    ],
     out: Annotated[str, typer.Option("--out", "-o", help="The page to write.")] = "report.html",
     title: Annotated[str, typer.Option("--title", help="Its title.")] = "Counterfactual report",
     redact: options.RedactOption = False,
@@ -71,7 +73,7 @@ def paper(
 def demo(
     out: Annotated[str, typer.Option("--out", "-o", help="The folder for the page and the picture.")] = "out",
 ) -> None:
-    """A detector of attacks on simulated IoT devices, and what would have changed its mind.
+    """A detector of attacks on simulated IoT devices, and what would change its decisions.
 
     Example: counterpoise demo --out out
     """

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from counterpoise.cli import options
-from counterpoise.cli.exit_codes import EXIT_ALL_FOUND, EXIT_NOT_ALL_FOUND, exit_when_cut_short, print_to_stderr
+from counterpoise.cli.exit_codes import ExitCode, exit_when_cut_short, print_to_stderr
 from counterpoise.errors import InputError
 
 
@@ -45,7 +45,7 @@ def schema(
             for line in misfits:
                 typer.echo(line)
             print_to_stderr(f"{len(table)} rows, {len(misfits)} misfit{'' if len(misfits) == 1 else 's'}")
-            raise typer.Exit(EXIT_NOT_ALL_FOUND if misfits else EXIT_ALL_FOUND)
+            raise typer.Exit(ExitCode.NOT_ALL_FOUND if misfits else ExitCode.ALL_FOUND)
         found = Schema.infer(table)
         save_schema(Path(out), found)
         typer.echo(out)

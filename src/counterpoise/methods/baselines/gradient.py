@@ -18,18 +18,6 @@ from counterpoise.problem import Problem
 from counterpoise.streams import Streams
 from counterpoise.types import Array, Index
 
-AIM_SLACK_SHARE = 0.05  # of the row's own margin: how far past the boundary a descent aims
-ITERATIONS_PER_WEIGHT_DOUBLING = (
-    10  # iterations after which a chain without an answer weighs the decision twice as much
-)
-ITERATIONS_PER_REPORT = 20  # iterations between two reports of a run
-MIN_GAIN_SHARE = 1e-3  # a gain of less than this share of the effort is none
-ADAM_BETA1, ADAM_BETA2 = 0.9, 0.999  # Adam's memories of the gradient and of its square
-CLOUD_SIGMA, CLOUD_TEMPERATURE = (
-    0.5,
-    0.3,
-)  # of the cloud that stands in for a gradient: its width in feature scales and its temperature
-
 
 class DescentState(NamedTuple):
     """Where the chains are: points ``(n, k, d)``, two memories of the gradient ``(n, k, d)``, weights ``(n, k)``."""
@@ -71,6 +59,22 @@ class GradientDescent:
     patience: int = 40
     samples: int = 16
     rounds: int = 1
+    aim_slack: float = 0.05
+    """How far past the boundary a descent aims, a share of the row's own margin."""
+    doubling_iterations: int = 10
+    """Iterations after which a chain without an answer weighs the decision twice as much."""
+    report_every: int = 20
+    """Iterations between two reports of a run."""
+    min_gain_share: float = 1e-3
+    """A fall of the effort by less than this share is no gain."""
+    beta1: float = 0.9
+    """Adam's memory of the gradient, and momentum's."""
+    beta2: float = 0.999
+    """Adam's memory of the squared gradient."""
+    cloud_sigma: float = 0.5
+    """Width of the cloud that stands in for a gradient, in feature scales."""
+    cloud_temperature: float = 0.3
+    """Temperature of that cloud."""
 
     def __post_init__(self) -> None:
         if self.phi not in ("squared", "hinge"):
@@ -131,10 +135,10 @@ class GradientDescent:
             for mine, new in zip(best, join_points(best.at(active), found).best(1), strict=True):
                 mine[active] = new
             with np.errstate(invalid="ignore"):
-                gained = best.lowest_effort[active] < before * (1 - MIN_GAIN_SHARE)
+                gained = best.lowest_effort[active] < before * (1 - self.min_gain_share)
             stale[active] = np.where(gained | np.isinf(best.lowest_effort[active]), 0, stale[active] + 1)
             done |= stale >= self.patience
-            if step % ITERATIONS_PER_REPORT == 0:
+            if step % self.report_every == 0:
                 yield step, best
         yield step, best
 
@@ -160,15 +164,15 @@ class GradientDescent:
         found = score_points(problem, state.x)
         first, second = state.first_moment, state.second_moment
         if self.rule == "adam":
-            first = ADAM_BETA1 * first + (1 - ADAM_BETA1) * gradient
-            second = ADAM_BETA2 * second + (1 - ADAM_BETA2) * gradient**2
-            move = first / (1 - ADAM_BETA1**number) / (np.sqrt(second / (1 - ADAM_BETA2**number)) + 1e-12)
+            first = self.beta1 * first + (1 - self.beta1) * gradient
+            second = self.beta2 * second + (1 - self.beta2) * gradient**2
+            move = first / (1 - self.beta1**number) / (np.sqrt(second / (1 - self.beta2**number)) + 1e-12)
         else:
-            first = ADAM_BETA1 * first + gradient
-            move = (1 - ADAM_BETA1) * first
+            first = self.beta1 * first + gradient
+            move = (1 - self.beta1) * first
         move = move + self.noise * streams.normal(shape) * (gradient != 0)
         x = self._clip_to_box(problem, state.x - self.alpha * problem.scales * move, state.x)
-        late = (number % ITERATIONS_PER_WEIGHT_DOUBLING == 0) & (margin < 0) & ~found.valid.any(axis=1, keepdims=True)
+        late = (number % self.doubling_iterations == 0) & (margin < 0) & ~found.valid.any(axis=1, keepdims=True)
         return DescentState(x, first, second, np.where(late, 2 * state.weight, state.weight)), found
 
     def _margin_and_gradient(
@@ -191,23 +195,26 @@ class GradientDescent:
         n, k, d = state.x.shape
         half = streams.normal((k, self.samples // 2, d))
         noise = np.concatenate([half, -half], axis=2)
-        around = CLOUD_SIGMA * problem.scales * noise * problem.numeric
+        around = self.cloud_sigma * problem.scales * noise * problem.numeric
         start = np.concatenate([state.x, np.repeat(state.x, self.samples, axis=1)], axis=1)
         shift = np.concatenate([np.zeros_like(state.x), around.reshape(n, -1, d)], axis=1)
         cloud = self._clip_to_box(problem, start + shift, start)
         margin = problem.score(cloud).margin / own
         F = cloud_free_energy(
-            self._phi(margin[:, k:].reshape(n, k, -1)) / CLOUD_TEMPERATURE, noise, CLOUD_SIGMA, CLOUD_TEMPERATURE
+            self._phi(margin[:, k:].reshape(n, k, -1)) / self.cloud_temperature,
+            noise,
+            self.cloud_sigma,
+            self.cloud_temperature,
         )
         lean = state.weight[..., None] * F.gradient / problem.scales
         return margin[:, :k], problem.region.project_gradient(state.x, lean)
 
     def _phi(self, margin: Array) -> Array:
-        short = np.maximum(0.0, AIM_SLACK_SHARE - margin)
+        short = np.maximum(0.0, self.aim_slack - margin)
         return short**2 if self.phi == "squared" else short
 
     def _phi_slope(self, margin: Array) -> Array:
-        short = np.maximum(0.0, AIM_SLACK_SHARE - margin)
+        short = np.maximum(0.0, self.aim_slack - margin)
         return -2 * short if self.phi == "squared" else np.where(short > 0, -1.0, 0.0)
 
     def _clip_to_box(self, problem: Problem, x: Array, start: Array) -> Array:

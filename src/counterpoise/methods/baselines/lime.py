@@ -17,9 +17,6 @@ from counterpoise.problem import Problem
 from counterpoise.streams import Streams
 from counterpoise.types import Array, Mask
 
-CATEGORY_REDRAW_PROBABILITY = 0.5  # how often a perturbation redraws a category
-SURROGATE_SLACK = 0.01  # how far past the surrogate's boundary the step aims, in the units of its score
-
 
 def proximity(z: Array, width: float) -> Array:
     """The weight ``pi(x_i) = exp(-|z_i|^2 / width^2)^(1/2)`` of Eq. (12), ``(...)`` for ``z`` ``(..., d)``.
@@ -61,8 +58,8 @@ class Lime:
     the perturbations reach. A category is 0 in the surrogate where it is as in the row, else 1, as there; where leaving
     it is part of the least step, it takes the value whose perturbations did best.
 
-    >>> Lime(samples=200)
-    Lime(samples=200, sigma=1.0, width=0.75, ridge=1.0, rounds=10)
+    >>> Lime(samples=200).width
+    0.75
     """
 
     samples: int = 500
@@ -70,6 +67,10 @@ class Lime:
     width: float = 0.75
     ridge: float = 1.0
     rounds: int = 10
+    redraw_probability: float = 0.5
+    """How often a perturbation redraws a category."""
+    surrogate_slack: float = 0.01
+    """How far past the surrogate's boundary the step aims, in units of its score."""
 
     def __post_init__(self) -> None:
         if not (self.samples >= 2 and self.rounds >= 1 and min(self.sigma, self.width, self.ridge) > 0):
@@ -110,13 +111,13 @@ class Lime:
         if switchable_columns(problem):
             draws = streams.uniform((2, self.samples, d))
             draws[:, 1, 0] = 1.0
-            points = redraw_categories(problem, points, draws[:, 0], draws[:, 1] < CATEGORY_REDRAW_PROBABILITY)
+            points = redraw_categories(problem, points, draws[:, 0], draws[:, 1] < self.redraw_probability)
             z = np.where(problem.numeric, z, (points != x[:, None, :]) & ~np.isnan(x[:, None, :]))
         margin = problem.score(points).margin
         f = margin if isinstance(problem.goal, RangeGoal) else expit(margin) - 0.5
         pi = proximity(z, self.width * np.sqrt(d))
         height, weights = fit_surrogate(z, f, pi, self.ridge)
-        leave, lacking = _choose_categories_to_leave(weights, ~problem.numeric, moves, SURROGATE_SLACK - height)
+        leave, lacking = _choose_categories_to_leave(weights, ~problem.numeric, moves, self.surrogate_slack - height)
         weights = np.where(moves, weights, 0.0)
         square = np.maximum(np.einsum("nd,nd->n", weights, weights), 1e-300)
         step = (lacking / square)[:, None] * weights

@@ -14,8 +14,6 @@ from counterpoise.problem import Problem
 from counterpoise.streams import Streams
 from counterpoise.types import Array
 
-UNBOUNDED_REACH_SCALES = 8.0  # feature scales either way, where the region has no bounds
-
 
 @dataclass(frozen=True)
 class RandomSearch:
@@ -25,12 +23,14 @@ class RandomSearch:
     features change is drawn evenly on a logarithmic scale, so that few are as likely as many.
 
     >>> RandomSearch(samples=10)
-    RandomSearch(samples=10, rounds=20, answers=8)
+    RandomSearch(samples=10, rounds=20, answers=8, unbounded_reach=8.0)
     """
 
     samples: int = 100
     rounds: int = 20
     answers: int = 8
+    unbounded_reach: float = 8.0
+    """How far a column without bounds is searched either way, in feature scales."""
 
     def __post_init__(self) -> None:
         if min(self.samples, self.rounds, self.answers) < 1:
@@ -54,8 +54,8 @@ class RandomSearch:
         d = problem.x0.shape[1]
         home, region = problem.region.nearest_feasible, problem.region
         centre = np.where(np.isnan(home), 0.0, home)
-        low = np.where(np.isfinite(region.lower), region.lower, centre - UNBOUNDED_REACH_SCALES * problem.scales)
-        high = np.where(np.isfinite(region.upper), region.upper, centre + UNBOUNDED_REACH_SCALES * problem.scales)
+        low = np.where(np.isfinite(region.lower), region.lower, centre - self.unbounded_reach * problem.scales)
+        high = np.where(np.isfinite(region.upper), region.upper, centre + self.unbounded_reach * problem.scales)
         draws = streams.uniform((self.samples, d))
         values = low[:, None, :] + draws * (high - low)[:, None, :]
         for column, choices in region.lattice.choices:

@@ -11,51 +11,40 @@ from __future__ import annotations
 import numpy as np
 
 from counterpoise.methods.points import Points, make_points
+from counterpoise.methods.settings.search import DEFAULTS, SearchSettings
 from counterpoise.methods.slopes import score_and_gradient
 from counterpoise.methods.smooth.taylor_steps import slack_of
 from counterpoise.problem import Problem
 from counterpoise.types import Array, Mask
 
-MIN_ALIGNMENT_L2, MIN_ALIGNMENT_L1 = (
-    0.9,
-    0.4,
-)  # how far change and slope agree at an answer that is taken for a nearest one
-MAX_HESSIAN_COLUMNS = 100  # columns: beyond it the Hessian costs more than it finds
-MAX_HESSIAN_MODEL_ROWS = 15_000  # model rows that all steps of a row may take
-SECOND_ORDER_CHAINS = 2  # answers of a row that are led on
-SECOND_ORDER_ROUNDS = 8
-STEP_SHARES = 0.5 ** np.arange(5)[:, None]  # of the step
-MIN_GAIN_SHARE = 1e-4  # of the effort: steps that gain less are the last
-DIFFERENCE_STEP_SCALES = 1e-3  # feature scales between the points that slopes are compared at,
-ROUGH_DIFFERENCE_STEP_SCALES = 0.03  # where these are differences themselves
-MULTIPLIER_HALVINGS = 60
-EDGE_ROUNDS = 3  # times that columns which left the box are held at its edge
-LARGEST_MULTIPLIER = 1e12
 
-
-def can_step_second_order(problem: Problem) -> bool:
+def can_step_second_order(problem: Problem, settings: SearchSettings = DEFAULTS) -> bool:
     """Whether second-order steps can be had: of numbers alone, with as many model rows as a Hessian takes."""
     d = problem.x0.shape[1]
-    asked = _count_chains(problem) * SECOND_ORDER_ROUNDS * (d + 1) ** (1 if problem.has_gradient else 2)
+    asked = (
+        _count_chains(problem, settings=settings)
+        * settings.smooth.second_order_rounds
+        * (d + 1) ** (1 if problem.has_gradient else 2)
+    )
     plain = problem.is_all_numeric and problem.cloud is None and problem.region.max_changes is None
     return (
         plain
         and problem.energy.distance.change_price == 0
-        and d <= MAX_HESSIAN_COLUMNS
-        and asked < min(problem.model_rows_left, MAX_HESSIAN_MODEL_ROWS)
+        and d <= settings.smooth.max_hessian_columns
+        and asked < min(problem.model_rows_left, settings.smooth.max_hessian_model_rows)
     )
 
 
-def _count_chains(problem: Problem) -> int:
-    return SECOND_ORDER_CHAINS if problem.has_gradient else 1
+def _count_chains(problem: Problem, settings: SearchSettings = DEFAULTS) -> int:
+    return settings.smooth.second_order_points if problem.has_gradient else 1
 
 
-def is_not_stationary(problem: Problem, x: Array) -> Mask:
+def is_not_stationary(problem: Problem, x: Array, settings: SearchSettings = DEFAULTS) -> Mask:
     """Rows whose answer ``x`` ``(n, 1, d)`` is no nearest point of a boundary, for the slope points elsewhere.
 
     By the dual norms: in L2 change and slope are parallel there, in L1 the steepest features alone have changed.
     """
-    _, gradient = score_and_gradient(problem, x)
+    _, gradient = score_and_gradient(problem, x, settings=settings)
     h, u = (gradient * problem.scales)[:, 0], ((x - problem.x0[:, None, :]) / problem.scales)[:, 0]
     region = problem.region
     edge = ((x[:, 0] <= region.lower) & (h < 0)) | ((x[:, 0] >= region.upper) & (h > 0))
@@ -65,48 +54,50 @@ def is_not_stationary(problem: Problem, x: Array) -> Mask:
         steep, length, least = (
             np.square(h).sum(axis=1) ** 0.5,
             np.square(u * (h != 0)).sum(axis=1) ** 0.5,
-            MIN_ALIGNMENT_L2,
+            settings.smooth.min_alignment_l2,
         )
     else:
-        steep, length, least = np.abs(h).max(axis=1), np.abs(u * (h != 0)).sum(axis=1), MIN_ALIGNMENT_L1
+        steep, length, least = np.abs(h).max(axis=1), np.abs(u * (h != 0)).sum(axis=1), settings.smooth.min_alignment_l1
     return np.asarray(np.einsum("nd,nd->n", h, u) < least * steep * length)
 
 
-def descend_second_order(problem: Problem, points: Points, own: Array) -> Points:
+def descend_second_order(problem: Problem, points: Points, own: Array, settings: SearchSettings = DEFAULTS) -> Points:
     """The best points of chains that start at the best of ``points`` ``(n, k, d)`` and take steps of Eq. (2) in full.
 
     Each goes as far along its steps as they stay valid, while that gains. ``own`` ``(n, 1)`` is the rows' own margin.
     """
-    best = points.best(_count_chains(problem))
+    best = points.best(_count_chains(problem, settings=settings))
     rows = np.arange(len(problem))
-    for _ in range(SECOND_ORDER_ROUNDS):
+    for _ in range(settings.smooth.second_order_rounds):
         if problem.has_expired or not len(rows):
             break
         part, here = problem.take(rows), best.at(rows)
         r, k, d = here.x.shape
-        aim = _solve_second_order_step(part, here.x, slack_of(own[rows]))
+        aim = _solve_second_order_step(part, here.x, slack_of(own[rows], settings=settings), settings=settings)
         y, inside = part.region.bring_inside(
-            (here.x[:, :, None, :] + STEP_SHARES * (aim - here.x)[:, :, None, :]).reshape(r, -1, d)
+            (here.x[:, :, None, :] + settings.smooth.second_order_shares * (aim - here.x)[:, :, None, :]).reshape(
+                r, -1, d
+            )
         )
         found = make_points(part, y, part.score(y), inside)
-        place = np.arange(k) * len(STEP_SHARES) + found.effort.reshape(r, k, -1).argmin(axis=2)
+        place = np.arange(k) * len(settings.smooth.second_order_shares) + found.effort.reshape(r, k, -1).argmin(axis=2)
         row = np.arange(r)[:, None]
-        better = found.effort[row, place] < here.effort * (1 - MIN_GAIN_SHARE)
+        better = found.effort[row, place] < here.effort * (1 - settings.smooth.second_order_gain_share)
         for mine, new in zip(best, found, strict=True):
             mine[rows] = np.where(better if mine.ndim == 2 else better[..., None], new[row, place], mine[rows])
         rows = rows[better.any(axis=1)]
     return best
 
 
-def _solve_second_order_step(problem: Problem, x: Array, slack: Array) -> Array:
+def _solve_second_order_step(problem: Problem, x: Array, slack: Array, settings: SearchSettings = DEFAULTS) -> Array:
     """The nearest points ``(n, k, d)`` where the expansion around ``x``, to second order, reaches ``slack``."""
     n, k, d = x.shape
     scales, region, start = problem.scales, problem.region, problem.x0[:, None, :]
-    apart = DIFFERENCE_STEP_SCALES if problem.has_gradient else ROUGH_DIFFERENCE_STEP_SCALES
+    apart = settings.smooth.hessian_step_scales if problem.has_gradient else settings.smooth.rough_hessian_step_scales
     step = np.where(x + apart * scales > region.upper[:, None, :], -apart, apart)  # inwards, at an edge
     around = np.concatenate([x[:, :, None, :], x[:, :, None, :] + step[..., None] * np.diag(scales)], axis=2)
     # differences, though some models have Hessian products: these serve every link, and black boxes
-    score, slopes = score_and_gradient(problem, around.reshape(n, -1, d))
+    score, slopes = score_and_gradient(problem, around.reshape(n, -1, d), settings=settings)
     slopes = (slopes * scales).reshape(n, k, d + 1, d)
     h, hessian = slopes[:, :, 0], (slopes[:, :, 1:] - slopes[:, :, :1]) / step[..., None]
     hessian = (hessian + np.swapaxes(hessian, -1, -2)) / 2
@@ -116,13 +107,13 @@ def _solve_second_order_step(problem: Problem, x: Array, slack: Array) -> Array:
     b, c = h - bent, score.margin.reshape(n, k, -1)[..., 0] - slack - np.einsum("nkd,nkd->nk", h - 0.5 * bent, u)
     held = np.broadcast_to(~region.free[:, None, :], x.shape)
     v = np.where(held, u, 0.0)
-    for _ in range(EDGE_ROUNDS):
+    for _ in range(settings.smooth.edge_rounds):
         fixed = np.where(held, v, 0.0)
         pulled = np.einsum("nkij,nkj->nki", hessian, fixed)
         rest = c + np.einsum("nkd,nkd->nk", b + 0.5 * pulled, fixed)
         loose = ~held
         v = fixed + _solve_quadratic_step(
-            hessian * (loose[..., None] & loose[..., None, :]), loose * (b + pulled), rest
+            hessian * (loose[..., None] & loose[..., None, :]), loose * (b + pulled), rest, settings=settings
         )
         inside = np.minimum(np.maximum(v, low), high)
         if (inside == v).all():
@@ -131,17 +122,17 @@ def _solve_second_order_step(problem: Problem, x: Array, slack: Array) -> Array:
     return np.asarray(start + v * scales)
 
 
-def _solve_quadratic_step(hessian: Array, b: Array, c: Array) -> Array:
+def _solve_quadratic_step(hessian: Array, b: Array, c: Array, settings: SearchSettings = DEFAULTS) -> Array:
     """``min ||v||`` subject to ``c + b . v + v . H v / 2 >= 0``: ``(n, k, d)``; 0 where c is enough."""
     values, axes = np.linalg.eigh(hessian)
     b = np.einsum("nkij,nki->nkj", axes, b)
     top = np.maximum(values.max(axis=-1), 0.0)
-    low, high = np.zeros(c.shape), np.where(top > 0, (1 - 1e-12) / np.where(top > 0, top, 1.0), LARGEST_MULTIPLIER)
+    low, high = np.zeros(c.shape), np.where(top > 0, (1 - 1e-12) / np.where(top > 0, top, 1.0), 1e12)
 
     def along(nu: Array) -> Array:
         return np.asarray(nu[..., None] * b / (1 - nu[..., None] * values))
 
-    for _ in range(MULTIPLIER_HALVINGS):
+    for _ in range(settings.smooth.multiplier_halvings):
         # nu may span many decades: halved as a power where it is large
         middle = np.where(low > 0, np.sqrt(low * high), np.minimum(high / 2, high * 1e-6))
         v = along(middle)

@@ -13,8 +13,9 @@ import numpy as np
 
 from counterpoise.methods.categories import fill_missing_cells
 from counterpoise.methods.incumbents import Incumbents, has_improved
+from counterpoise.methods.model_kinds import penalises_count, prefers_few_changes, starts_at_row
 from counterpoise.methods.points import Points, join_points, score_points
-from counterpoise.methods.settings import penalises_count, prefers_few_changes, starts_at_row
+from counterpoise.methods.settings.search import DEFAULTS, SearchSettings
 from counterpoise.methods.slopes import score_and_gradient
 from counterpoise.methods.smooth.second_order import can_step_second_order, descend_second_order, is_not_stationary
 from counterpoise.methods.smooth.taylor_steps import (
@@ -34,28 +35,20 @@ from counterpoise.problem import Problem
 from counterpoise.streams import Streams
 from counterpoise.types import Array, Index, Mask
 
-STARTS_PER_ROW = 6  # of a row
-JOINT_STARTS_PER_ROW = 3  # starts that change several features, where few should change
-WALK_STEPS = 14  # steps of the walk to the boundary
-TAYLOR_STEPS = 3  # Taylor steps after it
-TAYLOR_STEPS_AFTER_SWEEPS = 3  # Taylor steps after sweeps
-MAX_BLACK_BOX_BRANCH_COLUMNS = 42  # columns of a black box whose whole numbers are tried one up and one down
-MAX_CHANGES_LEFT_TO_LINES = 2  # changes that lines find as well as sweeps do
-MIN_PROMISED_DISTANCE_RATIO, MAX_PROMISED_DISTANCE_RATIO = (
-    0.4,
-    1.4,
-)  # times what the expansion promised: beyond these, its slope says little
-SWEPT_CHAINS_PER_ROW = 3  # chains of a row that are swept
-MAX_BRANCH_ROUNDS = 3  # times that whole numbers are tried one up and one down, at most
-DIFFERENCE_MODEL_ROWS = 3000  # model rows that a search by differences may spend on slopes
-
 
 def search_by_slope(
-    board: Incumbents, rows: Index, problem: Problem, streams: Streams, walkers: int, sift: RepeatedSweeps
+    board: Incumbents,
+    rows: Index,
+    problem: Problem,
+    streams: Streams,
+    sift: RepeatedSweeps,
+    settings: SearchSettings = DEFAULTS,
 ) -> Iterator[None]:
-    """Search some rows of a board, ``walkers`` chains each; what is found is entered, and each stage yields."""
+    """Search some rows of a board; each stage enters what it finds, and yields."""
     if problem.has_gradient:
-        jumped = jump_linear_rows(problem, sample_comparison_points(problem, streams, STARTS_PER_ROW))
+        jumped = jump_linear_rows(
+            problem, sample_comparison_points(problem, streams, settings.smooth.starts_per_row), settings=settings
+        )
         margin, gradient = jumped.margin, jumped.gradient
         if len(jumped.linear_rows):
             board.enter(rows[jumped.linear_rows], jumped.points)
@@ -68,13 +61,17 @@ def search_by_slope(
             margin, gradient = margin[left], gradient[left]
             rows, problem, streams = rows[left], problem.take(left), streams.take(left)
     else:
-        score, gradient = score_and_gradient(problem, problem.x0[:, None, :])
+        score, gradient = score_and_gradient(problem, problem.x0[:, None, :], settings=settings)
         margin = score.margin
     points = board.points.at(rows).best(1)
-    if prefers_few_changes(problem) and problem.model_rows_left > max_line_model_rows(problem):
-        found = search_lines(problem, STARTS_PER_ROW, JOINT_STARTS_PER_ROW)
+    if prefers_few_changes(problem, settings=settings) and problem.model_rows_left > max_line_model_rows(
+        problem, settings=settings
+    ):
+        found = search_lines(
+            problem, settings.smooth.starts_per_row, settings.smooth.joint_starts_per_row, settings=settings
+        )
         points = (
-            found if starts_at_row(problem) else join_points(found, points)
+            found if starts_at_row(problem, settings=settings) else join_points(found, points)
         )  # else the best start is the row, which lines have
         board.enter(rows, points)
         yield
@@ -85,60 +82,114 @@ def search_by_slope(
         points, margin, gradient = points.at(left), margin[left], gradient[left]
         rows, problem, streams = rows[left], problem.take(left), streams.take(left)
         if not problem.has_gradient:
-            points = points.best(max(1, DIFFERENCE_MODEL_ROWS // (TAYLOR_STEPS * problem.x0.shape[1])))
+            points = points.best(
+                max(1, settings.smooth.difference_model_rows // (settings.smooth.taylor_steps * problem.x0.shape[1]))
+            )
     else:
         # beside the nearest by length, those of few changes
-        if penalises_count(problem) and problem.model_rows_left > max_line_model_rows(problem):
-            board.enter(rows, search_lines(problem, STARTS_PER_ROW, JOINT_STARTS_PER_ROW))
-        points = _walk_from_starts(problem, streams, points, walkers, margin, gradient)
+        if penalises_count(problem, settings=settings) and problem.model_rows_left > max_line_model_rows(
+            problem, settings=settings
+        ):
+            board.enter(
+                rows,
+                search_lines(
+                    problem, settings.smooth.starts_per_row, settings.smooth.joint_starts_per_row, settings=settings
+                ),
+            )
+        points = _walk_from_starts(problem, streams, points, margin, gradient, settings=settings)
         yield
-    found = descend(problem, points, TAYLOR_STEPS, margin)
+    found = descend(problem, points, settings.smooth.taylor_steps, margin, settings=settings)
     board.enter(rows, found)
     yield
+    _enter_beside_steps(board, rows, problem, points, found, settings)
+    if problem.has_gradient or (
+        problem.x0.shape[1] <= settings.smooth.max_black_box_branch_columns and problem.model_rows_left == np.inf
+    ):
+        yield from _branch_while_improving(board, rows, problem, settings=settings)
+    if problem.is_all_numeric and prefers_few_changes(problem, settings=settings):
+        best = board.points.at(rows).best(1).x
+        many = (
+            np.count_nonzero(problem.region.is_changed(best), axis=-1)[:, 0] > settings.smooth.max_changes_left_to_lines
+        )
+        left = np.flatnonzero(many | _is_off_expansion(problem, best, margin, gradient, settings=settings))
+        rows, problem, streams = rows[left], problem.take(left), streams.take(left)
+        margin, gradient = margin[left], gradient[left]
+    if len(rows) and (
+        prefers_few_changes(problem, settings=settings)
+        or penalises_count(problem, settings=settings)
+        or not problem.is_all_numeric
+    ):
+        features = (
+            columns_without_relations(problem, settings=settings) if problem.energy.distance.spreads_changes else None
+        )
+        yield from sift(
+            board,
+            rows,
+            problem,
+            streams,
+            None,
+            _make_sweep_starts(board, rows, problem, streams, settings=settings),
+            features,
+        )
+        board.enter(
+            rows,
+            descend(
+                problem,
+                board.points.at(rows).best(settings.smooth.swept_points_per_row),
+                settings.smooth.taylor_steps_after_sweeps,
+                settings=settings,
+            ),
+        )
+        yield
+    if len(rows) and can_step_second_order(problem, settings=settings):
+        yield from _correct_by_curvature(board, rows, problem, streams, margin, gradient, sift, settings=settings)
+
+
+def _enter_beside_steps(
+    board: Incumbents, rows: Index, problem: Problem, points: Points, found: Points, settings: SearchSettings
+) -> None:
+    """What Taylor steps from ``points`` to ``found`` cannot do: stuck points, categories, values for missing cells."""
     if problem.has_gradient:
         stuck = np.flatnonzero(found.lowest_effort >= points.lowest_effort)
         if len(stuck):  # no slope led anywhere from where the walks ended: that point, brought to the boundary
-            board.enter(rows[stuck], section_towards_row(problem.take(stuck), found.at(stuck).best(1)))
+            board.enter(
+                rows[stuck], section_towards_row(problem.take(stuck), found.at(stuck).best(1), settings=settings)
+            )
         if not (problem.is_all_numeric and problem.region.has_no_missing):
-            board.enter(rows, descend_from_switches(problem).best(STARTS_PER_ROW))
+            board.enter(rows, descend_from_switches(problem, settings=settings).best(settings.smooth.starts_per_row))
     elif not problem.region.has_no_missing:
-        given, real = fill_missing_cells(problem, problem.region.nearest_feasible)
+        given, real = fill_missing_cells(problem, problem.region.nearest_feasible, settings=settings)
         board.enter(rows, score_points(problem, given).masked(real))
-    if problem.has_gradient or (
-        problem.x0.shape[1] <= MAX_BLACK_BOX_BRANCH_COLUMNS and problem.model_rows_left == np.inf
-    ):
-        yield from _branch_while_improving(board, rows, problem)
-    if problem.is_all_numeric and prefers_few_changes(problem):
-        best = board.points.at(rows).best(1).x
-        many = np.count_nonzero(problem.region.is_changed(best), axis=-1)[:, 0] > MAX_CHANGES_LEFT_TO_LINES
-        left = np.flatnonzero(many | _is_off_expansion(problem, best, margin, gradient))
-        rows, problem, streams = rows[left], problem.take(left), streams.take(left)
-        margin, gradient = margin[left], gradient[left]
-    if len(rows) and (prefers_few_changes(problem) or penalises_count(problem) or not problem.is_all_numeric):
-        features = columns_without_relations(problem) if problem.energy.distance.spreads_changes else None
-        yield from sift(
-            board, rows, problem, streams, None, _make_sweep_starts(board, rows, problem, streams), features
-        )
-        board.enter(rows, descend(problem, board.points.at(rows).best(SWEPT_CHAINS_PER_ROW), TAYLOR_STEPS_AFTER_SWEEPS))
-        yield
-    if len(rows) and can_step_second_order(problem):
-        yield from _correct_by_curvature(board, rows, problem, streams, margin, gradient, sift)
 
 
 def _walk_from_starts(
-    problem: Problem, streams: Streams, points: Points, walkers: int, margin: Array, gradient: Array
+    problem: Problem,
+    streams: Streams,
+    points: Points,
+    margin: Array,
+    gradient: Array,
+    settings: SearchSettings = DEFAULTS,
 ) -> Points:
     """Where walkers end, and the ``points`` ``(n, 1, d)`` themselves; by differences, as many as there are rows for."""
     d = problem.x0.shape[1]
-    chains = walkers if problem.has_gradient else max(1, min(walkers, DIFFERENCE_MODEL_ROWS // (12 * d)))
-    steps = WALK_STEPS if problem.has_gradient else min(WALK_STEPS, DIFFERENCE_MODEL_ROWS // (2 * d * chains))
+    walkers = settings.smooth.walkers
+    chains = (
+        walkers if problem.has_gradient else max(1, min(walkers, settings.smooth.difference_model_rows // (12 * d)))
+    )
+    steps = (
+        settings.smooth.walk_steps
+        if problem.has_gradient
+        else min(settings.smooth.walk_steps, settings.smooth.difference_model_rows // (2 * d * chains))
+    )
     if steps <= 3:
         return points
     spheres = scatter_walkers(problem, streams, points, chains, margin, gradient)
-    return join_points(walk_to_boundary(problem, *spheres, steps), points)
+    return join_points(walk_to_boundary(problem, *spheres, steps, settings=settings), points)
 
 
-def _is_off_expansion(problem: Problem, x: Array, margin: Array, gradient: Array) -> Mask:
+def _is_off_expansion(
+    problem: Problem, x: Array, margin: Array, gradient: Array, settings: SearchSettings = DEFAULTS
+) -> Mask:
     """Rows whose answer ``x`` ``(n, 1, d)`` is not about as far as the expansion at the row promised, ``(n,)``.
 
     Then the slope there, ``gradient`` ``(n, 1, d)``, says little of where the boundary is.
@@ -150,7 +201,8 @@ def _is_off_expansion(problem: Problem, x: Array, margin: Array, gradient: Array
         length, steep = u.sum(axis=1), h.max(axis=1)  # where the steepest feature alone would end
     promised = np.abs(margin[:, 0]) / np.maximum(steep, 1e-300)
     return np.asarray(
-        (length < MIN_PROMISED_DISTANCE_RATIO * promised) | (length > MAX_PROMISED_DISTANCE_RATIO * promised)
+        (length < settings.smooth.min_promised_distance_ratio * promised)
+        | (length > settings.smooth.max_promised_distance_ratio * promised)
     )
 
 
@@ -162,43 +214,53 @@ def _correct_by_curvature(
     margin: Array,
     gradient: Array,
     sift: RepeatedSweeps,
+    settings: SearchSettings = DEFAULTS,
 ) -> Iterator[None]:
     """Rows that slopes have misled, by second-order steps; those that these help are swept once more in L1."""
     nearest = board.points.at(rows).best(1)
-    left = np.flatnonzero(nearest.valid[:, 0] & _is_off_expansion(problem, nearest.x, margin, gradient))
-    left = left[is_not_stationary(problem.take(left), nearest.x[left])] if len(left) else left
+    left = np.flatnonzero(
+        nearest.valid[:, 0] & _is_off_expansion(problem, nearest.x, margin, gradient, settings=settings)
+    )
+    left = left[is_not_stationary(problem.take(left), nearest.x[left], settings=settings)] if len(left) else left
     if not len(left):
         return
     rows, problem, streams, before = rows[left], problem.take(left), streams.take(left), nearest.lowest_effort[left]
-    board.enter(rows, descend_second_order(problem, board.points.at(rows), margin[left]))
+    board.enter(rows, descend_second_order(problem, board.points.at(rows), margin[left], settings=settings))
     yield
-    left = np.flatnonzero(has_improved(before, board.points.at(rows).lowest_effort))
-    if len(left) and prefers_few_changes(problem):
+    left = np.flatnonzero(has_improved(before, board.points.at(rows).lowest_effort, settings=settings))
+    if len(left) and prefers_few_changes(problem, settings=settings):
         part = board.points.at(rows[left]).best(1)
         yield from sift(board, rows[left], problem.take(left), streams.take(left), None, part)
 
 
-def _branch_while_improving(board: Incumbents, rows: Index, problem: Problem) -> Iterator[None]:
+def _branch_while_improving(
+    board: Incumbents, rows: Index, problem: Problem, settings: SearchSettings = DEFAULTS
+) -> Iterator[None]:
     """Whole numbers one up and one down, while it pays."""
-    active = np.flatnonzero(coarse_cells(problem, board.points.at(rows).best(1)).any(axis=1))
-    for _ in range(MAX_BRANCH_ROUNDS if len(active) else 0):
+    active = np.flatnonzero(coarse_cells(problem, board.points.at(rows).best(1), settings=settings).any(axis=1))
+    for _ in range(settings.smooth.max_branch_rounds if len(active) else 0):
         mine = rows[active]
         before = board.points.at(mine).lowest_effort
-        board.enter(mine, branch_whole_numbers(problem.take(active), board.points.at(mine).best(1)))
-        active = active[has_improved(before, board.points.at(mine).lowest_effort)]
+        board.enter(mine, branch_whole_numbers(problem.take(active), board.points.at(mine).best(1), settings=settings))
+        active = active[has_improved(before, board.points.at(mine).lowest_effort, settings=settings)]
         yield
         if not len(active):
             return
 
 
-def _make_sweep_starts(board: Incumbents, rows: Index, problem: Problem, streams: Streams) -> Points:
+def _make_sweep_starts(
+    board: Incumbents, rows: Index, problem: Problem, streams: Streams, settings: SearchSettings = DEFAULTS
+) -> Points:
     """The chains to sweep: the best so far, one that a reference row led to, and the row itself."""
-    points = board.points.at(rows).best(SWEPT_CHAINS_PER_ROW - 1)
-    if starts_at_row(problem):
+    points = board.points.at(rows).best(settings.smooth.swept_points_per_row - 1)
+    if starts_at_row(problem, settings=settings):
         others = descend(
             problem,
-            make_starts(problem, streams, STARTS_PER_ROW, 0).best(SWEPT_CHAINS_PER_ROW - 1),
-            TAYLOR_STEPS_AFTER_SWEEPS,
+            make_starts(problem, streams, settings.smooth.starts_per_row, 0, settings=settings).best(
+                settings.smooth.swept_points_per_row - 1
+            ),
+            settings.smooth.taylor_steps_after_sweeps,
+            settings=settings,
         )
         board.enter(rows, others)
         points = join_points(points.first(1), others.best(1))

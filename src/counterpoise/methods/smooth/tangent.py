@@ -10,19 +10,20 @@ from __future__ import annotations
 
 import numpy as np
 
+from counterpoise.methods.settings.search import DEFAULTS, SearchSettings
 from counterpoise.methods.smooth.tangent_with_relations import keep_relations, solve_nearest_step, solve_sparsest_step
 from counterpoise.problem import Problem
 from counterpoise.space.rules.tangent_planes import expand_relations
 from counterpoise.types import Array, Mask
 
-ROOT_ROUNDS = 24
-SHRINKAGE_ROUNDS = 4
-SLIGHT_PENALTY_SHARE = 0.3  # of the length: what a penalty may take off it to be slight
-SHRINKAGE_HALVINGS = 40
-
 
 def step_to_tangent_boundary(
-    problem: Problem, x: Array, margin: Array, slope: Array, slack: Array | float = 0.0
+    problem: Problem,
+    x: Array,
+    margin: Array,
+    slope: Array,
+    slack: Array | float = 0.0,
+    settings: SearchSettings = DEFAULTS,
 ) -> Array:
     """Points ``(n, k, d)`` where the expansion around ``x`` ``(n, k, d)`` reaches the margin ``slack``.
 
@@ -50,13 +51,15 @@ def step_to_tangent_boundary(
     distance = problem.energy.distance
     if distance.spreads_changes:
         lam = np.broadcast_to(problem.energy.l1_weights, h.shape[-1:])
-        direction = _shrink_by_penalty(h, lam) if lam.any() else h
-        u = _solve_l2_step(h, need, low, high, direction)
-        u = keep_relations(u, faces, solve_nearest_step, h, need, low, high, direction)
+        direction = _shrink_by_penalty(h, lam, settings=settings) if lam.any() else h
+        u = _solve_l2_step(h, need, low, high, direction, settings=settings)
+        u = keep_relations(u, faces, solve_nearest_step, h, need, low, high, direction, settings=settings)
     elif distance.unit_prices is not None:
         price = distance.unit_prices + problem.energy.l1_weights
         u = _solve_l1_step(h, need, low, high, np.abs(h) / price)
-        u = keep_relations(u, faces, solve_sparsest_step, h, need, low, high, np.broadcast_to(price, h.shape))
+        u = keep_relations(
+            u, faces, solve_sparsest_step, h, need, low, high, np.broadcast_to(price, h.shape), settings=settings
+        )
     else:
         u = _solve_l0_step(h, need, low, high)
     return np.where(movable, start + u * scales, x)
@@ -84,15 +87,17 @@ def _keep_few_slopes(h: Array, need: Array, low: Array, high: Array, count: int)
     return out
 
 
-def _solve_l2_step(h: Array, need: Array, low: Array, high: Array, direction: Array) -> Array:
+def _solve_l2_step(
+    h: Array, need: Array, low: Array, high: Array, direction: Array, settings: SearchSettings = DEFAULTS
+) -> Array:
     """``min ||u||_2 + sum_j lam_j |u_j|``: ``u = clip(t * direction)`` with t the root of ``h . u = need``.
 
-    The direction is `_shrink_by_penalty`. The function of t is concave and piecewise linear, so that Newton's rule from the left
-    ends at the root.
+    The direction is that of `_shrink_by_penalty`. The function of t is concave and piecewise linear, so that Newton's
+    rule from the left ends at the root.
     """
     t = np.zeros_like(need)
     u = np.minimum(np.maximum(np.zeros_like(h), low), high)
-    for _ in range(ROOT_ROUNDS):
+    for _ in range(settings.smooth.root_rounds):
         reached = np.einsum("nkd,nkd->nk", h, u)
         lacking = need - reached
         inner = ((t[..., None] * direction >= low) & (t[..., None] * direction <= high)) & _can_still_move(
@@ -110,18 +115,20 @@ def _solve_l2_step(h: Array, need: Array, low: Array, high: Array, direction: Ar
     return u
 
 
-def _shrink_by_penalty(h: Array, lam: Array) -> Array:
+def _shrink_by_penalty(h: Array, lam: Array, settings: SearchSettings = DEFAULTS) -> Array:
     """``h`` with ``lam`` times its own length taken off every entry: the root of ``s = ||max(|h| - lam s, 0)||``."""
     size, sign = np.abs(h), np.sign(h)
     left = size
     high = np.sqrt(np.einsum("nkd,nkd->nk", h, h))[..., None]
-    if lam.max() * np.sqrt(h.shape[-1]) < SLIGHT_PENALTY_SHARE:  # then the length hardly depends on the cut
-        for _ in range(SHRINKAGE_ROUNDS):
+    if (
+        lam.max() * np.sqrt(h.shape[-1]) < settings.smooth.slight_penalty_share
+    ):  # then the length hardly depends on the cut
+        for _ in range(settings.smooth.shrinkage_rounds):
             left = np.maximum(size - lam * high, 0.0)
             high = np.sqrt(np.einsum("nkd,nkd->nk", left, left))[..., None]
         return np.asarray(sign * left)
     low = np.zeros_like(high)
-    for _ in range(SHRINKAGE_HALVINGS):
+    for _ in range(settings.smooth.shrinkage_halvings):
         middle = (low + high) / 2
         left = np.maximum(size - lam * middle, 0.0)
         longer = np.sqrt(np.einsum("nkd,nkd->nk", left, left))[..., None] > middle

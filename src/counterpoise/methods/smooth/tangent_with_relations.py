@@ -13,19 +13,18 @@ from typing import NamedTuple
 
 import numpy as np
 
+from counterpoise.methods.settings.search import DEFAULTS, SearchSettings
 from counterpoise.space.rules.tangent_planes import TangentPlanes
 from counterpoise.types import Array, Index, Mask
 
-HILDRETH_ROUNDS = 10  # with which answers are as near as with 100, docs/choices.md
-REPAIR_TOLERANCE_SHARE = 1e-3  # of what was moved: what mending may take back afterwards
-ACTIVE_SET_ROUNDS = 6  # times that it is looked at which facets bind
-RIDGE_SHARE = 1e-12  # of the steepest facet: lets facets that say the same be solved for
-REWEIGHTING_ROUNDS = 12
-WEIGHT_FLOOR_SHARE = 0.3  # of the largest change: what the weights of small ones start from
-ZERO_CHANGE_SHARE = 0.001  # of the largest change: what is none in the end
 
-
-def keep_relations(u: Array, faces: list[TangentPlanes], solve: Callable[..., Array], *given: Array) -> Array:
+def keep_relations(
+    u: Array,
+    faces: list[TangentPlanes],
+    solve: Callable[..., Array],
+    *given: Array,
+    settings: SearchSettings = DEFAULTS,
+) -> Array:
     """Steps ``u`` ``(n, k, d)``, the nearest but for relations, with those that break one solved for anew.
 
     ``given`` are what ``solve`` is given of these points before the facets, arrays that broadcast to ``(n, k, ...)``.
@@ -37,7 +36,7 @@ def keep_relations(u: Array, faces: list[TangentPlanes], solve: Callable[..., Ar
         return u
     arrays = (np.broadcast_to(array, (n, k, *array.shape[2:])).reshape(n * k, *array.shape[2:]) for array in given)
     out = flat.copy()
-    out[at] = solve(*(array[at] for array in arrays), _take_facets(faces, at))
+    out[at] = solve(*(array[at] for array in arrays), _take_facets(faces, at), settings=settings)
     return out.reshape(u.shape)
 
 
@@ -54,7 +53,13 @@ class DualAscent(NamedTuple):
 
 
 def solve_nearest_step(
-    h: Array, need: Array, low: Array, high: Array, direction: Array, faces: list[TangentPlanes]
+    h: Array,
+    need: Array,
+    low: Array,
+    high: Array,
+    direction: Array,
+    faces: list[TangentPlanes],
+    settings: SearchSettings = DEFAULTS,
 ) -> Array:
     """The nearest ``u`` ``(p, d)`` to 0 in the box that reaches ``need`` ``(p,)`` and keeps to the facets.
 
@@ -66,15 +71,17 @@ def solve_nearest_step(
     >>> solve_nearest_step(h, np.array([2.0]), -far, far, h, [face]).round(2)
     array([[1., 1.]])
     """
-    found = _ascend_multipliers(h, need, low, high, direction, faces)
+    found = _ascend_multipliers(h, need, low, high, direction, faces, settings=settings)
     u = np.minimum(np.maximum(found.v, low), high)
-    off = np.flatnonzero(_breaks_facet(faces, u, REPAIR_TOLERANCE_SHARE))
+    off = np.flatnonzero(_breaks_facet(faces, u, settings.smooth.repair_tolerance_share))
     if len(off):
         part, left = (
             DualAscent(found.v[off], found.t[off], [weight[off] for weight in found.weights]),
             _take_facets(faces, off),
         )
-        exact = _solve_active_facets(h[off], need[off], low[off], high[off], direction[off], left, part)
+        exact = _solve_active_facets(
+            h[off], need[off], low[off], high[off], direction[off], left, part, settings=settings
+        )
         held = ~_breaks_facet(left, exact)
         u[off[held]] = exact[held]
     return u
@@ -89,7 +96,13 @@ def _breaks_facet(faces: list[TangentPlanes], u: Array, leave: float = 0.0) -> M
 
 
 def _ascend_multipliers(
-    h: Array, need: Array, low: Array, high: Array, direction: Array, faces: list[TangentPlanes]
+    h: Array,
+    need: Array,
+    low: Array,
+    high: Array,
+    direction: Array,
+    faces: list[TangentPlanes],
+    settings: SearchSettings = DEFAULTS,
 ) -> DualAscent:
     """Each constraint in turn given the multiplier that just meets it, a few times."""
     v, t = np.zeros(h.shape), np.zeros(need.shape)
@@ -98,7 +111,7 @@ def _ascend_multipliers(
         size = np.einsum("pmc,pmc->pm", face.slope, face.slope)
         inverse.append(np.divide(1.0, size, out=np.zeros_like(size), where=size > 0))
         weights.append(np.zeros_like(size))
-    for number in range(HILDRETH_ROUNDS):
+    for number in range(settings.smooth.hildreth_rounds):
         inner = (v > low) & (v < high) if number else np.ones(v.shape, dtype=bool)
         u = np.minimum(np.maximum(v, low), high)
         rate = np.einsum("pd,pd->p", np.where(inner, direction, 0.0), h)
@@ -106,7 +119,7 @@ def _ascend_multipliers(
         after = np.maximum(t + np.divide(lacking, rate, out=np.zeros_like(rate), where=rate > 0), 0.0)
         v += (after - t)[:, None] * direction
         t = after
-        if number == HILDRETH_ROUNDS - 1:
+        if number == settings.smooth.hildreth_rounds - 1:
             break
         for place, face in enumerate(faces):
             cells = v[:, face.columns]
@@ -123,7 +136,14 @@ def _ascend_multipliers(
 
 
 def _solve_active_facets(
-    h: Array, need: Array, low: Array, high: Array, direction: Array, faces: list[TangentPlanes], found: DualAscent
+    h: Array,
+    need: Array,
+    low: Array,
+    high: Array,
+    direction: Array,
+    faces: list[TangentPlanes],
+    found: DualAscent,
+    settings: SearchSettings = DEFAULTS,
 ) -> Array:
     """Points ``(p, d)`` that meet the facets which bind them exactly, all at once.
 
@@ -134,10 +154,10 @@ def _solve_active_facets(
     out, v, weight = found.v.copy(), found.v, np.concatenate(found.weights, axis=1)
     used = np.concatenate([(found.t > 0)[:, None], equal | (weight > 0)], axis=1)  # the boundary comes first
     left = np.arange(len(v))
-    for _ in range(ACTIVE_SET_ROUNDS):
+    for _ in range(settings.smooth.active_set_rounds):
         inner = (v > low) & (v < high)
         cut = np.where(inner, 0.0, np.minimum(np.maximum(v, low), high))
-        multiplier = _solve_multipliers(h, need, direction, inner, cut, columns, slope, bound, used)
+        multiplier = _solve_multipliers(h, need, direction, inner, cut, columns, slope, bound, used, settings=settings)
         v = multiplier[:, :1] * direction
         v[:, columns] -= (multiplier[:, None, 1:] @ slope)[:, 0]
         u = np.minimum(np.maximum(v, low), high)
@@ -166,6 +186,7 @@ def _solve_multipliers(
     slope: Array,
     bound: Array,
     used: Mask,
+    settings: SearchSettings = DEFAULTS,
 ) -> Array:
     """The multipliers ``(p, 1 + m)`` of the boundary and of the facets with which those that are ``used`` are met.
 
@@ -184,7 +205,7 @@ def _solve_multipliers(
     diagonal = np.arange(m + 1)
     used = used & (system[:, diagonal, diagonal] != 0)  # a facet all of whose cells are cut has no say
     system[:, diagonal[1:], diagonal[1:]] -= (
-        RIDGE_SHARE * np.square(slope).sum(axis=-1).max(axis=1, initial=0.0)[:, None]
+        settings.smooth.ridge_share * np.square(slope).sum(axis=-1).max(axis=1, initial=0.0)[:, None]
     )
     system *= used[:, :, None] & used[:, None, :]
     system[:, diagonal, diagonal] += ~used
@@ -203,7 +224,13 @@ def _stack_facets(faces: list[TangentPlanes], columns: Index) -> tuple[Array, Ar
 
 
 def solve_sparsest_step(
-    h: Array, need: Array, low: Array, high: Array, price: Array, faces: list[TangentPlanes]
+    h: Array,
+    need: Array,
+    low: Array,
+    high: Array,
+    price: Array,
+    faces: list[TangentPlanes],
+    settings: SearchSettings = DEFAULTS,
 ) -> Array:
     """The same where ``sum_j price_j |u_j|`` counts, ``price`` ``(p, d)``: few of the ``u`` ``(p, d)`` are not 0.
 
@@ -214,22 +241,24 @@ def solve_sparsest_step(
     """
     unit = np.ones(h.shape)
     home = np.abs(np.minimum(np.maximum(0.0, low), high))  # what has to move in any case
-    for number in range(REWEIGHTING_ROUNDS + 2):
-        last = number == REWEIGHTING_ROUNDS + 1
+    for number in range(settings.smooth.reweighting_rounds + 2):
+        last = number == settings.smooth.reweighting_rounds + 1
         used = unit > 0
         below = np.divide(low, unit, out=np.full(unit.shape, -np.inf), where=used)
         above = np.divide(high, unit, out=np.full(unit.shape, np.inf), where=used)
         scaled = [face._replace(slope=face.slope * unit[:, face.columns]) for face in faces]
         asked = h * unit, need, below, above, h * unit, scaled
         u = unit * (
-            solve_nearest_step(*asked) if last else np.minimum(np.maximum(_ascend_multipliers(*asked).v, below), above)
+            solve_nearest_step(*asked, settings=settings)
+            if last
+            else np.minimum(np.maximum(_ascend_multipliers(*asked, settings=settings).v, below), above)
         )
         size, largest = np.maximum(np.abs(u), home), np.abs(u).max(axis=1, keepdims=True)
-        none = size < ZERO_CHANGE_SHARE * largest
+        none = size < settings.smooth.zero_change_share * largest
         size = (
             np.where(none, home, size)
-            if number == REWEIGHTING_ROUNDS
-            else size + WEIGHT_FLOOR_SHARE * 0.5**number * largest
+            if number == settings.smooth.reweighting_rounds
+            else size + settings.smooth.weight_floor_share * 0.5**number * largest
         )
         unit = np.sqrt(size / np.maximum(price, 1e-300))
     return np.where(used, u, 0.0)

@@ -15,25 +15,17 @@ import numpy as np
 
 from counterpoise.methods.categories import fill_missing_cells, switch_single_categories
 from counterpoise.methods.points import Points, make_points, score_points
-from counterpoise.methods.slopes import COARSE_SPACING_SCALES, lattice_unit, score_and_gradient
+from counterpoise.methods.settings.search import DEFAULTS, SearchSettings
+from counterpoise.methods.slopes import lattice_unit, score_and_gradient
 from counterpoise.methods.smooth.tangent import step_to_tangent_boundary
 from counterpoise.problem import Problem
 from counterpoise.streams import Streams
 from counterpoise.types import Array, Index, Mask
 
-BOUNDARY_SLACK_SHARE = 1e-6  # of the row's own margin: how far past the boundary a step aims
-SHORTFALL_FACTOR = 2.0  # times what a step under relations was short of it
-MU_FACTOR = 2.0  # mu over the least that makes a minimum of E valid
-LINEARITY_TOLERANCE = 1e-9  # of the slope: what rounding may make of one that is the same everywhere
-COARSE_SPACING_SHARE = 0.1  # of the distance of an answer: values farther apart count as coarse for it
-MAX_BRANCH_COLUMNS = 8
-MAX_DESCENT_SWITCHES = 32
-BRANCH_STEPS = 4
-RADIUS_SHRINK_SHARE = 0.2
-FIRST_STEP_SHARE, LAST_STEP_SHARE = 1.0, 0.02  # length of the walk's steps, as shares of the radius
 
-
-def walk_to_boundary(problem: Problem, x: Array, radius: Array, steps: int) -> Points:
+def walk_to_boundary(
+    problem: Problem, x: Array, radius: Array, steps: int, settings: SearchSettings = DEFAULTS
+) -> Points:
     """The nearest valid points that walks from ``x`` ``(n, k, d)`` meet; ``radius`` ``(n, k)`` of the first sphere."""
     start, scales = np.where(np.isnan(problem.x0)[:, None, :], x, problem.x0[:, None, :]), problem.scales
     moves = problem.numeric & problem.region.free[:, None, :] & ~np.isnan(x)
@@ -41,15 +33,20 @@ def walk_to_boundary(problem: Problem, x: Array, radius: Array, steps: int) -> P
     nearest, shortest = x, np.full(radius.shape, np.inf)
     every = bool(moves.all())
     for step in range(steps):
-        score, gradient = score_and_gradient(problem, x)
+        score, gradient = score_and_gradient(problem, x, settings=settings)
         u = (x - start) / scales if every else np.where(moves, (x - start) / scales, 0.0)
         length = _length(u)
         better = score.reached & (length < shortest)
         nearest, shortest = np.where(better[..., None], x, nearest), np.where(better, length, shortest)
         h = gradient * scales
-        share = LAST_STEP_SHARE + (FIRST_STEP_SHARE - LAST_STEP_SHARE) * (1 + cos(pi * step / steps)) / 2
+        share = (
+            settings.smooth.last_step_share
+            + (settings.smooth.first_step_share - settings.smooth.last_step_share) * (1 + cos(pi * step / steps)) / 2
+        )
         u += (share * radius / np.maximum(_length(h), 1e-300))[..., None] * h
-        radius = radius * np.where(score.reached, 1 - RADIUS_SHRINK_SHARE, 1 + RADIUS_SHRINK_SHARE)
+        radius = radius * np.where(
+            score.reached, 1 - settings.smooth.radius_shrink_share, 1 + settings.smooth.radius_shrink_share
+        )
         u *= (radius / np.maximum(_length(u), 1e-300))[..., None]
         u *= scales
         u += start
@@ -92,16 +89,18 @@ class TaylorJump(NamedTuple):
     points: Points  # (r, 1, d) the nearest points of their boundaries
 
 
-def jump_linear_rows(problem: Problem, elsewhere: Array) -> TaylorJump:
+def jump_linear_rows(problem: Problem, elsewhere: Array, settings: SearchSettings = DEFAULTS) -> TaylorJump:
     """The Taylor jump, Eq. (2), of each row whose score is linear: then nothing can be nearer.
 
     ``elsewhere`` ``(n, k, d)`` are other points of the row: the slope is the same at all of them where the score is
     linear. A lattice, a relation or a ceiling may be in the way of the nearest point: then no row counts as such.
     """
     x0 = problem.x0[:, None, :]
-    score, gradient = score_and_gradient(problem, np.concatenate([x0, elsewhere], axis=1))
+    score, gradient = score_and_gradient(problem, np.concatenate([x0, elsewhere], axis=1), settings=settings)
     steep, margin = gradient[:, :1], score.margin[:, :1]
-    even = np.abs(gradient - steep).max(axis=(1, 2)) <= LINEARITY_TOLERANCE * np.abs(gradient).max(axis=(1, 2))
+    even = np.abs(gradient - steep).max(axis=(1, 2)) <= settings.smooth.linearity_tolerance * np.abs(gradient).max(
+        axis=(1, 2)
+    )
     region = problem.region
     plain = (
         region.max_changes is None
@@ -115,84 +114,88 @@ def jump_linear_rows(problem: Problem, elsewhere: Array) -> TaylorJump:
     rows = np.flatnonzero(even)
     if not len(rows):
         return TaylorJump(margin, steep, rows, Points(x0[rows], margin[rows], margin[rows]))
-    part, here, slack = problem.take(rows), x0[rows], slack_of(margin[rows])
-    ahead = step_to_tangent_boundary(part, here, margin[rows], steep[rows], slack)
+    part, here, slack = problem.take(rows), x0[rows], slack_of(margin[rows], settings=settings)
+    ahead = step_to_tangent_boundary(part, here, margin[rows], steep[rows], slack, settings=settings)
     y, inside = round_keeping_margin(part, ahead, here, margin[rows], steep[rows], slack)
     return TaylorJump(margin, steep, rows, make_points(part, y, part.score(y), inside))
 
 
-def descend(problem: Problem, points: Points, rounds: int, own: Array | None = None) -> Points:
+def descend(
+    problem: Problem, points: Points, rounds: int, own: Array | None = None, settings: SearchSettings = DEFAULTS
+) -> Points:
     """The best valid points of chains that start at ``points`` and take ``rounds`` damped Taylor steps each.
 
     ``own`` ``(n, 1)`` is the margin of the rows themselves, where it is known.
     """
     best = Points(points.x.copy(), points.margin.copy(), points.effort.copy())
     own = problem.score(problem.x0[:, None, :]).margin if own is None else own
-    slack = slack_of(own)
+    slack = slack_of(own, settings=settings)
     trial = x = aim = points.x
     inside = points.valid
     gradient, margin = np.zeros_like(x), points.margin
     merit, share, extra = np.full(margin.shape, np.inf), np.ones(margin.shape), np.zeros(margin.shape)
     for number in range(rounds):
-        score, steep = score_and_gradient(problem, trial)
+        score, steep = score_and_gradient(problem, trial, settings=settings)
         effort = problem.energy.effort(trial, problem.x0) + score.fragility_cost
         better = score.reached & (effort < best.effort) & inside
         best.x[better], best.margin[better], best.effort[better] = trial[better], score.margin[better], effort[better]
         if number == rounds - 1 or problem.has_expired:
             break
         with np.errstate(over="ignore"):  # no slope at all: no step leads there
-            energy = effort + _penalty_mu(problem, steep) * np.maximum(0.0, slack - score.margin)
+            energy = effort + _penalty_mu(problem, steep, settings=settings) * np.maximum(0.0, slack - score.margin)
         taken = energy <= merit
         x = np.where(taken[..., None], trial, x)
         gradient = np.where(taken[..., None], steep, gradient)
         margin, merit = np.where(taken, score.margin, margin), np.where(taken, energy, merit)
         if number and len(problem.region.system):  # mending takes margin: the next step aims so much farther
-            extra += np.where(taken & ~score.reached, SHORTFALL_FACTOR * (slack - score.margin), 0.0)
+            extra += np.where(taken & ~score.reached, settings.smooth.shortfall_factor * (slack - score.margin), 0.0)
         aim = np.where(
-            taken[..., None], step_to_tangent_boundary(problem, trial, score.margin, steep, slack + extra), aim
+            taken[..., None],
+            step_to_tangent_boundary(problem, trial, score.margin, steep, slack + extra, settings=settings),
+            aim,
         )
         share = np.where(taken, np.minimum(1.0, 2 * share), 0.5 * share)
         trial, inside = round_keeping_margin(problem, x + share[..., None] * (aim - x), x, margin, gradient, slack)
     return best
 
 
-def descend_from_switches(problem: Problem) -> Points:
-    """The rows with one category each set otherwise, at most `MAX_DESCENT_SWITCHES`, or one missing cell filled, ``(n, s, d)``.
+def descend_from_switches(problem: Problem, settings: SearchSettings = DEFAULTS) -> Points:
+    """The rows with one category switched or one missing cell filled, ``(n, s, d)``, then moved by Taylor steps.
 
-    The numbers are slid to fit.
+    At most ``max_descent_switches`` switches are tried.
     """
     trial = switch_single_categories(problem, problem.region.nearest_feasible)
-    few = np.linspace(0, trial.shape[1] - 1, min(trial.shape[1], MAX_DESCENT_SWITCHES)).astype(np.intp)
-    given, real = fill_missing_cells(problem, problem.region.nearest_feasible)
+    few = np.linspace(0, trial.shape[1] - 1, min(trial.shape[1], settings.smooth.max_descent_switches)).astype(np.intp)
+    given, real = fill_missing_cells(problem, problem.region.nearest_feasible, settings=settings)
     trial, real = (
         np.concatenate([trial[:, few], given], axis=1),
         np.pad(real, ((0, 0), (len(few), 0)), constant_values=True),
     )
     if not trial.shape[1]:  # no category has another level, and nothing is missing
         return score_points(problem, problem.region.nearest_feasible[:, None, :])
-    return descend(problem, score_points(problem, trial), BRANCH_STEPS).masked(real)
+    return descend(problem, score_points(problem, trial), settings.smooth.branch_steps, settings=settings).masked(real)
 
 
-def coarse_cells(problem: Problem, points: Points) -> Mask:
+def coarse_cells(problem: Problem, points: Points, settings: SearchSettings = DEFAULTS) -> Mask:
     """Where rounding to the nearest value is not slight for the answers ``(n, 1, d)`` that rows have, ``(n, d)``.
 
     Values are far apart by themselves, or beside how far the answer is; a row without one is taken to be far.
     """
     apart = lattice_unit(problem) / problem.scales
     length = problem.energy.distance(points.x, problem.x0)
-    near = np.where(points.valid, COARSE_SPACING_SHARE * length, np.inf)
-    return (apart > np.minimum(near, COARSE_SPACING_SCALES)) & problem.numeric
+    near = np.where(points.valid, settings.smooth.coarse_spacing_share * length, np.inf)
+    return (apart > np.minimum(near, settings.trials.coarse_spacing_scales)) & problem.numeric
 
 
-def branch_whole_numbers(problem: Problem, points: Points) -> Points:
+def branch_whole_numbers(problem: Problem, points: Points, settings: SearchSettings = DEFAULTS) -> Points:
     """Answers ``(n, 1, d)`` with one coarse column a value up or down, the other columns slid to fit.
 
-    Rounding settles whole numbers one by one; which of them to take decides the rest. At most `MAX_BRANCH_COLUMNS` columns are
-    tried, those that have moved farthest; and all of them as they are, and as the row has them.
+    Rounding settles whole numbers one by one; which of them to take decides the rest. At most ``max_branch_columns``
+    columns are tried, those that have moved farthest; and all of them as they are, and as the row has them.
     """
-    unit, coarse = lattice_unit(problem), coarse_cells(problem, points)
+    unit, coarse = lattice_unit(problem), coarse_cells(problem, points, settings=settings)
     moved = np.where(coarse, np.nan_to_num(np.abs(points.x[:, 0] - problem.x0)) / problem.scales, -1.0)
-    count = int(min(MAX_BRANCH_COLUMNS, coarse.sum(axis=1).max(initial=0)))
+    count = int(min(settings.smooth.max_branch_columns, coarse.sum(axis=1).max(initial=0)))
     columns = np.argsort(-moved, axis=1, kind="stable")[:, :count]  # (n, c)
     # a row with fewer coarse columns than others has places in which nothing is moved
     step = np.where(np.take_along_axis(coarse, columns, axis=1), unit[columns], 0.0)
@@ -203,7 +206,12 @@ def branch_whole_numbers(problem: Problem, points: Points) -> Points:
     region = problem.region
     back = np.where(coarse[:, None, :], region.nearest_feasible[:, None, :], points.x)
     still = replace(problem, region=replace(region, free=region.free & ~coarse))
-    return descend(still, score_points(problem, np.concatenate([points.x, back, trial], axis=1)), BRANCH_STEPS)
+    return descend(
+        still,
+        score_points(problem, np.concatenate([points.x, back, trial], axis=1)),
+        settings.smooth.branch_steps,
+        settings=settings,
+    )
 
 
 def round_keeping_margin(
@@ -240,17 +248,17 @@ def round_keeping_margin(
     return problem.region.bring_inside(z)
 
 
-def slack_of(own: Array) -> Array:
+def slack_of(own: Array, settings: SearchSettings = DEFAULTS) -> Array:
     """How far past the boundary steps of rows with this margin of their own aim."""
-    return np.asarray(BOUNDARY_SLACK_SHARE * np.maximum(np.abs(own), 1e-3))
+    return np.asarray(settings.smooth.boundary_slack_share * np.maximum(np.abs(own), 1e-3))
 
 
 def _length(u: Array) -> Array:
     return np.asarray(np.sqrt(np.vecdot(u, u)))
 
 
-def _penalty_mu(problem: Problem, gradient: Array) -> Array:
+def _penalty_mu(problem: Problem, gradient: Array, settings: SearchSettings = DEFAULTS) -> Array:
     """mu of each point: the dual norm of the slope makes a minimum of E valid."""
     h = gradient * problem.scales
     steep = _length(h) if problem.energy.distance.spreads_changes else np.abs(h).max(axis=-1)
-    return MU_FACTOR / np.maximum(steep, 1e-300)
+    return settings.smooth.mu_factor / np.maximum(steep, 1e-300)

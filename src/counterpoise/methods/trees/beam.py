@@ -12,25 +12,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from counterpoise.methods.incumbents import MIN_GAIN_SHARE, has_improved
+from counterpoise.methods.incumbents import has_improved
+from counterpoise.methods.model_kinds import has_few_leaves, leaves_of
 from counterpoise.methods.points import Points
-from counterpoise.methods.settings import SearchSettings, has_few_leaves, leaves_of
+from counterpoise.methods.settings.search import DEFAULTS, SearchSettings, Thoroughness
 from counterpoise.methods.trees.cell_menu import CellValues
-from counterpoise.methods.trees.leaf_jumps import LEAF_JUMPS_PER_POINT
-from counterpoise.methods.trees.survey import SINGLE_CHANGES_TRIED, SURVEY_MULTIPLIERS, survey_changes
-from counterpoise.methods.trials.sweep import MAX_CHANGE_DISTANCE, max_useful_distance, to_additive_scale
+from counterpoise.methods.trees.survey import survey_changes
+from counterpoise.methods.trials.sweep import max_useful_distance, to_additive_scale
 from counterpoise.models.trees.leaves import MAX_FEW_TREES, Leaves
 from counterpoise.problem import Problem
 from counterpoise.types import Array, Index
-
-MIN_JUMP_ROUNDS, MAX_JUMP_ROUNDS, JUMP_WALL_BUDGET = (
-    2,
-    8,
-    20_000,
-)  # rounds of jumps into leaves: as many as keep the walls looked at below this
-MIN_LACKING_MARGIN = 1e-6  # of margin that a row is taken to lack
-FINGERPRINT_FACTOR = 2.0**0.5  # effort and margin are one number: no two points are likely to share it
-MIN_ROUNDS_PER_RATION = 6  # that a ration should last for
 
 
 class SearchFrontier(NamedTuple):
@@ -79,7 +70,7 @@ class FrontierChoice(NamedTuple):
 
 
 def beam_search(
-    problem: Problem, start: Points, care: SearchSettings, rounds: int
+    problem: Problem, start: Points, care: Thoroughness, settings: SearchSettings = DEFAULTS
 ) -> Iterator[tuple[Index, Points, Array]]:
     """The points that each round tries, ``(r, t, d)``, of the rows that are still searched, ``(r,)``.
 
@@ -90,36 +81,60 @@ def beam_search(
     """
     rows, leaves = np.arange(len(problem)), leaves_of(problem)
     assert leaves is not None, "without leaves there is nothing to survey"
-    walls = leaves.leaf_boxes if leaves.tree_count <= MAX_FEW_TREES or has_few_leaves(leaves) else None
-    worth = care.min_gain_share if walls is None else MIN_GAIN_SHARE  # few trees are soon searched to the end
+    walls = (
+        leaves.leaf_boxes if leaves.tree_count <= MAX_FEW_TREES or has_few_leaves(leaves, settings=settings) else None
+    )
+    worth = (
+        care.min_gain_share if walls is None else settings.trials.min_gain_share
+    )  # few trees are soon searched to the end
     jumping = (
         0
         if walls is None
-        else int(np.clip(JUMP_WALL_BUDGET // max(len(walls.place), 1), MIN_JUMP_ROUNDS, MAX_JUMP_ROUNDS))
+        else int(
+            np.clip(
+                settings.trees.jump_wall_budget // max(len(walls.place), 1),
+                settings.trees.min_jump_rounds,
+                settings.trees.max_jump_rounds,
+            )
+        )
     )
-    tried = SURVEY_MULTIPLIERS + SINGLE_CHANGES_TRIED + (LEAF_JUMPS_PER_POINT if jumping else 0)
+    tried = (
+        settings.trees.combinations
+        + settings.trees.single_changes_tried
+        + (settings.trees.leaf_jumps_per_point if jumping else 0)
+    )
     widest = (
-        int(max(1, problem.model_rows_left // (MIN_ROUNDS_PER_RATION * tried)))
+        int(max(1, problem.model_rows_left // (settings.trees.min_rounds_per_ration * tried)))
         if problem.model_rows_left < np.inf
         else max(care.beam_widths)
     )
-    menu = CellValues.of(problem, leaves)
+    menu = CellValues.of(problem, leaves, settings)
     home = problem.region.nearest_feasible[:, None, :]
     lowest, missed, stale = start.lowest_effort, np.full(len(rows), np.inf), np.zeros(len(rows), dtype=np.intp)
     points = np.concatenate([home, start.x], axis=1) if start.has_been_scored else home
-    need = _lacking_margin(problem, leaves, home[:, 0]) if jumping else missed  # else the first survey says it
+    need = (
+        _lacking_margin(problem, leaves, home[:, 0], settings=settings) if jumping else missed
+    )  # else the first survey says it
     none = np.empty((len(rows), 0))
     waiting, seen = SearchFrontier(points[:, :0], none, none, none), none
     still = np.full(len(rows), np.nan)
     free = problem.region.max_changes is None and not len(problem.region.system)
     exact = free and problem.energy.is_norm_plus_l1 and not problem.sums_probabilities
-    for number in range(rounds):
+    for number in range(settings.trees.rounds):
         if problem.has_expired:
             break
-        price = _margin_price(care, number, lowest, need) if number < jumping else None
-        every, now = survey_changes(problem, leaves, menu, points, max_useful_distance(problem, lowest), price)
+        price = _margin_price(care, number, lowest, need, settings=settings) if number < jumping else None
+        every, now = survey_changes(
+            problem,
+            leaves,
+            menu,
+            points,
+            max_useful_distance(problem, lowest, settings=settings),
+            price,
+            settings=settings,
+        )
         if not number:
-            need = missed = np.maximum(-now[:, 0], MIN_LACKING_MARGIN)
+            need = missed = np.maximum(-now[:, 0], settings.trees.min_lacking_margin)
         x, inside = menu.settle_in_region(every)
         score, effort = problem.score(x, once=True), problem.energy.effort(x, problem.x0)
         found = Points(x, score.margin, np.where(score.reached & inside, effort, np.inf))
@@ -130,11 +145,15 @@ def beam_search(
         before, lowest = lowest, np.minimum(lowest, found.lowest_effort)
         farther, missed = missed, np.minimum(missed, short.min(axis=1))
         # a row that has no answer yet gains by coming nearer to one
-        stale = np.where(has_improved(before, lowest, worth) | (np.isinf(lowest) & (missed < farther)), 0, stale + 1)
-        fresh = SearchFrontier(x, effort, short, effort + FINGERPRINT_FACTOR * score.margin)
+        stale = np.where(
+            has_improved(before, lowest, worth, settings=settings) | (np.isinf(lowest) & (missed < farther)),
+            0,
+            stale + 1,
+        )
+        fresh = SearchFrontier(x, effort, short, effort + 2.0**0.5 * score.margin)
         waiting = waiting.merge_with(fresh) if waiting.effort.shape[1] else fresh
         price, width = (
-            _margin_price(care, number + 1, lowest, need),
+            _margin_price(care, number + 1, lowest, need, settings=settings),
             care.beam_widths[min(number, len(care.beam_widths) - 1)],
         )
         chosen = waiting.take_best(price, seen, min(width, widest))
@@ -155,16 +174,18 @@ def beam_search(
             need, still = need[keep], still[keep]
 
 
-def _lacking_margin(problem: Problem, leaves: Leaves, x: Array) -> Array:
+def _lacking_margin(problem: Problem, leaves: Leaves, x: Array, settings: SearchSettings = DEFAULTS) -> Array:
     """What points ``x`` ``(n, d)`` lack of the margin, as it adds up, ``(n,)``."""
     margin = problem.goal.margin(leaves.to_outputs(leaves.sums_at(leaves.find_cells(x)))[:, None, :])[:, 0]
-    return np.maximum(-to_additive_scale(problem, margin), MIN_LACKING_MARGIN)
+    return np.maximum(-to_additive_scale(problem, margin), settings.trees.min_lacking_margin)
 
 
-def _margin_price(care: SearchSettings, number: int, lowest: Array, need: Array) -> Array:
+def _margin_price(
+    care: Thoroughness, number: int, lowest: Array, need: Array, settings: SearchSettings = DEFAULTS
+) -> Array:
     """What a unit of margin is taken to cost each row in a round, ``(n,)``.
 
     Which price finds the nearest answer differs from row to row: rounds take turns.
     """
     dear = care.margin_price_factors[number % len(care.margin_price_factors)]
-    return np.asarray(dear * np.where(np.isfinite(lowest), lowest, MAX_CHANGE_DISTANCE) / need)
+    return np.asarray(dear * np.where(np.isfinite(lowest), lowest, settings.trials.max_change_distance) / need)

@@ -9,13 +9,11 @@ from typing import NamedTuple
 import numpy as np
 
 from counterpoise.methods.cell_values import find_lattice_neighbours, round_down_to_dtype
+from counterpoise.methods.settings.search import DEFAULTS, SearchSettings
 from counterpoise.models.trees.leaf_ranges import CellWindow
 from counterpoise.models.trees.leaves import Leaves
 from counterpoise.problem import Problem
 from counterpoise.types import Array, Index, Mask
-
-ROUNDING_TOLERANCE = 1e-9
-MAX_CELLS_LISTED = 1_000_000  # cells of all rows: more are not listed, but looked up when they are asked for
 
 
 class NearestValues(NamedTuple):
@@ -58,13 +56,17 @@ class CellValues:
     value_table: NearestValues | None  # (n, c) all there is, if it is not much
 
     @classmethod
-    def of(cls, problem: Problem, leaves: Leaves) -> CellValues:
+    def of(cls, problem: Problem, leaves: Leaves, settings: SearchSettings = DEFAULTS) -> CellValues:
         """The menu of the rows of a problem."""
         ends = _get_cell_ends(problem, leaves)
         own = leaves.find_cells(problem.x0)
         home = leaves.find_cells(problem.region.row_in_box) if problem.region.has_row_outside else own
         menu = cls(problem, leaves, ends, own, home, None)
-        return replace(menu, value_table=menu.all_values) if len(own) * len(ends.column) <= MAX_CELLS_LISTED else menu
+        return (
+            replace(menu, value_table=menu.all_values)
+            if len(own) * len(ends.column) <= settings.batches.listed_cells
+            else menu
+        )
 
     @property
     def column(self) -> Index:
@@ -91,7 +93,7 @@ class CellValues:
         Of a category, and of a cell that is missing, all; of what may not change, the row's own.
         """
         problem, leaves, distance = self.problem, self.leaves, self.problem.energy.distance
-        far = reach[:, None] * (1 + ROUNDING_TOLERANCE) * distance.unit
+        far = reach[:, None] * (1 + 1e-9) * distance.unit
         down, up = far, far
         if distance.prices is not None:
             with np.errstate(divide="ignore", invalid="ignore"):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from counterpoise.methods.settings.search import DEFAULTS, SearchSettings
 from counterpoise.methods.trees.cell_menu import CellValues
 from counterpoise.methods.trials.sweep import split_effort_change, to_additive_scale
 from counterpoise.models.trees.leaf_boxes import LeafBoxes
@@ -16,12 +17,16 @@ from counterpoise.models.trees.leaves import Leaves, SingleChangeSums
 from counterpoise.problem import Problem
 from counterpoise.types import Array, Index
 
-LEAF_JUMPS_PER_POINT = 16  # leaves that each point is moved into
-SUFFICIENT_JUMPS_PER_POINT = 4  # of them, the nearest that are enough by themselves
-
 
 def jump_into_leaves(
-    problem: Problem, leaves: Leaves, menu: CellValues, x: Array, cells: Index, seen: SingleChangeSums, price: Array
+    problem: Problem,
+    leaves: Leaves,
+    menu: CellValues,
+    x: Array,
+    cells: Index,
+    seen: SingleChangeSums,
+    price: Array,
+    settings: SearchSettings = DEFAULTS,
 ) -> Array:
     """Points ``(n * q, JUMPS, d)``: ``x`` ``(n, q, d)`` in ``cells`` ``(n * q, f)``, moved into one leaf each.
 
@@ -43,8 +48,8 @@ def jump_into_leaves(
     enough = np.where((margin > 0).take(leaves.distinct_leaves[1], axis=1), effort, np.inf)
     leaf = np.concatenate(
         [
-            _find_smallest(enough, SUFFICIENT_JUMPS_PER_POINT),
-            _find_smallest(merit, LEAF_JUMPS_PER_POINT - SUFFICIENT_JUMPS_PER_POINT),
+            _find_smallest(enough, settings.trees.sufficient_jumps_per_point),
+            _find_smallest(merit, settings.trees.leaf_jumps_per_point - settings.trees.sufficient_jumps_per_point),
         ],
         axis=1,
     )

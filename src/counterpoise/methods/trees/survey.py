@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from counterpoise.methods.settings.search import DEFAULTS, SearchSettings
 from counterpoise.methods.trees.cell_menu import CellValues
 from counterpoise.methods.trees.leaf_jumps import jump_into_leaves
 from counterpoise.methods.trials.sweep import price_changes, to_additive_scale
@@ -17,22 +18,6 @@ from counterpoise.models.goals import ClassGoal
 from counterpoise.models.trees.leaves import Leaves, SingleChangeSums
 from counterpoise.problem import Problem
 from counterpoise.types import Array, Index, Mask
-
-GRID_SIZE = 8  # multipliers that combinations are weighed with first: these tell which others are worth a try
-GRID_SHARES = np.linspace(0, 1, GRID_SIZE)
-TARGET_GAIN_SHARES = np.geomspace(
-    0.8, 2.0, 8
-)  # shares of what a point lacks that combinations are to gain, by the expansion
-TARGET_LOSS_SHARES = np.linspace(-1.2, 0.2, 8)  # and of what it has too much
-ALWAYS_TRIED_GRID_PLACES = (0, 2, 4, 7)  # of the grid, tried whatever they gain
-SURVEY_MULTIPLIERS = len(ALWAYS_TRIED_GRID_PLACES) + len(TARGET_GAIN_SHARES)
-SINGLE_CHANGES_TRIED = 3  # single changes of a point that are tried
-SMALLEST_NORMAL_FLOAT = np.finfo(np.float64).tiny
-SMALLEST_PRICE = 1e-150  # a price that no gain divided by overflows
-WORST_GAIN = -10.0  # a change that loses more than this, times what the point has to do, is as bad as any other
-GAIN_TOLERANCE = 1e-9  # and a gain of less is none
-MAX_NUMBERS_PER_BATCH = 1_000_000  # numbers that surveys hold at once,
-PIECES_PER_TREE = 32  # and how many each tree is taken to add to those of a point
 
 
 class SingleChanges(NamedTuple):
@@ -56,7 +41,13 @@ class SurveyResult(NamedTuple):
 
 
 def survey_changes(
-    problem: Problem, leaves: Leaves, menu: CellValues, x: Array, reach: Array, price: Array | None = None
+    problem: Problem,
+    leaves: Leaves,
+    menu: CellValues,
+    x: Array,
+    reach: Array,
+    price: Array | None = None,
+    settings: SearchSettings = DEFAULTS,
 ) -> SurveyResult:
     """The points that changes of the points ``x`` ``(n, q, d)`` promise most of.
 
@@ -67,22 +58,25 @@ def survey_changes(
     """
     n, q, d = x.shape
     jumping = 0 if price is None or leaves.leaf_boxes is None else max(len(leaves.value), len(leaves.leaf_boxes.place))
-    pieces = min(len(leaves.place_of_cell), PIECES_PER_TREE * leaves.tree_count)
-    size = max(1, MAX_NUMBERS_PER_BATCH // (q * max(pieces, jumping) * len(leaves.base)))
+    pieces = min(len(leaves.place_of_cell), settings.batches.pieces_per_tree * leaves.tree_count)
+    size = max(1, settings.batches.survey_numbers // (q * max(pieces, jumping) * len(leaves.base)))
     if size < n:  # rows know nothing of each other
         each = []
         for rows in np.split(np.arange(n), range(size, n, size)):
             some = problem.take(rows)
             part = some, leaves, menu.at(some, rows), x[rows], reach[rows]
-            each.append(survey_changes(*part, None if price is None else price[rows]))
+            each.append(survey_changes(*part, None if price is None else price[rows], settings=settings))
         return SurveyResult(*(np.concatenate(arrays) for arrays in zip(*each, strict=True)))
     cells = leaves.find_cells(x.reshape(n * q, d))
     seen = leaves.survey_single_changes(cells, menu.home_cells, menu.window(reach))
-    changes = _list_changes(problem, leaves, menu, x, seen, reach)
-    spot = _lay_out_changes(changes, n * q)
-    tried = [_combine_changes(problem, changes, spot, x), _try_changes_alone(changes, spot, x.reshape(n * q, d))]
+    changes = _list_changes(problem, leaves, menu, x, seen, reach, settings=settings)
+    spot = _lay_out_changes(changes, n * q, settings=settings)
+    tried = [
+        _combine_changes(problem, changes, spot, x, settings=settings),
+        _try_changes_alone(changes, spot, x.reshape(n * q, d), settings=settings),
+    ]
     if price is not None:
-        tried.append(jump_into_leaves(problem, leaves, menu, x, cells, seen, price))
+        tried.append(jump_into_leaves(problem, leaves, menu, x, cells, seen, price, settings=settings))
     every = np.concatenate(tried, axis=1).reshape(n, -1, d)
     system = problem.region.system
     if len(system):
@@ -91,7 +85,13 @@ def survey_changes(
 
 
 def _list_changes(
-    problem: Problem, leaves: Leaves, menu: CellValues, x: Array, seen: SingleChangeSums, reach: Array
+    problem: Problem,
+    leaves: Leaves,
+    menu: CellValues,
+    x: Array,
+    seen: SingleChangeSums,
+    reach: Array,
+    settings: SearchSettings = DEFAULTS,
 ) -> SingleChanges:
     """The single changes to cells within reach ``(n,)`` of the row, without those that another one beats.
 
@@ -122,10 +122,10 @@ def _list_changes(
     gain = gain.take(kept)
     largest = np.abs(now)
     np.maximum.at(largest, point, gain)
-    largest = np.maximum(largest, SMALLEST_NORMAL_FLOAT).take(point)  # a point on the boundary has nothing to do
-    slight = np.maximum(gain, WORST_GAIN * largest) / largest
-    slight[~open_to] = WORST_GAIN
-    found = _is_record_gain(group, slight, cell == home, up)
+    largest = np.maximum(largest, np.finfo(np.float64).tiny).take(point)  # a point on the boundary has nothing to do
+    slight = np.maximum(gain, -settings.trees.worst_loss_factor * largest) / largest
+    slight[~open_to] = -settings.trees.worst_loss_factor
+    found = _is_record_gain(group, slight, cell == home, up, settings=settings)
     found &= open_to
     best = found.nonzero()[0]
     point, feature, far, gain = point.take(best), feature.take(best), far.take(best), gain.take(best)
@@ -157,21 +157,22 @@ def _compute_gains(problem: Problem, leaves: Leaves, seen: SingleChangeSums, q: 
     return now, to_additive_scale(problem, margin) - now.take(seen.point), margin
 
 
-def _is_record_gain(group: Index, gain: Array, own: Mask, up: Mask) -> Mask:
+def _is_record_gain(group: Index, gain: Array, own: Mask, up: Mask, settings: SearchSettings = DEFAULTS) -> Mask:
     """Changes that gain more than all that are nearer to the row, feature by feature, on either side of it.
 
-    Gains are from `WORST_GAIN` to 1, and more is more by `GAIN_TOLERANCE`: all groups share one running maximum, and its rounding.
+    Gains lie between minus ``worst_loss_factor`` and 1, and differ if by more than ``gain_tolerance``: all groups share
+    one running maximum, and its rounding.
     """
     if not len(gain):
         return up
     apart = np.zeros(len(gain))
     apart[1:] = (group[1:] != group[:-1]).cumsum()
-    apart *= 1 - 2 * WORST_GAIN
-    above = np.maximum.accumulate(np.where(up, gain, WORST_GAIN) + apart)
-    below = np.maximum.accumulate((np.where(up & ~own, WORST_GAIN, gain) - apart)[::-1])[::-1]
+    apart *= 1 - 2 * -settings.trees.worst_loss_factor
+    above = np.maximum.accumulate(np.where(up, gain, -settings.trees.worst_loss_factor) + apart)
+    below = np.maximum.accumulate((np.where(up & ~own, -settings.trees.worst_loss_factor, gain) - apart)[::-1])[::-1]
     found = up.copy()
-    found[1:] &= above[1:] > above[:-1] + GAIN_TOLERANCE
-    found[:-1] |= ~up[:-1] & (below[:-1] > below[1:] + GAIN_TOLERANCE)
+    found[1:] &= above[1:] > above[:-1] + settings.trees.gain_tolerance
+    found[:-1] |= ~up[:-1] & (below[:-1] > below[1:] + settings.trees.gain_tolerance)
     found[-1] |= ~up[-1]
     return found
 
@@ -187,7 +188,7 @@ class ChangeLayout(NamedTuple):
     first_change: Index  # (u,) the first change of each
 
 
-def _lay_out_changes(changes: SingleChanges, points: int) -> ChangeLayout:
+def _lay_out_changes(changes: SingleChanges, points: int, settings: SearchSettings = DEFAULTS) -> ChangeLayout:
     point = changes.point
     count = np.bincount(point, minlength=points)
     first = count.cumsum() - count
@@ -198,37 +199,46 @@ def _lay_out_changes(changes: SingleChanges, points: int) -> ChangeLayout:
     column = np.arange(len(point)) - first.take(point)
     used = count.nonzero()[0]
     return ChangeLayout(
-        column, int(count.max(initial=SINGLE_CHANGES_TRIED)), ends[:-1], ends[1:] - ends[:-1], used, first.take(used)
+        column,
+        int(count.max(initial=settings.trees.single_changes_tried)),
+        ends[:-1],
+        ends[1:] - ends[:-1],
+        used,
+        first.take(used),
     )
 
 
-def _combine_changes(problem: Problem, changes: SingleChanges, spot: ChangeLayout, x: Array) -> Array:
+def _combine_changes(
+    problem: Problem, changes: SingleChanges, spot: ChangeLayout, x: Array, settings: SearchSettings = DEFAULTS
+) -> Array:
     """Combinations ``(p, m, d)``, one per multiplier: each feature takes the change worth most.
 
     A few multipliers tell how much combinations gain, by the expansion; those tried are where they gain about as much
     as the point lacks, or lose what it can spare.
     """
     n, q, d = x.shape
-    combos = np.repeat(x.reshape(n * q, 1, d), SURVEY_MULTIPLIERS, axis=1)
+    combos = np.repeat(x.reshape(n * q, 1, d), settings.trees.combinations, axis=1)
     point, gain, price = changes.point, changes.gain, changes.price
     if not len(point):
         return combos
     ratio = np.zeros((n * q, spot.table_width))
-    ratio[point, spot.table_column] = np.where(
-        gain * price > 0, np.abs(gain) / np.maximum(np.abs(price), SMALLEST_PRICE), 0.0
-    )
+    ratio[point, spot.table_column] = np.where(gain * price > 0, np.abs(gain) / np.maximum(np.abs(price), 1e-150), 0.0)
     ratio.sort(axis=-1)
     lines, most = np.arange(n * q)[:, None], np.maximum(np.count_nonzero(ratio, axis=-1), 1)[:, None]
-    rank = np.minimum(np.rint(most**GRID_SHARES), most)  # (p, grid) of multipliers, the largest first
+    rank = np.minimum(np.rint(most**settings.trees.grid_shares), most)  # (p, grid) of multipliers, the largest first
     worth, chosen = _choose_changes(changes, spot, ratio[lines, spot.table_width - rank.astype(np.intp)])
     total = np.zeros(rank.shape)
     total[spot.changed_points] = np.add.reduceat(np.where(chosen, gain[:, None], 0.0), spot.first_change, axis=0)
     rank = np.concatenate(
-        [rank[:, ALWAYS_TRIED_GRID_PLACES], _interpolate_ranks(rank, total, changes.current_margin)], axis=1
+        [
+            rank[:, settings.trees.always_tried_grid_places],
+            _interpolate_ranks(rank, total, changes.current_margin, settings=settings),
+        ],
+        axis=1,
     )
     rank.sort(axis=1)
     worth, chosen = _choose_changes(changes, spot, ratio[lines, spot.table_width - rank.astype(np.intp)])
-    entry, m = np.divmod(chosen.reshape(-1).nonzero()[0], SURVEY_MULTIPLIERS)
+    entry, m = np.divmod(chosen.reshape(-1).nonzero()[0], settings.trees.combinations)
     if problem.region.max_changes is not None:
         room = problem.region.max_changes - np.count_nonzero(problem.region.is_changed(x), axis=-1).reshape(-1)
         m, entry = _limit_changes(m, entry, point, worth.T, room)
@@ -244,16 +254,18 @@ def _choose_changes(changes: SingleChanges, spot: ChangeLayout, multipliers: Arr
     worth = multipliers.take(changes.point, axis=0)
     worth *= (changes.price * -(1 - 1e-9))[:, None]
     worth += changes.gain[:, None]
-    most = np.maximum(np.maximum.reduceat(worth, spot.group_start, axis=0), SMALLEST_NORMAL_FLOAT)
+    most = np.maximum(np.maximum.reduceat(worth, spot.group_start, axis=0), np.finfo(np.float64).tiny)
     return worth, worth >= most.repeat(spot.group_size, axis=0)
 
 
-def _interpolate_ranks(rank: Array, total: Array, now: Array) -> Array:
+def _interpolate_ranks(rank: Array, total: Array, now: Array, settings: SearchSettings = DEFAULTS) -> Array:
     """Ranks ``(p, t)`` between those of a grid ``(p, m)``, where what combinations gain is what it should be.
 
     ``total`` ``(p, m)`` is what they gain at the grid's ranks, ``now`` ``(p,)`` the margin that the points have.
     """
-    target = np.abs(now)[:, None] * np.where(now[:, None] < 0, TARGET_GAIN_SHARES, TARGET_LOSS_SHARES)
+    target = np.abs(now)[:, None] * np.where(
+        now[:, None] < 0, settings.trees.target_gain_shares, settings.trees.target_loss_shares
+    )
     above = np.add.reduce(total[:, :, None] < target[:, None, :], axis=1, dtype=np.intp)
     low, high = np.maximum(above - 1, 0), np.minimum(above, total.shape[1] - 1)
     lines = np.arange(len(rank))[:, None]
@@ -272,9 +284,11 @@ def _limit_changes(m: Index, entry: Index, point: Index, worth: Array, room: Ind
     return m[kept], entry[kept]
 
 
-def _try_changes_alone(changes: SingleChanges, spot: ChangeLayout, x: Array) -> Array:
+def _try_changes_alone(
+    changes: SingleChanges, spot: ChangeLayout, x: Array, settings: SearchSettings = DEFAULTS
+) -> Array:
     """Points ``(p, s, d)`` with one change each: the cheapest that reach the target so, of different features."""
-    out = np.repeat(x[:, None, :], SINGLE_CHANGES_TRIED, axis=1)
+    out = np.repeat(x[:, None, :], settings.trees.single_changes_tried, axis=1)
     # of each feature the first that is as cheap as its cheapest
     least = (
         np.minimum.reduceat(changes.sufficient_effort, spot.group_start)
@@ -292,7 +306,7 @@ def _try_changes_alone(changes: SingleChanges, spot: ChangeLayout, x: Array) -> 
     entry = entry[np.lexsort((changes.sufficient_effort[entry], changes.point[entry]))]
     point = changes.point[entry]
     slot = np.arange(len(entry)) - np.searchsorted(point, point)
-    few = slot < SINGLE_CHANGES_TRIED
+    few = slot < settings.trees.single_changes_tried
     entry, point, slot = entry[few], point[few], slot[few]
     out[point, slot, changes.column[entry]] = changes.value[entry]
     return out

@@ -11,49 +11,46 @@ import numpy as np
 
 from counterpoise.methods.categories import switch_single_categories, switchable_columns
 from counterpoise.methods.points import Points, join_points, score_points
+from counterpoise.methods.settings.search import DEFAULTS, SearchSettings
 from counterpoise.methods.starts import is_below_range, is_in_or_past_range, is_two_sided_range
-from counterpoise.methods.trials.sweep import (
-    MAX_CHANGE_DISTANCE,
-    SWEEP_MULTIPLIERS,
-    changes_left,
-    combine_changes,
-    first_order_costs,
-    to_additive_scale,
-)
+from counterpoise.methods.trials.sweep import changes_left, combine_changes, first_order_costs, to_additive_scale
 from counterpoise.problem import Problem
 from counterpoise.types import Array, Index, Mask
 
-LADDER_SHARES = np.geomspace(0.004, 1.0, 8)  # shares of the way to the edge
-SUBDIVISION_SHARES = np.arange(1, 8) / 8  # of the way from one rung to the next
-RANGE_HALVINGS = 24
-LINE_REFINEMENTS = 2  # times that a line is looked at again where relations take other cells along
-MAX_LINE_SWITCHES = 256  # of categories
-MAX_CELLS_PER_BATCH = 500_000  # numbers in the points tried at once: more do not stay near the processor
 
-
-def search_lines(problem: Problem, alone: int, together: int) -> Points:
+def search_lines(problem: Problem, alone: int, together: int, settings: SearchSettings = DEFAULTS) -> Points:
     """The best points of each row that change one feature, and several, and the row itself, ``(n, k, d)``.
 
     At most one for every feature, ``alone`` of them, and ``together`` that change more.
     """
     n, d = problem.x0.shape
     columns = np.flatnonzero(problem.numeric & problem.region.free.any(axis=0))
-    size = max(1, MAX_CELLS_PER_BATCH // (d * max(2 * len(LADDER_SHARES) * len(columns), _count_levels(problem), 1)))
+    size = max(
+        1,
+        settings.batches.cells
+        // (d * max(2 * len(settings.trials.ladder_shares) * len(columns), _count_levels(problem), 1)),
+    )
     parts = [
-        _search_lines_of_chunk(problem.take(rows), columns, alone, together)
+        _search_lines_of_chunk(problem.take(rows), columns, alone, together, settings=settings)
         for rows in np.split(np.arange(n), range(size, n, size))
     ]
     return Points(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
 
 
-def _search_lines_of_chunk(problem: Problem, columns: Index, alone: int, together: int) -> Points:
+def _search_lines_of_chunk(
+    problem: Problem, columns: Index, alone: int, together: int, settings: SearchSettings = DEFAULTS
+) -> Points:
     region, home = problem.region, problem.region.nearest_feasible
-    n, f, w = len(home), len(columns), 2 * len(LADDER_SHARES)
-    way = _distances_to_edges(problem, columns, home)
+    n, f, w = len(home), len(columns), 2 * len(settings.trials.ladder_shares)
+    way = _distances_to_edges(problem, columns, home, settings=settings)
     seen = score_points(
         problem,
         np.concatenate(
-            [_move_columns(home, columns, way[..., None] * LADDER_SHARES), _switch_few_categories(problem)], axis=1
+            [
+                _move_columns(home, columns, way[..., None] * settings.trials.ladder_shares),
+                _switch_few_categories(problem, settings=settings),
+            ],
+            axis=1,
         ),
     )
     own, switched, ladder = _slice_points(seen, -1, None), _slice_points(seen, f * w, -1), _slice_points(seen, 0, f * w)
@@ -62,17 +59,19 @@ def _search_lines_of_chunk(problem: Problem, columns: Index, alone: int, togethe
     below = is_below_range(problem) if is_two_sided_range(problem) else None
     reached = (ladder.valid if below is None else is_in_or_past_range(problem, ladder.x, below)).reshape(n, f, 2, -1)
     first = reached.argmax(axis=-1)
-    near, far = np.where(first > 0, LADDER_SHARES[first - 1], 0.0), LADDER_SHARES[first]
+    near, far = np.where(first > 0, settings.trials.ladder_shares[first - 1], 0.0), settings.trials.ladder_shares[first]
     way = np.where(reached.any(axis=-1), way, 0.0)
     for _ in range(
-        LINE_REFINEMENTS if len(region.system) and below is None else 0
+        settings.trials.line_refinements if len(region.system) and below is None else 0
     ):  # Taylor steps may not stay on the line
-        near, far = _narrow_brackets(problem, columns, way, near, far)
-    share = near[..., None] + (far - near)[..., None] * SUBDIVISION_SHARES
+        near, far = _narrow_brackets(problem, columns, way, near, far, settings=settings)
+    share = near[..., None] + (far - near)[..., None] * settings.trials.subdivision_shares
     if below is not None:  # a ladder steps over a narrow range
-        share = _bisect_into_range(problem, columns, way, near, far, below)[..., None]
+        share = _bisect_into_range(problem, columns, way, near, far, below, settings=settings)[..., None]
     between = _move_columns(home, columns, way[..., None] * share)
-    seen = score_points(problem, np.concatenate([between, _combine_steps(problem, columns, own, ladder)], axis=1))
+    seen = score_points(
+        problem, np.concatenate([between, _combine_steps(problem, columns, own, ladder, settings=settings)], axis=1)
+    )
     closer, several = _slice_points(seen, 0, between.shape[1]), _slice_points(seen, between.shape[1], None)
     best = join_points(_group_by_line(ladder, f), _group_by_line(closer, f)).best(1)
     best = Points(*(array.reshape(n, f, *array.shape[2:]) for array in best))
@@ -87,15 +86,20 @@ def _search_lines_of_chunk(problem: Problem, columns: Index, alone: int, togethe
         _move_columns(
             region.row_in_box,
             columns,
-            _distances_to_edges(problem, columns, region.row_in_box)[..., None] * LADDER_SHARES,
+            _distances_to_edges(problem, columns, region.row_in_box, settings=settings)[..., None]
+            * settings.trials.ladder_shares,
         ),
     )
     return join_points(found, itself.best(alone))
 
 
-def _distances_to_edges(problem: Problem, columns: Index, start: Array) -> Array:
+def _distances_to_edges(problem: Problem, columns: Index, start: Array, settings: SearchSettings = DEFAULTS) -> Array:
     """How far each of ``columns`` may go down and up from points ``(n, d)``, ``(n, f, 2)``; 0 where it may not move."""
-    region, here, farthest = problem.region, start[:, columns], MAX_CHANGE_DISTANCE * problem.scales[columns]
+    region, here, farthest = (
+        problem.region,
+        start[:, columns],
+        settings.trials.max_change_distance * problem.scales[columns],
+    )
     down = np.maximum(region.lower[:, columns], here - farthest) - here
     up = np.minimum(region.upper[:, columns], here + farthest) - here
     return np.where(region.free[:, columns, None], np.stack([down, up], axis=2), 0.0)
@@ -109,9 +113,13 @@ def _move_columns(home: Array, columns: Index, by: Array) -> Array:
     return x
 
 
-def _narrow_brackets(problem: Problem, columns: Index, way: Array, near: Array, far: Array) -> tuple[Array, Array]:
+def _narrow_brackets(
+    problem: Problem, columns: Index, way: Array, near: Array, far: Array, settings: SearchSettings = DEFAULTS
+) -> tuple[Array, Array]:
     """Shares ``(n, f, 2)`` of each way that the target is first reached between, eight times as near to each other."""
-    share = near[..., None] + (far - near)[..., None] * np.append(0.0, np.append(SUBDIVISION_SHARES, 1.0))
+    share = near[..., None] + (far - near)[..., None] * np.append(
+        0.0, np.append(settings.trials.subdivision_shares, 1.0)
+    )
     tried = score_points(
         problem, _move_columns(problem.region.nearest_feasible, columns, way[..., None] * share[..., 1:-1])
     )
@@ -121,9 +129,17 @@ def _narrow_brackets(problem: Problem, columns: Index, way: Array, near: Array, 
     return low, high
 
 
-def _bisect_into_range(problem: Problem, columns: Index, way: Array, near: Array, far: Array, below: Mask) -> Array:
+def _bisect_into_range(
+    problem: Problem,
+    columns: Index,
+    way: Array,
+    near: Array,
+    far: Array,
+    below: Mask,
+    settings: SearchSettings = DEFAULTS,
+) -> Array:
     """The share ``(n, f, 2)`` of each way at which numbers come into a range, between ``near`` and ``far`` ones."""
-    for _ in range(RANGE_HALVINGS):
+    for _ in range(settings.trials.range_halvings):
         middle = (near + far) / 2
         x, _ = problem.region.bring_inside(
             _move_columns(problem.region.nearest_feasible, columns, (way * middle)[..., None])
@@ -133,15 +149,17 @@ def _bisect_into_range(problem: Problem, columns: Index, way: Array, near: Array
     return far
 
 
-def _switch_few_categories(problem: Problem) -> Array:
-    """The rows with one category switched, at most `MAX_LINE_SWITCHES` of all switches, and the rows themselves, last."""
+def _switch_few_categories(problem: Problem, settings: SearchSettings = DEFAULTS) -> Array:
+    """The rows with one category switched, at most ``max_line_switches`` of them, and the rows themselves, last."""
     home = problem.region.nearest_feasible
     every = switch_single_categories(problem, home)
-    some = np.linspace(0, every.shape[1] - 1, min(every.shape[1], MAX_LINE_SWITCHES)).astype(np.intp)
+    some = np.linspace(0, every.shape[1] - 1, min(every.shape[1], settings.trials.max_line_switches)).astype(np.intp)
     return np.concatenate([every[:, some], home[:, None, :]], axis=1)
 
 
-def _combine_steps(problem: Problem, columns: Index, own: Points, ladder: Points) -> Array:
+def _combine_steps(
+    problem: Problem, columns: Index, own: Points, ladder: Points, settings: SearchSettings = DEFAULTS
+) -> Array:
     """What all steps of all lines promise together, ``(n, m, d)``."""
     n, steps = ladder.margin.shape
     w = steps // len(columns)
@@ -150,20 +168,32 @@ def _combine_steps(problem: Problem, columns: Index, own: Points, ladder: Points
     gain = to_additive_scale(problem, ladder.margin) - to_additive_scale(problem, own.margin)
     cost, shape = first_order_costs(problem, own.x, column, held), (n, 1, len(columns), w)
     values, gains, prices = held.reshape(shape), gain.reshape(shape), cost.reshape(shape)
-    return combine_changes(own, column[:, ::w], values, gains, prices, changes_left(problem, own.x))[:, 0]
+    return combine_changes(own, column[:, ::w], values, gains, prices, changes_left(problem, own.x), settings=settings)[
+        :, 0
+    ]
 
 
-def max_line_model_rows(problem: Problem) -> int:
+def max_line_model_rows(problem: Problem, settings: SearchSettings = DEFAULTS) -> int:
     """How many model rows the lines of a row take at most."""
-    finer = LINE_REFINEMENTS * len(SUBDIVISION_SHARES) + len(LADDER_SHARES) if len(problem.region.system) else 0
+    finer = (
+        settings.trials.line_refinements * len(settings.trials.subdivision_shares) + len(settings.trials.ladder_shares)
+        if len(problem.region.system)
+        else 0
+    )
     each = (
-        len(LADDER_SHARES)
-        + len(SUBDIVISION_SHARES)
+        len(settings.trials.ladder_shares)
+        + len(settings.trials.subdivision_shares)
         + finer
-        + (RANGE_HALVINGS + len(LADDER_SHARES) + 1 if is_two_sided_range(problem) else 0)
+        + (
+            settings.trials.range_halvings + len(settings.trials.ladder_shares) + 1
+            if is_two_sided_range(problem)
+            else 0
+        )
     )
     steps = 2 * each * int(problem.numeric.sum())
-    return steps + min(_count_levels(problem), MAX_LINE_SWITCHES) + SWEEP_MULTIPLIERS + 1
+    return (
+        steps + min(_count_levels(problem), settings.trials.max_line_switches) + settings.trials.sweep_multipliers + 1
+    )
 
 
 def _count_levels(problem: Problem) -> int:

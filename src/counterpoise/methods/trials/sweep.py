@@ -14,14 +14,10 @@ import numpy as np
 from counterpoise.methods.categories import switchable_columns, values_like_reference
 from counterpoise.methods.cell_values import Cells
 from counterpoise.methods.points import Points, join_points, score_points
-from counterpoise.methods.slopes import COARSE_SPACING_SCALES, lattice_unit
+from counterpoise.methods.settings.search import DEFAULTS, SearchSettings
+from counterpoise.methods.slopes import lattice_unit
 from counterpoise.problem import Problem
 from counterpoise.types import Array, Index, Mask
-
-SWEEP_MULTIPLIERS = 16
-MAX_LEVELS_PER_SWEEP = 24  # levels of a category tried in one sweep
-MAX_CELLS_PER_BATCH = 500_000  # numbers in the points tried at once: more do not stay near the processor
-MAX_CHANGE_DISTANCE = 30.0  # units of distance that a change is tried over where nothing bounds it
 
 
 class SweepResult(NamedTuple):
@@ -32,27 +28,41 @@ class SweepResult(NamedTuple):
 
 
 def sweep(
-    problem: Problem, cells: Cells | None, points: Points, reach: Array, width: int, only: Index | None = None
+    problem: Problem,
+    cells: Cells | None,
+    points: Points,
+    reach: Array,
+    width: int,
+    only: Index | None = None,
+    settings: SearchSettings = DEFAULTS,
 ) -> SweepResult:
     """The best that each of ``points`` ``(n, q, d)`` leads to: all single changes, then combinations of them.
 
-    ``max_useful_distance`` ``(n,)`` bounds how far from the row a value is worth trying; ``width`` is the number of values each way;
+    ``reach`` ``(n,)`` bounds how far from the row a value is worth trying; ``width`` is the number of values each way;
     ``only`` ``(n, g)`` numbers the features of each row to try. A point that nothing around it improves on stays.
     """
     n, q, d = points.x.shape
-    tries = list_candidates(problem, cells, points.x, reach, width)
+    tries = list_candidates(problem, cells, points.x, reach, width, settings=settings)
     if not len(tries.places_by_feature):
         return SweepResult(points, np.zeros((n, 0)))
     size = max(
         1,
-        MAX_CELLS_PER_BATCH
+        settings.batches.cells
         // (
             q * d * (tries.places_by_feature.size if only is None else only.shape[1] * tries.places_by_feature.shape[1])
         ),
     )
     if size < n:  # rows know nothing of each other
         parts = [
-            sweep(problem.take(rows), cells, points.at(rows), reach[rows], width, None if only is None else only[rows])
+            sweep(
+                problem.take(rows),
+                cells,
+                points.at(rows),
+                reach[rows],
+                width,
+                None if only is None else only[rows],
+                settings=settings,
+            )
             for rows in np.split(np.arange(n), range(size, n, size))
         ]
         best = Points(*(np.concatenate(arrays) for arrays in zip(*(part.points for part in parts), strict=True)))
@@ -70,7 +80,7 @@ def sweep(
     value = _place_values(problem, points.x, column[:, ::w], value.reshape(n, q, g, w)).reshape(n, q, g * w)
     spots, real = _find_distinct_changes(value, here, w)  # (n, q, t) places of changes that are changes, each once
     gain, held = np.zeros(value.shape), here.copy()
-    best, pieces = _group_by_point(points, q), -(-spots.size * d // MAX_CELLS_PER_BATCH)
+    best, pieces = _group_by_point(points, q), -(-spots.size * d // settings.batches.cells)
     for some, told in zip(np.array_split(spots, pieces, axis=2), np.array_split(real, pieces, axis=2), strict=True):
         alone = score_points(problem, _apply_single_changes(points.x, column, value, some))
         t = some.shape[2]
@@ -88,7 +98,7 @@ def sweep(
     room = changes_left(problem, points.x)
     shape = (n, q, g, w)
     combos = combine_changes(
-        points, column[:, ::w], held.reshape(shape), gain.reshape(shape), cost.reshape(shape), room
+        points, column[:, ::w], held.reshape(shape), gain.reshape(shape), cost.reshape(shape), room, settings=settings
     )
     together = score_points(problem, combos.reshape(n, -1, d))
     best = join_points(best, _group_by_point(together, q)).best(1)
@@ -98,7 +108,7 @@ def sweep(
     return SweepResult(best, effect)
 
 
-def columns_without_relations(problem: Problem) -> Index:
+def columns_without_relations(problem: Problem, settings: SearchSettings = DEFAULTS) -> Index:
     """The features, numbered as a sweep without cells does, that are worth trying alone beside Taylor steps in L2.
 
     A column that a relation binds is not, unless its values are far apart: mending takes it back, or moves others
@@ -106,7 +116,7 @@ def columns_without_relations(problem: Problem) -> Index:
     """
     bound = np.zeros(len(problem.numeric), dtype=bool)
     bound[list(problem.region.system.clause_set.clauses_by_column)] = True
-    bound &= lattice_unit(problem) <= COARSE_SPACING_SCALES * problem.scales
+    bound &= lattice_unit(problem) <= settings.trials.coarse_spacing_scales * problem.scales
     ladder = np.flatnonzero(problem.numeric)
     return np.concatenate([np.flatnonzero(~bound[ladder]), len(ladder) + np.arange(len(switchable_columns(problem)))])
 
@@ -166,15 +176,19 @@ class Candidates(NamedTuple):
     places_by_feature: Index
 
 
-def list_candidates(problem: Problem, cells: Cells | None, x: Array, reach: Array, width: int) -> Candidates:
+def list_candidates(
+    problem: Problem, cells: Cells | None, x: Array, reach: Array, width: int, settings: SearchSettings = DEFAULTS
+) -> Candidates:
     """The changes worth trying around the points ``x`` ``(n, q, d)``."""
     parts: list[tuple[Index, Array]] = []  # columns (f,) and values (n, q, f, w)
     if cells is None:
-        parts.append(_ladder_values(problem, x, reach, width))
+        parts.append(_ladder_values(problem, x, reach, width, settings=settings))
     elif len(cells.columns):
         parts.append((cells.columns, _split_point_values(problem, cells, x, reach, width)))
     for column, values in switchable_columns(problem):
-        few = values[np.linspace(0, len(values) - 1, min(len(values), MAX_LEVELS_PER_SWEEP)).astype(np.intp)]
+        few = values[
+            np.linspace(0, len(values) - 1, min(len(values), settings.trials.max_levels_per_sweep)).astype(np.intp)
+        ]
         own = np.broadcast_to(problem.x0[:, None, None, None, column], (*x.shape[:2], 1, 1))
         tried = np.broadcast_to(few, (*x.shape[:2], 1, len(few)))
         parts.append((np.array([column]), np.concatenate([tried, own], axis=-1)))
@@ -206,7 +220,9 @@ def _split_point_values(problem: Problem, cells: Cells, x: Array, reach: Array, 
     return np.moveaxis(cells.nearest_values(np.moveaxis(cell, -1, 2), home, start), 2, -1)
 
 
-def _ladder_values(problem: Problem, x: Array, reach: Array, width: int) -> tuple[Index, Array]:
+def _ladder_values(
+    problem: Problem, x: Array, reach: Array, width: int, settings: SearchSettings = DEFAULTS
+) -> tuple[Index, Array]:
     """Steps that grow geometrically on both sides, and shares of the way back to the row; what missing cells may be."""
     columns = np.flatnonzero(problem.numeric)
     here = x[..., columns][..., None]
@@ -218,7 +234,7 @@ def _ladder_values(problem: Problem, x: Array, reach: Array, width: int) -> tupl
     gone = np.isnan(problem.x0[:, columns])
     some = np.flatnonzero(gone.any(axis=0))
     if len(some):
-        given = values_like_reference(problem, columns[some], 3 * width - 1)
+        given = values_like_reference(problem, columns[some], 3 * width - 1, settings=settings)
         given = np.concatenate([given, np.full_like(given[..., :1], np.nan)], axis=2)[:, None]  # or as the row has it
         values[:, :, some] = np.where(gone[:, None, some, None], given, values[:, :, some])
     return columns, values
@@ -277,7 +293,15 @@ def changes_left(problem: Problem, x: Array) -> Array | None:
     return np.asarray(problem.region.max_changes - np.count_nonzero(problem.region.is_changed(x), axis=-1))[..., None]
 
 
-def combine_changes(points: Points, column: Index, held: Array, gain: Array, price: Array, room: Array | None) -> Array:
+def combine_changes(
+    points: Points,
+    column: Index,
+    held: Array,
+    gain: Array,
+    price: Array,
+    room: Array | None,
+    settings: SearchSettings = DEFAULTS,
+) -> Array:
     """Combinations ``(n, q, m, d)``, one per multiplier: each feature ``(n, g)`` takes the change worth most."""
     n, q = points.margin.shape
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -285,7 +309,7 @@ def combine_changes(points: Points, column: Index, held: Array, gain: Array, pri
     ratio = np.where(np.isfinite(ratio) & (ratio > 0), ratio, 0.0).reshape(n, q, -1)
     ratio.sort(axis=-1)
     useful = np.maximum(np.count_nonzero(ratio, axis=-1), 1)[..., None]
-    rank = np.minimum(np.rint(useful ** np.linspace(0, 1, SWEEP_MULTIPLIERS)), useful).astype(np.intp)
+    rank = np.minimum(np.rint(useful ** np.linspace(0, 1, settings.trials.sweep_multipliers)), useful).astype(np.intp)
     multipliers = np.take_along_axis(ratio, ratio.shape[-1] - rank, axis=-1) * (1 - 1e-9)
     spot = np.broadcast_to(column[:, None, :], (n, q, column.shape[1]))
     here = np.take_along_axis(points.x, spot, axis=2)
@@ -297,12 +321,12 @@ def combine_changes(points: Points, column: Index, held: Array, gain: Array, pri
         rank = np.argsort(np.argsort(-most, axis=-1, kind="stable"), axis=-1, kind="stable")
         chosen &= rank < np.maximum(room, 1)[:, :, None]
     put = np.take_along_axis(np.broadcast_to(held[:, :, None], worth.shape), best, axis=-1)[..., 0]
-    combos = np.repeat(points.x[:, :, None, :], SWEEP_MULTIPLIERS, axis=2)
+    combos = np.repeat(points.x[:, :, None, :], settings.trials.sweep_multipliers, axis=2)
     np.put_along_axis(combos, spot[:, :, None], np.where(chosen, put, here[:, :, None]), axis=3)
     return combos
 
 
-def max_useful_distance(problem: Problem, effort: Array) -> Array:
+def max_useful_distance(problem: Problem, effort: Array, settings: SearchSettings = DEFAULTS) -> Array:
     """How far from the row a single change can be worth trying, ``(n,)``: no farther than the incumbent's effort."""
     reach = problem.energy.distance.reach(effort)
-    return np.where(np.isfinite(reach), reach, MAX_CHANGE_DISTANCE)
+    return np.where(np.isfinite(reach), reach, settings.trials.max_change_distance)

@@ -53,7 +53,7 @@ class Agreement:
 
 @dataclass(frozen=True, eq=False)
 class ClassAgreement(ModelBase):
-    """Classifiers as one Model. ``labels`` end with "undecided"; ``needed`` members must say a class."""
+    """Classifiers as one Model. ``labels`` end with "undecided"; ``members_needed`` must predict a class."""
 
     members: tuple[Model, ...] = field()
     members_needed: int = field()
@@ -67,7 +67,7 @@ class ClassAgreement(ModelBase):
 
     @property
     def abstention(self) -> str:
-        """The label that is nobody's aim: too few members agree."""
+        """The label for too few members agreeing; it cannot be a target."""
         word = UNDECIDED_LABEL
         while word in self.classes:  # a class of the members' own
             word = f"{word} (no agreement)"
@@ -84,7 +84,7 @@ class ClassAgreement(ModelBase):
         return _join_notes(self.members)
 
     def outputs(self, x: Array) -> Array:
-        """``(p, c + 1)``: for each class the margin that ``needed`` members reach, and 0."""
+        """``(p, c + 1)``: for each class the margin that ``members_needed`` members reach, and 0."""
         values = [self._linked_outputs(member, x) for member in self.members]
         margins = np.stack([_margins(value) for value in values])
         reached = np.sort(margins, axis=0)[len(self.members) - self.members_needed]
@@ -181,7 +181,7 @@ class PartitionedClassAgreement(ClassAgreement):
 
 @dataclass(frozen=True, eq=False)
 class NumberAgreement(ModelBase):
-    """Regressions or scores as one Model: a column for each member, ``needed`` of which must lie in the range."""
+    """Regressions or scores as one Model: a column for each; ``members_needed`` of them must lie in the range."""
 
     members: tuple[Model, ...] = field()
     members_needed: int = field()

@@ -56,7 +56,7 @@ class Function:
 
 
 class AnswerFormat(NamedTuple):
-    """What one look at a callable's answers showed."""
+    """The format of a callable's answers, as seen on the probing rows."""
 
     shape: AnswerShape
     labels: tuple[Any, ...] | None
@@ -162,11 +162,11 @@ class TwiceDifferentiableFunctionModel(DifferentiableFunctionModel):
 
 
 def adapt(model: Any, schema: Schema, probe: Array) -> Model:
-    """The Model of a callable or a Function, settled by one call on the probing rows."""
+    """The Model of a callable or a Function; one call on the probing rows shows the format of its answers."""
     function = model if isinstance(model, Function) else Function(model)
-    feed: InputFunction = (lambda x: x.copy()) if function.array else (lambda x: decode(schema, x))
-    settled = infer_answer_format(function, _read_answer(function.scores(feed(probe)), len(probe)))
-    if function.gradient is not None and settled.shape == "labels":
+    make_input: InputFunction = (lambda x: x.copy()) if function.array else (lambda x: decode(schema, x))
+    answer_format = infer_answer_format(function, _read_answer(function.scores(make_input(probe)), len(probe)))
+    if function.gradient is not None and answer_format.shape == "labels":
         raise InputError("a Function with a gradient must give scores", "its answers are labels", "return the scores")
     kind = (
         FunctionModel
@@ -175,11 +175,11 @@ def adapt(model: Any, schema: Schema, probe: Array) -> Model:
         if function.hvp is None
         else TwiceDifferentiableFunctionModel
     )
-    return kind(function, feed, settled)
+    return kind(function, make_input, answer_format)
 
 
 def infer_answer_format(function: Function, answer: NDArray[Any]) -> AnswerFormat:
-    """What a callable's answer means: labels, a score, or a column for each class.
+    """The format of a callable's answer: labels, a score, or a column for each class.
 
     >>> infer_answer_format(Function(len), np.array([[0.25, 0.75]]))
     AnswerFormat(shape='columns', labels=(0, 1), link='log')

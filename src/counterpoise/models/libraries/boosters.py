@@ -1,4 +1,4 @@
-"""What the boosting libraries share: their models asked through their own methods, and the names of their columns."""
+"""What the boosting libraries share: models asked through their own methods, and names of columns."""
 
 from __future__ import annotations
 
@@ -20,9 +20,10 @@ AUTOMATIC_NAME_PATTERN = re.compile(r"(Column_|f)?\d+")  # what the libraries ca
 
 @dataclass(frozen=True, eq=False)
 class BoosterModel(ModelBase):
-    """A boosted model, asked through functions of what ``feed`` makes of encoded rows.
+    """A boosted model, asked through functions of the input that ``make_input`` makes of encoded rows.
 
-    ``raw`` gives decision values or a regression's numbers, ``said`` labels, ``likely`` probabilities.
+    ``output_function`` gives decision values or a regression's numbers, ``label_function`` labels,
+    ``probability_function`` probabilities.
     """
 
     make_input: InputFunction
@@ -58,7 +59,7 @@ def as_outputs(values: Any, labels: tuple[Any, ...] | None) -> Array:
 
 
 def make_label_function(likely: Callable[[Any], Any], labels: tuple[Any, ...]) -> Callable[[Any], NDArray[Any]]:
-    """What a booster without classes of its own says: the label of the largest probability."""
+    """The prediction of a booster without classes of its own: the label of the largest probability."""
 
     def said(rows: Any) -> NDArray[Any]:
         found = np.asarray(likely(rows))

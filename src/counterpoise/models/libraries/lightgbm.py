@@ -59,21 +59,21 @@ def adapt(model: Any, schema: Schema, probe: Array) -> Model | None:
         if not schema.features[columns[column]].is_numeric
         for note in note_unknown_categories(schema.features[columns[column]], levels, refused=False)
     )
-    give = make_input_function(schema, names, width, frame=bool(booster.pandas_categorical))
+    make_input = make_input_function(schema, names, width, frame=bool(booster.pandas_categorical))
     if labels is None:
-        own = BoosterModel(give, None, ask, booster.predict, notes=notes)
+        own = BoosterModel(make_input, None, ask, booster.predict, notes=notes)
     elif fitted:
-        own = BoosterModel(give, labels, ask, model.predict, model.predict_proba, notes=notes)
+        own = BoosterModel(make_input, labels, ask, model.predict, model.predict_proba, notes=notes)
     else:
         own = BoosterModel(
-            give, labels, ask, make_label_function(booster.predict, labels), booster.predict, notes=notes
+            make_input, labels, ask, make_label_function(booster.predict, labels), booster.predict, notes=notes
         )
     reading = read_columns(schema, columns, known)
     if reading is None:
         return own
     exact = labels is not None or (objective in LINEAR_OBJECTIVES and "sqrt" not in options)
     library = _make_library_outputs(ask, reading)
-    return open_trees(own, _read_trees(text, head, raw), reading, probe, library=library, most=None if exact else 0)
+    return open_trees(own, _read_trees(text, head, raw), reading, probe, library=library, max_rows=None if exact else 0)
 
 
 def _make_library_outputs(ask: Callable[[Any], Array], reading: ColumnReading) -> Callable[[Array], Array]:

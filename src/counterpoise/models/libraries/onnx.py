@@ -27,7 +27,7 @@ DTYPE_BY_ONNX_TYPE: dict[str, Any] = {
 
 @dataclass(frozen=True)
 class OnnxSession:
-    """An onnxruntime session with its inputs and outputs sorted out: ``scores`` and ``said`` are output names."""
+    """An onnxruntime session and the names of its score output and its label output."""
 
     session: Any
     score_output: str | None
@@ -78,17 +78,17 @@ def adapt(model: Any, schema: Schema, probe: Array) -> Model:
     function = model if isinstance(model, Function) else Function(model)
     session = _name_outputs(function.scores)
 
-    def feed(x: Array) -> Any:
+    def make_input(x: Array) -> Any:
         return decode(schema, x)
 
-    answer = np.asarray(session(feed(probe)))
+    answer = np.asarray(session(make_input(probe)))
     if function.labels is None and answer.ndim == 2:
-        function = replace(function, labels=session.find_labels(feed(probe), answer.shape[1]))
+        function = replace(function, labels=session.find_labels(make_input(probe), answer.shape[1]))
     function = replace(function, scores=session)
-    settled = infer_answer_format(function, answer)
-    if session.label_output is not None and session.score_output is not None and settled.labels is not None:
-        return LabellingOnnxModel(function, feed, settled, session)
-    return FunctionModel(function, feed, settled)
+    answer_format = infer_answer_format(function, answer)
+    if session.label_output is not None and session.score_output is not None and answer_format.labels is not None:
+        return LabellingOnnxModel(function, make_input, answer_format, session)
+    return FunctionModel(function, make_input, answer_format)
 
 
 def _name_outputs(session: Any) -> OnnxSession:

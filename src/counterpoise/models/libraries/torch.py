@@ -17,10 +17,7 @@ from counterpoise.space.schema.schema import Schema
 from counterpoise.types import Array, Model
 
 TRAINING_NOTE = "the module is in training mode: it is switched to evaluation for each call and back afterwards"
-GUESSED_LABELS_NOTE = (
-    "the module's one output is read as that of label 1 against 0; for a number as such: cp.Function(module)"
-)
-MAX_NUMBERS_TOGETHER = 2**22  # numbers given to the module at a time; halved where memory does not suffice
+GUESSED_LABELS_NOTE = "the module's one output is read as that of label 1 against 0; for a number: cp.Function(module)"
 
 
 @dataclass(frozen=True)
@@ -40,13 +37,9 @@ class TorchModel(FunctionModel):
         """What the user should know about how the module is asked."""
         found = []
         if any(part.training for part in self.module.modules()):
-            found.append(
-                "the module is in training mode: it is switched to evaluation for each call and back afterwards"
-            )
+            found.append(TRAINING_NOTE)
         if self.has_guessed_labels:
-            found.append(
-                "the module's one output is read as that of label 1 against 0; for a number: cp.Function(module)"
-            )
+            found.append(GUESSED_LABELS_NOTE)
         return tuple(found)
 
     def probabilities(self, x: Array) -> Array | None:
@@ -58,11 +51,11 @@ class TorchModel(FunctionModel):
 
     def gradient(self, x: Array, weights: Array) -> Array:
         """Gradient ``(p, d)`` of the outputs summed with ``weights`` ``(p, c)``."""
-        return _run_in_batches(self.module, self._gradient_of_batch, x, self.pull_weights(weights))
+        return run_in_batches(self.module, self._gradient_of_batch, x, self.pull_weights(weights))
 
     def hvp(self, x: Array, weights: Array, v: Array) -> Array:
         """``(p, d)``: the Hessian of the outputs summed with ``weights``, times ``v``, by differentiating twice."""
-        return _run_in_batches(self.module, self._hvp_of_batch, x, self.pull_weights(weights), v)
+        return run_in_batches(self.module, self._hvp_of_batch, x, self.pull_weights(weights), v)
 
     def _gradient_of_batch(self, x: torch.Tensor, weights: torch.Tensor) -> torch.Tensor:
         x.requires_grad_()
@@ -74,7 +67,7 @@ class TorchModel(FunctionModel):
 
 
 def adapt(model: Any, schema: Schema, probe: Array) -> Model:
-    """The Model of a module, or of a Function whose scores are one; the output is settled on the probing rows.
+    """The Model of a module, or of a Function whose scores are one; the probing rows show the format of its output.
 
     A bare module with one output column gives the logit of the second of the labels 0 and 1; for a module that gives a
     number as such, ``cp.Function(module)``.
@@ -90,15 +83,15 @@ def adapt(model: Any, schema: Schema, probe: Array) -> Model:
         )
 
     def scores(x: Array) -> Array:
-        return _run_in_batches(module, _make_forward(module), x)
+        return run_in_batches(module, _make_forward(module), x)
 
     answer = _call_on_probe(scores, probe, module)
     single = answer.shape[1] == 1
     guessed = single and not isinstance(model, Function)
     if guessed:
         function = replace(function, labels=(0, 1))
-    settled: AnswerFormat = infer_answer_format(function, answer[:, 0] if single else answer)
-    return TorchModel(replace(function, scores=scores), lambda x: x, settled, module, guessed)
+    answer_format: AnswerFormat = infer_answer_format(function, answer[:, 0] if single else answer)
+    return TorchModel(replace(function, scores=scores), lambda x: x, answer_format, module, guessed)
 
 
 def _call_on_probe(scores: Callable[[Array], Array], probe: Array, module: torch.nn.Module) -> Array:
@@ -134,9 +127,18 @@ def _differentiate(out: torch.Tensor, weights: torch.Tensor, x: torch.Tensor, *,
     return torch.zeros_like(x) if found is None else found
 
 
-def _run_in_batches(module: torch.nn.Module, ask: Callable[..., torch.Tensor], *arrays: NDArray[Any]) -> Array:
+def run_in_batches(
+    module: torch.nn.Module,
+    ask: Callable[..., torch.Tensor],
+    *arrays: NDArray[Any],
+    max_numbers_together: int = 2**22,
+) -> Array:
+    """The results ``(p, c)`` of ``ask`` on batches of the arrays ``(p, d)``, with the module in evaluation mode.
+
+    ``max_numbers_together`` numbers of an array are given at a time; half as many wherever memory does not suffice.
+    """
     like = next((t for t in (*module.parameters(), *module.buffers()) if t.is_floating_point()), torch.empty(0))
-    size = max(1, MAX_NUMBERS_TOGETHER // max(1, arrays[0].shape[1]))
+    size = max(1, max_numbers_together // max(1, arrays[0].shape[1]))
     with _evaluation_mode(module):
         while True:
             try:

@@ -16,7 +16,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from counterpoise.errors import CapabilityError, CounterpoiseError, InputError
-from counterpoise.models.inputs import InputFunction, choose_input_function, find_model_columns
+from counterpoise.models.inputs import InputFunction, choose_input_function, find_model_columns, fitted_column_names
 from counterpoise.models.registry import as_model
 from counterpoise.models.sklearn.formulas.formula import (
     MAX_DIFFERENCE_FOR_SLOPES,
@@ -84,7 +84,7 @@ class SklearnModel(ModelBase):
             return np.asarray(self.model.predict_proba(self.make_input(x)), dtype=np.float64)
 
     def _without_warnings(self) -> AbstractContextManager[Any]:
-        """Far from the data a model may overflow: what comes out is checked."""
+        """Far from the data a model may overflow; its outputs are checked by the caller."""
         return _silence_warnings() if self._warns_about_names else np.errstate(all="ignore")
 
     @cached_property
@@ -94,14 +94,14 @@ class SklearnModel(ModelBase):
 
 @contextmanager
 def _silence_warnings() -> Iterator[None]:
-    """For an estimator that loses the columns' names on its own way inside."""
+    """For an estimator that drops the columns' names before it asks its own parts."""
     with np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.filterwarnings("ignore", "X does not have valid feature names")
         yield
 
 
 def adapt(model: Any, schema: Schema, probe: Array) -> Model:
-    """The Model of a fitted estimator; how it is asked is settled on the probing rows.
+    """The Model of a fitted estimator; the probing rows decide which of its methods gives the outputs.
 
     A parameter search stands for its best estimator. A pipeline whose first steps are arithmetic is asked through its
     last step, and an estimator with a formula through the formula, if they repeat its answers on the probing rows.
@@ -110,9 +110,7 @@ def adapt(model: Any, schema: Schema, probe: Array) -> Model:
     if hasattr(model, "best_estimator_"):
         return as_model(model.best_estimator_, schema, probe)
     plain = make_sklearn_model(model, choose_input_function(model, schema, probe), probe)
-    columns = find_model_columns(
-        schema, getattr(model, "feature_names_in_", None), getattr(model, "n_features_in_", None)
-    )
+    columns = find_model_columns(schema, fitted_column_names(model), getattr(model, "n_features_in_", None))
     if isinstance(model, Pipeline):
         *first, last = flatten_steps(model)
         front = read_columnwise_steps(first, schema, columns)
@@ -172,36 +170,38 @@ def _adapt_columnwise_pipeline(
     )
     if found is None or trees is None:
         return found
-    # Told in the row's own columns the trees need no front: they answer if they do so to the bit.
-    # What a logarithm makes of a number below its range is no number, which they do not know of.
+    # Trees in the row's own columns need no first steps: they answer if they repeat the pipeline to the bit.
+    # Not behind curved steps: log of a non-positive value is NaN, for which these trees have no rule.
     away = relative_difference(trees.outputs, found.outputs, probe)
     if not away <= MAX_ROUNDING_DIFFERENCE:
         return found
     return make_tree_model(found, trees.outputs if away == 0 and not front.is_curved else found.outputs, trees, probe)
 
 
-def make_sklearn_model(model: Any, give: InputFunction, probe: Array) -> SklearnModel:
-    """A fitted estimator, fed by ``give``, with the first way of asking it that agrees with its ``predict``.
+def make_sklearn_model(model: Any, make_input: InputFunction, probe: Array) -> SklearnModel:
+    """A fitted estimator that reads what ``make_input`` makes; its outputs are the first kind that agrees with predict.
 
     In order: decision values, probabilities, and last a 1 for the class predicted beside a fraction of the score.
     """
     kind = kind_of(model)
     if kind == "regressor":
-        found = SklearnModel(model, give, kind, None, "identity", make_regression_outputs(model))
+        found = SklearnModel(model, make_input, kind, None, "identity", make_regression_outputs(model))
         found.outputs(probe)  # one number a row, or an error that says so
         return found
     if kind == "outlier_detector":
-        return SklearnModel(model, give, kind, np.array(OUTLIER_LABELS), "identity", make_detection_outputs(model))
+        return SklearnModel(
+            model, make_input, kind, np.array(OUTLIER_LABELS), "identity", make_detection_outputs(model)
+        )
     classes = classes_of(model)
     *others, last = list_output_functions(model, classes)
-    said = SklearnModel(model, give, kind, classes, *last).predict(probe)
+    said = SklearnModel(model, make_input, kind, classes, *last).predict(probe)
     if said.ndim != 1:
         raise _make_several_targets_error(model, said.shape[1])
     for way in others:
-        found = SklearnModel(model, give, kind, classes, *way)
+        found = SklearnModel(model, make_input, kind, classes, *way)
         if np.array_equal(classes[found.outputs(probe).argmax(axis=1)], said):
             return found
-    return SklearnModel(model, give, kind, classes, *last)
+    return SklearnModel(model, make_input, kind, classes, *last)
 
 
 def check_fitted(model: Any) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from counterpoise.models.inputs import find_model_columns
+from counterpoise.models.inputs import find_model_columns, fitted_column_names
 from counterpoise.models.links import keep_sums, two_outputs_zero_first, two_outputs_zero_second
 from counterpoise.models.sklearn.estimator import adapt as adapt_estimator
 from counterpoise.models.trees.columns import read_columns
@@ -39,7 +39,7 @@ def adapt(model: Any, schema: Schema, probe: Array) -> Model | None:
     if type(model).__name__ not in SUPPORTED_CLASSES or not hasattr(model, "n_features_in_"):
         return None
     own = adapt_estimator(model, schema, probe)
-    columns = find_model_columns(schema, getattr(model, "feature_names_in_", None), model.n_features_in_)
+    columns = find_model_columns(schema, fitted_column_names(model), model.n_features_in_)
     return open_trees(own, read_trees(model), read_columns(schema, columns), probe, tolerance=1e-12)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from counterpoise.models.inputs import find_model_columns, note_unknown_categories
+from counterpoise.models.inputs import find_model_columns, fitted_column_names, note_unknown_categories
 from counterpoise.models.links import keep_sums, two_outputs_zero_first
 from counterpoise.models.sklearn.estimator import SklearnModel
 from counterpoise.models.sklearn.estimator import adapt as adapt_estimator
@@ -25,7 +25,7 @@ def adapt(model: Any, schema: Schema, probe: Array) -> Model | None:
     if type(model).__name__ not in SUPPORTED_CLASSES or not hasattr(model, "_predictors"):
         return None
     own = adapt_estimator(model, schema, probe)
-    columns = find_model_columns(schema, getattr(model, "feature_names_in_", None), model.n_features_in_)
+    columns = find_model_columns(schema, fitted_column_names(model), model.n_features_in_)
     ordered, known = read_layout(model, columns)
     features = {column: schema.features[ordered[column]] for column in known}
     notes = [

@@ -1,4 +1,4 @@
-"""How a scikit-learn estimator is asked: decision values, probabilities, or the class that it says, as outputs."""
+"""Outputs of a scikit-learn estimator: its decision values, its probabilities, or the class that it predicts."""
 
 from __future__ import annotations
 
@@ -16,9 +16,8 @@ from counterpoise.models.sklearn.thresholds import has_threshold, make_threshold
 from counterpoise.types import Array, Link
 
 OutputFunction = Callable[[Any], Array]
-"""What the model reads, to outputs ``(p, c)``."""
+"""The model's input to outputs ``(p, c)``."""
 
-MIN_POSITIVE_FLOAT = np.finfo(np.float64).tiny
 CLASSES_ASKED_BY_PREDICT = {
     "GaussianProcessClassifier",  # of more than two classes: by probabilities of each against the rest
     "NearestCentroid",  # plain distances where the priors are equal
@@ -38,7 +37,7 @@ def find_deciding_estimator(model: Any) -> Any:
 
 
 def has_probabilities(model: Any) -> bool:
-    """Whether a classifier has probabilities; Gaussian processes of pairs of classes have the method alone."""
+    """True if predict_proba works (one-vs-one Gaussian processes define it and raise)."""
     return (
         hasattr(model, "predict_proba") and getattr(find_deciding_estimator(model), "multi_class", None) != "one_vs_one"
     )
@@ -134,9 +133,8 @@ def make_detection_outputs(model: Any) -> OutputFunction:
             f"this {type(model).__name__} has no decision_function",
             "fit LocalOutlierFactor with novelty=True",
         )
-    at_zero = (
-        0.0 if type(find_deciding_estimator(model)).__name__ == "OneClassSVM" else MIN_POSITIVE_FLOAT
-    )  # others call zero an inlier
+    zero_is_outlier = type(find_deciding_estimator(model)).__name__ == "OneClassSVM"  # others call zero an inlier
+    at_zero = 0.0 if zero_is_outlier else np.finfo(np.float64).tiny
 
     def raw(rows: Any) -> Array:
         values = np.asarray(model.decision_function(rows), dtype=np.float64).reshape(len(rows))

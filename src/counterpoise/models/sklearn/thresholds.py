@@ -12,7 +12,7 @@ from counterpoise.types import Array
 
 
 def outputs_beyond_threshold(score: Array, threshold: float, column: int) -> Array:
-    """Outputs ``(p, 2)`` of the class in a column that is said where its score ``(p,)`` is at least a threshold.
+    """Outputs ``(p, 2)`` for a class in a column that is predicted where its score ``(p,)`` is at least a threshold.
 
     >>> outputs_beyond_threshold(np.array([0.2, 0.3]), 0.3, 1).argmax(axis=1)
     array([0, 1])
@@ -46,7 +46,7 @@ def read_threshold(model: Any) -> tuple[Any, int, float, bool]:
 
 
 def make_threshold_outputs(model: Any) -> Callable[[Any], Array]:
-    """From what an estimator with a threshold reads to how far it is beyond it, as outputs ``(p, 2)``."""
+    """A function from an estimator's input to outputs ``(p, 2)``: how far the score is beyond the threshold."""
     scored, column, threshold, likely = read_threshold(model)
 
     def raw(rows: Any) -> Array:

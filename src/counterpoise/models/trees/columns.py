@@ -1,4 +1,4 @@
-"""How a tree library reads the schema's columns, and its trees translated back into them."""
+"""How a tree library reads the schema's columns, and how its trees are translated back into them."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from counterpoise.types import Array, Index, Mask
 
 @dataclass(frozen=True, eq=False)
 class ColumnReading:
-    """Where each column of a model comes from, and what is read in it.
+    """Where each column of a model comes from, and how its values are read.
 
     ``columns`` are the encoded columns that the model's come from, ``tables`` the numbers read for the codes of a
-    category (the missing cell last); ``narrow`` are the dtypes, below double precision, in which numbers are given.
+    category (the missing cell last); ``narrow_dtypes`` are those, below double precision, in which numbers are given.
     ``width`` is the number of encoded columns.
     """
 
@@ -77,19 +77,21 @@ def read_columns(
     return ColumnReading(columns, tables, len(schema), narrow)
 
 
-def translate_trees(grove: LibraryTrees, reading: ColumnReading) -> TreeEnsemble | None:
+def translate_trees(library_trees: LibraryTrees, reading: ColumnReading) -> TreeEnsemble | None:
     """The trees in the schema's columns, or None where they split a number by category."""
-    sizes = [len(tree.feature) for tree in grove.trees]
+    sizes = [len(tree.feature) for tree in library_trees.trees]
     roots = np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.intp)
     shift = np.repeat(roots, sizes)
-    column = np.concatenate([tree.feature for tree in grove.trees]).astype(np.intp)
+    column = np.concatenate([tree.feature for tree in library_trees.trees]).astype(np.intp)
     limit = largest_left(
-        np.concatenate([t.threshold for t in grove.trees]), strict=grove.is_strict, single=grove.compares_in_single
+        np.concatenate([t.threshold for t in library_trees.trees]),
+        strict=library_trees.is_strict,
+        single=library_trees.compares_in_single,
     )
-    missing_left = np.concatenate([tree.missing_left for tree in grove.trees]).astype(bool)
+    missing_left = np.concatenate([tree.missing_left for tree in library_trees.trees]).astype(bool)
     listed = {
         start + node: part
-        for start, tree in zip(roots.tolist(), grove.trees, strict=True)
+        for start, tree in zip(roots.tolist(), library_trees.trees, strict=True)
         for node, part in tree.category_sets.items()
     }
     split = column >= 0
@@ -102,27 +104,27 @@ def translate_trees(grove: LibraryTrees, reading: ColumnReading) -> TreeEnsemble
     threshold[numbers] = reading.invert_limits(column[numbers], limit[numbers])
     category, sets = _translate_sets(np.flatnonzero(coded), column, limit, missing_left, listed, reading)
     single = np.zeros(reading.width, dtype=bool)
-    if grove.compares_in_single:
+    if library_trees.compares_in_single:
         halves = [j for j, dtype in reading.narrow_dtypes.items() if dtype.itemsize < 4]
         single[reading.columns[np.setdiff1d(column[numbers], halves)]] = True
     return TreeEnsemble(
         feature=np.where(split, reading.columns[column], -1),
         threshold=threshold,
-        left=np.where(split, np.concatenate([tree.left for tree in grove.trees]) + shift, -1).astype(np.intp),
-        right=np.where(split, np.concatenate([tree.right for tree in grove.trees]) + shift, -1).astype(np.intp),
+        left=np.where(split, np.concatenate([tree.left for tree in library_trees.trees]) + shift, -1).astype(np.intp),
+        right=np.where(split, np.concatenate([tree.right for tree in library_trees.trees]) + shift, -1).astype(np.intp),
         missing_left=missing_left,
         category=category,
         category_sets=sets,
-        value=np.concatenate([tree.value for tree in grove.trees]).astype(np.float64),
+        value=np.concatenate([tree.value for tree in library_trees.trees]).astype(np.float64),
         roots=roots,
-        first_sum=np.array([tree.first_sum for tree in grove.trees], dtype=np.intp),
-        base=grove.base,
+        first_sum=np.array([tree.first_sum for tree in library_trees.trees], dtype=np.intp),
+        base=library_trees.base,
         compares_in_single=single,
         width=reading.width,
-        scale=grove.scale,
-        averages_leaves=grove.averages_leaves,
-        sums_in_single_precision=grove.sums_in_single_precision,
-        to_outputs=grove.to_outputs,
+        scale=library_trees.scale,
+        averages_leaves=library_trees.averages_leaves,
+        sums_in_single_precision=library_trees.sums_in_single_precision,
+        to_outputs=library_trees.to_outputs,
     )
 
 

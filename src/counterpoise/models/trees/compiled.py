@@ -1,4 +1,4 @@
-"""The way of rows down the trees, in compiled code: scikit-learn's own loops over trees made for the purpose.
+"""Trees evaluated in compiled code: scikit-learn's own loops, over trees made for the purpose.
 
 Rows are first turned into small numbers that single precision holds exactly: how many split points of the column lie
 below the value, or, for a split by category, 0 for left and 1 for right. scikit-learn's compiled trees then compare
@@ -35,10 +35,6 @@ from sklearn.tree._tree import Tree as CompiledTree
 from counterpoise.models.trees.nodes import TreeNodes, code_places
 from counterpoise.types import Array, Index, Mask, has_no_missing
 
-MAX_ROWS_FOR_SINGLE_OUTPUT_TREES = (
-    48  # rows: below it, a tree for each output in one call is quicker than a call for each tree
-)
-MAX_SINGLE_OUTPUT_NODES = 1_000_000  # of trees kept once more for each output: 64 bytes each
 Float32Array = NDArray[np.float32]
 
 
@@ -62,9 +58,8 @@ class ComparedColumns:
     edges: tuple[tuple[int, Array], ...]  # by place, the split points to count; else the value in single precision
     source_places: Index  # for each column compared, its place in the source
     missing_goes_left: Mask  # and whether its missing cells go left
-    category_splits: tuple[
-        tuple[int, int, Mask], ...
-    ]  # encoded column, first column compared, right by code ``(codes, s)``
+    # encoded column, first column compared, codes that go right ``(codes, s)``
+    category_splits: tuple[tuple[int, int, Mask], ...]
 
     @cached_property
     def _is_plain_copy(self) -> bool:
@@ -92,9 +87,9 @@ class ComparedColumns:
         width = len(self.source_places)
         out = np.empty((len(x), width + sum(right.shape[1] for _, _, right in self.category_splits)), dtype=np.float32)
         out[:, :width] = numbers[self.source_places].T
-        gone = np.isnan(picked)
-        if gone.any():
-            out[:, :width][(gone[self.source_places] & self.missing_goes_left[:, None]).T] = -np.inf
+        is_missing = np.isnan(picked)
+        if is_missing.any():
+            out[:, :width][(is_missing[self.source_places] & self.missing_goes_left[:, None]).T] = -np.inf
         for place, first, right in self.category_splits:
             out[:, first : first + right.shape[1]] = right[code_places(x[:, place], len(right))]
         return out
@@ -102,17 +97,17 @@ class ComparedColumns:
 
 @dataclass(frozen=True, eq=False)
 class CompiledTrees:
-    """A TreeNodes made ready to be evaluated."""
+    """The nodes of all trees as compiled trees, ready to be evaluated."""
 
     columns: ComparedColumns
-    stages: NDArray[Any]  # (stages, c) bearers of one-output trees, in the order in which each output adds them
-    multi_output_trees: tuple[
-        tuple[Any, int], ...
-    ]  # trees of several outputs, and the first; in small batches one each is quicker
+    stages: NDArray[Any]  # (stages, c) holders of one-output trees, in the order in which each output adds them
+    multi_output_trees: tuple[tuple[Any, int], ...]  # trees of several outputs, and the first sum of each
     base: Array
     scale: float
     divisor: float
     sums_in_single_precision: bool
+    max_rows_for_single_output_trees: int = 48  # up to it one call for all trees, one tree an output, is quicker
+    max_single_output_nodes: int = 1_000_000  # of such trees, which are kept beside the others: 64 bytes each
 
     @classmethod
     def of(cls, trees: TreeNodes) -> CompiledTrees:
@@ -139,7 +134,7 @@ class CompiledTrees:
     @cached_property
     def single_output_trees(self) -> NDArray[Any]:
         """Trees of several outputs as a tree for each output, ``(trees, c)``; none where they are too large."""
-        if sum(tree.node_count for tree, _ in self.multi_output_trees) * len(self.base) > MAX_SINGLE_OUTPUT_NODES:
+        if sum(tree.node_count for tree, _ in self.multi_output_trees) * len(self.base) > self.max_single_output_nodes:
             return np.empty((0, len(self.base)), dtype=object)
         states = [(tree.__getstate__(), first) for tree, first in self.multi_output_trees]
         apart = [(_compile(s["nodes"], v), first + k) for s, first in states for k, v in enumerate(s["values"][:, 0].T)]
@@ -152,7 +147,7 @@ class CompiledTrees:
         out = np.tile(self.base, (len(x), 1))
         stages = (
             self.single_output_trees
-            if self.multi_output_trees and len(x) <= MAX_ROWS_FOR_SINGLE_OUTPUT_TREES
+            if self.multi_output_trees and len(x) <= self.max_rows_for_single_output_trees
             else self.stages
         )
         if len(stages):
@@ -219,6 +214,6 @@ def _arrange_stages(compiled: list[Any], column: Index, outputs: int) -> NDArray
     empty = TreeHolder(_compile(nothing, np.zeros((1, 1))))
     of_output = [[TreeHolder(compiled[number]) for number in np.flatnonzero(column == k)] for k in range(outputs)]
     stages = np.full((max(map(len, of_output)), outputs), empty, dtype=object)
-    for k, bearers in enumerate(of_output):
-        stages[: len(bearers), k] = bearers
+    for k, holders in enumerate(of_output):
+        stages[: len(holders), k] = holders
     return stages

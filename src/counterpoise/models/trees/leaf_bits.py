@@ -1,8 +1,8 @@
-"""Blocks: which cells of which columns keep a row out of each leaf, as bits: 64 leaves to a word.
+"""LeafTable: for each cell of each column the leaves that it excludes, as bits: 64 leaves to a word.
 
-A row is in the leaf of a tree that none of its cells is shut out of. A leaf that a single cell shuts it out of is where
-the tree goes if that column changes. Both are read off whole words at once, and so is which leaves no cell of a window
-leads to.
+A row is in the one leaf of each tree that none of its cells excludes. If one cell alone excludes a leaf, the tree goes
+to that leaf when the cell's column changes. Both are read off whole words at once, and so are the leaves that no cell
+of a window leads to.
 """
 
 from __future__ import annotations
@@ -16,23 +16,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from counterpoise.models.trees.leaf_ranges import CellWindow, Int32Array, LeafRanges, NeighbourLeaves
+from counterpoise.models.trees.settings import DEFAULT_LEAF_SETTINGS, LeafSettings
 from counterpoise.types import Index, Mask
 
-MAX_TABLE_BYTES = 150_000_000  # bytes of all blocks
-MAX_BITS_TOGETHER = 2_000_000  # bits looked at together, so that they stay near the processor
-MAX_BLOCK_BITS = 80_000_000  # bits of one: trees that split at other points share no cells
 WORD_BITS = 64
 
 
 class LeafBlock(NamedTuple):
-    """The leaves of some trees: which cells shut a row out of them, for cells that these trees tell apart."""
+    """The leaves of some trees, and the cells that exclude each; cells that these trees treat alike share a line."""
 
     first_leaf: int  # the number of its first leaf
     first_cell_of_line: Index  # (lines,) the first of the cells that each line of the table is of
     has_line_per_cell: bool  # whether each cell has a line of its own
     exclusion_bits: NDArray[np.uint64]  # (lines, words) a bit for each leaf: 1 where a row in the cell cannot be in it
     above_bits: NDArray[np.uint64]  # (lines, words) 1 where larger numbers alone lead to the leaf; of categories, all 0
-    padding_bits: NDArray[np.uint64]  # (words,) bits that are no leaf's; they are 1 in every line of ``shut``
+    padding_bits: NDArray[np.uint64]  # (words,) bits that are no leaf's; they are 1 in every line of ``exclusion_bits``
 
     @classmethod
     def of(cls, paths: LeafRanges, first: Index, part: slice) -> LeafBlock:
@@ -45,7 +43,7 @@ class LeafBlock(NamedTuple):
 
     @property
     def nbytes(self) -> int:
-        """How large it is."""
+        """The size of both tables of bits."""
         return self.exclusion_bits.nbytes + self.above_bits.nbytes
 
     def find_leaves(self, cells: Index) -> Index:
@@ -55,10 +53,10 @@ class LeafBlock(NamedTuple):
         )
 
     def find_leaves_and_neighbours(self, cells: Index, window: CellWindow, every: Mask) -> tuple[Index, Index, Index]:
-        """The same, and what single cells keep rows out of: the places of these cells and the leaves, both ``(e,)``.
+        """`find_leaves`, and the leaves that a single cell excludes: the cell's place and the leaf, both ``(e,)``.
 
-        Leaves that no cell of the window of a row ``(n, f)`` leads to are left out; the same number of points belongs
-        to each row. Where ``every`` ``(n, f)`` says so, leaves are not held against the window.
+        Leaves that no cell of the row's window ``(n, f)`` leads to are left out, but in columns where ``every``
+        ``(n, f)`` is true. The same number of points belongs to each row.
         """
         shut = self.exclusion_bits.take(self._lines_of_cells(cells), axis=0)
         seen = np.bitwise_or.accumulate(shut, axis=1)
@@ -100,12 +98,12 @@ def _make_column_bits(
     if place in paths.levels:
         lines = pack_bits(~paths.levels[place][part].T)
         return lines, np.zeros_like(lines)
-    low, high, gone = (
+    low, high, missing_bits = (
         paths.low[part, place],
         paths.high[part, place],
         pack_bits(~paths.allows_missing[part, place][None]),
     )
-    turns = np.zeros((len(cells), gone.view(np.uint8).shape[1]), dtype=np.uint8)
+    turns = np.zeros((len(cells), missing_bits.view(np.uint8).shape[1]), dtype=np.uint8)
     ever = low <= high  # where not, only a missing value leads to the leaf
     closed = np.flatnonzero((low > cells[0]) | ~ever)
     opens, shuts = np.flatnonzero((low > cells[0]) & ever), np.flatnonzero((high + 1 < cells[-1]) & ever)
@@ -119,7 +117,7 @@ def _make_column_bits(
     lines, above = turns.view(np.uint64), over.view(np.uint64)
     for table in (lines, above):
         np.bitwise_xor.accumulate(table, axis=0, out=table)
-    lines[-1], above[-1] = gone[0], 0
+    lines[-1], above[-1] = missing_bits[0], 0
     return lines, above
 
 
@@ -159,35 +157,35 @@ class LeafTable:
     leaf_ranges: LeafRanges
     blocks: tuple[LeafBlock, ...]
     first_cells: Index  # (f + 1,) the first cell of each column
-    packed_cell_ranges: NDArray[
-        np.int64
-    ]  # (leaves * f,) the first open cell of each leaf and one past the last, 32 bits each
+    # (leaves * f,) the first open cell of each leaf and one past the last, 32 bits each
+    packed_cell_ranges: NDArray[np.int64]
+    settings: LeafSettings = DEFAULT_LEAF_SETTINGS
 
     @classmethod
-    def of(cls, paths: LeafRanges, first: Index) -> LeafTable | None:
+    def of(cls, paths: LeafRanges, first: Index, settings: LeafSettings = DEFAULT_LEAF_SETTINGS) -> LeafTable | None:
         """The table of the leaves at the ends of paths; None where it would be too large."""
+        most_bits, most_bytes = settings.max_block_bits, settings.max_table_bytes
         starts = np.searchsorted(paths.tree, np.arange(int(paths.tree[-1]) + 2))
         blocks: list[LeafBlock] = []
         total, begin = 0, 0
         leaves, cells = len(paths.tree) / (len(starts) - 1), float(first[-1])  # of a tree; in all
-        few = (
-            np.sqrt(MAX_BLOCK_BITS) / leaves if cells**2 > MAX_BLOCK_BITS else MAX_BLOCK_BITS / (cells * leaves)
-        )  # trees that fit into a block
-        step = int(max(1, min(few, 0.9 * 4 * MAX_TABLE_BYTES / leaves**2 / (len(starts) - 1))))
+        # trees that fit into a block
+        few = np.sqrt(most_bits) / leaves if cells**2 > most_bits else most_bits / (cells * leaves)
+        step = int(max(1, min(few, 0.9 * 4 * most_bytes / leaves**2 / (len(starts) - 1))))
         for end in [*range(step, len(starts) - 1, step), len(starts) - 1]:
             block = LeafBlock.of(paths, first, slice(int(starts[begin]), int(starts[end])))
             total, begin = total + block.nbytes, end
-            if total > MAX_TABLE_BYTES:
+            if total > most_bytes:
                 return None
             blocks.append(block)
         ends = np.stack([paths.low, paths.high + np.int32(1)], axis=-1)
-        return cls(paths, tuple(blocks), first, ends.view(np.int64).reshape(-1))
+        return cls(paths, tuple(blocks), first, ends.view(np.int64).reshape(-1), settings)
 
     @property
     def max_points_together(self) -> int:
         """How many points are asked about together."""
         widest = max(block.exclusion_bits.shape[1] for block in self.blocks)
-        return int(MAX_BITS_TOGETHER // (WORD_BITS * widest * (len(self.first_cells) - 1)))
+        return int(self.settings.max_bits_together // (WORD_BITS * widest * (len(self.first_cells) - 1)))
 
     def find_leaves(self, cells: Index) -> Index:
         """The leaf of each tree ``(p, trees)`` that rows in these cells ``(p, f)`` are in."""
@@ -195,9 +193,8 @@ class LeafTable:
 
     def find_leaves_and_neighbours(self, cells: Index, window: CellWindow) -> tuple[Index, NeighbourLeaves]:
         """The same, and the leaves that a single cell of a row's window ``(n, f)`` keeps its points out of."""
-        every = (
-            window.end == self.first_cells[1:]
-        ) | self._is_categorical  # of categories, and with missing values, looked at below
+        # categories, and columns whose window holds the missing cell, are clipped to the window below
+        every = (window.end == self.first_cells[1:]) | self._is_categorical
         parts = [block.find_leaves_and_neighbours(cells, window, every) for block in self.blocks]
         own, line, leaf = parts[0]
         if len(parts) > 1:

@@ -1,4 +1,4 @@
-"""Paths: from the roots of all trees to their leaves, level by level: which cells of each column a leaf is open to."""
+"""LeafRanges: the cells of each column that each leaf is open to, found level by level from the roots."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Int32Array = NDArray[np.int32]
 
 
 class NeighbourLeaves(NamedTuple):
-    """Leaves that a single cell keeps points out of, and the cells of its column that lead there; each is ``(e,)``."""
+    """Leaves that a single cell excludes points from, and the cells of its column that lead there; each is ``(e,)``."""
 
     point: Index
     tree: Index
@@ -25,22 +25,22 @@ class NeighbourLeaves(NamedTuple):
 
 
 class CellWindow(NamedTuple):
-    """The cells of each column that are looked into, from the first to one past the last; each is ``(n, f)``."""
+    """The cells of each column that are tried, from the first to one past the last; each is ``(n, f)``."""
 
     first: Int32Array
     end: Int32Array
 
     def take_rows(self, rows: slice) -> CellWindow:
-        """What is looked into around some of the rows."""
+        """The window of some of the rows."""
         return CellWindow(self.first[rows], self.end[rows])
 
     def repeat_for_points(self, points: int) -> CellWindow:
-        """The same for each of so many points, as many of each row, ``(points, f)``."""
+        """The window of each of so many points, the same number for each row, ``(points, f)``."""
         times = points // len(self.first)
         return self if times == 1 else CellWindow(self.first.repeat(times, axis=0), self.end.repeat(times, axis=0))
 
     def clip_ranges(self, at: Index, begin: Int32Array, end: Int32Array) -> tuple[Int32Array, Int32Array]:
-        """What of some ranges of cells ``(e,)`` is looked into; ``at`` is row x f + column."""
+        """Ranges of cells ``(e,)`` cut to the window; ``at`` is row x f + column."""
         return np.maximum(begin, self.first.take(at)), np.minimum(end, self.end.take(at))
 
 

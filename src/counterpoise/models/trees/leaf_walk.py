@@ -1,9 +1,9 @@
-"""Walks: down all trees at once, along the cells of points, and along any one other cell of each.
+"""LeafWalk: walks down all trees at once, along the cells of points and along each single change of one cell.
 
-A point leaves its own way at a node where it goes to the other side, and from there on the column of that node is free
-within a range: it takes both sides of later splits of the column, as far as the range reaches, and the point's own side
-of all others. The leaves where such ways end are those that a single cell keeps the point out of. Nothing has to be
-made before but a list of nodes, so that trees of any size can be asked.
+A changed point parts from the point's own path at a node where it goes to the other side. From there on the column of
+that node is free within a range: the walk takes both sides of later splits of that column, as far as the range reaches,
+and the point's own side of all other splits. It ends in the leaves that a single cell excludes the point from. The walk
+needs a list of nodes and no table, so it works for trees of any size.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from numpy.typing import NDArray
 from counterpoise.models.trees.leaf_bits import WORD_BITS, find_set_bits, pack_bits
 from counterpoise.models.trees.leaf_ranges import CellWindow, Int32Array, NeighbourLeaves, last_left_cells
 from counterpoise.models.trees.nodes import TreeNodes
+from counterpoise.models.trees.settings import DEFAULT_LEAF_SETTINGS, LeafSettings
 from counterpoise.types import Array, Index, Mask
 
-MAX_PATH_COLUMNS_TOGETHER = 1_000_000  # columns of ways from the roots that are walked together
 BitWords = NDArray[np.uint64]
 
 
 class FreedPaths(NamedTuple):
-    """Ways that have left those of their points; each array is ``(e,)``."""
+    """Partial root-to-leaf paths with one column freed; each array is ``(e,)``."""
 
     point: Int32Array
-    own_path: Index  # the own way that each has left
+    own_path: Index  # the point's own path that each parted from
     node: Int32Array
     place: Int32Array  # of the column that is free, among those that are split
     low: Int32Array  # the first and the last of the cells that it may be in, if it is a number
@@ -35,7 +35,7 @@ class FreedPaths(NamedTuple):
     levels: BitWords  # (e, words) the levels that it may have, if it is a category
 
     def take(self, some: Index) -> FreedPaths:
-        """Some of them."""
+        """Some of the paths."""
         point, way, node, place, low, high, levels = self
         return FreedPaths(point[some], way[some], node[some], place[some], low[some], high[some], levels[some])
 
@@ -44,19 +44,25 @@ class FreedPaths(NamedTuple):
 class LeafWalk:
     """The nodes of all trees, as splits between cells that are numbered through."""
 
-    nodes: (
-        Int32Array  # (nodes, 5) place of the column, -1 in a leaf; last cell to the left, or number of a set; children;
-    )
-    #               whether a missing number goes left
+    # (nodes, 5): place of the column, -1 in a leaf; last cell to the left, or number of a category set; left child;
+    # right child; whether a missing number goes left
+    nodes: Int32Array
     leaf_of_node: Index  # (nodes,) the number of each leaf among the leaves; -1 where it is none
     roots: Int32Array
     first_cells: Int32Array  # (f + 1,) the first cell of each column
     is_categorical: Mask  # (f,) columns that are categories
     category_sets: BitWords  # (sets, words) a bit for each level, the missing one last: 1 where it goes left
+    settings: LeafSettings = DEFAULT_LEAF_SETTINGS
 
     @classmethod
     def of(
-        cls, trees: TreeNodes, columns: Index, edges: tuple[Array | None, ...], first: Index, node: Index
+        cls,
+        trees: TreeNodes,
+        columns: Index,
+        edges: tuple[Array | None, ...],
+        first: Index,
+        node: Index,
+        settings: LeafSettings = DEFAULT_LEAF_SETTINGS,
     ) -> LeafWalk:
         """All nodes of an ensemble over ``columns`` with these split points; ``first`` ``(f + 1,)`` cell of each.
 
@@ -75,13 +81,13 @@ class LeafWalk:
         leaf = np.full(len(inner), -1, dtype=np.intp)
         leaf[node] = np.arange(len(node))
         small = nodes.astype(np.int32), trees.roots.astype(np.int32), first.astype(np.int32)
-        return cls(small[0], leaf, small[1], small[2], coded, pack_bits(sets, rest=False))
+        return cls(small[0], leaf, small[1], small[2], coded, pack_bits(sets, rest=False), settings)
 
     @property
     def max_points_together(self) -> int:
         """How many points are asked about together."""
         each = len(self.is_categorical) + np.count_nonzero(self.is_categorical) * 2 * self.category_sets.shape[1]
-        return int(MAX_PATH_COLUMNS_TOGETHER // (len(self.roots) * each))
+        return int(self.settings.max_path_columns_together // (len(self.roots) * each))
 
     def find_leaves(self, cells: Index) -> Index:
         """The leaf of each tree ``(p, trees)`` that rows in these cells ``(p, f)`` are in."""
@@ -98,7 +104,7 @@ class LeafWalk:
         return self.leaf_of_node.take(node).reshape(len(cells), -1)
 
     def find_leaves_and_neighbours(self, cells: Index, window: CellWindow) -> tuple[Index, NeighbourLeaves]:
-        """The same, and the leaves that a single cell of a row's window ``(n, f)`` keeps its points out of."""
+        """`find_leaves`, and the leaves that a single cell of the row's window ``(n, f)`` excludes its points from."""
         window = window.repeat_for_points(len(cells))
         flat, f = cells.reshape(-1).astype(np.int32), cells.shape[1]
         point, node = self._start_at_roots(len(cells))
@@ -136,7 +142,7 @@ class LeafWalk:
         return self.leaf_of_node.take(own).reshape(len(cells), -1), NeighbourLeaves(owner[kept], tree, leaf, begin, end)
 
     def _follow(self, ways: FreedPaths, cells: Int32Array) -> tuple[FreedPaths, FreedPaths]:
-        """Those of the ways that have come to a leaf, and the others one node farther."""
+        """The paths that have reached a leaf, and the others one node farther."""
         place, cut, left, right, missing = self.nodes.take(ways.node, axis=0).T
         ended, inner = ways.take(np.flatnonzero(place < 0)), np.flatnonzero(place >= 0)
         place, cut, left, right, missing = (array.take(inner) for array in (place, cut, left, right, missing))
@@ -158,15 +164,15 @@ class LeafWalk:
         return ended, concatenate_paths([lefts.take(to_left), rights.take(to_right)])
 
     def _start_at_roots(self, points: int) -> tuple[Int32Array, Int32Array]:
-        """The points and the roots that all ways set out from, ``(points * trees,)``."""
+        """The point and the root of each path at its start, ``(points * trees,)``."""
         return np.repeat(np.arange(points, dtype=np.int32), len(self.roots)), np.tile(self.roots, points)
 
     def _goes_left(self, place: Int32Array, cut: Int32Array, missing: Int32Array, cell: Int32Array) -> Mask:
         """Whether cells go left."""
         goes = cell <= cut
-        gone = cell == self.first_cells[1:].take(place) - 1
-        if gone.any():
-            goes = np.where(gone, missing > 0, goes)
+        is_missing = cell == self.first_cells[1:].take(place) - 1
+        if is_missing.any():
+            goes = np.where(is_missing, missing > 0, goes)
         if self.is_categorical.any():
             mine = np.flatnonzero(self.is_categorical.take(place) & (place >= 0))
             level = (cell - self.first_cells.take(place))[mine]
@@ -183,7 +189,7 @@ class LeafWalk:
 
 
 class OwnPathRanges(NamedTuple):
-    """The cells of each column that lead along points' own ways, as far as these have come."""
+    """The cells of each column that lead along the points' own paths, as far as these have been walked."""
 
     walk: LeafWalk
     low: Int32Array  # (ways * f,) of numbers, the first and the last one
@@ -200,10 +206,10 @@ class OwnPathRanges(NamedTuple):
         goes: Mask,
         window: CellWindow,
     ) -> FreedPaths:
-        """Ways to ``other`` nodes from where points go left or right at ``cut``, with the ranges that lead there.
+        """Paths that part from the points' own at a split ``cut`` and go to the ``other`` child; arrays are ``(e,)``.
 
-        What is left of the own ways, whose numbers are ``way``, is less by these ranges; each array is ``(e,)``. A way
-        that no number of the window leads to is not followed.
+        Each new path gets the range of cells that leads to it, and the own path, number ``way``, loses that range.
+        Paths that no number of the window leads to are dropped.
         """
         at = way * len(self.walk.is_categorical) + place
         low, high = self.low.take(at), self.high.take(at)
@@ -225,5 +231,5 @@ class OwnPathRanges(NamedTuple):
 
 
 def concatenate_paths(parts: list[FreedPaths]) -> FreedPaths:
-    """Several lists of ways as one."""
+    """Several lists of paths as one."""
     return FreedPaths(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))

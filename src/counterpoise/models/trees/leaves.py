@@ -1,8 +1,7 @@
-"""Leaves of all trees, and what they say of every change of a single column.
+"""Leaves of all trees, and the sums of leaves after every change of a single column.
 
-A leaf that a single cell shuts a row out of is where its tree goes if that column changes. So finding those leaves, in
-a table or by a walk down the trees, tells what every such change does to the sums of the leaves, without asking the
-model once.
+If a single cell excludes a row from a leaf, the tree goes to that leaf when the cell's column changes. So these leaves,
+found in a table or by a walk down the trees, show how every such change alters the sums, without a call of the model.
 """
 
 from __future__ import annotations
@@ -19,25 +18,14 @@ from counterpoise.models.trees.leaf_boxes import LeafBoxes
 from counterpoise.models.trees.leaf_ranges import CellWindow, LeafRanges
 from counterpoise.models.trees.leaf_walk import LeafWalk
 from counterpoise.models.trees.nodes import TreeNodes
+from counterpoise.models.trees.settings import DEFAULT_LEAF_SETTINGS, LeafSettings
 from counterpoise.types import Array, Index, Mask, has_no_missing
 
-MAX_TABLE_RANGES = (
-    2_000_000  # columns times leaves: beyond it a table is slow to make, and mostly to read, beside a walk
-)
-MAX_FEW_TREES, MAX_RANGES_OF_FEW_TREES = (
-    12,
-    10_000_000,
-)  # so few trees, which are jumped into, have paths to each leaf up to this
-MAX_CELLS_TOGETHER = 4_000_000  # cells of all points that are surveyed together
-MAX_COMPARISONS = 100_000  # values times split points
-LEAF_BINARY_DIGITS, MIN_POSITIVE_FLOAT = (
-    49,
-    np.finfo(np.float64).tiny,
-)  # binary digits that leaves have of the largest sum; 53 are exact
+MAX_FEW_TREES = 12  # trees: a search jumps into the leaves of so few, which then have the ranges of each leaf
 
 
 class SingleChangeSums(NamedTuple):
-    """What p points sum up to, and what changes of a single cell make of that; cells are numbered through."""
+    """The sums of p points, and the sums that each change of a single cell adds; cells are numbered through."""
 
     own_leaves: Index  # (p, trees) the leaf of each tree that a point is in
     sums: Array  # (p, s)
@@ -52,7 +40,7 @@ class Leaves:
     """The leaves of an ensemble, and the cells between its split points: numbered through, column after column.
 
     A column of numbers has a cell on either side of each split point, then one for missing values; a category has one
-    for each level, then one for missing values. ``finish`` turns sums of leaves into the model's outputs.
+    for each level, then one for missing values. ``to_outputs`` turns sums of leaves into the model's outputs.
     """
 
     columns: Index  # (f,) columns that are split
@@ -64,9 +52,10 @@ class Leaves:
     first_sum: Index  # (trees,) from this one on
     base: Array  # (s,)
     to_outputs: ToOutputs
+    settings: LeafSettings = DEFAULT_LEAF_SETTINGS
 
     @classmethod
-    def of(cls, trees: TreeNodes) -> Leaves | None:
+    def of(cls, trees: TreeNodes, settings: LeafSettings = DEFAULT_LEAF_SETTINGS) -> Leaves | None:
         """The leaves of an ensemble; None where nothing is split, or a column as a number here and a category there."""
         columns = np.unique(trees.feature[trees.feature >= 0])
         coded = trees.category >= 0
@@ -79,16 +68,17 @@ class Leaves:
         first = np.concatenate([[0], np.cumsum(counts)])
         node = np.flatnonzero(trees.feature < 0)
         size, paths, table = len(node) * len(columns), None, None
-        if size <= (MAX_RANGES_OF_FEW_TREES if len(trees.roots) <= MAX_FEW_TREES else MAX_TABLE_RANGES):
+        few = len(trees.roots) <= MAX_FEW_TREES
+        if size <= (settings.max_ranges_of_few_trees if few else settings.max_table_ranges):
             paths = LeafRanges.of(trees, columns, edges, first)
             node = paths.node
-        if paths is not None and size <= MAX_TABLE_RANGES:
-            table = LeafTable.of(paths, first)
+        if paths is not None and size <= settings.max_table_ranges:
+            table = LeafTable.of(paths, first, settings)
         value = trees.value[node] / len(trees.roots) if trees.averages_leaves else trees.scale * trees.value[node]
         base = np.zeros(len(trees.base)) if trees.averages_leaves else trees.base
         value, base = _round_to_exact_grid(value, base, len(trees.roots))
-        finder = table or LeafWalk.of(trees, columns, edges, first, node)
-        return cls(columns, edges, first, finder, paths, value, trees.first_sum, base, trees.to_outputs)
+        finder = table or LeafWalk.of(trees, columns, edges, first, node, settings)
+        return cls(columns, edges, first, finder, paths, value, trees.first_sum, base, trees.to_outputs, settings)
 
     @cached_property
     def lattice_cells_cache(self) -> dict[bytes, Any]:
@@ -107,17 +97,17 @@ class Leaves:
 
     @property
     def tree_count(self) -> int:
-        """How many there are."""
+        """The number of trees."""
         return len(self.first_sum)
 
     @cached_property
     def leaf_boxes(self) -> LeafBoxes | None:
-        """What a row has to be inside of to be in each leaf; None where there are too many leaves."""
+        """The box of each leaf; None where there are too many leaves."""
         return None if self.leaf_ranges is None else LeafBoxes.of(self.leaf_ranges, self.first_cells)
 
     @cached_property
     def distinct_leaves(self) -> tuple[Index, Index]:
-        """Leaves of which no two of a tree are worth the same ``(k,)``, and which of these each leaf is worth."""
+        """Distinct (tree, value) pairs, each by one of its leaves ``(k,)``, and each leaf's index among them."""
         every = np.column_stack([self._tree_of_leaf, self.value])
         _, leaf, kind = np.unique(every, axis=0, return_index=True, return_inverse=True)
         return leaf, kind.reshape(-1)
@@ -145,10 +135,12 @@ class Leaves:
     def find_cells(self, x: Array) -> Index:
         """The cells ``(p, f)`` that encoded rows ``(p, d)`` are in."""
         values = x if self._splits_first_columns and x.shape[1] == len(self.columns) else x.take(self.columns, axis=1)
-        if values.size * self._padded_edges.shape[1] <= MAX_COMPARISONS:  # the first split point that is not below
+        if (
+            values.size * self._padded_edges.shape[1] <= self.settings.max_comparisons
+        ):  # the first split point that is not below
             cell = (self._padded_edges >= values[..., None]).argmax(axis=-1)
         else:
-            cell = count_edges_below(self._padded_edges, values)
+            cell = count_edges_below(self._padded_edges, values, self.settings.max_comparisons)
         if len(self.categorical_places):
             levels = values[:, self.categorical_places]
             cell[:, self.categorical_places] = np.where(np.isnan(levels), 0, levels)
@@ -170,19 +162,18 @@ class Leaves:
         return self.to_outputs(sums.reshape(-1, len(self.base))).reshape(p, len(leaf), -1)
 
     def survey_single_changes(self, cells: Index, home: Index, window: CellWindow | None = None) -> SingleChangeSums:
-        """What points in these cells ``(p, f)`` sum up to, and what they would with any one of their cells changed.
+        """The sums of points in these cells ``(p, f)``, and the sums with any one of their cells changed.
 
-        The points are of n rows, as many of each. Cells outside of a row's window ``(n, f)`` are not looked into. The
-        cells ``home`` ``(n, f)``, which are inside it, are pieces of their own. Missing values of a column of numbers
-        are not looked into either: their cell says what the row has now.
+        The points belong to n rows, the same number to each. Only cells in the row's window ``(n, f)`` are tried. The
+        row's own cells ``home`` ``(n, f)``, which are inside it, are pieces of their own. A number is never made
+        missing: the missing cell stands for what the row has now.
         """
         n, q = len(home), len(cells) // max(len(home), 1)
         if window is None:
             every = self.first_cells[:-1], self.first_cells[1:]
             window = CellWindow(*(np.tile(ends.astype(np.int32), (n, 1)) for ends in every))
-        size = max(
-            1, min(self.finder.max_points_together, MAX_CELLS_TOGETHER // len(self.place_of_cell)) // max(q, 1)
-        )  # rows looked at together
+        most = min(self.finder.max_points_together, self.settings.max_cells_together // len(self.place_of_cell))
+        size = max(1, most // max(q, 1))  # rows looked at together
         if size >= n:
             return self._survey_part(cells, home, window)
         parts, starts = [], range(0, n, size)
@@ -267,20 +258,23 @@ def _round_to_exact_grid(value: Array, base: Array, trees: int) -> tuple[Array, 
     """Values of leaves and what they are added to, rounded to a grid so that sums of them are exact in any order.
 
     The grid goes by the largest sum that the largest leaves could make, so that values more than 12 digits below these
-    are lost to surveys; the model itself is asked all the same before an answer counts.
+    are lost to surveys. No answer relies on that: the model itself is asked before one counts.
     """
     total = trees * np.abs(value).max(initial=0.0) + np.abs(base).max(initial=0.0)
-    grid = 2.0 ** (np.ceil(np.log2(max(total, MIN_POSITIVE_FLOAT))) - LEAF_BINARY_DIGITS)
+    least = float(np.finfo(np.float64).tiny)
+    grid = 2.0 ** (np.ceil(np.log2(max(total, least))) - 49)  # 53 binary digits are exact: four are left for sums
     return np.rint(value / grid) * grid, np.rint(base / grid) * grid
 
 
-def count_edges_below(edges: Array, values: Array) -> Index:
+def count_edges_below(
+    edges: Array, values: Array, max_comparisons: int = DEFAULT_LEAF_SETTINGS.max_comparisons
+) -> Index:
     """How many split points ``(f, t)``, sorted and padded with infinity, lie below each of ``values`` ``(..., f)``.
 
     >>> count_edges_below(np.array([[1.0, 2.0], [5.0, np.inf]]), np.array([[2.0, 6.0]]))
     array([[1, 1]])
     """
-    if values.size * edges.shape[1] <= MAX_COMPARISONS:  # few: comparing all is quicker than a search by column
+    if values.size * edges.shape[1] <= max_comparisons:  # few: comparing all is quicker than a search by column
         return np.asarray(np.count_nonzero(~(edges >= values[..., None]), axis=-1))
     out = np.empty(values.shape, dtype=np.intp)
     for place, line in enumerate(edges):

@@ -83,18 +83,18 @@ class TreeNodes:
                 found.append((node, lower, upper, missing, levels))
                 continue
             for child, goes_left in ((int(self.right[node]), False), (int(self.left[node]), True)):
-                low, high, gone, codes = lower.copy(), upper.copy(), missing.copy(), dict(levels)
+                low, high, allows_missing, codes = lower.copy(), upper.copy(), missing.copy(), dict(levels)
                 if self.category[node] >= 0:
                     chosen = self.category_sets[self.category[node]] == goes_left
                     codes[j] = codes[j] & chosen if j in codes else chosen
-                    gone[j] &= chosen[-1]
+                    allows_missing[j] &= chosen[-1]
                 else:
                     if goes_left:
                         high[j] = min(high[j], self.threshold[node])
                     else:
                         low[j] = max(low[j], self.threshold[node])
-                    gone[j] &= bool(self.missing_left[node]) == goes_left
-                todo.append((child, low, high, gone, codes))
+                    allows_missing[j] &= bool(self.missing_left[node]) == goes_left
+                todo.append((child, low, high, allows_missing, codes))
         split_by = {j: len(mask) for leaf in found for j, mask in leaf[4].items()}
         return TreeBoxes(
             lower=np.array([leaf[1] for leaf in found]),

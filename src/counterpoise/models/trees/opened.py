@@ -1,4 +1,4 @@
-"""TreeModel: a model that answers for itself, asked by the shortest way, whose trees are known."""
+"""TreeModel: the user's model with its trees known, and its outputs by the quickest function that repeats them."""
 
 from __future__ import annotations
 
@@ -15,13 +15,12 @@ from counterpoise.models.trees.ensemble import LibraryTrees, TreeEnsemble
 from counterpoise.models.trees.leaves import Leaves
 from counterpoise.types import Array, Link, Model, ModelBase
 
-MAX_PROBABILITY_DIFFERENCE = 1e-6  # difference of probabilities that single precision explains
-MAX_ROUNDING_DIFFERENCE = 1e-5  # relative difference that no order of adding up in single precision explains
+MAX_ROUNDING_DIFFERENCE = 1e-5  # relative: sums in single precision differ by less, whatever their order
 
 
 @dataclass(frozen=True, eq=False)
 class ShortcutModel(ModelBase):
-    """A Model whose outputs come by a shorter way: ``own`` answers for the user's model in everything else."""
+    """A Model whose outputs come from a quicker function; ``own_model`` gives everything else."""
 
     own_model: Model
     fast_outputs: Callable[[Array], Array]
@@ -74,25 +73,29 @@ class TreeModel(ShortcutModel):
 
 def open_trees(
     own: Model,
-    grove: LibraryTrees | None,
+    library_trees: LibraryTrees | None,
     reading: ColumnReading | None,
     probe: Array,
     *,
     library: Callable[[Array], Array] | None = None,
-    most: int | None = None,
+    max_rows: int | None = None,
     tolerance: float = 0.0,
 ) -> Model:
     """``own`` with its trees known, or as it is where they cannot be read.
 
-    ``library`` is a shorter way to the library's own outputs, from encoded rows. The trees answer in its place only if
-    they do so to the bit on the probing rows (within ``tolerance`` where the library itself adds up in any order), and,
-    where ``most`` is given, only for batches of at most so many rows. Trees that are off by more than rounding were
-    misread, and are left aside.
+    ``library`` is a quicker function from encoded rows to the library's own outputs. The trees answer in its place only
+    if they equal it to the bit on the probing rows (within ``tolerance`` where the library itself adds up in any
+    order), and, where ``max_rows`` is given, only for batches of at most so many rows. Trees that differ by more than
+    rounding were misread: they are not used.
     """
     if library is not None and relative_difference(library, own.outputs, probe) != 0:
         library = None
-    trees = None if grove is None or reading is None or not grove.trees else translate_trees(grove, reading)
-    if grove is None or trees is None:
+    trees = (
+        None
+        if library_trees is None or reading is None or not library_trees.trees
+        else translate_trees(library_trees, reading)
+    )
+    if library_trees is None or trees is None:
         return own if library is None else ShortcutModel(own, library)
     slow = library or own.outputs
     away = relative_difference(trees.outputs, slow, probe)
@@ -100,37 +103,37 @@ def open_trees(
         return own if library is None else ShortcutModel(own, library)
     if away <= tolerance:
         return make_tree_model(
-            own, trees.outputs if most is None else _choose_by_row_count(trees.outputs, slow, most), trees, probe
+            own,
+            trees.outputs if max_rows is None else _choose_by_row_count(trees.outputs, slow, max_rows),
+            trees,
+            probe,
         )
     return make_tree_model(own, slow, trees, probe)
 
 
 def make_tree_model(own: Model, scores: Callable[[Array], Array], trees: TreeEnsemble, probe: Array) -> TreeModel:
-    """``own`` with its trees known; how its probabilities follow from its outputs is settled on the probing rows."""
+    """``own`` with its trees known; the probing rows show whether its probabilities are the softmax of its outputs."""
     likely = own.probabilities(probe) if own.labels is not None and own.link != "log" else None
     if likely is None:
         return TreeModel(own, scores, trees)
-    told = np.asarray(softmax(scores(probe)))
-    return TreeModel(
-        own,
-        scores,
-        trees,
-        told.shape == likely.shape and bool(np.abs(told - likely).max() <= MAX_PROBABILITY_DIFFERENCE),
-    )
+    found = np.asarray(softmax(scores(probe)))
+    # single precision explains a difference of 1e-6
+    same = found.shape == likely.shape and bool(np.abs(found - likely).max() <= 1e-6)
+    return TreeModel(own, scores, trees, same)
 
 
 def _choose_by_row_count(
-    few: Callable[[Array], Array], many: Callable[[Array], Array], most: int
+    few: Callable[[Array], Array], many: Callable[[Array], Array], max_rows: int
 ) -> Callable[[Array], Array]:
-    return lambda x: few(x) if len(x) <= most else many(x)
+    return lambda x: few(x) if len(x) <= max_rows else many(x)
 
 
 def relative_difference(short: Callable[[Array], Array], long: Callable[[Array], Array], probe: Array) -> float:
-    """How far two ways to the outputs of the probing rows are apart, relative to their size; NaN where one fails."""
+    """The largest difference of two output functions on the probing rows, relative to their size; NaN if one fails."""
     theirs = long(probe)
     try:
         mine = short(probe)
-    except Exception:  # whatever a library refuses, the long way is open
+    except Exception:  # whatever a library refuses, the slower function answers
         return np.nan
     if mine.shape != theirs.shape or not np.isfinite(theirs).all():
         return np.inf

@@ -8,10 +8,9 @@ from typing import NamedTuple
 import pandas as pd
 
 from counterpoise.paper.exhibit import Exhibit, RunSize
-from counterpoise.paper.exhibits.figure2_convergence import LARGE_BETAS, SMALL_BETAS
+from counterpoise.paper.exhibits.figure2_convergence import CONVERGENCE
 from counterpoise.paper.paired import Interval
 
-CONVERGED_SHARE = 0.05  # of the first norm
 VERDICT_HOLDS, VERDICT_PARTLY, VERDICT_FAILS = "holds", "holds partly", "does not hold"
 GRID_EDGES = ("least λ", "greatest λ", "least μ", "greatest μ")
 THREE_METHODS = ("Free energy", "LIME", "Gradient")
@@ -41,11 +40,11 @@ def build_claims(facts: Mapping[str, float], scale: RunSize) -> Exhibit:
     """The claims as a table."""
     found = pd.DataFrame(judge_claims(facts))[["verdict", "claim", "measured", "shown"]]
     counts = found["verdict"].value_counts()
-    told = ", ".join(f"“{word}” {counts.get(word, 0)}" for word in (VERDICT_HOLDS, VERDICT_PARTLY, VERDICT_FAILS))
+    summary = ", ".join(f"“{word}” {counts.get(word, 0)}" for word in (VERDICT_HOLDS, VERDICT_PARTLY, VERDICT_FAILS))
     return Exhibit(
         "claims",
         "Claims",
-        (f"Each claim of the paper in our words, what this run measured, and what follows: {told}.",),
+        (f"Each claim of the paper in our words, what this run measured, and what follows: {summary}.",),
         "verdicts are computed from the numbers of this page by the rules in counterpoise.paper.exhibits.claims"
         + ("; the quick form measures little, so that a verdict near its limit may turn" if scale.quick else ""),
         tables={"Verdicts": found},
@@ -54,7 +53,10 @@ def build_claims(facts: Mapping[str, float], scale: RunSize) -> Exhibit:
 
 def _judge_search(facts: Mapping[str, float]) -> list[Claim]:
     drop, end = facts["path_drop"], facts["path_f"]
-    small, large = ({beta: facts[f"norm {beta:g}"] for beta in betas} for betas in (SMALL_BETAS, LARGE_BETAS))
+    small, large = (
+        {beta: facts[f"norm {beta:g}"] for beta in betas}
+        for betas in (CONVERGENCE.small_betas, CONVERGENCE.large_betas)
+    )
     return [
         Claim(
             "Algorithm 1 descends into a valley of the free energy and so finds a counterfactual.",
@@ -66,8 +68,8 @@ def _judge_search(facts: Mapping[str, float]) -> list[Claim]:
             "For β of 0.001 to 0.1 the gradient norm goes to 0.",
             f"Of the first norm is left over the last tenth of the iterations: {_format_shares(small)}. "
             "Converged: below "
-            f"{CONVERGED_SHARE:.0%}.",
-            VERDICT_HOLDS if max(small.values()) < CONVERGED_SHARE else VERDICT_FAILS,
+            f"{CONVERGENCE.converged_share:.0%}.",
+            VERDICT_HOLDS if max(small.values()) < CONVERGENCE.converged_share else VERDICT_FAILS,
             "figure-2",
         ),
         Claim(
@@ -76,9 +78,9 @@ def _judge_search(facts: Mapping[str, float]) -> list[Claim]:
             "the norm stays "
             f"at {facts['norm_fresh_large']:.2g}, and at {facts['norm_fresh_small']:.2g} for small β.",
             VERDICT_HOLDS
-            if min(large.values()) >= CONVERGED_SHARE
+            if min(large.values()) >= CONVERGENCE.converged_share
             else VERDICT_PARTLY
-            if max(large.values()) >= CONVERGED_SHARE
+            if max(large.values()) >= CONVERGENCE.converged_share
             else VERDICT_FAILS,
             "figure-2",
         ),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,7 +18,18 @@ from counterpoise.types import Array
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-ALPHA, BETA, ITERATIONS, EPSILON = 0.01, 0.01, 500, 1e-4  # the caption's
+
+@dataclass(frozen=True)
+class Figure1Settings:
+    """Algorithm 1 as the caption of Figure 1 sets it."""
+
+    alpha: float = 0.01  # step size
+    beta: float = 0.01  # inverse temperature
+    iterations: int = 500
+    epsilon: float = 1e-4  # gradient norm at which it stops
+
+
+SURFACE = Figure1Settings()
 
 
 def literal_algorithm1(alpha: float, beta: float, iterations: int) -> Algorithm1:
@@ -29,12 +41,12 @@ def literal_algorithm1(alpha: float, beta: float, iterations: int) -> Algorithm1
     return Algorithm1.literal(
         alpha=alpha,
         beta=beta,
-        epsilon=EPSILON,
+        epsilon=SURFACE.epsilon,
         c1=np.inf,
         c2=np.inf,
         iterations=iterations,
-        sigma=scene.CLOUD_SIGMA,
-        samples=scene.CLOUD_SAMPLES,
+        sigma=scene.SCENE.cloud_sigma,
+        samples=scene.SCENE.cloud_samples,
         probability=False,
     )
 
@@ -45,27 +57,31 @@ def free_energies(x: Array, beta: float, seed: int) -> Array:
     >>> free_energies(np.full((3, 2), 3.0), 0.01, 0).shape
     (3,)
     """
-    noise = cloud.draw_antithetic(np.random.default_rng(seed), 4 * scene.CLOUD_SAMPLES, 2)
-    action = beta * scene.energies(cloud.points(x, scene.CLOUD_SIGMA, noise), seed)
-    return cloud_free_energy(action, np.broadcast_to(noise, (*action.shape, 2)), scene.CLOUD_SIGMA, 1 / beta).value
+    noise = cloud.draw_antithetic(np.random.default_rng(seed), 4 * scene.SCENE.cloud_samples, 2)
+    action = beta * scene.energies(cloud.points(x, scene.SCENE.cloud_sigma, noise), seed)
+    return cloud_free_energy(
+        action, np.broadcast_to(noise, (*action.shape, 2)), scene.SCENE.cloud_sigma, 1 / beta
+    ).value
 
 
 def measure(scale: RunSize) -> Exhibit:
     """The surface on a grid, and the trajectory with the caption's parameters."""
     cells = scale.pick(49, 97)
-    axis = np.linspace(scene.DELTA_LOW, scene.DELTA_HIGH, cells)
+    axis = np.linspace(scene.SCENE.delta_low, scene.SCENE.delta_high, cells)
     delta = np.stack(np.meshgrid(axis, axis), axis=-1)
-    value = free_energies(delta + np.array(scene.X0), BETA, scale.seed)
-    rows = scene.build_problem(np.array([scene.X0]), np.ones(1), 1.0, scale.seed)
+    value = free_energies(delta + np.array(scene.SCENE.x0), SURFACE.beta, scale.seed)
+    rows = scene.build_problem(np.array([scene.SCENE.x0]), np.ones(1), 1.0, scale.seed)
     states = [
         state
-        for state, _, _ in literal_algorithm1(ALPHA, BETA, ITERATIONS).trace(rows, scene.build_streams(1, scale.seed))
+        for state, _, _ in literal_algorithm1(SURFACE.alpha, SURFACE.beta, SURFACE.iterations).trace(
+            rows, scene.build_streams(1, scale.seed)
+        )
     ]
     path = pd.DataFrame(
         {
             "iteration": np.arange(len(states)),
-            "delta_0": [state.z[0, 0] - scene.X0[0] for state in states],
-            "delta_1": [state.z[0, 1] - scene.X0[1] for state in states],
+            "delta_0": [state.z[0, 0] - scene.SCENE.x0[0] for state in states],
+            "delta_1": [state.z[0, 1] - scene.SCENE.x0[1] for state in states],
             "free_energy": [state.value[0] for state in states],
             "gradient_norm": [float(np.linalg.norm(state.gradient[0])) for state in states],
             "f": [-state.margin[0] for state in states],
@@ -92,8 +108,9 @@ def measure(scale: RunSize) -> Exhibit:
         notes,
         f"Δ ∈ [−10, 2]², λ = μ = 1, w ~ U(1, 10) = {np.round(scene.draw_weights(scale.seed), 2).tolist()}, x0 "
         "= (3, 3), c "
-        f"= 0, α = {ALPHA}, β = {BETA}, {ITERATIONS} iterations, ε = {EPSILON:g} (the caption's). Chosen by us: "
-        f"{scene.SCORE_FORMULA}; F over a cloud of σ = {scene.CLOUD_SIGMA}; no C1, no C2.",
+        f"= 0, α = {SURFACE.alpha}, β = {SURFACE.beta}, {SURFACE.iterations} iterations, ε = "
+        f"{SURFACE.epsilon:g} (the caption's). Chosen by us: "
+        f"{scene.SCORE_FORMULA}; F over a cloud of σ = {scene.SCENE.cloud_sigma}; no C1, no C2.",
         "surface of the free energy with a path that descends from the right into a valley",
         {"surface": _draw_surface(axis, value, path), "map": _draw_map(axis, value, path)},
         data={"surface": grid, "path": path},
@@ -108,7 +125,7 @@ def measure(scale: RunSize) -> Exhibit:
 
 def _describe_end(f: float) -> str:
     """What the end of the path is worth."""
-    if abs(f) < EPSILON:
+    if abs(f) < SURFACE.epsilon:
         return f"The path ends on the boundary: f is {f:.2g}, and c is 0; on either side of it, as |f − c| allows."
     return (
         f"The end of the path is a valley of F, but no counterfactual: f is {f:.2f} there, and c is 0. With λ = μ = 1 "
@@ -146,7 +163,7 @@ def _draw_map(axis: Array, value: Array, path: pd.DataFrame) -> Figure:
     filled = ax.contourf(axis, axis, value, levels=24, cmap="cividis")
     figure.colorbar(filled, ax=ax, label="free energy F", pad=0.02)
     x, y = np.meshgrid(axis, axis)
-    f = scene.SceneScore().outputs(np.stack([x, y], axis=-1).reshape(-1, 2) + np.array(scene.X0))[:, 0]
+    f = scene.SceneScore().outputs(np.stack([x, y], axis=-1).reshape(-1, 2) + np.array(scene.SCENE.x0))[:, 0]
     ax.contour(axis, axis, f.reshape(x.shape), levels=[0.0], colors="white", linewidths=1.2)
     ax.plot(path["delta_0"], path["delta_1"], color=COLOURS[1], marker=".", ms=4, label="path")
     ax.plot([], [], color="white", lw=1.2, label="f = c")

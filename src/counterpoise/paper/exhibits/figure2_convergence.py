@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,17 +16,27 @@ from counterpoise.paper.exhibits.figure1_surface import literal_algorithm1
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-ALPHA = 1e-3
-SMALL_BETAS, LARGE_BETAS = (0.001, 0.01, 0.1), (1.0, 3.0, 10.0)
-SEED_COUNT = 3
-TAIL_SHARE = 0.1  # the last share of the iterations: what converged is quiet there
+
+@dataclass(frozen=True)
+class ConvergenceSettings:
+    """What Figure 2 varies, and what it holds."""
+
+    alpha: float = 1e-3  # step size
+    small_betas: tuple[float, ...] = (0.001, 0.01, 0.1)  # inverse temperatures that converge by the paper
+    large_betas: tuple[float, ...] = (1.0, 3.0, 10.0)  # those that do not
+    seed_count: int = 3
+    converged_share: float = 0.05  # a run has converged if its last gradient norms are below this share of the first
+    tail_share: float = 0.1  # last share of the iterations: a run that has converged is quiet there
+
+
+CONVERGENCE = ConvergenceSettings()
 
 
 def measure(scale: RunSize) -> Exhibit:
     """Gradient norms over iterations, with one cloud for the whole run and with a fresh one at every step."""
     iterations = scale.pick(1000, 6000)
     parts = []
-    for beta in (*SMALL_BETAS, *LARGE_BETAS):
+    for beta in (*CONVERGENCE.small_betas, *CONVERGENCE.large_betas):
         parts.append(_norms_with_one_cloud(beta, iterations, scale.seed))
         parts.append(_norms_with_fresh_clouds(beta, scale.pick(250, 2000), scale.seed))
     lines = pd.concat(parts, ignore_index=True)
@@ -54,38 +64,47 @@ def measure(scale: RunSize) -> Exhibit:
         "figure-2",
         "Figure 2. Gradient norm against iterations",
         notes,
-        f"α = {ALPHA:g}, {iterations} iterations (the paper's 6000 in the full form), ε = 0.0001, {SEED_COUNT} "
+        f"α = {CONVERGENCE.alpha:g}, {iterations} iterations (the paper's 6000 in the full form), ε = 0.0001, "
+        f"{CONVERGENCE.seed_count} "
         "seeds, the "
         f"rest as in Figure 1. Fresh clouds: {scale.pick(250, 2000)} iterations.",
         "gradient norm falling with iterations for six values of beta",
-        {"small": _draw(lines, SMALL_BETAS), "large": _draw(lines, LARGE_BETAS)},
+        {"small": _draw(lines, CONVERGENCE.small_betas), "large": _draw(lines, CONVERGENCE.large_betas)},
         {"Mean norm at the start and over the last tenth of the iterations": ends},
         {"lines": _thin_lines(lines)},
         {
             **{f"norm {beta:g}": float(share) for beta, share in left.items()},
-            "norm_fresh_small": float(fresh.loc[list(SMALL_BETAS), "last"].mean()),
-            "norm_fresh_large": float(fresh.loc[list(LARGE_BETAS), "last"].mean()),
+            "norm_fresh_small": float(fresh.loc[list(CONVERGENCE.small_betas), "last"].mean()),
+            "norm_fresh_large": float(fresh.loc[list(CONVERGENCE.large_betas), "last"].mean()),
         },
     )
 
 
 def _norms_with_one_cloud(beta: float, iterations: int, seed: int) -> pd.DataFrame:
-    rows = scene.build_problem(np.tile(scene.X0, (SEED_COUNT, 1)), np.ones(SEED_COUNT), 1.0, seed)
-    states = literal_algorithm1(ALPHA, beta, iterations).trace(rows, scene.build_streams(SEED_COUNT, seed))
+    rows = scene.build_problem(
+        np.tile(scene.SCENE.x0, (CONVERGENCE.seed_count, 1)), np.ones(CONVERGENCE.seed_count), 1.0, seed
+    )
+    states = literal_algorithm1(CONVERGENCE.alpha, beta, iterations).trace(
+        rows, scene.build_streams(CONVERGENCE.seed_count, seed)
+    )
     norms = np.array([np.linalg.norm(state.gradient, axis=1) for state, _, _ in states])
     return _norm_table(beta, "same", norms)
 
 
 def _norms_with_fresh_clouds(beta: float, iterations: int, seed: int) -> pd.DataFrame:
-    """The same algorithm, its cloud drawn anew at every step; started nearer, with a longer step, to be there "
-    "sooner."""
-    method = literal_algorithm1(10 * ALPHA, beta, iterations)
-    rows = scene.build_problem(np.tile(scene.X0, (SEED_COUNT, 1)), np.ones(SEED_COUNT), 1.0, seed)
+    """The same algorithm with a fresh cloud at every step; its steps are longer, so that fewer are enough."""
+    method = literal_algorithm1(10 * CONVERGENCE.alpha, beta, iterations)
+    rows = scene.build_problem(
+        np.tile(scene.SCENE.x0, (CONVERGENCE.seed_count, 1)), np.ones(CONVERGENCE.seed_count), 1.0, seed
+    )
     rows = replace(rows, energy=replace(rows.energy, two_sided=True))
-    chart, draws = CoordinateChart.of(rows, rows.region.nearest_feasible), scene.build_streams(SEED_COUNT, seed)
+    chart, draws = (
+        CoordinateChart.of(rows, rows.region.nearest_feasible),
+        scene.build_streams(CONVERGENCE.seed_count, seed),
+    )
     z, norms = chart.origin_coordinates, []
     for _ in range(iterations):
-        half = draws.normal((scene.CLOUD_SAMPLES // 2, 2))
+        half = draws.normal((scene.SCENE.cloud_samples // 2, 2))
         noise = np.concatenate([half, -half], axis=1)
         state = method.start(chart, noise, z)
         norms.append(np.linalg.norm(state.gradient, axis=1))
@@ -103,7 +122,7 @@ def _norm_table(beta: float, cloud: str, norms: np.ndarray[tuple[int, int], np.d
 def _first_and_last_norms(lines: pd.DataFrame) -> pd.DataFrame:
     out = []
     for (beta, cloud), part in lines.groupby(["beta", "cloud"]):
-        tail = part["norm"].to_numpy()[-max(1, int(TAIL_SHARE * len(part))) :]
+        tail = part["norm"].to_numpy()[-max(1, int(CONVERGENCE.tail_share * len(part))) :]
         out.append((beta, cloud, len(part) - 1, part["norm"].iloc[0], tail.mean(), tail.std()))
     return pd.DataFrame(out, columns=["beta", "cloud", "iterations", "first", "last", "oscillation"])
 

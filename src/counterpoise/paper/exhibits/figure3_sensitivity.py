@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,10 +16,18 @@ from counterpoise.types import Array
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-XI = 0.1  # the perturbation of the row whose effect on the answer is measured
-STABLE_SCORE = 0.5
-MODERATE_RANGE = (0.3, 3.3)  # lambda and mu of the middle of the grid
-ALPHA = 2e-3
+
+@dataclass(frozen=True)
+class StabilitySettings:
+    """How Figure 3 measures the stability of an answer."""
+
+    xi: float = 0.1  # perturbation of the row whose effect on the answer is measured
+    stable_score: float = 0.5  # score from which an answer counts as stable
+    moderate_range: tuple[float, float] = (0.3, 3.3)  # lambda and mu of the middle of the grid
+    alpha: float = 2e-3  # step size
+
+
+STABILITY = StabilitySettings()
 
 
 def measure(scale: RunSize) -> Exhibit:
@@ -31,7 +40,7 @@ def measure(scale: RunSize) -> Exhibit:
         for lam in values:
             cells.append(_score_line(beta, float(lam), values, starts, iterations, scale.seed))
     grid = pd.concat(cells, ignore_index=True)
-    shares = grid.assign(stable=grid["stability"] >= STABLE_SCORE).groupby("beta")
+    shares = grid.assign(stable=grid["stability"] >= STABILITY.stable_score).groupby("beta")
     table = pd.DataFrame(
         {
             "share of cells with S ≥ 0.5": shares["stable"].mean(),
@@ -41,12 +50,13 @@ def measure(scale: RunSize) -> Exhibit:
         }
     ).reset_index()
     best = grid.loc[grid.groupby("beta")["stability"].idxmax()]
-    told = "; ".join(f"β = {line.beta:g}: λ = {line.lam:.2g}, μ = {line.mu:.2g}" for line in best.itertuples())
+    best_cells = "; ".join(f"β = {line.beta:g}: λ = {line.lam:.2g}, μ = {line.mu:.2g}" for line in best.itertuples())
     wide = table.set_index("beta")["share of cells with S ≥ 0.5"]
     middle, edges = _middle_and_edges(grid)
     notes = (
         (
-            f"The score: start from {starts} copies of the row, each moved by a normal vector of size ξ = {XI}. Let s "
+            f"The score: start from {starts} copies of the row, each moved by a normal vector of size ξ = "
+            f"{STABILITY.xi}. Let s "
             "be the root mean square distance of their answers from the answers' mean, L the mean length ‖Δ‖ of the "
             "answers, and v the share that reaches f ≤ c. Then S = v · exp(−s / L): 1 where every copy turns and all "
             "end in the same place, 0 where none turns. The paper does not define its score. Ours is the second that "
@@ -57,12 +67,12 @@ def measure(scale: RunSize) -> Exhibit:
             "All copies share one cloud and one sequence of random numbers, so that only the row's own perturbation "
             "counts."
         ),
-        f"Share of the grid with S ≥ {STABLE_SCORE}, by β: "
+        f"Share of the grid with S ≥ {STABILITY.stable_score}, by β: "
         + ", ".join(f"{beta:g}: {share:.0%}" for beta, share in wide.items())
-        + f". Best cells: {told}.",
+        + f". Best cells: {best_cells}.",
         (
-            f"Mean S over every β: {middle:.2f} where λ and μ are moderate ({MODERATE_RANGE[0]} to "
-            f"{MODERATE_RANGE[1]}); along the "
+            f"Mean S over every β: {middle:.2f} where λ and μ are moderate ({STABILITY.moderate_range[0]} to "
+            f"{STABILITY.moderate_range[1]}); along the "
             "edges of the grid: "
             + ", ".join(f"{name} {value:.2f}" for name, value in edges.items())
             + ". Where copies turn "
@@ -75,7 +85,8 @@ def measure(scale: RunSize) -> Exhibit:
         "figure-3",
         "Figure 3. Stability over (λ, μ)",
         notes,
-        f"corrected Algorithm 1, α = {ALPHA:g}, {iterations} iterations, a cloud of σ = {scene.CLOUD_SIGMA}; grid of "
+        f"corrected Algorithm 1, α = {STABILITY.alpha:g}, {iterations} iterations, a cloud of σ = "
+        f"{scene.SCENE.cloud_sigma}; grid of "
         f"{len(values)} × {len(values)}, 0.1 to 10 in even steps of the logarithm (the paper gives none); f as in "
         "Figure 1.",
         "maps of the stability score over lambda and mu, one for each beta",
@@ -94,7 +105,7 @@ def measure(scale: RunSize) -> Exhibit:
 
 def _middle_and_edges(grid: pd.DataFrame) -> tuple[float, dict[str, float]]:
     """The mean score where lambda and mu are moderate, and along each edge of the grid, over every beta."""
-    inside = grid[grid["lam"].between(*MODERATE_RANGE) & grid["mu"].between(*MODERATE_RANGE)]
+    inside = grid[grid["lam"].between(*STABILITY.moderate_range) & grid["mu"].between(*STABILITY.moderate_range)]
     edges = {
         f"{word} {letter}": float(grid.loc[grid[column] == end, "stability"].mean())
         for letter, column in (("λ", "lam"), ("μ", "mu"))
@@ -105,17 +116,17 @@ def _middle_and_edges(grid: pd.DataFrame) -> tuple[float, dict[str, float]]:
 
 def _score_line(beta: float, lam: float, values: Array, starts: int, iterations: int, seed: int) -> pd.DataFrame:
     """Scores of one lambda and every mu."""
-    shift = XI * np.random.default_rng(seed + 1).standard_normal((starts, 2))
-    rows = np.tile(np.array(scene.X0) + shift, (len(values), 1))
+    shift = STABILITY.xi * np.random.default_rng(seed + 1).standard_normal((starts, 2))
+    rows = np.tile(np.array(scene.SCENE.x0) + shift, (len(values), 1))
     mu = np.repeat(values, starts)
     method = Algorithm1(
-        alpha=ALPHA,
+        alpha=STABILITY.alpha,
         beta=beta,
         epsilon=0.05,
         c1=1e4,
         c2=np.inf,
         iterations=iterations,
-        sigma=scene.CLOUD_SIGMA,
+        sigma=scene.SCENE.cloud_sigma,
         samples=32,
     )
     run = method(scene.build_problem(rows, mu, lam, seed), scene.build_streams(len(rows), seed, alike=True))

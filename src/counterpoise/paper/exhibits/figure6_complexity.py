@@ -28,9 +28,18 @@ from counterpoise.types import Array, Link, ModelBase
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-ROW_COUNT = 4
-FIXED_FEATURES, FIXED_SAMPLES = 64, 64  # what stays while another number is varied
-UNREACHABLE_SCORE = 1e9
+
+@dataclass(frozen=True)
+class TimingSettings:
+    """What Figure 6 holds while it varies another number."""
+
+    row_count: int = 4
+    features: int = 64
+    samples: int = 64
+    unreachable_score: float = 1e9  # a target that no run reaches, so that none stops early
+
+
+TIMING = TimingSettings()
 CHEAP_METHODS = ("Free energy, best", "Gradient")  # linear in d from far out alone: below, every call costs the same
 PAPER_EXPONENTS = {
     "Free energy, best": {"d": 1, "K": 0, "T": 1},
@@ -73,13 +82,13 @@ def build_problem(d: int) -> Problem:
     (4, 3)
     """
     schema = Schema(tuple(Feature(f"x{k}", "continuous", scale=1.0) for k in range(d)), frame=False)
-    x0 = np.random.default_rng(d).standard_normal((ROW_COUNT, d))
-    goal = RangeGoal(np.full(ROW_COUNT, UNREACHABLE_SCORE), np.full(ROW_COUNT, np.inf))
-    energy = Energy(Distance.of(schema), 0.0, (), np.full(ROW_COUNT, 1.0))
+    x0 = np.random.default_rng(d).standard_normal((TIMING.row_count, d))
+    goal = RangeGoal(np.full(TIMING.row_count, TIMING.unreachable_score), np.full(TIMING.row_count, np.inf))
+    energy = Energy(Distance.of(schema), 0.0, (), np.full(TIMING.row_count, 1.0))
     region = Region.build(schema, x0, (), None)
     nobody = ReferenceRows(np.empty((0, d)), np.empty((0, 1)))
     model = LinearScore(np.full(d, 1 / np.sqrt(d)))
-    return Problem(x0, model, goal, region, energy, schema.scales, schema.numeric, nobody, np.arange(ROW_COUNT))
+    return Problem(x0, model, goal, region, energy, schema.scales, schema.numeric, nobody, np.arange(TIMING.row_count))
 
 
 def _make_free_energy(d: int, k: int, t: int, sigma: float) -> Callable[[], object]:
@@ -101,12 +110,12 @@ def _make_free_energy(d: int, k: int, t: int, sigma: float) -> Callable[[], obje
 def _make_worst_case(d: int, k: int, t: int) -> Callable[[], object]:
     """F with its whole Hessian, t times: what a full covariance costs."""
     noise = cloud.draw_antithetic(np.random.default_rng(0), k, d)
-    x = np.zeros((ROW_COUNT, d))
+    x = np.zeros((TIMING.row_count, d))
 
     def field(points: Array) -> Array:
         return np.asarray(np.sqrt(np.einsum("...d,...d->...", points, points)))
 
-    spread = np.broadcast_to(noise, (ROW_COUNT, k, d))
+    spread = np.broadcast_to(noise, (TIMING.row_count, k, d))
     return lambda: [MonteCarlo(k).full_form(field, x, 0.1, 10.0, noise=spread, hessian=True) for _ in range(t)]
 
 
@@ -141,7 +150,7 @@ def measure(scale: RunSize) -> Exhibit:
     for letter, values in sweeps.items():
         for name, make in MAKERS.items():
             for value in _sweep_values(name, letter, values, scale):
-                at = {"d": FIXED_FEATURES, "K": FIXED_SAMPLES, "T": scale.pick(4, 10)}
+                at = {"d": TIMING.features, "K": TIMING.samples, "T": scale.pick(4, 10)}
                 if letter == "d":
                     at["K"] = scale.pick(256, 512)
                 at[letter] = value
@@ -172,7 +181,7 @@ def measure(scale: RunSize) -> Exhibit:
                 "run takes a second or so. LIME takes one fit and no iterations."
             ),
         ),
-        f"d = {FIXED_FEATURES}, T = {scale.pick(4, 10)}, K = {FIXED_SAMPLES} (over d: "
+        f"d = {TIMING.features}, T = {scale.pick(4, 10)}, K = {TIMING.samples} (over d: "
         f"{256 if scale.quick else 512}) unless varied; {repeats} "
         "repeats; times are those of the machine that made this page.",
         "time against d, K and T on logarithmic axes for five variants",

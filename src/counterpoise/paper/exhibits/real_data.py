@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -34,9 +35,18 @@ METHODS: dict[str, Method] = {  # rounds that no budget leaves time for: what is
     "Nearest neighbour": NearestNeighbour(),
     "Random search": RandomSearch(rounds=10_000),
 }
-SEEDS = (0, 1, 2)
-NOISE_SIGMA = 0.05
-MIN_SHARE_TURNED = 0.5  # of the rows: a method that turns fewer is no rival for the best of a column
+
+
+@dataclass(frozen=True)
+class ComparisonSettings:
+    """How methods are compared on real data."""
+
+    seeds: tuple[int, ...] = (0, 1, 2)
+    noise_sigma: float = 0.05  # standard deviations of the noise that answers are tried with
+    min_share_turned: float = 0.5  # a method that turns fewer of the rows cannot be the best of a column
+
+
+COMPARISON = ComparisonSettings()
 SHOWN_METRICS = {
     "validity": "valid",
     "l2": "L2",
@@ -90,11 +100,18 @@ def measure(scale: RunSize) -> Exhibit:
                 (f"{ration} model rows a row", {"model_rows": ration}),
                 (f"{1000 * seconds:g} ms a row", {"seconds": seconds}),
             ):
-                told: dict[str, Any] = {"table": name, "model": kind, "budget": budget}
+                setting: dict[str, Any] = {"table": name, "model": kind, "budget": budget}
                 found = compare(
-                    METHODS, explainer, attacks, target="benign", seeds=SEEDS, noise=NOISE_SIGMA, each=True, **limits
+                    METHODS,
+                    explainer,
+                    attacks,
+                    target="benign",
+                    seeds=COMPARISON.seeds,
+                    noise=COMPARISON.noise_sigma,
+                    each=True,
+                    **limits,
                 )
-                parts.append(found.assign(**told))
+                parts.append(found.assign(**setting))
             firm.append(_measure_firm_answers(explainer, attacks[:firmly]).assign(table=name, model=kind))
     lines, hard = pd.concat(parts, ignore_index=True), pd.concat(firm, ignore_index=True)
     every, shared = _mean_metrics(lines)
@@ -114,7 +131,8 @@ def measure(scale: RunSize) -> Exhibit:
         "comparison",
         "Real data: the same question to every method",
         (*_reading_notes(every), *absent),
-        f"{count} attacks of each table, seeds {', '.join(map(str, SEEDS))}; reference and training: {rows} rows; "
+        f"{count} attacks of each table, seeds {', '.join(map(str, COMPARISON.seeds))}; reference and "
+        f"training: {rows} rows; "
         f"forest of {scale.pick(25, 100)} trees, network {scale.pick('(16,)', '(64, 64)')}; constraints: the columns "
         f"that the table's description calls immutable; bounds observed; firm: the first {firmly} rows, seed 0, keep = "
         f"0.9. Methods: {', '.join(repr(method) for method in METHODS.values())}.",
@@ -142,7 +160,7 @@ def _reading_notes(every: pd.DataFrame) -> tuple[str, ...]:
         "rows that the method itself turns, so that one which turns few may look near; ± seeds: its standard deviation "
         "over seeds. Shared rows: those that every method which turns at least half of the rows turns with every seed. "
         "L2 / best: over the best answer of all methods to the same row. Kept: share of copies under Gaussian noise of "
-        f"{NOISE_SIGMA} standard deviations that keep the target. yNN: share of the five nearest reference "
+        f"{COMPARISON.noise_sigma} standard deviations that keep the target. yNN: share of the five nearest reference "
         "rows that have "
         "it. LOF: local outlier factor, 1 is inside. The best of a column is marked among methods that turn at least "
         "half of the rows."
@@ -160,7 +178,7 @@ def _mean_metrics(lines: pd.DataFrame) -> tuple[pd.DataFrame, dict[Any, int]]:
     for key, group in lines.groupby(["table", "model", "budget"], sort=False):
         found = mean_by_method(group.drop(columns=["table", "model", "budget"]))
         good = group["valid"] & group["feasible"]
-        rivals = found.index[found["validity"] >= MIN_SHARE_TURNED]
+        rivals = found.index[found["validity"] >= COMPARISON.min_share_turned]
         turned = good[group["method"].isin(rivals)].groupby(group["row"]).all()
         common = group[group["row"].isin(turned.index[turned]) & group["method"].isin(rivals)]
         found["over_seeds"] = group.groupby(["method", "seed"])["l2"].mean().groupby("method").std(ddof=0)
@@ -199,8 +217,8 @@ def _compare_with_ours(lines: pd.DataFrame) -> pd.DataFrame:
 
 def _measure_firm_answers(explainer: Explainer, attacks: pd.DataFrame) -> pd.DataFrame:
     """Answers that at least 90 % of noisy copies keep, judged as all others are; no budget, so in no other table."""
-    judges = AnswerScorer.of(explainer, attacks, "benign", None, NOISE_SIGMA)
-    found = explainer(attacks, target="benign", keep=0.9, noise=NOISE_SIGMA, seed=0)
+    judges = AnswerScorer.of(explainer, attacks, "benign", None, COMPARISON.noise_sigma)
+    found = explainer(attacks, target="benign", keep=0.9, noise=COMPARISON.noise_sigma, seed=0)
     lines = judges.measure(np.where(found.valid[:, None], found.x, np.nan)).reset_index(drop=True)
     spent = {"seconds": found.seconds / len(attacks), "model_rows": found.model_rows / len(attacks)}
     return lines.assign(method="firm", seed=0, row=np.arange(len(lines)), budget="none", **spent)
@@ -231,7 +249,7 @@ def _compare_firm_answers(hard: pd.DataFrame, lines: pd.DataFrame) -> tuple[pd.D
 
 def _describe_losses(every: pd.DataFrame) -> tuple[str, ...]:
     """How often each method is the best of a column, and where the free energy is not the nearest."""
-    rivals = every[every["validity"] >= MIN_SHARE_TURNED]
+    rivals = every[every["validity"] >= COMPARISON.min_share_turned]
     words, behind = [], []
     for column, better in (("l2_shared", -1), ("l0", -1), ("robustness", 1), ("ynn", 1), ("ms", -1)):
         winners = []
@@ -242,8 +260,8 @@ def _describe_losses(every: pd.DataFrame) -> tuple[str, ...]:
             winners.append(str(first["method"]))
             ours = part.loc[part["method"] == OUR_METHOD, column]
             if column == "l2_shared" and first["method"] != OUR_METHOD and len(ours):
-                told = f"{first['method']} {first[column]:.3g}, free energy {ours.iloc[0]:.3g}"
-                behind.append(f"{', '.join(map(str, key))}: {told}")
+                pair = f"{first['method']} {first[column]:.3g}, free energy {ours.iloc[0]:.3g}"
+                behind.append(f"{', '.join(map(str, key))}: {pair}")
         counts = ", ".join(f"{name} {number}" for name, number in pd.Series(winners).value_counts().items())
         words.append(f"{SHOWN_METRICS[column]}: {counts}")
     out = ["Best of the column, in how many of the tables below: " + "; ".join(words) + "."]

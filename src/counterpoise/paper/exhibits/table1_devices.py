@@ -27,9 +27,17 @@ from counterpoise.types import Array
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-DEVICE_COUNT = 2000
+
+@dataclass(frozen=True)
+class DeviceSettings:
+    """The simulated devices of Table I."""
+
+    count: int = 2000
+    noise_sigma: float = 0.1  # standard deviations of the noise that answers are tried with
+
+
+DEVICES = DeviceSettings()
 MODEL_NAME = "StandardScaler + MLPClassifier(32, 32)"
-NOISE_SIGMA = 0.1
 
 
 @dataclass(frozen=True)
@@ -54,7 +62,7 @@ METHOD_SETUPS = (
 
 def simulate_and_fit(seed: int) -> tuple[Any, telemetry.Telemetry]:
     """The simulated devices and a network that has learnt to tell alerts from them."""
-    devices = telemetry.simulate(DEVICE_COUNT, seed)
+    devices = telemetry.simulate(DEVICES.count, seed)
     network = MLPClassifier((32, 32), max_iter=300, alpha=0.01, random_state=seed)
     return make_pipeline(StandardScaler(), network).fit(devices.frame, devices.label), devices
 
@@ -79,7 +87,7 @@ def measure(scale: RunSize) -> tuple[Exhibit, Exhibit]:
     model, devices = simulate_and_fit(scale.seed)
     explainer = Explainer(model, reference=devices.frame)
     row, seeds = paper_alert(devices.frame), range(scale.pick(5, 20))
-    judges = AnswerScorer.of(explainer, row, "benign", None, NOISE_SIGMA)
+    judges = AnswerScorer.of(explainer, row, "benign", None, DEVICES.noise_sigma)
     answers: dict[str, Array] = {}
     lines = {}
     for way in METHOD_SETUPS:
@@ -90,7 +98,7 @@ def measure(scale: RunSize) -> tuple[Exhibit, Exhibit]:
     table = _build_table_one(row, answers)
     spread = {name: float((x.std(axis=0) / explainer.schema.scales).mean()) for name, x in answers.items()}
     settings = (
-        f"{DEVICE_COUNT} simulated devices (telemetry.simulate, seed {scale.seed}), {MODEL_NAME}, seeds 0 to "
+        f"{DEVICES.count} simulated devices (telemetry.simulate, seed {scale.seed}), {MODEL_NAME}, seeds 0 to "
         f"{len(seeds) - 1}, "
         "target benign, bounds observed. The paper has neither its data nor its model."
     )

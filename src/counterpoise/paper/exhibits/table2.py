@@ -17,8 +17,8 @@ def build_table_two(facts: Mapping[str, float]) -> Exhibit:
 
     def line(aspect: str, paper: tuple[str, str, str], key: str, form: str) -> None:
         cells = {name: _format_number(facts.get(key.format(name)), form) for name in THREE_METHODS}
-        told = dict(zip(THREE_METHODS, paper, strict=True))
-        shown = {name: f"{cells[name]} ({told[name]})" if told[name] else cells[name] for name in THREE_METHODS}
+        claimed = dict(zip(THREE_METHODS, paper, strict=True))
+        shown = {name: f"{cells[name]} ({claimed[name]})" if claimed[name] else cells[name] for name in THREE_METHODS}
         lines.append({"aspect": aspect, **shown})
 
     none = ("", "", "")

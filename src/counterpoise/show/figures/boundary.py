@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from counterpoise.judge.landscape import Profile
+from counterpoise.landscape.profile import Profile
 from counterpoise.show.figures.style import (
     AFTER_COLOUR,
     BEFORE_COLOUR,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -28,9 +29,17 @@ from counterpoise.types import Array
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-MAX_LANES = 8  # lanes that can be read
-MAX_QUARTILE_RANGES = 25.0  # a lane longer than this many interquartile ranges is compressed
-LABEL_MARGIN_SHARE = 0.12  # of the lane's length, left free at either end for the labels
+
+@dataclass(frozen=True)
+class LaneSettings:
+    """How the lanes are drawn."""
+
+    max_lanes: int = 8  # more cannot be read
+    max_quartile_ranges: float = 25.0  # a lane longer than this many interquartile ranges is compressed
+    label_margin_share: float = 0.12  # share of the lane left free at either end for the labels
+
+
+LANES = LaneSettings()
 
 
 def changes(explanation: Explanation, ax: Axes | None = None) -> Axes:
@@ -42,7 +51,7 @@ def changes(explanation: Explanation, ax: Axes | None = None) -> Axes:
     """
     explanation = check_one_row(explanation)
     listed = tables.list_changes(explanation.schema, explanation.rows, explanation.x0, explanation.answers[:, :1], [1])
-    shown = sort_by_size(listed)[:MAX_LANES]
+    shown = sort_by_size(listed)[: LANES.max_lanes]
     ax = get_axes(ax, 7.2, 1.3 + 0.62 * max(len(shown), 1))
     groups = compared_labels(explanation, 0)
     names = []
@@ -62,10 +71,10 @@ def changes(explanation: Explanation, ax: Axes | None = None) -> Axes:
         _draw_arrow(ax, lane, (float(start), float(end)), (before, after))
         names.append(escape_dollars(name))
     _finish_axes(ax, names, [format_label(label) for label in groups], explanation)
-    if len(listed) > MAX_LANES:
+    if len(listed) > LANES.max_lanes:
         more = (
-            f"and {len(listed) - MAX_LANES} smaller changes"
-            if len(listed) > MAX_LANES + 1
+            f"and {len(listed) - LANES.max_lanes} smaller changes"
+            if len(listed) > LANES.max_lanes + 1
             else "and one smaller change"
         )
         ax.set_xlabel(more, fontsize=SMALL_FONT_POINTS, color=text_colour())
@@ -73,12 +82,12 @@ def changes(explanation: Explanation, ax: Axes | None = None) -> Axes:
 
 
 def _make_ruler(ends: Array, bands: list[Array]) -> tuple[Callable[[Array], Array], bool]:
-    """From values to places in [0, 1]; linear, or compressed at the ends where the range is many times the bulk."""
+    """A function from values to places in [0, 1], and whether it compresses the ends of a lane with far values."""
     seen = np.concatenate([ends, *(band[1:-1] for band in bands)])
     low, high = float(seen.min()), float(seen.max())
     bulk = max((float(band[6] - band[4]) for band in bands), default=0.0)  # quartiles, see tables.QUANTILES
     middle = float(np.median([band[5] for band in bands])) if bands else 0.0
-    squeezed = bulk > 0 and high - low > MAX_QUARTILE_RANGES * bulk
+    squeezed = bulk > 0 and high - low > LANES.max_quartile_ranges * bulk
 
     def bend(values: Array) -> Array:
         return np.arcsinh((values - middle) / bulk) if squeezed else values
@@ -87,7 +96,9 @@ def _make_ruler(ends: Array, bands: list[Array]) -> tuple[Callable[[Array], Arra
     length = float(last - first) or 1.0
 
     def place(values: Array) -> Array:
-        return np.asarray(LABEL_MARGIN_SHARE + (1 - 2 * LABEL_MARGIN_SHARE) * (bend(values) - first) / length)
+        return np.asarray(
+            LANES.label_margin_share + (1 - 2 * LANES.label_margin_share) * (bend(values) - first) / length
+        )
 
     return place, squeezed
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from counterpoise.errors import InputError
-from counterpoise.judge.landscape import Landscape, ProjectedPath
+from counterpoise.landscape.plane import Landscape, ProjectedPath
 from counterpoise.show.figures.style import (
     AFTER_COLOUR,
     BEFORE_COLOUR,
@@ -23,10 +24,18 @@ from counterpoise.types import Array
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-CONTOUR_LEVELS = 14
+
+@dataclass(frozen=True)
+class SurfaceSettings:
+    """How the surface and its note are drawn."""
+
+    contour_levels: int = 14
+    lift_share: float = 0.01  # what lies on a surface is drawn this share of its height above it
+    note_width_letters: int = 78  # letters of a line under the figure
+
+
+SURFACE = SurfaceSettings()
 PATH_COLOUR = LINE_COLOURS[3]
-LIFT_SHARE = 0.01  # of the height of a surface: what is drawn on it stands so far above
-NOTE_WIDTH_LETTERS = 78  # letters of a line under the figure
 
 
 def landscape(seen: Landscape, ax: Axes | None = None) -> Axes:
@@ -44,7 +53,7 @@ def landscape(seen: Landscape, ax: Axes | None = None) -> Axes:
     ax = get_axes(ax, 5.8, 5.0)
     if getattr(ax, "name", "") == "3d":
         return _draw_surface(seen, ax)
-    filled = ax.contourf(seen.x, seen.y, seen.energy, levels=CONTOUR_LEVELS, cmap="cividis")
+    filled = ax.contourf(seen.x, seen.y, seen.energy, levels=SURFACE.contour_levels, cmap="cividis")
     colours: Any = ax.figure.colorbar(filled, ax=ax, label=_height_label(seen), pad=0.02)
     colours.outline.set_visible(False)
     if seen.margin.min() < 0 <= seen.margin.max():
@@ -67,7 +76,7 @@ def landscape(seen: Landscape, ax: Axes | None = None) -> Axes:
     ax.set_xlabel(escape_dollars(seen.labels[0]))
     ax.set_ylabel(escape_dollars(seen.labels[1]))
     ax.annotate(
-        escape_dollars(fill(seen.note, NOTE_WIDTH_LETTERS)),
+        escape_dollars(fill(seen.note, SURFACE.note_width_letters)),
         (0.5, 0),
         (0, -5),
         xycoords=ax.xaxis.label,
@@ -112,7 +121,7 @@ def _draw_surface(seen: Landscape, ax: Any) -> Axes:
     ax.text2D(
         0.5,
         -0.13,
-        escape_dollars(fill(seen.note, NOTE_WIDTH_LETTERS)),
+        escape_dollars(fill(seen.note, SURFACE.note_width_letters)),
         transform=ax.transAxes,
         ha="center",
         va="top",
@@ -129,7 +138,7 @@ def _surface_height(seen: Landscape, x: Array, y: Array) -> Array:
     from scipy.interpolate import RegularGridInterpolator
 
     read = RegularGridInterpolator((seen.y, seen.x), seen.energy, bounds_error=False, fill_value=np.nan)
-    return np.asarray(read(np.column_stack([y, x])) + LIFT_SHARE * np.ptp(seen.energy))
+    return np.asarray(read(np.column_stack([y, x])) + SURFACE.lift_share * np.ptp(seen.energy))
 
 
 def _decision_lines(seen: Landscape) -> list[Array]:

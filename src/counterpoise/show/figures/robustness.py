@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from counterpoise.errors import InputError
-from counterpoise.judge.checks import Robustness
+from counterpoise.judge.robustness import Robustness
 from counterpoise.show.figures.style import (
     AFTER_COLOUR,
     BEFORE_COLOUR,

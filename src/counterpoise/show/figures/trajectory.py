@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from counterpoise.judge.trajectory import Trajectory
+from counterpoise.landscape.trajectory import Trajectory
 from counterpoise.show.figures.style import (
     AFTER_COLOUR,
     BEFORE_COLOUR,
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def trajectory(seen: Trajectory, ax: Axes | None = None) -> Axes:
-    """Energy over the steps of a search; on the right scale the moves accepted, and the temperature over its first."""
+    """Energy over the steps of a search; on the right scale the moves accepted and the relative temperature."""
     check_kind(seen, Trajectory, "cp.trajectory(explainer, row)")
     ax = get_axes(ax, 6.4, 3.6)
     table = seen.table

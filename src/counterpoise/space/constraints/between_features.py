@@ -1,4 +1,4 @@
-"""The words that relate features to each other: each is data, and writes itself into a draft."""
+"""The constraints that relate features to each other: each is data that applies itself to a `Draft`."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ DEFAULT_TOLERANCE = 1e-6
 
 
 def _options_text(tolerance: float, relax: bool) -> str:
-    """How a word's repr shows the options that are not the usual ones."""
+    """The part of a repr that shows options which differ from their defaults."""
     return (f", tolerance={tolerance!r}" if tolerance != DEFAULT_TOLERANCE else "") + (", relax=True" if relax else "")
 
 
-def _check_tolerance(word: object, tolerance: Any) -> None:
+def _check_tolerance(constraint: object, tolerance: Any) -> None:
     if not is_number(tolerance) or not 0 <= tolerance < 1:
         raise ConstraintError(
             "a tolerance must be a number from 0 to below 1",
-            f"{word!r} has {tolerance!r}",
+            f"{constraint!r} has {tolerance!r}",
             "it is relative to the two sides compared",
         )
 
@@ -40,8 +40,8 @@ def _check_tolerance(word: object, tolerance: Any) -> None:
 class Rule:
     """A relation between features, as text: it binds the answer.
 
-    ``tolerance`` is relative to ``max(1, |a|, |b|)`` of the two sides of each ``==`` and ``<=``. ``relax=True`` lets
-    off rows that break the rule themselves.
+    ``tolerance`` is relative to ``max(1, |a|, |b|)`` of the two sides of each ``==`` and ``<=``. With ``relax=True``
+    the rule does not bind rows that break it themselves.
 
     >>> Rule("min <= mean <= max"), Rule("fwd + bwd == total", tolerance=0.001)
     (Rule('min <= mean <= max'), Rule('fwd + bwd == total', tolerance=0.001))
@@ -168,16 +168,16 @@ ConstraintOrFunction = Constraint | Callable[[pd.DataFrame], Any]
 
 
 def as_constraints(constraints: Sequence[ConstraintOrFunction] | ConstraintOrFunction) -> tuple[Constraint, ...]:
-    """Constraints, given one by one or as a list, as words: a bare function of a frame becomes a `FunctionConstraint`."""
-    # a word has apply: isinstance of a protocol would say the same, slowly
+    """One constraint or a list of them, as a tuple; a bare function of a frame becomes a `FunctionConstraint`."""
+    # hasattr, since isinstance of a protocol says the same, slowly
     given: Any = [constraints] if hasattr(constraints, "apply") or callable(constraints) else constraints
     if not isinstance(given, Iterable) or isinstance(given, str):
         raise ConstraintError(
             "constraints must be a list of words", f"{given!r}", "for instance [cp.Immutable('age')], or () for none"
         )
     return tuple(
-        FunctionConstraint(word) if callable(word) and not isinstance(word, (Constraint, type)) else word
-        for word in given
+        FunctionConstraint(each) if callable(each) and not isinstance(each, (Constraint, type)) else each
+        for each in given
     )
 
 

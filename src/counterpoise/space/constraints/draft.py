@@ -1,4 +1,4 @@
-"""Draft: the region while the user's words are being written into it."""
+"""Draft: the box, lattice and relations of every row while the constraints are applied one by one."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from counterpoise.types import Array, Mask, is_number
 
 @dataclass
 class Draft:
-    """The region while the user's words are being written into it."""
+    """The box, lattice and relations of n rows while the constraints are applied one by one."""
 
     schema: Schema
     x0: Array  # (n, d)
@@ -27,82 +27,78 @@ class Draft:
     step: Array  # (d,) lattice that binds every answer; 0: none
     choices: list[Array | None]  # per column, the encoded values that the user lists, sorted; None: any
     is_range_given: Mask  # (2, d) whether the user gave the lower, the upper end; the observed one is used elsewhere
-    constraint_texts: list[list[str]]  # per column, the words that touched it
+    constraint_texts: list[list[str]]  # per column, the constraints that name it
     max_changes: int | None = None
-    max_changes_text: str = ""  # the word that set max_changes
+    max_changes_text: str = ""  # the constraint that set max_changes
     relations: list[Relation] = field(default_factory=list)  # between features, in the order in which they were given
-    step_from_row: dict[int, float] = field(
-        default_factory=dict
-    )  # per column, a step that counts from the row's own value
-    mutability_constraints: dict[int, object] = field(
-        default_factory=dict
-    )  # per column, the Immutable or Mutable that names it
+    step_from_row: dict[int, float] = field(default_factory=dict)  # per column, a step counted from the row's own value
+    mutability_constraints: dict[int, object] = field(default_factory=dict)  # per column, its Immutable or Mutable
 
     @classmethod
     def make_blank(cls, schema: Schema, x0: Array) -> Draft:
-        """A region that holds everything but changes of the features that the schema fixes."""
+        """A draft that allows everything, except changes of the features that the schema fixes."""
         d = x0.shape[1]
         free = np.full(x0.shape, True)
-        words: list[list[str]] = [[] for _ in range(d)]
+        texts: list[list[str]] = [[] for _ in range(d)]
         for number in schema.fixed_columns:
             feature = schema.features[number]
             free[:, number] = False
-            words[number].append(f"{feature.name!r} is held fixed because {feature.fixed}")
+            texts[number].append(f"{feature.name!r} is held fixed because {feature.fixed}")
         ends = np.full(x0.shape, -np.inf), np.full(x0.shape, np.inf)
-        return cls(schema, x0, *ends, free, np.zeros(d), [None] * d, np.zeros((2, d), dtype=bool), words)
+        return cls(schema, x0, *ends, free, np.zeros(d), [None] * d, np.zeros((2, d), dtype=bool), texts)
 
     @property
     def listed_columns(self) -> list[int]:
         """The columns whose values the user lists."""
         return [number for number, values in enumerate(self.choices) if values is not None]
 
-    def record_column(self, name: Hashable, word: object) -> int:
-        """The column a word speaks of; it is remembered as having touched it."""
+    def record_column(self, name: Hashable, constraint: object) -> int:
+        """The number of the column that a constraint names; the constraint is recorded for it, for messages."""
         if name not in self.schema:
             raise ConstraintError(
                 "a constraint must name a feature of the reference",
-                f"{word!r} names {name!r}; there are {quote_names(self.schema.names)}",
+                f"{constraint!r} names {name!r}; there are {quote_names(self.schema.names)}",
                 "correct the name",
             )
         number = self.schema.position(name)
-        self.constraint_texts[number].append(repr(word))
+        self.constraint_texts[number].append(repr(constraint))
         return number
 
-    def record_mutability(self, name: Hashable, word: object) -> int:
-        """The column of which a word says whether it may change; another word may not say the opposite."""
-        number = self.record_column(name, word)
-        other = self.mutability_constraints.setdefault(number, word)
-        if type(other) is not type(word):
+    def record_mutability(self, name: Hashable, constraint: object) -> int:
+        """The same for Immutable and Mutable, of which only one may name a column."""
+        number = self.record_column(name, constraint)
+        other = self.mutability_constraints.setdefault(number, constraint)
+        if type(other) is not type(constraint):
             raise ConstraintError(
                 "a feature must be named by Immutable or by Mutable, not by both",
-                f"{other!r} and {word!r} both name {name!r}",
+                f"{other!r} and {constraint!r} both name {name!r}",
                 "drop it from one of them",
             )
         return number
 
-    def record_ordered_column(self, name: Hashable, word: object) -> int:
-        """The same, for a column whose values have an order."""
-        number = self.record_column(name, word)
+    def record_ordered_column(self, name: Hashable, constraint: object) -> int:
+        """The same for constraints that need values with an order."""
+        number = self.record_column(name, constraint)
         feature = self.schema.features[number]
         if not (feature.is_numeric or feature.kind == "ordinal"):
             raise ConstraintError(
-                f"{type(word).__name__} must name a feature whose values have an order",
+                f"{type(constraint).__name__} must name a feature whose values have an order",
                 f"{name!r} is {feature.kind}",
                 "use OneOf to list the values it may take",
             )
         return number
 
-    def encode_value(self, number: int, value: Any, word: object) -> float:
+    def encode_value(self, number: int, value: Any, constraint: object) -> float:
         """A value of a column as the search holds it."""
         feature = self.schema.features[number]
         if not feature.is_numeric:
             if isinstance(value, Hashable) and value in feature.code_by_category:
                 return feature.code_by_category[value]
             raise ConstraintError(
-                f"{word!r} must name categories of {feature.name!r}",
+                f"{constraint!r} must name categories of {feature.name!r}",
                 f"{value!r}; there are {quote_names(feature.categories)}",
                 "correct the value, or add it to the schema's categories",
             )
         if isinstance(value, bool) or (is_number(value) and not np.isnan(float(value))):
             return float(value)
-        raise ConstraintError(f"{word!r} must give numbers for {feature.name!r}", f"{value!r}", "give a number")
+        raise ConstraintError(f"{constraint!r} must give numbers for {feature.name!r}", f"{value!r}", "give a number")

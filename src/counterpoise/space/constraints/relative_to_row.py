@@ -1,4 +1,4 @@
-"""The words about how a feature departs from the row: in which steps, how far, and at what cost."""
+"""The constraints on how a feature may differ from its value in the row: in steps, how far, at what cost."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ class Within:
 
 @dataclass(frozen=True)
 class Cost:
-    """What a unit of change is worth, upwards and downwards: distances count it so many times; infinity forbids it.
+    """How many times a change upwards, and downwards, counts in the distance; infinity forbids it.
 
     >>> Cost("firmware_age", up=1.0, down=float("inf"))
     Cost(name='firmware_age', up=1.0, down=inf)
@@ -113,7 +113,7 @@ def prices_of_changes(schema: Schema, constraints: Sequence[Constraint]) -> Arra
     >>> prices_of_changes(Schema.infer(pd.DataFrame({"a": [1, 2], "b": [1, 2]})), [Cost("b", up=3)])
     array([[1., 1.], [1., 3.]])
     """
-    costs = [word for word in constraints if isinstance(word, Cost)]
+    costs = [each for each in constraints if isinstance(each, Cost)]
     if not costs:
         return None
     out = np.ones((2, len(schema)))

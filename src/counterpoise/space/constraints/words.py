@@ -1,4 +1,4 @@
-"""The words users have for what may change: each is data, and writes itself into a `Draft` of the region."""
+"""The constraints on single features, and on how many may change: each is data that applies itself to a `Draft`."""
 
 from __future__ import annotations
 
@@ -17,13 +17,15 @@ NameOrNames = Hashable | Sequence[Hashable]
 
 @runtime_checkable
 class Constraint(Protocol):
-    """Anything that can write itself into a draft."""
+    """A constraint: anything that can apply itself to a draft of the region."""
 
-    def apply(self, draft: Draft) -> None: ...
+    def apply(self, draft: Draft) -> None:
+        """Write into the draft what this constraint asks of every row."""
+        ...
 
 
 def flatten_names(names: tuple[NameOrNames, ...]) -> tuple[Hashable, ...]:
-    """Names given one by one or as lists, flat."""
+    """Names that were given one by one or as lists, as one flat tuple."""
     flat: list[Hashable] = []
     for name in names:
         if isinstance(name, (set, frozenset)):
@@ -34,7 +36,7 @@ def flatten_names(names: tuple[NameOrNames, ...]) -> tuple[Hashable, ...]:
 
 
 class _FeatureNamesConstraint:
-    """A word that takes any number of names, as in ``Immutable("a", "b")`` or ``Immutable(["a", "b"])``."""
+    """A constraint that takes any number of names, as in ``Immutable("a", "b")`` or ``Immutable(["a", "b"])``."""
 
     names: tuple[Hashable, ...]
 

@@ -10,13 +10,11 @@ import pandas as pd
 
 from counterpoise.errors import InputError
 from counterpoise.space.constraints.words import Constraint
-from counterpoise.space.discover.patterns import FoundRelation, PatternSearch
+from counterpoise.space.discover.patterns import DEFAULT_SETTINGS, DiscoverySettings, FoundRelation, PatternSearch
 from counterpoise.space.schema.encode import encode
 from counterpoise.space.schema.schema import Schema
 from counterpoise.space.schema.tables_in import as_table
 from counterpoise.types import Array
-
-MAX_ROWS_COUNTED = 20_000  # rows on which relations are counted
 
 
 @dataclass(frozen=True)
@@ -44,12 +42,18 @@ class Discoveries:
 
 
 def discover(
-    reference: pd.DataFrame | Array, schema: Schema | None = None, *, share: float = 0.99, most: int = 50
+    reference: pd.DataFrame | Array,
+    schema: Schema | None = None,
+    *,
+    share: float = 0.99,
+    most: int = 50,
+    settings: DiscoverySettings = DEFAULT_SETTINGS,
 ) -> Discoveries:
     """Relations between features that at least ``share`` of the reference rows obey, up to ``most`` of each sort.
 
     The sorts: equal columns, sum, product (which says quotients too), order, dependence (one feature decides another)
     and apart (what never occurs together). They are what the data shows, not what must be: look through them first.
+    ``settings`` say how much evidence a relation must have.
 
     >>> rng = np.random.default_rng(0)
     >>> table = pd.DataFrame(rng.integers(1, 90, (60, 2)), columns=["fwd", "bwd"])
@@ -61,9 +65,10 @@ def discover(
         raise InputError("share must be above 0.5 and at most 1", f"{share!r}", "for instance 0.99")
     table = as_table(reference, "reference")
     schema = Schema.infer(reference) if schema is None else schema
-    if len(table) > MAX_ROWS_COUNTED:
-        table = table.iloc[np.sort(np.random.default_rng(0).choice(len(table), MAX_ROWS_COUNTED, replace=False))]
-    seen = PatternSearch(schema, encode(schema, table, "reference row"), share)
+    if len(table) > settings.max_rows_counted:
+        picked = np.random.default_rng(0).choice(len(table), settings.max_rows_counted, replace=False)
+        table = table.iloc[np.sort(picked)]
+    seen = PatternSearch(schema, encode(schema, table, "reference row"), share, settings)
     found: list[FoundRelation] = []
     for part in (
         seen.find_equal_columns(),

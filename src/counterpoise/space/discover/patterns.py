@@ -2,12 +2,13 @@
 
 Sums, products and orders are looked for on a sample of rows, by trying every pair of features against every third; what
 survives is counted on all rows. A relation must be seen at work, on rows where its parts are not zero, and must be
-surprising: "a <= b" is no news if it would hold as well between unrelated rows.
+surprising: "a <= b" says nothing if it also holds between unrelated rows.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from itertools import combinations, pairwise
 from typing import Any, Literal, NamedTuple
 
@@ -21,14 +22,33 @@ from counterpoise.space.schema.schema import Schema
 from counterpoise.types import Array, Index, Mask
 
 RelationSort = Literal["equal", "sum", "product", "order", "dependence", "apart"]
-RELATIVE_TOLERANCES = (1e-6, 1e-4, 1e-3)
-PROBE_ROWS = 200  # rows on which every triple is tried, so many at a time:
-PROBE_BLOCK_ROWS = 20
-MIN_SUPPORT_ROWS = 20  # rows on which a relation must be seen at work
-MIN_SURPRISE_SHARE = 0.05  # share of unrelated rows that must break an order for it to be worth saying
-MIN_ORDER_SHARE = 0.999  # share of rows that must obey an order: chance makes too many at less
-MIN_DEPENDENCE_GAIN = 0.2  # by how much a deciding feature must beat the usual value of what it decides
-MAX_DECIDING_VALUES = 50  # distinct values up to which a feature can decide another
+
+
+@dataclass(frozen=True)
+class DiscoverySettings:
+    """How much evidence a relation must have to be proposed, and how many rows are looked at."""
+
+    max_rows_counted: int = 20_000
+    """Reference rows on which relations are counted; of more, a random sample."""
+    probe_rows: int = 200
+    """Rows on which every triple of columns is tried."""
+    probe_block_rows: int = 20
+    """Rows of the probe that are tried at a time: most triples are out after the first block."""
+    relative_tolerances: tuple[float, ...] = (1e-6, 1e-4, 1e-3)
+    """Tolerances of an equation, relative to its sides; the least that fits is proposed."""
+    min_support_rows: int = 20
+    """Rows that must show a relation at work, with parts that are not zero; half of the rows in a very small table."""
+    min_surprise_share: float = 0.05
+    """Share of unrelated pairs of rows that must break an order for it to be worth proposing."""
+    min_order_share: float = 0.999
+    """Share of rows that must obey an order: at less, chance makes too many of them."""
+    min_dependence_gain: float = 0.2
+    """By how much a deciding feature must predict another better than its most frequent value does."""
+    max_deciding_values: int = 50
+    """Distinct values up to which a feature can decide another."""
+
+
+DEFAULT_SETTINGS = DiscoverySettings()
 
 
 class FoundRelation(NamedTuple):
@@ -43,14 +63,14 @@ class FoundRelation(NamedTuple):
 class PatternSearch:
     """What the parts of a discovery share: the columns looked at, their values, and a probe of the rows."""
 
-    def __init__(self, schema: Schema, x: Array, share: float) -> None:
-        self.schema, self.x, self.share = schema, x, share
+    def __init__(self, schema: Schema, x: Array, share: float, settings: DiscoverySettings = DEFAULT_SETTINGS) -> None:
+        self.schema, self.x, self.share, self.settings = schema, x, share, settings
         self.quoted_names = [backquote_name(name) for name in schema.names]
         counts = np.array([f.is_numeric or tuple(f.categories) in ((0, 1), (False, True)) for f in schema])
         varies = np.array([len(np.unique(column[~np.isnan(column)])) > 1 for column in x.T])
         self.columns: Index = np.flatnonzero(counts & varies)
         rng = np.random.default_rng(0)
-        self.probe = x[np.sort(rng.choice(len(x), min(PROBE_ROWS, len(x)), replace=False))]
+        self.probe = x[np.sort(rng.choice(len(x), min(self.settings.probe_rows, len(x)), replace=False))]
         self.duplicate_of: dict[int, int] = {}  # a column that repeats an earlier one -> that one
         self.sum_columns: set[int] = set()  # columns that are a sum
 
@@ -62,12 +82,10 @@ class PatternSearch:
         """The least tolerance at which enough rows obey ``left == right``, their share, and the rows that show it."""
         there = ~(np.isnan(left) | np.isnan(right))
         shown = shown & there
-        if shown.sum() < min(
-            MIN_SUPPORT_ROWS, max(len(left) // 2, 3)
-        ):  # a very small table is believed on half of its rows
+        if shown.sum() < min(self.settings.min_support_rows, max(len(left) // 2, 3)):
             return None
         gap, size = np.abs(left - right), np.maximum(np.maximum(np.abs(left), np.abs(right)), 1.0)
-        for tolerance in RELATIVE_TOLERANCES:
+        for tolerance in self.settings.relative_tolerances:
             fits = gap <= tolerance * size
             if fits[there].mean() >= self.share and fits[shown].mean() >= self.share:
                 return tolerance, float(fits[there].mean()), int(shown.sum())
@@ -103,27 +121,26 @@ class PatternSearch:
         if not len(pairs):
             return
         sums = values[:, pairs[:, 0]] + values[:, pairs[:, 1]]
-        allowed = (1.05 - self.share) * len(values)
+        allowed, block = (1.05 - self.share) * len(values), self.settings.probe_block_rows
         for column in columns:
             alive, misses, seen = np.arange(len(pairs)), np.zeros(len(pairs)), np.zeros(len(pairs))
-            for start in range(0, len(values), PROBE_BLOCK_ROWS):  # most pairs are out after a few rows
-                part, target = (
-                    sums[start : start + PROBE_BLOCK_ROWS, alive],
-                    values[start : start + PROBE_BLOCK_ROWS, [column]],
-                )
+            for start in range(0, len(values), block):  # most pairs are out after a few rows
+                part, target = sums[start : start + block, alive], values[start : start + block, [column]]
                 with np.errstate(invalid="ignore"):
                     far = np.abs(part - target) > slack * np.maximum(np.maximum(np.abs(part), np.abs(target)), 1.0)
                 seen[alive] += (~np.isnan(part - target)).sum(axis=0)
                 misses[alive] += far.sum(axis=0)
                 alive = alive[misses[alive] <= allowed]
-            shown = (seen[alive] >= PROBE_BLOCK_ROWS / 4) & (misses[alive] <= (1.05 - self.share) * seen[alive])
+            shown = (seen[alive] >= block / 4) & (misses[alive] <= (1.05 - self.share) * seen[alive])
             for a, b in pairs[alive[shown]]:
                 if column not in (a, b):
                     yield column, int(a), int(b)
 
     def find_sums(self) -> list[FoundRelation]:
         out: list[FoundRelation] = []
-        for c, a, b in self._find_triples(self.probe, self.distinct_columns, RELATIVE_TOLERANCES[-1], twice=False):
+        for c, a, b in self._find_triples(
+            self.probe, self.distinct_columns, self.settings.relative_tolerances[-1], twice=False
+        ):
             one, other = self.x[:, a], self.x[:, b]
             shown = (one != 0) & (other != 0)
             text = f"{self.quoted_names[c]} == {self.quoted_names[a]} + {self.quoted_names[b]}"
@@ -161,7 +178,9 @@ class PatternSearch:
         with np.errstate(divide="ignore"):
             logs = np.log(np.abs(self.probe))
         logs[~np.isfinite(logs)] = np.nan
-        for c, a, b in self._find_triples(logs, self.distinct_columns, 2 * RELATIVE_TOLERANCES[-1], twice=True):
+        for c, a, b in self._find_triples(
+            logs, self.distinct_columns, 2 * self.settings.relative_tolerances[-1], twice=True
+        ):
             one, other = self.x[:, a], self.x[:, b]
             shown = (one != 0) & (other != 0) & (np.abs(one) != 1) & (np.abs(other) != 1)
             product = f"{self.quoted_names[a]} ** 2" if a == b else f"{self.quoted_names[a]} * {self.quoted_names[b]}"
@@ -175,19 +194,21 @@ class PatternSearch:
         facts: dict[tuple[int, int], tuple[float, int]] = {}
         for a, b in [(a, b) for a in columns for b in columns if a != b]:
             one, other = self.probe[:, a], self.probe[:, b]
-            if (one <= other).mean() < self.share or (one > np.roll(other, 1)).mean() < MIN_SURPRISE_SHARE:
+            if (one <= other).mean() < self.share or (
+                one > np.roll(other, 1)
+            ).mean() < self.settings.min_surprise_share:
                 continue
             low, high = self.x[:, a], self.x[:, b]
-            fits = float((low <= high + RELATIVE_TOLERANCES[0] * np.maximum(np.abs(high), 1.0)).mean())
+            fits = float((low <= high + self.settings.relative_tolerances[0] * np.maximum(np.abs(high), 1.0)).mean())
             meets = (low == high) & (low != 0)  # a limit that nothing ever reaches is hardly one
             if (
-                fits >= max(self.share, MIN_ORDER_SHARE)
-                and meets.mean() >= MIN_SURPRISE_SHARE / 10
-                and (low < high).mean() > MIN_SURPRISE_SHARE
+                fits >= max(self.share, self.settings.min_order_share)
+                and meets.mean() >= self.settings.min_surprise_share / 10
+                and (low < high).mean() > self.settings.min_surprise_share
             ):
                 below[a].add(b)
                 facts[a, b] = fits, int(meets.sum())
-        # what follows from two others is not said again
+        # an order that follows from two others is left out
         direct = {(a, b) for a in below for b in below[a] if not any(b in below[c] for c in below[a] if c != b)}
         out, used = [], set()
         for a, b in sorted(direct):
@@ -207,13 +228,16 @@ class PatternSearch:
         few: dict[int, Index] = {}
         for number, column in enumerate(self.x.T):
             values, codes = np.unique(column, return_inverse=True)
-            if 1 < len(values) <= min(MAX_DECIDING_VALUES, len(column) // 5) and not np.isnan(values).any():
+            if (
+                1 < len(values) <= min(self.settings.max_deciding_values, len(column) // 5)
+                and not np.isnan(values).any()
+            ):
                 few[number] = codes
         for of, name in [(of, name) for of in few for name in few if of != name and name not in self.duplicate_of]:
             counts = np.zeros((few[of].max() + 1, few[name].max() + 1))
             np.add.at(counts, (few[of], few[name]), 1)
             decided, usual = counts.max(axis=1).sum() / len(self.x), counts.sum(axis=0).max() / len(self.x)
-            if decided < self.share or decided - usual < MIN_DEPENDENCE_GAIN or of in self.duplicate_of:
+            if decided < self.share or decided - usual < self.settings.min_dependence_gain or of in self.duplicate_of:
                 continue
             keys, values = np.unique(self.x[:, of]), np.unique(self.x[:, name])[counts.argmax(axis=1)]
             table = {
@@ -234,7 +258,7 @@ class PatternSearch:
         """What never occurs together: two features that are not zero, or a category and a feature that is not zero."""
         out: list[FoundRelation] = []
         n = len(self.x)
-        cases: list[tuple[str, str, Mask]] = []  # (how it is said, how its absence is said, where it occurs)
+        cases: list[tuple[str, str, Mask]] = []  # text of the case, text of its absence, rows where it occurs
         for column in self.distinct_columns:
             there = (self.x[:, column] != 0) & ~np.isnan(self.x[:, column])
             cases.append((f"{self.quoted_names[column]} != 0", f"{self.quoted_names[column]} == 0", there))
@@ -249,7 +273,8 @@ class PatternSearch:
         both, alone = there @ there[:numbers].T, there.sum(axis=1)
         expected = np.outer(alone, alone[:numbers]) / n
         for a, b in zip(
-            *np.nonzero((expected >= MIN_SUPPORT_ROWS) & (both <= (1 - self.share) * expected)), strict=True
+            *np.nonzero((expected >= self.settings.min_support_rows) & (both <= (1 - self.share) * expected)),
+            strict=True,
         ):
             if a < numbers and a >= b:
                 continue

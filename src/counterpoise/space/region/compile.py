@@ -1,4 +1,4 @@
-"""The user's words, written into one draft: box, lattice and relations of every row."""
+"""Constraints compiled: one draft with the box, the lattice and the relations of every row."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ def compile_draft(
     bounds: Bounds,
     observed: Sequence[int] | None = None,
 ) -> tuple[Draft, Lattice, RelationSystem]:
-    """Every word, then the observed range and what the dtypes hold, written into one draft; its lattice and relations.
+    """Apply every constraint, then observed ranges and dtypes; the draft, its lattice and its relations.
 
     ``observed`` are the columns whose observed range binds; None: all.
     """
     draft = Draft.make_blank(schema, x0)
-    for word in as_constraints(constraints):
-        if not isinstance(word, Constraint) or isinstance(word, type):
+    for constraint in as_constraints(constraints):
+        if not isinstance(constraint, Constraint) or isinstance(constraint, type):
             raise ConstraintError(
                 "constraints must be Counterpoise's words",
-                f"{word!r}",
+                f"{constraint!r}",
                 "for instance cp.Immutable('age') or cp.Range('rate', 0, 100)",
             )
-        word.apply(draft)
+        constraint.apply(draft)
     _limit_to_ranges(draft, bounds, observed)
     for number in draft.step_from_row:
         if draft.choices[number] is not None:

@@ -1,6 +1,6 @@
-"""Contradictions among boxes, whole numbers and linear relations, proved before any search and named.
+"""Contradictions among boxes, whole numbers and linear relations: proved before any search, and named.
 
-Whether anything is left is asked of a mixed-integer program. A tolerance is counted at the largest value that the two
+A mixed-integer program decides whether any point is left. A tolerance is counted at the largest value that the two
 sides can take, decimals and strict inequalities between fractions are counted as if they did not bind, and relations
 that are not linear are left out: what is called a contradiction is one.
 """
@@ -23,10 +23,8 @@ from counterpoise.space.rules.relations import Clause
 from counterpoise.space.schema.schema import Schema
 from counterpoise.types import Array
 
-EXPECTED_RANGE_FACTOR = 1e3  # a tolerance is counted for values up to so many times the greatest that was seen
 MAX_FINITE_END = 1e12  # an end farther out than this is none
 MILP_INFEASIBLE_STATUS = 2  # what the solver says of a program that nothing satisfies
-SOLVER_TIME_LIMIT_SECONDS = 2.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,30 +43,30 @@ class Box:
 
 
 def find_contradiction(schema: Schema, x0: Array, constraints: Sequence[Constraint], bounds: Bounds) -> tuple[str, ...]:
-    """The words that leave no point for one row ``x0`` ``(1, d)``, none of them superfluous; empty if not proved.
+    """The constraints that leave no point for one row ``x0`` ``(1, d)``, none superfluous; empty if not proved.
 
-    Boxes, whole numbers and linear relations are looked at; where the row is missing, what reads it is not.
+    Boxes, whole numbers and linear relations are looked at, but none that reads a missing cell of the row.
     """
 
-    def program(words: Sequence[Constraint], observed: Sequence[int]) -> tuple[Box, list[Clause]]:
-        draft, lattice, system = compile_draft(schema, x0, words, bounds, observed)
+    def program(some: Sequence[Constraint], observed: Sequence[int]) -> tuple[Box, list[Clause]]:
+        draft, lattice, system = compile_draft(schema, x0, some, bounds, observed)
         bound = [clause for clause in system.clause_set.clauses if system.is_binding[0, clause.relation_number]]
         return _make_first_row_box(draft, lattice), select_linear_clauses(bound)
 
-    words = list(constraints)
-    box, clauses = program(words, range(len(schema)))
+    listed = list(constraints)
+    box, clauses = program(listed, range(len(schema)))
     if not is_infeasible(box, clauses):
         return ()
     columns = sorted({column for clause in clauses for column in clause.formula.columns})
     seen = [column for column in columns if bounds == "observed" and schema.features[column].is_numeric]
 
     def contradictory(items: Sequence[int]) -> bool:
-        chosen = [words[item - len(seen)] for item in items if item >= len(seen)]
+        chosen = [listed[item - len(seen)] for item in items if item >= len(seen)]
         return is_infeasible(*program(chosen, [seen[item] for item in items if item < len(seen)]))
 
-    # the observed ranges come first: what can be said without them is said in the user's own words
-    kept = find_irreducible_subset(len(seen) + len(words), contradictory)
-    names = [repr(words[item - len(seen)]) for item in kept if item >= len(seen)]
+    # observed ranges are tried for removal first, so that the user's own constraints are named where these suffice
+    kept = find_irreducible_subset(len(seen) + len(listed), contradictory)
+    names = [repr(listed[item - len(seen)]) for item in kept if item >= len(seen)]
     for item in kept:
         if item < len(seen):
             feature = schema.features[seen[item]]
@@ -87,8 +85,8 @@ def select_linear_clauses(clauses: Sequence[Clause]) -> list[Clause]:
     ]
 
 
-def is_infeasible(box: Box, clauses: Sequence[Clause]) -> bool:
-    """Whether no point of a box satisfies all of the linear clauses.
+def is_infeasible(box: Box, clauses: Sequence[Clause], seconds: float = 2.0) -> bool:
+    """Whether no point of a box satisfies all of the linear clauses; False where ``seconds`` do not suffice.
 
     >>> from counterpoise.space.rules.expressions import Column, Number
     >>> box = Box(np.zeros(1), np.zeros(1), np.ones(1), np.zeros(1), np.zeros(1), np.ones(1))
@@ -132,7 +130,7 @@ def is_infeasible(box: Box, clauses: Sequence[Clause]) -> bool:
         constraints=optimize.LinearConstraint(np.array(rows), np.array(lows), np.array(highs)),
         integrality=whole.astype(np.int64),
         bounds=optimize.Bounds(low, high),
-        options={"time_limit": SOLVER_TIME_LIMIT_SECONDS},
+        options={"time_limit": seconds},
     )
     return bool(found.status == MILP_INFEASIBLE_STATUS)
 
@@ -157,8 +155,11 @@ def find_irreducible_subset(count: int, contradictory: Callable[[Sequence[int]],
     return kept
 
 
-def _make_first_row_box(draft: Draft, lattice: Lattice) -> Box:
-    """The box and the lattice of the first row of a draft."""
+def _make_first_row_box(draft: Draft, lattice: Lattice, expected_range_factor: float = 1e3) -> Box:
+    """The box and the lattice of the first row of a draft.
+
+    In a box without ends, values are expected up to so many times the greatest that was seen.
+    """
     x0, lower, upper = draft.x0[0], draft.lower[0].copy(), draft.upper[0].copy()
     for column, values in lattice.choices:
         lower[column] = np.fmax(lower[column], values.min(initial=np.inf))
@@ -171,7 +172,7 @@ def _make_first_row_box(draft: Draft, lattice: Lattice) -> Box:
     origin[lattice.columns[bound]] = lattice.origin[0, bound]
     seen = np.array([[feature.lower, feature.upper] for feature in draft.schema]).T
     size = np.fmax(np.abs(np.where(np.isfinite(seen), seen, 0.0)).max(axis=0), np.abs(x0))
-    return Box(x0, lower, upper, step, origin, EXPECTED_RANGE_FACTOR * np.fmax(size, 1.0))
+    return Box(x0, lower, upper, step, origin, expected_range_factor * np.fmax(size, 1.0))
 
 
 def _linear_row(box: Box, formula: Compare) -> tuple[dict[int, float], float, float] | None:

@@ -1,8 +1,8 @@
 """The region: the set of rows a counterfactual may be, as arrays that every method reads.
 
-Three promises. ``contains`` is the definition. ``settle`` maps any proposal to a point that has the right box, lattice,
-categories and fixed cells, by reflection (a clipped proposal would pile up on the edge and falsify the entropy), and
-says which points are then inside. ``project`` is the nearest such point, for starts.
+``contains`` defines it. ``bring_inside`` maps any proposal to a point with the right box, lattice, categories and fixed
+cells, by reflection (clipped proposals would pile up on the edge and falsify the entropy), and says which points are
+then inside. ``project`` gives the nearest such point, for starts.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ __all__ = ["Bounds", "Region", "check_constraints"]
 class Region:
     """Per-row box, lattice, categories and fixed cells, and how many features may change.
 
-    ``home`` is the feasible point nearest to each row: the row itself unless a constraint forbids that.
+    ``nearest_feasible`` is the feasible point nearest to each row: the row itself unless a constraint forbids that.
 
     >>> import pandas as pd
     >>> from counterpoise.space.constraints.words import Range
@@ -55,13 +55,13 @@ class Region:
     max_changes: int | None
     constraint_texts: tuple[tuple[str, ...], ...]  # per column, the constraints that touched it
     max_changes_text: str  # the constraint behind max_changes
-    infeasibility_causes: NDArray[Any]  # (n,) the words that together leave a row no point; None where that is not so
+    infeasibility_causes: NDArray[Any]  # (n,) the constraints that leave a row no point; None where there is one
 
     @classmethod
     def build(
         cls, schema: Schema, x0: Array, constraints: Sequence[Constraint] = (), bounds: Bounds = "observed"
     ) -> Region:
-        """The region of the rows ``x0`` ``(n, d)`` under the user's words."""
+        """The region of the rows ``x0`` ``(n, d)`` under the constraints."""
         draft, lattice, system = compile_draft(schema, x0, constraints, bounds)
         free = draft.free & ~lattice.is_empty(draft.lower, draft.upper)  # what has nowhere to go stays
         region = cls(
@@ -142,7 +142,7 @@ class Region:
         return np.asarray(np.count_nonzero(self.is_changed(x), axis=-1) <= self.max_changes)
 
     def violations(self, x: Array) -> list[tuple[str, ...]]:
-        """For one point of each row, ``x`` ``(n, d)``: the words that it breaks, and how far off relations are."""
+        """For one point of each row, ``x`` ``(n, d)``: the constraints it breaks, and by how much relations fail."""
         points = x[:, None, :]
         cells, few = self.is_broken(points)[:, 0, :], self.has_few_changes(points)[:, 0]
         out: list[tuple[str, ...]] = []
@@ -157,7 +157,7 @@ class Region:
     def bring_inside(self, x: Array) -> tuple[Array, Mask]:
         """Proposals ``(n, k, d)`` reflected into the box and set on the lattice, and which of them are inside.
 
-        A cell set back to a value of the row that the region does not hold goes to the nearest one that it does.
+        If the row's own value is not allowed, a reset cell takes the nearest allowed value.
         """
         return self._repair_relations(self.reflect_onto_lattice(x))
 
@@ -253,7 +253,7 @@ class Region:
 
 
 def check_constraints(schema: Schema, constraints: Sequence[Constraint], bounds: Bounds = "observed") -> None:
-    """An error that names the words, where they contradict each other whatever the row is.
+    """Raise an error that names the constraints, where they contradict each other whatever the row is.
 
     >>> import pandas as pd
     >>> from counterpoise.space.constraints.words import Range

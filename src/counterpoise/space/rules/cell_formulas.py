@@ -1,4 +1,4 @@
-"""Ties: formulas about whole cells, such as "as it was in the row" or "as a table says"."""
+"""Formulas about whole cells: "the same as in the row", "as a table says"."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from counterpoise.types import Array
 
 @dataclass(frozen=True)
 class SameAsRow(RuleFormula):
-    """A column has the row's own value, to the bit; missing equals missing. Or (``kept=False``) it has another.
+    """A column has the row's own value, to the bit; missing equals missing. Or (``is_same=False``) it has another.
 
     >>> SameAsRow(0).holds(np.array([[1.0, 2.0]]), np.array([[1.0, 1.0]]))
     array([ True, False])

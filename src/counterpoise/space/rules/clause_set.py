@@ -25,7 +25,7 @@ class ClauseSet:
 
     @classmethod
     def of(cls, parts: Sequence[Clause]) -> ClauseSet:
-        """The rules of some clauses."""
+        """The clause set of some clauses."""
         touching: dict[int, tuple[int, ...]] = {}
         branches: dict[int, tuple[ClauseSet, ...]] = {}
         straight: set[tuple[int, int]] = set()

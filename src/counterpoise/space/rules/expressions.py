@@ -268,8 +268,8 @@ def negate_expression(expression: Expression) -> Expression:
 def is_affine(expression: Expression, column: int) -> bool:
     """Whether an expression is linear in one column, whatever the others are.
 
-    >>> is_affine(BinaryOperation("*", Column(0), Column(1)), 0), is_affine(BinaryOperation("*", Column(0), Column(0)), 0)
-    (True, False)
+    >>> [is_affine(BinaryOperation("*", Column(0), Column(other)), 0) for other in (1, 0)]
+    [True, False]
     """
     if column not in expression.columns or isinstance(expression, Column):
         return True

@@ -153,8 +153,8 @@ class Membership(RuleFormula):
     def truth(self, x: ColumnTable, x0: ColumnTable) -> Truth:
         value = self.inner.value(x, x0)
         there = np.isin(value, self.values)
-        gone = ~there & ~np.isnan(value)
-        return Truth(gone, there) if self.is_negated else Truth(there, gone)
+        absent = ~there & ~np.isnan(value)
+        return Truth(absent, there) if self.is_negated else Truth(there, absent)
 
     def defect(self, x: ColumnTable, x0: ColumnTable) -> Array:
         truth = self.truth(x, x0)
@@ -211,7 +211,8 @@ def split_into_clauses(formula: RuleFormula) -> tuple[RuleFormula, ...]:
     ``max(a, b) <= c``, ``a <= min(b, c)`` and ``abs(a) <= b`` are taken apart as well.
 
     >>> from counterpoise.space.rules.expressions import Column
-    >>> len(split_into_clauses(Combination("all", (Compare("<=", Column(0), Column(1)), Compare("<=", Column(1), Column(2))))))
+    >>> chain = Compare("<=", Column(0), Column(1)), Compare("<=", Column(1), Column(2))
+    >>> len(split_into_clauses(Combination("all", chain)))
     2
     """
     if isinstance(formula, Combination) and formula.quantifier == "all":

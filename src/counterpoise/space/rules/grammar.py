@@ -215,18 +215,18 @@ class _TreeReader:
         return "correct what is marked" if wrong < end else "complete it"
 
     def _check_allowed(self, node: ast.expr) -> None:
-        def said(part: ast.expr) -> str:
+        def text_of(part: ast.expr) -> str:
             return self.tokens[int(part.id.strip("_"))].text if isinstance(part, ast.Name) else ""
 
         if not isinstance(node, ALLOWED_NODES):
             refuse(
                 self.text, node.col_offset, "something else", "use comparisons, + - * / **, min, max, abs, and, or, not"
             )
-        if isinstance(node, ast.Attribute) and said(node.value) != "x0":
+        if isinstance(node, ast.Attribute) and text_of(node.value) != "x0":
             refuse(
                 self.text, node.col_offset, "a dot", "only x0.name has one; write names with dots in backquotes: `a.b`"
             )
-        if isinstance(node, ast.Call) and (said(node.func) not in FUNCTIONS or node.keywords or not node.args):
+        if isinstance(node, ast.Call) and (text_of(node.func) not in FUNCTIONS or node.keywords or not node.args):
             refuse(self.text, node.col_offset, "a call", f"the functions are {', '.join(FUNCTIONS)}")
 
 

@@ -1,4 +1,4 @@
-"""Orders, ``a <= b`` between two columns, projected many at a time: they are what flow statistics have most of."""
+"""Orders ``a <= b`` between two columns, repaired many at a time: tables of flow statistics have dozens of them."""
 
 from __future__ import annotations
 
@@ -50,28 +50,30 @@ class Orderings:
         sources = np.array([clauses[number].relation_number for number in group], dtype=np.intp)
         return cls(tuple(group), left, right, sources, np.array(slack)[:, None])
 
-    def is_broken(self, bench: RepairWorkspace) -> Mask:
+    def is_broken(self, workspace: RepairWorkspace) -> Mask:
         """Which orders which points break, ``(m, p)``."""
-        left, right = np.stack([bench.x[c] for c in self.left]), np.stack([bench.x[c] for c in self.right])
+        left, right = np.stack([workspace.x[c] for c in self.left]), np.stack([workspace.x[c] for c in self.right])
         wrong = ~(left <= right)
         if wrong.any():
             wrong &= ~(left - right <= self.tolerance * np.maximum(np.maximum(np.abs(left), np.abs(right)), 1.0))
-            if bench.is_binding is not None:
-                wrong &= bench.is_binding[self.relation_numbers]
+            if workspace.is_binding is not None:
+                wrong &= workspace.is_binding[self.relation_numbers]
         return wrong
 
-    def project(self, bench: RepairWorkspace, wrong: Mask) -> None:
+    def project(self, workspace: RepairWorkspace, wrong: Mask) -> None:
         """Move both sides of the orders that are ``wrong`` to where they meet, in shares of their squared scales."""
         orders, points = np.flatnonzero(wrong.any(axis=1)), np.flatnonzero(wrong.any(axis=0))
         wrong = wrong[np.ix_(orders, points)]
         sides = [[columns[order] for order in orders] for columns in (self.left, self.right)]
         cells, weight, already = [], [], []
         for end, columns in zip((1, 2), sides, strict=True):
-            cell = np.stack([bench.x[column][points] for column in columns])
-            edge = np.stack([bench.row_and_box[end * bench.width + column][points] for column in columns])
-            start = np.stack([bench.row_and_box[column][points] for column in columns])
-            free = np.stack([bench.free[column][points] for column in columns])
-            able = np.where(free & (cell > edge if end == 1 else cell < edge), bench.scales[columns][:, None] ** 2, 0.0)
+            cell = np.stack([workspace.x[column][points] for column in columns])
+            edge = np.stack([workspace.row_and_box[end * workspace.width + column][points] for column in columns])
+            start = np.stack([workspace.row_and_box[column][points] for column in columns])
+            free = np.stack([workspace.free[column][points] for column in columns])
+            able = np.where(
+                free & (cell > edge if end == 1 else cell < edge), workspace.scales[columns][:, None] ** 2, 0.0
+            )
             cells.append(cell)
             weight.append(able)
             already.append(np.where(cell != start, able, 0.0))
@@ -86,7 +88,7 @@ class Orderings:
                 moving = np.flatnonzero(step[place])
                 if len(moving):
                     target = cell[place, moving] + step[place, moving]
-                    bench.x[column][points[moving]] = bench.clip_onto_lattice(column, target, points[moving])
+                    workspace.x[column][points[moving]] = workspace.clip_onto_lattice(column, target, points[moving])
 
 
 def follow_orderings(orderings: Sequence[Orderings], x: Array, base: Array, is_binding: Mask, passes: int = 2) -> Array:

@@ -39,7 +39,7 @@ MAX_COMPARISONS = 400  # that max(…) <= min(…) stands for
 
 
 class NamedFeature(NamedTuple):
-    """A feature that a rule names, in the point or (``origin``) in the row itself."""
+    """A feature that a rule names, in the point or in the row itself."""
 
     feature: Feature
     number: int
@@ -60,7 +60,8 @@ def parse_formula(text: str, schema: Schema, tolerance: float = 0.0) -> RuleForm
 
     >>> import numpy as np, pandas as pd
     >>> schema = Schema.infer(pd.DataFrame({"a": [1, 2], "proto": ["tcp", "udp"]}))
-    >>> parse_formula("proto == 'udp' implies a == 0", schema).holds(np.array([[0.0, 2.0], [1.0, 1.0]]), np.zeros((2, 2)))
+    >>> formula = parse_formula("proto == 'udp' implies a == 0", schema)
+    >>> formula.holds(np.array([[0.0, 2.0], [1.0, 1.0]]), np.zeros((2, 2)))
     array([ True, False])
     """
     syntax = parse_syntax(text)
@@ -93,9 +94,9 @@ def backquote_name(name: Any) -> str:
     >>> backquote_name("rate"), backquote_name("Protocol Type")
     ('rate', '`Protocol Type`')
     """
-    said = str(name)
+    text = str(name)
     reserved = {"if", "then", "implies", "and", "or", "not", "in", "True", "False", "x0"}
-    return said if said.isidentifier() and said not in reserved else f"`{said}`"
+    return text if text.isidentifier() and text not in reserved else f"`{text}`"
 
 
 class _Translator:
@@ -213,15 +214,15 @@ class _Translator:
         """The feature that a node names; None where it names none."""
         origin = isinstance(node, ast.Attribute)
         if isinstance(node, ast.Attribute):
-            said = self.attribute_name(node)
+            written = self.attribute_name(node)
         else:
             token = self.syntax.token(node)
             if token is None or token.kind not in ("name", "quoted"):
                 return None
-            said = token.text
-            if said == "x0":
+            written = token.text
+            if written == "x0":
                 self.refuse(node, "x0 without a name", "write x0.name")
-        name = said.strip("`")
+        name = written.strip("`")
         if name not in self.column_by_name:
             whole = self.find_unquoted_name(node)
             if whole:
@@ -251,8 +252,8 @@ class _Translator:
 
     def category_code(self, feature: Feature, node: ast.expr) -> float:
         """The code of the category that a literal names."""
-        said = self.literal_text(node)
-        value: Any = said if said is not None else node.value if isinstance(node, ast.Constant) else None
+        literal = self.literal_text(node)
+        value: Any = literal if literal is not None else node.value if isinstance(node, ast.Constant) else None
         codes = [code for code, known in enumerate(feature.categories) if value in (known, str(known))]
         if value is None or not codes:
             known = ", ".join(repr(each) for each in feature.categories[:8])

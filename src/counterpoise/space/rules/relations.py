@@ -1,7 +1,7 @@
 """Relations: what must hold between the features of an answer, as data that a region carries.
 
-A relation judges: ``holds`` and ``defect`` read the final columns and nothing else. How points are brought to where the
-relations hold is the business of `counterpoise.space.rules.repair`.
+A relation judges: ``holds`` and ``defect`` read the final columns and nothing else. How points are moved to where the
+relations hold is in `counterpoise.space.rules.repair`.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ class Relation(Protocol):
 
     @property
     def constraint_text(self) -> str:
-        """The user's words for it."""
+        """The relation as the user wrote it."""
         ...
 
     @property
     def relax(self) -> bool:
-        """Whether a row that breaks it itself is let off."""
+        """Whether it is waived for rows that break it themselves."""
         ...
 
     def holds(self, x: ColumnTable, x0: ColumnTable) -> Mask:
@@ -122,21 +122,24 @@ class FunctionRelation:
         if not len(frame):
             return np.zeros(shape, dtype=bool)
         try:
-            said = np.asarray(self.check(frame))
+            verdicts = np.asarray(self.check(frame))
         except Exception as error:
             raise ConstraintError(
                 "a function given as a constraint must judge every frame of rows",
                 f"{self.constraint_text} raised {type(error).__name__}: {error}",
                 "mend the function",
             ) from error
-        truths = said.dtype == bool or (said.dtype == object and all(isinstance(each, bool) for each in said.flat))
-        if said.shape != (len(frame),) or not truths:
+        truths = verdicts.dtype == bool or (
+            verdicts.dtype == object and all(isinstance(each, bool) for each in verdicts.flat)
+        )
+        if verdicts.shape != (len(frame),) or not truths:
             raise ConstraintError(
                 "a function given as a constraint must return one truth value per row",
-                f"{self.constraint_text} returned {said.dtype} values of shape {said.shape} for {len(frame)} rows",
+                f"{self.constraint_text} returned {verdicts.dtype} values of shape {verdicts.shape} for "
+                f"{len(frame)} rows",
                 "return a boolean array or column",
             )
-        return said.astype(bool).reshape(shape)
+        return verdicts.astype(bool).reshape(shape)
 
     def defect(self, x: ColumnTable, x0: ColumnTable) -> Array:
         return np.where(self.holds(x, x0), 0.0, 1.0)
@@ -146,7 +149,7 @@ class FunctionRelation:
 class Clause:
     """A part of a relation, written in the columns that may be moved: derived ones are written out.
 
-    ``source`` is the number of the relation: where a row is let off that relation, its clauses do not bind.
+    ``relation_number`` is the number of the relation: where that relation is waived for a row, its clauses do not bind.
     """
 
     formula: RuleFormula

@@ -1,4 +1,4 @@
-"""The bench on which points are repaired: their cells, column by column, and all there is to know about each point."""
+"""The points under repair: their cells, column by column, and what a repair needs to know about each point."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ DEFAULT_REPAIR_SETTINGS = RepairSettings()
 
 @dataclass
 class RepairWorkspace:
-    """p points under repair, column by column, and all there is to know about each."""
+    """p points under repair, column by column, with their rows, boxes and the relations that bind them."""
 
     x: dict[int, Array]  # the columns that rules read, (p,) each; changed in place
     row_and_box: ColumnTable  # 3 width columns: the row, the lower and the upper end of its box
@@ -108,6 +108,6 @@ class RepairWorkspace:
         return holds if self.is_binding is None else holds | ~self.is_binding[clause.relation_number, points]
 
     def write(self, column: int, values: Array, points: Index) -> None:
-        """Give cells that may move these values, where they are numbers."""
+        """Write values into the cells that may move; a NaN leaves its cell as it is."""
         may = self.free[column][points] & ~np.isnan(values)
         self.x[column][points] = np.where(may, values, self.x[column][points])

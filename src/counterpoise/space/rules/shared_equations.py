@@ -1,4 +1,4 @@
-"""Equations that share columns, solved together: mending one of them after the other may break each in turn."""
+"""Equations that share columns, solved together: repairing them one after the other may break each in turn."""
 
 from __future__ import annotations
 
@@ -12,13 +12,12 @@ from counterpoise.space.rules.relations import Clause
 from counterpoise.space.rules.repair_workspace import PointSelection, RepairWorkspace
 from counterpoise.types import Array, Index, Mask
 
-MAX_EQUATIONS_PER_GROUP = 6  # equations of a group: of more, few points are worth what solving them takes
-NEWTON_ROUNDS = 6
-RELATIVE_RIDGE = 1e-12  # equations may say the same twice
 
+def group_shared_equations(parts: Sequence[Clause], most: int = 6) -> tuple[tuple[int, ...], ...]:
+    """The numbers of equations that share columns, in groups of two to ``most``.
 
-def group_shared_equations(parts: Sequence[Clause]) -> tuple[tuple[int, ...], ...]:
-    """The numbers of equations that hang together by columns, in groups of two or more."""
+    Larger groups are left out: few points are worth the time that solving them takes.
+    """
     groups: list[tuple[set[int], list[int]]] = []
     for number, clause in enumerate(parts):
         if not isinstance(clause.formula, Compare) or clause.formula.operator != "==":
@@ -28,47 +27,48 @@ def group_shared_equations(parts: Sequence[Clause]) -> tuple[tuple[int, ...], ..
             groups.remove(group)
             columns, numbers = columns | group[0], group[1] + numbers
         groups.append((columns, numbers))
-    return tuple(tuple(numbers) for _, numbers in groups if 2 <= len(numbers) <= MAX_EQUATIONS_PER_GROUP)
+    return tuple(tuple(numbers) for _, numbers in groups if 2 <= len(numbers) <= most)
 
 
-def solve_together(bench: RepairWorkspace, parts: Sequence[Clause]) -> None:
-    """Points of a bench that break one of some equations, moved by the least that solves all, in feature scales.
+def solve_together(workspace: RepairWorkspace, parts: Sequence[Clause], rounds: int = 6, ridge: float = 1e-12) -> None:
+    """Move the points that break one of some equations by the least that solves all of them, in feature scales.
 
-    A Newton step for all of them; a column that the step takes to an end of its box stays there.
+    Each round is a Newton step for all equations; a column that a step takes to an end of its box stays there.
+    ``ridge``, relative to the slopes, keeps the step finite where two equations say the same.
     """
     formulas = [clause.formula for clause in parts if isinstance(clause.formula, Compare)]
-    points = np.unique(np.concatenate([bench.find_broken_points(clause) for clause in parts]))
-    columns = sorted({column for formula in formulas for column in formula.columns if bench.numeric[column]})
-    scales = bench.scales[columns]
+    points = np.unique(np.concatenate([workspace.find_broken_points(clause) for clause in parts]))
+    columns = sorted({column for formula in formulas for column in formula.columns if workspace.numeric[column]})
+    scales = workspace.scales[columns]
     stuck = np.zeros((len(points), len(columns)), dtype=bool)
-    for _ in range(NEWTON_ROUNDS):
+    for _ in range(rounds):
         if not len(points):
             return
-        gap, slope = _linearise_equations(bench, formulas, columns, points)
-        binding = np.stack([_is_binding(bench, clause, points) for clause in parts], axis=1)
-        may = np.stack([bench.free[column][points] for column in columns], axis=1) & ~stuck
+        gap, slope = _linearise_equations(workspace, formulas, columns, points)
+        binding = np.stack([_is_binding(workspace, clause, points) for clause in parts], axis=1)
+        may = np.stack([workspace.free[column][points] for column in columns], axis=1) & ~stuck
         slope = np.where(binding[:, :, None] & may[:, None, :] & np.isfinite(slope), slope * scales, 0.0)
         gap = np.where(binding & np.isfinite(gap), gap, 0.0)
         square = slope @ slope.transpose(0, 2, 1)
         size = np.einsum("pmm->p", square)[:, None, None]
-        square += np.eye(len(parts)) * np.where(size > 0, RELATIVE_RIDGE * size, 1.0)
+        square += np.eye(len(parts)) * np.where(size > 0, ridge * size, 1.0)
         step = -np.einsum("pmc,pm->pc", slope, np.linalg.solve(square, gap[..., None])[..., 0]) * scales
         for place, column in enumerate(columns):
-            wanted = bench.x[column][points] + step[:, place]
-            low, high = bench.box_ends(column, points)
+            wanted = workspace.x[column][points] + step[:, place]
+            low, high = workspace.box_ends(column, points)
             stuck[:, place] |= (wanted < low) | (wanted > high)
-            bench.x[column][points] = np.where(
-                step[:, place] != 0, bench.clip_onto_lattice(column, wanted, points), bench.x[column][points]
+            workspace.x[column][points] = np.where(
+                step[:, place] != 0, workspace.clip_onto_lattice(column, wanted, points), workspace.x[column][points]
             )
-        wrong = np.any([~bench.is_obeyed(clause, points) for clause in parts], axis=0)
+        wrong = np.any([~workspace.is_obeyed(clause, points) for clause in parts], axis=0)
         points, stuck = points[wrong], stuck[wrong]
 
 
 def _linearise_equations(
-    bench: RepairWorkspace, formulas: list[Compare], columns: list[int], points: Index
+    workspace: RepairWorkspace, formulas: list[Compare], columns: list[int], points: Index
 ) -> tuple[Array, Array]:
-    """What the sides of each equation are apart, ``(p, m)``, and how that changes with each column, ``(p, m, c)``."""
-    x, given = PointSelection(bench.x, points), PointSelection(bench.row_and_box, points)
+    """Left side minus right side of each equation, ``(p, m)``, and its slope by each column, ``(p, m, c)``."""
+    x, given = PointSelection(workspace.x, points), PointSelection(workspace.row_and_box, points)
     gap, slope = np.zeros((len(points), len(formulas))), np.zeros((len(points), len(formulas), len(columns)))
     for number, formula in enumerate(formulas):
         value, slopes = BinaryOperation("-", formula.left, formula.right).value_and_slopes(x, given)
@@ -78,8 +78,8 @@ def _linearise_equations(
     return gap, slope
 
 
-def _is_binding(bench: RepairWorkspace, clause: Clause, points: Index) -> Mask:
+def _is_binding(workspace: RepairWorkspace, clause: Clause, points: Index) -> Mask:
     """Whether a clause binds points, ``(p,)``."""
-    if bench.is_binding is None:
+    if workspace.is_binding is None:
         return np.ones(len(points), dtype=bool)
-    return np.asarray(bench.is_binding[clause.relation_number, points])
+    return np.asarray(workspace.is_binding[clause.relation_number, points])

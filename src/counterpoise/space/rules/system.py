@@ -1,4 +1,4 @@
-"""The system of all relations of a region: who judges, who is let off, and how points are brought to obey."""
+"""All relations of a region: which of them bind which row, where they hold, and how points are moved to obey them."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class RelationSystem:
     balance_equations: tuple[Compare, ...]  # equations between numbers: what one part gains another must lose
     is_derived: Mask  # (d,) columns that are computed
     x0: Array  # (n, d)
-    is_binding: Mask  # (n, r) which relations bind a row: all, but for those that it breaks itself and that let it off
+    is_binding: Mask  # (n, r) which relations bind a row: all but those with relax=True that the row itself breaks
     refusal_counts: Array  # (N, r) proposals that each relation has refused each row of the call; counted in place
     row_numbers: Index  # (n,) which of the N these rows are
     scales: Array  # (d,)
@@ -111,7 +111,7 @@ class RelationSystem:
 
     @property
     def relation_texts(self) -> tuple[str, ...]:
-        """The user's words for each relation."""
+        """Each relation as the user wrote it."""
         return tuple(relation.constraint_text for relation in self.relations)
 
     def take(self, rows: Index) -> RelationSystem:
@@ -119,7 +119,7 @@ class RelationSystem:
         return replace(self, x0=self.x0[rows], is_binding=self.is_binding[rows], row_numbers=self.row_numbers[rows])
 
     def holds_each(self, x: Array) -> Mask:
-        """Which relations hold at ``x`` ``(n, k, d)``, ``(n, k, r)``; one that a row is let off counts as held."""
+        """Which relations hold at ``x`` ``(n, k, d)``, ``(n, k, r)``; one that is waived for a row counts as held."""
         point, row = np.moveaxis(x, -1, 0), self.x0.T[:, :, None]
         out = np.empty((*x.shape[:2], len(self.relations)), dtype=bool)
         with np.errstate(all="ignore"):
@@ -130,7 +130,7 @@ class RelationSystem:
     def holds(self, x: Array, *, count: bool = False) -> Mask:
         """Whether all relations hold at ``x`` ``(n, k, d)``, ``(n, k)``; with ``count``, what they refuse is counted.
 
-        A function of the user's is only asked about points where everything else holds.
+        The user's own functions are called last, on points where everything else holds.
         """
         point, row = np.moveaxis(x, -1, 0), self.x0.T[:, :, None]
         out: Mask = np.ones(x.shape[:2], dtype=bool)
@@ -182,7 +182,7 @@ class RelationSystem:
         return out
 
     def waived_relations(self) -> list[tuple[str, ...]]:
-        """For each row, the relations that it breaks itself and is therefore let off."""
+        """For each row, the relations that do not bind it because it breaks them itself."""
         if self.is_binding.all():
             return [()] * len(self.is_binding)
         words = np.asarray(self.relation_texts, dtype=object)
@@ -213,16 +213,16 @@ class RelationSystem:
         return y, held
 
     def _repair(self, x: Array, lower: Array, upper: Array, free: Mask, grid: Grid) -> tuple[Array, tuple[Index, ...]]:
-        """Points mended, and which of them broke a clause."""
+        """The repaired points, and which of them had broken a clause."""
         made = (derivation.expression.columns | {derivation.number} for derivation in self.derivations)
-        columns = sorted(set(self.clause_set.clauses_by_column).union(*made))  # the others are nobody's business
+        columns = sorted(set(self.clause_set.clauses_by_column).union(*made))  # no relation reads the others
         y = dict(zip(columns, np.moveaxis(x[..., columns], -1, 0).copy(), strict=True))
         given = np.concatenate([self.x0, lower, upper], axis=1).T[:, :, None]
         suspects, broken = self._find_broken(y, given, x.shape[:2])
         out = x.copy()
         if suspects:
             rows = broken[0]
-            bench = RepairWorkspace(
+            workspace = RepairWorkspace(
                 {column: y[column][broken] for column in self.clause_set.clauses_by_column},
                 PointSelection(given[..., 0], rows),
                 PointSelection((free & ~self.is_derived).T, rows),
@@ -233,8 +233,8 @@ class RelationSystem:
                 self.numeric,
                 grid,
             )
-            repair(bench, self.clause_set, suspects)
-            for column, cells in bench.x.items():
+            repair(workspace, self.clause_set, suspects)
+            for column, cells in workspace.x.items():
                 y[column][broken] = cells
                 out[..., column][broken] = cells
         self._compute_derived(y, given, x.shape[2])
@@ -272,7 +272,7 @@ class RelationSystem:
 
 
 def _initial_arrays(schema: Schema, x0: Array, count: int) -> tuple[Mask, Array, Mask, Array, Index, Array, Mask]:
-    """What a system of so many relations begins with: none of them derives a column, all bind, none has refused."""
+    """The arrays of a system of ``count`` relations: no column is derived, all relations bind, none has refused."""
     n = len(x0)
     counted = np.full((n, count), True), np.zeros((n, count)), np.arange(n)
     return np.zeros(len(schema), dtype=bool), x0, *counted, schema.scales, schema.numeric

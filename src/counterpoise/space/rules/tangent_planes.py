@@ -1,4 +1,4 @@
-"""Facets: relations to first order around a point, as planes that a step must stay on or beside."""
+"""Tangent planes: relations to first order around a point, which a step must stay on or beside."""
 
 from __future__ import annotations
 
@@ -13,13 +13,10 @@ from counterpoise.space.rules.relations import Derivation
 from counterpoise.space.rules.system import RelationSystem
 from counterpoise.types import Array, Index, Mask
 
-EQUATION_PROJECTION_ROUNDS = 3  # rounds of taking equations out of a gradient, where there are several
-DISTANCE_ROUNDING = 1e-9  # units of distance that count as none
 MAX_SLOPE = 1e60  # slopes beyond this lead nowhere, and their squares are no numbers
 
-PlaneEntry = tuple[
-    list[int], Array, Array, Array, bool
-]  # a clause: what `TangentPlanes` has of it, over rows and their points
+# one clause: columns, slope, bound, slack and whether it is an equation, as in `TangentPlanes`
+PlaneEntry = tuple[list[int], Array, Array, Array, bool]
 
 
 class TangentPlanes(NamedTuple):
@@ -35,7 +32,7 @@ class TangentPlanes(NamedTuple):
     is_equation: Mask  # (m,)
 
     def take_points(self, points: Index) -> TangentPlanes:
-        """The same of some of the points."""
+        """The planes of some of the points."""
         return TangentPlanes(self.columns, self.slope[points], self.bound[points], self.slack[points], self.is_equation)
 
     def is_broken(self, u: Array, leave: float = 0.0) -> Mask:
@@ -50,7 +47,13 @@ class TangentPlanes(NamedTuple):
 
 
 def expand_relations(
-    system: RelationSystem, x: Array, box: tuple[Array, Array], moved: Array, scales: Array, free: Mask
+    system: RelationSystem,
+    x: Array,
+    box: tuple[Array, Array],
+    moved: Array,
+    scales: Array,
+    free: Mask,
+    rounding_distance: float = 1e-9,
 ) -> list[TangentPlanes]:
     """The comparisons among the relations, expanded around ``x`` ``(n, k, d)``, in as few groups as it takes.
 
@@ -58,7 +61,8 @@ def expand_relations(
 
     ``moved`` ``(n, k, d)`` is how far x is from the row, in units of ``scales`` ``(d,)`` or ``(n, k, d)``; ``box`` the
     lower and the upper ends ``(n, d)``; ``free`` ``(n, d)`` the cells that a step may move, while the others count as
-    they are. Points are those of all rows, one after the other.
+    they are. A step within ``rounding_distance`` of a plane, in the same units, counts as on it. Points are those of
+    all rows, one after the other.
     """
     scales = np.broadcast_to(scales, x.shape)
     y, given = np.moveaxis(x, -1, 0), np.concatenate([system.x0, *box], axis=1).T[:, :, None]
@@ -76,9 +80,8 @@ def expand_relations(
         slope, gap, slack = numbers[..., :-2], numbers[..., -2], numbers[..., -1]
         bound = np.einsum("nkc,nkc->nk", slope, moved[..., columns]) - gap
         steep = np.abs(slope).sum(axis=-1)
-        slack = np.where(
-            steep > 0, slack + DISTANCE_ROUNDING * steep, np.inf
-        )  # what no step can move is not for it to mend
+        # a clause that no step can change must not stop any
+        slack = np.where(steep > 0, slack + rounding_distance * steep, np.inf)
         entry = columns, slope, bound, slack, formula.operator == "=="
         for used, entries in groups:
             if len(entries[0][0]) == len(columns) and used.isdisjoint(columns):
@@ -111,11 +114,13 @@ def _gather_planes(entries: list[PlaneEntry], points: int) -> TangentPlanes:
     )
 
 
-def project_gradient_on_relations(system: RelationSystem, x: Array, gradient: Array, free: Mask) -> Array:
+def project_gradient_on_relations(
+    system: RelationSystem, x: Array, gradient: Array, free: Mask, rounds: int = 3
+) -> Array:
     """A gradient ``(n, k, d)`` at ``x`` ``(n, k, d)`` as it is for points that obey the relations.
 
     What a derived feature contributes goes to the features it is made of, and the part that would break an equation is
-    taken out, in feature scales.
+    taken out, in feature scales; of several equations, one after the other, ``rounds`` times.
     """
     if not system.derivations and not system.balance_equations:
         return gradient
@@ -128,7 +133,7 @@ def project_gradient_on_relations(system: RelationSystem, x: Array, gradient: Ar
                 g[column] += _drop_steep_slopes(g[derivation.number] * slope)
             g[derivation.number] = 0.0
         normals = [_equation_normal(system, balance, y, given, free) for balance in system.balance_equations]
-        for _ in range(EQUATION_PROJECTION_ROUNDS if len(normals) > 1 else 1):
+        for _ in range(rounds if len(normals) > 1 else 1):
             for normal in normals:
                 size = sum(part**2 for part in normal.values())
                 along = sum(part * g[column] * system.scales[column] for column, part in normal.items())
@@ -139,7 +144,7 @@ def project_gradient_on_relations(system: RelationSystem, x: Array, gradient: Ar
 
 
 def _drop_steep_slopes(slope: Array) -> Array:
-    """Slopes, and 0 where they are none that a step could follow: beside a pole, or at a root of 0."""
+    """Slopes, with 0 where a step could not follow them: beside a pole, or at a root of 0."""
     return np.where(np.abs(slope) < MAX_SLOPE, slope, 0.0)
 
 

@@ -17,7 +17,6 @@ from counterpoise.types import Array
 Kind = Literal["continuous", "integer", "boolean", "categorical", "ordinal"]
 Scale = Literal["std", "mad", "range"]
 KINDS: tuple[Kind, ...] = ("continuous", "integer", "boolean", "categorical", "ordinal")
-MAX_INFERRED_DECIMALS = 4
 NORMAL_STD_PER_MAD = 1.4826  # makes the median absolute deviation of a Gaussian its standard deviation
 CELL_TYPES = (str, bool, int, float, np.bool_, np.integer, np.floating)  # what a cell of an object column may hold
 
@@ -230,9 +229,9 @@ def _compute_scale(values: Array, scale: Scale) -> float:
     return 1.0
 
 
-def _count_decimals(values: Array, storage: np.dtype[Any] | None) -> int | None:
-    """The fewest decimals (at most four) that write every value exactly, or None."""
-    for decimals in range(MAX_INFERRED_DECIMALS + 1):
+def _count_decimals(values: Array, storage: np.dtype[Any] | None, most: int = 4) -> int | None:
+    """The fewest decimals, ``most`` at most, that write every value exactly, or None."""
+    for decimals in range(most + 1):
         if np.array_equal(round_to_decimals(values, decimals, storage), values):
             return decimals
     return None

@@ -16,7 +16,6 @@ from counterpoise.space.schema.tables_in import as_python_value, quote_names
 from counterpoise.types import Array, Mask
 
 MISSING_MARKS = {"nan": np.nan, "None": None, "NA": pd.NA}
-MAX_UNKNOWN_VALUES_SHOWN = 6  # values that an error names
 
 
 def encode(schema: Schema, table: pd.DataFrame, what: str = "row") -> Array:
@@ -129,8 +128,8 @@ def _decode_objects(feature: Feature, values: Array, missing: Mask) -> NDArray[A
     out = np.empty(len(values), dtype=object)
     whole, mark = feature.kind == "integer", MISSING_MARKS[feature.mark]
     out[:] = [
-        mark if gone else int(value) if whole else value
-        for value, gone in zip(values.tolist(), missing.tolist(), strict=True)
+        mark if is_missing else int(value) if whole else value
+        for value, is_missing in zip(values.tolist(), missing.tolist(), strict=True)
     ]
     return out
 
@@ -205,21 +204,22 @@ def _encode_categories(feature: Feature, column: pd.Series[Any], what: str) -> A
     if unknown.any():
         raise InputError(
             "categories must be known from the reference or the schema",
-            f"{feature.name!r} is {describe_unknown_values(column, unknown, what)}; known are {quote_names(feature.categories)}",
+            f"{feature.name!r} is {describe_unknown_values(column, unknown, what)}; "
+            f"known are {quote_names(feature.categories)}",
             "correct the values, or add them to the schema's categories",
             unknown=True,
         )
     return codes
 
 
-def describe_unknown_values(column: pd.Series[Any], unknown: Mask, what: str) -> str:
-    """Every value of some cells of a column, where it stands first and how often."""
+def describe_unknown_values(column: pd.Series[Any], unknown: Mask, what: str, most: int = 6) -> str:
+    """The values of some cells of a column, ``most`` of them by name, where each stands first and how often."""
     places: dict[str, list[int]] = {}
     for place in np.flatnonzero(unknown).tolist():
         places.setdefault(repr(as_python_value(column.iloc[place])), []).append(place)
-    said = []
-    for value, found in list(places.items())[:MAX_UNKNOWN_VALUES_SHOWN]:
+    shown = []
+    for value, found in list(places.items())[:most]:
         more = f" and {len(found) - 1} more" if len(found) > 1 else ""
-        said.append(f"{value} in {what} {as_python_value(column.index[found[0]])!r}{more}")
-    left = len(places) - MAX_UNKNOWN_VALUES_SHOWN
-    return ", ".join(said) + (f", and {left} other values" if left > 0 else "")
+        shown.append(f"{value} in {what} {as_python_value(column.index[found[0]])!r}{more}")
+    left = len(places) - most
+    return ", ".join(shown) + (f", and {left} other values" if left > 0 else "")

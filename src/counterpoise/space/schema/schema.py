@@ -1,4 +1,4 @@
-"""Features: the schema of a table, column by column, as data shows it or as somebody wrote it down."""
+"""The schema of a table, column by column, inferred from data or written by hand."""
 
 from __future__ import annotations
 
@@ -206,7 +206,7 @@ class Schema:
 
 
 def _make_read_only(array: NDArray[CellType]) -> NDArray[CellType]:
-    """An array that many hold and none may change."""
+    """The array, made read-only: many objects share it."""
     array.flags.writeable = False
     return array
 

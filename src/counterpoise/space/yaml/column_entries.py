@@ -42,9 +42,9 @@ COLUMN_FORMS: dict[str, KeyForm] = {
 }
 
 
-def read_entries(said: Mapping[Any, Any], heading: str, example: str) -> list[Any]:
+def read_entries(content: Mapping[Any, Any], heading: str, example: str) -> list[Any]:
     """The entries under a heading of a schema file; none where there is no such heading, or nothing under it."""
-    entries = said.get(heading)
+    entries = content.get(heading)
     if entries is not None and not isinstance(entries, list):
         raise InputError(
             f"{heading}: must be a list of entries",
@@ -85,10 +85,10 @@ def read_column(entry: Any, where: str) -> dict[str, Any]:
 
 def _check_two_values(where: str, out: dict[str, Any]) -> None:
     """A feature with two values has 0 and 1, or false and true, and no others; its ends say nothing more."""
-    said: dict[str, Any] = {key: out.pop(key) for key in ("min", "max") if key in out}
+    stated: dict[str, Any] = {key: out.pop(key) for key in ("min", "max") if key in out}
     usual: dict[str, Any] = {"categories": (0, 1), "min": 0, "max": 1}
-    said["categories"] = out.get("categories") or (0, 1)
-    for key, value in said.items():
+    stated["categories"] = out.get("categories") or (0, 1)
+    for key, value in stated.items():
         if value != usual[key]:
             raise InputError(
                 "a boolean or binary feature must have the values 0 and 1, or false and true",

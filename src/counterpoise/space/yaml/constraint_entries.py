@@ -1,4 +1,4 @@
-"""What a schema file states under relations: and constraints:, as words.
+"""The entries under relations: and constraints: of a schema file, read as constraints.
 
 relations:
 - fwd + bwd == total
@@ -89,21 +89,21 @@ def read_rules(entries: Iterable[Any]) -> list[Rule]:
     out = []
     for number, entry in enumerate(entries, start=1):
         where = f"entry {number} of relations:"
-        said = {"rule": entry} if isinstance(entry, str) else entry
-        if not isinstance(said, dict) or said.get("rule") is None:
+        options = {"rule": entry} if isinstance(entry, str) else entry
+        if not isinstance(options, dict) or options.get("rule") is None:
             raise InputError(
                 "a relation must be a rule",
                 f"{where} is {shorten_repr(entry)}",
                 f"write the text alone, or {RULE_EXAMPLE}",
             )
-        read = read_keys(where, said, RULE_FORMS)
+        read = read_keys(where, options, RULE_FORMS)
         read.pop("holds", None)  # what the data shows, for people to read
         out.append(_build_or_locate(where, Rule, {"text": read.pop("rule"), **read}))
     return out
 
 
 def read_constraints(entries: Iterable[Any]) -> list[Constraint]:
-    """The words under constraints:.
+    """The constraints under constraints:.
 
     >>> read_constraints([{"word": "Immutable", "names": "age"}, {"word": "Range", "name": "rate", "low": 0}])
     [Immutable('age'), Range(name='rate', low=0, high=None)]
@@ -120,7 +120,7 @@ def read_constraints(entries: Iterable[Any]) -> list[Constraint]:
 
 
 def _find_spelling(where: str, entry: Any) -> ConstraintSpelling:
-    """How the word of an entry is written."""
+    """The spelling of the constraint that an entry names under word:."""
     word = entry.get("word") if isinstance(entry, dict) else None
     if isinstance(word, str) and word in CONSTRAINT_SPELLINGS:
         return CONSTRAINT_SPELLINGS[word]

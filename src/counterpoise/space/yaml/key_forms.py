@@ -130,21 +130,19 @@ def choice_form(*words: str) -> KeyForm:
     return KeyForm(listed, "choose one", _accept_only(lambda value: isinstance(value, str) and value in words))
 
 
-_SHORT_REPR = Repr()
-_SHORT_REPR.maxstring = _SHORT_REPR.maxother = _SHORT_REPR.maxlong = 80
-
-
-def shorten_repr(value: Any) -> str:
-    """A value for a message, cut where it is long.
+def shorten_repr(value: Any, most: int = 80) -> str:
+    """A value for a message, each text or number in it cut to ``most`` characters.
 
     >>> shorten_repr("no"), shorten_repr([1, [2, {"a": list(range(9))}]])
     ("'no'", "[1, [2, {'a': [0, 1, 2, 3, 4, 5, ...]}]]")
     """
-    return _SHORT_REPR.repr(value)
+    short = Repr()
+    short.maxstring = short.maxother = short.maxlong = most
+    return short.repr(value)
 
 
 def read_keys(where: str, entry: Mapping[Any, Any], forms: Mapping[str, KeyForm]) -> dict[str, Any]:
-    """What the keys of an entry hold, each in its form; a key that holds nothing is as good as none.
+    """What the keys of an entry hold, each in its form; a key that holds nothing counts as left out.
 
     >>> read_keys("the column 'age'", {"immutable": "no"}, {"immutable": FLAG})
     Traceback (most recent call last):

@@ -54,24 +54,26 @@ def load_schema(path: str | Path, reference: pd.DataFrame | Array | None = None)
     Reference data gives what the file does not: scales, decimals and dtypes. Without either, one unit of distance is
     the whole observed range of a feature.
     """
-    said = _read_yaml(path)
+    content = _read_yaml(path)
     columns = [
         read_column(entry, f"entry {number} of columns:")
-        for number, entry in enumerate(read_entries(said, "columns", COLUMN_EXAMPLE), start=1)
+        for number, entry in enumerate(read_entries(content, "columns", COLUMN_EXAMPLE), start=1)
     ]
     if not columns:
         raise InputError(
             "a schema file must list the columns", f"{path} has none", f"add columns:, with - {COLUMN_EXAMPLE} ..."
         )
-    frame = read_keys("the file", {"frame": said.get("frame", True)}, {"frame": FLAG})["frame"]
-    rules = read_rules(read_entries(said, "relations", RULE_EXAMPLE))
-    words = read_constraints(read_entries(said, "constraints", CONSTRAINT_SPELLINGS["Immutable"].example))
+    frame = read_keys("the file", {"frame": content.get("frame", True)}, {"frame": FLAG})["frame"]
+    rules = read_rules(read_entries(content, "relations", RULE_EXAMPLE))
+    words = read_constraints(read_entries(content, "constraints", CONSTRAINT_SPELLINGS["Immutable"].example))
     seen = None if reference is None else Schema.infer(reference)
     features = tuple(_build_feature(entry, seen) for entry in columns)
     schema = Schema(features, frame=frame if seen is None else seen.frame)
     if not schema.frame:
         _check_array_columns(schema)
-    about = {key: value for key, value in said.items() if key not in ("columns", "relations", "constraints", "frame")}
+    about = {
+        key: value for key, value in content.items() if key not in ("columns", "relations", "constraints", "frame")
+    }
     return SchemaFile(schema, (*_column_constraints(columns), *rules, *words), about)
 
 
@@ -81,13 +83,13 @@ def save_schema(
     """Write features and constraints as YAML; `load_schema` reads the same back."""
     relations = [_unusual_fields(word) for word in constraints if isinstance(word, Rule)]
     others = [_constraint_entry(word) for word in constraints if not isinstance(word, Rule)]
-    said: dict[str, Any] = dict(about or {})
-    said |= {} if schema.frame else {"frame": False}
-    said |= {"columns": [_column_entry(feature) for feature in schema]}
-    said |= {"relations": [{"rule": rule.pop("text"), **rule} for rule in relations]} if relations else {}
-    said |= {"constraints": others} if others else {}
+    content: dict[str, Any] = dict(about or {})
+    content |= {} if schema.frame else {"frame": False}
+    content |= {"columns": [_column_entry(feature) for feature in schema]}
+    content |= {"relations": [{"rule": rule.pop("text"), **rule} for rule in relations]} if relations else {}
+    content |= {"constraints": others} if others else {}
     try:
-        text = yaml.safe_dump(said, sort_keys=False, allow_unicode=True, width=120)
+        text = yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=120)
     except yaml.representer.RepresenterError as error:
         raise InputError(
             "a schema file must hold numbers, texts and booleans",
@@ -100,16 +102,16 @@ def save_schema(
 def _read_yaml(path: str | Path) -> dict[Any, Any]:
     try:
         with Path(path).open(encoding="utf-8") as file:
-            said = load_yaml(file.read(YamlLimits().characters + 1))  # what is longer is refused unread
+            content = load_yaml(file.read(YamlLimits().characters + 1))  # what is longer is refused unread
     except Exception as error:  # a date that is none, or a wrong tag, is refused in as many ways
         raise InputError("a schema file must be readable YAML", f"{path}: {error}", "correct the file") from error
-    if not isinstance(said, dict):
+    if not isinstance(content, dict):
         raise InputError(
             "a schema file must list the columns",
-            f"{path} holds {shorten_repr(said)}",
+            f"{path} holds {shorten_repr(content)}",
             f"add columns:, with - {COLUMN_EXAMPLE} ...",
         )
-    return said
+    return content
 
 
 def _check_array_columns(schema: Schema) -> None:
@@ -171,16 +173,16 @@ def _read_observed_ends(entry: Mapping[str, Any], own: Feature | None) -> dict[s
 
 def _choose_dtype(entry: Mapping[str, Any], categories: tuple[Any, ...], own: Feature | None) -> Any:
     """The dtype that a file names, or else the reference's own, where it can hold the values of the column."""
-    types, kind, said = pd.api.types, entry["kind"], entry.get("dtype")
+    types, kind, stated = pd.api.types, entry["kind"], entry.get("dtype")
     numeric, seen = kind in ("continuous", "integer"), None if own is None else own.dtype
-    if said is None and isinstance(seen, pd.CategoricalDtype) and numeric:
+    if stated is None and isinstance(seen, pd.CategoricalDtype) and numeric:
         return None
-    if said is None and (numeric or (own is not None and categories == own.categories)):
+    if stated is None and (numeric or (own is not None and categories == own.categories)):
         return seen
     try:
-        dtype: Any = types.pandas_dtype(seen if said is None else said)
+        dtype: Any = types.pandas_dtype(seen if stated is None else stated)
         if isinstance(dtype, pd.CategoricalDtype):  # a name alone, or with other categories than the file's
-            ordered = kind == "ordinal" if said is not None else dtype.ordered
+            ordered = kind == "ordinal" if stated is not None else dtype.ordered
             dtype = pd.CategoricalDtype(pd.Index(categories, tupleize_cols=False), ordered=ordered)
         if numeric:
             fits = types.is_any_real_numeric_dtype(dtype) or types.is_bool_dtype(dtype) or dtype == np.dtype(object)
@@ -190,7 +192,7 @@ def _choose_dtype(entry: Mapping[str, Any], categories: tuple[Any, ...], own: Fe
     except Exception:  # each dtype has its own ways to refuse a name or a value
         fits = False
     if not fits:
-        given = f"dtype: {said!r}" if said is not None else f"is {seen} in the reference"
+        given = f"dtype: {stated!r}" if stated is not None else f"is {seen} in the reference"
         values = f", categories: {shorten_repr(list(categories))}" if categories else ""
         raise InputError(
             "the dtype of a column must be one of pandas that holds its values",
@@ -216,7 +218,7 @@ def _column_constraints(columns: Iterable[Mapping[str, Any]]) -> list[Constraint
 
 
 def _unusual_fields(word: Any) -> dict[str, Any]:
-    """What a word holds, without what is as usual."""
+    """The fields of a constraint that differ from their defaults."""
     values = {each.name: getattr(word, each.name) for each in fields(word)}
     usual = {each.name: each.default for each in fields(word)}
     return {

@@ -17,10 +17,8 @@ from counterpoise.models.sklearn.formulas.mlp import read_network
 from counterpoise.models.sklearn.formulas.svm import read_svm
 from counterpoise.types import Array, Index, Link, Mask, Model, ModelBase, Pullback
 
-MAX_DIFFERENCE_TO_REPLACE = (
-    1e-10  # of the scores' size: how closely a formula must repeat the model to be asked in its place
-)
-MAX_DIFFERENCE_FOR_SLOPES = 1e-4  # how closely to give its slopes, where the model itself counts in single precision
+MAX_DIFFERENCE_TO_REPLACE = 1e-10  # relative: a formula that repeats the model so closely is asked in its place
+MAX_DIFFERENCE_FOR_SLOPES = 1e-4  # relative: so close, a formula gives slopes; a model may compute in single precision
 
 
 class ScoreFormula(Protocol):
@@ -48,9 +46,9 @@ FORMULA_READERS = (read_linear, read_svm, read_network, read_gaussian, read_gaus
 
 @dataclass(frozen=True, eq=False)
 class FormulaModel(ModelBase):
-    """A model with a formula of the row's ``columns``. ``plain`` is the model itself, ``exact`` says which is asked.
+    """A model with a formula of the row's ``columns``, which gives the derivatives.
 
-    ``softmax``: whether the model's probabilities are the softmax of the outputs.
+    Outputs come from the formula if it ``is_exact``, else from ``own_model``, which also decides.
     """
 
     own_model: Model

@@ -13,15 +13,14 @@ from counterpoise.models.links import as_two_outputs
 from counterpoise.types import Array, Index, Pullback
 
 Kernel = Literal["linear", "rbf", "poly", "sigmoid"]
-MAX_KERNEL_VALUES = 2**22  # kernel values held at a time: 32 MiB
 
 
 @dataclass(frozen=True, eq=False)
 class KernelExpansion:
     """Kernel expansions ``K(z, vectors) @ coef.T + intercept`` ``(p, m)``, joined into outputs ``(p, c)``.
 
-    ``classes`` is None for one plain output, 2 for a decision against zero, more for votes between pairs of classes;
-    with ``ties`` the first of the classes with most votes wins, as in libsvm.
+    ``class_count`` is None for one plain output, 2 for a decision against zero, more for votes between pairs of
+    classes; with ``first_of_equals_wins`` the first of the classes with most votes wins, as in libsvm.
     """
 
     vectors: Array
@@ -33,6 +32,7 @@ class KernelExpansion:
     coef0: float = 0.0
     class_count: int | None = None
     first_of_equals_wins: bool = True
+    max_kernel_values: int = 2**22  # held at a time: 32 MiB
 
     def outputs(self, z: Array) -> Array:
         """``(p, c)`` for rows ``(p, q)``."""
@@ -55,7 +55,7 @@ class KernelExpansion:
         return np.concatenate([self._hvp(z[rows], weights[rows], v[rows]) for rows in self._chunks(z)])
 
     def _chunks(self, z: Array) -> list[slice]:
-        size = max(1, MAX_KERNEL_VALUES // len(self.vectors))
+        size = max(1, self.max_kernel_values // len(self.vectors))
         return [slice(start, start + size) for start in range(0, max(1, len(z)), size)]
 
     def _outputs_and_pullback(self, z: Array) -> tuple[Array, Pullback]:
@@ -96,7 +96,7 @@ class KernelExpansion:
         return middle, vectors, (vectors * vectors).sum(axis=1)
 
     def _kernel(self, z: Array) -> tuple[Array, Array]:
-        """Kernel values, and what the kernel is a function of, each ``(p, s)``; of RBF the values again."""
+        """Kernel values and the kernel's argument, each ``(p, s)``; for RBF the argument is the values again."""
         if self.kernel == "rbf":
             middle, vectors, squares = self._centred_vectors
             a = z - middle
@@ -115,7 +115,7 @@ class KernelExpansion:
         return (np.tanh(product) if self.kernel == "sigmoid" else _power(product, self.degree)), product
 
     def _first_derivative(self, values: Array, argument: Array) -> Array:
-        """The kernel's derivative by what it is a function of, ``(p, s)``."""
+        """The kernel's derivative by its argument, ``(p, s)``."""
         if self.kernel == "rbf":
             return values
         if self.kernel == "linear":
@@ -125,7 +125,7 @@ class KernelExpansion:
         return self.gamma * self.degree * _power(argument, self.degree - 1)
 
     def _second_derivative(self, values: Array, argument: Array) -> Array:
-        """The derivative of that, ``(p, s)``."""
+        """The kernel's second derivative by its argument, ``(p, s)``."""
         if self.kernel == "rbf":
             return values
         if self.kernel == "linear":

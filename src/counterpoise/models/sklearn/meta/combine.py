@@ -1,4 +1,4 @@
-"""What models made of models make of their members' answers: means, calibration, a last model, a threshold."""
+"""How models made of models combine their members' outputs: means, calibration, a last model, a threshold."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from counterpoise.models.sklearn.thresholds import outputs_beyond_threshold
 from counterpoise.types import Array, Link, Model
 
 MemberOutputs = list[tuple[Array, Link]]
-"""The outputs ``(p, c)`` of each member, and what they are."""
+"""The outputs ``(p, c)`` of each member, with their link."""
 
 
 def as_probabilities(outputs: Array, link: Link) -> Array:
@@ -28,7 +28,7 @@ def as_probabilities(outputs: Array, link: Link) -> Array:
 
 
 def read_as_method(part: tuple[Array, Link], method: str) -> Array:
-    """What one of a member's methods says: where there are two classes, the score of the second alone ``(p, 1)``."""
+    """The values of one of a member's methods; of two classes, the score of the second alone ``(p, 1)``."""
     outputs, link = part
     if method == "predict_proba":
         found = as_probabilities(outputs, link)
@@ -77,7 +77,7 @@ class CalibratedMeanCombiner:
 
 
 def _calibrate(calibrator: Any, scores: Array) -> Array:
-    """What a calibrator makes of scores ``(p,)``; a sigmoid by its formula, which takes a tenth of the time."""
+    """Calibrated scores ``(p,)``; a sigmoid is computed by its formula, in a tenth of the time."""
     if type(calibrator).__name__ == "_SigmoidCalibration":
         return np.asarray(expit(-(calibrator.a_ * scores + calibrator.b_)))
     return np.asarray(calibrator.predict(scores))
@@ -85,7 +85,7 @@ def _calibrate(calibrator: Any, scores: Array) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class StackingCombiner:
-    """What a last model says of the members' answers."""
+    """The outputs of a last model that reads the members' answers."""
 
     final_model: Model
     methods: tuple[str, ...]
@@ -126,7 +126,7 @@ class InverseTransformCombiner:
 
 @dataclass(frozen=True, eq=False)
 class ThresholdCombiner:
-    """How far the score of one class is beyond a threshold; at it, the class is said."""
+    """How far the score of one class is beyond a threshold; at the threshold the class is predicted."""
 
     column: int  # of the class
     threshold: float

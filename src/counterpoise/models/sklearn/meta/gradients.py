@@ -1,4 +1,4 @@
-"""Models made of models with slopes: the chain rule from what the whole makes of its members back to the row."""
+"""Models made of models with slopes: the chain rule from the combined outputs back to the row."""
 
 from __future__ import annotations
 
@@ -11,10 +11,6 @@ from counterpoise.models.sklearn.meta.combine import MemberOutputs
 from counterpoise.models.trees.opened import ShortcutModel
 from counterpoise.types import Array, Model, Pullback
 
-RELATIVE_DIFFERENCE_STEP = (
-    1e-5  # of a member's output, or of 1: differences of what the whole makes of it are its slope
-)
-
 
 @dataclass(frozen=True, eq=False)
 class CombinedMembers:
@@ -22,12 +18,13 @@ class CombinedMembers:
 
     members: tuple[Model, ...]  # each with a gradient
     combine: Callable[[MemberOutputs], Array]
+    relative_step: float = 1e-5  # of a member's output, or of 1: half the difference that gives a slope
 
     def __call__(self, x: Array) -> Array:
         return self._combine_outputs([member.outputs(x) for member in self.members])
 
     def outputs_and_pullback(self, x: Array) -> tuple[Array, Pullback]:
-        """Outputs ``(p, c)``, and what gives their gradient."""
+        """Outputs ``(p, c)`` and a function of weights that gives their gradient."""
         pairs = [_outputs_and_pullback(member, x) for member in self.members]
         said = [outputs for outputs, _ in pairs]
 
@@ -48,7 +45,7 @@ class CombinedMembers:
         p, sizes = len(weights), [part.shape[1] for part in said]
         every = np.hstack(said)
         count = every.shape[1]
-        step = RELATIVE_DIFFERENCE_STEP * np.maximum(np.abs(every), 1.0)
+        step = self.relative_step * np.maximum(np.abs(every), 1.0)
         moved = np.repeat(every[None], 2 * count, axis=0)
         number = np.arange(count)
         moved[number, :, number] += step.T
@@ -70,7 +67,7 @@ class DifferentiableMetaModel(ShortcutModel):
         return self.fast_outputs.outputs_and_pullback(x)[1](weights)
 
     def outputs_and_pullback(self, x: Array) -> tuple[Array, Pullback]:
-        """Outputs ``(p, c)``, and what gives their gradient."""
+        """Outputs ``(p, c)`` and a function of weights that gives their gradient."""
         return self.fast_outputs.outputs_and_pullback(x)
 
 

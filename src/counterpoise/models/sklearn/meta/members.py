@@ -1,8 +1,8 @@
 """Models made of models: voting, calibrated, stacked, one against the rest, with a threshold or a target of their own.
 
 Where every member is made of trees, the trees of all of them are the trees of the whole: each member's leaves have sums
-of their own, and what the whole makes of its members is the last step from sums to outputs. Where every member has a
-slope, so has the whole.
+of their own, and the whole combines them in the last step from sums to outputs. Where every member has a slope, so has
+the whole.
 """
 
 from __future__ import annotations
@@ -35,13 +35,9 @@ from counterpoise.models.trees.opened import MAX_ROUNDING_DIFFERENCE, TreeModel,
 from counterpoise.space.schema.schema import Schema, numeric_schema
 from counterpoise.types import Array, Link, Model
 
-MAX_REORDERING_DIFFERENCE = 1e-12  # relative difference of what is added up in another order
-MAX_MEMBERS_DIFFERENCE = 1e-9  # how closely members with slopes must repeat the whole
-MIN_SHARE_WITH_SLOPE = 0.5  # of the probing rows, which must have a slope
-
 
 class MemberSums(NamedTuple):
-    """What a member makes of its sums, what that is, how many there are, and what they are divided by before."""
+    """How a member turns its sums into outputs: after division by ``divisor``, by ``to_outputs``, with this link."""
 
     to_outputs: ToOutputs
     link: Link
@@ -65,8 +61,20 @@ class CombinedToOutputs:
         return self.combine(parts)
 
 
-def adapt_meta_estimator(model: Any, plain: Model, schema: Schema, probe: Array) -> Model | None:
-    """The Model of an estimator whose members are all trees, or all have slopes; None where it is something else."""
+def adapt_meta_estimator(
+    model: Any,
+    plain: Model,
+    schema: Schema,
+    probe: Array,
+    *,
+    max_members_difference: float = 1e-9,
+    max_reordering_difference: float = 1e-12,
+) -> Model | None:
+    """The Model of an estimator whose members are all trees, or all have slopes; None where it is something else.
+
+    Both limits are relative differences on the probing rows: how closely members with slopes must repeat the whole, and
+    how closely trees must, to answer in its place (they add up in another order).
+    """
     inside = _members_of(model) if is_from_sklearn(model) else None
     if inside is None:
         return None
@@ -78,38 +86,37 @@ def adapt_meta_estimator(model: Any, plain: Model, schema: Schema, probe: Array)
             return None
         combine = _make_combiner(model, [(member.outputs(probe), member.link) for member in members])
     except CounterpoiseError:
-        return None  # fitted on something else than the columns, or on answers that cannot be told from sums
+        return None  # fitted on something else than the columns, or on answers that do not follow from sums
     if combine is None:
         return None
     if not found:
         blend = DifferentiableMetaModel(plain, CombinedMembers(sloped, combine))
-        told = relative_difference(blend.outputs, plain.outputs, probe) <= MAX_MEMBERS_DIFFERENCE and not any(
-            map(_is_voting_svm, inside)
-        )
-        return blend if told and _has_slope(blend, probe) else None
+        away = relative_difference(blend.outputs, plain.outputs, probe)
+        repeats = away <= max_members_difference and not any(map(_is_voting_svm, inside))
+        return blend if repeats and _has_slope(blend, probe) else None
     trees = merge_trees(found, combine)
     away = relative_difference(trees.outputs, plain.outputs, probe)
     if not away <= MAX_ROUNDING_DIFFERENCE:
         return None
     # shares of votes are often at a threshold to the last bit
-    exact = away == 0 if has_threshold(model) else away <= MAX_REORDERING_DIFFERENCE
+    exact = away == 0 if has_threshold(model) else away <= max_reordering_difference
     return make_tree_model(plain, trees.outputs if exact else plain.outputs, trees, probe)
 
 
 def _has_slope(blend: DifferentiableMetaModel, probe: Array) -> bool:
-    """Whether what is made of the members has a slope to follow: not where it goes by steps."""
+    """Whether the combined outputs have a slope to follow; isotonic calibration, for one, goes by steps."""
     combine = blend.fast_outputs.combine
     if isinstance(combine, CalibratedMeanCombiner):
         return not any(type(each).__name__ == "IsotonicRegression" for _, own in combine.calibrators for each in own)
     if isinstance(combine, StackingCombiner):
         return combine.final_model.gradient is not None
     if isinstance(combine, InverseTransformCombiner):
-        return bool(blend.gradient(probe, np.ones((len(probe), 1))).any(axis=1).mean() > MIN_SHARE_WITH_SLOPE)
+        return bool(blend.gradient(probe, np.ones((len(probe), 1))).any(axis=1).mean() > 0.5)  # most probing rows
     return True
 
 
 def _is_voting_svm(member: Any) -> bool:
-    """Whether an estimator's scores are read otherwise than it gives them: so that the first of equal votes wins."""
+    """Whether an estimator is an SVM of three classes or more, whose scores are changed to settle equal votes."""
     return (
         type(find_deciding_estimator(member)).__name__ in ("SVC", "NuSVC") and len(getattr(member, "classes_", ())) > 2
     )
@@ -135,7 +142,7 @@ def _unfreeze(model: Any) -> Any:
 
 
 def _make_combiner(model: Any, parts: MemberOutputs) -> Callable[[MemberOutputs], Array] | None:
-    """What an estimator makes of its members; ``parts`` are what they say of the probing rows."""
+    """How an estimator combines its members; ``parts`` are their outputs of the probing rows."""
     name = type(model).__name__
     if name.startswith("Voting"):
         pairs = zip(() if model.weights is None else model.weights, model.estimators, strict=False)

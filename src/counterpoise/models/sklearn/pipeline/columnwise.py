@@ -17,7 +17,6 @@ from counterpoise.types import Array, Index, Mask
 
 SHIFT_AND_SCALE_KINDS = ("subtract", "divide", "multiply", "add")
 
-MAX_SLOPE = 1e8  # a slope where there is none, as of a logarithm at 0
 
 OperationKind = Literal[
     "subtract", "divide", "multiply", "add", "fill", "floor", "ceiling",
@@ -34,7 +33,7 @@ class ColumnOperation(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class NumericColumns:
-    """Columns that are numbers: ``source`` ``(q,)`` in the row, then arithmetic."""
+    """Columns of numbers: ``source_columns`` ``(q,)`` of the row, then arithmetic."""
 
     source_columns: Index
     operations: tuple[ColumnOperation, ...] = ()
@@ -117,7 +116,7 @@ class ColumnwiseSteps:
 
     @cached_property
     def _differentiable_columns(self) -> tuple[Index, Index, bool]:
-        """The columns that a number with a derivative is behind, the row's columns of these, and if each is of one."""
+        """Columns that come from a number with a derivative, their sources in the row, and whether sources differ."""
         coded = np.concatenate(
             [np.full(len(part.source_columns), isinstance(part, CategoryColumns)) for part in self.parts]
         )
@@ -128,7 +127,7 @@ class ColumnwiseSteps:
 
     @cached_property
     def _constant_rates(self) -> Array | None:
-        """The rates ``(1, q)``, where they are the same everywhere: numbers are only shifted and scaled."""
+        """The constant slopes ``(1, q)``, if numbers are only shifted and scaled; else None."""
         ops = [op for part in self.parts if isinstance(part, NumericColumns) for op in part.operations]
         if not all(op.kind in SHIFT_AND_SCALE_KINDS for op in (*ops, *self.operations)):
             return None
@@ -167,7 +166,7 @@ def _slopes_of_operations(ops: tuple[ColumnOperation, ...], z: Array) -> Array:
         elif kind in CURVED_FUNCTIONS:
             with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
                 steep = CURVED_FUNCTIONS[kind][1](z)
-            slopes = slopes * np.where(np.isinf(steep), MAX_SLOPE, steep)
+            slopes = slopes * np.where(np.isinf(steep), 1e8, steep)  # infinite as of a logarithm at 0: steep will do
         elif kind == "fill":
             slopes = np.where(np.isnan(z), 0.0, slopes)
         elif kind in ("floor", "ceiling"):

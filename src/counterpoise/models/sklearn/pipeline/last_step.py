@@ -1,4 +1,4 @@
-"""The last step of a pipeline asked directly, behind a front of known arithmetic; decisions stay the pipeline's own."""
+"""A pipeline asked through its last step, after known arithmetic; decisions stay the pipeline's own."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from counterpoise.types import Array, Link, Model, ModelBase, Pullback
 
 @dataclass(frozen=True, eq=False)
 class LastStepModel(ModelBase):
-    """A pipeline as a Model: outputs of the last step behind the front; ``whole`` is the pipeline itself."""
+    """A pipeline as a Model: outputs come from ``last_step`` after ``first_steps``; ``pipeline`` decides."""
 
     pipeline: Model
     first_steps: ColumnwiseSteps | ColumnwiseThenMixing
@@ -53,7 +53,7 @@ class DifferentiableLastStepModel(LastStepModel):
     """A pipeline whose last step has a gradient."""
 
     def gradient(self, x: Array, weights: Array) -> Array:
-        """Gradient ``(p, d)``, carried back through the front."""
+        """Gradient ``(p, d)``, carried back through the first steps."""
         assert self.last_step.gradient is not None
         return self.first_steps.pull_gradient(x, self.last_step.gradient(self.first_steps(x), weights))
 
@@ -70,7 +70,7 @@ class TwiceDifferentiableLastStepModel(DifferentiableLastStepModel):
     """A pipeline whose last step has curvature."""
 
     def hvp(self, x: Array, weights: Array, v: Array) -> Array:
-        """``(p, d)``: the front is piecewise linear, so all curvature is the last step's."""
+        """``(p, d)``: the first steps are piecewise linear, so all curvature is the last step's."""
         assert self.last_step.hvp is not None
         return self.first_steps.pull_gradient(
             x, self.last_step.hvp(self.first_steps(x), weights, self.first_steps.push_direction(x, v))

@@ -20,12 +20,10 @@ PROJECTION_CLASSES = (
     "PCA", "IncrementalPCA", "TruncatedSVD", "FastICA", "FactorAnalysis", "LinearDiscriminantAnalysis",
     "GaussianRandomProjection", "SparseRandomProjection",
 )  # fmt: skip
-MAX_PROJECTION_DIFFERENCE = 1e-9  # of the largest value: what rounding may make of a projection
-MAX_COLUMNS = 2000  # columns that come in, and products that come out
 
 
 class MixingStep(Protocol):
-    """What a step makes of columns ``(p, q)``, with its derivatives."""
+    """A step as a function of columns ``(p, q)``, with its derivatives."""
 
     @property
     def is_curved(self) -> bool:
@@ -92,7 +90,7 @@ class PairProducts:
         return out[:-1].T
 
     def push_direction(self, z: Array, v: Array) -> Array:
-        """What each factor's direction does beside the other."""
+        """By the product rule: the direction of each factor times the other factor."""
         every, moved = _append_column(z, 1.0), _append_column(v, 0.0)
         return (
             moved[:, self.first_factor] * every[:, self.second_factor]
@@ -106,7 +104,7 @@ def _append_column(z: Array, beyond: float) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class ColumnwiseThenMixing:
-    """A front, then a step that mixes its columns."""
+    """Columnwise steps, then a step that mixes their columns."""
 
     columnwise_steps: ColumnwiseSteps
     mixing_step: MixingStep
@@ -133,25 +131,28 @@ def is_mixing_step(step: Any) -> bool:
     return type(step).__name__ in (*PROJECTION_CLASSES, "PolynomialFeatures")
 
 
-def read_mixing_step(step: Any, z: Array) -> MixingStep | None:
-    """What a fitted step that mixes columns does, from what it makes of columns ``z`` ``(p, q)``; None: another thing.
+def read_mixing_step(
+    step: Any, z: Array, *, max_columns: int = 2000, max_difference: float = 1e-9
+) -> MixingStep | None:
+    """The arithmetic of a fitted step that mixes columns, read on columns ``z`` ``(p, q)``; None if it is not known.
 
-    A projection is measured: it is what the step does to one column after the other, and has to be that elsewhere too.
+    A projection is measured by moving one column after the other, then compared with the step elsewhere: it may differ
+    by ``max_difference`` of the largest value, which is rounding. ``max_columns`` may come in, and products come out.
     """
-    if z.shape[1] > MAX_COLUMNS or not len(z) or not np.isfinite(z).all():
+    if z.shape[1] > max_columns or not len(z) or not np.isfinite(z).all():
         return None
-    # of a column that is the same in all rows, a short step would be lost in rounding
+    # a column may be the same in all rows: a step of its spread would be lost in rounding
     length = np.maximum(np.maximum(z.std(axis=0), np.abs(z).max(axis=0)), 1.0)
     elsewhere = np.vstack([z, z + length])
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of a step that was fitted on columns with names
+        warnings.simplefilter("ignore")  # the step was fitted on columns with names
         powers = getattr(step, "powers_", None)
-        found = _measure_projection(step, z, length) if powers is None else _read_products(powers)
+        found = _measure_projection(step, z, length) if powers is None else _read_products(powers, max_columns)
         said = to_dense(step.transform(elsewhere))
     if found is None or found(elsewhere).shape != said.shape:
         return None
     away = np.abs(found(elsewhere) - said).max(initial=0.0)
-    return found if away <= MAX_PROJECTION_DIFFERENCE * max(np.abs(said).max(initial=0.0), 1e-300) else None
+    return found if away <= max_difference * max(np.abs(said).max(initial=0.0), 1e-300) else None
 
 
 def _measure_projection(step: Any, z: Array, length: Array) -> Projection:
@@ -160,9 +161,9 @@ def _measure_projection(step: Any, z: Array, length: Array) -> Projection:
     return Projection(centre, (moved[1:] - moved[0]) / length[:, None], moved[0])
 
 
-def _read_products(powers: Index) -> PairProducts | None:
+def _read_products(powers: Index, max_products: int) -> PairProducts | None:
     """Products of at most two factors: of more, the step itself is as quick."""
-    if len(powers) > MAX_COLUMNS or powers.sum(axis=1).max(initial=0) > 2:
+    if len(powers) > max_products or powers.sum(axis=1).max(initial=0) > 2:
         return None
     beyond = powers.shape[1]
     factors = [[*np.repeat(np.arange(beyond), line).tolist(), beyond, beyond][:2] for line in powers]

@@ -1,4 +1,4 @@
-"""Pipelines read from the front: what their first steps do to the columns, so that the last can be asked directly."""
+"""First steps of a pipeline, read as arithmetic on the columns, so that the last step can be asked directly."""
 
 from __future__ import annotations
 
@@ -22,8 +22,6 @@ from counterpoise.models.sklearn.pipeline.columnwise import (
 from counterpoise.space.schema.encode import decode
 from counterpoise.space.schema.schema import Schema
 from counterpoise.types import Array, Index
-
-MAX_LEVELS = 256  # of a category that is read as a table; with more, the pipeline itself is asked
 
 
 def read_columnwise_steps(steps: Sequence[Any], schema: Schema, columns: Index) -> ColumnwiseSteps | None:
@@ -105,7 +103,7 @@ def _append_step(front: ColumnwiseSteps, step: Any) -> ColumnwiseSteps | None:
         return front
     ops = read_operations(step, len(front.source_columns))
     if ops is None or (front.is_curved and any(op.kind == "fill" for op in ops)):
-        return None  # what is filled in where a logarithm has no value is no increasing function
+        return None  # filling where a logarithm has no value makes a function that does not increase
     return replace(front, operations=(*front.operations, *ops))
 
 
@@ -146,10 +144,15 @@ def _read_numeric_block(inner: Any, schema: Schema, picked: Index) -> list[Numer
     return None if found is None else [NumericColumns(found.source_columns, found.operations)]
 
 
-def _read_category_block(inner: Any, schema: Schema, picked: Index) -> list[NumericColumns | CategoryColumns] | None:
-    """Tables of categories, found by asking the fitted encoder about every level of one column at a time."""
+def _read_category_block(
+    inner: Any, schema: Schema, picked: Index, max_levels: int = 256
+) -> list[NumericColumns | CategoryColumns] | None:
+    """Tables of categories, found by asking the fitted encoder about every level of one column at a time.
+
+    None if a category has more than ``max_levels``: the pipeline itself is asked then.
+    """
     features = [schema.features[place] for place in picked]
-    if _is_passthrough(inner) or any(f.is_numeric or len(f.categories) > MAX_LEVELS for f in features):
+    if _is_passthrough(inner) or any(f.is_numeric or len(f.categories) > max_levels for f in features):
         return None
     block = Schema(tuple(features), schema.frame)
     still = _try_transform(inner, decode(block, np.zeros((1, len(features)))))

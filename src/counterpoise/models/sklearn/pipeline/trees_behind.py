@@ -1,4 +1,4 @@
-"""Trees behind a pipeline's front, told in the row's own columns: every split point carried back, to the last bit."""
+"""Trees behind a pipeline's first steps, in the row's own columns: split points carried back to the last bit."""
 
 from __future__ import annotations
 
@@ -13,11 +13,9 @@ from counterpoise.models.trees.nodes import code_places
 from counterpoise.space.schema.schema import Schema
 from counterpoise.types import Array, Index, Mask
 
-MAX_FLOAT = np.finfo(np.float64).max
-
 
 def carry_trees_back(trees: TreeEnsemble, front: ColumnwiseSteps, schema: Schema) -> TreeEnsemble | None:
-    """The trees in the columns of the schema, or None where they split by category what is a number there."""
+    """The trees in the schema's columns; None if they split a number of the schema by category."""
     threshold, missing_left = trees.threshold.copy(), trees.missing_left.copy()
     category, sets = np.full(len(trees.feature), -1, dtype=np.intp), list[Mask]()
     for column in np.unique(trees.feature[trees.feature >= 0]).tolist():
@@ -58,17 +56,17 @@ def carry_trees_back(trees: TreeEnsemble, front: ColumnwiseSteps, schema: Schema
 
 
 def _levels_left_by_limit(read: Array, limit: float, missing_left: bool) -> Mask:
-    """Which levels go left, from what is read of each, where the tree splits a number."""
+    """Levels that go left, from the number that stands for each, where the tree splits a number."""
     return np.where(np.isnan(read), missing_left, read <= limit)
 
 
 def _levels_left_by_codes(read: Array, old: Mask) -> Mask:
-    """Which levels go left, from what is read of each, where the tree splits by a set of codes."""
+    """Levels that go left, from the code that stands for each, where the tree splits by a set of codes."""
     return old[code_places(read, len(old))]
 
 
 def _apply_to_column(front: ColumnwiseSteps, column: int, values: Array, width: int) -> Array:
-    """What the front makes of values of one source column, in one of its columns."""
+    """The values of one of the last step's columns for values of its source column."""
     x = np.zeros((len(values), width))
     x[:, front.source_columns[column]] = values
     with np.errstate(over="ignore"):
@@ -81,11 +79,11 @@ def _missing_goes_left(front: ColumnwiseSteps, column: int, trees: TreeEnsemble,
 
 
 def _largest_left(front: ColumnwiseSteps, column: int, thresholds: Array, width: int) -> Array:
-    """The largest number that the front still brings to the left of each threshold; infinite where all or none is.
+    """The largest number that still goes left of each threshold after the first steps; infinite if all or none do.
 
     Bisection over the floats in the order of their bits: 64 steps, whatever the scale.
     """
-    far = np.full(len(thresholds), MAX_FLOAT)
+    far = np.full(len(thresholds), np.finfo(np.float64).max)
     low, high = _float_to_order(-far), _float_to_order(far)
     for _ in range(64):
         middle = (low >> 1) + (high >> 1) + (low & high & 1)

@@ -1,0 +1,1 @@
+"""What the user gives, read and checked: rows, targets, the reference, weights from importance."""

@@ -1,0 +1,155 @@
+"""Reference: the data that rows are compared with: its schema, its encoded rows, the model's outputs for them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from counterpoise.errors import InputError
+from counterpoise.explanation.tables import population_quantiles
+from counterpoise.model_calls import Tally, call_model, model_outputs
+from counterpoise.models.inputs import fitted_column_names
+from counterpoise.models.links import softmax
+from counterpoise.problem import ReferenceRows
+from counterpoise.space.nearest_rows import spread_places
+from counterpoise.space.schema.column import infer_feature
+from counterpoise.space.schema.encode import encode
+from counterpoise.space.schema.schema import Schema
+from counterpoise.space.schema.tables_in import as_table, quote_names
+from counterpoise.types import Array, Index, Model
+
+PROBE_ROWS = 256  # reference rows that a model is tried on when it is opened
+PROBABILITY_TOLERANCE = 1e-12  # largest difference that rounding makes between two computations of one probability
+MAX_DONORS = 10_000  # a larger reference is sampled: of ten thousand rows some are near enough to start from
+
+
+def fill_assumed_scales(schema: Schema, table: pd.DataFrame) -> Schema:
+    """The schema with scales, decimals and dtypes from the reference in features that had assumed ones."""
+    features = []
+    for feature in schema:
+        if feature.assumed and feature.name in table.columns:
+            seen = infer_feature(table[feature.name], feature.name, "std")
+            if seen.is_numeric:
+                decimals = seen.decimals if feature.decimals is None else feature.decimals
+                features.append(replace(feature, scale=seen.scale, decimals=decimals, dtype=seen.dtype, assumed=False))
+                continue
+        features.append(feature)
+    return replace(schema, features=tuple(features))
+
+
+class Reference:
+    """Schema and reference rows of one model; the model is asked about the rows once.
+
+    >>> Reference(None, pd.DataFrame({"a": [0.5, 1.5]}), None).x
+    array([[0.5],
+           [1.5]])
+    """
+
+    def __init__(self, model: Any, data: pd.DataFrame | Array | None, schema: Schema | None) -> None:
+        if schema is None and data is None:
+            raise InputError(
+                "a reference or a schema is needed: it gives scales, ranges and categories",
+                "neither",
+                "give reference=, the data the model was trained on or a sample of it",
+            )
+        if schema is not None and not isinstance(schema, Schema):
+            file = hasattr(schema, "schema")
+            hint = "give its .schema, and its .constraints as constraints=" if file else "make one with Schema.infer"
+            raise InputError("schema must be a Schema", f"a {type(schema).__name__}", hint)
+        self.notes: tuple[str, ...] = ()
+        table = None if data is None else self._drop_unused_columns(model, as_table(data, "reference"))
+        if schema is None:
+            assert table is not None
+            schema = Schema.infer(table if isinstance(data, pd.DataFrame) else table.to_numpy())
+        elif table is not None:
+            schema = fill_assumed_scales(schema, table)
+        self.schema: Schema = schema
+        self.x: Array = np.empty((0, len(schema))) if table is None else self._encode_rows(data, table)
+        self._donors: dict[str, tuple[ReferenceRows, dict[Any, Array]]] = {}
+        self._softmax_by_model: dict[str, bool] = {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"_donors": {}, "_softmax_by_model": {}}  # the model can be asked again
+
+    def sample_rows(self, count: int) -> Array:
+        """At most ``count`` of the rows, evenly spread: the head of a sorted table may show one class only."""
+        return self.x[self._sample_positions(count)]
+
+    def donors(self, model: Model) -> ReferenceRows:
+        """The reference rows with the outputs of this model."""
+        return self._donors_and_quantiles(model)[0]
+
+    def quantiles(self, model: Model) -> dict[Any, Array]:
+        """By class, the quantiles ``(q, d)`` of the numbers of the reference rows that the model gives that class."""
+        return self._donors_and_quantiles(model)[1]
+
+    def has_softmax_probabilities(self, model: Model) -> bool:
+        """Whether the model's probabilities are the softmax of its outputs, as seen on up to 256 reference rows."""
+        key = type(model).__qualname__
+        if key not in self._softmax_by_model:
+            self._softmax_by_model[key] = self._probe_softmax(model)
+        return self._softmax_by_model[key]
+
+    def _probe_softmax(self, model: Model) -> bool:
+        if model.has_softmax_probabilities:  # seen when the model was opened
+            return True
+        if not len(self.x) or model.labels is None or model.link != "identity":
+            return False
+        places = self._sample_positions(PROBE_ROWS)
+        said = call_model(model.probabilities, self.x[places], places, Tally(), "reference row")
+        outputs = self.donors(model).outputs[places]
+        return (
+            said is not None
+            and said.shape == outputs.shape
+            and bool(np.abs(softmax(outputs) - said).max() <= PROBABILITY_TOLERANCE)
+        )
+
+    def _sample_positions(self, count: int) -> Index:
+        return spread_places(len(self.x), count)
+
+    def _donors_and_quantiles(self, model: Model) -> tuple[ReferenceRows, dict[Any, Array]]:
+        key = type(model).__qualname__  # tells a model from the same model asked for probabilities
+        if key not in self._donors:
+            width = max(1, len(model.members)) if model.labels is None else len(model.labels)
+            outputs = np.empty((0, width))
+            if len(self.x):
+                outputs = model_outputs(model, self.x, np.arange(len(self.x)), Tally(), "reference row")
+            self._donors[key] = ReferenceRows(self.x, outputs), self._class_quantiles(model, outputs)
+        return self._donors[key]
+
+    def _class_quantiles(self, model: Model, outputs: Array) -> dict[Any, Array]:
+        if not len(self.x):
+            return {}
+        if model.labels is None:
+            return {"reference": population_quantiles(self.schema, self.x)}
+        winner = outputs.argmax(axis=1)
+        members = ((label, winner == place) for place, label in enumerate(model.labels))
+        return {label: population_quantiles(self.schema, self.x[mine]) for label, mine in members if mine.any()}
+
+    def _drop_unused_columns(self, model: Any, table: pd.DataFrame) -> pd.DataFrame:
+        """The reference without columns that the model was not fitted on, such as a label left in it."""
+        names = fitted_column_names(model)
+        if names is None or not set(names) < set(table.columns):
+            return table
+        extra = [name for name in table.columns if name not in set(names)]
+        self.notes += (f"the model was not fitted on {quote_names(extra)}: left out of the reference",)
+        return table[[name for name in table.columns if name in set(names)]]
+
+    def _encode_rows(self, data: Any, table: pd.DataFrame) -> Array:
+        names = self.schema.names
+        if not isinstance(data, pd.DataFrame) and table.shape[1] == len(names):
+            table = table.set_axis(pd.Index(names, tupleize_cols=False), axis=1)  # an array has the schema's order
+        absent = [name for name in names if name not in table.columns]
+        if absent:
+            raise InputError(
+                "the reference must have every feature of the schema",
+                f"it has no {quote_names(absent)}",
+                "add the columns, or leave them out of the schema",
+            )
+        if len(table) > MAX_DONORS:
+            picked = np.sort(np.random.default_rng(0).choice(len(table), MAX_DONORS, replace=False))
+            table = table.iloc[picked]
+        return encode(self.schema, table, "reference row")

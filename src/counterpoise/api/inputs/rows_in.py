@@ -1,0 +1,150 @@
+"""Rows in: their encoded values, what the model predicts for them, and a check of the settings of a call."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from counterpoise.errors import InputError, ModelError
+from counterpoise.model_calls import Tally, call_model, model_outputs
+from counterpoise.space.schema.encode import encode
+from counterpoise.space.schema.schema import Schema
+from counterpoise.space.schema.tables_in import as_rows, holds_only_doubles, quote_names
+from counterpoise.types import Array, Index, Mask, Model, is_number, is_whole_number
+
+Rows: TypeAlias = "pd.DataFrame | pd.Series[Any] | NDArray[Any] | Mapping[Any, Any] | Sequence[Mapping[Any, Any]]"
+"""Rows to explain: a frame, an array with the reference's columns, a list of dicts; for one row a Series or a dict."""
+
+
+@dataclass(frozen=True, eq=False)
+class InputRows:
+    """The rows as they came and as the search sees them."""
+
+    table: pd.DataFrame
+    x0: Array  # (n, d)
+    notes: tuple[str, ...]
+    is_all_float64: bool  # every column is float64, so the table takes any answer as it is
+    owns_table: bool  # the table was made here, so nobody else can change it
+
+    def __len__(self) -> int:
+        return len(self.table)
+
+    def take_first(self, count: int) -> InputRows:
+        """The first ``count`` rows."""
+        return replace(self, table=self.table.iloc[:count], x0=self.x0[:count])
+
+
+class RowPredictions(NamedTuple):
+    """What a model predicts for n rows, and its outputs."""
+
+    predicted: NDArray[Any]  # (n,) by the user's own predict, or, until that is asked, by the outputs
+    outputs: Array  # (n, c)
+    is_from_predict: Mask  # (n,) whether predict has been asked
+
+    def take(self, rows: Index) -> RowPredictions:
+        """The predictions for some of the rows."""
+        return RowPredictions(self.predicted[rows], self.outputs[rows], self.is_from_predict[rows])
+
+
+def read_rows(data: Any, schema: Schema) -> InputRows:
+    """Rows in any form, checked against the schema and encoded; columns that the schema does not have get a note."""
+    table = as_rows(data, schema.columns)
+    if not len(table):
+        raise InputError("there must be at least one row to explain", "no rows", "give one row or more")
+    absent, extra = [], []
+    if not schema.matches_columns(table):
+        given = dict.fromkeys(table.columns.tolist())
+        absent = [name for name in schema.names if name not in given]
+        extra = [name for name in given if name not in schema]
+    if absent:
+        hint = f"; they have {quote_names(extra)}, which the reference has not" if extra else ""
+        raise InputError(
+            "rows must have every column of the reference",
+            f"they have no {quote_names(absent)}{hint}",
+            "add or rename the columns",
+        )
+    notes = (f"carried through and not shown to the model: {quote_names(extra)}",) if extra else ()
+    doubles = (isinstance(data, np.ndarray) and data.dtype == np.float64) or holds_only_doubles(table)
+    own = isinstance(data, np.ndarray) and not np.may_share_memory(data, table.to_numpy())
+    return InputRows(table, encode(schema, table), notes, doubles and bool(schema.numeric.all()), own)
+
+
+def model_predictions(model: Model, x: Array, owners: Index, tally: Tally) -> NDArray[Any]:
+    """The user's own ``predict`` at points ``x`` ``(n, d)``, checked: labels of the model, or finite numbers."""
+    said = np.asarray(call_model(model.predict, x, owners, tally))
+    if said.shape != (len(x),):
+        raise ModelError(
+            "the model must give one prediction per row",
+            f"{len(x)} rows gave predictions of shape {said.shape}",
+            "mend the model",
+        )
+    known = set(model.labels or ())
+    wrong = [
+        place for place, value in enumerate(said.tolist()) if (value not in known if known else not np.isfinite(value))
+    ]
+    if wrong:
+        place = min(wrong, key=lambda place: int(owners[place]))
+        row = int(owners[place])
+        raise ModelError(
+            f"the model must predict {'one of its own classes' if known else 'finite numbers'}",
+            f"it said {said.tolist()[place]!r} for row {row}, counted from 0",
+            "mend the model",
+            row=row,
+        )
+    return said
+
+
+def first_predictions(model: Model, intake: InputRows, schema: Schema, tally: Tally) -> RowPredictions:
+    """What the model predicts for the rows as they are.
+
+    A call of ``predict`` can take longer than a search, however few its rows. So classes come from the outputs at
+    first, and ``predict`` is called later, for rows and answers together. This is the model's first call: where it
+    fails on missing cells, the error names them.
+    """
+    rows = np.arange(len(intake))
+    later = model.labels is not None and model.abstention is None and not np.isnan(intake.x0).any()
+    try:
+        said = None if later else model_predictions(model, intake.x0, rows, tally)
+        outputs = model_outputs(model, intake.x0, rows, tally)
+        return RowPredictions(
+            _largest_output_labels(model, outputs) if said is None else said, outputs, np.full(len(rows), not later)
+        )
+    except ModelError as error:
+        gone = [] if error.row is None else np.flatnonzero(np.isnan(intake.x0[error.row])).tolist()
+        if gone:
+            names = quote_names([schema.names[place] for place in gone])
+            raise InputError(
+                "the model must accept the rows as they are",
+                f"{names} missing in row {error.row}, counted from 0, and {error.given}",
+                "fill the missing cells, or explain a pipeline that begins with an imputer",
+                row=error.row,
+            ) from error
+        raise
+
+
+def _largest_output_labels(model: Model, outputs: Array) -> NDArray[np.object_]:
+    """The class with the largest output in each row, ``(n,)``; of equal ones the first."""
+    return np.asarray(np.fromiter(model.labels or (), dtype=object)[outputs.argmax(axis=1)])
+
+
+def check_settings(lam: Any, mu: Any, alternatives: Any, budget: Any, seed: Any) -> None:
+    """An error for a setting of a call that makes no sense."""
+
+    def fair(value: Any) -> bool:
+        return is_number(value) and 0 <= value < np.inf
+
+    if not (isinstance(lam, str) and lam == "auto") and not fair(lam):
+        raise InputError("lam must be 'auto' or a number of at least 0", f"{lam!r}", "0 switches the regulariser off")
+    if not (isinstance(mu, str) and mu == "auto") and not fair(mu):
+        raise InputError("mu must be 'auto' or a number of at least 0", f"{mu!r}", "leave it at 'auto'")
+    if not is_whole_number(alternatives) or alternatives < 1:
+        raise InputError("alternatives must be a whole number of at least 1", f"{alternatives!r}", "for instance 3")
+    if budget is not None and not fair(budget):
+        raise InputError("budget must be seconds, or None", f"{budget!r}", "for instance 10.0")
+    if not is_whole_number(seed):
+        raise InputError("seed must be a whole number", f"{seed!r}", "for instance 0")

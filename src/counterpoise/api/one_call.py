@@ -1,0 +1,118 @@
+"""explain(): an Explainer and its call in one."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any, Literal
+
+import pandas as pd
+
+from counterpoise.api.explainer import Explainer
+from counterpoise.api.inputs.importance import ImportanceMethod
+from counterpoise.api.inputs.rows_in import Rows
+from counterpoise.api.noise import NoiseWish
+from counterpoise.api.progress import ProgressSetting
+from counterpoise.explanation.explanation import Explanation
+from counterpoise.explanation.question import DistanceSpec, Target
+from counterpoise.methods.base import Method
+from counterpoise.objective.plausibility import Fittable
+from counterpoise.objective.regularizers import Regularizer
+from counterpoise.space.constraints.between_features import ConstraintOrFunction
+from counterpoise.space.region.region import Bounds
+from counterpoise.space.schema.schema import Schema
+from counterpoise.types import Array
+
+
+def explain(
+    model: Any,
+    X: Rows,
+    *,
+    reference: pd.DataFrame | Array | None = None,
+    schema: Schema | None = None,
+    constraints: Sequence[ConstraintOrFunction] | ConstraintOrFunction = (),
+    bounds: Bounds = "observed",
+    target: Target = "opposite",
+    threshold: float | None = None,
+    distance: DistanceSpec = "l2",
+    lam: float | Literal["auto"] = "auto",
+    mu: float | Literal["auto"] = "auto",
+    weights: Mapping[Hashable, float] | ImportanceMethod | None = None,
+    new_categories: bool = False,
+    regularizers: Sequence[Regularizer | Fittable] = (),
+    temperature: float = 0.0,
+    keep: float | None = None,
+    noise: NoiseWish = "auto",
+    alternatives: int = 1,
+    budget: float | None = None,
+    method: Method | None = None,
+    seed: int = 0,
+    progress: ProgressSetting = None,
+) -> Explanation:
+    """The least change that turns the decision on each row: `Explainer` and its call in one.
+
+    model: the fitted model: a scikit-learn estimator or pipeline, a model of another library, or a callable.
+    X: the rows: a frame, an array ``(n, d)``, a list of dicts; one row may be a Series or a dict.
+    target: what the decision should become: "opposite" (the default: another class than now), a label, a list of labels
+        (any of them), an array of labels (one per row), `AnythingBut`, or a range (low, high) of a model that gives
+        numbers.
+    threshold: the probability, between 0 and 1, that the target must have; None: the model's own decision counts.
+    distance: "l2" (the default), "l1", "l0" or "gower", or weights of them such as {"l2": 1, "l0": 0.1}. Differences
+        are in standard deviations of the reference.
+    lam: the weight of the regulariser in Eq. (3), at least 0; "auto": 0.02 over the root of the number of features.
+    mu: the weight of the decision in Eq. (3), at least 0; "auto": chosen row by row.
+    regularizers: further terms of the regulariser, such as `NearTarget`; none by default.
+    temperature: the price of fragility, in units of the energy: above 0, answers of least free energy are sought; 0 by
+        default.
+    keep: the share of noisy copies, between 0 and 1, that must keep the target; None: the least change, firm or not.
+    noise: what ``keep`` and ``temperature`` are about: a number (Gaussian noise, in standard deviations), a noise, or
+        "auto": rank noise calibrated on the reference.
+    alternatives: how many answers a row gets at most, each without something that a better one needs; 1 by default.
+    budget: seconds for the whole call; None: no limit.
+    method: the search; None: the default one, which looks at what the model is.
+    seed: of all random numbers; the same seed gives the same answers. 0 by default.
+    progress: True shows a bar, False does not, a function is called with (rows done, rows in all); None: a bar on a
+        terminal where there are many rows.
+    reference: the data that the model was trained on, or a sample of it: scales, ranges, categories, rows to start
+        from. A frame or an array ``(r, d)``; None: the schema must tell scales and ranges.
+    schema: the features; None: inferred from the reference.
+    constraints: what an answer may change and how: one constraint or a list; a function of a frame that says for each
+        row whether it is allowed counts too. None by default.
+    bounds: "observed" (the default) keeps numbers inside the range of the reference; None does not.
+    weights: by feature, how much a change counts in the regulariser: 1 by default, infinity forbids it. "permutation"
+        and "shap" take the weights from how much the model depends on each feature.
+    new_categories: whether rows may have categories that neither reference nor schema has, where the model takes
+        them; no answer takes them. False by default.
+
+    >>> import pandas as pd
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> train = pd.DataFrame({"load": [0.5, 1.25, 3.75, 4.5]})
+    >>> model = LogisticRegression().fit(train, ["benign", "benign", "alert", "alert"])
+    >>> explain(model, {"load": 4.0}, reference=train).scores["after"].tolist()
+    ['benign']
+    """
+    explainer = Explainer(
+        model,
+        reference=reference,
+        schema=schema,
+        constraints=constraints,
+        bounds=bounds,
+        weights=weights,
+        new_categories=new_categories,
+    )
+    return explainer(
+        X,
+        target=target,
+        threshold=threshold,
+        distance=distance,
+        lam=lam,
+        mu=mu,
+        regularizers=regularizers,
+        temperature=temperature,
+        keep=keep,
+        noise=noise,
+        alternatives=alternatives,
+        budget=budget,
+        method=method,
+        seed=seed,
+        progress=progress,
+    )

@@ -1,0 +1,171 @@
+"""Robustness: how much of the answers noise and an adversary leave."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from counterpoise.api.noise import NOISE_WITHOUT_REFERENCE, NoiseWish, choose_noise, kept_share, parse_noise
+from counterpoise.api.replay import Constraints, Replay, replay_valid_rows
+from counterpoise.errors import InputError
+from counterpoise.explanation.explanation import Explanation
+from counterpoise.methods.baselines.coordinates import CoordinateChart
+from counterpoise.objective.noise import Noise
+from counterpoise.objective.plausibility import Fittable
+from counterpoise.objective.regularizers import Regularizer
+from counterpoise.physics import robustness as bounds
+from counterpoise.types import Array
+
+CHECK_STREAM_KEY = 0xC4EC4  # sets the draws of a check apart from those of any search
+NOISE_FACTORS = 2.0 ** np.arange(-5, 2.5, 0.5)  # multiples of the noise at which the radius is looked for
+RADIUS_COPIES = 200  # copies at each multiple
+ASCENT_STARTS = 8  # directions in which the worst case is looked for
+ASCENT_COPIES = 64  # copies around each point of the ascent, for models without a gradient
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Robustness:
+    """What noise and an adversary leave of the valid answers; ``table`` has a line for each row, NaN where not valid.
+
+    kept, low, high: the share of noisy copies that keep the target, and its confidence interval. worst: the score's
+    margin ``f - c`` at the worst perturbation found within ``xi``, Eq. (29), below 0 where the target is lost; every
+    number is taken as continuous there. radius: the largest noise of the same kind of which ``share`` of the copies
+    keep the target, 0 where even the smallest tried loses too many. ``curve`` has the share kept at each noise tried
+    for that: row (its place), noise, kept.
+    """
+
+    table: pd.DataFrame
+    curve: pd.DataFrame
+    noise: str
+    copies: int
+    share: float
+    confidence: float
+    xi: float
+
+    def __repr__(self) -> str:
+        seen = self.table.dropna()
+        if len(seen) == 1:
+            kept, low, high, worst, radius = seen.iloc[0]
+            return (
+                f"kept in {kept:.1%} of {self.copies} noisy copies ({low:.1%} to {high:.1%}); {self.noise}\n"
+                f"worst perturbation found within {self.xi:g}: the target is {'kept' if worst >= 0 else 'lost'}\n"
+                f"{self.share:.0%} of copies keep it up to noise {radius:.3g}"
+            )
+        sure = int((seen["low"] >= self.share).sum())
+        return (
+            f"{len(seen)} answers: kept in {seen['kept'].median():.1%} of {self.copies} noisy copies (median), "
+            f"{sure} surely in {self.share:.0%} or more; {self.noise}\n"
+            f"worst perturbation found within {self.xi:g}: {int((seen['worst'] >= 0).sum())} keep the target\n"
+            f"{self.share:.0%} of copies keep it up to noise {seen['radius'].median():.3g} (median)"
+        )
+
+
+def robustness(
+    explanation: Explanation,
+    model: Any,
+    *,
+    noise: NoiseWish = "auto",
+    xi: float = 0.1,
+    reference: Any = None,
+    constraints: Constraints = (),
+    regularizers: Sequence[Regularizer | Fittable] = (),
+    share: float = 0.9,
+    copies: int = 1000,
+    confidence: float = 0.95,
+    seed: int = 0,
+) -> Robustness:
+    """How much of the answers is left under noise, and under the worst perturbation of size ``xi``.
+
+    explanation: answers of this model; its question binds: noisy copies stay inside its constraints.
+    model: the model that was explained.
+    noise: a number (Gaussian noise, in standard deviations), a noise, or "auto": rank noise calibrated on the
+        reference where that is given, else Gaussian noise of 0.2.
+    xi: the size of the worst perturbation looked for, in standard deviations; 0.1 by default.
+    reference: the data that "auto" and rank noise are fitted to.
+    constraints, regularizers: those of the explanation, needed only where it was saved and could not hold them.
+    share: the share of copies that must keep the target at the radius; 0.9 by default.
+    copies: noisy copies of each answer; 1000 by default.
+    confidence: of the interval around the share kept; 0.95 by default.
+    seed: of the noise.
+
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from counterpoise.api import explain
+    >>> train = pd.DataFrame({"load": [0.125, 0.25, 0.7, 0.9]})
+    >>> model = LogisticRegression().fit(train, ["benign", "benign", "alert", "alert"])
+    >>> found = robustness(explain(model, train[3:], reference=train), model, noise=0.1)
+    >>> bool(found.table["kept"].iloc[0] < 0.7)  # a minimal answer stands on the boundary
+    True
+    """
+    check_positive(xi=xi, share=share, copies=copies)
+    wish = parse_noise(noise)
+    columns = ["kept", "low", "high", "worst", "radius"]
+    cells, noises, curves = np.full((len(explanation), len(columns)), np.nan), [], []
+    given = {"reference": reference, "constraints": constraints, "regularizers": regularizers}
+    for part in replay_valid_rows(explanation, model, **given):
+        chosen, words = choose_noise(part.problem, explanation.schema, part.question, wish, NOISE_WITHOUT_REFERENCE)
+        draws = part.problem.make_streams(seed ^ CHECK_STREAM_KEY).normal((max(copies, RADIUS_COPIES), part.x.shape[1]))
+        kept = kept_share(part.problem, part.x, chosen, draws[:, :copies])
+        low, high = bounds.share_interval(np.rint(kept * copies), copies, confidence)
+        levels, kept_at = kept_share_by_level(part, chosen, draws[:, :RADIUS_COPIES])
+        worst, reach = _worst_margin(part, draws, xi), noise_radius(levels, kept_at, share)
+        cells[part.rows] = np.stack([kept, low, high, worst, reach], axis=1)
+        rows, tried = np.repeat(part.rows, len(levels)), np.tile(levels, len(part.rows))
+        curves.append(pd.DataFrame({"row": rows, "noise": tried, "kept": kept_at.ravel()}))
+        noises.append(words)
+    table = pd.DataFrame(cells, index=explanation.rows.index, columns=columns)
+    curve = pd.concat(curves, ignore_index=True)
+    return Robustness(table, curve, " / ".join(dict.fromkeys(noises)), copies, share, confidence, xi)
+
+
+def _worst_margin(part: Replay, draws: Array, xi: float) -> Array:
+    """The least margin found within ``xi`` of the answers, ``(n,)``."""
+    chart = CoordinateChart.of(part.problem, part.x)
+    masked = draws[:, : ASCENT_STARTS + ASCENT_COPIES] * chart.movable[:, None, :]
+    starts, around = masked[:, :ASCENT_STARTS], masked[:, None, ASCENT_STARTS:]
+    own = part.problem.has_gradient
+    found = bounds.worst_case(
+        lambda z: -chart.margin(z),
+        chart.origin_coordinates,
+        xi,
+        starts,
+        gradient=(lambda z: -chart.margin_and_gradient(z)[1]) if own else None,
+        noise=None if own else around,
+    )
+    return chart.margin(chart.origin_coordinates) - found.rise
+
+
+def kept_share_by_level(part: Replay, noise: Noise, draws: Array) -> tuple[Array, Array]:
+    """Noise levels ``(g,)`` around that of a noise, and the share of copies kept at each, ``(n, g)``."""
+    if not noise.level > 0:
+        return np.empty(0), np.empty((len(part.rows), 0))
+    levels = noise.level * NOISE_FACTORS
+    levels = levels[levels <= noise.max_level]
+    return levels, np.stack(
+        [kept_share(part.problem, part.x, noise.scaled(float(level)), draws) for level in levels], axis=1
+    )
+
+
+def noise_radius(levels: Array, kept: Array, share: float) -> Array:
+    """The noise level ``(n,)`` at which the share ``kept`` ``(n, g)`` falls to the one wanted, between ``levels``."""
+    if not len(levels):
+        return np.full(len(kept), np.nan)
+    kept = np.minimum.accumulate(kept, axis=1)
+    first = np.argmax(kept < share, axis=1)  # the first level that loses too many
+    rows = np.arange(len(kept))
+    before, after = kept[rows, np.maximum(first - 1, 0)], kept[rows, first]
+    part_way = (before - share) / np.where(before > after, before - after, 1.0)
+    between = levels[np.maximum(first - 1, 0)] + np.clip(part_way, 0, 1) * (
+        levels[first] - levels[np.maximum(first - 1, 0)]
+    )
+    return np.where((kept >= share).all(axis=1), levels[-1], np.where(first == 0, 0.0, between))
+
+
+def check_positive(**numbers: float) -> None:
+    """An error for a setting that is not a number above 0."""
+    for name, number in numbers.items():
+        if not (np.isfinite(number) and number > 0):
+            raise InputError(f"{name} must be a number above 0", f"{number!r}", "for instance the default")

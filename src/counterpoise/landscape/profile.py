@@ -1,0 +1,130 @@
+"""Profile: what the model says on the way from a row to its answer and beyond."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from counterpoise.api.noise import NOISE_WITHOUT_REFERENCE, NoiseWish, choose_noise, kept_share, parse_noise
+from counterpoise.api.replay import Constraints, check_one_row, replay
+from counterpoise.errors import InputError
+from counterpoise.explanation.explanation import Explanation
+from counterpoise.landscape.directions import round_as_answers
+from counterpoise.objective.plausibility import Fittable
+from counterpoise.objective.regularizers import Regularizer
+from counterpoise.space.distance import Distance
+from counterpoise.space.schema.schema import Schema
+from counterpoise.streams import Streams
+from counterpoise.types import Array
+
+PROFILE_STREAM_KEY = 0xC4EC4  # sets the draws of a profile apart from those of any search
+NOISY_COPIES = 200  # of each point on the line
+
+
+@dataclass(frozen=True, eq=False)
+class Profile:
+    """The way from a row to its answer and beyond: ``t`` ``(g,)`` is 0 at the row and 1 at the answer.
+
+    Numbers go along a straight line, rounded as the schema rounds them; categories switch half-way. ``margin`` and
+    ``probability`` as in `Landscape`, ``distance`` in standard deviations, each ``(g,)``. ``t_reached`` is the
+    first t from which on the target is reached all the way to the answer; ``t_lost`` the first beyond the answer where
+    it is lost again (NaN: nowhere on this line). ``kept`` ``(g,)`` is the share of noisy copies that keep the target,
+    and ``noise`` says which noise; NaN and empty where none was asked for.
+    """
+
+    t: Array
+    distance: Array
+    margin: Array
+    probability: Array
+    t_reached: float
+    t_lost: float
+    target: str
+    kept: Array
+    noise: str = ""
+
+
+def profile(
+    explanation: Explanation,
+    model: Any,
+    *,
+    reach: float = 1.6,
+    size: int = 161,
+    noise: NoiseWish | None = None,
+    reference: Any = None,
+    constraints: Constraints = (),
+    regularizers: Sequence[Regularizer | Fittable] = (),
+) -> Profile:
+    """What the model says along the line from a row through its answer, up to ``reach`` times the way.
+
+    explanation: of one row that has a valid answer; its question binds.
+    model: the model that was explained.
+    reach: how far the line goes, in lengths of the way from the row to its answer; 1.6 by default.
+    size: points on the line; 161 by default.
+    noise: as for `cp.robustness`, to see where it would undo the change; None: no noise.
+    reference: the data that "auto" and rank noise are fitted to.
+    constraints, regularizers: those of the explanation, needed only where it was saved and could not hold them.
+
+    >>> import pandas as pd
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from counterpoise.api import explain
+    >>> train = pd.DataFrame({"load": [0.125, 0.25, 0.7, 0.9]})
+    >>> model = LogisticRegression().fit(train, ["benign", "benign", "alert", "alert"])
+    >>> 0 < profile(explain(model, train[3:], reference=train), model).t_reached <= 1
+    True
+    """
+    check_one_row(explanation)
+    if not reach > 1:
+        raise InputError("reach must be more than 1, the answer itself", f"{reach!r}", "for instance 1.6")
+    if not (explanation.valid.all() and explanation.changed.all()):
+        raise InputError(
+            "a profile needs an answer that changes something", "there is none", "choose a row that has one"
+        )
+    given = {"reference": reference, "constraints": constraints, "regularizers": regularizers}
+    asked = replay(explanation, model, **given)
+    schema, x0, x = explanation.schema, explanation.x0[0], explanation.x[0]
+    t = np.union1d(np.linspace(0.0, reach, size), [1.0])
+    points = _points_on_line(schema, x0, x, t)
+    margin = asked.margins(points)
+    reached = margin >= 0
+    reached[t == 1.0] = True  # the model's own predict has confirmed it
+    way, beyond = t <= 1.0, t >= 1.0
+    missed = np.flatnonzero(~reached & way)
+    again = np.flatnonzero(~reached & beyond)
+    kept, words = np.full(len(t), np.nan), ""
+    if noise is not None:
+        chosen, words = choose_noise(asked.problem, schema, asked.question, parse_noise(noise), NOISE_WITHOUT_REFERENCE)
+        line = np.zeros(len(t), dtype=np.intp)
+        draws = Streams.of(explanation.x0, explanation.seed ^ PROFILE_STREAM_KEY).normal((NOISY_COPIES, len(schema)))
+        kept = kept_share(asked.problem.take(line), points, chosen, draws[line])
+    return Profile(
+        t=t,
+        distance=Distance.of(schema, "l2")(points[None], x0[None])[0],
+        margin=margin,
+        probability=asked.probabilities(points),
+        t_reached=float(t[missed[-1] + 1]) if len(missed) else 0.0,
+        t_lost=float(t[again[0]]) if len(again) else float("nan"),
+        target=str(explanation.target[0]),
+        kept=kept,
+        noise=words,
+    )
+
+
+def _points_on_line(schema: Schema, x0: Array, x: Array, t: Array) -> Array:
+    """Points ``(g, d)`` on the line from ``x0`` to ``x`` at the shares ``t`` ``(g,)``."""
+    start = np.where(np.isnan(x0), x, x0)
+    points = start + t[:, None] * (x - start)
+    for place, feature in enumerate(schema):
+        ends = start[place], x[place]
+        if not feature.is_numeric:
+            points[:, place] = np.where(t < 0.5, x0[place], x[place])
+        elif ends[0] != ends[1]:
+            low, high = min(feature.lower, *ends), max(feature.upper, *ends)
+            points[:, place] = round_as_answers(feature, np.clip(points[:, place], low, high))
+        else:
+            points[:, place] = np.where(t < 0.5, x0[place], x[place]) if np.isnan(x0[place]) else x[place]
+    points[t == 1.0] = x
+    points[t == 0.0] = x0
+    return points

@@ -1,0 +1,229 @@
+"""Every stage of the default search earns its place: switched off by its setting, answers get worse on average.
+
+Each case is a small question on which the stage matters. The cost of a row without an answer is that of a point far
+outside, so that a stage which only finds answers that others miss is seen too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.compose import make_column_transformer
+from sklearn.datasets import load_breast_cancer
+from sklearn.discriminant_analysis import QuadraticDiscriminantAnalysis
+from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import LogisticRegression
+from sklearn.neural_network import MLPClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.svm import SVC, SVR
+from sklearn.tree import DecisionTreeClassifier
+
+import counterpoise as cp
+from counterpoise.methods.settings.finish import PolishSettings
+from counterpoise.methods.settings.search import DEFAULTS
+from counterpoise.methods.settings.smooth import SmoothSettings
+from counterpoise.methods.settings.starts import StartSettings
+from counterpoise.methods.settings.trees import TreeSettings
+from counterpoise.methods.settings.trials import TrialSettings
+
+LOST = 100.0  # what a row without an answer counts as
+Question = tuple[Any, pd.DataFrame, pd.DataFrame, dict[str, Any]]  # model, reference, rows, further words
+
+
+@cache
+def cancer() -> tuple[pd.DataFrame, pd.Series]:
+    return load_breast_cancer(return_X_y=True, as_frame=True)
+
+
+@cache
+def noisy(columns: int = 6) -> tuple[pd.DataFrame, np.ndarray]:
+    """A bent boundary between two classes."""
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.normal(size=(400, columns)), columns=[f"x{i}" for i in range(columns)])
+    return table, (np.sin(2 * table.x0) + table.x1 * table.x2 + 0.5 * table.x3**2 > 0.7).to_numpy()
+
+
+def black_box(model: Any) -> Callable[[pd.DataFrame], np.ndarray]:
+    return lambda rows: model.predict_proba(rows)
+
+
+@cache
+def network() -> Question:
+    table, label = noisy()
+    model = make_pipeline(StandardScaler(), MLPClassifier((16, 16), max_iter=60, tol=0.01, random_state=0))
+    return model.fit(table, label), table, table[:16], {}
+
+
+@cache
+def bent() -> Question:
+    """Quadratic discriminant on raw columns: slopes at the row mislead."""
+    table, label = cancer()
+    return QuadraticDiscriminantAnalysis(reg_param=1e-2).fit(table, label), table, table[::40], {}
+
+
+@cache
+def machine() -> Question:
+    table, label = noisy()
+    return make_pipeline(StandardScaler(), SVC(C=10.0)).fit(table, label), table, table[:16], {}
+
+
+@cache
+def island() -> Question:
+    """The target is a small island; the score is level everywhere else."""
+    rng = np.random.default_rng(0)
+    far = rng.normal([8.0, -5.0], 0.1, (15, 2))
+    table = pd.DataFrame(np.vstack([rng.uniform(-3, 3, (200, 2)), far]), columns=["a", "b"])
+    model = SVC(gamma=30.0).fit(table, np.repeat(["near", "far"], [200, 15]))
+    return model, table, table[:10], {}
+
+
+@cache
+def voting() -> Question:
+    """A forest of which only the probabilities are known."""
+    table, label = noisy()
+    return black_box(RandomForestClassifier(15, random_state=0).fit(table, label)), table, table[:12], {}
+
+
+@cache
+def sparse_voting() -> Question:
+    return *voting()[:3], {"distance": "l0"}
+
+
+@cache
+def forest() -> Question:
+    table, label = noisy()
+    return RandomForestClassifier(20, random_state=0).fit(table, label), table, table[:16], {}
+
+
+@cache
+def tree() -> Question:
+    table, label = noisy()
+    return DecisionTreeClassifier(random_state=0).fit(table, label), table, table[:30], {}
+
+
+@cache
+def categories() -> Question:
+    """Four columns of six levels each decide as much as the numbers do."""
+    rng = np.random.default_rng(5)
+    table = pd.DataFrame(rng.normal(size=(400, 6)), columns=list("abcdef"))
+    worth = np.zeros(400)
+    for name in "ghij":
+        level = rng.integers(0, 6, 400)
+        table[name] = pd.Categorical(np.array(list("uvwxyz"))[level])
+        worth += rng.normal(0, 1.2, 6)[level]
+    label = np.sin(2 * table.a) + table.b * table.c + worth > 0.5
+    front = make_column_transformer((OneHotEncoder(), list("ghij")), remainder="passthrough")
+    return make_pipeline(front, SVC()).fit(table, label), table, table[:20], {}
+
+
+@cache
+def gaps() -> Question:
+    """A network behind an imputer; every row misses a cell."""
+    table, label = noisy()
+    table = table.mask(np.random.default_rng(6).random(table.shape) < 0.15)
+    network = MLPClassifier((16,), max_iter=60, tol=0.01, random_state=0)
+    model = make_pipeline(SimpleImputer(), StandardScaler(), network).fit(table, label)
+    return model, table, table[table.isna().any(axis=1)][:20], {}
+
+
+@cache
+def counted() -> Question:
+    """Changes are counted beside their length."""
+    return *machine()[:3], {"distance": {"l2": 1.0, "l0": 0.1}}
+
+
+@cache
+def whole_numbers() -> Question:
+    """One column holds few whole numbers, which decide as much as the others."""
+    rng = np.random.default_rng(2)
+    table = pd.DataFrame({"count": rng.integers(0, 4, 300), "a": rng.normal(size=300), "b": rng.normal(size=300)})
+    label = 0.9 * table["count"] + table["a"] + 0.5 * table["b"] > 1.6
+    model = make_pipeline(StandardScaler(), LogisticRegression()).fit(table, label)
+    return model, table, table[:40], {}
+
+
+@cache
+def bowl() -> tuple[pd.DataFrame, pd.Series]:
+    rng = np.random.default_rng(4)
+    table = pd.DataFrame(rng.normal(size=(250, 4)), columns=list("abcd"))
+    return table, 3 * table.a + table.b**2 - table.c * table.d
+
+
+@cache
+def narrow() -> Question:
+    """A range that no reference row is in, and that steps overshoot."""
+    table, number = bowl()
+    model = make_pipeline(StandardScaler(), SVR(C=50.0)).fit(table, number)
+    return model, table, table[::25], {"target": (4.0, 4.0001)}
+
+
+@cache
+def narrow_trees() -> Question:
+    """A range that few leaves reach together."""
+    table, number = bowl()
+    return RandomForestRegressor(5, random_state=0).fit(table, number), table, table[::25], {"target": (7.0, 7.005)}
+
+
+@cache
+def sparse() -> Question:
+    return *machine()[:3], {"distance": "l1"}
+
+
+def off(**families: Any) -> cp.Search:
+    return cp.Search(**families)
+
+
+CASES: dict[str, tuple[Callable[[], Question], cp.Search]] = {
+    "reference rows as starts": (island, off(starts=StartSettings(reference_rows_tried_first=0))),
+    "bisection of starts": (voting, off(starts=StartSettings(start_bisections=0))),
+    "walks on spheres": (network, off(smooth=SmoothSettings(walk_steps=0))),
+    "Taylor steps": (sparse, off(smooth=SmoothSettings(taylor_steps=1, taylor_steps_after_sweeps=1))),
+    "second-order steps": (bent, off(smooth=SmoothSettings(max_hessian_columns=0))),
+    "lines along single features": (sparse, off(trials=TrialSettings(max_columns_tried_alone=0))),
+    "single changes of black boxes": (sparse_voting, off(trials=TrialSettings(single_changes_per_row=0))),
+    "sweeps": (voting, off(trials=TrialSettings(sweeps=0))),
+    "sweeps after Taylor steps": (counted, off(trials=TrialSettings(sweeps=0))),
+    "later surveys": (forest, off(trees=TreeSettings(rounds=1))),
+    "several points a survey": (forest, off(votes=replace(DEFAULTS.votes, beam_widths=(1,)))),
+    "jumps into leaves": (tree, off(trees=TreeSettings(min_jump_rounds=0, max_jump_rounds=0))),
+    "switches of categories": (categories, off(smooth=SmoothSettings(max_descent_switches=0))),
+    "whole numbers up and down": (whole_numbers, off(smooth=SmoothSettings(max_branch_rounds=0))),
+    "restart from nearest misses": (narrow_trees, off(starts=StartSettings(nearest_miss_starts=0))),
+    "points brought to the boundary": (island, off(starts=StartSettings(section_rounds=0))),
+    "values for missing cells": (gaps, off(starts=StartSettings(max_filled_cells=0))),
+    "crossings of a narrow range": (narrow, off(starts=StartSettings(max_crossings=0))),
+}
+
+
+def costs(question: Question, method: Any) -> np.ndarray:
+    """The effort of each row's answer, ``(n,)``."""
+    model, table, rows, words = question
+    found = cp.explain(model, rows, reference=table, method=method, **words)
+    return np.where(found.valid, found.terms.total, LOST)
+
+
+@cache
+def usual(question: Callable[[], Question]) -> np.ndarray:
+    """What the search costs with every stage on."""
+    return costs(question(), cp.Search())
+
+
+@pytest.mark.parametrize("stage", CASES)
+def test_without_a_stage_answers_get_worse(stage: str) -> None:
+    question, without = CASES[stage]
+    assert costs(question(), without).mean() > usual(question).mean() * (1 + 1e-3)
+
+
+@pytest.mark.parametrize("settings", [None, PolishSettings(passes=0), PolishSettings(reset_groups=0, max_columns=0)])
+def test_without_polish_answers_of_a_plain_method_get_worse(settings: PolishSettings | None) -> None:
+    plain = cp.Annealing(chains=3, steps=30)
+    without = plain if settings is None else cp.Polished(plain, settings=settings)
+    assert costs(forest(), without).mean() > costs(forest(), cp.Polished(plain)).mean() * (1 + 1e-3)
