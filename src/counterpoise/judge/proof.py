@@ -1,0 +1,106 @@
+"""Proof: how near to the least the answers are, for models of trees: a bound below every valid answer's effort."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from counterpoise.api.replay import Constraints, replay
+from counterpoise.errors import CapabilityError, InputError
+from counterpoise.explanation.explanation import Explanation
+from counterpoise.methods.trees.exact.settings import ProofSettings
+from counterpoise.methods.trees.exact.sum_of_trees import prove as prove_rows
+from counterpoise.types import is_number
+
+OPTIMAL_TOLERANCE = 1e-6  # relative: an answer that costs this little more than the bound is the least there is
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Proofs:
+    """What is proven of the answers; ``table`` has a line for each row.
+
+    effort: what the best answer costs, ``d + lam R``, in standard deviations; infinite where the row has none. bound:
+    no valid answer inside the constraints costs less. gap: ``effort / bound - 1``; 0 where the answer is proven to be
+    the least, infinite where the bound is 0. status: "optimal", "bounded", or "infeasible" where it is proven that
+    nothing legal turns the decision; "open" where the search for a row without an answer did not end. nearer: whether
+    the proof met an answer that costs less; ``answers`` has those, with the columns and dtypes of the rows.
+    """
+
+    table: pd.DataFrame
+    answers: pd.DataFrame
+    settings: ProofSettings
+
+    def __repr__(self) -> str:
+        counts = self.table["status"].value_counts()
+        said = ", ".join(f"{counts[name]} {name}" for name in ("optimal", "bounded", "infeasible", "open") if name in counts)
+        finite = self.table["gap"].to_numpy(dtype=np.float64)
+        finite = finite[np.isfinite(finite)]
+        middle = f"; gap {np.median(finite):.2%} (median)" if len(finite) else ""
+        nearer = int(self.table["nearer"].sum())
+        found = f"; {nearer} nearer answer{'s' if nearer != 1 else ''} met" if nearer else ""
+        return f"{len(self.table)} answer{'s' if len(self.table) != 1 else ''}: {said or 'none'}{middle}{found}"
+
+
+def prove(
+    explanation: Explanation,
+    model: Any,
+    *,
+    settings: ProofSettings | None = None,
+    budget: float | None = None,
+    constraints: Constraints = (),
+    weights: Mapping[Hashable, float] | None = None,
+) -> Proofs:
+    """How far the answers can be from the least, by an exact search over the leaves of the model's trees.
+
+    The search is best-first branch and bound over boxes of leaves: it goes on until nothing cheaper is left, or until
+    its ``settings`` (numbers of boxes, never a clock) or the ``budget`` in seconds for the whole call end it; what is
+    then known is a bound. Relations between features are left out of the bound, which so only gets lower.
+    ``constraints`` and ``weights`` are needed only where the explanation could not store them.
+
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> from counterpoise.api import explain
+    >>> train = pd.DataFrame({"load": [0.125, 0.25, 0.7, 0.9]})
+    >>> model = DecisionTreeClassifier().fit(train, ["benign", "benign", "alert", "alert"])
+    >>> prove(explain(model, train[3:], reference=train), model)
+    1 answer: 1 optimal; gap 0.00% (median)
+    """
+    if budget is not None and not (is_number(budget) and budget > 0):
+        raise InputError("budget must be seconds above 0", f"{budget!r}", "for instance 10.0, or None")
+    if explanation.firm is not None:
+        raise InputError(
+            "a proof is of the least effort of an answer",
+            "these answers were asked to withstand noise",
+            "prove the minimal ones: explanation.tipping",
+        )
+    played = replay(explanation, model, constraints=constraints, weights=weights)
+    deadline = np.inf if budget is None else time.perf_counter() + float(budget)
+    problem = replace(played.problem, deadline=deadline)
+    effort = np.where(explanation.valid, problem.energy.effort(played.x[:, None, :], problem.x0)[:, 0], np.inf)
+    proof = prove_rows(problem, effort, settings)
+    if proof is None:
+        raise CapabilityError(
+            "a proof needs a model whose trees are known, and a distance and a penalty that add up over features",
+            f"{type(problem.model).__name__} with {problem.energy.distance.name}",
+            "explain a tree, a forest or boosted trees with l2, l1, l0 or gower",
+        )
+    nearer = proof.effort[:, 0] < effort * (1 - OPTIMAL_TOLERANCE)
+    least = np.minimum(effort, proof.effort[:, 0])
+    bound = np.minimum(proof.bound, least)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        gap = np.where(least <= bound * (1 + OPTIMAL_TOLERANCE), 0.0, least / bound - 1)
+    status = np.where(gap == 0, "optimal", "bounded").astype(object)
+    status[np.isinf(least)] = "open"
+    status[np.isinf(least) & proof.exhausted] = "infeasible"
+    gap[np.isinf(least)] = np.inf
+    table = pd.DataFrame(
+        {"effort": least, "bound": bound, "gap": gap, "status": status, "nearer": nearer, "boxes": proof.nodes},
+        index=explanation.rows.index,
+    )
+    found = np.where(nearer[:, None, None], proof.x[:, :1], explanation.answers[:, :1])
+    answers = replace(explanation, answers=found, tipping=None).frame[nearer]
+    return Proofs(table, answers, settings or ProofSettings())

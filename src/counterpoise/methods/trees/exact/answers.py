@@ -1,0 +1,109 @@
+"""Answers of one row: points that a search meets, shown to the model, and the best of them by what they change."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from counterpoise.methods.trees.exact.cell_costs import CellCosts
+from counterpoise.methods.trees.exact.row_leaves import Cells, RowLeaves
+from counterpoise.models.trees.leaves import Leaves
+from counterpoise.problem import Problem
+from counterpoise.types import Array, Mask
+
+
+class Answer(NamedTuple):
+    """A point that the model and every constraint accept."""
+
+    effort: float
+    x: Array  # (d,)
+    changed: Mask  # (d,)
+
+    def beats(self, other: Answer) -> bool:
+        """Whether it costs no more than another one, and changes no feature that the other leaves as it is."""
+        return self.effort <= other.effort and bool((other.changed | ~self.changed).all())
+
+
+class Shown(NamedTuple):
+    """What became of points that were shown to the model, each ``(p,)``."""
+
+    refused: Mask  # by the model
+    unlawful: Mask  # the model accepts the point, a relation between features does not
+
+
+class Answers:
+    """The answers found so far: none of them changes all that a better one changes.
+
+    ``problem`` is that of the row alone, whose ``number`` is its place in ``costs``; ``wanted`` answers are looked for.
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        leaves: Leaves,
+        costs: CellCosts,
+        number: int,
+        incumbent: float,
+        wanted: int,
+        share: float,
+    ) -> None:
+        self.problem, self.leaves, self.costs, self.number = problem, leaves, costs, number
+        self.wanted, self.share = wanted, share  # of the effort of an answer, below which another one is worth finding
+        self.found: list[Answer] = []
+        self._limit = incumbent * share
+
+    @property
+    def limit(self) -> float:
+        """Points that cost as much are of no interest."""
+        if self.wanted == 1 and self.found:
+            return min(self._limit, self.found[0].effort * self.share)
+        return self._limit
+
+    def is_settled(self, least: float) -> bool:
+        """Whether no point that costs ``least`` or more can be among the wanted answers."""
+        return least >= self.limit or (len(self.found) >= self.wanted and self.found[self.wanted - 1].effort <= least)
+
+    def points(self, reduced: RowLeaves, cells: Cells) -> Array:
+        """Points ``(1, p, d)`` in local cells ``(p, columns)``."""
+        costs, row, split = self.costs, self.number, len(self.leaves.place_of_cell)
+        x = np.empty((1, len(cells), self.problem.x0.shape[1]))
+        x[:, :, costs.column[split:]] = costs.value[row, split:]
+        x[:, :, self.leaves.columns] = costs.value[row, costs.start[row]]
+        x[0][:, self.leaves.columns[reduced.local.column]] = costs.value[row, reduced.local.cell[cells]]
+        return x
+
+    def show(self, reduced: RowLeaves, cells: Cells) -> Shown:
+        """Show points in local cells ``(p, columns)`` to the model and keep those that are answers.
+
+        A point that breaks a relation is brought to where it holds, as the region does that, and shown again.
+        """
+        problem, x = self.problem, self.points(reduced, cells)
+        refused = ~problem.score(x).reached
+        legal = problem.region.contains(x)
+        accepted, unlawful = ~refused & legal, ~refused & ~legal
+        if unlawful.any():
+            mended, inside = problem.region.bring_inside(x)
+            x = np.where(unlawful[..., None], mended, x)
+            inside &= unlawful & problem.region.contains(x)
+            accepted |= inside & problem.score(x).reached
+        efforts, changed = problem.energy.effort(x, problem.x0)[0], problem.region.is_changed(x)[0]
+        for place in np.flatnonzero(accepted[0]).tolist():
+            self._keep(Answer(float(efforts[place]), x[0, place], changed[place]))
+        return Shown(refused[0], unlawful[0])
+
+    def shadowed(self, reduced: RowLeaves, cells: Cells, bound: Array) -> Mask:
+        """Which boxes ``(p,)``, whose points change at least what the cheapest one does, hold no further answer."""
+        out = np.zeros(len(bound), dtype=bool)
+        if self.wanted == 1:
+            return out
+        changed = self.problem.region.is_changed(self.points(reduced, cells))[0]
+        for answer in self.found:
+            out |= (changed | ~answer.changed).all(axis=1) & (bound >= answer.effort)
+        return out
+
+    def _keep(self, new: Answer) -> None:
+        if new.effort >= self.limit or any(old.beats(new) for old in self.found):
+            return
+        kept = [old for old in self.found if not new.beats(old)]
+        self.found = sorted([*kept, new], key=lambda answer: answer.effort)

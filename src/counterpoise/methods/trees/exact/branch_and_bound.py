@@ -1,0 +1,129 @@
+"""Best-first branch and bound over boxes of leaves: one row to its least effort, or to a bound of it.
+
+A node is what the leaves chosen so far leave of space: the cheapest point inside, and the leaves that still reach in.
+Its bound is what that point costs; it is worth at most what the best leaves left add up to. Branching chooses a leaf of
+one more tree: the one whose best leaf and whose leaf at the cheapest point differ most. The least bound of all nodes
+that wait is a bound of the row at any time.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from counterpoise.methods.trees.exact.answers import Answers
+from counterpoise.methods.trees.exact.nodes import Nodes, Pool
+from counterpoise.methods.trees.exact.row_leaves import Cells, RowLeaves
+from counterpoise.methods.trees.exact.settings import ProofSettings
+from counterpoise.methods.trees.exact.together import Together
+from counterpoise.types import Array, Index, Mask
+
+
+class Spent(NamedTuple):
+    """What a search has cost."""
+
+    nodes: int = 0  # boxes opened
+    visits: int = 0  # trees of boxes looked at
+    repairs: int = 0  # points that broke a relation
+
+    def is_over(self, settings: ProofSettings) -> bool:
+        """Whether it is as much as the settings allow."""
+        spent = self.nodes >= settings.nodes or self.visits >= settings.visits
+        return spent or self.repairs >= settings.repairs
+
+
+class Search:
+    """The branch and bound of one row, for one of the alternatives that meet its goal."""
+
+    def __init__(self, reduced: RowLeaves, answers: Answers, most_changes: float, spent: Spent) -> None:
+        self.reduced, self.answers, self.most_changes, self.spent = reduced, answers, most_changes, spent
+        self.together = Together(reduced, answers.costs)
+        self.stuck = np.inf  # the least bound of boxes whose cheapest point breaks a relation
+        start = reduced.local.start[None].astype(np.int32)
+        root = Nodes(start, reduced.local.sets.every[None], reduced.voters.full[None], self.efforts(start)[0])
+        self.pool = Pool(root)
+
+    @property
+    def bound(self) -> float:
+        """No answer of these conditions costs less."""
+        return min(self.pool.least, self.stuck, self.answers.limit)
+
+    @property
+    def is_exhausted(self) -> bool:
+        """Whether no box is left that could hold a wanted answer."""
+        return self.answers.is_settled(min(self.pool.least, self.stuck))
+
+    def has_ended(self, settings: ProofSettings) -> bool:
+        """Whether nothing is left to open, or may be opened."""
+        over = self.spent.is_over(settings) or len(self.pool) > settings.waiting or self.answers.problem.has_expired
+        return over or not len(self.pool) or self.answers.is_settled(self.pool.least)
+
+    def run(self, settings: ProofSettings, until: int) -> None:
+        """Open boxes, the cheapest first, until nothing is left, limits are reached, or so many have been opened."""
+        width, until = 1, min(until, settings.nodes)
+        while not self.has_ended(settings) and self.spent.nodes < until:
+            most = min(width, until - self.spent.nodes)
+            children = self.open(self.pool.pop(most, self.answers.limit))
+            if children is not None:
+                self.pool.push(children, self.answers.limit)
+            width = min(2 * width, settings.together)
+
+    def open(self, nodes: Nodes) -> Nodes | None:
+        """The boxes that nodes are divided into; None where there are none."""
+        voters = self.reduced.voters
+        now = voters.best(self.reduced.inside(nodes.cells))
+        sums = now @ voters.counts_in
+        met = np.asarray((sums >= voters.need).all(axis=1))
+        self.spent = self.spent._replace(nodes=self.spent.nodes + len(met))
+        gap = np.maximum(voters.best(nodes.alive) - now, 0.0)
+        if len(voters.need) > 1:
+            gap = self.of_one_condition(gap, voters.need - sums)
+        if met.any():
+            self.show(nodes, met, gap)
+        # what was shown may have ended the search for boxes that cost as much
+        going = np.flatnonzero((gap > 0).any(axis=1) & (nodes.bound < self.answers.limit))
+        if not len(going):
+            return None
+        line, leaf = voters.listed(nodes.alive[going], gap[going].argmax(axis=1))
+        return self.children(nodes.at(going), line, leaf)
+
+    def show(self, nodes: Nodes, met: Mask, gap: Array) -> None:
+        """Show cheapest points that meet the conditions to the model; ``gap`` says which voters go on, and is set."""
+        places = np.flatnonzero(met)
+        shown = self.answers.show(self.reduced, nodes.cells[places])
+        # the model refuses a point although the conditions hold: any tree that is not decided yet may tell why
+        gap[places] = np.where(shown.refused[:, None], self.reduced.voters.count_leaves(nodes.alive[places]) - 1.0, 0.0)
+        if shown.unlawful.any():
+            self.stuck = min(self.stuck, float(nodes.bound[places[shown.unlawful]].min()))
+            self.spent = self.spent._replace(repairs=self.spent.repairs + int(shown.unlawful.sum()))
+
+    def of_one_condition(self, gap: Array, lacking: Array) -> Array:
+        """The gaps ``(p, voters)`` of those voters that count in the condition which lacks most, if they have any."""
+        mine = self.reduced.voters.counts_in.T[lacking.argmax(axis=1)] > 0
+        wanted = np.where(mine, gap, 0.0)
+        return np.where((wanted > 0).any(axis=1, keepdims=True), wanted, gap)
+
+    def children(self, nodes: Nodes, parent: Index, leaf: Index) -> Nodes | None:
+        """Nodes ``(c,)``, each with one leaf ``(c,)`` more; those that are too far or fall short are left out."""
+        reduced, voters = self.reduced, self.reduced.voters
+        cells, sets = self.together.nearest(nodes.cells[parent], nodes.sets[parent], leaf)
+        effort, changes = self.efforts(cells)
+        bound = np.maximum(effort, nodes.bound[parent])
+        near = (bound < self.answers.limit) & (changes <= self.most_changes)
+        if self.answers.found and self.answers.wanted > 1:
+            near &= ~self.answers.shadowed(reduced, cells, bound)
+        kept = np.flatnonzero(near)
+        if not len(kept):
+            return None
+        alive = nodes.alive[parent[kept]] & self.together.reached_from(leaf[kept], self.answers.limit)
+        self.together.keep_to_sets(alive, sets[kept], nodes.sets[parent[kept]])
+        self.spent = self.spent._replace(visits=self.spent.visits + alive.size)
+        enough = np.flatnonzero((voters.best(alive) @ voters.counts_in >= voters.need).all(axis=1))
+        kept = kept[enough]
+        return Nodes(cells[kept], sets[kept], alive[enough], bound[kept]) if len(kept) else None
+
+    def efforts(self, cells: Cells) -> tuple[Array, Array]:
+        """The efforts of points in local cells, and how many features they change, each ``(p,)``."""
+        square, rest, changes = self.reduced.local.terms.of(cells)
+        return self.answers.costs.effort(square, rest), changes

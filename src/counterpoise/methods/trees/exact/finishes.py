@@ -1,0 +1,54 @@
+"""What is known of the last step from sums of leaves to outputs: whether it is affine, or rises or falls throughout."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from counterpoise.models.links import (
+    SoftmaxToOutputs,
+    ToOutputs,
+    exponential,
+    keep_sums,
+    logistic,
+    two_outputs_zero_first,
+    two_outputs_zero_second,
+)
+from counterpoise.models.sklearn.meta.combine import MeanCombiner
+from counterpoise.models.sklearn.meta.members import CombinedToOutputs
+from counterpoise.models.trees.leaves import Leaves
+from counterpoise.types import Array
+
+RISING = (keep_sums, two_outputs_zero_first, two_outputs_zero_second, exponential, logistic)
+
+
+def is_monotone(finish: ToOutputs) -> bool:
+    """Whether outputs of a model with one sum are known to rise or fall with it throughout."""
+    if isinstance(finish, SoftmaxToOutputs):
+        return is_monotone(finish.to_outputs)
+    if type(finish).__name__ == "_Composition":  # CatBoost's: a scale and a bias, then one of the others
+        return is_monotone(finish.second)  # type: ignore[attr-defined]
+    return finish in RISING or type(finish).__name__ == "_DepthsToOutputs"
+
+
+def affine_outputs(leaves: Leaves) -> tuple[Array, Array] | None:
+    """The matrix ``(c, s)`` and the offset ``(c,)`` that make outputs of sums, or None where they are not affine.
+
+    A softmax of what is affine does not count as such, and is left out: it keeps the order of outputs.
+    """
+    finish = leaves.to_outputs.to_outputs if isinstance(leaves.to_outputs, SoftmaxToOutputs) else leaves.to_outputs
+    if not _is_affine(finish):
+        return None
+    corners = finish(np.vstack([np.zeros(len(leaves.base)), np.eye(len(leaves.base))]))
+    return (corners[1:] - corners[0]).T, corners[0]
+
+
+def _is_affine(finish: ToOutputs) -> bool:
+    if type(finish).__name__ == "_Composition":
+        return finish.second is keep_sums  # type: ignore[attr-defined]
+    if isinstance(finish, CombinedToOutputs):
+        plain = isinstance(finish.combine, MeanCombiner) and all(
+            member.to_outputs is keep_sums for member in finish.members
+        )
+        told = not getattr(finish.combine, "is_classifier", True)
+        return plain and (told or all(member.link == "log" for member in finish.members))
+    return finish is keep_sums

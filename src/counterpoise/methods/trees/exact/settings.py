@@ -1,0 +1,39 @@
+"""What steers a proof."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from counterpoise.errors import InputError
+from counterpoise.types import is_number, is_whole_number
+
+
+@dataclass(frozen=True)
+class ProofSettings:
+    """Limits of a proof, a row; they count work, never time, so that answers do not depend on the machine."""
+
+    nodes: int = 300  # boxes that are opened at most
+    visits: int = 500_000_000  # trees of boxes that are looked at, at most
+    waiting: int = 2_000_000  # boxes that wait to be opened, at most
+    together: int = 64  # boxes opened at once, the cheapest first; a search begins with one
+    joins: tuple[int, ...] = (5_000, 50_000)  # boxes after which it begins again with trees joined by twos, by fours, …
+    joint_leaves: int = 64  # leaves that two trees which are joined have together at most
+    worth_joining: float = 0.35  # share of what trees can add up to beyond what is needed that joining has to save
+    joinable: int = 1_200  # leaves of a row beyond which its trees are not joined: all pairs of them are looked at
+    repairs: int = 64  # boxes whose cheapest point breaks a relation: so many points are repaired, then the proof ends
+    gap: float = 0.0  # the proof ends where the answer costs at most this share more than the bound
+    tolerance: float = 1e-9  # relative: an answer that is nearer by less is not looked for
+
+    def __post_init__(self) -> None:
+        for name in ("nodes", "visits", "waiting", "together", "joint_leaves", "joinable", "repairs"):
+            given = getattr(self, name)
+            if not (is_whole_number(given) and given >= 1):
+                raise InputError(f"{name} must be at least 1", f"{given!r}", "give a whole number")
+        if not (isinstance(self.joins, tuple) and all(is_whole_number(count) and count >= 1 for count in self.joins)):
+            raise InputError("joins must be numbers of boxes", f"{self.joins!r}", "for instance (5_000, 50_000)")
+        for name in ("worth_joining", "gap", "tolerance"):
+            given = getattr(self, name)
+            if not (is_number(given) and 0 <= given < np.inf):
+                raise InputError(f"{name} must be a number from 0 on", f"{given!r}", "a share, such as 0.01")
