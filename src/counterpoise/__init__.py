@@ -23,6 +23,7 @@ if TYPE_CHECKING:  # for type checkers; at run time a name is imported when it i
     from counterpoise.explanation.question import AnythingBut, Question
     from counterpoise.judge.compare import compare
     from counterpoise.judge.curves import frontier, sensitivity
+    from counterpoise.judge.proof import prove
     from counterpoise.judge.robustness import robustness
     from counterpoise.judge.stability import stability
     from counterpoise.landscape.plane import landscape
@@ -38,6 +39,7 @@ if TYPE_CHECKING:  # for type checkers; at run time a name is imported when it i
     from counterpoise.methods.baselines.random_search import RandomSearch
     from counterpoise.methods.polish import Polished
     from counterpoise.methods.search import Search
+    from counterpoise.methods.trees.exact.settings import ProofSettings
     from counterpoise.models.callables.agreement import Agreement
     from counterpoise.models.callables.function import Function
     from counterpoise.models.callables.http import Remote
@@ -107,6 +109,7 @@ __all__ = [
     "Noise",
     "OneOf",
     "Polished",
+    "ProofSettings",
     "Question",
     "RandomSearch",
     "Range",
@@ -127,6 +130,7 @@ __all__ = [
     "load_model",
     "load_schema",
     "profile",
+    "prove",
     "report",
     "robustness",
     "save_schema",
@@ -175,6 +179,7 @@ _HOME_BY_NAME = {  # "module:attribute" below this package, or a module that is 
     "Noise": "objective.noise:Noise",
     "OneOf": "space.constraints.words:OneOf",
     "Polished": "methods.polish:Polished",
+    "ProofSettings": "methods.trees.exact.settings:ProofSettings",
     "Question": "explanation.question:Question",
     "RandomSearch": "methods.baselines.random_search:RandomSearch",
     "Range": "space.constraints.words:Range",
@@ -195,6 +200,7 @@ _HOME_BY_NAME = {  # "module:attribute" below this package, or a module that is 
     "load_model": "models.files:load",
     "load_schema": "space.yaml.load_save:load_schema",
     "profile": "landscape.profile:profile",
+    "prove": "judge.proof:prove",
     "report": "show.report:report",
     "robustness": "judge.robustness:robustness",
     "save_schema": "space.yaml.load_save:save_schema",

@@ -38,8 +38,10 @@ def test_a_nearer_answer_that_a_proof_meets_is_valid_and_costs_less() -> None:
     assert list(found.answers.columns) == list(TABLE.columns)
     wanted = far.target[found.table["nearer"].to_numpy()]
     said = BOOSTED.predict(found.answers)
-    assert all(str(target) in (str(label), f"anything but {set(BOOSTED.classes_).difference({label}).pop()}")
-               for target, label in zip(wanted, said, strict=True))
+    assert all(
+        str(target) in (str(label), f"anything but {set(BOOSTED.classes_).difference({label}).pop()}")
+        for target, label in zip(wanted, said, strict=True)
+    )
 
 
 def test_that_nothing_legal_turns_a_row_is_proven() -> None:
@@ -58,8 +60,7 @@ def test_adding_a_constraint_never_lowers_a_proven_effort(seed: int, word: str) 
     rows = TABLE.iloc[rng.choice(len(TABLE), 4, replace=False)]
     more = {"Immutable": cp.Immutable("a"), "Increasing": cp.Increasing("b"), "MaxChanges": cp.MaxChanges(1)}[word]
     free, bound = (
-        cp.prove(cp.explain(BOOSTED, rows, reference=TABLE, constraints=words), BOOSTED).table
-        for words in ([], [more])
+        cp.prove(cp.explain(BOOSTED, rows, reference=TABLE, constraints=words), BOOSTED).table for words in ([], [more])
     )
     assert (bound["effort"] >= free["effort"] - 1e-9).all()
 

@@ -37,7 +37,9 @@ class Proofs:
 
     def __repr__(self) -> str:
         counts = self.table["status"].value_counts()
-        said = ", ".join(f"{counts[name]} {name}" for name in ("optimal", "bounded", "infeasible", "open") if name in counts)
+        said = ", ".join(
+            f"{counts[name]} {name}" for name in ("optimal", "bounded", "infeasible", "open") if name in counts
+        )
         finite = self.table["gap"].to_numpy(dtype=np.float64)
         finite = finite[np.isfinite(finite)]
         middle = f"; gap {np.median(finite):.2%} (median)" if len(finite) else ""

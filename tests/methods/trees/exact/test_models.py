@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from methods.trees.exact.test_exact import ENOUGH, check
 from sklearn.compose import make_column_transformer
 from sklearn.ensemble import (
     BaggingClassifier,
@@ -25,6 +24,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from counterpoise.methods.trees.exact.settings import ProofSettings
 from methods.trees.exact.oracle import flows, labels
+from methods.trees.exact.test_exact import ENOUGH, check
 from problems import problem_of
 
 NUMBERS, EVERY = ["rate", "packets"], ["rate", "packets", "gap", "state"]

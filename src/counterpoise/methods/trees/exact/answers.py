@@ -1,4 +1,4 @@
-"""Answers of one row: points that a search meets, shown to the model, and the best of them by what they change."""
+"""KnownAnswers of one row: points that a search meets, shown to the model, and the best of them by what they change."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Shown(NamedTuple):
     unlawful: Mask  # the model accepts the point, a relation between features does not
 
 
-class Answers:
+class KnownAnswers:
     """The answers found so far: none of them changes all that a better one changes.
 
     ``problem`` is that of the row alone, whose ``number`` is its place in ``costs``; ``wanted`` answers are looked for.

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from counterpoise.methods.trees.exact.answers import Answers
+from counterpoise.methods.trees.exact.answers import KnownAnswers
 from counterpoise.methods.trees.exact.nodes import Nodes, Pool
 from counterpoise.methods.trees.exact.row_leaves import Cells, RowLeaves
 from counterpoise.methods.trees.exact.settings import ProofSettings
@@ -33,10 +33,10 @@ class Spent(NamedTuple):
         return spent or self.repairs >= settings.repairs
 
 
-class Search:
+class BoxSearch:
     """The branch and bound of one row, for one of the alternatives that meet its goal."""
 
-    def __init__(self, reduced: RowLeaves, answers: Answers, most_changes: float, spent: Spent) -> None:
+    def __init__(self, reduced: RowLeaves, answers: KnownAnswers, most_changes: float, spent: Spent) -> None:
         self.reduced, self.answers, self.most_changes, self.spent = reduced, answers, most_changes, spent
         self.together = Together(reduced, answers.costs)
         self.stuck = np.inf  # the least bound of boxes whose cheapest point breaks a relation

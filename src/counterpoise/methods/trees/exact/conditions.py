@@ -12,9 +12,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from counterpoise.methods.trees.exact.finishes import affine_outputs, is_monotone
 from counterpoise.methods.trees.exact.leaf_walls import LeafWalls
 from counterpoise.models.goals import ClassGoal, Goal, RangeGoal, ThresholdGoal
+from counterpoise.models.leaf_sum_outputs import affine_outputs, is_monotone
 from counterpoise.models.links import SoftmaxToOutputs
 from counterpoise.models.trees.leaves import Leaves
 from counterpoise.problem import Problem

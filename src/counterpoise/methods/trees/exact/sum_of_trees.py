@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from counterpoise.methods.trees.exact.answers import Answers
-from counterpoise.methods.trees.exact.branch_and_bound import Search, Spent
+from counterpoise.methods.trees.exact.answers import KnownAnswers
+from counterpoise.methods.trees.exact.branch_and_bound import BoxSearch, Spent
 from counterpoise.methods.trees.exact.cell_costs import CellCosts, is_separable
 from counterpoise.methods.trees.exact.conditions import Asked, Conditions, conditions
 from counterpoise.methods.trees.exact.joined_trees import join_trees
@@ -59,7 +59,7 @@ def prove(
     nodes, visits = np.zeros(n, dtype=np.intp), np.zeros(n, dtype=np.intp)
     for row in range(n):
         share = (1 - settings.tolerance) / (1 + settings.gap)
-        answers = Answers(problem.take([row]), leaves, costs, row, float(incumbent[row]), alternatives, share)
+        answers = KnownAnswers(problem.take([row]), leaves, costs, row, float(incumbent[row]), alternatives, share)
         bound[row], exhausted[row], spent = _prove_row(answers, walls, asked, settings)
         for place, answer in enumerate(answers.found[:alternatives]):
             x[row, place], effort[row, place] = answer.x, answer.effort
@@ -76,7 +76,7 @@ class _Known(NamedTuple):
     spent: Spent
 
 
-def _prove_row(answers: Answers, walls: LeafWalls, asked: Asked, settings: ProofSettings) -> _Known:
+def _prove_row(answers: KnownAnswers, walls: LeafWalls, asked: Asked, settings: ProofSettings) -> _Known:
     """What a search for each of the alternatives comes to together."""
     known = _Known(np.inf, True, Spent())
     for wanted in asked.rows[answers.number]:
@@ -86,9 +86,9 @@ def _prove_row(answers: Answers, walls: LeafWalls, asked: Asked, settings: Proof
 
 
 def _prove_alternative(
-    answers: Answers, walls: LeafWalls, wanted: Conditions, slack: Array, settings: ProofSettings, spent: Spent
+    answers: KnownAnswers, walls: LeafWalls, wanted: Conditions, slack: Array, settings: ProofSettings, spent: Spent
 ) -> _Known:
-    """Search with the trees as they are; where that takes long, again with trees joined by twos, then by fours.
+    """BoxSearch with the trees as they are; where that takes long, again with trees joined by twos, then by fours.
 
     Every search gives a bound, and the greatest one counts.
     """
@@ -99,7 +99,7 @@ def _prove_alternative(
     )
     if reduced is None:
         return _Known(answers.limit, True, spent)
-    search = Search(reduced, answers, most_changes, spent)
+    search = BoxSearch(reduced, answers, most_changes, spent)
     for until in settings.joins:
         search.run(settings, before + until)
         if search.has_ended(settings):
@@ -118,6 +118,6 @@ def _prove_alternative(
         if joined is None:
             return _Known(max(bound, answers.limit), True, search.spent)
         if joined is not search.reduced:
-            search = Search(joined, answers, most_changes, search.spent)
+            search = BoxSearch(joined, answers, most_changes, search.spent)
     search.run(settings, settings.nodes)
     return _Known(max(bound, search.bound), search.is_exhausted, search.spent)
