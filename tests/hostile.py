@@ -12,7 +12,6 @@ import os
 import subprocess
 import sys
 from collections.abc import Sequence
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -79,40 +78,7 @@ def _explanation(path: str) -> Any:
     return Explanation.load(path)
 
 
-LIBRARIES = {
-    ".onnx": ("onnx", "onnxruntime"),
-    ".json": ("xgboost",),
-    ".txt": ("lightgbm",),
-    ".cbm": ("catboost",),
-    ".pt": ("torch",),
-}
 OPENERS = {"model": _model, "models": _models, "schema": _schema, "explanation": _explanation}
-
-
-def _prepare(questions: list[list[str]]) -> None:
-    """Import what the openers import, so that no limit meets an import, and no import is taken for code of a file."""
-    for name in (
-        "counterpoise.models.files",
-        "counterpoise.space.yaml.load_save",
-        "counterpoise.explanation.explanation",
-        "counterpoise.api.explainer",
-    ):
-        import_module(name)
-
-    endings = {Path(question[1]).suffix for question in questions}
-    for ending, names in LIBRARIES.items():
-        if ending in endings:
-            for name in names:
-                import_module(name)
-    if any(question[1].endswith(".skops") for question in questions):
-        from scipy import interpolate, sparse  # noqa: F401
-        from sklearn.linear_model import LinearRegression
-        from skops.io import dumps, loads
-
-        from counterpoise.models.skops.allowed_types import allowed_names
-
-        allowed_names()
-        loads(dumps(LinearRegression()))
 
 
 def _limit() -> None:

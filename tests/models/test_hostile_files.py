@@ -90,7 +90,9 @@ def hostile_files(folder: Path) -> list[Path]:
 def test_no_file_runs_code_reads_another_file_or_takes_a_gigabyte(tmp_path: Path) -> None:
     paths = hostile_files(tmp_path)
     (tmp_path / "beside.bin").write_bytes(b"\0" * 24)
-    for path, outcome in zip(paths, outcomes([("model", path) for path in paths], tmp_path), strict=True):
+    (tmp_path / "whole.onnx").write_bytes(onnx_model(None))
+    honest = [("model", tmp_path / f"whole.{ending}") for ending in ("json", "ubj", "txt", "cbm", "onnx")]
+    for path, outcome in zip(paths, outcomes([("model", path) for path in paths], tmp_path, honest), strict=True):
         assert is_refused(outcome), (path.name, outcome)
 
 

@@ -92,14 +92,14 @@ def _load_catboost(path: Path, trust: bool, factory: Any) -> Any:
 
 
 def _load_torch(path: Path, trust: bool, factory: str | Callable[[], Any] | None) -> Any:
-    import torch
-
     if factory is None:
         raise InputError(
             "a state_dict needs the module that it belongs to",
             f"{path.name!r} came without a factory",
             'name a function that makes the module: factory="package.module:make_network"',
         )
+    import torch
+
     module = (_import_factory(factory) if isinstance(factory, str) else factory)()
     state = torch.load(path, map_location="cpu", weights_only=True)
     module.load_state_dict(state)

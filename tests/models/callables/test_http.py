@@ -119,6 +119,17 @@ def test_a_server_that_does_not_answer_in_time_is_given_up() -> None:
         Remote(url, timeout=0.05, retries=1, wait=0.001)(X)
 
 
+def _read_request(connection: socket.socket) -> None:
+    """Read a request to the end of its body."""
+    given = b""
+    while b"\r\n\r\n" not in given:
+        given += connection.recv(2**16)
+    head, _, body = given.partition(b"\r\n\r\n")
+    length = int(head.lower().split(b"content-length:")[1].split(b"\r\n")[0])
+    while len(body) < length:
+        body += connection.recv(2**16)
+
+
 @contextmanager
 def dripping(start: bytes, drops: bytes, pause: float = 0.05) -> Iterator[str]:
     """A server that answers with a start at once and with the rest byte by byte, so that no single wait is long."""
@@ -129,7 +140,7 @@ def dripping(start: bytes, drops: bytes, pause: float = 0.05) -> Iterator[str]:
         with contextlib.suppress(OSError):
             connection, _ = listener.accept()
             with connection:
-                connection.recv(2**16)
+                _read_request(connection)  # what is left unread would end in a reset
                 connection.sendall(start)
                 for place in range(len(drops)):
                     if ended.wait(pause):
