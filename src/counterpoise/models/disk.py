@@ -7,8 +7,20 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from counterpoise.errors import InputError, MissingExtra
+from counterpoise.errors import CounterpoiseError, InputError, MissingExtra
+from counterpoise.models.lightgbm_files import read_lightgbm
+from counterpoise.models.onnx_files import open_onnx
 from counterpoise.models.skops_files import load_skops
+from counterpoise.models.torch_files import load_state
+from counterpoise.models.trial import try_apart
+from counterpoise.models.xgboost_files import read_xgboost
+
+UNCHECKED = "; if you know where the file is from, trust=True (--trust) opens it unchecked"
+CATBOOST = """
+model = catboost.CatBoost().load_model(blob=data)
+if not (model.get_cat_feature_indices() or model.get_text_feature_indices() or model.get_embedding_feature_indices()):
+    model.predict([[0.0] * len(model.feature_names_)], thread_count=1)
+"""
 
 
 def load(path: str | Path, *, trust: bool = False, factory: str | Callable[[], Any] | None = None) -> Any:
@@ -16,7 +28,12 @@ def load(path: str | Path, *, trust: bool = False, factory: str | Callable[[], A
 
     .skops (scikit-learn), .onnx, .ubj and .json (XGBoost), .txt (LightGBM), .cbm (CatBoost), .pt and .pth (a PyTorch
     state_dict, put into the module that ``factory`` makes: a callable, or "package.module:name"). Pickle and joblib
-    files can run any code when they are opened, so they, and skops files with foreign types, need ``trust=True``.
+    files can run any code when they are opened, so they need ``trust=True``. Files of the other formats are checked
+    before their libraries open them: types that are not known, parts that do not fit together and sizes that are only
+    said are refused, unless ``trust=True``.
+
+    A factory that is given by name is imported and called, as if you had written the import yourself: it is your code,
+    and no file can name one.
     """
     path = Path(path)
     if not path.is_file():
@@ -28,65 +45,91 @@ def load(path: str | Path, *, trust: bool = False, factory: str | Callable[[], A
             f"{path.name!r} does not",
             "save the model in one of these formats; for scikit-learn skops is the safe one",
         )
-    if factory is not None and ending not in (".pt", ".pth"):
+    if ending in (".pt", ".pth"):
+        return _load_torch(path, trust, factory)
+    if factory is not None:
         raise InputError("a factory belongs to a PyTorch file", f"{path.name!r} is not one", "leave the factory out")
+    return _opened(path, trust, lambda: OPENERS[ending](path, trust))
+
+
+def _opened(path: Path, trust: bool, open_file: Callable[[], Any]) -> Any:
+    """What a library makes of a file; its errors, which are of many kinds, in our words."""
+    ending = path.suffix.lower()
     try:
-        return OPENERS[ending](path, trust, factory)
+        return open_file()
+    except (CounterpoiseError, Warning):
+        raise
     except ImportError as error:
-        if isinstance(error, MissingExtra) or ending not in EXTRAS:
+        if ending not in EXTRAS:
             raise
         raise MissingExtra(EXTRAS[ending]) from error
+    except Exception as error:
+        said = f"{type(error).__name__}: {next(iter(str(error).splitlines()), '')[:200]}"
+        raise InputError(
+            "a model's file must be whole, as its library wrote it",
+            f"{path.name!r} cannot be read ({said})",
+            "save the model again" + ("" if trust else UNCHECKED),
+        ) from error
 
 
-def _skops(path: Path, trust: bool, factory: Any) -> Any:
+def _skops(path: Path, trust: bool) -> Any:
     from skops.io import get_untrusted_types, load
 
     return load(path, trusted=get_untrusted_types(file=path)) if trust else load_skops(path)
 
 
-def _onnx(path: Path, trust: bool, factory: Any) -> Any:
+def _onnx(path: Path, trust: bool) -> Any:
     from onnxruntime import InferenceSession
 
-    return InferenceSession(str(path), providers=["CPUExecutionProvider"])
+    return InferenceSession(str(path), providers=["CPUExecutionProvider"]) if trust else open_onnx(path)
 
 
-def _xgboost(path: Path, trust: bool, factory: Any) -> Any:
+def _xgboost(path: Path, trust: bool) -> Any:
     from xgboost import Booster
 
     booster = Booster()
-    booster.load_model(path)
+    booster.load_model(path if trust else read_xgboost(path))
     return booster
 
 
-def _lightgbm(path: Path, trust: bool, factory: Any) -> Any:
+def _lightgbm(path: Path, trust: bool) -> Any:
     from lightgbm import Booster
 
-    return Booster(model_file=str(path))
+    return Booster(model_file=str(path)) if trust else Booster(model_str=read_lightgbm(path))
 
 
-def _catboost(path: Path, trust: bool, factory: Any) -> Any:
+def _catboost(path: Path, trust: bool) -> Any:
     from catboost import CatBoost, CatBoostClassifier, CatBoostRegressor
 
-    classes = CatBoost().load_model(str(path)).classes_
-    return (CatBoostClassifier if len(classes) else CatBoostRegressor)().load_model(str(path))
+    data = path.read_bytes()
+    if not trust:
+        try_apart("import catboost", CATBOOST, data)
+    classes = CatBoost().load_model(blob=data).classes_
+    return (CatBoostClassifier if len(classes) else CatBoostRegressor)().load_model(blob=data)
 
 
-def _torch(path: Path, trust: bool, factory: str | Callable[[], Any] | None) -> Any:
-    import torch
-
+def _load_torch(path: Path, trust: bool, factory: str | Callable[[], Any] | None) -> Any:
     if factory is None:
         raise InputError(
             "a state_dict needs the module that it belongs to",
             f"{path.name!r} came without a factory",
             'name a function that makes the module: factory="package.module:make_network"',
         )
+    state = _opened(path, trust, lambda: _torch(path, trust))
     module = (_named(factory) if isinstance(factory, str) else factory)()
-    state = torch.load(path, map_location="cpu", weights_only=True)
-    module.load_state_dict(state)
+    if not hasattr(module, "load_state_dict"):
+        raise InputError("a factory must make a PyTorch module", f"it made a {type(module).__name__}", "correct it")
+    _opened(path, trust, lambda: module.load_state_dict(state))
     return module.eval()
 
 
-def _pickle(path: Path, trust: bool, factory: Any) -> Any:
+def _torch(path: Path, trust: bool) -> Any:
+    import torch
+
+    return torch.load(path, map_location="cpu", weights_only=True) if trust else load_state(path)
+
+
+def _pickle(path: Path, trust: bool) -> Any:
     if not trust:
         raise InputError(
             "a file that can run code must be trusted explicitly",
@@ -109,7 +152,7 @@ def _named(name: str) -> Callable[[], Any]:
     return found
 
 
-OPENERS: dict[str, Callable[[Path, bool, Any], Any]] = {
+OPENERS: dict[str, Callable[[Path, bool], Any]] = {
     ".skops": _skops,
     ".onnx": _onnx,
     ".ubj": _xgboost,
