@@ -86,13 +86,26 @@ def _schema(path: str) -> Any:
     return load_schema(path)
 
 
+def _table(path: str) -> Any:
+    from counterpoise.cli.tables import read_table
+
+    return read_table(path, "--rows")
+
+
 def _explanation(path: str) -> Any:
     from counterpoise.explanation import Explanation
 
     return Explanation.load(path)
 
 
-OPENERS = {"model": _model, "models": _models, "torch": _torch, "schema": _schema, "explanation": _explanation}
+OPENERS = {
+    "model": _model,
+    "models": _models,
+    "torch": _torch,
+    "schema": _schema,
+    "table": _table,
+    "explanation": _explanation,
+}
 
 
 def _limit() -> None:

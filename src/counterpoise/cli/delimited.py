@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import codecs
 import csv
-import gzip
 import io
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import islice
 from pathlib import Path
 from typing import IO, Any, cast
 
 import pandas as pd
+
+from counterpoise.cli.table_limits import TableLimits, Unpacked
 
 Source = Path | bytes
 """A file, packed with gzip or not, or what came on standard input."""
@@ -24,6 +26,7 @@ MARKS = {  # the bytes that a text begins with, and its encoding; UTF-32's begin
 }
 UTF8 = "utf-8-sig"  # with or without a mark of its own
 PEEK = 4096
+FIRST_LINES = 10_000
 WIDEST = 1 << 30  # letters in a cell: a long cell is none of our business
 
 
@@ -74,6 +77,7 @@ def read_delimited(source: Source, mark: str | None = None) -> pd.DataFrame:
 
 def _read(source: Source, mark: str, *, noticed: bool = False) -> pd.DataFrame:
     header, width = _beginning(source, mark)
+    TableLimits().check(1, len(header), 0)
     if width > len(header):
         _check_widths(source, mark)
 
@@ -98,10 +102,10 @@ def _read(source: Source, mark: str, *, noticed: bool = False) -> pd.DataFrame:
 def _open(source: Source) -> IO[bytes]:
     if isinstance(source, bytes):
         return io.BytesIO(source)
-    return cast(IO[bytes], gzip.open(source)) if source.suffix.lower() == ".gz" else source.open("rb")
+    return cast(IO[bytes], Unpacked(source)) if source.suffix.lower() == ".gz" else source.open("rb")
 
 
-def _lines(text: IO[str], mark: str) -> Iterator[tuple[int, list[str]]]:
+def _lines(text: Iterable[str], mark: str) -> Iterator[tuple[int, list[str]]]:
     """The number of each line of a table, counted from 1, and its cells; blank lines are left out, as pandas does."""
     reader = csv.reader(text, delimiter=mark)
     return ((reader.line_num, cells) for cells in reader if len(cells) > 1 or (cells and cells[0].strip()))
@@ -115,9 +119,9 @@ def _mark(source: Source) -> str:
 
 
 def _beginning(source: Source, mark: str) -> tuple[list[str], int]:
-    """The cells of the header, and how many the line after it has."""
+    """The cells of the header, and how many the line after it has, if there is one among the first lines."""
     with open_text(source) as text:
-        lines = _lines(text, mark)
+        lines = _lines(islice(text, FIRST_LINES), mark)
         _, header = next(lines, (0, []))
         return header, len(next(lines, (0, []))[1])
 

@@ -15,7 +15,6 @@ from counterpoise.models.torch_files import load_state
 from counterpoise.models.trial import try_apart
 from counterpoise.models.xgboost_files import read_xgboost
 
-UNCHECKED = "; if you know where the file is from, trust=True (--trust) opens it unchecked"
 CATBOOST = """
 model = catboost.CatBoost().load_model(blob=data)
 if not (model.get_cat_feature_indices() or model.get_text_feature_indices() or model.get_embedding_feature_indices()):
@@ -53,7 +52,7 @@ def load(path: str | Path, *, trust: bool = False, factory: str | Callable[[], A
 
 
 def _opened(path: Path, trust: bool, open_file: Callable[[], Any]) -> Any:
-    """What a library makes of a file; its errors, which are of many kinds, in our words."""
+    """What a library makes of a file; its errors over one that is not trusted, which are of many kinds, in our words."""
     ending = path.suffix.lower()
     try:
         return open_file()
@@ -64,11 +63,13 @@ def _opened(path: Path, trust: bool, open_file: Callable[[], Any]) -> Any:
             raise
         raise MissingExtra(EXTRAS[ending]) from error
     except Exception as error:
+        if trust:
+            raise
         said = f"{type(error).__name__}: {next(iter(str(error).splitlines()), '')[:200]}"
         raise InputError(
             "a model's file must be whole, as its library wrote it",
             f"{path.name!r} cannot be read ({said})",
-            "save the model again" + ("" if trust else UNCHECKED),
+            "save the model again; if you know where the file is from, trust=True (--trust) opens it unchecked",
         ) from error
 
 
