@@ -471,7 +471,7 @@ WRONG: dict[str, tuple[tuple[str, ...], str]] = {
     "not a table": (("-r", "binary.csv"), "'binary.csv' cannot be read as csv"),
     "an unknown ending": (("-r", "model.pkl"), "--rows must end in one of .csv"),
     "a model of the wrong kind": (("-m", "train.csv"), "a model's file must end in one of"),
-    "a broken model": (("-m", "broken.pkl"), "'broken.pkl' cannot be read"),
+    "a broken model": (("-m", "broken.pkl"), "--model must name a fitted model; 'broken.pkl' cannot be opened"),
     "something that is no model": (("-m", "list.pkl"), "a model must be one of"),
     "nowhere to write": (("-o", "nowhere/x.csv"), "--out must name a file that can be written"),
     "a folder to write": (("-o", ".."), "--out must"),

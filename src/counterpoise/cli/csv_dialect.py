@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import codecs
 import csv
-import gzip
 import io
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import islice
 from pathlib import Path
 from typing import IO, Any, cast
 
 import pandas as pd
+
+from counterpoise.cli.table_limits import TableLimits, Unpacked
 
 TextSource = Path | bytes
 """A file, packed with gzip or not, or what came on standard input."""
@@ -24,6 +26,7 @@ BYTE_ORDER_MARKS = {  # the bytes that a text begins with, and its encoding; UTF
 }
 DEFAULT_ENCODING = "utf-8-sig"  # with or without a mark of its own
 PEEK_LENGTH = 4096
+MAX_LINES_BEFORE_HEADER = 10_000
 MAX_CELL_LETTERS = 1 << 30  # of a cell; far more than any table has
 
 
@@ -78,6 +81,7 @@ def read_delimited(source: TextSource, mark: str | None = None) -> pd.DataFrame:
 
 def _read_separated(source: TextSource, mark: str, *, noticed: bool = False) -> pd.DataFrame:
     header, width = _read_header(source, mark)
+    TableLimits().check(1, len(header), 0)
     if width > len(header):
         _check_widths(source, mark)
 
@@ -102,10 +106,10 @@ def _read_separated(source: TextSource, mark: str, *, noticed: bool = False) -> 
 def _open_bytes(source: TextSource) -> IO[bytes]:
     if isinstance(source, bytes):
         return io.BytesIO(source)
-    return cast(IO[bytes], gzip.open(source)) if source.suffix.lower() == ".gz" else source.open("rb")
+    return cast(IO[bytes], Unpacked(source)) if source.suffix.lower() == ".gz" else source.open("rb")
 
 
-def _iterate_lines(text: IO[str], mark: str) -> Iterator[tuple[int, list[str]]]:
+def _iterate_lines(text: Iterable[str], mark: str) -> Iterator[tuple[int, list[str]]]:
     """The number of each line of a table, counted from 1, and its cells; blank lines are left out, as pandas does."""
     reader = csv.reader(text, delimiter=mark)
     return ((reader.line_num, cells) for cells in reader if len(cells) > 1 or (cells and cells[0].strip()))
@@ -121,7 +125,7 @@ def _guess_separator(source: TextSource) -> str:
 def _read_header(source: TextSource, mark: str) -> tuple[list[str], int]:
     """The cells of the header, and the number of cells in the next line."""
     with open_text(source) as text:
-        lines = _iterate_lines(text, mark)
+        lines = _iterate_lines(islice(text, MAX_LINES_BEFORE_HEADER), mark)
         _, header = next(lines, (0, []))
         return header, len(next(lines, (0, []))[1])
 

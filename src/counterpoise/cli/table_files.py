@@ -9,6 +9,7 @@ import sys
 import zlib
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from difflib import get_close_matches
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,7 @@ from counterpoise.cli.csv_dialect import (
     read_delimited,
     why_not_text,
 )
+from counterpoise.cli.table_limits import TableLimits, TooMuch
 from counterpoise.errors import InputError, MissingExtra
 from counterpoise.explanation.sentences import name_row
 from counterpoise.space.schema.tables_in import quote_names
@@ -36,16 +38,24 @@ def _read_ndjson(source: TextSource) -> pd.DataFrame:
     """A table of JSON objects, one a line."""
     records = []
     with open_text(source) as text:
-        for number, line in enumerate(text.read().splitlines(), start=1):
+        whole = text.read()
+        for number, line in enumerate(whole.splitlines(), start=1):
             if line.strip():
                 try:
                     record = json.loads(line)
-                except ValueError as error:
+                except (ValueError, RecursionError) as error:
                     raise ValueError(f"line {number}: {error}") from None
                 if not isinstance(record, dict):
                     raise ValueError(f"line {number} is not a JSON object")
                 records.append(record)
+    TableLimits().check(len(records), len({key for record in records for key in record}), len(whole))
     return pd.DataFrame(records)
+
+
+def _read_parquet(path: Path) -> pd.DataFrame:
+    with import_module("pyarrow.parquet").ParquetFile(path) as file:
+        TableLimits().check(file.metadata.num_rows, file.metadata.num_columns, path.stat().st_size)
+    return pd.read_parquet(path)
 
 
 READERS: dict[str, Callable[[Any], pd.DataFrame]] = {
@@ -53,7 +63,7 @@ READERS: dict[str, Callable[[Any], pd.DataFrame]] = {
     ".tsv": lambda source: read_delimited(source, "\t"),
     ".ndjson": _read_ndjson,
     ".jsonl": _read_ndjson,
-    ".parquet": pd.read_parquet,
+    ".parquet": _read_parquet,
 }
 PACKER_ENDINGS = (".gz",)
 
@@ -259,6 +269,8 @@ def _parse_table(source: Any, ending: str, what: str, name: str) -> pd.DataFrame
             todo = "save it as text in UTF-8"
         elif isinstance(error, UnevenLines):
             todo = "mend the line, or name the column that has no name"
+        elif isinstance(error, TooMuch):
+            todo = "check where it is from; if it is right, unpack it or leave out what is not needed"
         raise InputError(must, f"{name} cannot be read as {ending[1:]} ({first})", todo) from error
     if not len(table):
         raise InputError(must, f"{name} has no rows", todo)

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from counterpoise.errors import CounterpoiseError, InputError, MissingExtra
-from counterpoise.models.lightgbm_text import refuse_broken_text
-from counterpoise.models.onnx_parts import refuse_external_data
+from counterpoise.models.file_checks.lightgbm import read_lightgbm
+from counterpoise.models.file_checks.onnx import open_onnx
+from counterpoise.models.file_checks.torch import load_state
+from counterpoise.models.file_checks.trial import try_apart
+from counterpoise.models.file_checks.xgboost import read_xgboost
 from counterpoise.models.skops.read import load_skops
+
+CATBOOST_TRIAL = """
+model = catboost.CatBoost().load_model(blob=data)
+if not (model.get_cat_feature_indices() or model.get_text_feature_indices() or model.get_embedding_feature_indices()):
+    model.predict([[0.0] * len(model.feature_names_)], thread_count=1)
+"""
 
 
 def load(path: str | Path, *, trust: bool = False, factory: str | Callable[[], Any] | None = None) -> Any:
@@ -19,7 +27,12 @@ def load(path: str | Path, *, trust: bool = False, factory: str | Callable[[], A
 
     .skops (scikit-learn), .onnx, .ubj and .json (XGBoost), .txt (LightGBM), .cbm (CatBoost), .pt and .pth (a PyTorch
     state_dict, put into the module that ``factory`` makes: a callable, or "package.module:name"). Pickle and joblib
-    files can run any code when they are opened, so they, and skops files with foreign types, need ``trust=True``.
+    files can run any code when they are opened, so they need ``trust=True``. Files of the other formats are checked
+    before their libraries open them: types that are not known, parts that do not fit together and sizes that are only
+    said are refused, unless ``trust=True``.
+
+    A factory that is given by name is imported and called, as if you had written the import yourself: it is your code,
+    and no file can name one.
     """
     path = Path(path)
     if not path.is_file():
@@ -31,64 +44,69 @@ def load(path: str | Path, *, trust: bool = False, factory: str | Callable[[], A
             f"{path.name!r} does not",
             "save the model in one of these formats; for scikit-learn skops is the safe one",
         )
-    if factory is not None and ending not in (".pt", ".pth"):
+    if ending in (".pt", ".pth"):
+        return _load_torch(path, trust, factory)
+    if factory is not None:
         raise InputError("a factory belongs to a PyTorch file", f"{path.name!r} is not one", "leave the factory out")
+    return _open_checked(path, trust, lambda: LOADER_BY_SUFFIX[ending](path, trust))
+
+
+def _open_checked(path: Path, trust: bool, open_file: Callable[[], Any]) -> Any:
+    """What a library makes of a file; where the file is not trusted, its errors become one of ours."""
+    ending = path.suffix.lower()
     try:
-        return LOADER_BY_SUFFIX[ending](path, trust, factory)
+        return open_file()
+    except (CounterpoiseError, Warning):
+        raise
     except ImportError as error:
-        if isinstance(error, MissingExtra) or ending not in EXTRA_BY_SUFFIX:
+        if ending not in EXTRA_BY_SUFFIX:
             raise
         raise MissingExtra(EXTRA_BY_SUFFIX[ending]) from error
-    except CounterpoiseError:
-        raise
-    except Exception as error:  # each library refuses a broken file in its own way
+    except Exception as error:
+        if trust:
+            raise
+        said = f"{type(error).__name__}: {next(iter(str(error).splitlines()), '')[:200]}"
         raise InputError(
-            f"a file that ends in {ending} must hold a whole model of that format",
-            f"{path.name!r} cannot be read ({type(error).__name__}: {_first_sentence(error)})",
-            "save the model again with the library that made it",
+            "a model's file must be whole, as its library wrote it",
+            f"{path.name!r} cannot be read ({said})",
+            "save the model again; if you know where the file is from, trust=True (--trust) opens it unchecked",
         ) from error
 
 
-def _first_sentence(error: Exception) -> str:
-    """What an error of a library says first, without the colours some of them put into it."""
-    text = re.sub(r"\x1b\[[0-9;]*m", "", str(error)).strip()
-    return text.splitlines()[0][:200] if text else "no reason given"
-
-
-def _load_skops(path: Path, trust: bool, factory: Any) -> Any:
+def _load_skops(path: Path, trust: bool) -> Any:
     from skops.io import get_untrusted_types, load
 
     return load(path, trusted=get_untrusted_types(file=path)) if trust else load_skops(path)
 
 
-def _load_onnx(path: Path, trust: bool, factory: Any) -> Any:
+def _load_onnx(path: Path, trust: bool) -> Any:
     from onnxruntime import InferenceSession
 
-    if not trust:
-        refuse_external_data(path)
-    return InferenceSession(str(path), providers=["CPUExecutionProvider"])
+    return InferenceSession(str(path), providers=["CPUExecutionProvider"]) if trust else open_onnx(path)
 
 
-def _load_xgboost(path: Path, trust: bool, factory: Any) -> Any:
+def _load_xgboost(path: Path, trust: bool) -> Any:
     from xgboost import Booster
 
     booster = Booster()
-    booster.load_model(path)
+    booster.load_model(path if trust else read_xgboost(path))
     return booster
 
 
-def _load_lightgbm(path: Path, trust: bool, factory: Any) -> Any:
+def _load_lightgbm(path: Path, trust: bool) -> Any:
     from lightgbm import Booster
 
-    refuse_broken_text(path)
-    return Booster(model_file=str(path))
+    return Booster(model_file=str(path)) if trust else Booster(model_str=read_lightgbm(path))
 
 
-def _load_catboost(path: Path, trust: bool, factory: Any) -> Any:
+def _load_catboost(path: Path, trust: bool) -> Any:
     from catboost import CatBoost, CatBoostClassifier, CatBoostRegressor
 
-    classes = CatBoost().load_model(str(path)).classes_
-    return (CatBoostClassifier if len(classes) else CatBoostRegressor)().load_model(str(path))
+    data = path.read_bytes()
+    if not trust:
+        try_apart("import catboost", CATBOOST_TRIAL, data)
+    classes = CatBoost().load_model(blob=data).classes_
+    return (CatBoostClassifier if len(classes) else CatBoostRegressor)().load_model(blob=data)
 
 
 def _load_torch(path: Path, trust: bool, factory: str | Callable[[], Any] | None) -> Any:
@@ -98,15 +116,21 @@ def _load_torch(path: Path, trust: bool, factory: str | Callable[[], Any] | None
             f"{path.name!r} came without a factory",
             'name a function that makes the module: factory="package.module:make_network"',
         )
-    import torch
-
+    state = _open_checked(path, trust, lambda: _load_state_dict(path, trust))
     module = (_import_factory(factory) if isinstance(factory, str) else factory)()
-    state = torch.load(path, map_location="cpu", weights_only=True)
-    module.load_state_dict(state)
+    if not hasattr(module, "load_state_dict"):
+        raise InputError("a factory must make a PyTorch module", f"it made a {type(module).__name__}", "correct it")
+    _open_checked(path, trust, lambda: module.load_state_dict(state))
     return module.eval()
 
 
-def _load_pickle(path: Path, trust: bool, factory: Any) -> Any:
+def _load_state_dict(path: Path, trust: bool) -> Any:
+    import torch
+
+    return torch.load(path, map_location="cpu", weights_only=True) if trust else load_state(path)
+
+
+def _load_pickle(path: Path, trust: bool) -> Any:
     if not trust:
         raise InputError(
             "a file that can run code must be trusted explicitly",
@@ -129,15 +153,15 @@ def _import_factory(name: str) -> Callable[[], Any]:
     return found
 
 
-LOADER_BY_SUFFIX: dict[str, Callable[[Path, bool, Any], Any]] = {
+LOADER_BY_SUFFIX: dict[str, Callable[[Path, bool], Any]] = {
     ".skops": _load_skops,
     ".onnx": _load_onnx,
     ".ubj": _load_xgboost,
     ".json": _load_xgboost,
     ".txt": _load_lightgbm,
     ".cbm": _load_catboost,
-    ".pt": _load_torch,
-    ".pth": _load_torch,
+    ".pt": _load_state_dict,
+    ".pth": _load_state_dict,
     ".pkl": _load_pickle,
     ".pickle": _load_pickle,
     ".joblib": _load_pickle,

@@ -1,0 +1,1 @@
+"""Model files of other libraries, checked before these open them."""
