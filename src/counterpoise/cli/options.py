@@ -39,7 +39,8 @@ Label = Annotated[
     str | None, typer.Option("--label", "-l", help="The column of the data that holds the class: left out.")
 ]
 Trust = Annotated[
-    bool, typer.Option("--trust", help="Open a pickle, which can run any code: only if you know where it is from.")
+    bool,
+    typer.Option("--trust", help="Open the model unchecked; a pickle can run any code: only if you know its origin."),
 ]
 Factory = Annotated[
     str | None, typer.Option("--factory", help="For .pt: package.module:function that makes the module.")

@@ -48,11 +48,11 @@ def load(path: str | Path, *, trust: bool = False, factory: str | Callable[[], A
         return _load_torch(path, trust, factory)
     if factory is not None:
         raise InputError("a factory belongs to a PyTorch file", f"{path.name!r} is not one", "leave the factory out")
-    return _opened(path, trust, lambda: OPENERS[ending](path, trust))
+    return _open_or_refuse(path, trust, lambda: OPENERS[ending](path, trust))
 
 
-def _opened(path: Path, trust: bool, open_file: Callable[[], Any]) -> Any:
-    """What a library makes of a file; its errors over one that is not trusted, which are of many kinds, in our words."""
+def _open_or_refuse(path: Path, trust: bool, open_file: Callable[[], Any]) -> Any:
+    """What a library makes of a file; over one that is not trusted its errors, of many kinds, become ours."""
     ending = path.suffix.lower()
     try:
         return open_file()
@@ -116,11 +116,11 @@ def _load_torch(path: Path, trust: bool, factory: str | Callable[[], Any] | None
             f"{path.name!r} came without a factory",
             'name a function that makes the module: factory="package.module:make_network"',
         )
-    state = _opened(path, trust, lambda: _torch(path, trust))
+    state = _open_or_refuse(path, trust, lambda: _torch(path, trust))
     module = (_named(factory) if isinstance(factory, str) else factory)()
     if not hasattr(module, "load_state_dict"):
         raise InputError("a factory must make a PyTorch module", f"it made a {type(module).__name__}", "correct it")
-    _opened(path, trust, lambda: module.load_state_dict(state))
+    _open_or_refuse(path, trust, lambda: module.load_state_dict(state))
     return module.eval()
 
 
