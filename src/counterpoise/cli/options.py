@@ -30,7 +30,8 @@ LabelOption = Annotated[
     str | None, typer.Option("--label", "-l", help="The column of the data that holds the class; it is left out.")
 ]
 TrustOption = Annotated[
-    bool, typer.Option("--trust", help="Open a pickle, which can run any code: only for files of a source you trust.")
+    bool,
+    typer.Option("--trust", help="Open the model unchecked; a pickle can run any code: only if you know its origin."),
 ]
 FactoryOption = Annotated[
     str | None, typer.Option("--factory", help="For .pt: package.module:function, which makes the PyTorch module.")
