@@ -203,7 +203,7 @@ class ExplanationRun:
         """The notes of the explanation: what holds for all rows."""
         return (
             *self.reference.notes,
-            *getattr(self.explained.model, "notes", ()),
+            *self.explained.model.notes,
             *self.input_rows.notes,
             *self._missing_reference_notes(),
             *self._budget_notes(),

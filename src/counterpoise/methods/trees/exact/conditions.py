@@ -50,7 +50,7 @@ def conditions(problem: Problem, leaves: Leaves, walls: LeafWalls) -> Asked | No
 
 def rounding(problem: Problem, leaves: Leaves, walls: LeafWalls) -> Array:
     """How far the model's own sums ``(s,)`` may be from exact ones, adding up in its own precision and order."""
-    trees = getattr(problem.model, "trees", None)
+    trees = problem.model.trees
     unit = SINGLE if getattr(trees, "single_sums", True) else DOUBLE
     largest = np.maximum(np.abs(walls.low), np.abs(walls.high)).sum(axis=0)
     return np.asarray(unit * (leaves.tree_count + 4) * (largest + np.abs(leaves.base)))

@@ -46,10 +46,10 @@ def prove(
     goal and the effort in terms of them, are not known.
     """
     settings = settings or ProofSettings()
-    leaves: Leaves | None = getattr(problem.model, "leaves", None)
+    leaves: Leaves | None = problem.model.leaves
     if leaves is None or problem.cloud is not None or not is_separable(problem.energy):
         return None
-    walls = walls_of(leaves, getattr(problem.model, "trees", None))
+    walls = walls_of(leaves, problem.model.trees)
     asked = None if walls is None else conditions(problem, leaves, walls)
     if walls is None or asked is None:
         return None
