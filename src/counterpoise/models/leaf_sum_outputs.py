@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from counterpoise.models.libraries.catboost import ScaledToOutputs
 from counterpoise.models.links import (
     SoftmaxToOutputs,
     ToOutputs,
@@ -13,6 +14,7 @@ from counterpoise.models.links import (
     two_outputs_zero_first,
     two_outputs_zero_second,
 )
+from counterpoise.models.sklearn.forest import DepthsToOutputs
 from counterpoise.models.sklearn.meta.combine import MeanCombiner
 from counterpoise.models.sklearn.meta.members import CombinedToOutputs
 from counterpoise.models.trees.leaves import Leaves
@@ -25,9 +27,9 @@ def is_monotone(finish: ToOutputs) -> bool:
     """Whether outputs of a model with one sum are known to rise or fall with it throughout."""
     if isinstance(finish, SoftmaxToOutputs):
         return is_monotone(finish.to_outputs)
-    if type(finish).__name__ == "_Composition":  # CatBoost's: a scale and a bias, then one of the others
-        return is_monotone(finish.second)  # type: ignore[attr-defined]
-    return finish in RISING or type(finish).__name__ == "_DepthsToOutputs"
+    if isinstance(finish, ScaledToOutputs):
+        return is_monotone(finish.second)
+    return finish in RISING or isinstance(finish, DepthsToOutputs)
 
 
 def affine_outputs(leaves: Leaves) -> tuple[Array, Array] | None:
@@ -43,8 +45,8 @@ def affine_outputs(leaves: Leaves) -> tuple[Array, Array] | None:
 
 
 def _is_affine(finish: ToOutputs) -> bool:
-    if type(finish).__name__ == "_Composition":
-        return finish.second is keep_sums  # type: ignore[attr-defined]
+    if isinstance(finish, ScaledToOutputs):
+        return finish.second is keep_sums
     if isinstance(finish, CombinedToOutputs):
         plain = isinstance(finish.combine, MeanCombiner) and all(
             member.to_outputs is keep_sums for member in finish.members

@@ -89,7 +89,7 @@ def read_trees(model: Any, max_nodes: int = 5_000_000) -> LibraryTrees | None:
     then: ToOutputs = (
         two_outputs_zero_first if binary else exponential if objective.startswith(LOGARITHMIC_OBJECTIVES) else keep_sums
     )
-    return LibraryTrees(trees, np.zeros(trees[0].value.shape[1]), _Composition(last, then), compares_in_single=True)
+    return LibraryTrees(trees, np.zeros(trees[0].value.shape[1]), ScaledToOutputs(last, then), compares_in_single=True)
 
 
 class _ScaleAndBias:
@@ -102,8 +102,8 @@ class _ScaleAndBias:
         return self.scale * sums + self.bias
 
 
-class _Composition:
-    """One function after another."""
+class ScaledToOutputs:
+    """A scale and a bias, ``first``, then the step from sums to outputs, ``second``."""
 
     def __init__(self, first: ToOutputs, second: ToOutputs) -> None:
         self.first, self.second = first, second

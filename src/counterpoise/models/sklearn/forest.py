@@ -130,11 +130,11 @@ def _read_isolation_forest(model: Any) -> LibraryTrees:
         for estimator, features, path, below in parts
     ]
     return LibraryTrees(
-        trees, np.zeros(1), _DepthsToOutputs(len(trees), model._max_samples, model.offset_), compares_in_single=True
+        trees, np.zeros(1), DepthsToOutputs(len(trees), model._max_samples, model.offset_), compares_in_single=True
     )
 
 
-class _DepthsToOutputs:
+class DepthsToOutputs:
     """Summed depths ``(p, 1)`` to the two outputs of an isolation forest, outlier and inlier."""
 
     def __init__(self, trees: int, samples: int, offset: float) -> None:
