@@ -14,7 +14,7 @@ from counterpoise.space.region.region import Region
 from counterpoise.space.schema.encode import encode
 from counterpoise.space.schema.schema import Schema
 
-DATA = Path(os.environ.get("COUNTERPOISE_DATA", Path(__file__).parents[3] / "shared" / "data"))
+DATA = Path(os.environ.get("COUNTERPOISE_DATA", Path(__file__).parents[4] / "shared" / "data"))
 
 
 def flows(rows: int = 400) -> pd.DataFrame:

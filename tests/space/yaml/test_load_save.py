@@ -17,7 +17,7 @@ from counterpoise.space.schema.encode import decode, encode
 from counterpoise.space.schema.schema import Schema
 from worlds import constraints, tables
 
-DATA = Path(os.environ.get("COUNTERPOISE_DATA", Path(__file__).parents[3] / "shared" / "data"))
+DATA = Path(os.environ.get("COUNTERPOISE_DATA", Path(__file__).parents[4] / "shared" / "data"))
 PLAIN = """
 name: flows
 target: {column: target, desired_class: 0}
