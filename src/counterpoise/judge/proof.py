@@ -24,11 +24,13 @@ OPTIMAL_TOLERANCE = 1e-6  # relative: an answer that costs this little more than
 class Proofs:
     """What is proven of the answers; ``table`` has a line for each row.
 
-    effort: what the best answer costs, ``d + lam R``, in standard deviations; infinite where the row has none. bound:
+    effort: what the cheapest answer known costs, ``d + lam R``, in standard deviations: the explanation's, or a nearer
+    one that the proof met; infinite where there is none. bound:
     no valid answer inside the constraints costs less. gap: ``effort / bound - 1``; 0 where the answer is proven to be
     the least, infinite where the bound is 0. status: "optimal", "bounded", or "infeasible" where it is proven that
     nothing legal turns the decision; "open" where the search for a row without an answer did not end. nearer: whether
-    the proof met an answer that costs less; ``answers`` has those, with the columns and dtypes of the rows.
+    the proof met an answer that costs less; ``answers`` has those, with the columns and dtypes of the rows. They reach
+    the target by the model's outputs and keep every constraint; your own ``predict`` was not asked about them again.
     """
 
     table: pd.DataFrame
