@@ -1,5 +1,6 @@
 # make demo    explain an alert of a simulated IoT device
 # make test    every gate, in the order in which they are quickest to fail
+# make fuzz    random questions, judged by code of its own: DRAWS=20000 for more, SEED=123 for one alone
 # make bench   the measurements
 # make clean   remove what the tools leave behind; make distclean: the environment too
 
@@ -9,7 +10,7 @@ PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check
 
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help demo test bench clean distclean
+.PHONY: help demo test fuzz bench clean distclean
 
 help:
 	@sed -n 's/^# make/make/p' Makefile
@@ -27,6 +28,11 @@ test: $(VENV)/.installed-dev
 	@for example in $(wildcard examples/*.py); do \
 		echo "$$example"; $(BIN)/python "$$example" || exit 1; \
 	done
+
+fuzz: export OMP_NUM_THREADS := 1
+fuzz: export PYTHONPATH := src:tests
+fuzz: $(VENV)/.installed-dev
+	$(BIN)/python -m fuzz $(if $(SEED),--seed $(SEED),--draws $(or $(DRAWS),2000) --first $(or $(FIRST),0))
 
 # `make bench QUICK=1` measures a few rows of a few tasks, in minutes.
 bench: $(VENV)/.installed-dev

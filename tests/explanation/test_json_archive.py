@@ -247,3 +247,14 @@ def test_an_index_that_promises_rows_which_nobody_wrote_is_refused() -> None:
     document["explanation"]["rows"]["index"] = {"name": None, "range": [0, 10**12, 1]}
     with pytest.raises(InputError, match="cannot be read"):
         Explanation.from_json(json.dumps(document))
+
+
+def test_a_target_for_each_row_comes_back_as_the_array_of_texts_that_it_was(tmp_path: Path) -> None:
+    """Found by the fuzzer: texts were written under a dtype name that numpy does not read."""
+    rows = pd.DataFrame({"a": [1.0, 2.0]})
+    asked = Question(target=np.array(["yes", "perhaps"]))
+    explanation = build(Schema.infer(rows), rows, rows.to_numpy()[:, None, :], question=asked)
+    explanation.save(tmp_path / "saved.json")
+    target = Explanation.load(tmp_path / "saved.json").question.target
+    assert isinstance(target, np.ndarray)
+    assert target.tolist() == ["yes", "perhaps"]

@@ -99,9 +99,10 @@ def unpack_value(data: Any) -> Any:
 
 
 def pack_array(array: NDArray[Any]) -> dict[str, Any]:
-    """An array of numbers, booleans or objects: dtype, shape, and values in the order of the last axis first."""
+    """An array of numbers, booleans, texts or objects: dtype, shape, and values in the order of the last axis first."""
     flat = _pack_numbers(array.ravel()) if array.dtype.kind != "O" else [pack_value(value) for value in array.ravel()]
-    return {"dtype": array.dtype.name, "shape": list(array.shape), "values": flat}
+    name = "str" if array.dtype.kind == "U" else array.dtype.name  # of texts, the values tell the length
+    return {"dtype": name, "shape": list(array.shape), "values": flat}
 
 
 def unpack_array(data: dict[str, Any]) -> NDArray[Any]:

@@ -157,10 +157,12 @@ def test_the_trace_shows_every_iteration_and_rows_that_ended_stay_where_they_are
 
 
 def test_a_row_alone_gets_what_it_gets_in_a_batch() -> None:
+    """But for the last digits: a product of matrices rounds by the size of a call, on some processors."""
     explainer = Explainer(LOGISTIC, reference=DATA.data)
     together = explainer(ROWS[:5], method=Algorithm1())
     for row in (0, 3):
-        np.testing.assert_array_equal(explainer(ROWS[row : row + 1], method=Algorithm1()).x[0], together.x[row])
+        alone = explainer(ROWS[row : row + 1], method=Algorithm1()).x[0]
+        np.testing.assert_allclose(alone, together.x[row], rtol=1e-12)
 
 
 def test_constraints_bind_the_answer() -> None:

@@ -1,0 +1,125 @@
+"""One random question: a table, a model, constraints, a target and the settings of a call, all from one seed."""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+import counterpoise as cp
+from fuzz.models import draw_subject
+from fuzz.subject import Subject
+from fuzz.tables import Rng, Table, draw_table
+from fuzz.words import Word, draw_words
+
+
+@dataclass(frozen=True)
+class Case:
+    """Everything that is asked, and of what."""
+
+    seed: int
+    table: Table
+    subject: Subject
+    words: list[Word]
+    explainer_settings: dict[str, Any]
+    settings: dict[str, Any]
+
+    def describe(self) -> str:
+        """What was drawn, on one line."""
+        order = (
+            ""
+            if list(self.table.rows.columns)[: len(self.table.kinds)] == list(self.table.kinds)
+            else " in another order"
+        )
+        return (
+            f"model: {self.subject.name}; columns: {self.table.kinds}; {len(self.table.reference)} reference rows, "
+            f"{len(self.table.rows)} rows{order}; labels {self.subject.labels}; constraints: {self.words}; "
+            f"{self.explainer_settings} {self.settings}"
+        )
+
+    def ask(self) -> cp.Explanation:
+        """Have the library answer."""
+        explainer = cp.Explainer(
+            self.subject.model,
+            reference=self.table.reference,
+            constraints=[word.given for word in self.words],
+            **self.explainer_settings,
+        )
+        return explainer(self.table.rows.copy(), **self.settings)
+
+
+def draw_case(seed: int) -> Case:
+    """The question that a seed stands for."""
+    rng = np.random.default_rng(seed)
+    table = draw_table(rng)
+    subject = draw_subject(rng, table)
+    words = draw_words(rng, table)
+    target, threshold = _draw_target(rng, table, subject)
+    method = _draw_method(rng)
+    given: dict[str, Any] = {
+        "bounds": [None, "observed"][int(rng.random() < 0.8)],
+        "weights": {next(iter(table.kinds)): 2.5} if rng.random() < 0.1 else None,
+        "values": rng.choice(["auto", "any", "seen"]).item(),
+        "relations": ["discovered", None][int(rng.random() < 0.5)],
+    }
+    asked: dict[str, Any] = {
+        "target": target,
+        "threshold": threshold,
+        "distance": _often(rng, "l2", ["l1", "l0", "gower", {"l2": 1.0, "l0": 0.1}]),
+        "lam": _often(rng, "auto", [0.0, 0.1, 5.0]),
+        "mu": _often(rng, "auto", [0.0, 1.0]),
+        "penalty": _often(rng, "changes", ["l1"]),
+        "keep": _often(rng, None, [0.6, 0.9], 0.95),
+        "temperature": _often(rng, 0.0, [0.5], 0.97),
+        "noise": _often(rng, "auto", [0.2]),
+        "kept": _often(rng, "auto", [True, False]),
+        "proof": _often(rng, "auto", [True, False]),
+        "gap": _often(rng, None, [0.1]),
+        "alternatives": int(_often(rng, 1, [2, 3])),
+        "regularizers": _often(rng, (), [(cp.NearTarget(),)], 0.95),
+        "method": method,
+        "seed": int(rng.integers(100)),
+        "progress": False,
+    }
+    if asked["keep"] is not None:
+        asked["temperature"] = 0.0
+    if asked["keep"] is None and asked["temperature"] == 0:
+        asked["noise"] = "auto"
+    explainer_settings, settings = _keep_known(given, cp.Explainer.__init__), _keep_known(asked, cp.Explainer.__call__)
+    return Case(seed, table, subject, words, explainer_settings, settings)
+
+
+def _often(rng: Rng, usual: Any, others: list[Any], share: float = 0.7) -> Any:
+    chance, place = rng.random(), int(rng.integers(len(others)))
+    return usual if chance < share else others[place]
+
+
+def _keep_known(settings: dict[str, Any], function: Any) -> dict[str, Any]:
+    """The settings that the function has."""
+    known = inspect.signature(function).parameters
+    return {name: value for name, value in settings.items() if name in known}
+
+
+def _draw_method(rng: Rng) -> Any:
+    methods = [cp.NearestNeighbour(), cp.Polished(cp.NearestNeighbour()), cp.Annealing(chains=3, steps=4)]
+    return _often(rng, None, methods, 0.9)
+
+
+def _draw_target(rng: Rng, table: Table, subject: Subject) -> tuple[Any, float | None]:
+    """What is asked of each row, and the threshold."""
+    if subject.labels is None:
+        said = np.sort(np.asarray(subject.predict(table.reference.copy()), dtype=float))
+        low, high = np.quantile(said, [0.6, 0.9])
+        return [(float(low), None), (None, float(low)), (float(low), float(max(high, low)))][int(rng.integers(3))], None
+    label = subject.labels[int(rng.integers(len(subject.labels)))]
+    target = [
+        "opposite",
+        label,
+        cp.AnythingBut(label),
+        list(subject.labels[:-1]),
+        np.array([label] * len(table.rows)),
+    ][int(rng.choice(5, p=[0.5, 0.3, 0.08, 0.06, 0.06]))]
+    wants_odds = subject.probabilities is not None and rng.random() < 0.25 and target is label
+    return target, float(rng.choice([0.3, 0.5, 0.8])) if wants_odds else None

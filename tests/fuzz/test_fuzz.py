@@ -1,0 +1,26 @@
+"""A few hundred random questions: no answer called valid is refuted, no constraint broken, nothing crashes or hangs.
+
+`make fuzz` asks many more. A failure names the seed that repeats it alone.
+"""
+
+import pytest
+
+from fuzz.draw import run_draw
+from fuzz.known import known_reason
+
+BLOCKS, DRAWS = 20, 20
+
+
+@pytest.mark.parametrize("block", range(BLOCKS))
+def test_no_answer_is_refuted_no_constraint_broken_and_nothing_crashes(block):
+    for seed in range(block * DRAWS, (block + 1) * DRAWS):
+        outcome = run_draw(seed)
+        new = outcome.failures and not known_reason(outcome)
+        assert not new, f"make fuzz SEED={seed}\n" + "\n".join([*outcome.failures, outcome.said])
+
+
+def test_most_draws_are_answered():
+    """A fuzzer whose questions are refused finds nothing."""
+    outcomes = [run_draw(seed) for seed in range(60)]
+    assert sum(outcome.sort != "refused" for outcome in outcomes) >= 45
+    assert sum(outcome.claims for outcome in outcomes) >= 60
