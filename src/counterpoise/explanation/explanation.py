@@ -200,13 +200,7 @@ class Explanation:
     @property
     def alternatives(self) -> pd.DataFrame:
         """All answers as rows with the input's columns, indexed by (row, alternative)."""
-        rows = np.repeat(np.arange(len(self)), self.count)
-        number = np.concatenate([np.arange(0), *(np.arange(count) for count in self.count)]).astype(np.int64)
-        frame = tables.restore_table(self.schema, self.rows.iloc[rows], self.x0[rows], self.answers[rows, number])
-        index = frame.index
-        levels = [index.get_level_values(level) for level in range(index.nlevels)]
-        names = list(index.names) if len(levels) > 1 else ["row"]
-        return frame.set_axis(pd.MultiIndex.from_arrays([*levels, number], names=[*names, "alternative"]))
+        return tables.tabulate_alternatives(self.schema, self.rows, self.x0, self.answers, self.count)
 
     @property
     def real_rows(self) -> pd.DataFrame:
