@@ -185,17 +185,7 @@ class Explanation:
 
         ``position`` is the row's place among those explained, from 0: labels may be shared by several rows.
         """
-        listed = tables.list_changes(self.schema, self.rows, self.x0, self.answers, self.count.tolist())
-        labels = self.rows.index.take([change.row for change in listed])
-        columns = {
-            "row": labels.to_flat_index() if isinstance(labels, pd.MultiIndex) else labels,
-            "alternative": np.array([change.alternative for change in listed], dtype=np.int64),
-            "feature": pd.Series([self.schema.names[change.column] for change in listed], dtype=object),
-            "from": pd.Series([change.before for change in listed], dtype=object),
-            "to": pd.Series([change.after for change in listed], dtype=object),
-            "position": np.array([change.row for change in listed], dtype=np.int64),
-        }
-        return pd.DataFrame(columns)
+        return tables.tabulate_changes(self.schema, self.rows, self.x0, self.answers, self.count.tolist())
 
     @property
     def alternatives(self) -> pd.DataFrame:

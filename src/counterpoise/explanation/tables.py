@@ -213,6 +213,23 @@ def real_rows_and_distances(schema: Schema, x0: Array, evidence: Array | None) -
     return out
 
 
+def tabulate_changes(
+    schema: Schema, rows: pd.DataFrame, x0: Array, answers: Array, count: Sequence[int]
+) -> pd.DataFrame:
+    """Every change of the first ``count`` answers of each row: whose it is, what changes, from what, to what."""
+    listed = list_changes(schema, rows, x0, answers, count)
+    labels = rows.index.take([change.row for change in listed])
+    columns = {
+        "row": labels.to_flat_index() if isinstance(labels, pd.MultiIndex) else labels,
+        "alternative": np.array([change.alternative for change in listed], dtype=np.int64),
+        "feature": pd.Series([schema.names[change.column] for change in listed], dtype=object),
+        "from": pd.Series([change.before for change in listed], dtype=object),
+        "to": pd.Series([change.after for change in listed], dtype=object),
+        "position": np.array([change.row for change in listed], dtype=np.int64),
+    }
+    return pd.DataFrame(columns)
+
+
 def tabulate_alternatives(schema: Schema, rows: pd.DataFrame, x0: Array, answers: Array, count: Index) -> pd.DataFrame:
     """The first ``count`` ``(n,)`` answers ``(n, a, d)`` of each row, as the user's rows, by (row, alternative)."""
     place = np.repeat(np.arange(len(rows)), count)
