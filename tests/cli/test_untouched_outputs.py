@@ -57,6 +57,8 @@ WRONG: dict[str, list[str]] = {  # every option, with values that cannot be
     "--unset": [],  # any text may stand for a missing cell
     "--safe-csv": ["maybe"],
     "--redact": ["maybe"],
+    "--proof": ["maybe"],
+    "--gap": ["-1", "nan", "x"],
     "--trust": ["maybe"],
     "--force": ["maybe"],
     "--quick": ["maybe"],
@@ -80,7 +82,7 @@ def _cases() -> list[tuple[str, str, str]]:
         (command, option, value)
         for command in ("explain", "check", "compare", "schema", "report")
         for option in _options(command)
-        for value in WRONG[option]
+        for value in WRONG.get(option, [])
     ]
 
 
