@@ -11,13 +11,13 @@ import numpy as np
 
 from counterpoise.methods.categories import switch_single_categories, switchable_columns, values_like_reference
 from counterpoise.methods.cell_values import Cells
-from counterpoise.methods.points import Points, join_points, score_points
+from counterpoise.methods.points import Points, join_points, score_points, stack_rows
 from counterpoise.methods.settings.search import DEFAULTS, SearchSettings
 from counterpoise.methods.starts import is_below_range, is_in_or_past_range, is_two_sided_range
 from counterpoise.methods.trials.prices import first_order_costs
 from counterpoise.methods.trials.sweep import changes_left, combine_changes, to_additive_scale
 from counterpoise.problem import Problem
-from counterpoise.types import Array, Index, Mask
+from counterpoise.types import Array, Index, Mask, split_rows
 
 
 def search_lines(problem: Problem, alone: int, together: int, settings: SearchSettings = DEFAULTS) -> Points:
@@ -27,16 +27,11 @@ def search_lines(problem: Problem, alone: int, together: int, settings: SearchSe
     """
     n, d = problem.x0.shape
     columns = np.flatnonzero(problem.numeric & problem.region.free.any(axis=0))
-    size = max(
-        1,
-        settings.batches.cells
-        // (d * max(2 * len(settings.trials.ladder_shares) * len(columns), _count_levels(problem), 1)),
-    )
-    parts = [
+    tried = max(2 * len(settings.trials.ladder_shares) * len(columns), _count_levels(problem), 1)
+    return stack_rows(
         _search_lines_of_chunk(problem.take(rows), columns, alone, together, settings=settings)
-        for rows in np.split(np.arange(n), range(size, n, size))
-    ]
-    return Points(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
+        for rows in split_rows(n, settings.batches.cells, d * tried)
+    )
 
 
 def _search_lines_of_chunk(
@@ -225,15 +220,14 @@ def try_single_numbers(
         if cells is not None
         else settings.trials.values_tried_per_number * d
     )
-    size = max(1, settings.batches.cells // (d * (tried + 1)))
     parts = []
-    for rows in np.split(np.arange(n), range(size, n, size)):
+    for rows in split_rows(n, settings.batches.cells, d * (tried + 1)):
         part = problem.take(rows)
         moved = _scan_values(part, reach[rows], settings=settings) if cells is None else cells.change_one_feature(part)
         parts.append(
             score_points(part, np.concatenate([part.region.nearest_feasible[:, None, :], moved], axis=1)).best(count)
         )
-    return Points(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
+    return stack_rows(parts)
 
 
 def _scan_values(problem: Problem, reach: Array, settings: SearchSettings = DEFAULTS) -> Array:
