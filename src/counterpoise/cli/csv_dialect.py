@@ -26,15 +26,9 @@ BYTE_ORDER_MARKS = {  # the bytes that a text begins with, and its encoding; UTF
     codecs.BOM_UTF16_BE: "utf-16",
 }
 DEFAULT_ENCODING = "utf-8-sig"  # with or without a mark of its own
-<<<<<<< HEAD
-=======
-PEEK_LENGTH = 4096
 EXACT_NUMBERS: dict[str, Any] = (  # how pandas is asked to read numbers to their last bit; later ones always do
     {} if tuple(map(int, pd.__version__.split(".")[:2])) >= (3, 1) else {"float_precision": "round_trip"}
 )
-MAX_LINES_BEFORE_HEADER = 10_000
-MAX_CELL_LETTERS = 1 << 30  # of a cell; far more than any table has
->>>>>>> main
 
 
 class NotText(ValueError):
@@ -67,11 +61,9 @@ def why_not_text(source: TextSource, error: UnicodeError) -> str:
     return str(error)
 
 
-<<<<<<< HEAD
-def read_delimited(source: TextSource, mark: str | None = None, max_cell_letters: int = 1 << 30) -> pd.DataFrame:
-=======
-def read_delimited(source: TextSource, mark: str | None = None, unset: UnsetMarks | None = None) -> pd.DataFrame:
->>>>>>> main
+def read_delimited(
+    source: TextSource, mark: str | None = None, unset: UnsetMarks | None = None, max_cell_letters: int = 1 << 30
+) -> pd.DataFrame:
     """Read a table; the separator is a comma, or a semicolon or tab if the header has no comma but one of these.
 
     A cell is missing where it is empty or holds one of the marks in ``unset``; NA, None, null or nan are texts. A

@@ -214,19 +214,24 @@ def _cloud_energy(
     samples: int,
     max_numbers_together: int = 4_000_000,
 ) -> Array:
-    """``-T ln <exp(-E / T)>`` over a cloud around each of the points ``(p, d)``: ``(p,)``."""
+    """``-T ln <exp(-E / T)>`` over a cloud around each of the points ``(p, d)``: ``(p,)``.
+
+    The number of changes is that of the point: a cloud would change every feature.
+    """
     schema, x0 = explanation.schema, explanation.x0
     free = schema.numeric & np.array([name not in explanation.held for name in schema.names])
     noise = (
         draw_antithetic(np.random.default_rng(explanation.seed), samples, len(schema)) * free * schema.scales * sigma
     )
     out = np.empty(len(points))
+    energy, smooth = asked.problem.energy, asked.problem.energy.without_counts()
+    counted = (energy.effort(points[None], x0) - smooth.effort(points[None], x0))[0]
     for some in split_rows(len(points), max_numbers_together, samples * len(schema)):
         copies = points[some, None, :] + noise
         flat = copies.reshape(-1, len(schema))
-        values = asked.problem.energy(flat[None], x0, asked.margins(flat)[None])[0].reshape(copies.shape[:2])
+        values = smooth(flat[None], x0, asked.margins(flat)[None])[0].reshape(copies.shape[:2])
         out[some] = -T * log_partition(values, T)
-    return out
+    return np.asarray(out + counted)
 
 
 def _check_energy(explanation: Explanation, asked: Replay, tolerance: float = 1e-6) -> None:

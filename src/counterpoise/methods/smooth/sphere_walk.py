@@ -18,6 +18,11 @@ from counterpoise.methods.model_kinds import penalises_count, prefers_few_change
 from counterpoise.methods.points import Points, join_points, score_points
 from counterpoise.methods.settings.search import DEFAULTS, SearchSettings
 from counterpoise.methods.slopes import score_and_gradient
+from counterpoise.methods.smooth.few_changes import (
+    descend_at_several_prices,
+    leave_changes_out,
+    step_along_single_columns,
+)
 from counterpoise.methods.smooth.second_order import can_step_second_order, descend_second_order, is_not_stationary
 from counterpoise.methods.smooth.taylor_steps import (
     branch_whole_numbers,
@@ -71,6 +76,11 @@ def search_by_slope(
     found = descend(left.problem, points, settings.smooth.taylor_steps, left.margin, settings=settings)
     board.enter(left.rows, found)
     yield
+    if _steps_choose_columns(left.problem):
+        board.enter(left.rows, descend_at_several_prices(left.problem, left.margin, settings))
+        board.enter(left.rows, step_along_single_columns(left.problem, left.gradient, left.margin, settings))
+        leave_changes_out(board, left.rows, left.problem, left.margin, settings)
+        yield
     _enter_beside_steps(board, left.rows, left.problem, points, found, settings)
     few_columns = left.problem.x0.shape[1] <= settings.smooth.max_black_box_branch_columns
     if left.problem.has_gradient or (few_columns and left.problem.model_rows_left == np.inf):
@@ -81,6 +91,17 @@ def search_by_slope(
     yield from _sweep_rows(board, left, sift, settings)
     if can_step_second_order(left.problem, settings=settings):
         yield from _correct_by_curvature(board, left, sift, settings=settings)
+
+
+def _steps_choose_columns(problem: Problem) -> bool:
+    """Whether steps along a slope choose the columns to change, by what each change costs beside its length."""
+    return problem.has_gradient and problem.energy.counts_changes and problem.energy.distance.spreads_changes
+
+
+def _tries_columns_alone(problem: Problem, settings: SearchSettings) -> bool:
+    """Whether changes are counted and steps do not choose among them: a ceiling, or a black box, asks for trials."""
+    chosen = _steps_choose_columns(problem) and problem.region.max_changes is None
+    return penalises_count(problem, settings=settings) and not chosen
 
 
 def _finish_linear_rows(
@@ -112,7 +133,7 @@ def _lead_to_boundary(
     few = prefers_few_changes(problem, settings=settings)
     if not (affordable and few):
         # beside the nearest by length, those of few changes
-        if affordable and penalises_count(problem, settings=settings):
+        if affordable and _tries_columns_alone(problem, settings):
             lines = search_lines(problem, smooth.starts_per_row, smooth.joint_starts_per_row, settings=settings)
             board.enter(left.rows, lines)
         points = _walk_from_starts(problem, left.streams, points, left.margin, left.gradient, settings=settings)
@@ -124,7 +145,7 @@ def _lead_to_boundary(
     board.enter(left.rows, points)
     yield
     # one change is beaten by none of two where changes are counted
-    still = np.flatnonzero((problem.cloud is not None) | ~problem.energy.beats_any_two_changes(points.lowest_effort))
+    still = np.flatnonzero((problem.cloud is not None) | ~problem.beats_any_two_changes(points.lowest_effort))
     points = points.at(still)
     if not problem.has_gradient:
         rows_per_point = smooth.taylor_steps * problem.x0.shape[1]
@@ -145,7 +166,7 @@ def _drop_sparse_answers(board: Incumbents, left: OpenRows, settings: SearchSett
 def _sweep_rows(board: Incumbents, left: OpenRows, sift: RepeatedSweeps, settings: SearchSettings) -> Iterator[None]:
     """Sweeps, then Taylor steps again: for categories, and where few changes are wanted or each has its price."""
     rows, problem = left.rows, left.problem
-    few = prefers_few_changes(problem, settings=settings) or penalises_count(problem, settings=settings)
+    few = prefers_few_changes(problem, settings=settings) or _tries_columns_alone(problem, settings)
     if problem.is_all_numeric and not few:
         return
     spread = problem.energy.distance.spreads_changes
