@@ -476,7 +476,7 @@ WRONG: dict[str, tuple[tuple[str, ...], str]] = {
     "nowhere to write": (("-o", "nowhere/x.csv"), "--out must name a file that can be written"),
     "a folder to write": (("-o", ".."), "--out must"),
     "an unknown output": (("-o", "x.docx"), "--out must end in one of .html, .json, .csv"),
-    "redacted values": (("-o", "x.csv", "--redact"), "--redact goes with a report"),
+    "redacted values": (("-o", "x.json", "--redact"), "--redact goes with a report"),
     "an unknown target": (("-t", "cheese"), "--target must be a class that the model knows; 'cheese'"),
     "an unknown label": (("-l", "cheese"), "--label must name a column of --data; 'cheese'"),
     "an unknown id": (("--id", "cheese"), "--id must name a column of the rows; 'cheese'"),

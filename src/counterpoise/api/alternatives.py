@@ -9,6 +9,7 @@ import numpy as np
 from counterpoise.api.inputs.row_form import RowForm
 from counterpoise.api.verify import VerifiedAnswers, verify
 from counterpoise.methods.base import Method, Run, last_run
+from counterpoise.methods.proven import Proven
 from counterpoise.problem import Problem
 from counterpoise.types import Array, Mask
 
@@ -27,7 +28,7 @@ def fill_alternatives(
     the most changed feature of every answer held fixed, until it finds no further one. ``run`` and ``form`` are those
     that ``verdict`` was made from.
     """
-    alternatives = verdict.holds.shape[1]
+    alternatives, method = verdict.holds.shape[1], method.method if isinstance(method, Proven) else method
     found = VerifiedAnswers(verdict.x.copy(), verdict.holds.copy(), verdict.predicted.copy(), verdict.before)
     short = np.flatnonzero(_rows_lacking_answers(found.holds))
     run = run.at(short)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from difflib import get_close_matches
 from typing import Any, Literal
 
@@ -16,6 +17,7 @@ from counterpoise.objective.noise import Noise, RankNoise
 from counterpoise.space.constraints.words import Constraint, Decreasing, Immutable, Increasing, MaxChanges
 from counterpoise.space.schema.schema import Schema
 from counterpoise.space.yaml.load_save import SchemaFile, load_schema
+from counterpoise.space.yaml.unset_marks import UnsetMarks, load_unset_marks
 
 RELATIONS_HEADING = "relations:, with entries such as - rule: a <= b"
 HEADING_BY_WORD = {  # what people write, and what is meant
@@ -53,6 +55,12 @@ def read_constraints(
         *words,
         *([MaxChanges(max_changes)] if max_changes is not None else []),
     ]
+
+
+def read_unset_marks(schema: str | None, unset: list[str] | None) -> UnsetMarks:
+    """What stands for an empty cell in CSV: what the schema file names, and what --unset does."""
+    stated = UnsetMarks() if schema is None else load_unset_marks(schema)
+    return replace(stated, everywhere=(*stated.everywhere, *(unset or ())))
 
 
 def open_schema(path: str, reference: pd.DataFrame | None = None) -> SchemaFile:
