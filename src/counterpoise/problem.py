@@ -220,6 +220,14 @@ class Problem:
             margin, reached = np.minimum(margin, shares.margin), reached & (shares.kept >= self.cloud.keep)
         return Score(margin, reached, -self.cloud.T * shares.log_survival)
 
+    def are_reached(self, rows: Index, x: Array) -> Mask:
+        """Whether points ``x`` ``(p, d)`` of these rows ``(p,)`` reach their targets, ``(p,)``: one model call."""
+        if not len(x):
+            return np.zeros(0, dtype=bool)
+        owners = self.row_numbers[rows]
+        outputs = check_outputs(self.call_model(self.model.outputs, x, owners), x, owners)
+        return np.asarray(self.goal.take(rows).is_reached(outputs[:, None, :])[:, 0])
+
     def score_under_noise(self, x: Array) -> NoiseScore:
         """Points ``x`` ``(n, k, d)`` under the cloud's noise."""
         cloud = self.cloud
