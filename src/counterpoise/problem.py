@@ -171,6 +171,10 @@ class Problem:
         """Whether all columns are numbers."""
         return bool(self.numeric.all())
 
+    def beats_any_two_changes(self, effort: Array) -> Mask:
+        """Which efforts ``(n,)`` of answers are so low that no point which changes two features could cost less."""
+        return self.energy.beats_any_two_changes(effort, np.asarray(self.region.free.any(axis=0)))
+
     @property
     def model_rows_left(self) -> float:
         """How many points of each row may still be given to the model; a budgeted problem overrides it."""
