@@ -190,8 +190,7 @@ def _status_and_reason(
         reason[missed] = _describe_obstacles(task, problem.take(missed), missed, margin[missed])
     none = missed[np.isposinf(bound[missed])]  # it is proven that there is no answer
     if len(none):
-        table = None if task.is_all_float64 else take_rows(task.table, none)
-        held = InfeasibleRows(problem.take(none), task.schema, table, task.question, task.method)
+        held = InfeasibleRows(problem.take(none), task.form.take(none), task.question, task.method)
         status[none], reason[none] = "infeasible", held.describe()
     for row, words in enumerate(problem.region.system.waived_relations()):
         if words:
