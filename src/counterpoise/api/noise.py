@@ -1,30 +1,36 @@
-"""The noise that answers should withstand: which noise it is, and the share of noisy copies that keep the target."""
+"""The noise that answers should withstand: the user's own, or one that is calibrated on the reference."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from counterpoise.errors import InputError
 from counterpoise.explanation.question import Question
-from counterpoise.objective.noise import Calibration, Gaussian, Noise, RankNoise, calibrate
+from counterpoise.model_calls import Tally
+from counterpoise.objective.calibration import Calibration, CalibrationSettings, calibrate
+from counterpoise.objective.noise import Gaussian, Noise
 from counterpoise.problem import Problem, ReferenceRows
 from counterpoise.space.nearest_rows import spread_places
 from counterpoise.space.region.region import Region
 from counterpoise.space.schema.schema import Schema
-from counterpoise.streams import Streams
-from counterpoise.types import Array, Index, Mask, is_number
+from counterpoise.streams import draw_keyed_normals
+from counterpoise.types import Array, Mask, is_number
 
 NoiseWish = float | Noise | Literal["auto"]
 """A noise as users ask for it: a number (Gaussian, in standard deviations), a noise, or "auto"."""
 
 NOISE_WITHOUT_REFERENCE = Gaussian(0.2)  # what checks of answers take for "auto" where there is no reference
-CALIBRATION_STREAM_KEY = 0x5EED  # sets the draws of a calibration apart from those of any search
-CALIBRATION_ROWS = 200  # reference rows that noise is calibrated on
-CALIBRATION_COPIES = 20  # noisy copies of each of them
-CELLS_PER_BATCH = 4_000_000  # numbers in one batch of copies
+
+
+class ChosenNoise(NamedTuple):
+    """A noise, how people read it, and its level where it was calibrated."""
+
+    noise: Noise
+    words: str
+    calibrated_level: float | None = None
 
 
 def parse_noise(noise: object) -> Noise | None:
@@ -40,34 +46,55 @@ def parse_noise(noise: object) -> Noise | None:
 
 
 def choose_noise(
-    problem: Problem, schema: Schema, question: Question, wish: Noise | None, fallback: Noise | None = None
-) -> tuple[Noise, str]:
-    """The noise of rows that share one target, and how people read it; ``wish`` None: calibrated on the reference.
+    problem: Problem,
+    schema: Schema,
+    question: Question,
+    wish: Noise | None,
+    target: Any,
+    fallback: Noise | None = None,
+    calibration: CalibrationSettings = CalibrationSettings(),
+) -> ChosenNoise:
+    """The noise of rows that share one ``target``, and how people read it; ``wish`` None: calibrated on the reference.
 
-    The problem must hold the reference rows where noise is in ranks or calibrated; without any, ``fallback`` stands in
-    for calibrated noise.
+    A level that the question holds for the target is taken as it is; any other is found once for each target and seed,
+    and kept with the reference rows. The problem must hold these where noise is in ranks or calibrated; where they have
+    no row of the target, ``fallback`` stands in for calibrated noise.
     """
     reference = problem.reference_rows
-    if wish is None and fallback is not None and not len(reference.x):
-        return fallback, f"{fallback!r}, no reference to calibrate on"
     if wish is not None:
         if not wish.is_fitted and not len(reference.x):
             raise InputError("rank noise needs reference rows", "there are none", "give reference=, or noise=0.2")
-        return (wish.fitted(reference.x) if len(reference.x) else wish), repr(wish)
-    there = reference.find_target_rows(problem.goal.take([0])) if len(reference.x) else np.arange(0)
+        return ChosenNoise(wish.fitted(reference.x) if len(reference.x) else wish, repr(wish))
+    known = question.noise_levels.get(str(target))
+    if known is not None and len(reference.x):
+        return ChosenNoise(reference.rank_noise.scaled(known), f"rank noise {known:g}, as it was calibrated", known)
+    goal = problem.goal.take([0])
+    there = reference.find_target_rows(goal) if len(reference.x) else np.arange(0)
     if not len(there):
+        if fallback is not None:
+            lacks = "reference row of the target" if len(reference.x) else "reference"
+            return ChosenNoise(fallback, f"{fallback!r}, no {lacks} to calibrate on")
         raise InputError(
             "noise='auto' needs reference rows of the target", "there are none", "give the noise, for instance 0.2"
         )
-    found = _calibrate_on(problem, schema, question, reference.x[there[spread_places(len(there), CALIBRATION_ROWS)]])
-    return found.noise, found.sentence
+
+    def calibrated() -> Calibration:
+        rows = reference.x[there[spread_places(len(there), calibration.rows)]]
+        return _calibrate_on(problem, schema, question, rows, calibration)
+
+    found = reference.get_calibration(goal, question.seed, calibrated)
+    return ChosenNoise(found.noise, found.sentence, found.noise.level)
 
 
-def _calibrate_on(problem: Problem, schema: Schema, question: Question, x: Array) -> Calibration:
-    """Rank noise at the largest level that reference rows ``x`` ``(r, d)`` of the target withstand."""
+def _calibrate_on(
+    problem: Problem, schema: Schema, question: Question, x: Array, settings: CalibrationSettings
+) -> Calibration:
+    """Rank noise at the largest level that reference rows ``x`` ``(r, d)`` of the target withstand.
+
+    Like the model's outputs of the reference, these rows are not counted: they are asked once for all calls.
+    """
     first = np.zeros(len(x), dtype=np.intp)
     region = Region.build(schema, x, question.binding_constraints, question.bounds)
-    no_rows = ReferenceRows(x[:0], problem.reference_rows.outputs[:0])
     theirs = replace(
         problem,
         x0=x,
@@ -75,26 +102,15 @@ def _calibrate_on(problem: Problem, schema: Schema, question: Question, x: Array
         region=region,
         energy=problem.energy.take(first),
         row_numbers=first,
-        reference_rows=no_rows,
+        reference_rows=ReferenceRows(x[:0], problem.reference_rows.outputs[:0]),
         cloud=None,
         hints=None,
+        tally=Tally(),
     )
-    draws = Streams.of(x, CALIBRATION_STREAM_KEY).normal((CALIBRATION_COPIES, x.shape[1]))
+    draws = draw_keyed_normals(problem.goal.take([0]).key, question.seed, (len(x), settings.copies, x.shape[1]))
 
     def keeps(copies: Array) -> Mask:
         return theirs.score(copies).reached
 
-    noise = RankNoise(0.01).fitted(problem.reference_rows.x)
-    return calibrate(noise, x, draws, keeps, region, problem.scales, problem.numeric)
-
-
-def kept_share(problem: Problem, x: Array, noise: Noise, draws: Array) -> Array:
-    """The share ``(n,)`` of noisy copies of points ``x`` ``(n, d)`` that keep the target; ``draws`` ``(n, m, d)``."""
-    kept = np.empty(len(x))
-    width = max(1, CELLS_PER_BATCH // (draws.shape[1] * draws.shape[2]))
-    for start in range(0, len(kept), width):
-        some: Index = np.arange(start, min(start + width, len(kept)))
-        part = problem.take(some)
-        copies = noise.copies(x[some, None], draws[some], part.region, part.scales, part.numeric)[:, 0]
-        kept[some] = part.score(copies).reached.mean(axis=1)
-    return kept
+    noise = problem.reference_rows.rank_noise
+    return calibrate(noise, x, draws, keeps, region, problem.numeric, settings)

@@ -43,6 +43,8 @@ class Answers(NamedTuple):
     probability: Array  # (n, 2) of the target, before and after
     terms: Array  # (n, 3) distance, regulariser, decision
     mu: Array  # (n,)
+    effort: Array  # (n, a) of each answer, NaN where there is none
+    probabilities: Array  # (n, a) of the target, at each answer
 
     def take(self, rows: Index) -> Answers:
         """The answers to some of the rows."""
@@ -60,7 +62,8 @@ class Answers(NamedTuple):
         """The answers to no rows at all."""
         words, numbers, flags = np.empty(0, dtype=object), np.empty(0), np.empty(0, dtype=bool)
         empty = np.empty((0, alternatives, d)), np.empty(0, dtype=np.intp), flags, words, words, words, words
-        return cls(*empty, numbers, np.empty((0, 2)), np.empty((0, 3)), numbers)
+        each = np.empty((0, alternatives))
+        return cls(*empty, numbers, np.empty((0, 2)), np.empty((0, 3)), numbers, each, each)
 
 
 class AnswerTask(NamedTuple):
@@ -100,7 +103,7 @@ def answer_rows(task: AnswerTask, watch: FinishedRowsCallback, *, search: bool =
     before = np.empty(n, dtype=object)
     before[:] = task.row_predictions.predicted.tolist()
     predicted = before.copy()
-    outputs = task.row_predictions.outputs[:, None, :].repeat(2, axis=1)
+    outputs = task.row_predictions.outputs[:, None, :].repeat(1 + alternatives, axis=1)
     searched = problem.region.feasible & ~already
     open_rows, shut = np.flatnonzero(searched), np.flatnonzero(~searched & ~task.row_predictions.is_from_predict)
     if len(open_rows):
@@ -112,7 +115,10 @@ def answer_rows(task: AnswerTask, watch: FinishedRowsCallback, *, search: bool =
         if search and alternatives > 1 and part.cloud is None:
             verdict = fill_alternatives(part, task.schema, table, run, verdict, task.method, task.question.seed)
         x[open_rows], holds[open_rows], predicted[open_rows], before[open_rows] = verdict
-        outputs[open_rows, 1] = model_outputs(part.model, x[open_rows, 0], part.row_numbers, part.tally)
+        answered, slots = np.nonzero(holds[open_rows] | (np.arange(alternatives) == 0))
+        outputs[open_rows[answered], 1 + slots] = model_outputs(
+            part.model, x[open_rows[answered], slots], part.row_numbers[answered], part.tally
+        )
     if len(shut):
         own = model_predictions(problem.model, problem.x0[shut], problem.row_numbers[shut], problem.tally)
         before[shut] = predicted[shut] = own.tolist()
@@ -123,28 +129,32 @@ def answer_rows(task: AnswerTask, watch: FinishedRowsCallback, *, search: bool =
     lost = np.flatnonzero(problem.region.feasible & ~known)
     x[lost, 0], predicted[lost], outputs[lost, 1] = problem.x0[lost], before[lost], outputs[lost, 0]
     margin = problem.goal.margin(outputs)[:, 1]
-    probability = _target_probabilities(task, x[:, 0], outputs)
+    filled = np.where(holds[..., None], x, x[:, :1])
+    probability = _target_probabilities(task, filled, outputs)
     terms = problem.energy.terms(x[:, :1], problem.x0, margin[:, None])
     status, reason = _status_and_reason(task, holds[:, 0], already, np.where(known, margin, np.nan))
     found = np.where(known, np.maximum(holds.sum(axis=1), 1), 0).astype(np.intp)
-    numbers = margin, probability, np.concatenate(terms, axis=1), problem.energy.mu
-    return Answers(x, found, holds[:, 0], status, reason, before, predicted, *numbers)
+    numbers = margin, probability[:, :2], np.concatenate(terms, axis=1), problem.energy.mu
+    is_listed = np.arange(alternatives) < found[:, None]
+    effort = np.where(is_listed, problem.energy.effort(filled, problem.x0), np.nan)
+    each = effort, np.where(is_listed, probability[:, 1:], np.nan)
+    return Answers(x, found, holds[:, 0], status, reason, before, predicted, *numbers, *each)
 
 
 def _target_probabilities(task: AnswerTask, x: Array, outputs: Array) -> Array:
-    """Probability of the target at the rows and at ``x`` ``(n, d)``, ``(n, 2)``; NaN where the model has none."""
-    n, problem, model = len(x), task.problem, task.problem.model
+    """Probability of the target at the rows and at ``x`` ``(n, a, d)``, ``(n, 1 + a)``; NaN where there is none."""
+    (n, a, d), problem, model = x.shape, task.problem, task.problem.model
     wanted = problem.goal.wanted_classes
     if wanted is None:
-        return np.full((n, 2), np.nan)
+        return np.full((n, 1 + a), np.nan)
     if task.probabilities_are_softmax:
         outputs = softmax(outputs)
     elif model.link != "log":  # under a "log" link the outputs are the probabilities
-        both, owners = np.concatenate([problem.x0, x]), np.tile(problem.row_numbers, 2)
-        found = call_model(model.probabilities, both, owners, problem.tally)
+        both, owners = np.concatenate([problem.x0[:, None], x], axis=1), problem.row_numbers.repeat(1 + a)
+        found = call_model(model.probabilities, both.reshape(-1, d), owners, problem.tally)
         if found is None:
-            return np.full((n, 2), np.nan)
-        outputs = np.stack([found[:n], found[n:]], axis=1)
+            return np.full((n, 1 + a), np.nan)
+        outputs = np.asarray(found).reshape(n, 1 + a, -1)
     return np.asarray(np.where(wanted[:, None, :], outputs, 0.0).sum(axis=-1))
 
 

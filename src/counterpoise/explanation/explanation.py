@@ -14,14 +14,17 @@ from numpy.typing import NDArray
 
 from counterpoise.errors import InputError
 from counterpoise.explanation import json_archive, sentences, tables
-from counterpoise.explanation.fields import ONE_RUN_HINT, AnswerEnergies, ModelScores, check_columns
+from counterpoise.explanation.fields import ONE_RUN_HINT, AnswerEnergies, AnswerMeasures, ModelScores, check_columns
+from counterpoise.explanation.odd_marks import OddMarks, find_odd_marks
 from counterpoise.explanation.question import Question
 from counterpoise.explanation.repr import draw_html, draw_text, headline
 from counterpoise.explanation.row_selection import RowSelection, row_positions
+from counterpoise.space.distance import Distance
 from counterpoise.space.schema.schema import Schema
 from counterpoise.types import Array, Index, Mask
 
 FIRM_COLUMNS = ("kept", "kept_low", "kept_high", "temperature", "noise")
+ROW_FIELDS = ("count", "valid", "status", "reason", "target", "model_scores", "terms", "measures")
 MAX_REPR_ROWS = 10  # shown one by one in the repr; more are counted
 MAX_REPR_CHANGES = 3  # of a row in the repr
 MAX_NOTEBOOK_ROWS = 20
@@ -44,6 +47,7 @@ class Explanation:
     target: what was asked for, ``(n,)``: the label, or "anything but dog", or "[10, 20]" of a predicted number.
     model_scores: what the model says of the rows and of their answers; `scores` is the table of it.
     terms: the terms of Eq. (3) at the best answers; `energy` is the table of them.
+    measures: effort, probability and share kept of every answer; `kept` and `kept_interval` are those of the best.
     held: features that could not change, and why.
     quantiles: by label, the reference's quantiles ``(q, d)`` at `tables.QUANTILES`, NaN for categories.
     firm: where noise was asked about: the share of noisy copies that keep the target (kept), its confidence
@@ -68,6 +72,7 @@ class Explanation:
     target: NDArray[np.object_]
     model_scores: ModelScores
     terms: AnswerEnergies
+    measures: AnswerMeasures = None  # type: ignore[assignment]  # made in __post_init__ where nothing was measured
     held: Mapping[Hashable, str] = field(default_factory=dict)
     quantiles: Mapping[Any, Array] = field(default_factory=dict)
     firm: pd.DataFrame | None = None
@@ -81,18 +86,21 @@ class Explanation:
 
     def __post_init__(self) -> None:
         n, d = len(self.rows), len(self.schema)
+        if self.measures is None:
+            object.__setattr__(self, "measures", AnswerMeasures.unknown(n, max(self.answers.shape[1:2], default=1)))
         if self.x0.shape != (n, d):
             _refuse(f"x0 must have the shape ({n}, {d})", f"it has {self.x0.shape}")
         if self.answers.ndim != 3 or self.answers.shape[::2] != (n, d) or self.answers.shape[1] < 1:
             _refuse(f"answers must have the shape ({n}, a, {d})", f"they have {self.answers.shape}")
         if self.evidence is not None and (self.evidence.ndim != 3 or self.evidence.shape[::2] != (n, d)):
             _refuse(f"evidence must have the shape ({n}, m, {d})", f"it has {self.evidence.shape}")
-        for name in ("count", "valid", "status", "reason", "target", "model_scores", "terms", "firm", "tipping"):
+        for name in (*ROW_FIELDS, "firm", "tipping"):
             part = getattr(self, name)
             if part is not None and len(part) != n:
                 _refuse(f"{name} must have an entry for each of the {n} rows", f"it has {len(part)}")
         if self.firm is not None:
             check_columns("firm", self.firm, FIRM_COLUMNS)
+            object.__setattr__(self, "measures", self.measures.with_firm_answers(self.firm))
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -103,8 +111,7 @@ class Explanation:
     def __getitem__(self, key: int | RowSelection) -> Explanation:
         """The explanation of some of the rows, by position: a number, a slice, a list of numbers, a boolean mask."""
         places = row_positions(key, len(self))
-        by_row = ("x0", "answers", "count", "valid", "status", "reason", "target", "model_scores", "terms")
-        parts: dict[str, Any] = {name: getattr(self, name)[places] for name in by_row}
+        parts: dict[str, Any] = {name: getattr(self, name)[places] for name in ("x0", "answers", *ROW_FIELDS)}
         for name in ("rows", "firm"):
             table = getattr(self, name)
             parts[name] = None if table is None else table.iloc[places]
@@ -160,6 +167,59 @@ class Explanation:
         return np.asarray(self.valid & (self.firm["kept_low"].to_numpy(dtype=np.float64) >= self.question.keep))
 
     @property
+    def kept(self) -> Array:
+        """The share of noisy copies of the best answers that keep the target, ``(n,)``; NaN where not measured."""
+        return np.asarray(self.measures.kept[:, 0])
+
+    @property
+    def kept_interval(self) -> Array:
+        """The confidence interval of `kept`, ``(n, 2)``."""
+        return np.column_stack([self.measures.kept_low[:, 0], self.measures.kept_high[:, 0]])
+
+    @cached_property
+    def odd_marks(self) -> OddMarks:
+        """What is odd about each answer: unusual values, no real row anywhere near, fragility (`OddMarks`)."""
+        listed = (np.arange(self.answers.shape[1]) < self.count[:, None]) & self.valid[:, None]
+        return find_odd_marks(
+            self.schema,
+            self.x0,
+            self.answers,
+            np.asarray(listed),
+            [label if label in self.quantiles else "reference" for label in self.model_scores.after.tolist()],
+            self.quantiles,
+            self.evidence,
+            self.measures.kept_high,
+        )
+
+    @property
+    def answer_table(self) -> pd.DataFrame:
+        """A line for each answer: what it takes, how sure it is, and what is odd about it.
+
+        row (its label), position, alternative (0: the best), changed (how many features), distance (L2, in standard
+        deviations), effort, probability (of the target), kept, kept_low, kept_high, fragile, edge (no real row is
+        anywhere near), unusual (features whose new values hardly any row of the target has).
+        """
+        rows = np.repeat(np.arange(len(self)), self.count)
+        slots = np.concatenate([np.arange(0), *(np.arange(count) for count in self.count)]).astype(np.int64)
+        x0, answers, marks = self.x0[rows], self.answers[rows, slots], self.odd_marks
+        labels, names = self.rows.index.take(rows), np.array([str(name) for name in self.schema.names], dtype=object)
+        columns = {
+            "row": labels.to_flat_index() if isinstance(labels, pd.MultiIndex) else labels,
+            "position": rows,
+            "alternative": slots,
+            "changed": tables.differs(x0, answers[:, None])[:, 0].sum(axis=1),
+            "distance": Distance.of(self.schema, "l2")(answers[:, None], x0)[:, 0],
+            **{
+                name: getattr(self.measures, name)[rows, slots]
+                for name in ("effort", "probability", "kept", "kept_low", "kept_high")
+            },
+            "fragile": marks.is_fragile[rows, slots],
+            "edge": marks.is_edge[rows, slots],
+            "unusual": ["; ".join(names[mask]) for mask in marks.unusual[rows, slots]],
+        }
+        return pd.DataFrame(columns)
+
+    @property
     def changes(self) -> pd.DataFrame:
         """Every change of every answer: row (its label), alternative (0: the best), feature, from, to, position.
 
@@ -205,8 +265,8 @@ class Explanation:
         if not len(self):
             return "No rows were explained."
         lines = [
-            sentences.compose_text(self.schema, changes, self._row_outcome(row))
-            for row, changes in enumerate(self._best_changes())
+            sentences.compose_text(self.schema, changes[0], self._row_outcome(row))
+            for row, changes in enumerate(self._changes_by_answer)
         ]
         if len(self) == 1:
             return lines[0]
@@ -241,20 +301,36 @@ class Explanation:
         shown = self[:MAX_NOTEBOOK_ROWS]
         return draw_html(self._headline(), shown._table_cells(), len(self) - len(shown))
 
-    def _best_changes(self) -> list[list[tables.Change]]:
-        """For each row, the changes of its best answer or nearest miss."""
-        out: list[list[tables.Change]] = [[] for _ in range(len(self))]
-        for change in tables.list_changes(self.schema, self.rows, self.x0, self.answers[:, :1], [1] * len(self)):
-            out[change.row].append(change)
+    @cached_property
+    def _changes_by_answer(self) -> list[list[list[tables.Change]]]:
+        """For each row, for each of its answers, its changes; the first is the best answer or the nearest miss."""
+        count = np.maximum(self.count, 1).tolist()
+        out: list[list[list[tables.Change]]] = [[[] for _ in range(size)] for size in count]
+        for change in tables.list_changes(self.schema, self.rows, self.x0, self.answers, count):
+            out[change.row][change.alternative].append(change)
         return out
 
     def _row_outcome(self, row: int) -> sentences.RowOutcome:
         after, probability = self.scores["after"].iloc[row], float(self.scores["probability_after"].iloc[row])
         said = (self.target[row], after, probability, bool(self.valid[row]), self.status[row], self.reason[row])
-        if self.firm is None:
-            return sentences.RowOutcome(*said)
-        kept, sure = (float(self.firm[name].iloc[row]) for name in ("kept", "kept_low"))
-        return sentences.RowOutcome(*said, kept, sure, np.nan if self.question.keep is None else self.question.keep)
+        kept, sure = float(self.kept[row]), float(self.kept_interval[row, 0])
+        marks, changes = self.odd_marks, self._changes_by_answer[row]
+        names = [self.schema.features[column].title for column in np.flatnonzero(marks.unusual[row, 0])]
+        return sentences.RowOutcome(
+            *said,
+            kept,
+            sure,
+            np.nan if self.question.keep is None else self.question.keep,
+            bool(marks.is_fragile[row, 0]),
+            tuple(names),
+            float(marks.far[row, 0]) if marks.is_edge[row, 0] else np.nan,
+            tuple(
+                sentences.OtherAnswer(
+                    changes[slot], float(self.measures.kept[row, slot]), bool(marks.is_fragile[row, slot])
+                )
+                for slot in range(1, int(self.count[row]))
+            ),
+        )
 
     def _headline(self) -> str:
         return headline(self.status.tolist(), self.valid, self.terms.distance, self.changed)
@@ -262,14 +338,16 @@ class Explanation:
     def _table_cells(self) -> list[tuple[str, ...]]:
         """The cells of the short table, a tuple for each row."""
         out = []
-        for row, changes in enumerate(self._best_changes()):
+        for row, (changes, *_) in enumerate(self._changes_by_answer):
             scores = self.scores.iloc[row]
             said = [sentences.format_label(scores[when]) for when in ("before", "after")]
             odds = [sentences.format_probability(scores[f"probability_{when}"]) for when in ("before", "after")]
             distance = f"{self.terms.distance[row]:.4g}"
             status = self.status[row].replace("_", " ")
             label = str(self.rows.index[row])
-            out.append((label, *said, " → ".join(filter(None, odds)), self._format_changes(changes), distance, status))
+            kept = "" if np.isnan(self.kept[row]) else f"{100 * self.kept[row]:.0f}%"
+            odds_text = " → ".join(filter(None, odds))
+            out.append((label, *said, odds_text, self._format_changes(changes), distance, kept, status))
         return out
 
     def _format_changes(self, changes: list[tables.Change]) -> str:

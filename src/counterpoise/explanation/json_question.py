@@ -57,6 +57,8 @@ def pack_question(question: Question) -> dict[str, Any]:
         "constraints": [_pack_part(part) for part in question.constraints],
         "noise": _pack_part(question.noise),
         "method": None if question.method is None else _pack_object(question.method),
+        "noise_levels": [[target, float(level)] for target, level in question.noise_levels.items()],
+        "kept": question.kept,
         "new_categories": question.new_categories,
         "is_complete": question.is_complete,
     }
@@ -72,6 +74,8 @@ def unpack_question(data: dict[str, Any]) -> Question:
         regularizers=tuple(_unpack_part(part) for part in data["regularizers"]),
         constraints=tuple(_unpack_part(part) for part in data["constraints"]),
         noise=_unpack_part(data["noise"]),
+        noise_levels={str(target): float(level) for target, level in data.get("noise_levels", [])},
+        kept="auto" if data.get("kept") == "auto" else bool(data.get("kept", False)),
         method=_unpack_part(data["method"]),
         new_categories=bool(data["new_categories"]),
         is_complete=bool(data["is_complete"]),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from math import floor, isnan
 from numbers import Real
 from typing import Any, NamedTuple
@@ -14,10 +15,28 @@ from counterpoise.explanation.tables import Change
 from counterpoise.space.schema.schema import Feature, Schema
 
 SIGNIFICANT_DIGITS = 4  # significant digits of a number whose feature gives no decimals
-MAX_CLAUSES = 5  # changes that a sentence spells out
-MAX_CATEGORY_LETTERS = 60  # of a category
 RANGE_STARTS = ("[", "(", "at least ", "at most ")  # how the range of a predicted number begins
 ATTACHED_UNITS = ("%", "°", "′", "″")  # units that stand next to their number
+
+
+@dataclass(frozen=True)
+class SentenceSettings:
+    """How much a sentence spells out."""
+
+    max_changes: int = 8  # changes of an answer
+    max_unusual: int = 4  # features with unusual values
+    max_category_letters: int = 60
+
+
+SENTENCES = SentenceSettings()
+
+
+class OtherAnswer(NamedTuple):
+    """An alternative: what it changes, and how well it holds."""
+
+    changes: Sequence[Change]
+    kept: float = float("nan")
+    is_fragile: bool = False
 
 
 class RowOutcome(NamedTuple):
@@ -32,6 +51,10 @@ class RowOutcome(NamedTuple):
     kept: float = float("nan")  # share of noisy copies that keep the target
     kept_low: float = float("nan")  # the lower end of its confidence interval
     share_asked: float = float("nan")  # the share that was asked for
+    is_fragile: bool = False  # surely less than half of the copies keep it
+    unusual: tuple[str, ...] = ()  # features whose new values hardly any row of the target has
+    far: float = float("nan")  # where no real row is near: how many times as far as the answer the nearest is
+    others: tuple[OtherAnswer, ...] = ()  # the alternatives
 
 
 def format_value(feature: Feature, value: Any) -> str:
@@ -117,8 +140,7 @@ def compose_text(schema: Schema, changes: Sequence[Change], verdict: RowOutcome)
     >>> schema = Schema((Feature("ports", "integer", label="open ports"),))
     >>> changes = [Change(0, 0, 0, 8, 2, 1.0)]
     >>> print(compose_text(schema, changes, RowOutcome("benign", "benign", 0.93, True, "valid", "", 0.97)))
-    Had open ports been 2 instead of 8, the model would have said benign (0.93). It keeps saying so in 97 of 100 noisy
-    copies.
+    Had open ports been 2 instead of 8, the model would have said benign (0.93). It holds in 97 of 100 noisy copies.
     """
     number = _has_number_target(verdict)
     if verdict.status == "infeasible":
@@ -139,12 +161,12 @@ def compose_text(schema: Schema, changes: Sequence[Change], verdict: RowOutcome)
     else:
         verb = "already predicts" if number else "already says"
         first = f"The model {_say_prediction(verdict, verb, reached)}; nothing needs to change."
-    return _join_sentences(first, _say_firmness(verdict, number))
+    return _join_sentences(first, _say_firmness(verdict), *_say_oddities(verdict), _say_others(schema, verdict.others))
 
 
 def _join_clauses(schema: Schema, changes: Sequence[Change], been: str) -> str:
     """The largest changes, "open ports been 2 instead of 8 and latency 10 ms instead of 40 ms"."""
-    largest = sort_by_size(changes)[:MAX_CLAUSES]
+    largest = sort_by_size(changes)[: SENTENCES.max_changes]
     parts = []
     for place, change in enumerate(largest):
         feature = schema.features[change.column]
@@ -188,15 +210,53 @@ def _say_miss(schema: Schema, changes: Sequence[Change], verdict: RowOutcome, nu
     return f"The nearest miss has {_join_clauses(schema, changes, '')}; with it the model {says}."
 
 
-def _say_firmness(verdict: RowOutcome, number: bool) -> str:
+def say_share(kept: float, *, is_fragile: bool) -> str:
+    """A share of noisy copies, rounded down: one that is not quite all is not called all.
+
+    >>> say_share(0.278, is_fragile=True)
+    '27 of 100 noisy copies: fragile'
+    """
+    return f"{floor(100 * kept + 1e-9)} of 100 noisy copies{': fragile' if is_fragile else ''}"
+
+
+def _say_firmness(verdict: RowOutcome) -> str:
     if isnan(verdict.kept):
         return ""
-    share = floor(100 * verdict.kept + 1e-9)  # rounded down: a share that is not quite all is not called all
     missed = ""
     if verdict.kept_low < verdict.share_asked:
         doubt = "surely " if verdict.kept >= verdict.share_asked else ""
         missed = f", not {doubt}in the {100 * verdict.share_asked:g} asked for"
-    return f"It {'stays there' if number else 'keeps saying so'} in {share} of 100 noisy copies{missed}."
+    is_fragile = verdict.is_fragile and not missed
+    return f"It holds in {say_share(verdict.kept, is_fragile=is_fragile)}{missed}."
+
+
+def _say_oddities(verdict: RowOutcome) -> list[str]:
+    """What is odd about an answer, a sentence each."""
+    out = []
+    if verdict.unusual:
+        named = _join_words(verdict.unusual, SENTENCES.max_unusual)
+        out.append(f"Hardly any {format_label(verdict.after)} row of the reference has such {named}.")
+    if not isnan(verdict.far):
+        out.append(
+            f"The nearest real row of the target is {verdict.far:.0f} times as far: an edge of the model, not a path "
+            "that data takes."
+        )
+    return out
+
+
+def _say_others(schema: Schema, others: Sequence[OtherAnswer]) -> str:
+    """The alternatives, "Or: open ports 3 instead of 8 (holds in 80 of 100 noisy copies)."."""
+    parts = []
+    for other in (other for other in others if other.changes):
+        holds = "" if isnan(other.kept) else f" (holds in {say_share(other.kept, is_fragile=other.is_fragile)})"
+        parts.append(_join_clauses(schema, other.changes, "") + holds)
+    return f"Or: {'; or: '.join(parts)}." if parts else ""
+
+
+def _join_words(words: Sequence[str], most: int) -> str:
+    """ "a, b and c"; beyond ``most`` the rest are counted."""
+    parts = [*words[:most], *([f"{len(words) - most} more"] if len(words) > most else [])]
+    return " and ".join(filter(None, [", ".join(parts[:-1]), parts[-1]]))
 
 
 def _has_number_target(verdict: RowOutcome) -> bool:
@@ -230,8 +290,8 @@ def _is_missing(value: Any) -> bool:
 def _quote(value: Any) -> str:
     """Text as it is, or in quotation marks where a reader could not see where it begins and ends."""
     text = str(value)
-    if len(text) > MAX_CATEGORY_LETTERS:
-        text = text[: MAX_CATEGORY_LETTERS - 1] + "…"
+    if len(text) > SENTENCES.max_category_letters:
+        text = text[: SENTENCES.max_category_letters - 1] + "…"
     return text if text and text == " ".join(text.split()) else repr(text)
 
 

@@ -62,6 +62,8 @@ class CardAnswer(NamedTuple):
     distance: float  # NaN if it was not computed
     changes: tuple[CardChange, ...]  # the largest first
     text: str  # the same in a sentence
+    kept: str = ""  # share of noisy copies that keep the target; "" where it was not measured
+    marks: tuple[str, ...] = ()  # what is odd about it, a few words each
 
 
 class RealRow(NamedTuple):
@@ -83,7 +85,7 @@ class Card(NamedTuple):
     probability: str  # of the target before
     best_answer: CardAnswer
     tipping: CardAnswer | None  # the least change, where the best answer is the firm one
-    firmness: str  # how well the best answer holds, in words; "" without keep
+    firmness: str  # how well the best answer holds, in words; "" where that was not measured
     noise: str  # the noise that the answer should withstand
     other_answers: tuple[CardAnswer, ...]
     evidence: tuple[RealRow, ...] = ()  # the nearest real rows of the target; none where redacted
@@ -124,7 +126,7 @@ def build_cards(explanation: Explanation, *, redact: bool = False) -> list[Card]
                 best_answer=answers[0],
                 tipping=None if tipping is None else tipping[row][0],
                 firmness=_say_firmness(explanation, row),
-                noise="" if explanation.firm is None else str(explanation.firm["noise"].iloc[row]),
+                noise=str(explanation.measures.noise[row]),
                 other_answers=tuple(answers[1:]),
                 evidence=() if redact else _list_real_rows(explanation, row, (*answers[0].changes, *beside)),
             )
@@ -181,7 +183,10 @@ def _list_answers(explanation: Explanation, *, redact: bool) -> list[list[CardAn
         out.append(
             [
                 _build_best_answer(explanation, row, described[0], redact=redact),
-                *map(_build_other_answer, described[1:]),
+                *(
+                    _build_other_answer(explanation, row, slot, described[slot], redact=redact)
+                    for slot in range(1, len(described))
+                ),
             ]
         )
     return out
@@ -194,11 +199,39 @@ def _build_best_answer(
     said = format_label(scores["after"].iloc[row])
     probability = format_probability(float(scores["probability_after"].iloc[row]))
     text = _write_redacted_text(explanation, row, changes, said) if redact else explanation[row].text()
-    return CardAnswer(said, probability, float(explanation.terms.distance[row]), changes, text)
+    distance = float(explanation.terms.distance[row])
+    return CardAnswer(said, probability, distance, changes, text, *_say_quality(explanation, row, 0, redact=redact))
 
 
-def _build_other_answer(changes: tuple[CardChange, ...]) -> CardAnswer:
-    return CardAnswer("", "", float("nan"), changes, "")
+def _build_other_answer(
+    explanation: Explanation, row: int, slot: int, changes: tuple[CardChange, ...], *, redact: bool
+) -> CardAnswer:
+    measures = explanation.measures
+    probability = format_probability(float(measures.probability[row, slot]))
+    answer, x0 = explanation.answers[row : row + 1, slot : slot + 1], explanation.x0[row : row + 1]
+    distance = float("nan") if redact else float(Distance.of(explanation.schema, "l2")(answer, x0)[0, 0])
+    quality = _say_quality(explanation, row, slot, redact=redact)
+    return CardAnswer("", probability, distance, changes, "", *quality)
+
+
+def _say_quality(explanation: Explanation, row: int, slot: int, *, redact: bool) -> tuple[str, tuple[str, ...]]:
+    """The share of noisy copies that an answer keeps, and what is odd about it, in a few words each.
+
+    A redacted card says nothing that depends on values.
+    """
+    kept, marks = float(explanation.measures.kept[row, slot]), explanation.odd_marks
+    if not explanation.valid[row]:
+        return "", ()
+    unusual = [explanation.schema.features[column].title for column in np.flatnonzero(marks.unusual[row, slot])]
+    said = [
+        "fragile: fewer than half of its noisy copies keep the decision" if marks.is_fragile[row, slot] else "",
+        f"unusual for {format_label(explanation.target[row])}: {', '.join(unusual)}" if unusual else "",
+        "an edge of the model, not a path that data takes: the nearest real row is "
+        f"{marks.far[row, slot]:.0f} times as far"
+        if marks.is_edge[row, slot]
+        else "",
+    ]
+    return "" if isnan(kept) else f"{100 * kept:.0f}%", tuple(filter(None, said[:1] if redact else said))
 
 
 def _write_redacted_text(explanation: Explanation, row: int, changes: tuple[CardChange, ...], said: str) -> str:
@@ -258,12 +291,10 @@ def _format_code(explanation: Explanation, column: int, code: float) -> str:
 
 
 def _say_firmness(explanation: Explanation, row: int) -> str:
-    if explanation.firm is None or not explanation.valid[row]:
+    ends = explanation.kept[row], explanation.kept_interval[row, 0]
+    if not explanation.valid[row] or isnan(ends[0]):
         return ""
-    firm = explanation.firm.iloc[row]
-    if isnan(float(firm["kept"])):
-        return ""
-    kept, low = (int(100 * float(firm[name]) + 1e-9) for name in ("kept", "kept_low"))
+    kept, low = (int(100 * float(share) + 1e-9) for share in ends)
     return f"{kept} of 100 noisy copies keep the decision (at least {low}, with 95 % confidence)"
 
 

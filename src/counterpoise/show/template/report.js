@@ -100,7 +100,10 @@
     const list = make("dl", "facts");
     const add = (name, ...value) => list.append(make("dt", "", name), make("dd", "", ...value));
     if (row.others.length) {
-      const ways = row.others.map((other) => make("li", "", other.changes.map(describe).join(", ")));
+      const ways = row.others.map((other) => make("li", "", [
+        other.changes.map(describe).join(", "),
+        other.kept ? ` (kept in ${other.kept} of noisy copies${other.probability ? `, probability ${other.probability}` : ""})` : "",
+      ].join("")));
       add("other ways", make("ul", "", ...ways));
     }
     if (row.evidence.length) add(`nearest real ${row.target} rows`, drawEvidence(row.evidence));
@@ -116,7 +119,7 @@
 
   function drawCard(row) {
     const cell = make("td", "");
-    cell.colSpan = 7;
+    cell.colSpan = 8;
     const odds = [row.probability, row.best.probability].filter(Boolean).join(" → ");
     const found = row.status === "valid";
     cell.append(
@@ -125,6 +128,7 @@
         odds ? make("small", "", `probability of ${row.target} ${odds}`) : null),
       make("p", found ? "" : "miss", row.best.text),
     );
+    if (row.best.marks.length) cell.append(make("ul", "marks", ...row.best.marks.map((mark) => make("li", "", mark))));
     if (row.carried.length) {
       cell.append(make("p", "carried", row.carried.map(([name, value]) => `${name}: ${value}`).join(" · ")));
     }
@@ -165,6 +169,7 @@
     return {
       line, columns, place, said: row.said, after: row.best.said, status: row.status,
       probability: Number.isNaN(odds) ? Infinity : odds,
+      kept: Number(row.best.kept.replace("%", "") || NaN) || 0,
       distance: row.best.distance ?? Infinity, changes: row.best.changes.length, text: words.join(" ").toLowerCase(),
     };
   });
