@@ -68,11 +68,12 @@ def assemble_explanation(
         ),
         terms=AnswerEnergies(distance, regularizer, decision, answers.terms.sum(axis=1), lam, answers.mu),
         measures=AnswerMeasures(
-            answers.effort, answers.probabilities, kept.share, kept.low, kept.high, np.asarray(kept.noise)
+            answers.efforts, answers.probabilities, kept.share, kept.low, kept.high, np.asarray(kept.noise)
         ),
         held=explained.held,
         quantiles=quantiles,
         evidence=evidence,
+        bound=answers.bound,
         question=question.take(rows),
         seconds=seconds,
         model_rows=model_rows,

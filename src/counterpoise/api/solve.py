@@ -10,10 +10,12 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from counterpoise.api.alternatives import fill_alternatives
+from counterpoise.api.infeasible import InfeasibleRows
 from counterpoise.api.inputs.rows_in import RowPredictions, model_predictions
 from counterpoise.api.inputs.targets import RowTargets
 from counterpoise.api.mu import find_neighbours
 from counterpoise.api.verify import reaches_target, verify
+from counterpoise.explanation.fields import gap_to_bound
 from counterpoise.explanation.question import Question
 from counterpoise.methods.base import Method, Run
 from counterpoise.methods.baselines.nearest import NearestNeighbour
@@ -43,7 +45,8 @@ class Answers(NamedTuple):
     probability: Array  # (n, 2) of the target, before and after
     terms: Array  # (n, 3) distance, regulariser, decision
     mu: Array  # (n,)
-    effort: Array  # (n, a) of each answer, NaN where there is none
+    bound: Array  # (n,) of effort: NaN where none is known, infinite where it is proven that there is no answer
+    efforts: Array  # (n, a) of each answer, NaN where there is none
     probabilities: Array  # (n, a) of the target, at each answer
 
     def take(self, rows: Index) -> Answers:
@@ -63,7 +66,7 @@ class Answers(NamedTuple):
         words, numbers, flags = np.empty(0, dtype=object), np.empty(0), np.empty(0, dtype=bool)
         empty = np.empty((0, alternatives, d)), np.empty(0, dtype=np.intp), flags, words, words, words, words
         each = np.empty((0, alternatives))
-        return cls(*empty, numbers, np.empty((0, 2)), np.empty((0, 3)), numbers, each, each)
+        return cls(*empty, numbers, np.empty((0, 2)), np.empty((0, 3)), numbers, numbers, each, each)
 
 
 class AnswerTask(NamedTuple):
@@ -104,6 +107,7 @@ def answer_rows(task: AnswerTask, watch: FinishedRowsCallback, *, search: bool =
     before[:] = task.row_predictions.predicted.tolist()
     predicted = before.copy()
     outputs = task.row_predictions.outputs[:, None, :].repeat(1 + alternatives, axis=1)
+    bound, proven_infeasible = np.where(already, 0.0, np.nan), np.zeros(n, dtype=bool)
     searched = problem.region.feasible & ~already
     open_rows, shut = np.flatnonzero(searched), np.flatnonzero(~searched & ~task.row_predictions.is_from_predict)
     if len(open_rows):
@@ -119,6 +123,9 @@ def answer_rows(task: AnswerTask, watch: FinishedRowsCallback, *, search: bool =
         outputs[open_rows[answered], 1 + slots] = model_outputs(
             part.model, x[open_rows[answered], slots], part.row_numbers[answered], part.tally
         )
+        bound[open_rows] = np.nan if run.bound is None else run.bound
+        proven_infeasible[open_rows] = False if run.is_infeasible is None else run.is_infeasible
+        bound[proven_infeasible] = np.inf
     if len(shut):
         own = model_predictions(problem.model, problem.x0[shut], problem.row_numbers[shut], problem.tally)
         before[shut] = predicted[shut] = own.tolist()
@@ -126,19 +133,26 @@ def answer_rows(task: AnswerTask, watch: FinishedRowsCallback, *, search: bool =
     known = problem.region.feasible & holds[:, 0]
     if not known.all():
         known |= problem.region.feasible & problem.region.contains(x[:, :1])[:, 0]
+    known &= ~proven_infeasible
     lost = np.flatnonzero(problem.region.feasible & ~known)
     x[lost, 0], predicted[lost], outputs[lost, 1] = problem.x0[lost], before[lost], outputs[lost, 0]
     margin = problem.goal.margin(outputs)[:, 1]
     filled = np.where(holds[..., None], x, x[:, :1])
     probability = _target_probabilities(task, filled, outputs)
     terms = problem.energy.terms(x[:, :1], problem.x0, margin[:, None])
-    status, reason = _status_and_reason(task, holds[:, 0], already, np.where(known, margin, np.nan))
+    valid = holds[:, 0]
+    effort = np.where(valid, terms.distance[:, 0] + terms.regularizer[:, 0], np.inf)
+    bound = np.where(valid, np.minimum(bound, effort), bound)  # what is verified is right, whatever was proven
+    gap = gap_to_bound(effort, bound)
+    status, reason = _status_and_reason(task, valid, already, np.where(known, margin, np.nan), bound)
+    status[valid & (bound > 0)] = "bounded"
+    status[valid & (gap == 0)] = "optimal"
     found = np.where(known, np.maximum(holds.sum(axis=1), 1), 0).astype(np.intp)
-    numbers = margin, probability[:, :2], np.concatenate(terms, axis=1), problem.energy.mu
+    numbers = margin, probability[:, :2], np.concatenate(terms, axis=1), problem.energy.mu, bound
     is_listed = np.arange(alternatives) < found[:, None]
-    effort = np.where(is_listed, problem.energy.effort(filled, problem.x0), np.nan)
-    each = effort, np.where(is_listed, probability[:, 1:], np.nan)
-    return Answers(x, found, holds[:, 0], status, reason, before, predicted, *numbers, *each)
+    efforts = np.where(is_listed, problem.energy.effort(filled, problem.x0), np.nan)
+    each = efforts, np.where(is_listed, probability[:, 1:], np.nan)
+    return Answers(x, found, valid, status, reason, before, predicted, *numbers, *each)
 
 
 def _target_probabilities(task: AnswerTask, x: Array, outputs: Array) -> Array:
@@ -167,7 +181,7 @@ def _run_method(task: AnswerTask, problem: Problem, watch: FinishedRowsCallback)
 
 
 def _status_and_reason(
-    task: AnswerTask, valid: Mask, already: Mask, margin: Array
+    task: AnswerTask, valid: Mask, already: Mask, margin: Array, bound: Array
 ) -> tuple[NDArray[np.object_], NDArray[np.object_]]:
     """Status and reason of each row, ``(n,)``; ``margin`` ``(n,)`` is that of the answer or miss, NaN without one."""
     problem, n = task.problem, len(valid)
@@ -184,6 +198,11 @@ def _status_and_reason(
     if len(missed):
         status[missed] = "not_found"
         reason[missed] = _describe_obstacles(task, problem.take(missed), missed, margin[missed])
+    none = missed[np.isposinf(bound[missed])]  # it is proven that there is no answer
+    if len(none):
+        table = None if task.is_all_float64 else take_rows(task.table, none)
+        held = InfeasibleRows(problem.take(none), task.schema, table, task.question, task.method)
+        status[none], reason[none] = "infeasible", held.describe()
     for row, words in enumerate(problem.region.system.waived_relations()):
         if words:
             said = f"let off {' and '.join(words)}, which the row itself breaks"

@@ -7,6 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from counterpoise.errors import InputError
 from counterpoise.explanation import json_question, json_values
 from counterpoise.explanation.fields import AnswerMeasures
@@ -122,6 +124,7 @@ def _pack_fields(fields: Fields) -> Fields:
         "tipping": None if tipping is None else _pack_fields(tipping),
         "evidence": None if fields["evidence"] is None else json_values.pack_array(fields["evidence"]),
         "measures": {name: json_values.pack_array(part) for name, part in vars(fields["measures"]).items()},
+        "bound": json_values.pack_array(fields["bound"]),
         "question": json_question.pack_question(fields["question"]),
         "settings": fields["question"].settings,  # for people: a reader takes the question
     }
@@ -129,13 +132,15 @@ def _pack_fields(fields: Fields) -> Fields:
 
 def _unpack_fields(data: Fields) -> Fields:
     index = json_values.unpack_index(data["rows"]["index"])
-    tipping, evidence = data["tipping"], data.get("evidence")  # the first documents had no evidence
+    # the first documents had neither evidence nor bounds
+    tipping, evidence, bound = data["tipping"], data.get("evidence"), data.get("bound")
     found = {
         **{name: unpack(data[name]) for name, (_, unpack) in _PACKERS.items()},
         "rows": json_values.unpack_table(data["rows"], index),
         **{name: None if data[name] is None else json_values.unpack_table(data[name], index) for name in _TABLE_FIELDS},
         "tipping": None if tipping is None else _unpack_fields(tipping),
         "evidence": None if evidence is None else json_values.unpack_array(evidence),
+        "bound": np.full(len(index), np.nan) if bound is None else json_values.unpack_array(bound),
     }
     parts = {name: json_values.unpack_array(part) for name, part in data.get("measures", {}).items()}
     found["measures"] = AnswerMeasures(**parts) if parts else None

@@ -50,6 +50,7 @@ def pack_question(question: Question) -> dict[str, Any]:
     """A question as JSON data."""
     return {
         **{name: json_values.pack_value(getattr(question, name)) for name in _PLAIN_FIELDS},
+        "penalty": question.penalty,
         "target": _pack_part(question.target),
         "distance": _pack_part(question.distance),
         "weights": [[json_values.pack_value(name), weight] for name, weight in _finite_items(question.weights)],
@@ -59,6 +60,8 @@ def pack_question(question: Question) -> dict[str, Any]:
         "method": None if question.method is None else _pack_object(question.method),
         "noise_levels": [[target, float(level)] for target, level in question.noise_levels.items()],
         "kept": question.kept,
+        "proof": question.proof,
+        "gap": question.gap,
         "new_categories": question.new_categories,
         "is_complete": question.is_complete,
     }
@@ -68,6 +71,7 @@ def unpack_question(data: dict[str, Any]) -> Question:
     """The question that `pack_question` packed; objects of the user's own come back as `StoredObject`."""
     return Question(
         **{name: json_values.unpack_value(data[name]) for name in _PLAIN_FIELDS},
+        penalty=data.get("penalty", "l1"),  # documents from before it could be chosen
         target=_unpack_part(data["target"]),
         distance=_unpack_part(data["distance"]),
         weights={json_values.unpack_value(name): float(weight) for name, weight in data["weights"]},
@@ -77,9 +81,17 @@ def unpack_question(data: dict[str, Any]) -> Question:
         noise_levels={str(target): float(level) for target, level in data.get("noise_levels", [])},
         kept="auto" if data.get("kept") == "auto" else bool(data.get("kept", False)),
         method=_unpack_part(data["method"]),
+        proof=_proof_of(data.get("proof")),  # the first documents of version 2 had neither
+        gap=float(data.get("gap", 0.0)),
         new_categories=bool(data["new_categories"]),
         is_complete=bool(data["is_complete"]),
     )
+
+
+def _proof_of(stored: Any) -> Any:
+    if stored not in (None, True, False, "auto"):
+        raise InputError("proof must be 'auto', true or false", f"{stored!r}", "save the explanation again")
+    return stored
 
 
 def question_of_version_1(settings: Mapping[str, str], seed: int, lam: float, targets: Any) -> Question:
@@ -101,6 +113,7 @@ def question_of_version_1(settings: Mapping[str, str], seed: int, lam: float, ta
         keep=keep,
         distance=_distance_of_version_1(settings.get("distance", "l2")),
         lam=lam,
+        penalty="l1",
         mu=None if mu in (None, "auto") else float(mu),
         regularizers=stored("regularizers", "none"),
         constraints=stored("constraints", "none"),
@@ -110,6 +123,8 @@ def question_of_version_1(settings: Mapping[str, str], seed: int, lam: float, ta
         alternatives=int(settings.get("alternatives", "1")),
         seed=seed,
         method=None if method is None else StoredObject("method", method, ""),
+        proof={"auto": "auto", "True": True, "False": False}.get(settings.get("proof", "")),  # type: ignore[arg-type]
+        gap=float(settings.get("gap", "0")),
         budget=float(settings["budget"].removesuffix(" s")) if "budget" in settings else None,
         is_complete=False,
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import floor, isnan
+from math import floor, inf, isnan
 from numbers import Real
 from typing import Any, NamedTuple
 
@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 from counterpoise.explanation.tables import Change
+from counterpoise.plain_text import escape_controls
 from counterpoise.space.schema.schema import Feature, Schema
 
 SIGNIFICANT_DIGITS = 4  # significant digits of a number whose feature gives no decimals
@@ -55,6 +56,8 @@ class RowOutcome(NamedTuple):
     unusual: tuple[str, ...] = ()  # features whose new values hardly any row of the target has
     far: float = float("nan")  # where no real row is near: how many times as far as the answer the nearest is
     others: tuple[OtherAnswer, ...] = ()  # the alternatives
+    effort: float = float("nan")  # what the answer costs
+    bound: float = float("nan")  # what every valid answer costs at least; infinite where it is proven that none exists
 
 
 def format_value(feature: Feature, value: Any) -> str:
@@ -144,9 +147,13 @@ def compose_text(schema: Schema, changes: Sequence[Change], verdict: RowOutcome)
     """
     number = _has_number_target(verdict)
     if verdict.status == "infeasible":
-        return _join_sentences(
-            "This row cannot meet the constraints, so there is no answer.", _to_sentence(verdict.reason)
+        proven = verdict.bound == inf  # else the constraints contradict each other
+        first = (
+            "It is proven that there is no answer."
+            if proven
+            else "This row cannot meet the constraints, so there is no answer."
         )
+        return _join_sentences(first, _to_sentence(verdict.reason))
     if not verdict.valid:
         return _join_sentences(
             f"No change was found that {_say_goal(verdict, number)}.",
@@ -274,7 +281,7 @@ def _is_real(value: Any) -> bool:
 
 
 def _join_sentences(*sentences: str) -> str:
-    return " ".join(sentence for sentence in sentences if sentence)
+    return escape_controls(" ".join(sentence for sentence in sentences if sentence))
 
 
 def _to_sentence(text: str) -> str:
@@ -292,7 +299,7 @@ def _quote(value: Any) -> str:
     text = str(value)
     if len(text) > SENTENCES.max_category_letters:
         text = text[: SENTENCES.max_category_letters - 1] + "…"
-    return text if text and text == " ".join(text.split()) else repr(text)
+    return text if text and text == " ".join(text.split()) == escape_controls(text) else repr(text)
 
 
 def _format_number(value: Any, decimals: int | None) -> str:

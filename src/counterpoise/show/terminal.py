@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import TypeVar, cast
 
 from rich import box
 from rich.console import Group, RenderableType
@@ -10,6 +11,8 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
+from counterpoise.explanation.fields import STATUSES_WITH_ANSWER
+from counterpoise.plain_text import escape_controls
 from counterpoise.show.cards import DIRECTION_WORDS, Card, CardAnswer, CardChange, ordinal
 
 UNCHANGED_MARK = "·"  # where an answer leaves a feature as it was
@@ -18,6 +21,7 @@ DIRECTION_ARROWS = {"up": "↑", "down": "↓", "other": "↔", "given": "+"}
 
 def draw_card(card: Card, held: Sequence[str] = ()) -> Panel:
     """One row as a framed card: verdict, changed features, sentence, alternatives; ``held`` are the fixed features."""
+    card, held = _escape_all(card), _escape_all(tuple(held))
     parts: list[RenderableType] = [_draw_verdict(card)]
     if card.best_answer.changes or (card.tipping is not None and card.tipping.changes):
         parts.append(_draw_changes(card.best_answer, card.tipping))
@@ -44,6 +48,7 @@ def write_card(card: Card) -> str:
       open ports 8 -> 2
       Had open ports been 2 instead of 8, …
     """
+    card = _escape_all(card)
     lines = [f"{card.row}: {_say_before(card)} -> {_say_after(card)}"]
     if card.tipping is not None:
         lines.append("  tipping point: " + ", ".join(_format_change(change, "->") for change in card.tipping.changes))
@@ -63,6 +68,19 @@ def _say_kept(answer: CardAnswer) -> str:
     return f" (kept {answer.kept})" if answer.kept else ""
 
 
+T = TypeVar("T")
+
+
+def _escape_all(value: T) -> T:
+    """A card, or a part of one, in which no text from data steers the terminal."""
+    if isinstance(value, str):
+        return cast(T, escape_controls(value))
+    if isinstance(value, tuple):
+        parts = [_escape_all(part) for part in value]
+        return cast(T, type(value)(*parts) if hasattr(value, "_fields") else tuple(parts))
+    return value
+
+
 def _say_nearest_real_row(card: Card) -> str:
     """The nearest real row of the target, in the features that change and those in which it differs most."""
     if not card.evidence or not card.evidence[0].values:
@@ -73,7 +91,7 @@ def _say_nearest_real_row(card: Card) -> str:
 
 
 def _draw_verdict(card: Card) -> Text:
-    found = card.status == "valid"
+    found = card.status in STATUSES_WITH_ANSWER
     line = Text.assemble(
         (_say_before(card), "bold red"), "  →  ", (_say_after(card), "bold green" if found else "bold yellow")
     )

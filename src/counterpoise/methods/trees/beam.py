@@ -19,7 +19,7 @@ from counterpoise.methods.settings.search import DEFAULTS, SearchSettings, Thoro
 from counterpoise.methods.trees.cell_menu import CellValues
 from counterpoise.methods.trees.survey import survey_changes
 from counterpoise.methods.trials.sweep import max_useful_distance, to_additive_scale
-from counterpoise.models.trees.leaves import MAX_FEW_TREES, Leaves
+from counterpoise.models.trees.leaves import Leaves
 from counterpoise.problem import Problem
 from counterpoise.types import Array, Index
 
@@ -81,9 +81,7 @@ def beam_search(
     """
     rows, leaves = np.arange(len(problem)), leaves_of(problem)
     assert leaves is not None, "without leaves there is nothing to survey"
-    walls = (
-        leaves.leaf_boxes if leaves.tree_count <= MAX_FEW_TREES or has_few_leaves(leaves, settings=settings) else None
-    )
+    walls = leaves.leaf_boxes if leaves.has_few_trees or has_few_leaves(leaves, settings=settings) else None
     worth = (
         care.min_gain_share if walls is None else settings.trials.min_gain_share
     )  # few trees are soon searched to the end
@@ -119,7 +117,7 @@ def beam_search(
     waiting, seen = SearchFrontier(points[:, :0], none, none, none), none
     still = np.full(len(rows), np.nan)
     free = problem.region.max_changes is None and not len(problem.region.system)
-    exact = free and problem.energy.is_norm_plus_l1 and not problem.sums_probabilities
+    exact = free and problem.energy.is_norm_plus_prices and not problem.sums_probabilities
     for number in range(settings.trees.rounds):
         if problem.has_expired:
             break
@@ -161,7 +159,7 @@ def beam_search(
         # a round without a gain is the last one, unless a point that is left promises less than the incumbent
         more = (stale == 0) | ((stale < care.round_patience) & (promise < lowest))
         # single changes have all been seen: an answer of one is beaten by none of two where changes are counted
-        keep = np.flatnonzero(np.isfinite(promise) & more & ~problem.energy.beats_any_two_changes(lowest))
+        keep = np.flatnonzero(np.isfinite(promise) & more & ~problem.beats_any_two_changes(lowest))
         if not len(keep):
             break
         points, waiting, seen = chosen.x, chosen.waiting, np.concatenate([seen, chosen.fingerprint], axis=1)

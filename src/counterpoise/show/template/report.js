@@ -96,6 +96,8 @@
     return make("ul", "", ...rows);
   }
 
+  const isFound = (row) => ["optimal", "bounded", "valid"].includes(row.status);
+
   function facts(row) {
     const list = make("dl", "facts");
     const add = (name, ...value) => list.append(make("dt", "", name), make("dd", "", ...value));
@@ -108,11 +110,11 @@
     }
     if (row.evidence.length) add(`nearest real ${row.target} rows`, drawEvidence(row.evidence));
     if (row.noise) add("noise", row.noise);
-    const held = data.held.map(([title, why]) => `${title} (${why})`).join(", ");
+    const held = data.held.map(([title, why]) => why ? `${title} (${why})` : title).join(", ");
     add("held fixed", held || "nothing");
     const named = data.constraints && data.constraints !== "none";
     const checked = data.redacted || !named ? "" : ": " + data.constraints;
-    if (row.status === "valid") add("checked", "the model itself and every constraint confirm this row" + checked);
+    if (isFound(row)) add("checked", "the model itself and every constraint confirm this row" + checked);
     else add("constraints", data.redacted ? "left out" : data.constraints || "none");
     return list;
   }
@@ -121,7 +123,7 @@
     const cell = make("td", "");
     cell.colSpan = 8;
     const odds = [row.probability, row.best.probability].filter(Boolean).join(" → ");
-    const found = row.status === "valid";
+    const found = isFound(row);
     cell.append(
       make("p", "verdict",
         make("span", "was", row.said), " → ", make("span", "now", row.best.said),
