@@ -9,7 +9,8 @@ import numpy as np
 import pandas as pd
 from hypothesis import strategies as st
 
-from counterpoise.explanation.explanation import FIRM_COLUMNS, Explanation
+from counterpoise.explanation.answered_rows import FIRM_COLUMNS
+from counterpoise.explanation.explanation import Explanation
 from counterpoise.explanation.fields import ENERGY_COLUMNS, AnswerEnergies, ModelScores, RowArrays
 from counterpoise.explanation.json_question import pack_question
 from counterpoise.explanation.question import Question

@@ -10,14 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from counterpoise.explanation.sentences import (
-    RowOutcome,
-    compose_text,
-    format_label,
-    format_pair,
-    format_probability,
-    format_value,
-)
+from counterpoise.explanation.formats import format_label, format_pair, format_probability, format_value
+from counterpoise.explanation.sentences import RowOutcome, compose_text
 from counterpoise.explanation.tables import Change
 from counterpoise.space.schema.schema import Feature, Schema
 

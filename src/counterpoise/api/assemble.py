@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from counterpoise.api.firmness.kept import KeptShares
 from counterpoise.api.inputs.rows_in import InputRows, RowPredictions
 from counterpoise.api.inputs.targets import RowTargets
-from counterpoise.api.kept import KeptShares
 from counterpoise.api.problems import ExplainedModel
 from counterpoise.api.solve import Answers
 from counterpoise.explanation.explanation import Explanation

@@ -16,14 +16,14 @@ import numpy as np
 import pandas as pd
 
 from counterpoise.api.evidence import fingerprint
-from counterpoise.api.firm import check_firmness
+from counterpoise.api.firmness.firm import check_firmness
+from counterpoise.api.firmness.kept import KeptSetting, check_kept
+from counterpoise.api.firmness.noise import NoiseWish, parse_noise
 from counterpoise.api.inputs.importance import ImportanceMethod, importance_weights
 from counterpoise.api.inputs.reference import PROBE_ROWS, Reference
 from counterpoise.api.inputs.rows_in import InputRows, Rows, check_settings, read_rows
 from counterpoise.api.inputs.targets import as_target
 from counterpoise.api.inputs.unknown_categories import add_unknown_categories, note_unknown_categories
-from counterpoise.api.kept import KeptSetting, check_kept
-from counterpoise.api.noise import NoiseWish, parse_noise
 from counterpoise.api.problems import ExplainedModel
 from counterpoise.api.progress import ProgressSetting
 from counterpoise.api.run import ExplanationRun

@@ -8,10 +8,10 @@ from typing import Any, Literal
 import pandas as pd
 
 from counterpoise.api.explainer import Explainer
+from counterpoise.api.firmness.kept import KeptSetting
+from counterpoise.api.firmness.noise import NoiseWish
 from counterpoise.api.inputs.importance import ImportanceMethod
 from counterpoise.api.inputs.rows_in import Rows
-from counterpoise.api.kept import KeptSetting
-from counterpoise.api.noise import NoiseWish
 from counterpoise.api.progress import ProgressSetting
 from counterpoise.explanation.explanation import Explanation
 from counterpoise.explanation.question import DistanceSpec, Target

@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 
 from counterpoise.api.assemble import assemble_explanation
 from counterpoise.api.evidence import nearest_target_rows
-from counterpoise.api.firm import Firmness, find_firm_answers
+from counterpoise.api.firmness.firm import Firmness, find_firm_answers
+from counterpoise.api.firmness.kept import KeptSettings, KeptShares, measure_kept, reason_to_skip
 from counterpoise.api.inputs.reference import Reference
 from counterpoise.api.inputs.rows_in import InputRows, first_predictions
 from counterpoise.api.inputs.targets import RowTargets, current_decisions, resolve_target
-from counterpoise.api.kept import KeptSettings, KeptShares, measure_kept, reason_to_skip
 from counterpoise.api.mu import choose_mu
 from counterpoise.api.problems import ExplainedModel, build_problem
 from counterpoise.api.progress import ProgressSetting, show_progress

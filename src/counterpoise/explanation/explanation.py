@@ -2,44 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping
-from dataclasses import dataclass, field, fields, replace
-from functools import cached_property
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from counterpoise.errors import InputError
-from counterpoise.explanation import json_archive, sentences, tables
-from counterpoise.explanation.fields import (
-    ONE_RUN_HINT,
-    AnswerEnergies,
-    AnswerMeasures,
-    ModelScores,
-    check_columns,
-    gap_to_bound,
-)
-from counterpoise.explanation.odd_marks import OddMarks, find_odd_marks
-from counterpoise.explanation.question import Question
+from counterpoise.explanation import json_archive, sentences, tables, views
+from counterpoise.explanation.answered_rows import AnsweredRows
+from counterpoise.explanation.fields import AnswerEnergies, ModelScores
 from counterpoise.explanation.repr import draw_html, draw_text, headline
-from counterpoise.explanation.row_selection import RowSelection, row_positions
 from counterpoise.plain_text import escape_controls
-from counterpoise.space.distance import Distance
-from counterpoise.space.schema.schema import Schema
-from counterpoise.types import Array, Index, Mask
 
-BY_ROW = ("count", "valid", "status", "reason", "target", "model_scores", "terms", "measures", "bound")
-FIRM_COLUMNS = ("kept", "kept_low", "kept_high", "temperature", "noise")
 MAX_REPR_ROWS = 10  # shown one by one in the repr; more are counted
-MAX_REPR_CHANGES = 3  # of a row in the repr
 MAX_NOTEBOOK_ROWS = 20
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class Explanation:
+class Explanation(AnsweredRows):
     """The answers to n rows, a alternatives each, over d features.
 
     Arrays are encoded: a number as it is, a category as its code, a missing cell as NaN. Tables have the index of
@@ -73,151 +55,13 @@ class Explanation:
     notes: what is said once for all rows.
     """
 
-    schema: Schema
-    rows: pd.DataFrame
-    x0: Array
-    answers: Array
-    count: Index
-    valid: Mask
-    status: NDArray[np.object_]
-    reason: NDArray[np.object_]
-    target: NDArray[np.object_]
-    model_scores: ModelScores
-    terms: AnswerEnergies
-    measures: AnswerMeasures = None  # type: ignore[assignment]  # made in __post_init__ where nothing was measured
-    held: Mapping[Hashable, str] = field(default_factory=dict)
-    quantiles: Mapping[Any, Array] = field(default_factory=dict)
-    firm: pd.DataFrame | None = None
-    tipping: Explanation | None = None
-    evidence: Array | None = None
-    question: Question = field(default_factory=Question)
-    bound: Array = field(default_factory=lambda: np.empty(0))
-    seconds: float = 0.0
-    model_rows: int = 0
-    versions: Mapping[str, str] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
-
-    def __post_init__(self) -> None:
-        n, d = len(self.rows), len(self.schema)
-        if self.measures is None:
-            object.__setattr__(self, "measures", AnswerMeasures.unknown(n, max(self.answers.shape[1:2], default=1)))
-        if self.x0.shape != (n, d):
-            _refuse(f"x0 must have the shape ({n}, {d})", f"it has {self.x0.shape}")
-        if self.answers.ndim != 3 or self.answers.shape[::2] != (n, d) or self.answers.shape[1] < 1:
-            _refuse(f"answers must have the shape ({n}, a, {d})", f"they have {self.answers.shape}")
-        if self.evidence is not None and (self.evidence.ndim != 3 or self.evidence.shape[::2] != (n, d)):
-            _refuse(f"evidence must have the shape ({n}, m, {d})", f"it has {self.evidence.shape}")
-        if not len(self.bound):
-            object.__setattr__(self, "bound", np.full(n, np.nan))
-        for name in (*BY_ROW, "firm", "tipping"):
-            part = getattr(self, name)
-            if part is not None and len(part) != n:
-                _refuse(f"{name} must have an entry for each of the {n} rows", f"it has {len(part)}")
-        if self.firm is not None:
-            check_columns("firm", self.firm, FIRM_COLUMNS)
-            object.__setattr__(self, "measures", self.measures.with_firm_answers(self.firm))
-
-    def __len__(self) -> int:
-        return len(self.rows)
-
     def __iter__(self) -> Iterator[Explanation]:
         return (self[row] for row in range(len(self)))
-
-    def __getitem__(self, key: int | RowSelection) -> Explanation:
-        """The explanation of some of the rows, by position: a number, a slice, a list of numbers, a boolean mask."""
-        places = row_positions(key, len(self))
-        parts: dict[str, Any] = {name: getattr(self, name)[places] for name in ("x0", "answers", *BY_ROW)}
-        for name in ("rows", "firm"):
-            table = getattr(self, name)
-            parts[name] = None if table is None else table.iloc[places]
-        parts["tipping"] = None if self.tipping is None else self.tipping[places]
-        parts["evidence"] = None if self.evidence is None else self.evidence[places]
-        parts["question"] = self.question.take(places)
-        return replace(self, **parts)
-
-    @property
-    def settings(self) -> dict[str, str]:
-        """The question as people read it in a report: a text for each setting."""
-        return self.question.settings
-
-    @property
-    def seed(self) -> int:
-        """The seed of the call."""
-        return self.question.seed
-
-    @property
-    def x(self) -> Array:
-        """The best answers, encoded, ``(n, d)``."""
-        return np.asarray(self.answers[:, 0])
 
     @property
     def frame(self) -> pd.DataFrame:
         """The best answers as rows with the input's columns, dtypes and index; unchanged cells are the input's own."""
         return tables.restore_table(self.schema, self.rows, self.x0, self.x)
-
-    @cached_property
-    def scores(self) -> pd.DataFrame:
-        """What the model says: predictions, the target's probability, margins; the fields of `ModelScores`."""
-        return self.model_scores.to_frame(self.rows.index)
-
-    @cached_property
-    def energy(self) -> pd.DataFrame:
-        """The terms of Eq. (3) at the best answers: distance, regularizer, decision, their total, its lam and mu."""
-        return self.terms.to_frame(self.rows.index)
-
-    @property
-    def effort(self) -> Array:
-        """What the best answers cost, ``d + lam R``, ``(n,)``."""
-        return np.asarray(self.terms.distance + self.terms.regularizer, dtype=np.float64)
-
-    @property
-    def gap(self) -> Array:
-        """``effort / bound - 1`` of the best answers, ``(n,)``: by what share they may cost more than the least.
-
-        0 where an answer is proven to be the least, infinite where the bound is 0, NaN without an answer or a bound.
-        """
-        return gap_to_bound(np.where(self.valid, self.effort, np.inf), self.bound)
-
-    @property
-    def changed(self) -> Index:
-        """How many features the best answer changes, ``(n,)``."""
-        different = tables.differs(self.x0, self.answers[:, :1])
-        return np.asarray(different.sum(axis=(1, 2)), dtype=np.intp)
-
-    @property
-    def firm_enough(self) -> Mask:
-        """Whether the best answer is valid and surely keeps the share of noisy copies that was asked for, ``(n,)``.
-
-        Sure is the lower end of the share's confidence interval. Where no share was asked for, to be valid is enough.
-        """
-        if self.firm is None or self.question.keep is None:
-            return self.valid
-        return np.asarray(self.valid & (self.firm["kept_low"].to_numpy(dtype=np.float64) >= self.question.keep))
-
-    @property
-    def kept(self) -> Array:
-        """The share of noisy copies of the best answers that keep the target, ``(n,)``; NaN where not measured."""
-        return np.asarray(self.measures.kept[:, 0])
-
-    @property
-    def kept_interval(self) -> Array:
-        """The confidence interval of `kept`, ``(n, 2)``."""
-        return np.column_stack([self.measures.kept_low[:, 0], self.measures.kept_high[:, 0]])
-
-    @cached_property
-    def odd_marks(self) -> OddMarks:
-        """What is odd about each answer: unusual values, no real row anywhere near, fragility (`OddMarks`)."""
-        listed = (np.arange(self.answers.shape[1]) < self.count[:, None]) & self.valid[:, None]
-        return find_odd_marks(
-            self.schema,
-            self.x0,
-            self.answers,
-            np.asarray(listed),
-            [label if label in self.quantiles else "reference" for label in self.model_scores.after.tolist()],
-            self.quantiles,
-            self.evidence,
-            self.measures.kept_high,
-        )
 
     @property
     def answer_table(self) -> pd.DataFrame:
@@ -227,25 +71,7 @@ class Explanation:
         deviations), effort, probability (of the target), kept, kept_low, kept_high, fragile, edge (no real row is
         anywhere near), unusual (features whose new values hardly any row of the target has).
         """
-        rows = np.repeat(np.arange(len(self)), self.count)
-        slots = np.concatenate([np.arange(0), *(np.arange(count) for count in self.count)]).astype(np.int64)
-        x0, answers, marks = self.x0[rows], self.answers[rows, slots], self.odd_marks
-        labels, names = self.rows.index.take(rows), np.array([str(name) for name in self.schema.names], dtype=object)
-        columns = {
-            "row": labels.to_flat_index() if isinstance(labels, pd.MultiIndex) else labels,
-            "position": rows,
-            "alternative": slots,
-            "changed": tables.differs(x0, answers[:, None])[:, 0].sum(axis=1),
-            "distance": Distance.of(self.schema, "l2")(answers[:, None], x0)[:, 0],
-            **{
-                name: getattr(self.measures, name)[rows, slots]
-                for name in ("effort", "probability", "kept", "kept_low", "kept_high")
-            },
-            "fragile": marks.is_fragile[rows, slots],
-            "edge": marks.is_edge[rows, slots],
-            "unusual": ["; ".join(names[mask]) for mask in marks.unusual[rows, slots]],
-        }
-        return pd.DataFrame(columns)
+        return views.tabulate_answers(self)
 
     @property
     def changes(self) -> pd.DataFrame:
@@ -265,20 +91,13 @@ class Explanation:
         """The evidence as a table: row (its label), position, rank (1: the nearest), distance, and the real values."""
         return tables.tabulate_real_rows(self.schema, self.rows.index, self.x0, self.evidence)
 
-    def percentile(self, feature: Hashable, value: float, label: Any) -> float:
-        """Where a value lies among the reference rows of a label, from 0 to 100; NaN for categories."""
-        if label not in self.quantiles:
-            known = ", ".join(map(repr, self.quantiles)) or "none"
-            _refuse("label must be one that the reference has rows of", f"{label!r}; there are {known}", "choose one")
-        return tables.percentile(self.quantiles[label][:, self.schema.position(feature)], float(value))
-
     def text(self) -> str:
         """What the explanation says, in plain English: a paragraph for one row, a line for each of several."""
         if not len(self):
             return "No rows were explained."
         lines = [
-            sentences.compose_text(self.schema, changes[0], self._row_outcome(row))
-            for row, changes in enumerate(self._changes_by_answer)
+            sentences.compose_text(self.schema, changes[0], views.describe_outcome(self, row))
+            for row, changes in enumerate(self.changes_by_answer)
         ]
         if len(self) == 1:
             return lines[0]
@@ -309,70 +128,14 @@ class Explanation:
         return cls.from_json(text)
 
     def __repr__(self) -> str:
-        return draw_text(self._headline(), self._table_cells() if len(self) <= MAX_REPR_ROWS else [])
+        return draw_text(self._headline(), views.list_short_cells(self) if len(self) <= MAX_REPR_ROWS else [])
 
     def _repr_html_(self) -> str:
         shown = self[:MAX_NOTEBOOK_ROWS]
-        return draw_html(self._headline(), shown._table_cells(), len(self) - len(shown))
-
-    @cached_property
-    def _changes_by_answer(self) -> list[list[list[tables.Change]]]:
-        """For each row, for each of its answers, its changes; the first is the best answer or the nearest miss."""
-        count = np.maximum(self.count, 1).tolist()
-        out: list[list[list[tables.Change]]] = [[[] for _ in range(size)] for size in count]
-        for change in tables.list_changes(self.schema, self.rows, self.x0, self.answers, count):
-            out[change.row][change.alternative].append(change)
-        return out
-
-    def _row_outcome(self, row: int) -> sentences.RowOutcome:
-        after, probability = self.scores["after"].iloc[row], float(self.scores["probability_after"].iloc[row])
-        said = (self.target[row], after, probability, bool(self.valid[row]), self.status[row], self.reason[row])
-        marks, changes = self.odd_marks, self._changes_by_answer[row]
-        names = [self.schema.features[column].title for column in np.flatnonzero(marks.unusual[row, 0])]
-        others = [
-            sentences.OtherAnswer(
-                changes[slot], float(self.measures.kept[row, slot]), bool(marks.is_fragile[row, slot])
-            )
-            for slot in range(1, int(self.count[row]))
-        ]
-        return sentences.RowOutcome(
-            *said,
-            kept=float(self.kept[row]),
-            kept_low=float(self.kept_interval[row, 0]),
-            share_asked=np.nan if self.question.keep is None else self.question.keep,
-            effort=float(self.effort[row]),
-            bound=float(self.bound[row]),
-            is_fragile=bool(marks.is_fragile[row, 0]),
-            unusual=tuple(names),
-            far=float(marks.far[row, 0]) if marks.is_edge[row, 0] else np.nan,
-            others=tuple(others),
-        )
+        return draw_html(self._headline(), views.list_short_cells(shown), len(self) - len(shown))
 
     def _headline(self) -> str:
         return headline(self.status.tolist(), self.valid, self.terms.distance, self.changed)
-
-    def _table_cells(self) -> list[tuple[str, ...]]:
-        """The cells of the short table, a tuple for each row."""
-        out = []
-        for row, (changes, *_) in enumerate(self._changes_by_answer):
-            scores = self.scores.iloc[row]
-            said = [sentences.format_label(scores[when]) for when in ("before", "after")]
-            odds = [sentences.format_probability(scores[f"probability_{when}"]) for when in ("before", "after")]
-            distance = f"{self.terms.distance[row]:.4g}"
-            status = self.status[row].replace("_", " ")
-            label = str(self.rows.index[row])
-            kept = "" if np.isnan(self.kept[row]) else f"{100 * self.kept[row]:.0f}%"
-            odds_text = " → ".join(filter(None, odds))
-            out.append((label, *said, odds_text, self._format_changes(changes), distance, kept, status))
-        return out
-
-    def _format_changes(self, changes: list[tables.Change]) -> str:
-        parts = []
-        for change in sentences.sort_by_size(changes)[:MAX_REPR_CHANGES]:
-            feature = self.schema.features[change.column]
-            parts.append(f"{feature.title} {' → '.join(sentences.format_pair(feature, change.before, change.after))}")
-        more = len(changes) - len(parts)
-        return ", ".join([*parts, *([f"{more} more"] if more else [])])
 
     def _archive_fields(self) -> dict[str, Any]:
         own = {
@@ -392,7 +155,3 @@ class Explanation:
                 "tipping": None if tipping is None else cls._from_fields(tipping),
             }
         )
-
-
-def _refuse(must: str, given: str, todo: str = ONE_RUN_HINT) -> None:
-    raise InputError(must, given, todo)

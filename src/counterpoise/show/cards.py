@@ -7,7 +7,6 @@ and no noise: the answer for an attack is also a recipe for evading the detector
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
 from math import isnan
 from typing import Any, Literal, NamedTuple
 
@@ -16,7 +15,9 @@ import pandas as pd
 
 from counterpoise.explanation import tables
 from counterpoise.explanation.explanation import Explanation
-from counterpoise.explanation.sentences import format_label, format_pair, format_probability, format_value, sort_by_size
+from counterpoise.explanation.formats import format_label, format_pair, format_probability
+from counterpoise.explanation.sentences import sort_by_size
+from counterpoise.show.real_rows import RealRow, list_real_rows
 from counterpoise.space.distance import Distance
 from counterpoise.space.schema.schema import Feature
 
@@ -29,15 +30,6 @@ CAUTION = (
 )
 
 
-@dataclass(frozen=True)
-class CardSettings:
-    """How much of a real row a card shows."""
-
-    max_cells: int = 5  # cells of a real row beside an answer
-    max_unchanged_cells: int = 3  # of these, cells that no answer changes
-
-
-CARD = CardSettings()
 RECIPE_CAUTION = "For an attack it is also a recipe for evading the detector: share it with care."
 REDACTION_NOTE = "Values are left out of this report: it names the features and the direction of each change."
 
@@ -65,13 +57,6 @@ class CardAnswer(NamedTuple):
     text: str  # the same in a sentence
     kept: str = ""  # share of noisy copies that keep the target; "" where it was not measured
     marks: tuple[str, ...] = ()  # what is odd about it, a few words each
-
-
-class RealRow(NamedTuple):
-    """A real row of the target: what it has where the answers change something, and where else it differs most."""
-
-    distance: float  # from the row, L2 in standard deviations
-    values: tuple[tuple[int, str, str], ...]  # places in the schema, titles, and what this row has there
 
 
 class Card(NamedTuple):
@@ -126,7 +111,9 @@ def build_cards(explanation: Explanation, *, redact: bool = False) -> list[Card]
                 firmness=_say_firmness(explanation, row),
                 noise="" if redact else str(explanation.measures.noise[row]),
                 other_answers=tuple(answers[1:]),
-                evidence=() if redact else _list_real_rows(explanation, row, (*answers[0].changes, *beside)),
+                evidence=()
+                if redact
+                else list_real_rows(explanation, row, [change.column for change in (*answers[0].changes, *beside)]),
             )
         )
     return cards
@@ -265,37 +252,6 @@ def _describe_change(explanation: Explanation, change: tables.Change, *, redact:
         was, now = (explanation.percentile(feature.name, end, label) for end in ends)
         ranks += [] if isnan(was) or isnan(now) else [(format_label(label), was, now)]
     return described._replace(end_values=ends, percentiles=tuple(ranks))
-
-
-def _list_real_rows(explanation: Explanation, row: int, changes: Sequence[CardChange]) -> tuple[RealRow, ...]:
-    """The evidence of a row, in the features that its answers change and those in which it differs most."""
-    if explanation.evidence is None:
-        return ()
-    schema, x0 = explanation.schema, explanation.x0[row]
-    columns = list(dict.fromkeys(change.column for change in changes))[: CARD.max_cells]
-    (real, far), *_ = tables.real_rows_and_distances(schema, x0[None], explanation.evidence[row : row + 1])
-    out = []
-    for length, cells in zip(far.tolist(), real, strict=True):
-        size = tables.scaled_differences(Distance.of(schema, "l2"), cells[None], x0)[0]
-        size[columns] = 0.0
-        most = [
-            column
-            for column in np.argsort(-size, kind="stable")[: CARD.max_unchanged_cells].tolist()
-            if size[column] > 0
-        ]
-        own = [(column, _format_code(explanation, column, float(cells[column]))) for column in columns]
-        own += [(column, _say_instead(explanation, column, float(cells[column]), float(x0[column]))) for column in most]
-        out.append(RealRow(length, tuple((column, schema.features[column].title, said) for column, said in own)))
-    return tuple(out)
-
-
-def _say_instead(explanation: Explanation, column: int, code: float, own: float) -> str:
-    return f"{_format_code(explanation, column, code)} instead of {_format_code(explanation, column, own)}"
-
-
-def _format_code(explanation: Explanation, column: int, code: float) -> str:
-    feature = explanation.schema.features[column]
-    return "missing" if isnan(code) else format_value(feature, tables.decode_value(feature, code))
 
 
 def _say_firmness(explanation: Explanation, row: int) -> str:

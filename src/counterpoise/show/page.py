@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from counterpoise.explanation.explanation import Explanation
-from counterpoise.explanation.sentences import format_label
+from counterpoise.explanation.formats import format_label
 from counterpoise.show.cards import (
     CAUTION,
     DIRECTION_WORDS,

@@ -9,10 +9,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from counterpoise.api.noise import choose_noise
+from counterpoise.api.firmness.noise import choose_noise
 from counterpoise.api.solve import Answers, AnswerTask, answer_rows
 from counterpoise.errors import InputError
-from counterpoise.explanation.explanation import FIRM_COLUMNS
+from counterpoise.explanation.answered_rows import FIRM_COLUMNS
 from counterpoise.explanation.question import Question
 from counterpoise.methods.firm import FirmSearch
 from counterpoise.objective.noise import Noise
