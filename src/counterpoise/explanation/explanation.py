@@ -13,11 +13,8 @@ from counterpoise.errors import InputError
 from counterpoise.explanation import json_archive, sentences, tables, views
 from counterpoise.explanation.answered_rows import AnsweredRows
 from counterpoise.explanation.fields import AnswerEnergies, ModelScores
-from counterpoise.explanation.repr import draw_html, draw_text, headline
+from counterpoise.explanation.repr import REPR_LIMITS, draw_html, draw_text, headline
 from counterpoise.plain_text import escape_controls
-
-MAX_REPR_ROWS = 10  # shown one by one in the repr; more are counted
-MAX_NOTEBOOK_ROWS = 20
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -128,10 +125,10 @@ class Explanation(AnsweredRows):
         return cls.from_json(text)
 
     def __repr__(self) -> str:
-        return draw_text(self._headline(), views.list_short_cells(self) if len(self) <= MAX_REPR_ROWS else [])
+        return draw_text(self._headline(), views.list_short_cells(self) if len(self) <= REPR_LIMITS.rows else [])
 
     def _repr_html_(self) -> str:
-        shown = self[:MAX_NOTEBOOK_ROWS]
+        shown = self[: REPR_LIMITS.notebook_rows]
         return draw_html(self._headline(), views.list_short_cells(shown), len(self) - len(shown))
 
     def _headline(self) -> str:

@@ -8,9 +8,8 @@ import pandas as pd
 from counterpoise.explanation import sentences, tables
 from counterpoise.explanation.answered_rows import AnsweredRows
 from counterpoise.explanation.formats import format_label, format_pair, format_probability
+from counterpoise.explanation.repr import REPR_LIMITS
 from counterpoise.space.distance import Distance
-
-MAX_REPR_CHANGES = 3  # of a row in the repr
 
 
 def tabulate_answers(explanation: AnsweredRows) -> pd.DataFrame:
@@ -90,7 +89,7 @@ def list_short_cells(explanation: AnsweredRows) -> list[tuple[str, ...]]:
 
 def _format_changes(explanation: AnsweredRows, changes: list[tables.Change]) -> str:
     parts = []
-    for change in sentences.sort_by_size(changes)[:MAX_REPR_CHANGES]:
+    for change in sentences.sort_by_size(changes)[: REPR_LIMITS.changes]:
         feature = explanation.schema.features[change.column]
         parts.append(f"{feature.title} {' → '.join(format_pair(feature, change.before, change.after))}")
     more = len(changes) - len(parts)

@@ -19,8 +19,6 @@ from counterpoise.objective.ranks import Ranks
 from counterpoise.space.region.region import Region
 from counterpoise.types import Array, Index, Mask
 
-DRAW_RESOLUTION = 4096.0  # what a draw says beyond this resolution is a second, independent uniform number
-
 
 @runtime_checkable
 class Noise(Protocol):
@@ -248,6 +246,9 @@ def _drop_equal_rows(ends: Array) -> Array:
     return ends[:1] if len(ends) > 1 and bool((ends == ends[:1]).all()) else ends
 
 
-def _second_uniforms(draws: Array) -> Array:
-    """A uniform number from the low digits of each normal one; opposite draws give opposite numbers."""
-    return np.asarray(np.modf(ndtr(draws) * DRAW_RESOLUTION)[0])
+def _second_uniforms(draws: Array, resolution: float = 4096.0) -> Array:
+    """A uniform number from the low digits of each normal one; opposite draws give opposite numbers.
+
+    What a draw says beyond the resolution does not depend on what it says up to there.
+    """
+    return np.asarray(np.modf(ndtr(draws) * resolution)[0])
