@@ -59,8 +59,8 @@ def test_what_is_necessary_what_is_one_choice_among_others_and_what_is_idle() ->
 
 def test_features_that_take_each_others_place_are_seldom_changed_together() -> None:
     together = found().together
-    assert (np.diag(together) == pytest.approx(1.0))
-    assert (together.to_numpy() == pytest.approx(together.to_numpy().T))
+    assert np.diag(together) == pytest.approx(1.0)
+    assert together.to_numpy() == pytest.approx(together.to_numpy().T)
     if {"load", "root"} <= set(together):
         assert together.loc["load", "root"] < 0
 
