@@ -9,8 +9,9 @@ from typing import Any, Literal
 import numpy as np
 
 from counterpoise.api.explainer import Explainer
+from counterpoise.api.firmness.kept import kept_share
+from counterpoise.api.firmness.noise import NOISE_WITHOUT_REFERENCE, choose_noise
 from counterpoise.api.inputs.rows_in import model_predictions
-from counterpoise.api.noise import choose_noise, kept_share
 from counterpoise.api.replay import Replay, replay
 from counterpoise.api.verify import reaches_target
 from counterpoise.errors import InputError
@@ -22,6 +23,7 @@ from counterpoise.methods.sampler.draws import Draws
 from counterpoise.methods.sampler.sample import make_places, sample
 from counterpoise.methods.sampler.settings import SamplerSettings
 from counterpoise.methods.starts import start_at_reference_rows
+from counterpoise.problem import Problem
 from counterpoise.types import Array, is_number, is_whole_number
 
 
@@ -106,7 +108,7 @@ def _check_wishes(T: object, samples: object) -> float:
     return float(T)
 
 
-def collect_starts(answers: Array, problem: Any, reference_starts: int = 4) -> Array:
+def collect_starts(answers: Array, problem: Problem, reference_starts: int = 4) -> Array:
     """Points that chains begin near, ``(n, s, d)``: the answers, and reference rows made feasible; NaN: none."""
     near = start_at_reference_rows(problem, reference_starts)
     return np.concatenate([answers, np.where(near.valid[..., None], near.x, np.nan)], axis=1)
@@ -134,7 +136,7 @@ def _describe_sampled_row(
         places = make_places(problem, explanation.answers[[row]], settings)
         notes += places.determined.describe(explanation.schema.names, 0)
         basins = find_basins(problem, places, 0, draws, basin_settings)
-        kept, valid = _judge_minima(part, problem, basins.x, explanation, seed)
+        kept, valid = _judge_minima(part, problem, basins.x, explanation, row, seed)
         notes += _say_what_is_wrong(draws, least, share)
     label = explanation.rows.index[row]
     target = str(explanation.target[row])
@@ -155,12 +157,16 @@ def _describe_sampled_row(
     )
 
 
-def _judge_minima(part: Replay, problem: Any, x: Array, explanation: Explanation, seed: int) -> tuple[Array, Any]:
+def _judge_minima(
+    part: Replay, problem: Problem, x: Array, explanation: Explanation, row: int, seed: int
+) -> tuple[Array, Any]:
     """The share of noisy copies of minima ``(b, d)`` that keep the target, and whether the user's own model agrees."""
     many = problem.take(np.zeros(len(x), dtype=np.intp))
     predicted = model_predictions(many.model, x, many.row_numbers, many.tally)
     valid = reaches_target(many, x, predicted) & many.region.contains(x[:, None, :])[:, 0]
-    noise, _ = choose_noise(problem, explanation.schema, part.question, part.question.noise)
+    target = explanation.target[row]
+    asked = part.question
+    noise = choose_noise(problem, explanation.schema, asked, asked.noise, target, NOISE_WITHOUT_REFERENCE).noise
     draws = problem.make_streams(seed).normal((400, x.shape[1]))
     return kept_share(many, x, noise, np.repeat(draws, len(x), axis=0)), valid
 
