@@ -97,6 +97,20 @@ def parse_noise(text: str) -> float | Noise | Literal["auto"]:
     )
 
 
+def parse_lam(text: str) -> float | Literal["auto"]:
+    """What the text of --lam means.
+
+    >>> parse_lam("auto"), parse_lam("0")
+    ('auto', 0.0)
+    """
+    if text == "auto":
+        return "auto"
+    try:
+        return float(text)
+    except ValueError:
+        raise InputError("--lam must be auto or a number of at least 0", f"{text!r}", "for instance 0.1") from None
+
+
 def check_seconds(seconds: float | None, option: str = "--budget") -> None:
     """Raise an error unless ``seconds`` is None or a finite number of at least 0."""
     if seconds is not None and not 0 <= seconds < math.inf:

@@ -206,7 +206,7 @@ def jump_at_random(problem: Problem, streams: Streams, count: int, settings: Sea
     )
     start = np.where(np.isnan(problem.x0), (low + high) / 2, problem.x0)[:, None, :]
     anywhere = low[:, None, :] + draws * (high - low)[:, None, :]
-    for column, values in problem.region.lattice.choices:
+    for column, values in problem.region.lattice.choices_to_draw:
         anywhere[..., column] = values[(draws[..., column] * len(values)).astype(np.intp)]
     swap = streams.uniform((count, d)) < 0.5
     found = score_points(problem, problem.region.project(np.where(problem.numeric | swap, anywhere, start)))

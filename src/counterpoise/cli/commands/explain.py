@@ -27,6 +27,12 @@ def explain(
     ] = "auto",
     alternatives: Annotated[int, typer.Option("--alternatives", "-a", help="Answers for each row, at most.")] = 1,
     distance: Annotated[str, typer.Option("--distance", help="l2, l1, l0 or gower.")] = "l2",
+    lam: Annotated[
+        str, typer.Option("--lam", help="What each change costs beside its size: auto (0.1), or a number; 0: nothing.")
+    ] = "auto",
+    penalty: Annotated[
+        str, typer.Option("--penalty", help="What --lam multiplies: changes (their number) or l1 (their sizes).")
+    ] = "changes",
     seed: Annotated[int, typer.Option("--seed", help="The same seed gives the same answers.")] = 0,
     budget: Annotated[float | None, typer.Option("--budget", help="Seconds for all rows together.")] = None,
     proof: Annotated[
@@ -103,6 +109,8 @@ def explain(
             "keep": keep,
             "noise": arguments.parse_noise(noise),
             "distance": distance,
+            "lam": arguments.parse_lam(lam),
+            "penalty": penalty,
             "alternatives": alternatives,
             "proof": "auto" if proof is None else proof,
             "gap": gap,
