@@ -34,11 +34,7 @@ REFUSED, RAN = 10, 0
 
 
 def _estimators() -> dict[str, Any]:
-    return {
-        name: made
-        for kind in ("classifier", "regressor", "cluster", "transformer")
-        for name, made in all_estimators(kind)
-    }
+    return dict(all_estimators())
 
 
 def _fitted(made: Any) -> Any:
