@@ -14,17 +14,13 @@ from counterpoise.problem import Problem, ReferenceRows
 from counterpoise.space.nearest_rows import spread_places
 from counterpoise.space.region.region import Region
 from counterpoise.space.schema.schema import Schema
-from counterpoise.streams import Streams
-from counterpoise.types import Array, Index, Mask, is_number
+from counterpoise.streams import StreamKey, Streams
+from counterpoise.types import Array, Mask, is_number, split_rows
 
 NoiseWish = float | Noise | Literal["auto"]
 """A noise as users ask for it: a number (Gaussian, in standard deviations), a noise, or "auto"."""
 
 NOISE_WITHOUT_REFERENCE = Gaussian(0.2)  # what checks of answers take for "auto" where there is no reference
-CALIBRATION_STREAM_KEY = 0x5EED  # sets the draws of a calibration apart from those of any search
-CALIBRATION_ROWS = 200  # reference rows that noise is calibrated on
-CALIBRATION_COPIES = 20  # noisy copies of each of them
-CELLS_PER_BATCH = 4_000_000  # numbers in one batch of copies
 
 
 def parse_noise(noise: object) -> Noise | None:
@@ -59,12 +55,18 @@ def choose_noise(
         raise InputError(
             "noise='auto' needs reference rows of the target", "there are none", "give the noise, for instance 0.2"
         )
-    found = _calibrate_on(problem, schema, question, reference.x[there[spread_places(len(there), CALIBRATION_ROWS)]])
+    found = _calibrate_on(problem, schema, question, reference.x[there])
     return found.noise, found.sentence
 
 
-def _calibrate_on(problem: Problem, schema: Schema, question: Question, x: Array) -> Calibration:
-    """Rank noise at the largest level that reference rows ``x`` ``(r, d)`` of the target withstand."""
+def _calibrate_on(
+    problem: Problem, schema: Schema, question: Question, given: Array, max_rows: int = 200, copies: int = 20
+) -> Calibration:
+    """Rank noise at the largest level that reference rows ``given`` ``(r, d)`` of the target withstand.
+
+    At most ``max_rows`` of them are copied, each so many times.
+    """
+    x = given[spread_places(len(given), max_rows)]
     first = np.zeros(len(x), dtype=np.intp)
     region = Region.build(schema, x, question.binding_constraints, question.bounds)
     no_rows = ReferenceRows(x[:0], problem.reference_rows.outputs[:0])
@@ -79,21 +81,22 @@ def _calibrate_on(problem: Problem, schema: Schema, question: Question, x: Array
         cloud=None,
         hints=None,
     )
-    draws = Streams.of(x, CALIBRATION_STREAM_KEY).normal((CALIBRATION_COPIES, x.shape[1]))
+    draws = Streams.of(x, StreamKey.FRESH_COPIES).normal((copies, x.shape[1]))
 
-    def keeps(copies: Array) -> Mask:
-        return theirs.score(copies).reached
+    def keeps(made: Array) -> Mask:
+        return theirs.score(made).reached
 
     noise = RankNoise(0.01).fitted(problem.reference_rows.x)
     return calibrate(noise, x, draws, keeps, region, problem.scales, problem.numeric)
 
 
-def kept_share(problem: Problem, x: Array, noise: Noise, draws: Array) -> Array:
-    """The share ``(n,)`` of noisy copies of points ``x`` ``(n, d)`` that keep the target; ``draws`` ``(n, m, d)``."""
+def kept_share(problem: Problem, x: Array, noise: Noise, draws: Array, max_cells: int = 4_000_000) -> Array:
+    """The share ``(n,)`` of noisy copies of points ``x`` ``(n, d)`` that keep the target; ``draws`` ``(n, m, d)``.
+
+    So many numbers of copies are made at once.
+    """
     kept = np.empty(len(x))
-    width = max(1, CELLS_PER_BATCH // (draws.shape[1] * draws.shape[2]))
-    for start in range(0, len(kept), width):
-        some: Index = np.arange(start, min(start + width, len(kept)))
+    for some in split_rows(len(kept), max_cells, draws.shape[1] * draws.shape[2]):
         part = problem.take(some)
         copies = noise.copies(x[some, None], draws[some], part.region, part.scales, part.numeric)[:, 0]
         kept[some] = part.score(copies).reached.mean(axis=1)
