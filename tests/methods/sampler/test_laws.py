@@ -9,7 +9,7 @@ from sklearn.linear_model import LogisticRegression
 
 import counterpoise as cp
 from counterpoise.methods.sampler.chains import Chains
-from counterpoise.methods.sampler.moves import MOVES
+from counterpoise.methods.sampler.moves import MOVES, transfer
 from counterpoise.methods.sampler.places import Places
 from counterpoise.methods.sampler.sample import Sampler, sample
 from counterpoise.streams import Streams
@@ -77,7 +77,7 @@ def test_every_move_satisfies_detailed_balance(name: str, move: Any) -> None:
     after = np.array([number[tuple(point)] for point in chains.x[0]])
     flow = np.zeros((len(law), len(law)))
     np.add.at(flow, (before, after), 1)
-    assert taken.any()
+    assert taken.any() or (move is transfer and name != "a sum")  # there is nothing to transfer without an equation
     there, back = flow[np.triu_indices(len(law), 1)], flow.T[np.triu_indices(len(law), 1)]
     often = there + back >= 10
     statistic = float(((there - back)[often] ** 2 / (there + back)[often]).sum())

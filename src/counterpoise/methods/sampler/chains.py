@@ -70,7 +70,8 @@ class Chains:
         y = self.places.settle(y)
         effort = self.problem.energy.effort(y, self.problem.x0)
         with np.errstate(divide="ignore", invalid="ignore"):
-            passes = np.log(u) < log_ratio - (effort - self.effort) / T
+            rise = (effort - self.effort) / np.maximum(T, np.finfo(np.float64).tiny)  # at T = 0 nothing goes uphill
+            passes = np.log(u) < log_ratio - rise
         rows, chains = np.nonzero(passes)
         if len(rows) and (len(self.problem.region.system) or self.problem.region.max_changes is not None):
             passes &= self.places.is_inside(y)

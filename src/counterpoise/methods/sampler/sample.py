@@ -9,7 +9,7 @@ import numpy as np
 from counterpoise.methods.sampler.chains import Chains
 from counterpoise.methods.sampler.draws import Draws, check_draws, choose_burn_in
 from counterpoise.methods.sampler.ladder import adapt_ladder, first_ladder
-from counterpoise.methods.sampler.moves import MoveTables, exchange, redraw, set_or_unset, stride, trade
+from counterpoise.methods.sampler.moves import Move, MoveTables, exchange, redraw, set_or_unset, stride, trade, transfer
 from counterpoise.methods.sampler.places import Places
 from counterpoise.methods.sampler.proposal_table import ProposalTable, mix_proposals, tilted_probabilities
 from counterpoise.methods.sampler.settings import SamplerSettings
@@ -17,8 +17,11 @@ from counterpoise.problem import Problem
 from counterpoise.streams import Streams
 from counterpoise.types import Array, Index, Mask
 
-SWEEP = (set_or_unset, stride, exchange, set_or_unset, redraw, trade, stride)
-"""The moves of one sweep, in order; swaps between temperatures follow."""
+
+def list_sweep(places: Places) -> tuple[Move, ...]:
+    """The moves of one sweep, in order; swaps between temperatures follow."""
+    usual = (set_or_unset, stride, exchange, set_or_unset, redraw, trade, stride)
+    return (*usual, transfer) if places.transfers else usual
 
 
 @dataclass(eq=False)
@@ -88,8 +91,9 @@ class Sampler:
         chains, settings = self.chains, self.settings
         _n, k, _ = chains.x.shape
         T = self.T[:, self.slots]
-        u = chains.streams.uniform((len(SWEEP) * 7 + 1, k))
-        for number, move in enumerate(SWEEP):
+        moves = list_sweep(chains.places)
+        u = chains.streams.uniform((len(moves) * 7 + 1, k))
+        for number, move in enumerate(moves):
             chains.step(move, self.tables, T, np.moveaxis(u[:, 7 * number : 7 * number + 7], 1, 2))
             self._note_best()
         tried, taken = chains.swap(T, settings.temperatures, self.parity, u[:, -1])
