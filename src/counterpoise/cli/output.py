@@ -53,6 +53,7 @@ def tabulate(explanation: Explanation, measure: Distance, *, redact: bool = Fals
         "probability_before": scores["probability_before"].to_numpy(),
         "probability_after": np.where(best, scores["probability_after"].to_numpy(dtype=np.float64), np.nan),
         "distance": np.where(best, distance, measure(answers[:, None, :], x0)[:, 0]),
+        **{name: np.where(best, part[rows], np.nan) for name, part in _proof_columns(explanation).items()},
         "changed": ["; ".join(name for name, moved in zip(names, line, strict=True) if moved) for line in changed],
         **{name: np.where(best, share[rows], np.nan) for name, share in _kept_columns(explanation).items()},
         "evidence_distance": np.array([min(apart.tolist(), default=np.nan) for _, apart in _real_rows(explanation)])[
@@ -63,6 +64,12 @@ def tabulate(explanation: Explanation, measure: Distance, *, redact: bool = Fals
         frame = frame[[]]
         del added["reason"]
     return frame.reset_index(drop=True).assign(**{ADDED_COLUMN_PREFIX + name: values for name, values in added.items()})
+
+
+def _proof_columns(explanation: Explanation) -> dict[str, Array]:
+    """What the best answers cost, what every valid answer costs at least, and the gap between the two, ``(n,)``."""
+    effort = np.where(explanation.valid, explanation.effort, np.nan)
+    return {"effort": effort, "bound": explanation.bound, "gap": explanation.gap}
 
 
 def _kept_columns(explanation: Explanation) -> dict[str, Array]:
@@ -168,6 +175,7 @@ def _row_record(
         "probability_before": _to_json_value(scores["probability_before"]),
         "probability_after": _to_json_value(scores["probability_after"]),
         "distance": _to_json_value(card.best_answer.distance),
+        **{name: _to_json_value(part[place]) for name, part in _proof_columns(explanation).items()},
         "changes": answers[0],
         "alternatives": answers[1:],
         "text": card.best_answer.text,

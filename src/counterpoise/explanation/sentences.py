@@ -14,6 +14,7 @@ from counterpoise.explanation.tables import Change
 from counterpoise.plain_text import escape_controls
 from counterpoise.space.schema.schema import Feature, Schema
 
+COST_DIGITS = 3  # significant digits of what an answer costs
 SIGNIFICANT_DIGITS = 4  # significant digits of a number whose feature gives no decimals
 MAX_CLAUSES = 5  # changes that a sentence spells out
 MAX_CATEGORY_LETTERS = 60  # of a category
@@ -146,7 +147,27 @@ def compose_text(schema: Schema, changes: Sequence[Change], verdict: RowOutcome)
     else:
         verb = "already predicts" if number else "already says"
         first = f"The model {_say_prediction(verdict, verb, reached)}; nothing needs to change."
-    return _join_sentences(first, _say_firmness(verdict, number))
+    return _join_sentences(first, _say_firmness(verdict, number), _say_bound(verdict) if changes else "")
+
+
+def say_proof(gap: float) -> str:
+    """How near to the least an answer is, in a few words; "" where nothing is known.
+
+    >>> say_proof(0.0), say_proof(0.0312), say_proof(float("inf"))
+    ('proven least', 'at most 3.1 % above the least', '')
+    """
+    if not gap < inf:
+        return ""
+    return "proven least" if gap == 0 else f"at most {100 * gap:.2g} % above the least"
+
+
+def _say_bound(verdict: RowOutcome) -> str:
+    if not 0 < verdict.bound < inf:
+        return ""
+    bound, effort = (_format_digits(value, COST_DIGITS) for value in (verdict.bound, verdict.effort))
+    if verdict.status == "optimal":
+        return f"It costs {effort}, and no valid answer costs less: that is proven."
+    return f"No valid answer costs less than {bound}; this one costs {effort}."
 
 
 def _join_clauses(schema: Schema, changes: Sequence[Change], been: str) -> str:

@@ -16,7 +16,14 @@ import pandas as pd
 
 from counterpoise.explanation import tables
 from counterpoise.explanation.explanation import Explanation
-from counterpoise.explanation.sentences import format_label, format_pair, format_probability, format_value, sort_by_size
+from counterpoise.explanation.sentences import (
+    format_label,
+    format_pair,
+    format_probability,
+    format_value,
+    say_proof,
+    sort_by_size,
+)
 from counterpoise.space.distance import Distance
 from counterpoise.space.schema.schema import Feature
 
@@ -88,6 +95,7 @@ class Card(NamedTuple):
     noise: str  # the noise that the answer should withstand
     other_answers: tuple[CardAnswer, ...]
     evidence: tuple[RealRow, ...] = ()  # the nearest real rows of the target; none where redacted
+    proof: str = ""  # how near to the least the best answer is, in a few words; "" where nothing is known
 
 
 def build_cards(explanation: Explanation, *, redact: bool = False) -> list[Card]:
@@ -108,6 +116,7 @@ def build_cards(explanation: Explanation, *, redact: bool = False) -> list[Card]
     carried: list[CarriedCells] = [()] * len(explanation) if redact else _list_carried(explanation)
     labels = [_row_name(label) for label in explanation.rows.index]
     cards = []
+    gap = explanation.gap.tolist()
     for row, answers in enumerate(best):
         beside = () if tipping is None else tipping[row][0].changes
         cards.append(
@@ -125,6 +134,7 @@ def build_cards(explanation: Explanation, *, redact: bool = False) -> list[Card]
                 noise="" if redact or explanation.firm is None else str(explanation.firm["noise"].iloc[row]),
                 other_answers=tuple(answers[1:]),
                 evidence=() if redact else _list_real_rows(explanation, row, (*answers[0].changes, *beside)),
+                proof=say_proof(gap[row]),
             )
         )
     return cards

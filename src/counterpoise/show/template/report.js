@@ -109,7 +109,7 @@
     add("held fixed", held || "nothing");
     const named = data.constraints && data.constraints !== "none";
     const checked = data.redacted || !named ? "" : ": " + data.constraints;
-    if (row.status === "valid") add("checked", "the model itself and every constraint confirm this row" + checked);
+    if (row.found) add("checked", "the model itself and every constraint confirm this row" + checked);
     else add("constraints", data.redacted ? "left out" : data.constraints || "none");
     return list;
   }
@@ -118,11 +118,12 @@
     const cell = make("td", "");
     cell.colSpan = 7;
     const odds = [row.probability, row.best.probability].filter(Boolean).join(" → ");
-    const found = row.status === "valid";
+    const found = row.found;
     cell.append(
       make("p", "verdict",
         make("span", "was", row.said), " → ", make("span", "now", row.best.said),
-        odds ? make("small", "", `probability of ${row.target} ${odds}`) : null),
+        odds ? make("small", "", `probability of ${row.target} ${odds}`) : null,
+        row.proof ? make("small", "proof", row.proof) : null),
       make("p", found ? "" : "miss", row.best.text),
     );
     if (row.carried.length) {
