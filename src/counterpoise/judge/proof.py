@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from counterpoise.api.inputs.row_form import choose_form
+from counterpoise.api.inputs.rows_in import read_rows
 from counterpoise.api.replay import Constraints, replay
 from counterpoise.api.verify import verify
 from counterpoise.errors import CapabilityError, InputError
@@ -96,7 +98,9 @@ def prove(
             f"{type(problem.model).__name__} with {problem.energy.distance.name}",
             "explain a tree, a forest or boosted trees with l2, l1, l0 or gower",
         )
-    verdict = verify(problem, explanation.schema, explanation.rows, run, 1, explanation.model_scores.before)
+    schema, tally = explanation.schema, problem.tally
+    form = choose_form(problem.model, read_rows(explanation.rows, schema), schema, tally).form
+    verdict = verify(problem, form, run, 1, explanation.model_scores.before)
     verified = np.where(verdict.holds[:, 0], problem.energy.effort(verdict.x, problem.x0)[:, 0], np.inf)
     nearer = verified < effort * (1 - OPTIMAL_TOLERANCE)
     least = np.minimum(effort, verified)
