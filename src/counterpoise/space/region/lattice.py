@@ -11,6 +11,7 @@ import numpy as np
 
 from counterpoise.space.constraints.draft import Draft
 from counterpoise.space.region.rounding import nearest_listed, round_to_dtype
+from counterpoise.space.rules.relations import equation_columns
 from counterpoise.types import Array, Index, Mask
 
 MAX_EXACT_COUNT = 2.0**52  # beyond this many counts a double has no digits left to round
@@ -63,7 +64,10 @@ class Lattice:
             return cls(*spots, nothing, nothing, nothing, np.zeros(d, dtype=bool), (), (), ())
         step = _column_steps(draft)
         listed = np.array([values is not None for values in choices], dtype=bool)
-        columns = np.flatnonzero(((step > 0) | (schema.decimal_divisors > 0)) & ~listed)
+        divisors = schema.decimal_divisors.copy()
+        loose = (divisors == 0) & ~np.isin(np.arange(d), list(equation_columns(draft.relations)))
+        divisors[loose] = schema.resolution_divisors[loose]
+        columns = np.flatnonzero(((step > 0) | (divisors > 0)) & ~listed)
         picked = tuple((number, values) for number, values in enumerate(choices) if values is not None)
         by_user = np.array([values is not None for values in draft.choices])
         empty = np.zeros((len(draft.x0), len(columns)))
@@ -75,7 +79,7 @@ class Lattice:
             columns,
             places,
             np.where(on_step, step[columns], 1.0),
-            np.where(on_step, 1.0, schema.decimal_divisors[columns]),
+            np.where(on_step, 1.0, divisors[columns]),
             origin,
             empty,
             empty,
@@ -218,10 +222,30 @@ class Lattice:
 
     def spacing(self, column: int) -> float:
         """The distance between neighbouring values of a column; 0 where it has no lattice."""
-        if any(listed == column for listed, _ in self.choices):
-            return 1.0
+        for listed, values in self.choices:
+            if listed == column:
+                return float(np.diff(values).min()) if len(values) > 1 else 1.0
         place = self.place_by_column[column]
         return float(self.step[place] / self.divisor[place]) if place >= 0 else 0.0
+
+    @cached_property
+    def units(self) -> Array:
+        """The distance between neighbouring values of each column, ``(d,)``, of a list in the mean; 0: no lattice."""
+        unit = np.zeros(len(self.place_by_column))
+        unit[self.columns] = self.step / self.divisor
+        for column, values in self.choices:
+            unit[column] = np.ptp(values) / (len(values) - 1) if len(values) > 1 else 0.0
+        return unit
+
+    def neighbours(self, x: Array, upwards: Array) -> Array:
+        """The values next to those of ``x`` ``(n, k, d)``, where ``upwards`` is above 0 on the side of larger ones."""
+        y = x + np.sign(upwards) * self.units
+        for column, values in self.choices:
+            cells, up = x[..., column], upwards[..., column]
+            above = np.minimum(np.searchsorted(values, cells, side="right"), len(values) - 1)
+            below = np.maximum(np.searchsorted(values, cells, side="left") - 1, 0)
+            y[..., column] = np.where(up > 0, values[above], np.where(up < 0, values[below], cells))
+        return y
 
     def _nearest_counts(self, cells: Array, origin: Array) -> Array:
         with np.errstate(over="ignore"):
