@@ -11,7 +11,7 @@ from counterpoise.errors import CapabilityError
 from counterpoise.models.links import softmax
 from counterpoise.models.trees.ensemble import TreeEnsemble
 from counterpoise.models.trees.leaves import Leaves
-from counterpoise.types import Array, Link, Model, ModelBase
+from counterpoise.types import Array, Link, Model, ModelBase, Points
 
 
 @dataclass(frozen=True)
@@ -24,6 +24,10 @@ class ProbabilityModel(ModelBase):
     @property
     def labels(self) -> tuple[Any, ...] | None:
         return self.model.labels
+
+    @property
+    def is_remote(self) -> bool:
+        return self.model.is_remote
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -41,10 +45,10 @@ class ProbabilityModel(ModelBase):
             )
         return found
 
-    def predict(self, x: Array) -> NDArray[Any]:
+    def predict(self, x: Points) -> NDArray[Any]:
         return self.model.predict(x)
 
-    def probabilities(self, x: Array) -> Array | None:
+    def probabilities(self, x: Points) -> Array | None:
         return self.model.probabilities(x)
 
 
@@ -100,7 +104,7 @@ class AgreementProbabilityModel(ProbabilityModel):
         """Whether all must agree."""
         return self.model.requires_unanimity
 
-    def majority(self, x: Array) -> NDArray[Any]:
+    def majority(self, x: Points) -> NDArray[Any]:
         """The class that most say."""
         assert self.model.majority is not None
         return self.model.majority(x)

@@ -23,8 +23,6 @@ from counterpoise.space.schema.values import ValuesSetting, resolve_values
 from counterpoise.types import Array, Index, Model
 
 PROBE_ROWS = 256  # reference rows that a model is tried on when it is opened
-PROBABILITY_TOLERANCE = 1e-12  # largest difference that rounding makes between two computations of one probability
-MAX_DONORS = 10_000  # a larger reference is sampled: of ten thousand rows some are near enough to start from
 
 
 def fill_assumed_scales(schema: Schema, table: pd.DataFrame) -> Schema:
@@ -44,6 +42,8 @@ def fill_assumed_scales(schema: Schema, table: pd.DataFrame) -> Schema:
 class Reference:
     """Schema and reference rows of one model; the model is asked about the rows once.
 
+    A reference of more than ``max_rows`` is sampled: of ten thousand rows some are near enough to start from.
+
     >>> Reference(None, pd.DataFrame({"a": [0.5, 1.5]}), None).x
     array([[0.5],
            [1.5]])
@@ -54,6 +54,7 @@ class Reference:
         model: Any,
         data: pd.DataFrame | Array | None,
         schema: Schema | None,
+        max_rows: int = 10_000,
         values: ValuesSetting = "auto",
     ) -> None:
         if schema is None and data is None:
@@ -76,7 +77,7 @@ class Reference:
             schema = fill_assumed_scales(schema, table)
         schema = resolve_values(schema, self._name_columns(data, table, schema), values, is_given=is_given)
         self.schema: Schema = schema
-        self.x: Array = np.empty((0, len(schema))) if table is None else self._encode_rows(data, table)
+        self.x: Array = np.empty((0, len(schema))) if table is None else self._encode_rows(data, table, max_rows)
         self._donors: dict[str, tuple[ReferenceRows, dict[Any, Array]]] = {}
         self._softmax_by_model: dict[str, bool] = {}
 
@@ -102,7 +103,8 @@ class Reference:
             self._softmax_by_model[key] = self._probe_softmax(model)
         return self._softmax_by_model[key]
 
-    def _probe_softmax(self, model: Model) -> bool:
+    def _probe_softmax(self, model: Model, tolerance: float = 1e-12) -> bool:
+        """The same, seen anew; ``tolerance`` is what rounding makes between two computations of one probability."""
         if model.has_softmax_probabilities:  # seen when the model was opened
             return True
         if not len(self.x) or model.labels is None or model.link != "identity":
@@ -113,7 +115,7 @@ class Reference:
         return (
             said is not None
             and said.shape == outputs.shape
-            and bool(np.abs(softmax(outputs) - said).max() <= PROBABILITY_TOLERANCE)
+            and bool(np.abs(softmax(outputs) - said).max() <= tolerance)
         )
 
     def _sample_positions(self, count: int) -> Index:
@@ -154,7 +156,7 @@ class Reference:
             return table
         return table.set_axis(pd.Index(schema.names, tupleize_cols=False), axis=1)
 
-    def _encode_rows(self, data: Any, table: pd.DataFrame) -> Array:
+    def _encode_rows(self, data: Any, table: pd.DataFrame, max_rows: int) -> Array:
         named, names = self._name_columns(data, table, self.schema), self.schema.names
         assert named is not None
         table = named
@@ -165,7 +167,7 @@ class Reference:
                 f"it has no {quote_names(absent)}",
                 "add the columns, or leave them out of the schema",
             )
-        if len(table) > MAX_DONORS:
-            picked = np.sort(np.random.default_rng(0).choice(len(table), MAX_DONORS, replace=False))
+        if len(table) > max_rows:
+            picked = np.sort(np.random.default_rng(0).choice(len(table), max_rows, replace=False))
             table = table.iloc[picked]
         return encode(self.schema, table, "reference row")

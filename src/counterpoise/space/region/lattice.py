@@ -55,8 +55,11 @@ class Lattice:
         return b"|".join([repr((self.narrow_floats, listed)).encode(), *(array.tobytes() for array in arrays)])
 
     @classmethod
-    def of(cls, draft: Draft, choices: list[Array | None]) -> Lattice:
-        """The lattice of a draft whose box is complete: the user's steps, ``choices`` by column, decimals, dtypes."""
+    def of(cls, draft: Draft, choices: list[Array | None], is_derived: Mask) -> Lattice:
+        """The lattice of a draft whose box is complete: the user's steps, ``choices`` by column, decimals, dtypes.
+
+        A column that ``is_derived`` ``(d,)`` is what its expression says, whatever the decimals of the others.
+        """
         schema, d = draft.schema, len(draft.schema)
         if not _has_lattice(draft):
             nothing = np.empty((len(draft.x0), 0))
@@ -64,7 +67,7 @@ class Lattice:
             return cls(*spots, nothing, nothing, nothing, np.zeros(d, dtype=bool), (), (), ())
         step = _column_steps(draft)
         listed = np.array([values is not None for values in choices], dtype=bool)
-        divisors = schema.decimal_divisors.copy()
+        divisors = np.where(is_derived, 0.0, schema.decimal_divisors)
         loose = (divisors == 0) & ~np.isin(np.arange(d), list(equation_columns(draft.relations)))
         divisors[loose] = schema.resolution_divisors[loose]
         columns = np.flatnonzero(((step > 0) | (divisors > 0)) & ~listed)
@@ -92,6 +95,11 @@ class Lattice:
             return lattice
         first, last = lattice._count_range(draft.lower[:, columns], draft.upper[:, columns])
         return replace(lattice, first_count=first, last_count=last)
+
+    @property
+    def choices_to_draw(self) -> tuple[tuple[int, Array], ...]:
+        """The columns with listed values that have any: one that is missing everywhere has none."""
+        return tuple((column, values) for column, values in self.choices if len(values))
 
     @property
     def is_unrestricted(self) -> bool:

@@ -112,6 +112,7 @@ class _Translator:
 
     def __init__(self, syntax: Syntax, schema: Schema, tolerance: float, limits: RuleLimits) -> None:
         self.syntax, self.schema, self.tolerance, self.limits = syntax, schema, tolerance, limits
+        self.comparison_count = 0
         self.column_by_name = {str(name): number for number, name in enumerate(schema.names)}
 
     def refuse(self, node: ast.expr | None, given: str, todo: str) -> NoReturn:
@@ -144,8 +145,9 @@ class _Translator:
             return self.translate_membership(left, right, none=isinstance(op, ast.NotIn))
         sides = self.translate_sides(left, op, right)
         options = [len(side.options) if isinstance(side, Extremum) else 1 for side in sides]
-        if options[0] * options[1] > self.limits.comparisons:
-            self.refuse(left, f"{options[0] * options[1]} comparisons in one,", "write several rules")
+        self.comparison_count += options[0] * options[1]
+        if self.comparison_count > self.limits.comparisons:
+            self.refuse(left, f"more than {self.limits.comparisons} comparisons in one rule,", "write several rules")
         if isinstance(op, (ast.Gt, ast.GtE)):
             sides = sides[1], sides[0]
         if isinstance(op, (ast.Lt, ast.Gt)):
@@ -238,6 +240,8 @@ class _Translator:
             close = ", ".join(list(self.column_by_name)[:8]) + (" …" if len(self.column_by_name) > 8 else "")
             self.refuse(node, f"{name!r}, which is no feature,", f"there are {close}")
         number = self.column_by_name[name]
+        if self.schema.features[number].has_large_integers:
+            self.refuse(node, f"{name!r}, whose whole numbers reach 2**53 and lose digits,", "leave it out of rules")
         return NamedFeature(self.schema.features[number], number, origin)
 
     def find_unquoted_name(self, node: ast.expr) -> str:
