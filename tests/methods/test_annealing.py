@@ -51,7 +51,7 @@ def test_the_colder_the_fewer_uphill_moves_and_none_at_0() -> None:
         for step in range(60):
             before = chains.effort.copy()
             heat = np.full(chains.effort.shape, T)
-            chains.step(moves[step % len(moves)], sampler.tables, heat, chains.streams.uniform((8, 7)))
+            chains.step(moves[step % len(moves)], sampler.tables, heat, chains.streams.uniform((8, 9)))
             rises[T] += int((chains.effort > before).sum())
         assert problem.score(chains.x).reached.all(), "chains stay among valid points"
     assert rises[0.3] > rises[0.03] > rises[0.0] == 0
