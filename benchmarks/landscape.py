@@ -54,7 +54,7 @@ def measure_speed_and_seeds() -> list[str]:
     frame, label, _ = telemetry.simulate(2000, seed=0)
     rows = frame[label == "alert"][:20]
     lines = [
-        "| model | CPU s a row | effective samples, median | CPU s for 1,000 | R̂ ≤ 1.01 | 1,000 reached | two seeds agree |",
+        "| model | CPU s a row | samples, median | CPU s for 1,000 | R̂ ≤ 1.01 | 1,000 reached | seeds agree |",
         "|---|---:|---:|---:|---:|---:|---:|",
     ]
     for name, model in fit_models(frame, label).items():
