@@ -46,14 +46,14 @@ def test_the_colder_the_fewer_uphill_moves_and_none_at_0() -> None:
         prepared = prepare_chains(problem, Streams.of(problem.x0, 1), starts, settings)
         assert prepared is not None
         chains = prepared[1]
-        sampler = Sampler(chains, np.full(len(problem), max(T, 1e-9)), settings)
+        sampler = Sampler(chains, np.full(len(chains.x), max(T, 1e-9)), settings)
         moves, rises[T] = list_sweep(chains.places), 0
         for step in range(60):
             before = chains.effort.copy()
             heat = np.full(chains.effort.shape, T)
-            chains.step(moves[step % len(moves)], sampler.tables, heat, chains.streams.uniform((8, 7)))
+            chains.step(moves[step % len(moves)], sampler.tables, heat, chains.streams.uniform((8, 9)))
             rises[T] += int((chains.effort > before).sum())
-        assert problem.score(chains.x).reached.all(), "chains stay among valid points"
+        assert chains.problem.score(chains.x).reached.all(), "chains stay among valid points"
     assert rises[0.3] > rises[0.03] > rises[0.0] == 0
 
 

@@ -82,7 +82,7 @@ class Annealing:
             for step in range(self.steps):
                 if problem.has_expired:
                     break
-                u = chains.streams.uniform((self.chains, 7))
+                u = chains.streams.uniform((self.chains, 9))
                 heat = np.repeat(T[:, None], self.chains, axis=1)
                 taken = chains.step(moves[step % len(moves)], sampler.tables, heat, u)
                 best = best.replace_where(_as_points(chains.x, chains.effort), chains.effort < best.effort)

@@ -9,6 +9,7 @@ from sklearn.linear_model import LogisticRegression
 
 import counterpoise as cp
 from counterpoise.methods.sampler.chains import Chains
+from counterpoise.methods.sampler.darts import Darts
 from counterpoise.methods.sampler.moves import MOVES, transfer
 from counterpoise.methods.sampler.places import Places
 from counterpoise.methods.sampler.sample import Sampler, sample
@@ -71,8 +72,9 @@ def test_every_move_satisfies_detailed_balance(name: str, move: Any) -> None:
         np.array([case.temperature]),
         SMALL,
     )
-    tables = sampler.tables._replace(slots=np.zeros(count, dtype=np.intp))
-    taken = chains.step(move, tables, np.full((1, count), case.temperature), rng.random((1, count, 7)))
+    darts = Darts.between([places.locate(case.exact.x[None])[0]])
+    tables = sampler.tables._replace(slots=np.zeros(count, dtype=np.intp), darts=darts)
+    taken = chains.step(move, tables, np.full((1, count), case.temperature), rng.random((1, count, 9)))
     number = {tuple(point): place for place, point in enumerate(case.exact.x)}
     after = np.array([number[tuple(point)] for point in chains.x[0]])
     flow = np.zeros((len(law), len(law)))

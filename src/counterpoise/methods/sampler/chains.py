@@ -47,8 +47,8 @@ class Chains:
     def step(self, move: Move, tables: MoveTables, T: Array, u: Array) -> Mask:
         """One proposal of every chain, taken or not: which were, ``(n, k)``.
 
-        ``T`` ``(n, k)`` are the temperatures, ``u`` ``(n, k, 7)`` uniform numbers: four for the move, two for values
-        inside places, one for Metropolis' rule.
+        ``T`` ``(n, k)`` are the temperatures, ``u`` ``(n, k, 9)`` uniform numbers: four for the move, four for
+        values inside places, one for Metropolis' rule.
         """
         n, k, _ = self.x.shape
         with np.errstate(invalid="ignore"):
@@ -63,7 +63,7 @@ class Chains:
             )
             y[row, chain, columns] = values.reshape(n, k)
             place[row, chain, columns] = then
-        return self.accept(y, place, log_ratio, T, u[..., 6])
+        return self.accept(y, place, log_ratio, T, u[..., 8])
 
     def accept(self, y: Array, place: Index, log_ratio: Array, T: Array, u: Array) -> Mask:
         """Metropolis' rule with the ratio of a move: which proposals ``y`` ``(n, k, d)`` are taken, ``(n, k)``."""

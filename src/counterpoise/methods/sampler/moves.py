@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from counterpoise.methods.sampler.darts import Darts
 from counterpoise.methods.sampler.places import Places
 from counterpoise.methods.sampler.proposal_table import ProposalTable
 from counterpoise.types import Array, Index, Mask
@@ -32,6 +33,7 @@ class MoveTables(NamedTuple):
     places: Places
     proposals: ProposalTable
     slots: Index  # (k,)
+    darts: Darts
 
     def weight(self, columns: Index, place: Index) -> Array:
         """Logarithm of the base measure of places ``(n, k)`` of columns ``(n, k)``."""
@@ -128,7 +130,19 @@ def transfer(tables: MoveTables, place: Index, u: Array) -> Proposal:
     return Proposal(drawn, np.maximum(np.stack(then, axis=-1), 0), np.where(there, ratio, -np.inf))
 
 
-MOVES: tuple[Move, ...] = (set_or_unset, stride, exchange, redraw, trade, transfer)
+def dart(tables: MoveTables, place: Index, u: Array) -> Proposal:
+    """A few columns at once from how one remembered point has them to how another does."""
+    columns, before, after = tables.darts.draw(u[..., 0])
+    fits = (np.take_along_axis(place, columns, axis=2) == before).all(axis=2) & (tables.darts.dart_counts > 0)[:, None]
+    ratio = np.zeros(u.shape[:2])
+    for number in range(columns.shape[2]):  # a column that is repeated counts once
+        fresh = ~(columns[..., :number] == columns[..., number, None]).any(axis=2)
+        column, ends = columns[..., number], (after[..., number], before[..., number])
+        ratio += np.where(fresh, tables.weight(column, ends[0]) - tables.weight(column, ends[1]), 0.0)
+    return Proposal(columns, after, np.where(fits, ratio, -np.inf))
+
+
+MOVES: tuple[Move, ...] = (set_or_unset, stride, exchange, redraw, trade, transfer, dart)
 """All moves; each satisfies detailed balance by itself."""
 
 
