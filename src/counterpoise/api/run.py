@@ -36,6 +36,9 @@ MAX_SLOW_CHUNK_ROWS = 32  # for firm answers and large trees, where a row takes 
 SLOW_TREE_NODES = 300_000  # trees with more nodes than this are large
 
 
+FEW_ANSWERS_NOTE = "have fewer answers, each without something that a better one needs, than the"
+
+
 class ExplanationRun:
     """A question being answered for some rows, with the answers finished so far."""
 
@@ -245,6 +248,7 @@ class ExplanationRun:
             *self.form_notes,
             *self._missing_reference_notes(),
             *self._budget_notes(),
+            *self._few_answers_notes(),
             *dict.fromkeys(self.kept_notes),
         )
 
@@ -260,6 +264,14 @@ class ExplanationRun:
         return (
             f"the budget of {self.question.budget:g} s ended the search {whose}: more time may find nearer answers",
         )
+
+    def _few_answers_notes(self) -> tuple[str, ...]:
+        """A note where rows have fewer answers than were asked for."""
+        asked = self.question.alternatives
+        found = [answers for answers, _ in self.firm_answers] or self.finished_answers
+        few = sum(int((part.valid & (part.answer_count < asked)).sum()) for part in found)
+        rows = sum(len(part.valid) for part in found)
+        return (f"{few} of {rows} rows {FEW_ANSWERS_NOTE} {asked} asked for",) if few else ()
 
     def _missing_reference_notes(self) -> tuple[str, ...]:
         """A note where the reference has no row to start a search from."""
