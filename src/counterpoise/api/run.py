@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from dataclasses import replace
 from functools import partial
@@ -36,6 +37,7 @@ MAX_SLOW_CHUNK_ROWS = 32  # for firm answers and large trees, where a row takes 
 SLOW_TREE_NODES = 300_000  # trees with more nodes than this are large
 
 
+LOGGER = logging.getLogger("counterpoise")
 FEW_ANSWERS_NOTE = "have fewer answers, each without something that a better one needs, than the"
 
 
@@ -85,6 +87,7 @@ class ExplanationRun:
                 chunks = self._split_into_chunks()
                 for number, rows in enumerate(chunks):
                     left = max(self.deadline - time.perf_counter(), 0.0) / (len(chunks) - number)
+                    LOGGER.debug("rows %d to %d of %d", rows[0], rows[-1], n)
                     self._answer_chunk(rows, time.perf_counter() + left, tell)
                     tell(sum(map(len, self.finished_rows)), n)
         except KeyboardInterrupt:
@@ -97,7 +100,14 @@ class ExplanationRun:
         except ModelError as error:
             error.partial = self.build_explanation()
             raise
-        return self.build_explanation()
+        found = self.build_explanation()
+        LOGGER.info(
+            "%d of %d rows reach the target; %.3g s, %d rows asked of the model",
+            *(int(found.valid.sum()), len(found), found.seconds, found.model_rows),
+        )
+        for note in found.notes:
+            LOGGER.info("note: %s", note)
+        return found
 
     def build_explanation(self) -> Explanation:
         """The Explanation of the rows that are finished."""
