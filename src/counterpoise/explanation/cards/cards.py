@@ -17,7 +17,7 @@ from counterpoise.explanation import tables
 from counterpoise.explanation.answered_rows import AnsweredRows
 from counterpoise.explanation.cards.evidence import Evidence, build_evidence
 from counterpoise.explanation.formats import format_label, format_pair, format_probability
-from counterpoise.explanation.sentences import sort_by_size
+from counterpoise.explanation.sentences import say_proof, sort_by_size
 from counterpoise.explanation.views import compose_row_text
 from counterpoise.space.distance import Distance
 from counterpoise.space.schema.schema import Feature
@@ -76,6 +76,7 @@ class Card(NamedTuple):
     noise: str  # the noise that the answer should withstand
     other_answers: tuple[CardAnswer, ...]
     evidence: Evidence = Evidence()  # the nearest real rows of the target; none where redacted
+    proof: str = ""  # how near to the least the best answer is, in a few words; "" where nothing is known
 
 
 def build_cards(explanation: AnsweredRows, *, redact: bool = False) -> list[Card]:
@@ -96,6 +97,7 @@ def build_cards(explanation: AnsweredRows, *, redact: bool = False) -> list[Card
     carried: list[CarriedCells] = [()] * len(explanation) if redact else _list_carried(explanation)
     labels = [_row_name(label) for label in explanation.rows.index]
     cards = []
+    gap = explanation.gap.tolist()
     for row, answers in enumerate(best):
         beside = () if tipping is None else tipping[row][0].changes
         cards.append(
@@ -115,6 +117,7 @@ def build_cards(explanation: AnsweredRows, *, redact: bool = False) -> list[Card
                 evidence=Evidence()
                 if redact
                 else build_evidence(explanation, row, [change.column for change in (*answers[0].changes, *beside)]),
+                proof=say_proof(gap[row]),
             )
         )
     return cards

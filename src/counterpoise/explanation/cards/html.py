@@ -17,7 +17,7 @@ def draw_card_html(card: Card) -> str:
     before = card.prediction + (f" ({card.target} {card.probability})" if card.probability else "")
     after = card.best_answer.prediction + (f" ({card.best_answer.probability})" if card.best_answer.probability else "")
     said = f"{escape(before)} &rarr; {escape(after)}"
-    status = f"<span style='{FAINT}'>{escape(card.status.replace('_', ' '))}</span>"
+    status = f"<span style='{FAINT}'>{escape(card.proof or card.status.replace('_', ' '))}</span>"
     parts = [
         f"<p style='margin:.2em 0'><b>{escape(card.row)}</b>: {said} {status}</p>",
         _draw_changes(card.best_answer, "would be" if found else "nearest miss"),

@@ -53,6 +53,8 @@ def tabulate_flat(explanation: AnsweredRows, measure: Distance | None = None, *,
         "probability_after": explanation.measures.probability[rows, number],
         "distance": np.where(best, distance, measure(answers[:, None, :], x0)[:, 0]),
         "effort": explanation.measures.effort[rows, number],
+        "bound": np.where(best, explanation.bound[rows], np.nan),
+        "gap": np.where(best, explanation.gap[rows], np.nan),
         "changed": ["; ".join(name for name, moved in zip(names, line, strict=True) if moved) for line in changed],
         **kept_columns(explanation, rows, number),
         "evidence_distance": np.array([min(apart.tolist(), default=np.nan) for _, apart in real_rows(explanation)])[
