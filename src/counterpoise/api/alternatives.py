@@ -37,9 +37,10 @@ def fill_alternatives(
     """The verified answers, with further ones in rows that have fewer than were asked for.
 
     An alternative leaves out at least one feature that each better answer changes. So the search runs again with one
-    changed feature of every answer held fixed, in several ways, until there are enough or all ways are tried. Where no
-    search is sure to find the least, as under noise, a nearer answer than the best may be met on the way, and becomes
-    it. ``run`` and ``form`` are those that ``verdict`` was made from.
+    changed feature of every answer held fixed, in several ways, until there are enough or all ways are tried. The first
+    answer stays first, so that it does not depend on how many are asked for, also where a search that is not sure to
+    find the least, as under noise, meets a nearer one on the way. ``run`` and ``form`` are those that ``verdict`` was
+    made from.
     """
     alternatives, method = verdict.holds.shape[1], method.method if isinstance(method, Proven) else method
     found = VerifiedAnswers(verdict.x.copy(), verdict.holds.copy(), verdict.predicted.copy(), verdict.before)
@@ -57,6 +58,19 @@ def fill_alternatives(
         found.x[short], found.holds[short], found.predicted[short], _ = more
         left = np.flatnonzero(_rows_lacking_answers(more.holds))
         short, run = short[left], run.at(left)
+    return _put_first(problem, verdict, found)
+
+
+def _put_first(problem: Problem, verdict: VerifiedAnswers, found: VerifiedAnswers) -> VerifiedAnswers:
+    """The answers with those of ``verdict`` in the first place again, where others have taken it."""
+    same = (found.x[:, 0] == verdict.x[:, 0]) | (np.isnan(found.x[:, 0]) & np.isnan(verdict.x[:, 0]))
+    for row in np.flatnonzero(verdict.holds[:, 0] & ~same.all(axis=1)).tolist():
+        first, others = verdict.x[row, 0], found.x[row][found.holds[row]]
+        sets = problem.region.take([row]).is_changed(np.concatenate([first[None], others])[None])[0]
+        kept = [first, *others[(sets[1:] != sets[0]).any(axis=1)]][: found.holds.shape[1]]
+        found.x[row], found.holds[row] = np.nan, False
+        found.x[row, : len(kept)], found.holds[row, : len(kept)] = kept, True
+        found.predicted[row] = verdict.predicted[row]
     return found
 
 
