@@ -145,6 +145,16 @@ class Model(MinimalModel, Protocol):
         ...
 
     @property
+    def affine(self) -> Any | None:
+        """The weights (`models.affine.AffineOutputs`) of a model whose outputs are affine in the row, up to a link."""
+        ...
+
+    @property
+    def layers(self) -> Any | None:
+        """The layers (`models.layers.LayerOutputs`) of a network whose activations are known."""
+        ...
+
+    @property
     def is_additive(self) -> bool:
         """Whether log-odds add up over the trees of a model whose outputs are probabilities."""
         ...
@@ -215,6 +225,16 @@ class ModelBase:
     @property
     def leaves(self) -> Any | None:
         """None: no leaves are known."""
+        return None
+
+    @property
+    def affine(self) -> Any | None:
+        """None: not known to be affine."""
+        return None
+
+    @property
+    def layers(self) -> Any | None:
+        """None: no layers are known."""
         return None
 
     @property

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from numpy.typing import NDArray
 
 from counterpoise.errors import CapabilityError
+from counterpoise.models.affine import AffineOutputs
+from counterpoise.models.layers import LayerOutputs
 from counterpoise.models.links import softmax
 from counterpoise.models.trees.ensemble import TreeEnsemble
 from counterpoise.models.trees.leaves import Leaves
@@ -28,6 +30,18 @@ class ProbabilityModel(ModelBase):
     @property
     def notes(self) -> tuple[str, ...]:
         return self.model.notes
+
+    @property
+    def affine(self) -> AffineOutputs | None:
+        """What the probabilities are the softmax of, where that is affine in the row."""
+        known: AffineOutputs | None = self.model.affine if self.model.has_softmax_probabilities else None
+        return None if known is None else replace(known, link="softmax")
+
+    @property
+    def layers(self) -> LayerOutputs | None:
+        """The network that the probabilities are the softmax of."""
+        known: LayerOutputs | None = self.model.layers if self.model.has_softmax_probabilities else None
+        return None if known is None else replace(known, first=replace(known.first, link="softmax"))
 
     def outputs(self, x: Array) -> Array:
         if self.model.link == "log":  # its outputs are its probabilities, and quicker

@@ -9,6 +9,9 @@ from typing import Any, Literal
 import numpy as np
 from scipy.special import expit
 
+from counterpoise.models.affine import AffineOutputs
+from counterpoise.models.layers import LayerOutputs
+from counterpoise.models.sklearn.formulas.base import FormulaBase
 from counterpoise.types import Array, Pullback
 
 Activation = Literal["identity", "relu", "tanh", "logistic"]
@@ -23,7 +26,7 @@ ACTIVATIONS: dict[Activation, tuple[Callable[[Array], Array], Callable[[Array], 
 
 
 @dataclass(frozen=True, eq=False)
-class Network:
+class Network(FormulaBase):
     """Layers ``h = activation(h @ weights + biases)``, the last without activation.
 
     ``against_zero``: the one value of a two-class network becomes two outputs, ``(0, value)``.
@@ -69,6 +72,27 @@ class Network:
             change = (change * first(hidden) + pull * second(hidden) * speed) @ matrix.T
             pull = (pull * first(hidden)) @ matrix.T
         return change
+
+    @property
+    def affine(self) -> AffineOutputs | None:
+        """The weights of the columns, where there is no activation."""
+        if self.activation != "identity" and len(self.weights) > 1:
+            return None
+        known = AffineOutputs.of(self.weights[0].T, self.biases[0])
+        for matrix, bias in zip(self.weights[1:], self.biases[1:], strict=True):
+            known = AffineOutputs.of(matrix.T, bias).behind(known)
+        return known.against_zero() if self.adds_zero_output else known
+
+    @property
+    def layers(self) -> LayerOutputs | None:
+        """The layers, where there is an activation."""
+        if self.activation == "identity" or len(self.weights) < 2:
+            return None
+        weights, biases = list(self.weights[1:]), list(self.biases[1:])
+        if self.adds_zero_output:
+            weights[-1], biases[-1] = np.pad(weights[-1], ((0, 0), (1, 0))), np.pad(biases[-1], (1, 0))
+        first = AffineOutputs.of(self.weights[0].T, self.biases[0])
+        return LayerOutputs(first, tuple(weights), tuple(biases), self.activation)
 
     def _add_zero_output(self, values: Array) -> Array:
         if not self.adds_zero_output:

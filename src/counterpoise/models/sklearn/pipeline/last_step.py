@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from numpy.typing import NDArray
 
+from counterpoise.models.affine import AffineOutputs
+from counterpoise.models.layers import LayerOutputs
+from counterpoise.models.sklearn.pipeline.affine_steps import read_affine_steps
 from counterpoise.models.sklearn.pipeline.columnwise import ColumnwiseSteps
 from counterpoise.models.sklearn.pipeline.projections import ColumnwiseThenMixing
 from counterpoise.types import Array, Link, Model, ModelBase, Pullback
@@ -34,6 +38,22 @@ class LastStepModel(ModelBase):
     def has_softmax_probabilities(self) -> bool:
         """Whether the probabilities are the softmax of the outputs."""
         return self.last_step.has_softmax_probabilities
+
+    @cached_property
+    def affine(self) -> AffineOutputs | None:
+        """The last step's weights, carried back to the row."""
+        known: AffineOutputs | None = self.last_step.affine
+        return None if known is None or self._affine_steps is None else known.behind(self._affine_steps)
+
+    @cached_property
+    def layers(self) -> LayerOutputs | None:
+        """The last step's layers, the first carried back to the row."""
+        known: LayerOutputs | None = self.last_step.layers
+        return None if known is None or self._affine_steps is None else known.behind(self._affine_steps)
+
+    @cached_property
+    def _affine_steps(self) -> AffineOutputs | None:
+        return read_affine_steps(self.first_steps)
 
     def outputs(self, x: Array) -> Array:
         """Outputs ``(p, c)`` of the last step."""

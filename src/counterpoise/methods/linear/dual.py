@@ -1,0 +1,135 @@
+"""The bound of a box: prices of gain at which even the best point costs so much, found condition by condition.
+
+For any prices >= 0, no point that meets the conditions costs less than ``price . need - max(price . gain - cost)``. The
+greatest such bound is where the best point just meets the conditions; on either side of that price lie the point that
+falls short and the one that does not, and where they differ the box is divided.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from counterpoise.methods.linear.boxes import Boxes, Choice, Pricing, Terms
+from counterpoise.methods.settings.linear import LinearSettings
+from counterpoise.types import Array, Index, Mask
+
+
+class Solved(NamedTuple):
+    """Boxes with their bounds; the points on either side of the best prices."""
+
+    bound: Array  # (b,) in the units of cost; infinite where no point of the box meets the conditions
+    price: Array  # (b, m)
+    short: Choice
+    enough: Choice
+
+
+def solve(pricing: Pricing, boxes: Boxes, settings: LinearSettings) -> Solved:
+    """The greatest bound of each box, as near as the settings take it."""
+    cases, terms = pricing.cases, pricing.gather(boxes)
+    least, most = cases.need_least[boxes.case], cases.need_most[boxes.case]
+    reach = pricing.most_gain(terms)
+    hopeless = (reach < least).any(axis=1)
+    target = np.where(reach < most, np.maximum(reach, least), most)
+    price = np.zeros_like(least)
+    enough = short = pricing.choose(terms, price)
+    going = ~hopeless
+    for number in range(1 if least.shape[1] == 1 else settings.condition_rounds):
+        lacking, size = target - enough.gain, np.maximum(np.abs(target), 1e-300)
+        off = np.where(lacking > 0, lacking / size, np.where(price > 0, -lacking / size, 0.0))
+        going = going & (off.max(axis=1) > (0.0 if number == 0 else settings.condition_tolerance))
+        some = np.flatnonzero(going)
+        if not len(some):
+            break
+        part = terms if len(some) == len(going) else pricing.gather(boxes.at(some))
+        condition = off[some].argmax(axis=1)
+        price[some], below, above = _turn_one(pricing, part, price[some], condition, target[some], settings)
+        short, enough = _put(short, some, below), _put(enough, some, above)
+    bound = (price * least).sum(axis=1) - enough.value
+    return Solved(np.where(hopeless, np.inf, np.maximum(bound, 0.0)), price, short, enough)
+
+
+def _turn_one(
+    pricing: Pricing, terms: Terms, price: Array, condition: Index, target: Array, settings: LinearSettings
+) -> tuple[Array, Choice, Choice]:
+    """Prices with that of one condition ``(b,)`` turned to where its gain reaches the target; the points beside it."""
+    line = np.arange(len(price))
+    need, own = target[line, condition], price[line, condition]
+
+    def ask(value: Array) -> tuple[Choice, Array]:
+        asked = price.copy()
+        asked[line, condition] = value
+        choice = pricing.choose(terms, asked)
+        return choice, choice.gain[line, condition] - need
+
+    low, (below, low_gap) = np.zeros(len(own)), ask(np.zeros(len(own)))
+    high = _first_price(pricing, terms, np.maximum(terms.boxes.price[line, condition], own), condition, need, settings)
+    above, high_gap = ask(high)
+    for _ in range(settings.doublings):
+        behind = (high_gap < 0) & (low_gap < 0)
+        if not behind.any():
+            break
+        low, low_gap = np.where(behind, high, low), np.where(behind, high_gap, low_gap)
+        below = _pick(behind, above, below)
+        high = np.where(behind, 2.0 * high, high)
+        above, high_gap = ask(high)
+    settled = low_gap >= 0  # free of charge
+    for number in range(settings.halvings):
+        narrow = high - low <= settings.price_tolerance * high
+        near = settled | (np.abs(high_gap) <= settings.gain_tolerance * np.abs(need)) | narrow
+        if near.all():
+            break
+        with np.errstate(divide="ignore", invalid="ignore"):
+            secant = high - high_gap * (high - low) / (high_gap - low_gap)
+        secant = secant + settings.overshoot * (high - secant)  # a little beyond, so that both ends close in
+        middle = np.where((number % 3 < 2) & (secant > low) & (secant < high), secant, (low + high) / 2)
+        if number == 0:  # a guess may be right to the last digits
+            middle = np.maximum(middle, (1 - settings.nudge) * high) if not pricing.by_square else middle
+        at, gap = ask(np.where(near, high, middle))
+        up, down = (gap >= 0) & ~near, (gap < 0) & ~near
+        high, high_gap, above = np.where(up, middle, high), np.where(up, gap, high_gap), _pick(up, at, above)
+        low, low_gap, below = np.where(down, middle, low), np.where(down, gap, low_gap), _pick(down, at, below)
+    asked = price.copy()
+    asked[line, condition] = np.where(settled, 0.0, high)
+    return asked, below, _pick(settled, below, above)
+
+
+def _first_price(
+    pricing: Pricing, terms: Terms, guess: Array, condition: Index, need: Array, settings: LinearSettings
+) -> Array:
+    """A price from which to look: what the gain costs if nothing holds the columns back, or they are filled in turn."""
+    line = np.arange(len(need))
+    slope = terms.slope[line, condition]
+    rate = np.where(slope > 0, pricing.menus.rate[1], pricing.menus.rate[0])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        if pricing.by_square:
+            total = (np.nan_to_num(np.abs(slope) / rate, posinf=0.0) ** 2).sum(axis=1)
+            return np.where(guess > 0, guess, np.where(total > 0, 2 * np.abs(need) / total, 1.0))
+        away = np.where(slope > 0, terms.high - terms.x0, terms.low - terms.x0)
+        gain = np.where((slope != 0) & terms.can_move, slope * away, 0.0)
+        cost = terms.unit_price * np.abs(away) * rate + pricing.menus.change_price
+        worth = np.where(gain > 0, cost / gain, np.inf)
+    order = np.argsort(worth, axis=1)
+    filled = np.cumsum(np.take_along_axis(np.maximum(gain, 0.0), order, axis=1), axis=1)
+    place = np.minimum(np.count_nonzero(filled < need[:, None], axis=1), worth.shape[1] - 1)
+    found = np.take_along_axis(worth, np.take_along_axis(order, place[:, None], axis=1), axis=1)[:, 0]
+    found = np.where(np.isfinite(found), found, np.where(guess > 0, guess, 1.0))
+    return np.asarray(np.maximum(found, 1e-300) * (1 + settings.nudge))
+
+
+def _pick(where: Mask, one: Choice, other: Choice) -> Choice:
+    if where.all():
+        return one
+    if not where.any():
+        return other
+    return Choice(*(np.where(where.reshape(-1, *[1] * (a.ndim - 1)), a, b) for a, b in zip(one, other, strict=True)))
+
+
+def _put(into: Choice, places: Index, new: Choice) -> Choice:
+    if len(places) == len(into.value):
+        return new
+    out = Choice(*(part.copy() for part in into))
+    for mine, theirs in zip(out, new, strict=True):
+        mine[places] = theirs
+    return out
