@@ -20,7 +20,7 @@ import pandas as pd
 from tasks import read_table
 
 import counterpoise as cp
-from counterpoise.methods.trees.exact.settings import ProofSettings
+from counterpoise.methods.settings.proof import ProofSettings
 from counterpoise.methods.trees.exact.sum_of_trees import Proof, prove
 from counterpoise.problem import Problem
 from counterpoise.streams import Streams

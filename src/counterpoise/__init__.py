@@ -38,8 +38,9 @@ if TYPE_CHECKING:  # for type checkers; at run time a name is imported when it i
     from counterpoise.methods.baselines.nearest import NearestNeighbour
     from counterpoise.methods.baselines.random_search import RandomSearch
     from counterpoise.methods.polish import Polished
+    from counterpoise.methods.proven import Proven
     from counterpoise.methods.search import Search
-    from counterpoise.methods.trees.exact.settings import ProofSettings
+    from counterpoise.methods.settings.proof import ProofSettings
     from counterpoise.models.callables.agreement import Agreement
     from counterpoise.models.callables.function import Function
     from counterpoise.models.callables.http import Remote
@@ -110,6 +111,7 @@ __all__ = [
     "OneOf",
     "Polished",
     "ProofSettings",
+    "Proven",
     "Question",
     "RandomSearch",
     "Range",
@@ -179,7 +181,8 @@ _HOME_BY_NAME = {  # "module:attribute" below this package, or a module that is 
     "Noise": "objective.noise:Noise",
     "OneOf": "space.constraints.words:OneOf",
     "Polished": "methods.polish:Polished",
-    "ProofSettings": "methods.trees.exact.settings:ProofSettings",
+    "ProofSettings": "methods.settings.proof:ProofSettings",
+    "Proven": "methods.proven:Proven",
     "Question": "explanation.question:Question",
     "RandomSearch": "methods.baselines.random_search:RandomSearch",
     "Range": "space.constraints.words:Range",

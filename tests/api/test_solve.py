@@ -20,7 +20,7 @@ def test_an_answer_needs_no_reason():
 
 def test_already_there():
     dear = TRAIN[MODEL.predict(TRAIN) == "dear"][:1]
-    assert reasons(rows=dear) == (["valid"], ["the model already says dear"])
+    assert reasons(rows=dear) == (["optimal"], ["the model already says dear"])
     model = LinearRegression().fit(TRAIN[["area"]], PRICE)
     e = cp.explain(model, {"area": 100.0}, reference=TRAIN[["area"]], target=(0, None), method=FAST)
     said = model.predict(pd.DataFrame({"area": [100.0]}))[0]

@@ -9,6 +9,7 @@ import pandas as pd
 
 from counterpoise.api.verify import VerifiedAnswers, verify
 from counterpoise.methods.base import Method, Run, last_run
+from counterpoise.methods.proven import Proven
 from counterpoise.problem import Problem
 from counterpoise.space.schema.schema import Schema
 from counterpoise.space.schema.tables_in import take_rows
@@ -30,7 +31,7 @@ def fill_alternatives(
     the most changed feature of every answer held fixed, until it finds no further one. ``run`` and ``table`` are those
     that ``verdict`` was made from.
     """
-    alternatives = verdict.holds.shape[1]
+    alternatives, method = verdict.holds.shape[1], method.method if isinstance(method, Proven) else method
     found = VerifiedAnswers(verdict.x.copy(), verdict.holds.copy(), verdict.predicted.copy(), verdict.before)
     short = np.flatnonzero(_rows_lacking_answers(found.holds))
     run = run.at(short)

@@ -68,6 +68,7 @@ def assemble_explanation(
         held=explained.held,
         quantiles=quantiles,
         evidence=evidence,
+        bound=answers.bound,
         question=question.take(rows),
         seconds=seconds,
         model_rows=model_rows,

@@ -31,7 +31,9 @@ from counterpoise.explanation.explanation import Explanation
 from counterpoise.explanation.question import DistanceSpec, Question, Target
 from counterpoise.methods.base import Method
 from counterpoise.methods.polish import Polished
+from counterpoise.methods.proven import Proven
 from counterpoise.methods.search import Search
+from counterpoise.methods.settings.proof import ProofSettings
 from counterpoise.models.registry import as_model
 from counterpoise.objective.measures import DistanceBuilder, check_regularizers
 from counterpoise.objective.plausibility import Fittable
@@ -139,6 +141,8 @@ class Explainer:
         alternatives: int = 1,
         budget: float | None = None,
         method: Method | None = None,
+        proof: bool | Literal["auto"] = "auto",
+        gap: float = 0.0,
         seed: int = 0,
         progress: ProgressSetting = None,
     ) -> Explanation:
@@ -163,6 +167,10 @@ class Explainer:
         alternatives: how many answers a row gets at most, each without something that a better one needs; 1 by default.
         budget: seconds for the whole call; None: no limit.
         method: the search; None: the default one, which looks at what the model is.
+        proof: how long a bound of the least effort is sought: "auto" (the default: a fixed amount of work a row, never
+            a clock), True (to the end, or until the budget is over), False (not at all). A method of your own is only
+            proven with True; nearer answers that the proof meets then take the place of its own.
+        gap: the proof of a row ends where its answer costs at most this share more than the bound; 0 by default.
         seed: of all random numbers; the same seed gives the same answers. 0 by default.
         progress: True shows a bar, False does not, a function is called with (rows done, rows in all); None: a bar on a
             terminal where there are many rows.
@@ -170,7 +178,7 @@ class Explainer:
         What was asked is in the ``question`` of the explanation that comes back.
         """
         started = time.perf_counter()
-        check_settings(lam, mu, alternatives, budget, seed)
+        check_settings(lam, mu, alternatives, budget, seed, proof, gap)
         if method is not None and (not hasattr(method, "iterate") or isinstance(method, type)):
             raise InputError(
                 "method must be a method", f"{method!r}", "for instance cp.Search() or cp.NearestNeighbour()"
@@ -179,7 +187,7 @@ class Explainer:
         check_firmness(keep, temperature, withstand)
         asked, intake = self.prepare_rows(X)
         asked._distance_builder(distance)  # a name that is none is refused before the model is asked
-        method = _default_method(int(alternatives)) if method is None else method
+        method = _choose_method(method, int(alternatives), proof, float(gap))
         question = Question(
             target=as_target(target),
             threshold=threshold,
@@ -196,6 +204,8 @@ class Explainer:
             alternatives=int(alternatives),
             seed=int(seed),
             method=method,
+            proof=proof,
+            gap=float(gap),
             budget=None if budget is None else float(budget),
             new_categories=self.new_categories,
         )
@@ -246,9 +256,19 @@ class Explainer:
         return {name: float(weight) for name, weight in (weights or {}).items()}
 
 
+def _choose_method(given: Method | None, alternatives: int, proof: bool | str, gap: float) -> Method:
+    """The method that is run: the one given, or the default one, with a proof where that is asked for."""
+    if given is not None and proof is not True:
+        return given
+    method = _default_search(alternatives) if given is None else given
+    if proof is False:
+        return method
+    return Proven(method, ProofSettings.to_the_end(gap) if proof is True else ProofSettings(gap=gap))
+
+
 @cache
-def _default_method(alternatives: int) -> Method:
-    """The method that is taken where none is given."""
+def _default_search(alternatives: int) -> Method:
+    """The search that is run where none is given."""
     return Polished(Search(), answers=2 * alternatives - 1)
 
 

@@ -45,6 +45,8 @@ def explain(
     alternatives: int = 1,
     budget: float | None = None,
     method: Method | None = None,
+    proof: bool | Literal["auto"] = "auto",
+    gap: float = 0.0,
     seed: int = 0,
     progress: ProgressSetting = None,
 ) -> Explanation:
@@ -69,6 +71,10 @@ def explain(
     alternatives: how many answers a row gets at most, each without something that a better one needs; 1 by default.
     budget: seconds for the whole call; None: no limit.
     method: the search; None: the default one, which looks at what the model is.
+    proof: how long a bound of the least effort is sought: "auto" (the default: a fixed amount of work a row, never
+        a clock), True (to the end, or until the budget is over), False (not at all). A method of your own is only
+        proven with True; nearer answers that the proof meets then take the place of its own.
+    gap: the proof of a row ends where its answer costs at most this share more than the bound; 0 by default.
     seed: of all random numbers; the same seed gives the same answers. 0 by default.
     progress: True shows a bar, False does not, a function is called with (rows done, rows in all); None: a bar on a
         terminal where there are many rows.
@@ -113,6 +119,8 @@ def explain(
         alternatives=alternatives,
         budget=budget,
         method=method,
+        proof=proof,
+        gap=gap,
         seed=seed,
         progress=progress,
     )

@@ -14,6 +14,7 @@ from counterpoise.api.inputs.rows_in import RowPredictions, model_predictions
 from counterpoise.api.inputs.targets import RowTargets
 from counterpoise.api.mu import find_neighbours
 from counterpoise.api.verify import reaches_target, verify
+from counterpoise.explanation.fields import gap_to_bound
 from counterpoise.explanation.question import Question
 from counterpoise.methods.base import Method, Run
 from counterpoise.methods.baselines.nearest import NearestNeighbour
@@ -43,6 +44,7 @@ class Answers(NamedTuple):
     probability: Array  # (n, 2) of the target, before and after
     terms: Array  # (n, 3) distance, regulariser, decision
     mu: Array  # (n,)
+    bound: Array  # (n,) of effort: NaN where none is known, infinite where it is proven that there is no answer
 
     def take(self, rows: Index) -> Answers:
         """The answers to some of the rows."""
@@ -60,7 +62,7 @@ class Answers(NamedTuple):
         """The answers to no rows at all."""
         words, numbers, flags = np.empty(0, dtype=object), np.empty(0), np.empty(0, dtype=bool)
         empty = np.empty((0, alternatives, d)), np.empty(0, dtype=np.intp), flags, words, words, words, words
-        return cls(*empty, numbers, np.empty((0, 2)), np.empty((0, 3)), numbers)
+        return cls(*empty, numbers, np.empty((0, 2)), np.empty((0, 3)), numbers, numbers)
 
 
 class AnswerTask(NamedTuple):
@@ -101,6 +103,7 @@ def answer_rows(task: AnswerTask, watch: FinishedRowsCallback, *, search: bool =
     before[:] = task.row_predictions.predicted.tolist()
     predicted = before.copy()
     outputs = task.row_predictions.outputs[:, None, :].repeat(2, axis=1)
+    bound, proven_infeasible = np.where(already, 0.0, np.nan), np.zeros(n, dtype=bool)
     searched = problem.region.feasible & ~already
     open_rows, shut = np.flatnonzero(searched), np.flatnonzero(~searched & ~task.row_predictions.is_from_predict)
     if len(open_rows):
@@ -113,6 +116,9 @@ def answer_rows(task: AnswerTask, watch: FinishedRowsCallback, *, search: bool =
             verdict = fill_alternatives(part, task.schema, table, run, verdict, task.method, task.question.seed)
         x[open_rows], holds[open_rows], predicted[open_rows], before[open_rows] = verdict
         outputs[open_rows, 1] = model_outputs(part.model, x[open_rows, 0], part.row_numbers, part.tally)
+        bound[open_rows] = np.nan if run.bound is None else run.bound
+        proven_infeasible[open_rows] = False if run.is_infeasible is None else run.is_infeasible
+        bound[proven_infeasible] = np.inf
     if len(shut):
         own = model_predictions(problem.model, problem.x0[shut], problem.row_numbers[shut], problem.tally)
         before[shut] = predicted[shut] = own.tolist()
@@ -120,15 +126,22 @@ def answer_rows(task: AnswerTask, watch: FinishedRowsCallback, *, search: bool =
     known = problem.region.feasible & holds[:, 0]
     if not known.all():
         known |= problem.region.feasible & problem.region.contains(x[:, :1])[:, 0]
+    known &= ~proven_infeasible
     lost = np.flatnonzero(problem.region.feasible & ~known)
     x[lost, 0], predicted[lost], outputs[lost, 1] = problem.x0[lost], before[lost], outputs[lost, 0]
     margin = problem.goal.margin(outputs)[:, 1]
     probability = _target_probabilities(task, x[:, 0], outputs)
     terms = problem.energy.terms(x[:, :1], problem.x0, margin[:, None])
-    status, reason = _status_and_reason(task, holds[:, 0], already, np.where(known, margin, np.nan))
+    valid = holds[:, 0]
+    effort = np.where(valid, terms.distance[:, 0] + terms.regularizer[:, 0], np.inf)
+    bound = np.where(valid, np.minimum(bound, effort), bound)  # what is verified is right, whatever was proven
+    gap = gap_to_bound(effort, bound)
+    status, reason = _status_and_reason(task, valid, already, np.where(known, margin, np.nan), bound)
+    status[valid & (bound > 0)] = "bounded"
+    status[valid & (gap == 0)] = "optimal"
     found = np.where(known, np.maximum(holds.sum(axis=1), 1), 0).astype(np.intp)
-    numbers = margin, probability, np.concatenate(terms, axis=1), problem.energy.mu
-    return Answers(x, found, holds[:, 0], status, reason, before, predicted, *numbers)
+    numbers = margin, probability, np.concatenate(terms, axis=1), problem.energy.mu, bound
+    return Answers(x, found, valid, status, reason, before, predicted, *numbers)
 
 
 def _target_probabilities(task: AnswerTask, x: Array, outputs: Array) -> Array:
@@ -157,7 +170,7 @@ def _run_method(task: AnswerTask, problem: Problem, watch: FinishedRowsCallback)
 
 
 def _status_and_reason(
-    task: AnswerTask, valid: Mask, already: Mask, margin: Array
+    task: AnswerTask, valid: Mask, already: Mask, margin: Array, bound: Array
 ) -> tuple[NDArray[np.object_], NDArray[np.object_]]:
     """Status and reason of each row, ``(n,)``; ``margin`` ``(n,)`` is that of the answer or miss, NaN without one."""
     problem, n = task.problem, len(valid)
@@ -174,6 +187,8 @@ def _status_and_reason(
     if len(missed):
         status[missed] = "not_found"
         reason[missed] = _describe_obstacles(task, problem.take(missed), missed, margin[missed])
+    for row in missed[np.isposinf(bound[missed])].tolist():
+        status[row], reason[row] = "infeasible", "no change of the features that may change turns this decision"
     for row, words in enumerate(problem.region.system.waived_relations()):
         if words:
             said = f"let off {' and '.join(words)}, which the row itself breaks"

@@ -14,13 +14,14 @@ from numpy.typing import NDArray
 
 from counterpoise.errors import InputError
 from counterpoise.explanation import json_archive, sentences, tables
-from counterpoise.explanation.fields import ONE_RUN_HINT, AnswerEnergies, ModelScores, check_columns
+from counterpoise.explanation.fields import ONE_RUN_HINT, AnswerEnergies, ModelScores, check_columns, gap_to_bound
 from counterpoise.explanation.question import Question
 from counterpoise.explanation.repr import draw_html, draw_text, headline
 from counterpoise.explanation.row_selection import RowSelection, row_positions
 from counterpoise.space.schema.schema import Schema
 from counterpoise.types import Array, Index, Mask
 
+BY_ROW = ("count", "valid", "status", "reason", "target", "model_scores", "terms", "bound")
 FIRM_COLUMNS = ("kept", "kept_low", "kept_high", "temperature", "noise")
 MAX_REPR_ROWS = 10  # shown one by one in the repr; more are counted
 MAX_REPR_CHANGES = 3  # of a row in the repr
@@ -40,7 +41,9 @@ class Explanation:
         answer is valid it is the nearest miss, or the row itself. Slots without an answer are NaN.
     count: how many answers of each row `changes` and `alternatives` list, ``(n,)``; 0 leaves a nearest miss out.
     valid: whether the best answer reaches the target, ``(n,)``.
-    status, reason: "valid", "not_found" or "infeasible", and why, ``(n,)``.
+    status, reason: what is known of the best answer, and why, ``(n,)``: "optimal" (valid, and proven to be the least),
+        "bounded" (valid, and none costs less than a bound above 0), "valid", "not_found", or "infeasible" (nothing
+        legal reaches the target).
     target: what was asked for, ``(n,)``: the label, or "anything but dog", or "[10, 20]" of a predicted number.
     model_scores: what the model says of the rows and of their answers; `scores` is the table of it.
     terms: the terms of Eq. (3) at the best answers; `energy` is the table of them.
@@ -52,6 +55,8 @@ class Explanation:
     evidence: the real reference rows of the target that are nearest to each row, ``(n, m, d)``, nearest first, by L2
         in standard deviations; slots without one are NaN. None where there is no reference.
     question: what was asked: target, constraints, noise, seed and the rest of what it takes to repeat the call.
+    bound: no valid answer costs less than this effort ``d + lam R``, ``(n,)``; NaN where no bound is known, infinite
+        where it is proven that no answer exists. `gap` holds the answers against it.
     seconds, model_rows: the time that the call took, and the rows that the model was asked about.
     versions: the packages that computed the answers; ``model`` is a hash of what the model says of reference rows.
     notes: what is said once for all rows.
@@ -74,6 +79,7 @@ class Explanation:
     tipping: Explanation | None = None
     evidence: Array | None = None
     question: Question = field(default_factory=Question)
+    bound: Array = field(default_factory=lambda: np.empty(0))
     seconds: float = 0.0
     model_rows: int = 0
     versions: Mapping[str, str] = field(default_factory=dict)
@@ -87,7 +93,9 @@ class Explanation:
             _refuse(f"answers must have the shape ({n}, a, {d})", f"they have {self.answers.shape}")
         if self.evidence is not None and (self.evidence.ndim != 3 or self.evidence.shape[::2] != (n, d)):
             _refuse(f"evidence must have the shape ({n}, m, {d})", f"it has {self.evidence.shape}")
-        for name in ("count", "valid", "status", "reason", "target", "model_scores", "terms", "firm", "tipping"):
+        if not len(self.bound):
+            object.__setattr__(self, "bound", np.full(n, np.nan))
+        for name in (*BY_ROW, "firm", "tipping"):
             part = getattr(self, name)
             if part is not None and len(part) != n:
                 _refuse(f"{name} must have an entry for each of the {n} rows", f"it has {len(part)}")
@@ -103,8 +111,7 @@ class Explanation:
     def __getitem__(self, key: int | RowSelection) -> Explanation:
         """The explanation of some of the rows, by position: a number, a slice, a list of numbers, a boolean mask."""
         places = row_positions(key, len(self))
-        by_row = ("x0", "answers", "count", "valid", "status", "reason", "target", "model_scores", "terms")
-        parts: dict[str, Any] = {name: getattr(self, name)[places] for name in by_row}
+        parts: dict[str, Any] = {name: getattr(self, name)[places] for name in ("x0", "answers", *BY_ROW)}
         for name in ("rows", "firm"):
             table = getattr(self, name)
             parts[name] = None if table is None else table.iloc[places]
@@ -144,6 +151,19 @@ class Explanation:
         return self.terms.to_frame(self.rows.index)
 
     @property
+    def effort(self) -> Array:
+        """What the best answers cost, ``d + lam R``, ``(n,)``."""
+        return np.asarray(self.terms.distance + self.terms.regularizer, dtype=np.float64)
+
+    @property
+    def gap(self) -> Array:
+        """``effort / bound - 1`` of the best answers, ``(n,)``: by what share they may cost more than the least.
+
+        0 where an answer is proven to be the least, infinite where the bound is 0, NaN without an answer or a bound.
+        """
+        return gap_to_bound(np.where(self.valid, self.effort, np.inf), self.bound)
+
+    @property
     def changed(self) -> Index:
         """How many features the best answer changes, ``(n,)``."""
         different = tables.differs(self.x0, self.answers[:, :1])
@@ -165,28 +185,12 @@ class Explanation:
 
         ``position`` is the row's place among those explained, from 0: labels may be shared by several rows.
         """
-        listed = tables.list_changes(self.schema, self.rows, self.x0, self.answers, self.count.tolist())
-        labels = self.rows.index.take([change.row for change in listed])
-        columns = {
-            "row": labels.to_flat_index() if isinstance(labels, pd.MultiIndex) else labels,
-            "alternative": np.array([change.alternative for change in listed], dtype=np.int64),
-            "feature": pd.Series([self.schema.names[change.column] for change in listed], dtype=object),
-            "from": pd.Series([change.before for change in listed], dtype=object),
-            "to": pd.Series([change.after for change in listed], dtype=object),
-            "position": np.array([change.row for change in listed], dtype=np.int64),
-        }
-        return pd.DataFrame(columns)
+        return tables.tabulate_changes(self.schema, self.rows, self.x0, self.answers, self.count.tolist())
 
     @property
     def alternatives(self) -> pd.DataFrame:
         """All answers as rows with the input's columns, indexed by (row, alternative)."""
-        rows = np.repeat(np.arange(len(self)), self.count)
-        number = np.concatenate([np.arange(0), *(np.arange(count) for count in self.count)]).astype(np.int64)
-        frame = tables.restore_table(self.schema, self.rows.iloc[rows], self.x0[rows], self.answers[rows, number])
-        index = frame.index
-        levels = [index.get_level_values(level) for level in range(index.nlevels)]
-        names = list(index.names) if len(levels) > 1 else ["row"]
-        return frame.set_axis(pd.MultiIndex.from_arrays([*levels, number], names=[*names, "alternative"]))
+        return tables.tabulate_alternatives(self.schema, self.rows, self.x0, self.answers, self.count)
 
     @property
     def real_rows(self) -> pd.DataFrame:
@@ -251,10 +255,12 @@ class Explanation:
     def _row_outcome(self, row: int) -> sentences.RowOutcome:
         after, probability = self.scores["after"].iloc[row], float(self.scores["probability_after"].iloc[row])
         said = (self.target[row], after, probability, bool(self.valid[row]), self.status[row], self.reason[row])
+        found = sentences.RowOutcome(*said, effort=float(self.effort[row]), bound=float(self.bound[row]))
         if self.firm is None:
-            return sentences.RowOutcome(*said)
+            return found
         kept, sure = (float(self.firm[name].iloc[row]) for name in ("kept", "kept_low"))
-        return sentences.RowOutcome(*said, kept, sure, np.nan if self.question.keep is None else self.question.keep)
+        asked = np.nan if self.question.keep is None else self.question.keep
+        return found._replace(kept=kept, kept_low=sure, share_asked=asked)
 
     def _headline(self) -> str:
         return headline(self.status.tolist(), self.valid, self.terms.distance, self.changed)

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from counterpoise.errors import InputError
 from counterpoise.types import Array, Index
 
+STATUSES_WITH_ANSWER = ("optimal", "bounded", "valid")
 ONE_RUN_HINT = "give the parts of one and the same run"
 
 
@@ -90,6 +91,20 @@ class AnswerEnergies(RowArrays):
     total: Array
     lam: Array
     mu: Array
+
+
+def gap_to_bound(effort: Array, bound: Array, tolerance: float = 1e-6) -> Array:
+    """``effort / bound - 1``: by what share answers may cost more than the least there is.
+
+    0 where both agree within the relative ``tolerance``: the answer is proven to be the least. Infinite where the bound
+    is 0, NaN where there is no bound or no answer (an infinite effort).
+
+    >>> gap_to_bound(np.array([0.5, 0.5, 0.5, np.inf]), np.array([0.4, 0.5, 0.0, 0.3])).round(6).tolist()
+    [0.25, 0.0, inf, nan]
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        gap = np.where(effort <= bound * (1 + tolerance), 0.0, effort / bound - 1)
+    return np.where(np.isnan(bound) | ~np.isfinite(effort), np.nan, gap)
 
 
 SCORE_COLUMNS, ENERGY_COLUMNS = (tuple(item.name for item in fields(kind)) for kind in (ModelScores, AnswerEnergies))

@@ -7,6 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from counterpoise.errors import InputError
 from counterpoise.explanation import json_question, json_values
 from counterpoise.explanation.question import Question
@@ -120,6 +122,7 @@ def _pack_fields(fields: Fields) -> Fields:
         **{name: None if fields[name] is None else json_values.pack_table(fields[name]) for name in _TABLE_FIELDS},
         "tipping": None if tipping is None else _pack_fields(tipping),
         "evidence": None if fields["evidence"] is None else json_values.pack_array(fields["evidence"]),
+        "bound": json_values.pack_array(fields["bound"]),
         "question": json_question.pack_question(fields["question"]),
         "settings": fields["question"].settings,  # for people: a reader takes the question
     }
@@ -127,13 +130,15 @@ def _pack_fields(fields: Fields) -> Fields:
 
 def _unpack_fields(data: Fields) -> Fields:
     index = json_values.unpack_index(data["rows"]["index"])
-    tipping, evidence = data["tipping"], data.get("evidence")  # the first documents had no evidence
+    # the first documents had neither evidence nor bounds
+    tipping, evidence, bound = data["tipping"], data.get("evidence"), data.get("bound")
     found = {
         **{name: unpack(data[name]) for name, (_, unpack) in _PACKERS.items()},
         "rows": json_values.unpack_table(data["rows"], index),
         **{name: None if data[name] is None else json_values.unpack_table(data[name], index) for name in _TABLE_FIELDS},
         "tipping": None if tipping is None else _unpack_fields(tipping),
         "evidence": None if evidence is None else json_values.unpack_array(evidence),
+        "bound": np.full(len(index), np.nan) if bound is None else json_values.unpack_array(bound),
     }
     return {**found, "question": _unpack_question(data, found)}
 

@@ -57,6 +57,8 @@ def pack_question(question: Question) -> dict[str, Any]:
         "constraints": [_pack_part(part) for part in question.constraints],
         "noise": _pack_part(question.noise),
         "method": None if question.method is None else _pack_object(question.method),
+        "proof": question.proof,
+        "gap": question.gap,
         "new_categories": question.new_categories,
         "is_complete": question.is_complete,
     }
@@ -73,9 +75,17 @@ def unpack_question(data: dict[str, Any]) -> Question:
         constraints=tuple(_unpack_part(part) for part in data["constraints"]),
         noise=_unpack_part(data["noise"]),
         method=_unpack_part(data["method"]),
+        proof=_proof_of(data.get("proof")),  # the first documents of version 2 had neither
+        gap=float(data.get("gap", 0.0)),
         new_categories=bool(data["new_categories"]),
         is_complete=bool(data["is_complete"]),
     )
+
+
+def _proof_of(stored: Any) -> Any:
+    if stored not in (None, True, False, "auto"):
+        raise InputError("proof must be 'auto', true or false", f"{stored!r}", "save the explanation again")
+    return stored
 
 
 def question_of_version_1(settings: Mapping[str, str], seed: int, lam: float, targets: Any) -> Question:
@@ -106,6 +116,8 @@ def question_of_version_1(settings: Mapping[str, str], seed: int, lam: float, ta
         alternatives=int(settings.get("alternatives", "1")),
         seed=seed,
         method=None if method is None else StoredObject("method", method, ""),
+        proof={"auto": "auto", "True": True, "False": False}.get(settings.get("proof", "")),  # type: ignore[arg-type]
+        gap=float(settings.get("gap", "0")),
         budget=float(settings["budget"].removesuffix(" s")) if "budget" in settings else None,
         is_complete=False,
     )

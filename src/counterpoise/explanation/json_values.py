@@ -35,15 +35,27 @@ def pack_value(value: Any) -> Any:
         return value
     if kind is float:
         return value if np.isfinite(value) else {"float": repr(value)}
-    if value is pd.NA or value is pd.NaT:
-        return {"missing": "NA" if value is pd.NA else "NaT"}
-    if (
-        isinstance(value, np.generic)
-        and value.dtype.kind in "biufUMm"
-        and value.dtype.itemsize <= _max_item_bytes(value.dtype)
-    ):
+    if kind is tuple:
+        return {"tuple": [pack_value(item) for item in value]}
+    if kind is Decimal:
+        return {"decimal": str(value)}
+    if isinstance(value, np.generic) and _has_exact_value(value.dtype):
         plain = int(value.astype(np.int64)) if value.dtype.kind in "Mm" else value.item()
         return {"numpy": "str" if value.dtype.kind == "U" else value.dtype.name, "value": pack_value(plain)}
+    packed = _pack_moment(value)
+    if packed is not None:
+        return packed
+    raise InputError(
+        "a saved explanation holds numbers, text, booleans, dates, tuples of them and missing cells",
+        f"{value!r} is a {kind.__module__}.{kind.__qualname__}",
+        "convert it to text before explaining, or leave its column out",
+    )
+
+
+def _pack_moment(value: Any) -> dict[str, Any] | None:
+    """A date, moment, period or mark for a missing cell as JSON data; None for anything else."""
+    if value is pd.NA or value is pd.NaT:
+        return {"missing": "NA" if value is pd.NA else "NaT"}
     if isinstance(value, pd.Timestamp):
         zone = None if value.tz is None else str(value.tz)
         return {"timestamp": int(value.asm8.astype(np.int64)), "unit": value.unit, "tz": zone}
@@ -51,18 +63,9 @@ def pack_value(value: Any) -> Any:
         return {"timedelta": int(value.asm8.astype(np.int64)), "unit": value.unit}
     if isinstance(value, pd.Period):
         return {"period": value.ordinal, "freq": value.freqstr}
-    if kind is tuple:
-        return {"tuple": [pack_value(item) for item in value]}
-    for name, known in (("datetime", dt.datetime), ("date", dt.date)):
-        if kind is known:
-            return {name: value.isoformat()}
-    if kind is Decimal:
-        return {"decimal": str(value)}
-    raise InputError(
-        "a saved explanation holds numbers, text, booleans, dates, tuples of them and missing cells",
-        f"{value!r} is a {kind.__module__}.{kind.__qualname__}",
-        "convert it to text before explaining, or leave its column out",
-    )
+    if type(value) in (dt.datetime, dt.date):
+        return {type(value).__name__: value.isoformat()}
+    return None
 
 
 def unpack_value(data: Any) -> Any:
@@ -167,29 +170,31 @@ def unpack_column(data: dict[str, Any]) -> pd.Series[Any]:
     values: list[Any] = data["values"]
     array: Any
     if isinstance(dtype, pd.CategoricalDtype):
-        codes = np.array([-1 if code is None else code for code in values], dtype=np.intp)
-        array = pd.Categorical.from_codes(codes, dtype=dtype)
+        array = pd.Categorical.from_codes(_fill_missing(values, -1, np.dtype(np.intp)), dtype=dtype)
     elif isinstance(dtype, pd.StringDtype):
         array = pd.array(values, dtype=dtype)
     elif _is_masked(dtype):
         mask = np.array([value is None for value in values], dtype=bool)
-        numbers = np.array([0 if value is None else value for value in values], dtype=dtype.numpy_dtype)
-        array = dtype.construct_array_type()(numbers, mask)
+        array = dtype.construct_array_type()(_fill_missing(values, 0, dtype.numpy_dtype), mask)
     elif _is_moment(dtype):
         least = np.iinfo(np.int64).min  # how pandas stores a missing moment
-        counts = np.array([least if value is None else value for value in values], dtype=np.int64)
+        counts = _fill_missing(values, least, np.dtype(np.int64))
         if isinstance(dtype, pd.DatetimeTZDtype):
             array = pd.DatetimeIndex(counts.view(f"M8[{dtype.unit}]")).tz_localize("UTC").tz_convert(dtype.tz).array
         else:
             array = counts.view(dtype)
     elif isinstance(dtype, np.dtype) and dtype.kind in "biuf":
         array = np.array(values, dtype=dtype)
-    elif isinstance(dtype, np.dtype) and dtype.kind == "O":
-        array = _unpack_objects(values)
     else:
-        array = pd.array([unpack_value(value) for value in values], dtype=dtype)
+        objects = _unpack_objects(values)
+        array = objects if dtype == np.dtype(object) else pd.array(objects.tolist(), dtype=dtype)
     column: pd.Series[Any] = pd.Series(array, dtype=dtype)
     return column
+
+
+def _fill_missing(values: list[Any], mark: int, dtype: np.dtype[Any]) -> NDArray[Any]:
+    """Values as an array, with a number as the mark for those that are null."""
+    return np.array([mark if value is None else value for value in values], dtype=dtype)
 
 
 def pack_index(index: pd.Index[Any]) -> dict[str, Any]:
@@ -290,8 +295,9 @@ def _is_moment(dtype: Any) -> bool:
     return isinstance(dtype, pd.DatetimeTZDtype) or (isinstance(dtype, np.dtype) and dtype.kind in "Mm")
 
 
-def _max_item_bytes(dtype: np.dtype[Any]) -> int:
-    return dtype.itemsize if dtype.kind == "U" else 8  # longer floats have no exact Python number
+def _has_exact_value(dtype: np.dtype[Any]) -> bool:
+    """Whether values of a dtype have an equal in Python; floats of more than eight bytes have none."""
+    return dtype.kind in "biufUMm" and (dtype.kind == "U" or dtype.itemsize <= 8)
 
 
 def _pack_numbers(array: NDArray[Any], missing: Any = None) -> list[Any]:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -66,6 +66,9 @@ class Question:
     alternatives: how many answers a row gets at most.
     seed: of all random numbers.
     method: the search; None where it is not known.
+    proof: "auto" (a fixed amount of work a row), True (to the end) or False: how long a bound of the least effort is
+        sought. None: it is not known.
+    gap: the proof of a row ends where its answer costs at most this share more than the bound.
     budget: seconds for the whole call; None: no limit.
     new_categories: whether rows may have categories that the reference does not have.
     is_complete: False where the question was read from a document of version 1, which told less than all of it.
@@ -89,6 +92,8 @@ class Question:
     alternatives: int = 1
     seed: int = 0
     method: object = None
+    proof: bool | Literal["auto"] | None = None
+    gap: float = 0.0
     budget: float | None = None
     new_categories: bool = False
     is_complete: bool = True
@@ -130,6 +135,8 @@ class Question:
             "alternatives": str(self.alternatives),
             "method": "not known" if self.method is None else repr(self.method),
         }
+        settings |= {} if self.proof is None else {"proof": str(self.proof)}
+        settings |= {"gap": f"{self.gap:g}"} if self.gap else {}
         if self.asks_for_firmness:
             settings |= {"keep": f"{self.keep:g}"} if self.keep else {"temperature": f"{self.temperature:g}"}
             settings["noise"] = "auto" if self.noise is None else repr(self.noise)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import floor, isnan
+from math import floor, inf, isnan
 from numbers import Real
 from typing import Any, NamedTuple
 
@@ -32,6 +32,8 @@ class RowOutcome(NamedTuple):
     kept: float = float("nan")  # share of noisy copies that keep the target
     kept_low: float = float("nan")  # the lower end of its confidence interval
     share_asked: float = float("nan")  # the share that was asked for
+    effort: float = float("nan")  # what the answer costs
+    bound: float = float("nan")  # what every valid answer costs at least; infinite where it is proven that none exists
 
 
 def format_value(feature: Feature, value: Any) -> str:
@@ -122,9 +124,13 @@ def compose_text(schema: Schema, changes: Sequence[Change], verdict: RowOutcome)
     """
     number = _has_number_target(verdict)
     if verdict.status == "infeasible":
-        return _join_sentences(
-            "This row cannot meet the constraints, so there is no answer.", _to_sentence(verdict.reason)
+        proven = verdict.bound == inf  # else the constraints contradict each other
+        first = (
+            "It is proven that there is no answer."
+            if proven
+            else "This row cannot meet the constraints, so there is no answer."
         )
+        return _join_sentences(first, _to_sentence(verdict.reason))
     if not verdict.valid:
         return _join_sentences(
             f"No change was found that {_say_goal(verdict, number)}.",

@@ -11,7 +11,7 @@ import pandas as pd
 from counterpoise.space.distance import Distance
 from counterpoise.space.schema.schema import Feature, Schema
 from counterpoise.space.schema.tables_in import holds_only_doubles
-from counterpoise.types import Array, Mask
+from counterpoise.types import Array, Index, Mask
 
 QUANTILE_SHARES: Array = np.array([0.0, 0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 1.0])
 """The shares of a population at which its quantiles are kept, ``(q,)``."""
@@ -211,6 +211,34 @@ def real_rows_and_distances(schema: Schema, x0: Array, evidence: Array | None) -
         real = rows[~np.isnan(rows).all(axis=1)]
         out.append((real, np.sqrt((scaled_differences(measure, real, start) ** 2).sum(axis=1))))
     return out
+
+
+def tabulate_changes(
+    schema: Schema, rows: pd.DataFrame, x0: Array, answers: Array, count: Sequence[int]
+) -> pd.DataFrame:
+    """Every change of the first ``count`` answers of each row: whose it is, what changes, from what, to what."""
+    listed = list_changes(schema, rows, x0, answers, count)
+    labels = rows.index.take([change.row for change in listed])
+    columns = {
+        "row": labels.to_flat_index() if isinstance(labels, pd.MultiIndex) else labels,
+        "alternative": np.array([change.alternative for change in listed], dtype=np.int64),
+        "feature": pd.Series([schema.names[change.column] for change in listed], dtype=object),
+        "from": pd.Series([change.before for change in listed], dtype=object),
+        "to": pd.Series([change.after for change in listed], dtype=object),
+        "position": np.array([change.row for change in listed], dtype=np.int64),
+    }
+    return pd.DataFrame(columns)
+
+
+def tabulate_alternatives(schema: Schema, rows: pd.DataFrame, x0: Array, answers: Array, count: Index) -> pd.DataFrame:
+    """The first ``count`` ``(n,)`` answers ``(n, a, d)`` of each row, as the user's rows, by (row, alternative)."""
+    place = np.repeat(np.arange(len(rows)), count)
+    number = np.concatenate([np.arange(0), *(np.arange(size) for size in count)]).astype(np.int64)
+    frame = restore_table(schema, rows.iloc[place], x0[place], answers[place, number])
+    index = frame.index
+    levels = [index.get_level_values(level) for level in range(index.nlevels)]
+    names = list(index.names) if len(levels) > 1 else ["row"]
+    return frame.set_axis(pd.MultiIndex.from_arrays([*levels, number], names=[*names, "alternative"]))
 
 
 def tabulate_real_rows(schema: Schema, index: pd.Index[Any], x0: Array, evidence: Array | None) -> pd.DataFrame:

@@ -13,7 +13,7 @@ import pandas as pd
 from counterpoise.api.replay import Constraints, replay
 from counterpoise.errors import CapabilityError, InputError
 from counterpoise.explanation.explanation import Explanation
-from counterpoise.methods.trees.exact.settings import ProofSettings
+from counterpoise.methods.settings.proof import ProofSettings
 from counterpoise.methods.trees.exact.sum_of_trees import prove as prove_rows
 from counterpoise.types import is_number
 

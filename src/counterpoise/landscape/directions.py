@@ -203,22 +203,23 @@ def round_as_answers(feature: Feature, values: Array) -> Array:
 
 
 def _choose_columns(explanation: Explanation, names: Sequence[Hashable] | None) -> tuple[int, int]:
+    """The two columns of numbers that a landscape shows: those named, or those that the answer changes most."""
     schema = explanation.schema
     usable = schema.numeric & ~np.isnan(explanation.x[0])
-    if names is None:
-        size = np.abs(explanation.x[0] - np.nan_to_num(explanation.x0[0])) / schema.scales
-        order = np.argsort(np.where(usable, -size, np.inf), kind="stable")
-        fixed = [
-            place for place in order if schema.features[place].fixed or schema.features[place].name in explanation.held
-        ]
-        places = [int(place) for place in [*(p for p in order if p not in fixed), *fixed] if usable[place]]
-    else:
-        places = [schema.position(name) for name in names]
-        usable[[place for place in range(len(schema)) if place not in places]] = False
-    if len(set(places)) < 2 or (names is not None and len(names) != 2) or usable.sum() < 2:
+    places = _rank_changes(explanation) if names is None else [schema.position(name) for name in names]
+    places = [place for place in places if usable[place]]
+    if len(set(places)) < 2 or (names is not None and len(names) != 2):
         raise InputError(
             "a landscape needs two different features that hold numbers",
             f"{list(names)!r}" if names is not None else f"the schema has {int(usable.sum())}",
             "name two of them, or ask for 'principal'",
         )
     return places[0], places[1]
+
+
+def _rank_changes(explanation: Explanation) -> list[int]:
+    """Columns by the size of their change, the greatest first; those that may not change come last."""
+    schema = explanation.schema
+    size = np.abs(explanation.x[0] - np.nan_to_num(explanation.x0[0])) / schema.scales
+    fixed = np.array([bool(feature.fixed) or feature.name in explanation.held for feature in schema])
+    return [int(place) for place in np.lexsort((-size, fixed))]

@@ -17,7 +17,8 @@ class Run(NamedTuple):
 
     A row without a valid answer has its nearest miss (the largest margin) in the first place. ``done`` marks rows that
     the method has finished with; ``steps`` counts model calls of the search loop. An answer whose effort is that of
-    ``still`` is known to be as short as changes of one feature can make it.
+    ``locally_minimal_effort`` is known to be as short as changes of one feature can make it. No valid answer inside the
+    region costs less than ``bound``; where a row ``is_infeasible``, it is proven that nothing legal reaches its target.
     """
 
     x: Array  # (n, a, d)
@@ -26,6 +27,8 @@ class Run(NamedTuple):
     done: Mask  # (n,)
     steps: int
     locally_minimal_effort: Array | None = None  # (n,), NaN where nothing is known
+    bound: Array | None = None  # (n,) of the effort d + lam R of all valid answers, NaN where none is known
+    is_infeasible: Mask | None = None  # (n,)
 
     @property
     def valid(self) -> Mask:
@@ -34,8 +37,12 @@ class Run(NamedTuple):
 
     def at(self, rows: Index | Mask) -> Run:
         """The run of some rows."""
-        still = None if self.locally_minimal_effort is None else self.locally_minimal_effort[rows]
-        return Run(self.x[rows], self.margin[rows], self.effort[rows], self.done[rows], self.steps, still)
+        still, bound, lost = (
+            None if part is None else part[rows]
+            for part in (self.locally_minimal_effort, self.bound, self.is_infeasible)
+        )
+        own = self.x[rows], self.margin[rows], self.effort[rows], self.done[rows]
+        return Run(*own, self.steps, still, bound, lost)  # type: ignore[arg-type]
 
 
 class Method(Protocol):

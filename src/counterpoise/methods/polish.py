@@ -61,7 +61,8 @@ def polish_run(problem: Problem, run: Run, answers: int, settings: PolishSetting
     every = Points(run.x.copy(), run.margin.copy(), run.effort.copy())
     for mine, new in zip(every, after, strict=True):
         mine[rows, slots] = new[:, 0]
-    return Run(*every.best(run.x.shape[1]), np.ones_like(run.done), run.steps)
+    after_run = Run(*every.best(run.x.shape[1]), np.ones_like(run.done), run.steps)
+    return after_run._replace(bound=run.bound, is_infeasible=run.is_infeasible)
 
 
 def undo_changes(

@@ -117,7 +117,7 @@ def build_cards(explanation: Explanation, *, redact: bool = False) -> list[Card]
                 row=labels[row],
                 carried_columns=tuple((str(name), column[row]) for name, column in zip(carried, cells, strict=True)),
                 status=str(explanation.status[row]),
-                reason="" if redact and explanation.status[row] != "valid" else reason,
+                reason="" if redact and not explanation.valid[row] else reason,
                 target=format_label(explanation.target[row]),
                 prediction=format_label(explanation.scores["before"].iloc[row]),
                 probability=format_probability(float(explanation.scores["probability_before"].iloc[row])),

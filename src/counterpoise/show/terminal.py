@@ -10,6 +10,7 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
+from counterpoise.explanation.fields import STATUSES_WITH_ANSWER
 from counterpoise.show.cards import DIRECTION_WORDS, Card, CardAnswer, CardChange, ordinal
 
 UNCHANGED_MARK = "·"  # where an answer leaves a feature as it was
@@ -66,7 +67,7 @@ def _say_nearest_real_row(card: Card) -> str:
 
 
 def _draw_verdict(card: Card) -> Text:
-    found = card.status == "valid"
+    found = card.status in STATUSES_WITH_ANSWER
     line = Text.assemble(
         (_say_before(card), "bold red"), "  →  ", (_say_after(card), "bold green" if found else "bold yellow")
     )

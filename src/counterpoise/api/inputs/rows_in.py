@@ -132,7 +132,9 @@ def _largest_output_labels(model: Model, outputs: Array) -> NDArray[np.object_]:
     return np.asarray(np.fromiter(model.labels or (), dtype=object)[outputs.argmax(axis=1)])
 
 
-def check_settings(lam: Any, mu: Any, alternatives: Any, budget: Any, seed: Any) -> None:
+def check_settings(
+    lam: Any, mu: Any, alternatives: Any, budget: Any, seed: Any, proof: Any = "auto", gap: Any = 0.0
+) -> None:
     """An error for a setting of a call that makes no sense."""
 
     def fair(value: Any) -> bool:
@@ -146,5 +148,9 @@ def check_settings(lam: Any, mu: Any, alternatives: Any, budget: Any, seed: Any)
         raise InputError("alternatives must be a whole number of at least 1", f"{alternatives!r}", "for instance 3")
     if budget is not None and not fair(budget):
         raise InputError("budget must be seconds, or None", f"{budget!r}", "for instance 10.0")
+    if not (isinstance(proof, bool) or (isinstance(proof, str) and proof == "auto")):
+        raise InputError("proof must be 'auto', True or False", f"{proof!r}", "leave it at 'auto'")
+    if not fair(gap):
+        raise InputError("gap must be a share of at least 0", f"{gap!r}", "for instance 0.01")
     if not is_whole_number(seed):
         raise InputError("seed must be a whole number", f"{seed!r}", "for instance 0")

@@ -29,6 +29,17 @@ def explain(
     distance: Annotated[str, typer.Option("--distance", help="l2, l1, l0 or gower.")] = "l2",
     seed: Annotated[int, typer.Option("--seed", help="The same seed gives the same answers.")] = 0,
     budget: Annotated[float | None, typer.Option("--budget", help="Seconds for all rows together.")] = None,
+    proof: Annotated[
+        bool | None,
+        typer.Option(
+            "--proof/--no-proof",
+            help="Prove to the end how near to the least the answers are, or not at all; else as far as is quick.",
+            show_default=False,
+        ),
+    ] = None,
+    gap: Annotated[
+        float, typer.Option("--gap", help="A proof ends where an answer costs at most this share more than the bound.")
+    ] = 0.0,
     label: options.LabelOption = None,
     name: Annotated[str | None, typer.Option("--id", help="The column of the rows that names them.")] = None,
     fixed: options.FixedOption = None,
@@ -90,6 +101,8 @@ def explain(
             "noise": arguments.parse_noise(noise),
             "distance": distance,
             "alternatives": alternatives,
+            "proof": "auto" if proof is None else proof,
+            "gap": gap,
             "seed": seed,
         }
         size = PART_SIZES.first if ending in write_answers.NDJSON_ENDINGS else len(table)

@@ -19,7 +19,7 @@ from counterpoise.methods.settings.search import DEFAULTS, SearchSettings, Thoro
 from counterpoise.methods.trees.cell_menu import CellValues
 from counterpoise.methods.trees.survey import survey_changes
 from counterpoise.methods.trials.sweep import max_useful_distance, to_additive_scale
-from counterpoise.models.trees.leaves import MAX_FEW_TREES, Leaves
+from counterpoise.models.trees.leaves import Leaves
 from counterpoise.problem import Problem
 from counterpoise.types import Array, Index
 
@@ -81,9 +81,7 @@ def beam_search(
     """
     rows, leaves = np.arange(len(problem)), leaves_of(problem)
     assert leaves is not None, "without leaves there is nothing to survey"
-    walls = (
-        leaves.leaf_boxes if leaves.tree_count <= MAX_FEW_TREES or has_few_leaves(leaves, settings=settings) else None
-    )
+    walls = leaves.leaf_boxes if leaves.has_few_trees or has_few_leaves(leaves, settings=settings) else None
     worth = (
         care.min_gain_share if walls is None else settings.trials.min_gain_share
     )  # few trees are soon searched to the end

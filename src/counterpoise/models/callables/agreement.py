@@ -239,23 +239,28 @@ def adapt(model: Any, schema: Schema, probe: Array) -> Model:
     members = tuple(as_model(member, schema, probe) for member in agreement.models)
     if len(members) == 1:
         return members[0]
-    first = members[0].labels
-    if any(
-        (member.labels is None) != (first is None) or set(member.labels or ()) != set(first or ()) for member in members
-    ):
+    labels = members[0].labels
+    if not all(_has_same_labels(member, members[0]) for member in members):
         shown = "; ".join(str(member.labels) if member.labels else "a number" for member in members)
         raise InputError(
             "models that must agree must answer the same question", f"they give {shown}", "fit them on the same labels"
         )
     sloped = all(member.gradient is not None for member in members)
     split = all(member.thresholds is not None for member in members)
-    if first is None:
+    if labels is None:
         return (DifferentiableNumberAgreement if sloped else PartitionedNumberAgreement if split else NumberAgreement)(
             members, agreement.members_needed
         )
     return (DifferentiableClassAgreement if sloped else PartitionedClassAgreement if split else ClassAgreement)(
-        members, agreement.members_needed, first
+        members, agreement.members_needed, labels
     )
+
+
+def _has_same_labels(one: Model, other: Model) -> bool:
+    """Whether two models decide between the same classes, or both say numbers."""
+    if one.labels is None or other.labels is None:
+        return one.labels is other.labels
+    return set(one.labels) == set(other.labels)
 
 
 def _join_notes(members: Sequence[Model]) -> tuple[str, ...]:

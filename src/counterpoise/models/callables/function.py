@@ -193,19 +193,20 @@ def infer_answer_format(function: Function, answer: NDArray[Any]) -> AnswerForma
         return AnswerFormat("labels", given or _collect_labels(answer), "identity")
     if answer.dtype.kind not in "biuf":
         raise _make_shape_error("numbers or one label a row", answer)
-    chances = bool(np.all((answer >= 0) & (answer <= 1)))
-    if answer.ndim == 1:
-        if given is None:
-            return AnswerFormat("score", None, "identity")
-        if len(given) != 2:
-            raise _make_shape_error(f"a column for each of {len(given)} labels", answer)
-        log = function.link == "log" or (function.link is None and chances)
-        return AnswerFormat("chance", given, "log") if log else AnswerFormat("decision", given, "identity")
-    if given is not None and len(given) != answer.shape[1]:
+    if given is not None and len(given) != (2 if answer.ndim == 1 else answer.shape[1]):
         raise _make_shape_error(f"a column for each of {len(given)} labels", answer)
-    chances = chances and bool(np.all(np.abs(answer.sum(axis=1) - 1) < 1e-4))  # loose: float16 and float32 models
-    link: Link = function.link or ("log" if chances else "identity")
-    return AnswerFormat("columns", given or tuple(range(answer.shape[1])), link)
+    if answer.ndim == 1 and given is None:
+        return AnswerFormat("score", None, "identity")
+    link: Link = function.link or ("log" if _are_probabilities(answer) else "identity")
+    if answer.ndim == 2:
+        return AnswerFormat("columns", given or tuple(range(answer.shape[1])), link)
+    return AnswerFormat("chance" if link == "log" else "decision", given, link)
+
+
+def _are_probabilities(answer: NDArray[Any], max_sum_difference: float = 1e-4) -> bool:
+    """Whether all numbers are between 0 and 1, and columns add up to 1; loosely, for float16 and float32 models."""
+    between = bool(np.all((answer >= 0) & (answer <= 1)))
+    return between and (answer.ndim == 1 or bool(np.all(np.abs(answer.sum(axis=1) - 1) < max_sum_difference)))
 
 
 def _collect_labels(answer: NDArray[Any]) -> tuple[Any, ...]:

@@ -8,26 +8,21 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-MOST_CLASSES = 100_000
+from counterpoise.models.file_checks.limits import DEFAULT_LIMITS, FileLimits
+
 END = b"end of trees"
 SETTING = re.compile(rb"\[\w+: .*\]")
 Lines = dict[str, str]
 
 
-def read_lightgbm(path: Path) -> str:
+def read_lightgbm(path: Path, limits: FileLimits = DEFAULT_LIMITS) -> str:
     """The text of a file of LightGBM, if its parts fit together; a ValueError or KeyError if they do not."""
     data = path.read_bytes()
     start = data.find(b"\nTree=") + 1
-    head = _lines(data[: start or None])
     if not data.startswith(b"tree\n"):
         raise ValueError("it does not begin with the word tree")
-    classes, together, features = (
-        int(head[name]) for name in ("num_class", "num_tree_per_iteration", "max_feature_idx")
-    )
-    if not 1 <= classes <= MOST_CLASSES or not 1 <= together <= MOST_CLASSES:
-        raise ValueError(f"it says that it has {classes} classes, and {together} trees in a round")
-    if len(head["feature_names"].split(" ")) != features + 1:
-        raise ValueError("it has other features than it says")
+    head = _lines(data[: start or None])
+    features = _check_head(head, limits)
     sizes = [int(size) for size in head["tree_sizes"].split()]
     if not start and sizes:
         raise ValueError("it has no trees")
@@ -42,6 +37,18 @@ def read_lightgbm(path: Path) -> str:
         raise ValueError("its trees have no end")
     _check_settings(data[place:])
     return data.decode("utf-8")
+
+
+def _check_head(head: Lines, limits: FileLimits) -> int:
+    """The highest number of a feature, if the head allots no more than a model can have and names every feature."""
+    classes, together, features = (
+        int(head[name]) for name in ("num_class", "num_tree_per_iteration", "max_feature_idx")
+    )
+    if not 1 <= classes <= limits.classes or not 1 <= together <= limits.classes:
+        raise ValueError(f"it says that it has {classes} classes, and {together} trees in a round")
+    if len(head["feature_names"].split(" ")) != features + 1:
+        raise ValueError("it has other features than it says")
+    return features
 
 
 def _check_settings(rest: bytes) -> None:

@@ -7,13 +7,14 @@ from pickletools import genops
 from typing import Any
 from zipfile import ZIP_STORED, ZipFile
 
+from counterpoise.models.file_checks.limits import DEFAULT_LIMITS, FileLimits
+
 NAMES = {"collections OrderedDict", "torch._utils _rebuild_tensor_v2", "torch._utils _rebuild_parameter"}
 STORAGES = ("BFloat16", "Bool", "Byte", "Char", "Double", "Float", "Half", "Int", "Long", "Short")
 NAMING = ("STACK_GLOBAL", "INST", "OBJ", "NEWOBJ", "NEWOBJ_EX", "EXT1", "EXT2", "EXT4")  # other ways to name something
-MOST_PICKLE_BYTES = 16 * 2**20
 
 
-def load_state(path: Path) -> Any:
+def load_state(path: Path, limits: FileLimits = DEFAULT_LIMITS) -> Any:
     """The state_dict in a file, if it is tensors; a ValueError or PyTorch's own error if not."""
     import torch
 
@@ -24,7 +25,7 @@ def load_state(path: Path) -> Any:
         if sum(entry.file_size for entry in entries) > path.stat().st_size:
             raise ValueError("its parts are longer than itself")
         pickles = [entry for entry in entries if entry.filename.endswith("data.pkl")]
-        if len(pickles) != 1 or pickles[0].file_size > MOST_PICKLE_BYTES:
+        if len(pickles) != 1 or pickles[0].file_size > limits.pickle_bytes:
             raise ValueError("it has not one list of tensors of a sane length")
         _check(archive.read(pickles[0]))
     return torch.load(path, map_location="cpu", weights_only=True)

@@ -6,7 +6,8 @@ import os
 import subprocess
 import sys
 
-SECONDS = 120  # most of which would go into importing the library
+from counterpoise.models.file_checks.limits import DEFAULT_LIMITS, FileLimits
+
 OPENED = "opened"
 LIMITED = """
 import sys
@@ -24,7 +25,7 @@ except (ImportError, OSError):  # not every system has these limits
 """
 
 
-def try_apart(imports: str, code: str, data: bytes) -> None:
+def try_apart(imports: str, code: str, data: bytes, limits: FileLimits = DEFAULT_LIMITS) -> None:
     """Run code over ``data`` in a process of its own, with limits on what it takes; a ValueError if that does not end.
 
     >>> try_apart("import math", "assert math.sqrt(len(data)) == 2", b"four")
@@ -40,7 +41,7 @@ def try_apart(imports: str, code: str, data: bytes) -> None:
             input=data,
             env={**os.environ, "PYTHONPATH": path},
             capture_output=True,
-            timeout=SECONDS,
+            timeout=limits.trial_seconds,
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         raise ValueError(f"it could not be opened in a process of its own: {error}") from None

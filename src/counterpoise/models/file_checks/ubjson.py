@@ -6,23 +6,24 @@ from typing import Any
 
 import numpy as np
 
-MOST_LEVELS = 64
+from counterpoise.models.file_checks.limits import DEFAULT_LIMITS, FileLimits
+
 SCALARS = {b"i": ">i1", b"U": ">u1", b"I": ">i2", b"l": ">i4", b"L": ">i8", b"d": ">f4", b"D": ">f8"}
 WORDS: dict[bytes, Any] = {b"Z": None, b"T": True, b"F": False}
 
 
-def read_ubjson(data: bytes) -> Any:
+def read_ubjson(data: bytes, limits: FileLimits = DEFAULT_LIMITS) -> Any:
     """The value that some bytes hold; arrays of numbers as NumPy arrays. What cannot be read is a ValueError.
 
     >>> read_ubjson(b"{L" + bytes(7) + b"\\x01aU\\x05}")
     {'a': 5}
     """
-    return _Reader(data).read(0)
+    return _Reader(data, limits.levels).read(0)
 
 
 class _Reader:
-    def __init__(self, data: bytes) -> None:
-        self.data, self.place = data, 0
+    def __init__(self, data: bytes, max_levels: int) -> None:
+        self.data, self.place, self.max_levels = data, 0, max_levels
 
     def take(self, count: int) -> bytes:
         if not 0 <= count <= len(self.data) - self.place:
@@ -45,8 +46,8 @@ class _Reader:
 
     def read(self, level: int) -> Any:
         kind = self.take(1)
-        if level > MOST_LEVELS:
-            raise ValueError(f"it is nested more than {MOST_LEVELS} levels deep")
+        if level > self.max_levels:
+            raise ValueError(f"it is nested more than {self.max_levels} levels deep")
         if kind == b"{":
             return self.mapping(level)
         if kind == b"[":

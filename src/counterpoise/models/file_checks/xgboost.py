@@ -9,44 +9,40 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from counterpoise.models.file_checks.ubjson import MOST_LEVELS, read_ubjson
+from counterpoise.models.file_checks.limits import DEFAULT_LIMITS, FileLimits
+from counterpoise.models.file_checks.ubjson import read_ubjson
 
-MOST_CLASSES = 100_000
-MOST_FEATURES = 10_000_000
-MOST_PARTS = 1_000_000  # lists and objects of a JSON text; a longer one may have one for every 25 characters
-DEEPEST_TREE = 10_000
-GONE = 2**31 - 1  # the feature of a node that was pruned
-NO_PARENT = (-1, 2**31 - 1)
+IntArray = NDArray[np.int64]
 
 
-def read_xgboost(path: Path) -> bytearray:
+def read_xgboost(path: Path, limits: FileLimits = DEFAULT_LIMITS) -> bytearray:
     """The contents of a file of XGBoost, if its parts fit together; a ValueError or KeyError if they do not."""
     data = path.read_bytes()
-    learner = (_read_json(data) if data[:2] != b"{L" else read_ubjson(data))["learner"]
+    learner = (_read_json(data, limits) if data[:2] != b"{L" else read_ubjson(data, limits))["learner"]
     size = learner["learner_model_param"]
     features, classes, targets = (int(size.get(name, 1)) for name in ("num_feature", "num_class", "num_target"))
-    if not (0 <= features <= MOST_FEATURES and 0 <= classes <= MOST_CLASSES and 0 <= targets <= MOST_CLASSES):
-        raise ValueError(f"it says that it has {features} features, {classes} classes and {targets} targets")
     groups = max(1, classes, targets)
+    if min(features, classes, targets) < 0 or features > limits.features or groups > limits.classes:
+        raise ValueError(f"it says that it has {features} features, {classes} classes and {targets} targets")
     booster = learner["gradient_booster"]
     if booster["name"] == "gblinear":
         if len(booster["model"]["weights"]) != (features + 1) * groups:
             raise ValueError("it has not a weight for each feature")
     else:
-        _check_trees((booster["gbtree"] if booster["name"] == "dart" else booster)["model"], features, groups)
+        _check_trees((booster["gbtree"] if booster["name"] == "dart" else booster)["model"], features, groups, limits)
     return bytearray(data)
 
 
-def _read_json(data: bytes) -> Any:
-    if data.count(b"[") + data.count(b"{") > max(MOST_PARTS, len(data) // 25):
+def _read_json(data: bytes, limits: FileLimits) -> Any:
+    if data.count(b"[") + data.count(b"{") > max(limits.parts, len(data) // 25):
         raise ValueError("it has far more lists and objects than a model of its length")
     document = json.loads(data.decode("utf-8"), object_pairs_hook=_single)
     level = [document]
-    for _ in range(MOST_LEVELS):
+    for _ in range(limits.levels):
         level = [part for each in level for part in _parts(each)]
         if not level:
             return document
-    raise ValueError(f"it is nested more than {MOST_LEVELS} levels deep")
+    raise ValueError(f"it is nested more than {limits.levels} levels deep")
 
 
 def _single(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -64,7 +60,7 @@ def _parts(value: Any) -> list[Any]:
     return [part for part in value if isinstance(part, (dict, list))] if isinstance(value, list) else []
 
 
-def _check_trees(model: Any, features: int, groups: int) -> None:
+def _check_trees(model: Any, features: int, groups: int, limits: FileLimits) -> None:
     trees, sizes = model["trees"], model["gbtree_model_param"]
     count, together = int(sizes["num_trees"]), int(sizes["num_parallel_tree"])
     info = np.asarray(model["tree_info"], dtype=np.int64)
@@ -73,39 +69,47 @@ def _check_trees(model: Any, features: int, groups: int) -> None:
     if ((info < 0) | (info >= groups)).any():
         raise ValueError("it has a tree for a class that it does not have")
     for tree in trees:
-        _check_tree(tree, features)
+        _check_tree(tree, features, limits)
 
 
-def _check_tree(tree: Any, features: int) -> None:
+def _check_tree(tree: Any, features: int, limits: FileLimits) -> None:
     size = tree["tree_param"]
     count, width = int(size["num_nodes"]), max(1, int(size["size_leaf_vector"]))
     names = ("left_children", "right_children", "split_indices", "parents", "split_conditions", "default_left")
-    left, right, split, parents, *others = (np.asarray(tree[name]) for name in names)
-    if count < 1 or any(each.shape != (count,) for each in (left, right, split, parents, *others)):
+    arrays = [np.asarray(tree[name]) for name in names]
+    if count < 1 or any(each.shape != (count,) for each in arrays):
         raise ValueError("a tree has other nodes than it says")
     if len(tree["base_weights"]) != count * width or int(size["num_feature"]) > max(features, 1):
         raise ValueError("a tree has other weights or features than it says")
-    left, right, split, parents = (each.astype(np.int64) for each in (left, right, split, parents))
-    inner = np.flatnonzero((left != -1) & (split != GONE))
-    children = np.concatenate([left[inner], right[inner]])
-    if ((children < 1) | (children >= count)).any() or ((split[inner] < 0) | (split[inner] >= features)).any():
-        raise ValueError("a tree has a node that leads nowhere, or splits a feature that it does not have")
-    if (split[children] == GONE).any():
-        raise ValueError("a tree has a node that leads to one that was pruned")
-    known = (parents >= 0) & (parents < count)
-    if (parents[children] != np.tile(inner, 2)).any() or not (known | np.isin(parents, NO_PARENT)).all():
-        raise ValueError("a tree has a node with another parent")
-    if not (children > np.tile(inner, 2)).all():
-        _check_ways(left, right)
+    left, right, split, parents = (each.astype(np.int64) for each in arrays[:4])
+    _check_nodes(left, right, split, parents, features, limits)
     if "leaf_weights" in tree and ((left == -1) & (right * width >= len(tree["leaf_weights"]))).any():
         raise ValueError("a tree has a leaf without weights")
     _check_sets(tree, count)
 
 
-def _check_ways(left: NDArray[Any], right: NDArray[Any]) -> None:
+def _check_nodes(
+    left: IntArray, right: IntArray, split: IntArray, parents: IntArray, features: int, limits: FileLimits
+) -> None:
+    """The nodes of a tree lead to one another, each to two that name it as their parent."""
+    count, pruned = len(left), np.iinfo(np.int32).max  # the feature of a node that was pruned, and a root's parent
+    inner = np.flatnonzero((left != -1) & (split != pruned))
+    children, above = np.concatenate([left[inner], right[inner]]), np.tile(inner, 2)
+    if ((children < 1) | (children >= count)).any() or ((split[inner] < 0) | (split[inner] >= features)).any():
+        raise ValueError("a tree has a node that leads nowhere, or splits a feature that it does not have")
+    if (split[children] == pruned).any():
+        raise ValueError("a tree has a node that leads to one that was pruned")
+    known = (parents >= 0) & (parents < count)
+    if (parents[children] != above).any() or not (known | np.isin(parents, (-1, pruned))).all():
+        raise ValueError("a tree has a node with another parent")
+    if not (children > above).all():
+        _check_ways(left, right, limits)
+
+
+def _check_ways(left: IntArray, right: IntArray, limits: FileLimits) -> None:
     """Every way from the root ends: XGBoost may number a child before its parent, where it uses a number again."""
     level, seen = np.zeros(1, dtype=np.int64), 0
-    for _ in range(DEEPEST_TREE):
+    for _ in range(limits.tree_depth):
         level = level[left[level] != -1]
         if not len(level):
             return

@@ -71,18 +71,16 @@ def read_trees(model: Any, max_nodes: int = 5_000_000) -> LibraryTrees | None:
         written = json.loads(path.read_text(encoding="utf-8"))
     features = written["features_info"].get("float_features", [])
     place = {f["feature_index"]: (f["flat_feature_index"], f["nan_value_treatment"] != "AsTrue") for f in features}
-    scale, bias = written["scale_and_bias"]
     trees: list[Tree] = []
     for written_tree in written.get("oblivious_trees") or written.get("trees") or []:
-        symmetric = "leaf_values" in written_tree
-        if symmetric and len(trees) * len(written_tree["leaf_values"]) > max_nodes:
+        leaves = len(written_tree.get("leaf_values", ()))
+        tree = None if len(trees) * leaves > max_nodes else _read_tree(written_tree, place)
+        if tree is None:
             return None
-        splits = written_tree.get("splits", []) if symmetric else list(_iterate_splits(written_tree))
-        if any(split["split_type"] != "FloatFeature" for split in splits or []):
-            return None
-        trees.append((_read_symmetric_tree if symmetric else _read_nested_tree)(written_tree, place))
+        trees.append(tree)
     if not trees:
         return None
+    scale, bias = written["scale_and_bias"]
     last = _ScaleAndBias(float(scale), np.atleast_1d(np.asarray(bias, dtype=np.float64)))
     binary = trees[0].value.shape[1] == 1 and len(getattr(model, "classes_", ())) == 2
     objective = str(model.get_all_params().get("loss_function", ""))
@@ -90,6 +88,15 @@ def read_trees(model: Any, max_nodes: int = 5_000_000) -> LibraryTrees | None:
         two_outputs_zero_first if binary else exponential if objective.startswith(LOGARITHMIC_OBJECTIVES) else keep_sums
     )
     return LibraryTrees(trees, np.zeros(trees[0].value.shape[1]), ScaledToOutputs(last, then), compares_in_single=True)
+
+
+def _read_tree(written: Any, place: dict[int, tuple[int, bool]]) -> Tree | None:
+    """One tree, symmetric or nested; None where it splits something else than numbers."""
+    symmetric = "leaf_values" in written
+    splits = written.get("splits") or [] if symmetric else _iterate_splits(written)
+    if any(split["split_type"] != "FloatFeature" for split in splits):
+        return None
+    return (_read_symmetric_tree if symmetric else _read_nested_tree)(written, place)
 
 
 class _ScaleAndBias:

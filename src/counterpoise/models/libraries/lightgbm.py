@@ -49,31 +49,40 @@ def adapt(model: Any, schema: Schema, probe: Array) -> Model | None:
 
     names, width = match_column_names(booster.feature_name(), schema), booster.num_feature()
     columns = find_model_columns(schema, names, width)
-    _check_category_columns(
-        len(booster.pandas_categorical or ()), [schema.features[place] for place in columns], schema.frame
-    )
+    features = [schema.features[place] for place in columns]
+    _check_category_columns(len(booster.pandas_categorical or ()), features, schema.frame)
     known = _known_categories(booster, head, schema, columns.tolist())
-    notes = tuple(
-        note
-        for column, levels in known.items()
-        if not schema.features[columns[column]].is_numeric
-        for note in note_unknown_categories(schema.features[columns[column]], levels, refused=False)
-    )
     make_input = make_input_function(schema, names, width, frame=bool(booster.pandas_categorical))
-    if labels is None:
-        own = BoosterModel(make_input, None, ask, booster.predict, notes=notes)
-    elif fitted:
-        own = BoosterModel(make_input, labels, ask, model.predict, model.predict_proba, notes=notes)
-    else:
-        own = BoosterModel(
-            make_input, labels, ask, make_label_function(booster.predict, labels), booster.predict, notes=notes
-        )
+    own = BoosterModel(
+        make_input, labels, ask, *_make_predictions(model, booster, labels), notes=_note_categories(features, known)
+    )
     reading = read_columns(schema, columns, known)
     if reading is None:
         return own
     exact = labels is not None or (objective in LINEAR_OBJECTIVES and "sqrt" not in options)
     library = _make_library_outputs(ask, reading)
     return open_trees(own, _read_trees(text, head, raw), reading, probe, library=library, max_rows=None if exact else 0)
+
+
+def _make_predictions(
+    model: Any, booster: Any, labels: tuple[Any, ...] | None
+) -> tuple[Callable[[Any], Any], Callable[[Any], Any] | None]:
+    """What says the label or number of rows, and what their probabilities: the estimator itself, or a Booster."""
+    if labels is None:
+        return booster.predict, None
+    if model is not booster:
+        return model.predict, model.predict_proba
+    return make_label_function(booster.predict, labels), booster.predict
+
+
+def _note_categories(features: list[Feature], known: dict[int, Any]) -> tuple[str, ...]:
+    """A note for each column of categories that has some the model never saw."""
+    return tuple(
+        note
+        for column, levels in known.items()
+        if not features[column].is_numeric
+        for note in note_unknown_categories(features[column], levels, refused=False)
+    )
 
 
 def _make_library_outputs(ask: Callable[[Any], Array], reading: ColumnReading) -> Callable[[Array], Array]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
@@ -32,6 +33,25 @@ LINEAR_OBJECTIVES = (
 )
 
 
+@dataclass(frozen=True, eq=False)
+class BoosterCall:
+    """A call of a Booster: its first ``rounds`` rounds (0: all), with the number that stands for a missing cell."""
+
+    booster: Any
+    rounds: int
+    missing_value: float
+
+    def __call__(self, rows: Any, wanted: str) -> Any:
+        """What the trees say, as ``wanted``: "margin" for sums, "value" for predictions."""
+        return self.booster.inplace_predict(
+            rows,
+            predict_type=wanted,
+            iteration_range=(0, self.rounds),
+            missing=self.missing_value,
+            validate_features=False,
+        )
+
+
 def adapt(model: Any, schema: Schema, probe: Array) -> Model | None:
     """The Model of a fitted XGBoost estimator or Booster; None for lines, and for classes decided otherwise."""
     fitted = hasattr(model, "get_booster")
@@ -39,50 +59,54 @@ def adapt(model: Any, schema: Schema, probe: Array) -> Model | None:
         check_fitted(model)
     booster = model.get_booster() if fitted else model
     learner = json.loads(bytes(booster.save_raw("json")))["learner"]
-    if learner["gradient_booster"]["name"] == "gblinear":
-        return None
     objective = learner["objective"]["name"]
-    classes = int(learner["learner_model_param"]["num_class"])
-    end = _count_rounds_used(model) if fitted else 0
-    labels: tuple[Any, ...] | None = None
-    if type(model).__name__.endswith("Classifier") or (
-        not fitted and (objective in TWO_CLASS_OBJECTIVES or classes > 1)
-    ):
-        if not (objective in TWO_CLASS_OBJECTIVES or objective.startswith("multi:")):
-            return None
-        labels = tuple(model.classes_.tolist()) if fitted else tuple(range(max(classes, 2)))
-    kind = "value" if labels is None else "margin"
+    labels = _read_labels(model, learner)
+    if learner["gradient_booster"]["name"] == "gblinear" or labels == ():
+        return None
+    # a number of the user's own may stand for a missing cell
+    ask = BoosterCall(booster, _count_rounds_used(model) if fitted else 0, getattr(model, "missing", np.nan))
 
-    missing_value = getattr(model, "missing", np.nan)  # a number of the user's own may stand for a missing cell
-
-    def ask(rows: Any, wanted: str) -> Any:
-        return booster.inplace_predict(
-            rows, predict_type=wanted, iteration_range=(0, end), missing=missing_value, validate_features=False
-        )
+    def raw(rows: Any) -> Array:
+        return as_outputs(ask(rows, "value" if labels is None else "margin"), labels)
 
     names, width = match_column_names(booster.feature_names, schema), booster.num_features()
     columns = find_model_columns(schema, names, width)
     known = _known_categories(learner, booster.feature_types, schema, columns)
     make_input = make_input_function(schema, names, width, frame=bool(known))
-
-    def raw(rows: Any) -> Array:
-        return as_outputs(ask(rows, kind), labels)
-
-    if labels is None:
-        own = BoosterModel(make_input, None, raw, model.predict if fitted else lambda rows: ask(rows, kind))
-    elif fitted:
-        own = BoosterModel(make_input, labels, raw, model.predict, model.predict_proba)
-    else:
-        chances = _make_probability_function(ask, objective)
-        own = BoosterModel(make_input, labels, raw, make_label_function(chances, labels), chances)
+    own = BoosterModel(make_input, labels, raw, *_make_predictions(model, ask, objective, labels))
     reading = read_columns(schema, columns, known)
     if reading is None:
         return own
-    found = _read_trees(learner, end, labels is not None) if np.isnan(missing_value) else None
+    found = _read_trees(learner, ask.rounds, labels is not None) if np.isnan(ask.missing_value) else None
     exact = labels is not None or objective in LINEAR_OBJECTIVES
     # up to 256 rows the trees are quicker (0.06 against 0.16 ms for 16 rows), above it the library is
     max_rows = 256 if exact else 0
     return open_trees(own, found, reading, probe, library=_make_library_outputs(raw, reading), max_rows=max_rows)
+
+
+def _read_labels(model: Any, learner: Any) -> tuple[Any, ...] | None:
+    """The classes; None for a regression or a ranking, and () for classes decided by another objective."""
+    objective = learner["objective"]["name"]
+    classes = int(learner["learner_model_param"]["num_class"])
+    fitted = hasattr(model, "get_booster")
+    decides = objective in TWO_CLASS_OBJECTIVES or objective.startswith("multi:")
+    if fitted and type(model).__name__.endswith("Classifier"):
+        return tuple(model.classes_.tolist()) if decides else ()
+    if fitted or not (objective in TWO_CLASS_OBJECTIVES or classes > 1):
+        return None
+    return tuple(range(max(classes, 2))) if decides else ()
+
+
+def _make_predictions(
+    model: Any, ask: BoosterCall, objective: str, labels: tuple[Any, ...] | None
+) -> tuple[Callable[[Any], Any], Callable[[Any], Any] | None]:
+    """What says the label or number of rows, and what their probabilities: the estimator itself, or a Booster."""
+    if hasattr(model, "get_booster"):
+        return model.predict, None if labels is None else model.predict_proba
+    if labels is None:
+        return (lambda rows: ask(rows, "value")), None
+    chances = _make_probability_function(ask, objective)
+    return make_label_function(chances, labels), chances
 
 
 def _make_library_outputs(raw: Callable[[Any], Array], reading: ColumnReading) -> Callable[[Array], Array]:

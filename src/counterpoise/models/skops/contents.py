@@ -17,13 +17,14 @@ import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
-LONGEST_CELL_BYTES = 1024  # of an array without cells: nothing else in the file says that its dtype is of sane size
-SEED_POOL = 64  # words; NumPy's own seeds have 4
 WALKS_TREES_ITSELF = ("sklearn.ensemble._forest", "sklearn.ensemble._gb", "sklearn.ensemble._iforest")
 
 
-def check_array(data: bytes, limit: int) -> None:
-    """An array of NumPy's format has as many cells as it says, and no objects."""
+def check_array(data: bytes, limit: int, max_empty_cell_bytes: int = 1024) -> None:
+    """An array of NumPy's format has as many cells as it says, and no objects.
+
+    Of an array without cells nothing else in the file says that its dtype is of sane size.
+    """
     stream = io.BytesIO(data)
     version = npy.read_magic(stream)
     if version not in ((1, 0), (2, 0)):
@@ -33,7 +34,7 @@ def check_array(data: bytes, limit: int) -> None:
     cells, left = math.prod(shape), len(data) - stream.tell()
     if dtype.hasobject or min(shape, default=0) < 0 or cells * dtype.itemsize != left or (cells and not dtype.itemsize):
         raise ValueError("an array is not of the size that it says")
-    if dtype.itemsize > max(len(data), LONGEST_CELL_BYTES):
+    if dtype.itemsize > max(len(data), max_empty_cell_bytes):
         raise ValueError("an array has cells that are larger than itself")
 
 
@@ -54,10 +55,10 @@ def check_sparse(data: bytes, limit: int) -> None:
         found.check_format(full_check=True)
 
 
-def check_generator(node: dict[str, Any]) -> None:
-    """The seed of a random generator asks for a pool of sane size."""
+def check_generator(node: dict[str, Any], max_pool_words: int = 64) -> None:
+    """The seed of a random generator asks for a pool of sane size; those that NumPy makes have 4 words."""
     seed = node["content"].get("seed_seq")
-    if seed is not None and not 0 <= int(json.loads(seed["content"]["pool_size"]["content"])) <= SEED_POOL:
+    if seed is not None and not 0 <= int(json.loads(seed["content"]["pool_size"]["content"])) <= max_pool_words:
         raise ValueError("a random generator has a seed of absurd size")
 
 

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from counterpoise.models.trees.ensemble import LibraryTrees, TreeEnsemble
+from counterpoise.models.trees.ensemble import LibraryTrees, Tree, TreeEnsemble
 from counterpoise.models.trees.nodes import code_places, largest_left, largest_rounded_at_most
 from counterpoise.space.schema.schema import Feature, Schema
 from counterpoise.types import Array, Index, Mask
@@ -79,25 +80,23 @@ def read_columns(
 
 def translate_trees(library_trees: LibraryTrees, reading: ColumnReading) -> TreeEnsemble | None:
     """The trees in the schema's columns, or None where they split a number by category."""
-    sizes = [len(tree.feature) for tree in library_trees.trees]
+    trees = library_trees.trees
+    sizes = [len(tree.feature) for tree in trees]
     roots = np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.intp)
-    shift = np.repeat(roots, sizes)
-    column = np.concatenate([tree.feature for tree in library_trees.trees]).astype(np.intp)
+    column = _join_nodes(trees, "feature").astype(np.intp)
     limit = largest_left(
-        np.concatenate([t.threshold for t in library_trees.trees]),
-        strict=library_trees.is_strict,
-        single=library_trees.compares_in_single,
+        _join_nodes(trees, "threshold"), strict=library_trees.is_strict, single=library_trees.compares_in_single
     )
-    missing_left = np.concatenate([tree.missing_left for tree in library_trees.trees]).astype(bool)
+    missing_left = _join_nodes(trees, "missing_left").astype(bool)
     listed = {
         start + node: part
-        for start, tree in zip(roots.tolist(), library_trees.trees, strict=True)
+        for start, tree in zip(roots.tolist(), trees, strict=True)
         for node, part in tree.category_sets.items()
     }
     split = column >= 0
     coded = np.zeros(len(column), dtype=bool)
     coded[split] = np.isin(column[split], list(reading.tables))
-    if any(not coded[node] for node in listed):
+    if not coded[list(listed)].all():
         return None
     numbers = split & ~coded
     threshold = np.full(len(column), np.nan)
@@ -107,17 +106,21 @@ def translate_trees(library_trees: LibraryTrees, reading: ColumnReading) -> Tree
     if library_trees.compares_in_single:
         halves = [j for j, dtype in reading.narrow_dtypes.items() if dtype.itemsize < 4]
         single[reading.columns[np.setdiff1d(column[numbers], halves)]] = True
+    left, right = (
+        np.where(split, _join_nodes(trees, side) + np.repeat(roots, sizes), -1).astype(np.intp)
+        for side in ("left", "right")
+    )
     return TreeEnsemble(
         feature=np.where(split, reading.columns[column], -1),
         threshold=threshold,
-        left=np.where(split, np.concatenate([tree.left for tree in library_trees.trees]) + shift, -1).astype(np.intp),
-        right=np.where(split, np.concatenate([tree.right for tree in library_trees.trees]) + shift, -1).astype(np.intp),
+        left=left,
+        right=right,
         missing_left=missing_left,
         category=category,
         category_sets=sets,
-        value=np.concatenate([tree.value for tree in library_trees.trees]).astype(np.float64),
+        value=_join_nodes(trees, "value").astype(np.float64),
         roots=roots,
-        first_sum=np.array([tree.first_sum for tree in library_trees.trees], dtype=np.intp),
+        first_sum=np.array([tree.first_sum for tree in trees], dtype=np.intp),
         base=library_trees.base,
         compares_in_single=single,
         width=reading.width,
@@ -126,6 +129,11 @@ def translate_trees(library_trees: LibraryTrees, reading: ColumnReading) -> Tree
         sums_in_single_precision=library_trees.sums_in_single_precision,
         to_outputs=library_trees.to_outputs,
     )
+
+
+def _join_nodes(trees: Sequence[Tree], name: str) -> NDArray[Any]:
+    """One array of all trees' nodes, tree after tree."""
+    return np.concatenate([getattr(tree, name) for tree in trees])
 
 
 def _translate_sets(

@@ -21,8 +21,6 @@ from counterpoise.models.trees.nodes import TreeNodes
 from counterpoise.models.trees.settings import DEFAULT_LEAF_SETTINGS, LeafSettings
 from counterpoise.types import Array, Index, Mask, has_no_missing
 
-MAX_FEW_TREES = 12  # trees: a search jumps into the leaves of so few, which then have the ranges of each leaf
-
 
 class SingleChangeSums(NamedTuple):
     """The sums of p points, and the sums that each change of a single cell adds; cells are numbered through."""
@@ -60,24 +58,23 @@ class Leaves:
         columns = np.unique(trees.feature[trees.feature >= 0])
         coded = trees.category >= 0
         of_sets = zip(trees.feature[coded].tolist(), trees.category[coded].tolist(), strict=True)
-        sizes = {column: len(trees.category_sets[number]) for column, number in of_sets}
-        if not len(columns) or any(len(trees.thresholds[column]) for column in sizes):
+        levels = {column: len(trees.category_sets[number]) for column, number in of_sets}
+        if not len(columns) or any(len(trees.thresholds[column]) for column in levels):
             return None
-        edges = tuple(None if column in sizes else trees.thresholds[column] for column in columns.tolist())
-        counts = [sizes[j] if edge is None else len(edge) + 2 for j, edge in zip(columns.tolist(), edges, strict=True)]
+        edges = tuple(None if column in levels else trees.thresholds[column] for column in columns.tolist())
+        counts = [levels[j] if edge is None else len(edge) + 2 for j, edge in zip(columns.tolist(), edges, strict=True)]
         first = np.concatenate([[0], np.cumsum(counts)])
         node = np.flatnonzero(trees.feature < 0)
-        size, paths, table = len(node) * len(columns), None, None
-        few = len(trees.roots) <= MAX_FEW_TREES
+        size = len(node) * len(columns)
+        few = len(trees.roots) <= settings.few_trees
+        paths: LeafRanges | None = None
+        finder: LeafTable | LeafWalk | None = None
         if size <= (settings.max_ranges_of_few_trees if few else settings.max_table_ranges):
             paths = LeafRanges.of(trees, columns, edges, first)
             node = paths.node
-        if paths is not None and size <= settings.max_table_ranges:
-            table = LeafTable.of(paths, first, settings)
-        value = trees.value[node] / len(trees.roots) if trees.averages_leaves else trees.scale * trees.value[node]
-        base = np.zeros(len(trees.base)) if trees.averages_leaves else trees.base
-        value, base = _round_to_exact_grid(value, base, len(trees.roots))
-        finder = table or LeafWalk.of(trees, columns, edges, first, node, settings)
+            finder = LeafTable.of(paths, first, settings) if size <= settings.max_table_ranges else None
+        finder = finder or LeafWalk.of(trees, columns, edges, first, node, settings)
+        value, base = _weigh_leaves(trees, node)
         return cls(columns, edges, first, finder, paths, value, trees.first_sum, base, trees.to_outputs, settings)
 
     @cached_property
@@ -94,6 +91,11 @@ class Leaves:
     def place_of_cell(self) -> Index:
         """The place of each cell's column among those that are split, ``(cells,)``."""
         return np.repeat(np.arange(len(self.columns)), np.diff(self.first_cells))
+
+    @property
+    def has_few_trees(self) -> bool:
+        """Whether there are so few trees that a search jumps into their leaves."""
+        return self.tree_count <= self.settings.few_trees
 
     @property
     def tree_count(self) -> int:
@@ -252,6 +254,13 @@ class Leaves:
             if edge is not None:
                 out[place, : len(edge)] = edge
         return out
+
+
+def _weigh_leaves(trees: TreeNodes, node: Index) -> tuple[Array, Array]:
+    """What each leaf adds to the sums ``(leaves, w)``, and what they begin with ``(s,)``, on a grid of exact sums."""
+    if trees.averages_leaves:
+        return _round_to_exact_grid(trees.value[node] / len(trees.roots), np.zeros(len(trees.base)), len(trees.roots))
+    return _round_to_exact_grid(trees.scale * trees.value[node], trees.base, len(trees.roots))
 
 
 def _round_to_exact_grid(value: Array, base: Array, trees: int) -> tuple[Array, Array]:

@@ -20,7 +20,7 @@ from counterpoise.space.region.lattice import Lattice
 from counterpoise.space.rules.expressions import BinaryOperation, Expression
 from counterpoise.space.rules.formulas import Compare
 from counterpoise.space.rules.relations import Clause
-from counterpoise.space.schema.schema import Schema
+from counterpoise.space.schema.schema import Feature, Schema
 from counterpoise.types import Array
 
 MAX_FINITE_END = 1e12  # an end farther out than this is none
@@ -53,25 +53,30 @@ def find_contradiction(schema: Schema, x0: Array, constraints: Sequence[Constrai
         bound = [clause for clause in system.clause_set.clauses if system.is_binding[0, clause.relation_number]]
         return _make_first_row_box(draft, lattice), select_linear_clauses(bound)
 
-    listed = list(constraints)
-    box, clauses = program(listed, range(len(schema)))
+    box, clauses = program(constraints, range(len(schema)))
     if not is_infeasible(box, clauses):
         return ()
     columns = sorted({column for clause in clauses for column in clause.formula.columns})
     seen = [column for column in columns if bounds == "observed" and schema.features[column].is_numeric]
-
-    def contradictory(items: Sequence[int]) -> bool:
-        chosen = [listed[item - len(seen)] for item in items if item >= len(seen)]
-        return is_infeasible(*program(chosen, [seen[item] for item in items if item < len(seen)]))
-
     # observed ranges are tried for removal first, so that the user's own constraints are named where these suffice
-    kept = find_irreducible_subset(len(seen) + len(listed), contradictory)
-    names = [repr(listed[item - len(seen)]) for item in kept if item >= len(seen)]
-    for item in kept:
-        if item < len(seen):
-            feature = schema.features[seen[item]]
-            names.append(f"the observed range of {feature.name!r}, {feature.lower:g} to {feature.upper:g}")
-    return tuple(names)
+    suspects: list[int | Constraint] = [*seen, *constraints]
+
+    def split(items: Sequence[int]) -> tuple[list[Constraint], list[int]]:
+        given, ranges = [], []
+        for suspect in map(suspects.__getitem__, items):
+            if isinstance(suspect, int):
+                ranges.append(suspect)
+            else:
+                given.append(suspect)
+        return given, ranges
+
+    kept = find_irreducible_subset(len(suspects), lambda items: is_infeasible(*program(*split(items))))
+    given, ranges = split(kept)
+    return (*map(repr, given), *(_describe_observed_range(schema.features[column]) for column in ranges))
+
+
+def _describe_observed_range(feature: Feature) -> str:
+    return f"the observed range of {feature.name!r}, {feature.lower:g} to {feature.upper:g}"
 
 
 def select_linear_clauses(clauses: Sequence[Clause]) -> list[Clause]:

@@ -57,40 +57,19 @@ class Lattice:
     def of(cls, draft: Draft, choices: list[Array | None]) -> Lattice:
         """The lattice of a draft whose box is complete: the user's steps, ``choices`` by column, decimals, dtypes."""
         schema, d = draft.schema, len(draft.schema)
-        if not (
-            draft.step_from_row
-            or schema.category_columns
-            or schema.narrow_floats
-            or draft.listed_columns
-            or schema.has_grid
-            or draft.step.any()
-        ):
+        if not _has_lattice(draft):
             nothing = np.empty((len(draft.x0), 0))
             spots = np.arange(0), np.full(d, -1), np.empty(0), np.empty(0)
             return cls(*spots, nothing, nothing, nothing, np.zeros(d, dtype=bool), (), (), ())
-        step = np.where(schema.integer, np.maximum(draft.step, 1.0), np.where(schema.numeric, draft.step, 0.0))
-        for number, size in draft.step_from_row.items():
-            step[number] = size if step[number] == 0 else Fraction(size).limit_denominator(1000).numerator
+        step = _column_steps(draft)
         listed = np.array([values is not None for values in choices], dtype=bool)
         columns = np.flatnonzero(((step > 0) | (schema.decimal_divisors > 0)) & ~listed)
         picked = tuple((number, values) for number, values in enumerate(choices) if values is not None)
-        spans = []
-        for number, values in picked:
-            low = np.searchsorted(values, draft.lower[:, number], "left")
-            high = np.searchsorted(values, draft.upper[:, number], "right") - 1
-            spans.append(np.stack([low, high], axis=1))
         by_user = np.array([values is not None for values in draft.choices])
         empty = np.zeros((len(draft.x0), len(columns)))
-        origin = empty.copy()
         places = np.full(d, -1)
         places[columns] = np.arange(len(columns))
-        for number in draft.step_from_row:
-            if places[number] >= 0:
-                own = np.nan_to_num(draft.x0[:, number])
-                origin[:, places[number]] = own
-                # whole numbers, in steps from a row that is none: there are none
-                off = (draft.step[number] > 0) & (own != np.rint(own))
-                draft.lower[off, number], draft.upper[off, number] = np.inf, -np.inf
+        origin = _count_from_rows(draft, places, empty.copy())
         on_step = step[columns] > 0
         lattice = cls(
             columns,
@@ -103,7 +82,7 @@ class Lattice:
             np.array((step > 0) | by_user).reshape(d),
             schema.narrow_floats,
             picked,
-            tuple(spans),
+            tuple(_listed_span(draft, number, values) for number, values in picked),
         )
         if not len(columns):
             return lattice
@@ -275,3 +254,40 @@ class Lattice:
             last = np.where(self._values_at(last, origin) > upper, last - 1.0, last)
         held = (self._values_at(first, origin) >= lower) & (self._values_at(last, origin) <= upper)
         return np.where(held, first, 1.0), np.where(held, last, 0.0)
+
+
+def _has_lattice(draft: Draft) -> bool:
+    """Whether any column of a draft has a lattice at all."""
+    schema = draft.schema
+    by_schema = schema.category_columns or schema.narrow_floats or schema.has_grid
+    return bool(by_schema or draft.step_from_row or draft.listed_columns or draft.step.any())
+
+
+def _column_steps(draft: Draft) -> Array:
+    """The step of each column, ``(d,)``: the user's, and at least 1 for whole numbers; 0 for none."""
+    integer, numeric = draft.schema.integer, draft.schema.numeric
+    step = np.where(integer, np.maximum(draft.step, 1.0), np.where(numeric, draft.step, 0.0))
+    for number, size in draft.step_from_row.items():
+        step[number] = size if step[number] == 0 else Fraction(size).limit_denominator(1000).numerator
+    return step
+
+
+def _count_from_rows(draft: Draft, places: Index, origin: Array) -> Array:
+    """Where steps are counted from, ``(n, g)``: the row's own value, for the columns whose steps are relative to it.
+
+    Whole numbers, in steps from a row that is none: there are none, and the box of such a row is made empty.
+    """
+    for number in draft.step_from_row:
+        if places[number] >= 0:
+            own = np.nan_to_num(draft.x0[:, number])
+            origin[:, places[number]] = own
+            off = (draft.step[number] > 0) & (own != np.rint(own))
+            draft.lower[off, number], draft.upper[off, number] = np.inf, -np.inf
+    return origin
+
+
+def _listed_span(draft: Draft, number: int, values: Array) -> Index:
+    """The places ``(n, 2)`` of the first and last listed value that the box of each row holds."""
+    low = np.searchsorted(values, draft.lower[:, number], "left")
+    high = np.searchsorted(values, draft.upper[:, number], "right") - 1
+    return np.stack([low, high], axis=1)

@@ -215,24 +215,26 @@ def split_into_clauses(formula: RuleFormula) -> tuple[RuleFormula, ...]:
     >>> len(split_into_clauses(Combination("all", chain)))
     2
     """
-    if isinstance(formula, Combination) and formula.quantifier == "all":
+    if isinstance(formula, Combination) and (formula.quantifier == "all" or len(formula.parts) == 1):
         return tuple(clause for part in formula.parts for clause in split_into_clauses(part))
-    if isinstance(formula, Combination) and len(formula.parts) == 1:
-        return split_into_clauses(formula.parts[0])
     if isinstance(formula, Compare) and formula.operator in ("<=", "<"):
-        left, right = formula.left, formula.right
-        lefts: tuple[Expression, ...] = (left,)
-        rights: tuple[Expression, ...] = (right,)
-        if isinstance(left, Extremum) and left.which == "max":
-            lefts = left.options
-        if isinstance(left, AbsoluteValue):
-            lefts = left.inner, negate_expression(left.inner)
-        if isinstance(right, Extremum) and right.which == "min":
-            rights = right.options
+        lefts, rights = _parts_below(formula.left), _parts_above(formula.right)
         if len(lefts) * len(rights) > 1:
             pairs = (Compare(formula.operator, one, other, formula.tolerance) for one in lefts for other in rights)
             return tuple(clause for pair in pairs for clause in split_into_clauses(pair))
     return (formula,)
+
+
+def _parts_below(side: Expression) -> tuple[Expression, ...]:
+    """The expressions that are all at most something exactly where this one is."""
+    if isinstance(side, AbsoluteValue):
+        return side.inner, negate_expression(side.inner)
+    return side.options if isinstance(side, Extremum) and side.which == "max" else (side,)
+
+
+def _parts_above(side: Expression) -> tuple[Expression, ...]:
+    """The expressions that are all at least something exactly where this one is."""
+    return side.options if isinstance(side, Extremum) and side.which == "min" else (side,)
 
 
 def _reduce_masks(join: np.ufunc, masks: list[Mask]) -> Mask:

@@ -13,9 +13,6 @@ from typing import NamedTuple, NoReturn
 
 from counterpoise.errors import ConstraintError
 
-MAX_RULE_CHARACTERS = 5000
-MAX_RULE_LEVELS = 200  # operations inside operations; a sum of n terms has n
-MAX_IMPLICATIONS = 20
 RULE_REQUIREMENT = "a rule must be a comparison of features, or an implication between comparisons"
 TOKEN_PATTERN = re.compile(
     r"(?P<space>\s+)|(?P<text>'[^']*'|\"[^\"]*\")|(?P<quoted>`[^`]+`)"
@@ -47,6 +44,25 @@ ALLOWED_NODES = (
 
 
 SPLITTING_HINT = "write several rules, or give a part of it a column of its own with Derived"
+
+
+@dataclass(frozen=True)
+class RuleLimits:
+    """How long and how deep a rule may be; what is longer is refused before Python reads it."""
+
+    characters: int = 5000
+    """The length of the text."""
+    levels: int = 200
+    """Operations inside operations, of which a sum of n terms has n; brackets may be half as deep."""
+    implications: int = 20
+    """The words "implies" and "then"."""
+    nested_choices: int = 3
+    """Alternatives inside alternatives, each of which a repair tries in turn."""
+    comparisons: int = 400
+    """Comparisons that one of ``max(…) <= min(…)`` stands for."""
+
+
+DEFAULT_RULE_LIMITS = RuleLimits()
 
 
 class Token(NamedTuple):
@@ -92,7 +108,7 @@ def refuse(text: str, place: int, given: str, todo: str, must: str = RULE_REQUIR
     raise ConstraintError(must, marked, todo, text=text, position=place)
 
 
-def parse_syntax(text: str) -> Syntax:
+def parse_syntax(text: str, limits: RuleLimits = DEFAULT_RULE_LIMITS) -> Syntax:
     """The syntax of a rule.
 
     >>> parse_syntax("fwd + bwd == total").text
@@ -104,15 +120,15 @@ def parse_syntax(text: str) -> Syntax:
               ^
     ; correct what is marked
     """
-    if not isinstance(text, str) or not text.strip() or len(text) > MAX_RULE_CHARACTERS:
+    if not isinstance(text, str) or not text.strip() or len(text) > limits.characters:
         raise ConstraintError(
-            f"a rule must be a text of 1 to {MAX_RULE_CHARACTERS} characters",
+            f"a rule must be a text of 1 to {limits.characters} characters",
             f"{text!r:.60}",
             "for instance 'fwd + bwd == total'",
         )
     tokens = _split_tokens(text)
-    _check_nesting(text, tokens)
-    reader = _TreeReader(text, tokens)
+    _check_nesting(text, tokens, limits)
+    reader = _TreeReader(text, tokens, limits)
     tree = reader.read(list(enumerate(tokens)), len(text))
     return Syntax(text, tree, tuple(tokens), reader.inner_implications)
 
@@ -137,8 +153,8 @@ def _split_tokens(text: str) -> list[Token]:
 class _TreeReader:
     """From tokens to trees: implications are cut out first, `ast` reads what is left."""
 
-    def __init__(self, text: str, tokens: list[Token]) -> None:
-        self.text, self.tokens = text, tokens
+    def __init__(self, text: str, tokens: list[Token], limits: RuleLimits) -> None:
+        self.text, self.tokens, self.limits = text, tokens, limits
         self.inner_implications: dict[int, Implication] = {}
 
     def read(self, tokens: list[tuple[int, Token]], end: int) -> Tree:
@@ -180,12 +196,7 @@ class _TreeReader:
         return out
 
     def _parse_python(self, tokens: list[tuple[int, Token]], end: int) -> ast.expr:
-        source, starts = "", {}
-        for number, token in tokens:
-            starts[len(source)] = token.start
-            kept = token.kind in ("number", "sign") or (token.kind == "name" and token.text in PYTHON_KEYWORDS)
-            source += (token.text if kept else f"_{number}_") + " "
-        source = source.rstrip()
+        source, starts = _write_python(tokens)
         try:
             tree = ast.parse(source, mode="eval").body
         except SyntaxError as error:
@@ -195,9 +206,11 @@ class _TreeReader:
             refuse(self.text, wrong, "it cannot be read", self._suggest_correction(tokens, wrong, end))
         except (RecursionError, MemoryError):
             refuse(self.text, 0, "it is nested too deeply", SPLITTING_HINT)
+        if _count_levels(tree) > self.limits.levels:
+            refuse(
+                self.text, starts[0], f"more than {self.limits.levels} operations inside one another,", SPLITTING_HINT
+            )
         nodes = [node for node in ast.walk(tree) if isinstance(node, ast.expr)]
-        if _count_levels(tree) > MAX_RULE_LEVELS:
-            refuse(self.text, starts[0], f"more than {MAX_RULE_LEVELS} operations inside one another,", SPLITTING_HINT)
         for node in nodes:
             node.col_offset = starts.get(node.col_offset, 0)
         for node in sorted(nodes, key=lambda each: each.col_offset):  # the first thing that is wrong is marked
@@ -230,16 +243,26 @@ class _TreeReader:
             refuse(self.text, node.col_offset, "a call", f"the functions are {', '.join(FUNCTIONS)}")
 
 
-def _check_nesting(text: str, tokens: list[Token]) -> None:
+def _write_python(tokens: list[tuple[int, Token]]) -> tuple[str, dict[int, int]]:
+    """Tokens as a text for `ast`, names as placeholders; and where each stands there and in the rule."""
+    source, starts = "", {}
+    for number, token in tokens:
+        starts[len(source)] = token.start
+        kept = token.kind in ("number", "sign") or (token.kind == "name" and token.text in PYTHON_KEYWORDS)
+        source += (token.text if kept else f"_{number}_") + " "
+    return source.rstrip(), starts
+
+
+def _check_nesting(text: str, tokens: list[Token], limits: RuleLimits) -> None:
     """What Python reads by calling itself again and again has a limit, said before it is met."""
     depth = implications = 0
     for token in tokens:
         depth += (token.text in ("(", "[")) - (token.text in (")", "]"))
         implications += token.kind == "name" and token.text in ("implies", "then")
-        if depth > MAX_RULE_LEVELS // 2:
-            refuse(text, token.start, f"more than {MAX_RULE_LEVELS // 2} brackets inside one another,", SPLITTING_HINT)
-        if implications > MAX_IMPLICATIONS:
-            refuse(text, token.start, f"more than {MAX_IMPLICATIONS} implications", "write several rules")
+        if depth > limits.levels // 2:
+            refuse(text, token.start, f"more than {limits.levels // 2} brackets inside one another,", SPLITTING_HINT)
+        if implications > limits.implications:
+            refuse(text, token.start, f"more than {limits.implications} implications", "write several rules")
 
 
 def _count_levels(tree: ast.expr) -> int:

@@ -22,7 +22,15 @@ from counterpoise.space.rules.expressions import (
     negate_expression,
 )
 from counterpoise.space.rules.formulas import Combination, Compare, Membership, RuleFormula
-from counterpoise.space.rules.grammar import Implication, Syntax, Tree, parse_syntax, refuse
+from counterpoise.space.rules.grammar import (
+    DEFAULT_RULE_LIMITS,
+    Implication,
+    RuleLimits,
+    Syntax,
+    Tree,
+    parse_syntax,
+    refuse,
+)
 from counterpoise.space.schema.schema import Feature, Schema
 from counterpoise.types import is_number
 
@@ -34,8 +42,6 @@ OPERATORS: dict[type[ast.operator], Operator] = {
     ast.Pow: "**",
 }
 NUMERIC_CATEGORIES = ((0, 1), (False, True))  # categories whose codes are their values
-MAX_NESTED_CHOICES = 3  # alternatives inside alternatives, each of which a repair tries in turn
-MAX_COMPARISONS = 400  # that max(…) <= min(…) stands for
 
 
 class NamedFeature(NamedTuple):
@@ -55,7 +61,9 @@ class NamedFeature(NamedTuple):
         return self.feature.is_numeric or tuple(self.feature.categories) in NUMERIC_CATEGORIES
 
 
-def parse_formula(text: str, schema: Schema, tolerance: float = 0.0) -> RuleFormula:
+def parse_formula(
+    text: str, schema: Schema, tolerance: float = 0.0, limits: RuleLimits = DEFAULT_RULE_LIMITS
+) -> RuleFormula:
     """The formula of a rule over the columns of a schema.
 
     >>> import numpy as np, pandas as pd
@@ -64,11 +72,11 @@ def parse_formula(text: str, schema: Schema, tolerance: float = 0.0) -> RuleForm
     >>> formula.holds(np.array([[0.0, 2.0], [1.0, 1.0]]), np.zeros((2, 2)))
     array([ True, False])
     """
-    syntax = parse_syntax(text)
-    translator = _Translator(syntax, schema, tolerance)
+    syntax = parse_syntax(text, limits)
+    translator = _Translator(syntax, schema, tolerance, limits)
     found = translator.translate_formula(syntax.tree)
-    if _count_choices(found) > MAX_NESTED_CHOICES:
-        given = f"more than {MAX_NESTED_CHOICES} alternatives inside one another,"
+    if _count_choices(found) > limits.nested_choices:
+        given = f"more than {limits.nested_choices} alternatives inside one another,"
         translator.refuse(None, given, "write several rules")
     return found
 
@@ -82,7 +90,7 @@ def parse_expression(text: str, schema: Schema) -> Expression:
     BinaryOperation(operator='/', left=Column(number=0), right=Column(number=1))
     """
     syntax = parse_syntax(text)
-    meaning = _Translator(syntax, schema, 0.0)
+    meaning = _Translator(syntax, schema, 0.0, DEFAULT_RULE_LIMITS)
     if isinstance(syntax.tree, Implication):
         meaning.refuse(None, "an implication", "give an expression such as 'bytes / duration'")
     return meaning.translate_number(syntax.tree)
@@ -102,8 +110,8 @@ def backquote_name(name: Any) -> str:
 class _Translator:
     """Translates a syntax tree, node by node."""
 
-    def __init__(self, syntax: Syntax, schema: Schema, tolerance: float) -> None:
-        self.syntax, self.schema, self.tolerance = syntax, schema, tolerance
+    def __init__(self, syntax: Syntax, schema: Schema, tolerance: float, limits: RuleLimits) -> None:
+        self.syntax, self.schema, self.tolerance, self.limits = syntax, schema, tolerance, limits
         self.column_by_name = {str(name): number for number, name in enumerate(schema.names)}
 
     def refuse(self, node: ast.expr | None, given: str, todo: str) -> NoReturn:
@@ -136,7 +144,7 @@ class _Translator:
             return self.translate_membership(left, right, none=isinstance(op, ast.NotIn))
         sides = self.translate_sides(left, op, right)
         options = [len(side.options) if isinstance(side, Extremum) else 1 for side in sides]
-        if options[0] * options[1] > MAX_COMPARISONS:
+        if options[0] * options[1] > self.limits.comparisons:
             self.refuse(left, f"{options[0] * options[1]} comparisons in one,", "write several rules")
         if isinstance(op, (ast.Gt, ast.GtE)):
             sides = sides[1], sides[0]

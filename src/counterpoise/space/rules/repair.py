@@ -28,7 +28,6 @@ def repair(workspace: RepairWorkspace, clause_set: ClauseSet, suspects: Iterable
     ``suspects`` are the numbers of the clauses that may be broken; None: all.
     """
     suspected = set(range(len(clause_set.clauses)) if suspects is None else suspects)
-    orders = {number for group in clause_set.orderings for number in group.clause_numbers}
     with np.errstate(all="ignore"):
         for turn in range(workspace.settings.projection_rounds + workspace.settings.solution_rounds):
             if not suspected:
@@ -36,21 +35,29 @@ def repair(workspace: RepairWorkspace, clause_set: ClauseSet, suspects: Iterable
             exactly = turn >= workspace.settings.projection_rounds
             if not exactly:
                 _project_orderings(workspace, clause_set, suspected)
-            # in order of their numbers, with those that become suspected on the way: the repair of a point must not
-            # depend on what other points have broken
-            for number in range(len(clause_set.clauses)):
-                if number not in suspected or (number in orders and not exactly):
-                    continue
-                suspected.discard(number)
-                points = workspace.find_broken_points(clause_set.clauses[number])
-                if len(points):
-                    columns = _repair_clause(workspace, clause_set, number, points, exactly=exactly)
-                    suspected.add(number)
-                    for column in columns:
-                        suspected.update(clause_set.clauses_by_column.get(column, ()))
+            _repair_clauses(workspace, clause_set, suspected, exactly=exactly)
         for group in clause_set.equation_groups:
             if not suspected.isdisjoint(group):
                 solve_together(workspace, [clause_set.clauses[number] for number in group])
+
+
+def _repair_clauses(workspace: RepairWorkspace, clause_set: ClauseSet, suspected: set[int], *, exactly: bool) -> None:
+    """Try once to make each suspected clause hold; those that were broken, and what they touch, stay suspected.
+
+    In order of their numbers, with those that become suspected on the way: the repair of a point must not depend on
+    what other points have broken. Orders are projected a group at a time, and solved exactly one by one.
+    """
+    projected = set() if exactly else {number for group in clause_set.orderings for number in group.clause_numbers}
+    for number in range(len(clause_set.clauses)):
+        if number not in suspected or number in projected:
+            continue
+        suspected.discard(number)
+        points = workspace.find_broken_points(clause_set.clauses[number])
+        if len(points):
+            columns = _repair_clause(workspace, clause_set, number, points, exactly=exactly)
+            suspected.add(number)
+            for column in columns:
+                suspected.update(clause_set.clauses_by_column.get(column, ()))
 
 
 def _project_orderings(workspace: RepairWorkspace, clause_set: ClauseSet, suspected: set[int]) -> None:

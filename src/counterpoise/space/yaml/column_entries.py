@@ -120,20 +120,16 @@ def _check_categories(where: str, out: dict[str, Any]) -> None:
 
 def _check_ends(where: str, out: dict[str, Any]) -> None:
     """The ends of a number are numbers, those of an ordinal feature categories; the lower one comes first."""
-    kind = out["kind"]
     ends: dict[str, Any] = {key: out[key] for key in ("min", "max") if key in out}
-    if kind == "categorical" and ends:
-        key = next(iter(ends))
+    if out["kind"] == "categorical" and ends:
         raise InputError(
-            f"{key} must belong to a feature whose values have an order",
+            f"{next(iter(ends))} must belong to a feature whose values have an order",
             f"{where} is categorical",
             "list the values it may take under constraints:, as {word: OneOf, name: ..., values: [...]}",
         )
-    if kind == "ordinal" and out.get("categories"):
-        for key, value in ends.items():
-            check_known_categories(key, f"{where} has {key}: {shorten_repr(value)}", [value], out["categories"])
-        ends = {key: out["categories"].index(value) for key, value in ends.items()}
-    elif kind != "ordinal":
+    if out["kind"] == "ordinal":
+        ends = _read_ranks(where, ends, out["categories"]) if out.get("categories") else ends
+    else:
         ends = read_keys(where, ends, dict.fromkeys(("min", "max"), NUMBER))
         out |= ends
         if ends.get("min") == math.inf or ends.get("max") == -math.inf:
@@ -144,6 +140,13 @@ def _check_ends(where: str, out: dict[str, Any]) -> None:
             raise InputError(
                 f"{low} must not be above {high}", f"{where} has {out[low]!r} and {out[high]!r}", "correct them"
             )
+
+
+def _read_ranks(where: str, ends: dict[str, Any], categories: tuple[Any, ...]) -> dict[str, int]:
+    """The ends of an ordinal feature as places among its categories."""
+    for key, value in ends.items():
+        check_known_categories(key, f"{where} has {key}: {shorten_repr(value)}", [value], categories)
+    return {key: categories.index(value) for key, value in ends.items()}
 
 
 def check_known_categories(key: str, given: str, values: Iterable[Any], categories: tuple[Any, ...]) -> None:

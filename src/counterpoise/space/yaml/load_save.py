@@ -128,12 +128,11 @@ def _check_array_columns(schema: Schema) -> None:
 
 
 def _build_feature(entry: Mapping[str, Any], seen: Schema | None) -> Feature:
+    """The feature of an entry, completed by what the reference shows of its column."""
     name, kind = entry["name"], entry["kind"]
     own = seen[name] if seen is not None else None
     numeric = kind in ("continuous", "integer")
-    categories: tuple[Any, ...] = entry.get("categories", ())
-    if not categories and own is not None and not numeric and (kind != "ordinal" or own.kind == "ordinal"):
-        categories = own.categories  # those of text are in the order of the alphabet, which is not that of the ranks
+    categories = () if numeric else _choose_categories(entry, own)
     changes: dict[str, Any] = {key: entry[key] for key in COPIED_KEYS if key in entry}
     if "why" in entry:
         changes.setdefault("description", entry["why"])
@@ -151,6 +150,17 @@ def _build_feature(entry: Mapping[str, Any], seen: Schema | None) -> Feature:
     changes["assumed"] = numeric and own is None and "scale" not in changes
     changes.setdefault("scale", float(width) if numeric and 0 < width < np.inf else 1.0)
     return Feature(name, kind, categories=categories, **changes)
+
+
+def _choose_categories(entry: Mapping[str, Any], own: Feature | None) -> tuple[Any, ...]:
+    """The categories that a file lists, or else those of the reference.
+
+    Those of text are in the order of the alphabet, which is not that of the ranks.
+    """
+    listed: tuple[Any, ...] = entry.get("categories", ())
+    if listed or own is None or (entry["kind"] == "ordinal" and own.kind != "ordinal"):
+        return listed
+    return own.categories
 
 
 def _read_observed_ends(entry: Mapping[str, Any], own: Feature | None) -> dict[str, float]:
@@ -173,22 +183,18 @@ def _read_observed_ends(entry: Mapping[str, Any], own: Feature | None) -> dict[s
 
 def _choose_dtype(entry: Mapping[str, Any], categories: tuple[Any, ...], own: Feature | None) -> Any:
     """The dtype that a file names, or else the reference's own, where it can hold the values of the column."""
-    types, kind, stated = pd.api.types, entry["kind"], entry.get("dtype")
+    kind, stated = entry["kind"], entry.get("dtype")
     numeric, seen = kind in ("continuous", "integer"), None if own is None else own.dtype
-    if stated is None and isinstance(seen, pd.CategoricalDtype) and numeric:
-        return None
-    if stated is None and (numeric or (own is not None and categories == own.categories)):
+    if stated is None and numeric:
+        return None if isinstance(seen, pd.CategoricalDtype) else seen
+    if stated is None and own is not None and categories == own.categories:
         return seen
     try:
-        dtype: Any = types.pandas_dtype(seen if stated is None else stated)
+        dtype: Any = pd.api.types.pandas_dtype(seen if stated is None else stated)
         if isinstance(dtype, pd.CategoricalDtype):  # a name alone, or with other categories than the file's
             ordered = kind == "ordinal" if stated is not None else dtype.ordered
             dtype = pd.CategoricalDtype(pd.Index(categories, tupleize_cols=False), ordered=ordered)
-        if numeric:
-            fits = types.is_any_real_numeric_dtype(dtype) or types.is_bool_dtype(dtype) or dtype == np.dtype(object)
-        else:
-            levels = pd.Series(list(categories), dtype=object)
-            fits = levels.astype(dtype).tolist() == list(categories)
+        fits = _holds_numbers(dtype) if numeric else _holds_categories(dtype, categories)
     except Exception:  # each dtype has its own ways to refuse a name or a value
         fits = False
     if not fits:
@@ -200,6 +206,15 @@ def _choose_dtype(entry: Mapping[str, Any], categories: tuple[Any, ...], own: Fe
             "correct the kind or the categories, or write dtype: float64, Int64, object or category",
         )
     return dtype
+
+
+def _holds_numbers(dtype: Any) -> bool:
+    types = pd.api.types
+    return types.is_any_real_numeric_dtype(dtype) or types.is_bool_dtype(dtype) or dtype == np.dtype(object)
+
+
+def _holds_categories(dtype: Any, categories: tuple[Any, ...]) -> bool:
+    return bool(pd.Series(list(categories), dtype=object).astype(dtype).tolist() == list(categories))
 
 
 def _column_constraints(columns: Iterable[Mapping[str, Any]]) -> list[Constraint]:

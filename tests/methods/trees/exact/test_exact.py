@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from counterpoise.methods.trees.exact.settings import ProofSettings
+from counterpoise.methods.settings.proof import ProofSettings
 from counterpoise.methods.trees.exact.sum_of_trees import Proof, prove
 from counterpoise.problem import Problem
 from methods.trees.exact.oracle import least_efforts, next_best, question_of

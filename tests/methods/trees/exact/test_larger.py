@@ -10,7 +10,7 @@ import pytest
 from sklearn.datasets import make_classification
 from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
 
-from counterpoise.methods.trees.exact.settings import ProofSettings
+from counterpoise.methods.settings.proof import ProofSettings
 from counterpoise.methods.trees.exact.sum_of_trees import prove
 from counterpoise.problem import Problem
 from problems import problem_of

@@ -22,7 +22,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from counterpoise.methods.trees.exact.settings import ProofSettings
+from counterpoise.methods.settings.proof import ProofSettings
 from methods.trees.exact.oracle import flows, labels
 from methods.trees.exact.test_exact import ENOUGH, check
 from problems import problem_of

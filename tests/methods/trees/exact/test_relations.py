@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from sklearn.ensemble import GradientBoostingClassifier
 
 import counterpoise as cp
-from counterpoise.methods.trees.exact.settings import ProofSettings
+from counterpoise.methods.settings.proof import ProofSettings
 from counterpoise.methods.trees.exact.sum_of_trees import prove
 from counterpoise.problem import Problem
 from problems import problem_of

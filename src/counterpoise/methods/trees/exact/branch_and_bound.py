@@ -12,10 +12,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from counterpoise.methods.settings.proof import ProofSettings
 from counterpoise.methods.trees.exact.answers import KnownAnswers
 from counterpoise.methods.trees.exact.nodes import Nodes, Pool
 from counterpoise.methods.trees.exact.row_leaves import Cells, RowLeaves
-from counterpoise.methods.trees.exact.settings import ProofSettings
 from counterpoise.methods.trees.exact.together import Together
 from counterpoise.types import Array, Index, Mask
 

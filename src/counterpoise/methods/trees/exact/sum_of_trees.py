@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from counterpoise.methods.settings.proof import ProofSettings
 from counterpoise.methods.trees.exact.answers import KnownAnswers
 from counterpoise.methods.trees.exact.branch_and_bound import BoxSearch, Spent
 from counterpoise.methods.trees.exact.cell_costs import CellCosts, is_separable
@@ -13,7 +14,6 @@ from counterpoise.methods.trees.exact.conditions import Asked, Conditions, condi
 from counterpoise.methods.trees.exact.joined_trees import join_trees
 from counterpoise.methods.trees.exact.leaf_walls import LeafWalls, walls_of
 from counterpoise.methods.trees.exact.row_leaves import RowLeaves, reduce_to_row
-from counterpoise.methods.trees.exact.settings import ProofSettings
 from counterpoise.models.trees.leaves import Leaves
 from counterpoise.problem import Problem
 from counterpoise.types import Array, Index, Mask

@@ -35,6 +35,8 @@ from counterpoise.models.trees.opened import MAX_ROUNDING_DIFFERENCE, TreeModel,
 from counterpoise.space.schema.schema import Schema, numeric_schema
 from counterpoise.types import Array, Link, Model
 
+Combiner = Callable[[MemberOutputs], Array]
+
 
 class MemberSums(NamedTuple):
     """How a member turns its sums into outputs: after division by ``divisor``, by ``to_outputs``, with this link."""
@@ -50,7 +52,7 @@ class CombinedToOutputs:
     """From the sums of all members ``(p, s)`` to the outputs of the whole."""
 
     members: tuple[MemberSums, ...]
-    combine: Callable[[MemberOutputs], Array]
+    combine: Combiner
 
     def __call__(self, sums: Array) -> Array:
         parts, start = [], 0
@@ -76,25 +78,38 @@ def adapt_meta_estimator(
     how closely trees must, to answer in its place (they add up in another order).
     """
     inside = _members_of(model) if is_from_sklearn(model) else None
-    if inside is None:
+    read = None if inside is None else _read_members(model, inside, schema, probe)
+    if read is None:
         return None
+    members, combine = read
+    trees = [member for member in members if isinstance(member, TreeModel)]
+    if trees:
+        return _open_merged_trees(model, plain, merge_trees(trees, combine), probe, max_reordering_difference)
+    blend = DifferentiableMetaModel(plain, CombinedMembers(members, combine))
+    away = relative_difference(blend.outputs, plain.outputs, probe)
+    return blend if away <= max_members_difference and _has_slope(blend, probe) else None
+
+
+def _read_members(
+    model: Any, inside: Sequence[Any], schema: Schema, probe: Array
+) -> tuple[tuple[Model, ...], Combiner] | None:
+    """The members of an estimator as Models, all of trees or all with slopes, and how it combines them."""
     try:
-        members = [as_model(member, schema, probe) for member in map(_unfreeze, inside)]
-        sloped = tuple(member for member in members if member.gradient is not None)
-        found = [member for member in members if isinstance(member, TreeModel)]
-        if len(members) not in (len(found), len(sloped)):
-            return None
+        members = tuple(as_model(member, schema, probe) for member in map(_unfreeze, inside))
+        if not all(isinstance(member, TreeModel) for member in members):
+            sloped = all(member.gradient is not None for member in members)
+            if not sloped or any(map(_is_voting_svm, inside)):
+                return None
         combine = _make_combiner(model, [(member.outputs(probe), member.link) for member in members])
     except CounterpoiseError:
         return None  # fitted on something else than the columns, or on answers that do not follow from sums
-    if combine is None:
-        return None
-    if not found:
-        blend = DifferentiableMetaModel(plain, CombinedMembers(sloped, combine))
-        away = relative_difference(blend.outputs, plain.outputs, probe)
-        repeats = away <= max_members_difference and not any(map(_is_voting_svm, inside))
-        return blend if repeats and _has_slope(blend, probe) else None
-    trees = merge_trees(found, combine)
+    return None if combine is None else (members, combine)
+
+
+def _open_merged_trees(
+    model: Any, plain: Model, trees: TreeEnsemble, probe: Array, max_reordering_difference: float
+) -> Model | None:
+    """The Model of an estimator whose members' trees repeat it; they answer in its place where they do so exactly."""
     away = relative_difference(trees.outputs, plain.outputs, probe)
     if not away <= MAX_ROUNDING_DIFFERENCE:
         return None
@@ -141,7 +156,7 @@ def _unfreeze(model: Any) -> Any:
     return model.estimator if type(model).__name__ == "FrozenEstimator" else model
 
 
-def _make_combiner(model: Any, parts: MemberOutputs) -> Callable[[MemberOutputs], Array] | None:
+def _make_combiner(model: Any, parts: MemberOutputs) -> Combiner | None:
     """How an estimator combines its members; ``parts`` are their outputs of the probing rows."""
     name = type(model).__name__
     if name.startswith("Voting"):
@@ -168,40 +183,44 @@ def _make_combiner(model: Any, parts: MemberOutputs) -> Callable[[MemberOutputs]
     )
 
 
-def merge_trees(members: Sequence[TreeModel], combine: Callable[[MemberOutputs], Array]) -> TreeEnsemble:
+def merge_trees(members: Sequence[TreeModel], combine: Combiner) -> TreeEnsemble:
     """The trees of several models as those of one, each member with sums of its own."""
     every = [member.trees for member in members]
-    sets = np.cumsum([0, *(len(trees.category_sets) for trees in every)])
-    shifts = np.cumsum([0, *(len(trees.feature) for trees in every)])
-    starts = np.cumsum([0, *(len(trees.base) for trees in every)])
-    value = np.zeros((shifts[-1], max(trees.value.shape[1] for trees in every)))
-    for trees, shift in zip(every, shifts, strict=False):
-        own = trees.value if trees.averages_leaves else trees.scale * trees.value
-        value[shift : shift + len(own), : own.shape[1]] = own
-    spill = np.zeros(value.shape[1] - every[-1].value.shape[1])  # of the zeros that fill up the last lines
-    base = [np.zeros(len(trees.base)) if trees.averages_leaves else trees.base for trees in every]
-    places = list(zip(every, shifts.tolist(), sets.tolist(), strict=False))
+    counts = np.array([(len(trees.feature), len(trees.category_sets), len(trees.base)) for trees in every])
+    widest = max(trees.value.shape[1] for trees in every)
+    moved = [
+        _renumber_trees(trees, before, widest)
+        for trees, before in zip(every, (np.cumsum(counts, axis=0) - counts).tolist(), strict=True)
+    ]
+    arrays: dict[str, Any] = {name: np.concatenate([one[name] for one in moved]) for name in moved[0]}
+    spill = np.zeros(widest - every[-1].value.shape[1])  # of the zeros that fill up the last lines
     return TreeEnsemble(
-        feature=np.concatenate([trees.feature for trees in every]),
-        threshold=np.concatenate([trees.threshold for trees in every]),
-        left=np.concatenate([np.where(trees.left < 0, -1, trees.left + shift) for trees, shift, _ in places]),
-        right=np.concatenate([np.where(trees.right < 0, -1, trees.right + shift) for trees, shift, _ in places]),
-        missing_left=np.concatenate([trees.missing_left for trees in every]),
-        category=np.concatenate([np.where(trees.category < 0, -1, trees.category + k) for trees, _, k in places]),
+        **arrays | {"base": np.append(arrays["base"], spill)},
         category_sets=tuple(levels for trees in every for levels in trees.category_sets),
-        value=value,
-        roots=np.concatenate([trees.roots + shift for trees, shift, _ in places]),
-        first_sum=np.concatenate([trees.first_sum + start for trees, start in zip(every, starts, strict=False)]),
-        base=np.concatenate([*base, spill]),
         compares_in_single=np.logical_and.reduce([trees.compares_in_single for trees in every]),
         width=every[0].width,
-        to_outputs=CombinedToOutputs(
-            tuple(
-                MemberSums(
-                    trees.to_outputs, member.link, len(trees.base), len(trees.roots) if trees.averages_leaves else 1
-                )
-                for trees, member in zip(every, members, strict=True)
-            ),
-            combine,
-        ),
+        to_outputs=CombinedToOutputs(tuple(map(_describe_sums, members)), combine),
     )
+
+
+def _renumber_trees(trees: TreeEnsemble, before: Sequence[int], width: int) -> dict[str, Any]:
+    """The arrays of an ensemble that so many nodes, sets of categories and sums come before, with leaves so wide."""
+    first_node, first_set, first_sum = before
+    own = trees.value if trees.averages_leaves else trees.scale * trees.value
+    return {
+        "feature": trees.feature,
+        "threshold": trees.threshold,
+        "left": np.where(trees.left < 0, -1, trees.left + first_node),
+        "right": np.where(trees.right < 0, -1, trees.right + first_node),
+        "missing_left": trees.missing_left,
+        "category": np.where(trees.category < 0, -1, trees.category + first_set),
+        "value": np.pad(own, ((0, 0), (0, width - own.shape[1]))),
+        "roots": trees.roots + first_node,
+        "first_sum": trees.first_sum + first_sum,
+        "base": np.zeros(len(trees.base)) if trees.averages_leaves else trees.base,
+    }
+
+
+def _describe_sums(member: TreeModel) -> MemberSums:
+    trees = member.trees
+    return MemberSums(trees.to_outputs, member.link, len(trees.base), len(trees.roots) if trees.averages_leaves else 1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -55,34 +55,61 @@ def flatten_steps(pipeline: Pipeline) -> list[Any]:
 
 def read_operations(step: Any, width: int) -> tuple[ColumnOperation, ...] | None:
     """The arithmetic of a fitted scaler, imputer or function of ``width`` columns, or None where it is none of them."""
-    name = type(step).__name__
-    ops: list[tuple[OperationKind, Any]]
-    if name == "StandardScaler":
-        ops = [("subtract", step.mean_ if step.with_mean else None), ("divide", step.scale_)]
-    elif name == "RobustScaler":
-        ops = [("subtract", step.center_), ("divide", step.scale_)]
-    elif name == "MaxAbsScaler":
-        ops = [("divide", step.scale_)]
-        if getattr(step, "clip", False):
-            ops += [("floor", np.full(width, -1.0)), ("ceiling", np.full(width, 1.0))]
-    elif name == "MinMaxScaler":
-        ops = [("multiply", step.scale_), ("add", step.min_)]
-        if step.clip:
-            low, high = step.feature_range
-            ops += [("floor", np.full(width, low)), ("ceiling", np.full(width, high))]
-    elif name == "SimpleImputer" and not step.add_indicator and _is_nan(step.missing_values):
-        if not np.issubdtype(np.asarray(step.statistics_).dtype, np.number) or np.isnan(step.statistics_).any():
-            return None  # an empty column is dropped
-        ops = [("fill", step.statistics_)]
-    elif name == "FunctionTransformer" and not step.kw_args:
-        known: list[Any] = [kind for kind, (function, _) in CURVED_FUNCTIONS.items() if function is step.func]
-        if not known:
-            return None
-        ops = [(known[0], np.zeros(width))]
-    else:
+    reader = OPERATION_READERS.get(type(step).__name__)
+    ops = None if reader is None else reader(step, width)
+    if ops is None:
         return None
     found = tuple(ColumnOperation(kind, np.asarray(by, dtype=np.float64)) for kind, by in ops if by is not None)
     return found if all(op.operand.shape == (width,) for op in found) else None
+
+
+Operations = Sequence[tuple[OperationKind, Any]]
+"""What is done to columns, one after the other: the kind, and the number by column; None for nothing."""
+
+
+def _read_standard_scaler(step: Any, width: int) -> Operations:
+    return [("subtract", step.mean_ if step.with_mean else None), ("divide", step.scale_)]
+
+
+def _read_robust_scaler(step: Any, width: int) -> Operations:
+    return [("subtract", step.center_), ("divide", step.scale_)]
+
+
+def _read_max_abs_scaler(step: Any, width: int) -> Operations:
+    return [("divide", step.scale_), *(_clip((-1.0, 1.0), width) if getattr(step, "clip", False) else ())]
+
+
+def _read_min_max_scaler(step: Any, width: int) -> Operations:
+    return [("multiply", step.scale_), ("add", step.min_), *(_clip(step.feature_range, width) if step.clip else ())]
+
+
+def _clip(ends: tuple[float, float], width: int) -> Operations:
+    low, high = ends
+    return [("floor", np.full(width, low)), ("ceiling", np.full(width, high))]
+
+
+def _read_simple_imputer(step: Any, width: int) -> Operations | None:
+    if step.add_indicator or not _is_nan(step.missing_values):
+        return None
+    values = np.asarray(step.statistics_)
+    if not np.issubdtype(values.dtype, np.number) or np.isnan(values).any():
+        return None  # an empty column is dropped
+    return [("fill", values)]
+
+
+def _read_function_transformer(step: Any, width: int) -> Operations | None:
+    known: list[Any] = [kind for kind, (function, _) in CURVED_FUNCTIONS.items() if function is step.func]
+    return [(known[0], np.zeros(width))] if known and not step.kw_args else None
+
+
+OPERATION_READERS: dict[str, Callable[[Any, int], Operations | None]] = {
+    "StandardScaler": _read_standard_scaler,
+    "RobustScaler": _read_robust_scaler,
+    "MaxAbsScaler": _read_max_abs_scaler,
+    "MinMaxScaler": _read_min_max_scaler,
+    "SimpleImputer": _read_simple_imputer,
+    "FunctionTransformer": _read_function_transformer,
+}
 
 
 def _append_step(front: ColumnwiseSteps, step: Any) -> ColumnwiseSteps | None:

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from counterpoise.errors import InputError
+from counterpoise.methods.settings.base import show_changed_fields
 from counterpoise.types import is_number, is_whole_number
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ProofSettings:
     """Limits of a proof, a row; they count work, never time, so that answers do not depend on the machine."""
 
@@ -26,6 +27,14 @@ class ProofSettings:
     gap: float = 0.0  # the proof ends where the answer costs at most this share more than the bound
     tolerance: float = 1e-9  # relative: an answer that is nearer by less is not looked for
 
+    @classmethod
+    def to_the_end(cls, gap: float = 0.0) -> ProofSettings:
+        """No limit but memory: a proof that ends when nothing is left to look for, or by the clock of a budget."""
+        return cls(nodes=10**12, visits=10**18, repairs=10**6, gap=gap)
+
+    def __repr__(self) -> str:
+        return show_changed_fields(self)
+
     def __post_init__(self) -> None:
         for name in ("nodes", "visits", "waiting", "together", "joint_leaves", "joinable", "repairs"):
             given = getattr(self, name)
@@ -37,3 +46,6 @@ class ProofSettings:
             given = getattr(self, name)
             if not (is_number(given) and 0 <= given < np.inf):
                 raise InputError(f"{name} must be a number from 0 on", f"{given!r}", "a share, such as 0.01")
+
+
+DEFAULT_PROOF = ProofSettings()

@@ -1,0 +1,84 @@
+"""Proven answers: how far below another method's answers the least effort can be, and nearer answers on the way.
+
+What can be proven is a table by what the model offers: each entry takes a problem and the run of a search, and gives a
+bound of the effort of all valid answers, or None where it cannot tell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+
+from counterpoise.methods.base import Method, Run, last_run
+from counterpoise.methods.points import Points, join_points
+from counterpoise.methods.settings.proof import DEFAULT_PROOF, ProofSettings
+from counterpoise.methods.trees.exact.sum_of_trees import prove
+from counterpoise.problem import Problem
+from counterpoise.streams import Streams
+from counterpoise.types import Array, Mask
+
+
+class Bounds(NamedTuple):
+    """What is proven of n rows: bounds, rows that nothing legal turns, and points that were met on the way."""
+
+    bound: Array  # (n,) no valid answer costs less; NaN where nothing is known
+    is_infeasible: Mask  # (n,)
+    points: Points | None = None  # (n, k, d) answers, which may be nearer than those of the search
+
+
+Prover: TypeAlias = Callable[[Problem, Run, ProofSettings], Bounds | None]
+"""Bounds for the rows of a problem, given the run of a search; None where this kind of proof does not apply."""
+
+
+@dataclass(frozen=True)
+class Proven:
+    """Another method's answers, with a bound of the least effort; nearer answers that the proof meets come first."""
+
+    method: Method
+    settings: ProofSettings = DEFAULT_PROOF
+
+    def iterate(self, problem: Problem, streams: Streams) -> Iterator[Run]:
+        run, none = None, np.zeros(len(problem), dtype=bool)
+        for run in self.method.iterate(problem, streams):
+            yield run._replace(done=none)
+        assert run is not None, "a method yields at least one run"
+        yield prove_run(problem, run, self.settings)._replace(done=~none)
+
+    def __call__(self, problem: Problem, streams: Streams) -> Run:
+        return last_run(self.iterate(problem, streams))
+
+
+def prove_run(problem: Problem, run: Run, settings: ProofSettings) -> Run:
+    """A run with what can be proven of it."""
+    if problem.cloud is not None:  # noisy copies decide there, of which nothing is proven
+        return run
+    for prover in PROVERS:
+        found = prover(problem, run, settings)
+        if found is not None:
+            points = Points(run.x, run.margin, run.effort)
+            if found.points is not None:
+                points = join_points(found.points, points)
+            return Run(*points.best(points.effort.shape[1]), run.done, run.steps)._replace(
+                bound=found.bound, is_infeasible=found.is_infeasible
+            )
+    return run
+
+
+def prove_by_leaves(problem: Problem, run: Run, settings: ProofSettings) -> Bounds | None:
+    """Models whose leaves are known: best-first branch and bound over boxes of leaves."""
+    effort = run.effort.min(axis=1)
+    proof = prove(problem, effort, settings)
+    if proof is None:
+        return None
+    met = np.isfinite(proof.effort)
+    x = np.where(met[..., None], proof.x, problem.region.nearest_feasible[:, None, :])
+    points = Points(x, np.where(met, 0.0, -np.inf), proof.effort)
+    lost = np.isinf(effort) & ~met.any(axis=1)
+    return Bounds(proof.bound, lost & proof.exhausted, points)
+
+
+PROVERS: tuple[Prover, ...] = (prove_by_leaves,)
+"""Tried in turn; the first that applies counts."""

@@ -1,0 +1,108 @@
+"""What a call says of the least effort: bound, gap and status, held against the answers that are returned."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.tree import DecisionTreeClassifier
+
+import counterpoise as cp
+
+RNG = np.random.default_rng(0)
+TABLE = pd.DataFrame(RNG.normal(size=(200, 4)).round(2), columns=list("abcd"))
+LABELS = np.where(TABLE["a"] + TABLE["b"] * TABLE["c"] > 0.2, "alert", "benign")
+BOOSTED = GradientBoostingClassifier(n_estimators=15, max_depth=2, random_state=0).fit(TABLE, LABELS)
+FOREST = RandomForestClassifier(30, max_depth=6, random_state=0).fit(TABLE, LABELS)
+ASK = cp.Explainer(BOOSTED, reference=TABLE)
+
+
+@pytest.mark.parametrize("distance", ["l2", "l1", "l0", "gower"])
+def test_a_proof_bounds_every_answer_and_says_which_are_the_least(distance):
+    found = ASK(TABLE[:12], distance=distance)
+    assert set(found.status) == {"optimal"}
+    np.testing.assert_array_equal(found.gap, 0.0)
+    np.testing.assert_allclose(found.bound, found.effort, rtol=1e-6)
+    for method in (cp.NearestNeighbour(), cp.Search()):
+        other = ASK(TABLE[:12], distance=distance, method=method)
+        assert (other.effort[other.valid] >= found.bound[other.valid] * (1 - 1e-6)).all()
+        assert set(other.status) <= {"valid", "not_found"}
+        assert np.isnan(other.bound).all()
+
+
+def test_without_a_proof_there_is_no_bound():
+    found = ASK(TABLE[:6], proof=False)
+    assert set(found.status) == {"valid"}
+    assert np.isnan(found.bound).all()
+    assert np.isnan(found.gap).all()
+    smooth = KNeighborsClassifier().fit(TABLE, LABELS)
+    found = cp.explain(smooth, TABLE[:3], reference=TABLE)
+    assert set(found.status) == {"valid"}
+    assert np.isnan(found.bound).all()
+
+
+def test_a_proof_never_makes_an_answer_dearer():
+    ask = cp.Explainer(FOREST, reference=TABLE)
+    without, auto, whole = (ask(TABLE[:10], proof=proof) for proof in (False, "auto", True))
+    assert (auto.effort <= without.effort * (1 + 1e-9)).all()
+    assert (whole.effort <= auto.effort * (1 + 1e-9)).all()
+    assert set(whole.status) == {"optimal"}
+    assert (auto.bound <= whole.bound * (1 + 1e-9)).all()
+
+
+def test_a_proof_stops_at_the_gap_that_is_asked_for():
+    ask = cp.Explainer(FOREST, reference=TABLE)
+    near, whole = ask(TABLE[:10], proof=True, gap=0.2), ask(TABLE[:10], proof=True)
+    assert (near.gap <= 0.2 + 1e-6).all()
+    assert (near.effort <= whole.effort * 1.2 + 1e-9).all()
+    assert set(near.status) <= {"optimal", "bounded"}
+
+
+def test_a_method_of_your_own_is_proven_when_asked():
+    found = ASK(TABLE[:5], method=cp.NearestNeighbour(), proof=True)
+    np.testing.assert_allclose(found.effort, ASK(TABLE[:5]).effort, rtol=1e-6)
+    assert set(found.status) == {"optimal"}
+
+
+def test_a_row_that_nothing_turns_is_infeasible_and_comes_back_as_it_was():
+    tree = DecisionTreeClassifier(max_depth=3, random_state=0).fit(TABLE, LABELS)
+    found = cp.explain(tree, TABLE[:4], reference=TABLE, constraints=[cp.Immutable("a", "b", "c")])
+    assert set(found.status) == {"infeasible"}
+    assert np.isposinf(found.bound).all()
+    assert np.isnan(found.gap).all()
+    pd.testing.assert_frame_equal(found.frame, TABLE[:4])
+    assert found.count.tolist() == [0] * 4
+    assert "proven" in found[0].text()
+
+
+def test_a_row_that_is_there_already_costs_nothing():
+    found = ASK(TABLE[:20], target="alert")
+    there = found.changed == 0
+    assert there.any()
+    assert not there.all()
+    assert (found.status == "optimal").all()
+    np.testing.assert_array_equal(found.bound[there], 0.0)
+
+
+def test_a_row_alone_is_proven_as_in_a_batch():
+    ask = cp.Explainer(FOREST, reference=TABLE)
+    together = ask(TABLE[:8])
+    for row in range(8):
+        alone = ask(TABLE[row : row + 1])
+        np.testing.assert_array_equal(alone.bound, together.bound[row : row + 1])
+        np.testing.assert_array_equal(alone.x, together.x[row : row + 1])
+
+
+def test_bounds_are_saved_and_taken_with_their_rows(tmp_path):
+    found = ASK(TABLE[:5], gap=0.1)
+    found.save(tmp_path / "e.json")
+    again = cp.Explanation.load(tmp_path / "e.json")
+    np.testing.assert_array_equal(again.bound, found.bound)
+    assert (again.question.proof, again.question.gap) == ("auto", 0.1)
+    np.testing.assert_array_equal(again[2:4].gap, found.gap[2:4])
+
+
+@pytest.mark.parametrize("wrong", [{"proof": "yes"}, {"proof": 1}, {"gap": -0.1}, {"gap": float("nan")}])
+def test_settings_that_make_no_sense_are_refused(wrong):
+    with pytest.raises(cp.InputError, match=next(iter(wrong))):
+        ASK(TABLE[:1], **wrong)
