@@ -13,6 +13,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 
 from counterpoise.methods.base import Method, Run, last_run
+from counterpoise.methods.linear.exact import prove_linear
 from counterpoise.methods.points import Points, join_points
 from counterpoise.methods.settings.proof import DEFAULT_PROOF, ProofSettings
 from counterpoise.methods.trees.exact.sum_of_trees import prove
@@ -80,5 +81,16 @@ def prove_by_leaves(problem: Problem, run: Run, settings: ProofSettings) -> Boun
     return Bounds(proof.bound, lost & proof.exhausted, points)
 
 
-PROVERS: tuple[Prover, ...] = (prove_by_leaves,)
+def prove_by_weights(problem: Problem, run: Run, settings: ProofSettings) -> Bounds | None:
+    """Models whose outputs are affine in the row: branch and bound over what columns may become."""
+    effort = run.effort.min(axis=1)
+    proof = prove_linear(problem, effort, settings.gap, settings.linear)
+    if proof is None:
+        return None
+    met = np.isfinite(proof.effort)
+    points = Points(proof.x[:, None, :], np.where(met, 0.0, -np.inf)[:, None], proof.effort[:, None])
+    return Bounds(proof.bound, proof.is_infeasible, points)
+
+
+PROVERS: tuple[Prover, ...] = (prove_by_leaves, prove_by_weights)
 """Tried in turn; the first that applies counts."""

@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from counterpoise.types import Array, Index
+from counterpoise.types import Array, Index, Mask
 
 AffineLink = Literal["identity", "exp", "softmax"]
 
@@ -79,7 +79,7 @@ class AffineOutputs:
             rounding=max(self.rounding, first.rounding) * (2 + len(self.weights.T) / max(1, len(first.weights.T))),
         )
 
-    def spread(self, columns: Index, d: int, is_number: Array) -> AffineOutputs:
+    def spread(self, columns: Index, d: int, is_number: Mask) -> AffineOutputs:
         """The same for rows of d columns, of which these are read; those that are no numbers become tables."""
         weights, size = np.zeros((len(self.offset), d)), np.zeros((len(self.offset), d))
         np.add.at(weights.T, columns, self.weights.T)

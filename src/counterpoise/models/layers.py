@@ -8,14 +8,14 @@ from typing import Literal
 import numpy as np
 
 from counterpoise.models.affine import AffineLink, AffineOutputs
-from counterpoise.types import Array, Index
+from counterpoise.types import Array, Index, Mask
 
 KnownActivation = Literal["relu", "tanh", "logistic"]
 
 
 @dataclass(frozen=True, eq=False)
 class LayerOutputs:
-    """``h = first(x)``, then ``h = activation(h) @ weights + biases`` for each further layer; the last one is the output.
+    """Outputs of layers: ``h = first(x)``, then ``h = activation(h) @ weights + biases`` for each further layer.
 
     >>> net = LayerOutputs(AffineOutputs.of(np.array([[1.0], [-1.0]]), np.zeros(2)), (np.ones((2, 1)),), (np.zeros(1),))
     >>> net(np.array([[-3.0], [2.0]]))
@@ -46,7 +46,7 @@ class LayerOutputs:
             return np.maximum(values, 0.0)
         return np.tanh(values) if self.activation == "tanh" else np.asarray(0.5 * (1.0 + np.tanh(0.5 * values)))
 
-    def spread(self, columns: Index, d: int, is_number: Array) -> LayerOutputs:
+    def spread(self, columns: Index, d: int, is_number: Mask) -> LayerOutputs:
         """The same for rows of d columns, of which these are read."""
         return replace(self, first=self.first.spread(columns, d, is_number))
 

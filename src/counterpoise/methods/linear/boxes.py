@@ -26,12 +26,12 @@ class Boxes(NamedTuple):
 
     def at(self, boxes: Index | Mask) -> Boxes:
         """Some of the boxes."""
-        return Boxes(*(part[boxes] for part in self))
+        return Boxes._make(part[boxes] for part in self)
 
     @classmethod
     def joined(cls, parts: list[Boxes]) -> Boxes:
         """All boxes of several parts."""
-        return cls(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
+        return cls._make(np.concatenate(arrays) for arrays in zip(*parts, strict=True))
 
 
 class Terms(NamedTuple):
@@ -131,8 +131,10 @@ class Pricing:
         if self.by_square:
             return difference * difference
         unit = self.unit_price[case][:, columns]
-        unit = unit if difference.ndim == 2 else unit[..., None]
-        return np.asarray(unit * difference + self.menus.change_price * (difference > 0))
+        change = self.menus.change_price[columns]
+        if difference.ndim == 3:
+            unit, change = unit[..., None], change[:, None]
+        return np.asarray(unit * difference + change * (difference > 0))
 
     def differences(self, row: Index, x: Array) -> Array:
         """Differences ``(b, f)`` of numbers from rows ``(b,)``."""
@@ -164,7 +166,8 @@ class Pricing:
         difference = np.abs(away) * np.where(away > 0, self.menus.rate[1], self.menus.rate[0])
         if self.by_square:
             return np.asarray(slope * away - difference * difference)
-        return np.asarray(slope * away - terms.unit_price * difference - self.menus.change_price * (difference > 0))
+        change = self.menus.change_price[: len(self.menus.numbers)]
+        return np.asarray(slope * away - terms.unit_price * difference - change * (difference > 0))
 
     def _best_changes(self, terms: Terms, worth: Array) -> Mask:
         """The columns that change: those that must, and the most worthy others, as many as may."""

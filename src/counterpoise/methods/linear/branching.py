@@ -6,7 +6,7 @@ import numpy as np
 
 from counterpoise.methods.linear.boxes import Boxes, Pricing
 from counterpoise.methods.linear.dual import Solved
-from counterpoise.types import Array, Index
+from counterpoise.types import Array, Index, Mask
 
 
 def first_boxes(pricing: Pricing, reach: Array, max_changes: int | None, limit: Array) -> Boxes:
@@ -44,13 +44,14 @@ def first_boxes(pricing: Pricing, reach: Array, max_changes: int | None, limit: 
 def _by_changes(pricing: Pricing, boxes: Boxes, can_move: Array, limit: Array) -> Boxes:
     """A box for each number of changes that can be paid for, with the bound of columns that nothing holds back."""
     menus, cases = pricing.menus, pricing.cases
-    row, price = cases.row[boxes.case], menus.change_price
-    if not price:
+    row = cases.row[boxes.case]
+    if not menus.change_price.any():
         return boxes._replace(bound=menus.root * _lengths(pricing, boxes, can_move)[:, -1])
     least = np.count_nonzero(~boxes.can_stay & menus.counted, axis=1)
     most = np.minimum(boxes.changes, np.count_nonzero(can_move, axis=1)).astype(np.intp)
     number = np.arange(can_move.shape[1] + 1)
-    bound = menus.root * _lengths(pricing, boxes, can_move) + price * number
+    paid = [menus.price_changes(boxes.can_stay, np.full(len(row), float(count))) for count in number]
+    bound = menus.root * _lengths(pricing, boxes, can_move) + np.stack(paid, axis=1)
     wanted = (
         (number >= np.maximum(least, int(menus.counted.all()))[:, None])
         & (number <= most[:, None])
@@ -79,8 +80,8 @@ def _lengths(pricing: Pricing, boxes: Boxes, can_move: Array) -> Array:
             need = np.maximum(cases.need_least[boxes.case][:, condition], 0.0)[:, None]
             # nothing is gained where columns must change anyhow
             length = np.where(need > 0, need / total, 0.0)
-        forced = (~boxes.can_stay).any(axis=1)
-        length = np.where(forced[:, None], 0.0, np.nan_to_num(length, nan=np.inf, posinf=np.inf))
+        forced = np.asarray(~boxes.can_stay).any(axis=1, keepdims=True)
+        length = np.where(forced, 0.0, np.nan_to_num(length, nan=np.inf, posinf=np.inf))
         out[:, 1:] = np.maximum(out[:, 1:], length)
     return out
 
@@ -94,10 +95,13 @@ def divide(pricing: Pricing, boxes: Boxes, solved: Solved) -> tuple[Boxes | None
         return None, whole
     boxes, column = boxes.at(line), column[line]
     f, row = len(pricing.menus.numbers), pricing.cases.row[boxes.case]
-    first, second = (Boxes(*(part.copy() for part in boxes)) for _ in range(2))
+    first, second = (Boxes._make(part.copy() for part in boxes) for _ in range(2))
     one, other = solved.short.changed[line, column], solved.enough.changed[line, column]
     # by whether it changes
-    some = np.flatnonzero(one != other)
+    alike = (column < f) & (
+        solved.short.x[line, np.minimum(column, f - 1)] == solved.enough.x[line, np.minimum(column, f - 1)]
+    )
+    some = np.flatnonzero((one != other) | alike)
     second.can_stay[some, column[some]] = False
     number, code = some[column[some] < f], some[column[some] >= f]
     first.low[number, column[number]], first.high[number, column[number]] = np.inf, -np.inf
@@ -131,7 +135,7 @@ def divide(pricing: Pricing, boxes: Boxes, solved: Solved) -> tuple[Boxes | None
     return both.at(np.flatnonzero(alive)), whole
 
 
-def _where_they_differ(pricing: Pricing, boxes: Boxes, solved: Solved) -> tuple[Index, Array]:
+def _where_they_differ(pricing: Pricing, boxes: Boxes, solved: Solved) -> tuple[Index, Mask]:
     """The column in which the gain of the two points differs most, and whether there is one."""
     menus, cases, f = pricing.menus, pricing.cases, len(pricing.menus.numbers)
     short, enough = solved.short, solved.enough
@@ -151,5 +155,10 @@ def _where_they_differ(pricing: Pricing, boxes: Boxes, solved: Solved) -> tuple[
             for choice in (enough, short)
         ]
         differs = np.concatenate([differs, np.abs(at[0] - at[1])], axis=1)
+    if pricing.by_square and menus.one_change_price is None:
+        # nothing differs, but what was paid for may have been cheaper changes: decide about the dearest one
+        undecided = enough.changed & boxes.can_stay & menus.counted
+        alike = ~(differs > 0).any(axis=1, keepdims=True)
+        differs = np.where(alike & undecided, menus.change_price, differs)
     column = differs.argmax(axis=1)
     return column, differs[np.arange(len(column)), column] > 0

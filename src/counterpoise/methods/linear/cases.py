@@ -1,4 +1,4 @@
-"""What a goal asks of an affine model: linear conditions on columns, a case for each way that a row can meet its goal."""
+"""What a goal asks of an affine model: linear conditions on columns, a case for each way that a row can meet it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Cases(NamedTuple):
 
     def take(self, cases: Index) -> Cases:
         """Some of the cases."""
-        return Cases(*(part[cases] for part in self))
+        return Cases._make(part[cases] for part in self)
 
 
 def make_cases(problem: Problem, affine: AffineOutputs, slack: float) -> Cases | None:

@@ -34,9 +34,10 @@ def solve(pricing: Pricing, boxes: Boxes, settings: LinearSettings) -> Solved:
     target = np.where(reach < most, np.maximum(reach, least), most)
     price = np.zeros_like(least)
     enough = short = pricing.choose(terms, price)
+    met = enough.gain
     going = ~hopeless
     for number in range(1 if least.shape[1] == 1 else settings.condition_rounds):
-        lacking, size = target - enough.gain, np.maximum(np.abs(target), 1e-300)
+        lacking, size = target - met, np.maximum(np.abs(target), 1e-300)
         off = np.where(lacking > 0, lacking / size, np.where(price > 0, -lacking / size, 0.0))
         going = going & (off.max(axis=1) > (0.0 if number == 0 else settings.condition_tolerance))
         some = np.flatnonzero(going)
@@ -46,8 +47,19 @@ def solve(pricing: Pricing, boxes: Boxes, settings: LinearSettings) -> Solved:
         condition = off[some].argmax(axis=1)
         price[some], below, above = _turn_one(pricing, part, price[some], condition, target[some], settings)
         short, enough = _put(short, some, below), _put(enough, some, above)
+        met = _between(short.gain, enough.gain, target, some, condition)
     bound = (price * least).sum(axis=1) - enough.value
     return Solved(np.where(hopeless, np.inf, np.maximum(bound, 0.0)), price, short, enough)
+
+
+def _between(short: Array, enough: Array, target: Array, some: Index, condition: Index) -> Array:
+    """Gains ``(b, m)`` of the mixture of two points that just meets one condition ``(s,)`` in some boxes ``(s,)``."""
+    low, high, need = (gain[some, condition] for gain in (short, enough, target))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        share = np.where((high > low) & (low < need), np.clip((need - low) / (high - low), 0.0, 1.0), 1.0)
+    met = enough.copy()
+    met[some] = share[:, None] * enough[some] + (1 - share[:, None]) * short[some]
+    return met
 
 
 def _turn_one(
@@ -82,7 +94,7 @@ def _turn_one(
             break
         with np.errstate(divide="ignore", invalid="ignore"):
             secant = high - high_gap * (high - low) / (high_gap - low_gap)
-        secant = secant + settings.overshoot * (high - secant)  # a little beyond, so that both ends close in
+            secant = secant + settings.overshoot * (high - secant)  # a little beyond, so that both ends close in
         middle = np.where((number % 3 < 2) & (secant > low) & (secant < high), secant, (low + high) / 2)
         if number == 0:  # a guess may be right to the last digits
             middle = np.maximum(middle, (1 - settings.nudge) * high) if not pricing.by_square else middle
@@ -108,7 +120,7 @@ def _first_price(
             return np.where(guess > 0, guess, np.where(total > 0, 2 * np.abs(need) / total, 1.0))
         away = np.where(slope > 0, terms.high - terms.x0, terms.low - terms.x0)
         gain = np.where((slope != 0) & terms.can_move, slope * away, 0.0)
-        cost = terms.unit_price * np.abs(away) * rate + pricing.menus.change_price
+        cost = terms.unit_price * np.abs(away) * rate + pricing.menus.change_price[: slope.shape[1]]
         worth = np.where(gain > 0, cost / gain, np.inf)
     order = np.argsort(worth, axis=1)
     filled = np.cumsum(np.take_along_axis(np.maximum(gain, 0.0), order, axis=1), axis=1)
@@ -123,13 +135,13 @@ def _pick(where: Mask, one: Choice, other: Choice) -> Choice:
         return one
     if not where.any():
         return other
-    return Choice(*(np.where(where.reshape(-1, *[1] * (a.ndim - 1)), a, b) for a, b in zip(one, other, strict=True)))
+    return Choice._make(np.where(where.reshape(-1, *[1] * (a.ndim - 1)), a, b) for a, b in zip(one, other, strict=True))
 
 
 def _put(into: Choice, places: Index, new: Choice) -> Choice:
     if len(places) == len(into.value):
         return new
-    out = Choice(*(part.copy() for part in into))
+    out = Choice._make(part.copy() for part in into)
     for mine, theirs in zip(out, new, strict=True):
         mine[places] = theirs
     return out

@@ -32,13 +32,12 @@ class LinearProof(NamedTuple):
 def prove_linear(
     problem: Problem,
     incumbent: Array,
-    max_boxes: int,
     gap: float = 0.0,
     settings: LinearSettings = DEFAULT_LINEAR,
 ) -> LinearProof | None:
     """Bounds and nearer answers; ``incumbent`` ``(n,)`` are efforts of known answers, or inf.
 
-    At most ``max_boxes`` boxes of each row are opened. The search for a row ends where its answer costs at most the
+    The search for a row ends where its answer costs at most the
     share ``gap`` more than the bound. None where outputs are not affine, or goal or effort not known in terms of them.
     """
     affine: AffineOutputs | None = problem.model.affine
@@ -50,7 +49,7 @@ def prove_linear(
     menus = Menus.of(problem, affine)
     cases = cases._replace(slope=np.ascontiguousarray(cases.slope[:, :, menus.numbers]))
     search = _Search(problem, menus, cases, incumbent, settings)
-    search.run(max_boxes, gap)
+    search.run(settings.boxes, gap)
     return search.proof()
 
 
@@ -77,7 +76,7 @@ class _Search:
     @property
     def limit(self) -> Array:
         """Efforts ``(n,)`` below which an answer is of interest."""
-        return np.minimum(self.best, self.incumbent) * (1 - 1e-9)
+        return np.asarray(np.minimum(self.best, self.incumbent) * (1 - 1e-9))
 
     def cases_reach(self) -> Array:
         """How far ``(n, f)`` numbers can usefully move: as far as the incumbent pays for, or as is needed."""
@@ -149,14 +148,14 @@ class _Search:
         if not len(alive):
             return
         boxes, bound = boxes.at(alive)._replace(bound=bound[alive], price=solved.price[alive]), bound[alive]
-        short, enough = (Choice(*(part[alive] for part in choice)) for choice in (solved.short, solved.enough))
+        short, enough = (Choice._make(part[alive] for part in choice) for choice in (solved.short, solved.enough))
         solved = Solved(solved.bound[alive], solved.price[alive], short, enough)
         self.show(boxes, solved)
         row = self.cases.row[boxes.case]
         left = np.flatnonzero(bound < self.limit[row])
         if not len(left):
             return
-        short, enough = (Choice(*(part[left] for part in choice)) for choice in (short, enough))
+        short, enough = (Choice._make(part[left] for part in choice) for choice in (short, enough))
         halves, whole = divide(
             self.pricing, boxes.at(left), Solved(solved.bound[left], solved.price[left], short, enough)
         )
@@ -166,13 +165,13 @@ class _Search:
 
     def _efforts(self, boxes: Boxes, cost: Array) -> Array:
         """Bounds in units of cost as bounds of effort."""
-        price = self.menus.change_price
         if not self.pricing.by_square:
-            whole = price > 0 and not self.pricing.unit_price.any()  # a number of changes
-            return np.asarray(price * np.ceil(cost / price - 1e-9)) if whole else cost
-        return np.where(
-            np.isinf(cost), np.inf, self.menus.root * np.sqrt(cost) + (price * boxes.changes if price else 0.0)
-        )
+            price = self.menus.one_change_price
+            if not price or self.pricing.unit_price.any() or not self.menus.counted.all():
+                return cost
+            return np.asarray(price * np.ceil(cost / price - 1e-9))  # a number of changes
+        paid = self.menus.price_changes(boxes.can_stay, boxes.changes)
+        return np.where(np.isinf(cost), np.inf, self.menus.root * np.sqrt(cost) + paid)
 
     def show(self, boxes: Boxes, solved: Solved) -> None:
         """Show the most promising point of each row to the model, and keep it if it is an answer."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -37,8 +38,8 @@ class Menus:
     rate: Array  # (2, f) difference per raw unit, downwards and upwards
     root: float
     unit_price: Array  # (f + t,)
-    change_price: float
-    counted: Mask  # (f + t,) columns that cannot change at no cost
+    change_price: Array  # (f + t,)
+    counted: Mask  # (f + t,) columns whose changes are counted: those that cannot change at no cost
     settled: Mask  # (n,) rows of which all that matters is known
 
     @classmethod
@@ -57,6 +58,7 @@ class Menus:
         missing = np.isnan(x0[:, numbers])
         lost = (missing & ((low <= high) | (affine.missing is None))).any(axis=1)  # a number that may come to be
         unit, change = _prices(problem)
+        counted = (prices > 0).all(axis=0) & ((change > 0) | ~change.any())
         listed = tuple((int(np.flatnonzero(numbers == c)[0]), v) for c, v in region.lattice.choices if c in numbers)
         columns = np.concatenate([numbers, coded])
         return cls(
@@ -74,8 +76,8 @@ class Menus:
             (prices / distance.unit)[:, numbers],
             distance.length_weight,
             unit[columns],
-            change,
-            np.concatenate([(prices[:, numbers] > 0).all(axis=0), (prices[:, coded] > 0).all(axis=0)]),
+            change[columns],
+            counted[columns],
             known & ~lost & region.feasible,
         )
 
@@ -97,6 +99,24 @@ class Menus:
                 at = np.maximum(np.searchsorted(listed, values[:, place], "right") - 1, 0)
             values[:, place] = listed[at]
         return values
+
+    @cached_property
+    def one_change_price(self) -> float | None:
+        """What each change costs, if all that are counted cost the same."""
+        prices = self.change_price[self.counted]
+        return float(prices[0]) if len(prices) and (prices == prices[0]).all() else None
+
+    def price_changes(self, can_stay: Mask, changes: Array) -> Array:
+        """The least price ``(b,)`` of so many changes ``(b,)``, where some columns ``(b, f + t)`` cannot stay."""
+        if not self.change_price.any():
+            return np.zeros(len(changes))
+        if self.one_change_price is not None:
+            return self.one_change_price * changes
+        forced = ~can_stay & self.counted
+        prices = np.sort(np.where(can_stay & self.counted, self.change_price, np.inf), axis=1)
+        total = np.concatenate([np.zeros((len(changes), 1)), np.cumsum(prices, axis=1)], axis=1)
+        left = np.clip(changes - np.count_nonzero(forced, axis=1), 0, prices.shape[1]).astype(np.intp)
+        return np.asarray(forced @ self.change_price + np.take_along_axis(total, left[:, None], axis=1)[:, 0])
 
     @property
     def has_grid(self) -> bool:
@@ -153,15 +173,15 @@ def _levels(problem: Problem, affine: AffineOutputs, coded: Index) -> tuple[Mask
     return legal, difference, known
 
 
-def _prices(problem: Problem) -> tuple[Array, float]:
-    """What a unit of each difference costs beside the root, ``(d,)``, and what a change costs."""
+def _prices(problem: Problem) -> tuple[Array, Array]:
+    """What a unit of each difference costs beside the root, and what a change costs beside its size, each ``(d,)``."""
     energy, distance = problem.energy, problem.energy.distance
     assert isinstance(distance, NormMixture), "`is_separable` said so"
     unit = np.zeros(len(distance.unit)) if distance.unit_prices is None else distance.unit_prices.copy()
-    change = distance.change_price
+    change = np.full(len(unit), distance.change_price)
     for part in energy.regularizers if energy.lam else ():
         if isinstance(part, WeightedL1):
             unit = unit + energy.lam * part.weights
         elif isinstance(part, Sparsity):
-            change += energy.lam
+            change = change + energy.lam
     return unit, change

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class LinearSettings:
-    """How boxes are bounded and divided; numbers of boxes are those of `ProofSettings`."""
+    """How boxes are bounded and divided; limits count boxes, never time."""
 
+    boxes: int = 16  # of a row that are opened at most, but for the last few together
     slack: float = 1e-9  # share of a condition by which an answer goes beyond it
     doublings: int = 40  # times that a price is raised until a point meets the condition
     halvings: int = 60  # of the interval that holds the best price, at most
@@ -17,7 +18,7 @@ class LinearSettings:
     overshoot: float = 1e-3  # share of the interval by which a secant is overshot
     nudge: float = 1e-9  # relative: so near to a price at which columns are filled in turn, both sides are looked at
     optimal: float = 5e-7  # relative: an answer that costs so little more than the bound is the least
-    condition_rounds: int = 24  # prices that are turned one after the other where there are several conditions
+    condition_rounds: int = 12  # prices that are turned one after the other where there are several conditions
     condition_tolerance: float = 1e-8  # relative: conditions missed by less are met
     roots_together: int = 4  # boxes of a row opened at once
     max_waiting: int = 200_000  # boxes that wait to be opened, of all rows together

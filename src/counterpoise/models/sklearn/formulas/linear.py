@@ -7,9 +7,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from counterpoise.models.sklearn.formulas.base import FormulaBase
 from counterpoise.models.affine import AffineOutputs
 from counterpoise.models.inputs import to_dense
+from counterpoise.models.sklearn.formulas.base import FormulaBase
 from counterpoise.types import Array, Pullback
 
 

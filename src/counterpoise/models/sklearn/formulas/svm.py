@@ -8,10 +8,10 @@ from typing import Any, Literal
 
 import numpy as np
 
-from counterpoise.models.sklearn.formulas.base import FormulaBase
 from counterpoise.models.affine import AffineOutputs
 from counterpoise.models.inputs import to_dense
 from counterpoise.models.links import as_two_outputs
+from counterpoise.models.sklearn.formulas.base import FormulaBase
 from counterpoise.types import Array, Index, Pullback
 
 Kernel = Literal["linear", "rbf", "poly", "sigmoid"]

@@ -10,7 +10,7 @@ from counterpoise.models.sklearn.pipeline.projections import ColumnwiseThenMixin
 
 
 def read_affine_steps(steps: ColumnwiseSteps | ColumnwiseThenMixing) -> AffineOutputs | None:
-    """The columns ``(p, q)`` that the last step sees as affine outputs of the row; None where they are more than that."""
+    """The columns ``(p, q)`` that the last step sees as affine outputs of the row; None where they are more."""
     if isinstance(steps, ColumnwiseThenMixing):
         first, mix = read_affine_steps(steps.columnwise_steps), steps.mixing_step
         if first is None or not isinstance(mix, Projection):
