@@ -17,6 +17,7 @@ from counterpoise.errors import (
     MissingExtra,
     ModelError,
 )
+from counterpoise.plain_text import escape_controls
 
 SPOKEN = [CounterpoiseError, InputError, ConstraintError, CapabilityError, ModelError, Interrupted]
 EVERY = [*SPOKEN, MissingExtra]
@@ -53,7 +54,7 @@ def test_the_message_is_the_three_parts_in_order(
     kind: type[CounterpoiseError], must: str, given_: str, todo: str
 ) -> None:
     error = kind(must, given_, todo)
-    assert str(error) == f"{must}; {given_}; {todo}"
+    assert str(error) == escape_controls(f"{must}; {given_}; {todo}", keep="\n")
     assert (error.must, error.given, error.todo) == (must, given_, todo)
 
 

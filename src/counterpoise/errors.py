@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from counterpoise.plain_text import escape_controls
+
 
 class CounterpoiseError(Exception):
     """Root of every error raised here; keeps the three parts of its message and what was found as attributes.
@@ -24,7 +26,7 @@ class CounterpoiseError(Exception):
         vars(self).update(found)
 
     def __str__(self) -> str:
-        return f"{self.must}; {self.given}; {self.todo}"
+        return escape_controls(f"{self.must}; {self.given}; {self.todo}", keep="\n")
 
 
 class InputError(CounterpoiseError, ValueError):

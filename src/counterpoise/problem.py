@@ -171,6 +171,10 @@ class Problem:
         """Whether all columns are numbers."""
         return bool(self.numeric.all())
 
+    def beats_any_two_changes(self, effort: Array) -> Mask:
+        """Which efforts ``(n,)`` of answers are so low that no point which changes two features could cost less."""
+        return self.energy.beats_any_two_changes(effort, np.asarray(self.region.free.any(axis=0)))
+
     @property
     def model_rows_left(self) -> float:
         """How many points of each row may still be given to the model; a budgeted problem overrides it."""
@@ -219,6 +223,14 @@ class Problem:
         if self.cloud.keep:
             margin, reached = np.minimum(margin, shares.margin), reached & (shares.kept >= self.cloud.keep)
         return Score(margin, reached, -self.cloud.T * shares.log_survival)
+
+    def are_reached(self, rows: Index, x: Array) -> Mask:
+        """Whether points ``x`` ``(p, d)`` of these rows ``(p,)`` reach their targets, ``(p,)``: one model call."""
+        if not len(x):
+            return np.zeros(0, dtype=bool)
+        owners = self.row_numbers[rows]
+        outputs = check_outputs(self.call_model(self.model.outputs, x, owners), x, owners)
+        return np.asarray(self.goal.take(rows).is_reached(outputs[:, None, :])[:, 0])
 
     def score_under_noise(self, x: Array) -> NoiseScore:
         """Points ``x`` ``(n, k, d)`` under the cloud's noise."""

@@ -46,7 +46,9 @@ def test_the_energy_is_the_sum_of_its_terms_computed_from_the_answer():
     labels = (WHOLE.frame[["heating", "garden"]] != ROWS[["heating", "garden"]]).astype(float)
     delta = pd.concat([numbers, labels], axis=1).to_numpy()
     np.testing.assert_allclose(WHOLE.energy["distance"], np.sqrt((delta**2).sum(axis=1)))
-    np.testing.assert_allclose(WHOLE.energy["regularizer"], WHOLE.energy["lam"] * delta.sum(axis=1))
+    np.testing.assert_allclose(WHOLE.energy["regularizer"], 0.1 * (delta > 0).sum(axis=1))
+    l1 = ASK(ROWS, method=FAST, penalty="l1", lam=0.3)
+    assert (l1.terms.regularizer >= 0.3 * l1.terms.distance * (1 - 1e-9)).all(), "L1 is never below L2"
     assert (WHOLE.energy["decision"] == 0).all()
     np.testing.assert_allclose(WHOLE.energy["total"], WHOLE.energy[["distance", "regularizer"]].sum(axis=1))
     assert (WHOLE.energy["mu"] > 0).all()
@@ -155,7 +157,10 @@ def test_one_constraint_needs_no_list_and_an_infinite_weight_forbids():
 
 
 def test_weights_say_what_the_regulariser_counts():
-    e = explainer(weights={"area": 2.0})(ROWS, method=FAST, lam=0.5)
+    counted = explainer(weights={"area": 3.0})(ROWS, method=FAST, lam=0.5)
+    changed = (counted.frame != ROWS).to_numpy()
+    np.testing.assert_allclose(counted.energy["regularizer"], 0.5 * (changed @ np.where(ROWS.columns == "area", 3, 1)))
+    e = explainer(weights={"area": 2.0})(ROWS, method=FAST, lam=0.5, penalty="l1")
     delta = ((e.frame["area"] - ROWS["area"]) / TRAIN["area"].std(ddof=0)).abs()
     np.testing.assert_allclose(e.energy["regularizer"], 0.5 * 2.0 * delta)
     sparse = ASK(ROWS, method=FAST, lam=1.0, regularizers=[Sparsity()])

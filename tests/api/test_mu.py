@@ -25,7 +25,7 @@ class Catch:
 @pytest.fixture(scope="module")
 def asked():
     catch = Catch()
-    e = cp.explain(MODEL, ROWS, reference=TRAIN, method=catch)
+    e = cp.explain(MODEL, ROWS, reference=TRAIN, method=catch, lam=0)
     return catch.problem, e
 
 
@@ -48,7 +48,7 @@ def test_mu_outweighs_the_slope_of_the_effort(asked):
 
 def test_mu_of_a_row_does_not_depend_on_its_company(asked):
     _, e = asked
-    alone = cp.explain(MODEL, ROWS[4:5], reference=TRAIN, method=cp.NearestNeighbour())
+    alone = cp.explain(MODEL, ROWS[4:5], reference=TRAIN, method=cp.NearestNeighbour(), lam=0)
     np.testing.assert_allclose(alone.energy["mu"].iloc[0], e.energy["mu"].iloc[4], rtol=1e-9)
 
 

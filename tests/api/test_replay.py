@@ -205,7 +205,14 @@ def test_a_document_of_version_1_is_read_as_far_as_it_tells(target: Any) -> None
     _, model = setting()
     table, _ = setting()
     rows = table[model.predict(table) == "no"][:4]
-    given = {"distance": {"l1": 1.0, "l0": 0.5}, "threshold": 0.6, "keep": 0.6, "noise": 0.1, "seed": 3}
+    given = {
+        "distance": {"l1": 1.0, "l0": 0.5},
+        "threshold": 0.6,
+        "keep": 0.6,
+        "noise": 0.1,
+        "seed": 3,
+        "penalty": "l1",
+    }
     explanation = cp.explain(model, rows, reference=table, constraints=list(WORDS), target=target, **given)
     old = cp.Explanation.from_json(as_version_1(explanation))
     assert not old.question.is_complete

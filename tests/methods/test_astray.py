@@ -139,9 +139,9 @@ def test_values_for_missing_cells_are_no_points_of_rows_that_miss_none() -> None
 def test_an_alert_that_leads_far_itself_is_searched_from_reference_rows_too() -> None:
     train, label, _ = telemetry.simulate(seed=0)
     model = HistGradientBoostingClassifier(random_state=0).fit(train, label)
-    near = cp.explain(model, telemetry.PAPER_ALERT, reference=train, target="benign")
+    near = cp.explain(model, telemetry.PAPER_ALERT, reference=train, target="benign", lam=0)
     never = cp.Polished(cp.Search(starts=StartSettings(far_effort_share=np.inf)))
-    far = cp.explain(model, telemetry.PAPER_ALERT, reference=train, target="benign", method=never)
+    far = cp.explain(model, telemetry.PAPER_ALERT, reference=train, target="benign", lam=0, method=never)
     assert near.terms.total[0] < far.terms.total[0]
 
 

@@ -65,7 +65,7 @@ def test_a_linear_model_is_solved_to_its_optimum(cancer, logistic, distance: str
     rows = table[:12]
     schema = cp.Schema.infer(table)
     schema = replace(schema, features=tuple(replace(feature, decimals=None) for feature in schema))
-    found = cp.explain(logistic, rows, reference=table, schema=schema, bounds=None, distance=distance)
+    found = cp.explain(logistic, rows, reference=table, schema=schema, bounds=None, distance=distance, lam=0)
     optimum = np.abs(logistic.decision_function(rows)) / np.linalg.norm(slopes_of(logistic, table), dual)
     assert found.valid.all()
     np.testing.assert_allclose(found.energy["distance"], optimum, rtol=1e-3)
@@ -139,7 +139,7 @@ def test_a_sweep_never_makes_a_point_worse(cancer, forest) -> None:
 def test_descent_lands_on_the_lattice(cancer, logistic) -> None:
     """Breast cancer has columns of two to four decimals: the answer has them too and costs next to nothing more."""
     table, _ = cancer
-    problem = problem_of(logistic, table, table[:10])
+    problem = problem_of(logistic, table, table[:10], lam=0)
     found = descend(problem, start_at_reference_rows(problem, 3), 6)
     assert problem.region.contains(found.x)[found.valid].all()
     free = np.abs(logistic.decision_function(table[:10])) / np.linalg.norm(slopes_of(logistic, table))
@@ -151,7 +151,7 @@ def test_a_forest_of_few_cells_is_solved_nearly_to_its_optimum() -> None:
     x, y = make_classification(300, 2, n_redundant=0, n_informative=2, random_state=3)
     model = RandomForestClassifier(8, max_depth=3, random_state=0).fit(x, y)
     explainer = cp.Explainer(model, reference=x)
-    found = explainer(x[:12])
+    found = explainer(x[:12], lam=0)
     thresholds = explainer.model.thresholds  # type: ignore[attr-defined]
     scale = x.std(axis=0)
     for row in range(12):

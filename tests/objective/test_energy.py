@@ -6,10 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from counterpoise.objective.energy import Energy, phi, phi_slope
-from counterpoise.objective.regularizers import Sparsity, WeightedL1
+from counterpoise.objective.regularizers import ChangeCount, Sparsity, WeightedL1
 from counterpoise.space.distance import Distance
 from counterpoise.space.schema.schema import Feature, Schema
 
+EVERY = np.ones(3, dtype=bool)
 SCHEMA = Schema(
     (Feature("a", "continuous", scale=2.0), Feature("b", "continuous"), Feature("c", "categorical", categories="xy"))
 )
@@ -48,16 +49,19 @@ def test_a_settled_answer_is_beaten_by_no_point_that_changes_two_features(both, 
     one[..., column] += alone
     two[..., :2] += both
     effort = e.effort(one, X0[:1])
-    if e.beats_any_two_changes(effort).all() and np.count_nonzero(two[0, 0] != X0[0]) == 2:
+    if e.beats_any_two_changes(effort, EVERY).all() and np.count_nonzero(two[0, 0] != X0[0]) == 2:
         assert (e.effort(two, X0[:1]) > effort).all()
 
 
 def test_nothing_is_settled_where_changes_are_not_counted_or_may_be_free():
-    assert not energy(norm="l2").beats_any_two_changes(np.zeros(1)).any()
+    assert not energy(0.0, norm="l2").beats_any_two_changes(np.zeros(1), EVERY).any()
     free = Distance.of(SCHEMA, "l0", np.zeros((2, 3)))
-    assert not Energy(free, 0.0, (), np.ones(1)).beats_any_two_changes(np.zeros(1)).any()
+    assert not Energy(free, 0.0, (), np.ones(1)).beats_any_two_changes(np.zeros(1), EVERY).any()
     counted = Energy(Distance.of(SCHEMA, {"l0": 0.5}), 0.0, (), np.ones(1))
-    assert counted.beats_any_two_changes(np.array([0.5, 0.99, 1.0, 1.2])).tolist() == [True, True, False, False]
+    assert counted.beats_any_two_changes(np.array([0.5, 0.99, 1.0, 1.2]), EVERY).tolist() == [True, True, False, False]
+    weighed = Energy(Distance.of(SCHEMA, "l2"), 0.5, (ChangeCount(np.array([0.0, 1.0, 3.0])),), np.ones(1))
+    assert not weighed.beats_any_two_changes(np.array([0.6]), EVERY).any()
+    assert weighed.beats_any_two_changes(np.array([0.6, 2.1]), np.array([False, True, True])).tolist() == [True, False]
 
 
 def test_part_of_the_rows_has_their_mu():

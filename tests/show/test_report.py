@@ -51,7 +51,7 @@ def test_names_and_values_never_become_markup(redact: bool) -> None:
     assert [tag for tag, _ in page.tags].count("script") == 2
     assert "img" not in {tag for tag, _ in page.tags}
     assert page.data["features"][1]["title"] == TRICK
-    assert page.data["rows"][3]["carried"] == [["ticket", TRICK]]
+    assert page.data["rows"][3]["carried"] == ([] if redact else [["ticket", TRICK]])
 
 
 def test_the_data_holds_every_row_in_order() -> None:

@@ -35,7 +35,7 @@ from counterpoise.methods.proven import Proven
 from counterpoise.methods.search import Search
 from counterpoise.methods.settings.proof import ProofSettings
 from counterpoise.models.registry import as_model
-from counterpoise.objective.measures import DistanceBuilder, check_regularizers
+from counterpoise.objective.measures import DistanceBuilder, Penalty, check_regularizers, choose_lam
 from counterpoise.objective.plausibility import Fittable
 from counterpoise.objective.regularizers import Regularizer
 from counterpoise.space.constraints.between_features import ConstraintOrFunction, as_constraints
@@ -43,8 +43,6 @@ from counterpoise.space.constraints.words import Constraint
 from counterpoise.space.region.region import Bounds, Region, check_constraints
 from counterpoise.space.schema.schema import Schema
 from counterpoise.types import Array, Model, is_number
-
-AUTO_LAM_TIMES_ROOT_D = 0.02  # lam of "auto" times the square root of the number of features: docs/choices.md
 
 
 class Explainer:
@@ -57,7 +55,7 @@ class Explainer:
     constraints: what an answer may change and how: one constraint or a list; a function of a frame that says for each
         row whether it is allowed counts too. None by default.
     bounds: "observed" (the default) keeps numbers inside the range of the reference; None does not.
-    weights: by feature, how much a change counts in the regulariser: 1 by default, infinity forbids it. "permutation"
+    weights: by feature, how much a change counts in the penalty: 1 by default, infinity forbids it. "permutation"
         and "shap" take the weights from how much the model depends on each feature.
     new_categories: whether rows may have categories that neither reference nor schema has, where the model takes
         them; no answer takes them. False by default.
@@ -133,6 +131,7 @@ class Explainer:
         threshold: float | None = None,
         distance: DistanceSpec = "l2",
         lam: float | Literal["auto"] = "auto",
+        penalty: Penalty = "changes",
         mu: float | Literal["auto"] = "auto",
         regularizers: Sequence[Regularizer | Fittable] = (),
         temperature: float = 0.0,
@@ -155,7 +154,10 @@ class Explainer:
         threshold: the probability, between 0 and 1, that the target must have; None: the model's own decision counts.
         distance: "l2" (the default), "l1", "l0" or "gower", or weights of them such as {"l2": 1, "l0": 0.1}.
             Differences are in standard deviations of the reference.
-        lam: the weight of the regulariser in Eq. (3), at least 0; "auto": 0.02 over the root of the number of features.
+        lam: the weight of the penalty in Eq. (3), at least 0; "auto": 0.1, so that a further change has to save a tenth
+            of a standard deviation (Gower: 0.1/d, L0: 0); 0: the bare distance.
+        penalty: what lam multiplies: "changes" (the default), the number of changed features without those that a
+            relation moves along, or "l1", the weighted sum of differences, Eq. (9).
         mu: the weight of the decision in Eq. (3), at least 0; "auto": chosen row by row.
         regularizers: further terms of the regulariser, such as `NearTarget`; none by default.
         temperature: the price of fragility, in units of the energy: above 0, answers of least free energy are sought; 0
@@ -178,7 +180,7 @@ class Explainer:
         What was asked is in the ``question`` of the explanation that comes back.
         """
         started = time.perf_counter()
-        check_settings(lam, mu, alternatives, budget, seed, proof, gap)
+        check_settings(lam, penalty, mu, alternatives, budget, seed, proof, gap)
         if method is not None and (not hasattr(method, "iterate") or isinstance(method, type)):
             raise InputError(
                 "method must be a method", f"{method!r}", "for instance cp.Search() or cp.NearestNeighbour()"
@@ -186,13 +188,14 @@ class Explainer:
         withstand = parse_noise(noise)
         check_firmness(keep, temperature, withstand)
         asked, intake = self.prepare_rows(X)
-        asked._distance_builder(distance)  # a name that is none is refused before the model is asked
+        measure, _ = asked._distance_builder(distance, penalty)  # a name that is none is refused here
         method = _choose_method(method, int(alternatives), proof, float(gap))
         question = Question(
             target=as_target(target),
             threshold=threshold,
             distance=distance if isinstance(distance, (str, type)) else dict(distance),
-            lam=AUTO_LAM_TIMES_ROOT_D / len(asked.schema) ** 0.5 if isinstance(lam, str) else float(lam),
+            lam=choose_lam(measure) if isinstance(lam, str) else float(lam),
+            penalty=penalty,
             mu=None if isinstance(mu, str) else float(mu),
             weights=self.weights,
             regularizers=tuple(check_regularizers(regularizers)),

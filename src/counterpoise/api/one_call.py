@@ -15,6 +15,7 @@ from counterpoise.api.progress import ProgressSetting
 from counterpoise.explanation.explanation import Explanation
 from counterpoise.explanation.question import DistanceSpec, Target
 from counterpoise.methods.base import Method
+from counterpoise.objective.measures import Penalty
 from counterpoise.objective.plausibility import Fittable
 from counterpoise.objective.regularizers import Regularizer
 from counterpoise.space.constraints.between_features import ConstraintOrFunction
@@ -35,6 +36,7 @@ def explain(
     threshold: float | None = None,
     distance: DistanceSpec = "l2",
     lam: float | Literal["auto"] = "auto",
+    penalty: Penalty = "changes",
     mu: float | Literal["auto"] = "auto",
     weights: Mapping[Hashable, float] | ImportanceMethod | None = None,
     new_categories: bool = False,
@@ -60,7 +62,10 @@ def explain(
     threshold: the probability, between 0 and 1, that the target must have; None: the model's own decision counts.
     distance: "l2" (the default), "l1", "l0" or "gower", or weights of them such as {"l2": 1, "l0": 0.1}. Differences
         are in standard deviations of the reference.
-    lam: the weight of the regulariser in Eq. (3), at least 0; "auto": 0.02 over the root of the number of features.
+    lam: the weight of the penalty in Eq. (3), at least 0; "auto": 0.1, so that a further change has to save a tenth of
+        a standard deviation (Gower: 0.1/d, L0: 0); 0: the bare distance.
+    penalty: what lam multiplies: "changes" (the default), the number of changed features without those that a relation
+        moves along, or "l1", the weighted sum of differences, Eq. (9).
     mu: the weight of the decision in Eq. (3), at least 0; "auto": chosen row by row.
     regularizers: further terms of the regulariser, such as `NearTarget`; none by default.
     temperature: the price of fragility, in units of the energy: above 0, answers of least free energy are sought; 0 by
@@ -84,7 +89,7 @@ def explain(
     constraints: what an answer may change and how: one constraint or a list; a function of a frame that says for each
         row whether it is allowed counts too. None by default.
     bounds: "observed" (the default) keeps numbers inside the range of the reference; None does not.
-    weights: by feature, how much a change counts in the regulariser: 1 by default, infinity forbids it. "permutation"
+    weights: by feature, how much a change counts in the penalty: 1 by default, infinity forbids it. "permutation"
         and "shap" take the weights from how much the model depends on each feature.
     new_categories: whether rows may have categories that neither reference nor schema has, where the model takes
         them; no answer takes them. False by default.
@@ -111,6 +116,7 @@ def explain(
         threshold=threshold,
         distance=distance,
         lam=lam,
+        penalty=penalty,
         mu=mu,
         regularizers=regularizers,
         temperature=temperature,

@@ -19,7 +19,7 @@ from counterpoise.models.probability import as_probability_model
 from counterpoise.objective.energy import Energy
 from counterpoise.objective.measures import DistanceBuilder
 from counterpoise.objective.plausibility import Coordinates, Fittable
-from counterpoise.objective.regularizers import Regularizer, RegularizerByRow
+from counterpoise.objective.regularizers import ChangeCount, Regularizer, RegularizerByRow
 from counterpoise.problem import Problem, ReferenceRows
 from counterpoise.space.distance import Distance
 from counterpoise.space.nearest_rows import spread_places
@@ -72,10 +72,12 @@ def build_problem(
     ``mu`` ``(n,)`` is the weight of the decision in the energy. ``region`` is that of the rows, if it is known.
     """
     schema = explained.schema
-    distance, penalty = explained.measures(question.distance)
-    penalties = fit_regularizers((penalty, *question.regularizers), goal, reference_rows, distance, schema)
+    distance, penalty = explained.measures(question.distance, question.penalty)
     if region is None:
         region = Region.build(schema, x0, question.binding_constraints, question.bounds)
+    if isinstance(penalty, ChangeCount) and len(region.system):  # what relations move along is nobody's change
+        penalty = ChangeCount(np.where(region.system.is_derived, 0.0, penalty.weights))
+    penalties = fit_regularizers((penalty, *question.regularizers), goal, reference_rows, distance, schema)
     return Problem(
         x0,
         explained.model,

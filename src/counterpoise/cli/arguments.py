@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from difflib import get_close_matches
 from typing import Any, Literal
 
@@ -16,6 +17,7 @@ from counterpoise.objective.noise import Noise, RankNoise
 from counterpoise.space.constraints.words import Constraint, Decreasing, Immutable, Increasing, MaxChanges
 from counterpoise.space.schema.schema import Schema
 from counterpoise.space.yaml.load_save import SchemaFile, load_schema
+from counterpoise.space.yaml.unset_marks import UnsetMarks, load_unset_marks
 
 RELATIONS_HEADING = "relations:, with entries such as - rule: a <= b"
 HEADING_BY_WORD = {  # what people write, and what is meant
@@ -55,6 +57,12 @@ def read_constraints(
     ]
 
 
+def read_unset_marks(schema: str | None, unset: list[str] | None) -> UnsetMarks:
+    """What stands for an empty cell in CSV: what the schema file names, and what --unset does."""
+    stated = UnsetMarks() if schema is None else load_unset_marks(schema)
+    return replace(stated, everywhere=(*stated.everywhere, *(unset or ())))
+
+
 def open_schema(path: str, reference: pd.DataFrame | None = None) -> SchemaFile:
     """Load a schema file; a misspelt heading is an error, because the rules under it would never bind."""
     found = load_schema(path, reference)
@@ -87,6 +95,20 @@ def parse_noise(text: str) -> float | Noise | Literal["auto"]:
     raise InputError(
         "--noise must be auto, a number of standard deviations, or rank:SHARE", f"{text!r}", "for instance rank:0.02"
     )
+
+
+def parse_lam(text: str) -> float | Literal["auto"]:
+    """What the text of --lam means.
+
+    >>> parse_lam("auto"), parse_lam("0")
+    ('auto', 0.0)
+    """
+    if text == "auto":
+        return "auto"
+    try:
+        return float(text)
+    except ValueError:
+        raise InputError("--lam must be auto or a number of at least 0", f"{text!r}", "for instance 0.1") from None
 
 
 def check_seconds(seconds: float | None, option: str = "--budget") -> None:

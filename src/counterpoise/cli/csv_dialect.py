@@ -14,6 +14,7 @@ from typing import IO, Any, cast
 import pandas as pd
 
 from counterpoise.cli.table_limits import TableLimits, Unpacked
+from counterpoise.space.yaml.unset_marks import UnsetMarks
 
 TextSource = Path | bytes
 """A file, packed with gzip or not, or what came on standard input."""
@@ -26,6 +27,9 @@ BYTE_ORDER_MARKS = {  # the bytes that a text begins with, and its encoding; UTF
 }
 DEFAULT_ENCODING = "utf-8-sig"  # with or without a mark of its own
 PEEK_LENGTH = 4096
+EXACT_NUMBERS: dict[str, Any] = (  # how pandas is asked to read numbers to their last bit; later ones always do
+    {} if tuple(map(int, pd.__version__.split(".")[:2])) >= (3, 1) else {"float_precision": "round_trip"}
+)
 MAX_LINES_BEFORE_HEADER = 10_000
 MAX_CELL_LETTERS = 1 << 30  # of a cell; far more than any table has
 
@@ -60,18 +64,19 @@ def why_not_text(source: TextSource, error: UnicodeError) -> str:
     return str(error)
 
 
-def read_delimited(source: TextSource, mark: str | None = None) -> pd.DataFrame:
+def read_delimited(source: TextSource, mark: str | None = None, unset: UnsetMarks | None = None) -> pd.DataFrame:
     """Read a table; the separator is a comma, or a semicolon or tab if the header has no comma but one of these.
 
-    A separator too many at the end of every line adds nothing. A line that is wider than the header otherwise is an
+    A cell is missing where it is empty or holds one of the marks in ``unset``; NA, None, null or nan are texts. A
+    separator too many at the end of every line adds nothing. A line that is wider than the header otherwise is an
     error: nobody can tell which cell belongs to which column.
     """
     before = csv.field_size_limit(MAX_CELL_LETTERS)
     try:
         return (
-            _read_separated(source, _guess_separator(source), noticed=True)
+            _read_separated(source, _guess_separator(source), unset or UnsetMarks(), noticed=True)
             if mark is None
-            else _read_separated(source, mark)
+            else _read_separated(source, mark, unset or UnsetMarks())
         )
     except csv.Error as error:
         raise ValueError(str(error)) from None
@@ -79,21 +84,29 @@ def read_delimited(source: TextSource, mark: str | None = None) -> pd.DataFrame:
         csv.field_size_limit(before)
 
 
-def _read_separated(source: TextSource, mark: str, *, noticed: bool = False) -> pd.DataFrame:
+def _read_separated(source: TextSource, mark: str, unset: UnsetMarks, *, noticed: bool = False) -> pd.DataFrame:
     header, width = _read_header(source, mark)
     TableLimits().check(1, len(header), 0)
     if width > len(header):
         _check_widths(source, mark)
 
-    def read(decimal: str) -> pd.DataFrame:
+    def read(decimal: str, **more: Any) -> pd.DataFrame:
         with open_text(source) as text, warnings.catch_warnings():
             warnings.simplefilter("ignore", pd.errors.ParserWarning)  # of the empty cell that ends each line
             # without index_col a line that is wider than the header would lose its first cell to the index
-            return pd.read_csv(text, sep=mark, decimal=decimal, index_col=False)
+            table: pd.DataFrame = pd.read_csv(
+                text, sep=mark, decimal=decimal, index_col=False, keep_default_na=False, **more
+            )
+            return table
+
+    def read_cells(decimal: str) -> pd.DataFrame:
+        names = read(decimal, nrows=0).columns  # pandas tells names apart that the header has twice
+        # a number is read to its last bit: what is judged is what the file says
+        return read(decimal, na_values=unset.of_columns(names), **EXACT_NUMBERS)
 
     try:
         # programs that write semicolons often write 1,5 for one and a half
-        tables = [read("."), read(",")] if noticed and mark != "," else [read(".")]
+        tables = [read_cells("."), read_cells(",")] if noticed and mark != "," else [read_cells(".")]
     except pd.errors.ParserError:
         _check_widths(source, mark)
         raise

@@ -11,6 +11,8 @@ from typing import TextIO
 
 import typer
 
+from counterpoise.plain_text import escape_controls
+
 
 class ExitCode(IntEnum):
     """How a command ended."""
@@ -29,8 +31,8 @@ EXIT_CODES_HELP = (
 
 
 def print_to_stderr(line: str) -> None:
-    """Print a line on standard error."""
-    print(line, file=sys.stderr, flush=True)  # noqa: T201
+    """Print a line on standard error; signs that steer a terminal are written out."""
+    print(escape_controls(line, keep="\n"), file=sys.stderr, flush=True)  # noqa: T201
 
 
 @contextmanager

@@ -52,4 +52,16 @@ NewCategoriesOption = Annotated[
         "--new-categories", help="Allow categories in the rows that the data does not have, if the model takes them."
     ),
 ]
+UnsetOption = Annotated[
+    list[str] | None,
+    typer.Option("--unset", help="What stands for an empty cell in CSV, such as NA, beside nothing; repeatable."),
+]
+SafeCsvOption = Annotated[
+    bool | None,
+    typer.Option(
+        "--safe-csv/--no-safe-csv",
+        help="Write texts of .csv that a spreadsheet would compute (= + - @) with a ' before them: all of them, or "
+        "none; without it, those in added and carried columns.",
+    ),
+]
 RedactOption = Annotated[bool, typer.Option("--redact", help="Write names and directions of changes, no values.")]

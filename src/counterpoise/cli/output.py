@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from math import isfinite
 from typing import Any
@@ -18,11 +19,14 @@ from counterpoise.space.distance import Distance
 from counterpoise.space.schema.schema import Feature
 from counterpoise.types import Array
 
+CONTROLS = re.compile("[\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
 ADDED_COLUMN_PREFIX = "cp_"  # of columns that are added to the user's own
 
 
-def tabulate(explanation: Explanation, measure: Distance) -> pd.DataFrame:
+def tabulate(explanation: Explanation, measure: Distance, *, redact: bool = False) -> pd.DataFrame:
     """A line for each answer: the input's columns as the answer has them, then what is known of it.
+
+    ``redact`` leaves out the input's columns and the reasons: what changes is named, and no value.
 
     Rows may share a label; ``cp_position`` is the row's place in the input, from 0. ``measure`` is the distance that
     was asked for.
@@ -55,6 +59,9 @@ def tabulate(explanation: Explanation, measure: Distance) -> pd.DataFrame:
             rows
         ],
     }
+    if redact:
+        frame = frame[[]]
+        del added["reason"]
     return frame.reset_index(drop=True).assign(**{ADDED_COLUMN_PREFIX + name: values for name, values in added.items()})
 
 
@@ -103,7 +110,17 @@ def format_json_lines(explanation: Explanation, *, redact: bool, first: int = 0)
             }
         if not redact:
             record |= {"evidence": _real_row_records(explanation, *evidence[place])}
-        yield json.dumps(record, ensure_ascii=False, allow_nan=False)
+        # JSON writes out the controls of ASCII; the others, which some terminals obey, have the same form here
+        yield escape_json_controls(json.dumps(record, ensure_ascii=False, allow_nan=False))
+
+
+def escape_json_controls(line: str) -> str:
+    """JSON that says the same, with no sign in it that steers a terminal.
+
+    >>> escape_json_controls('"a\\x9bb"')
+    '"a\\\\u009bb"'
+    """
+    return CONTROLS.sub(lambda found: f"\\u{ord(found[0]):04x}", line)
 
 
 def _change_records(explanation: Explanation, *, redact: bool) -> list[list[list[dict[str, Any]]]]:

@@ -14,6 +14,7 @@ from counterpoise.cli.exit_codes import ExitCode, print_to_stderr
 from counterpoise.errors import CounterpoiseError, InputError, Interrupted, ModelError
 from counterpoise.explanation.explanation import Explanation
 from counterpoise.explanation.sentences import name_row
+from counterpoise.show.redaction import redact_notes
 
 BUDGET_NOTE_START = "the budget of "  # how the note of a budget that ended a search begins
 
@@ -33,9 +34,17 @@ class CommandRun:
     """Iterates over the explained parts; if the run is stopped, finished parts still come out and ``error`` is kept."""
 
     def __init__(
-        self, explainer: Explainer, table: pd.DataFrame, question: dict[str, Any], budget: float | None, size: int
+        self,
+        explainer: Explainer,
+        table: pd.DataFrame,
+        question: dict[str, Any],
+        budget: float | None,
+        size: int,
+        *,
+        redact: bool = False,
     ) -> None:
         self.explainer, self.table, self.question, self.first_part_rows = explainer, table, question, size
+        self.redact = redact
         self.budget, self.start_time = budget, time.monotonic()
         self.part_count = self.finished_count = self.valid_count = self.firm_count = self.short_count = 0
         self.notes: dict[str, None] = {}  # in order, each once
@@ -89,7 +98,7 @@ class CommandRun:
 
     def _final_notes(self) -> list[str]:
         """The notes that concern all rows, each once."""
-        notes = list(self.notes)
+        notes = list(redact_notes(self.notes) if self.redact else self.notes)
         if self.part_count > 1 and any(
             note.startswith(BUDGET_NOTE_START) for note in notes
         ):  # each part speaks of what it had left

@@ -7,7 +7,7 @@ import os
 import shlex
 import sys
 import zlib
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from difflib import get_close_matches
 from importlib import import_module
 from importlib.util import find_spec
@@ -26,16 +26,18 @@ from counterpoise.cli.csv_dialect import (
     read_delimited,
     why_not_text,
 )
+from counterpoise.cli.inert_cells import make_inert
 from counterpoise.cli.table_limits import TableLimits, TooMuch
 from counterpoise.errors import InputError, MissingExtra
 from counterpoise.explanation.sentences import name_row
 from counterpoise.space.schema.tables_in import quote_names
+from counterpoise.space.yaml.unset_marks import UnsetMarks
 
 STANDARD_STREAM = "-"
 
 
-def _read_ndjson(source: TextSource) -> pd.DataFrame:
-    """A table of JSON objects, one a line."""
+def _read_ndjson(source: TextSource, unset: UnsetMarks | None = None) -> pd.DataFrame:
+    """A table of JSON objects, one a line; null is what is missing there, so ``unset`` says nothing of it."""
     records = []
     with open_text(source) as text:
         whole = text.read()
@@ -52,39 +54,67 @@ def _read_ndjson(source: TextSource) -> pd.DataFrame:
     return pd.DataFrame(records)
 
 
-def _read_parquet(path: Path) -> pd.DataFrame:
+def _read_parquet(path: Path, unset: UnsetMarks | None = None) -> pd.DataFrame:
     with import_module("pyarrow.parquet").ParquetFile(path) as file:
         TableLimits().check(file.metadata.num_rows, file.metadata.num_columns, path.stat().st_size)
     return pd.read_parquet(path)
 
 
-READERS: dict[str, Callable[[Any], pd.DataFrame]] = {
-    ".csv": read_delimited,
-    ".tsv": lambda source: read_delimited(source, "\t"),
+READERS: dict[str, Callable[[Any, UnsetMarks | None], pd.DataFrame]] = {
+    ".csv": lambda source, unset: read_delimited(source, None, unset),
+    ".tsv": lambda source, unset: read_delimited(source, "\t", unset),
     ".ndjson": _read_ndjson,
     ".jsonl": _read_ndjson,
     ".parquet": _read_parquet,
 }
 PACKER_ENDINGS = (".gz",)
+CUSTOMARY_MARKS = ("na", "n/a", "#n/a", "nan", "null", "none", "?", "-", ".")  # for "missing", beside numbers
 
 
-def read_table(path: str, what: str) -> pd.DataFrame:
-    """The table in a file, or on standard input for "-"; ``what`` is its name in messages."""
+def read_table(path: str, what: str, unset: UnsetMarks | None = None) -> pd.DataFrame:
+    """The table in a file, or on standard input for "-"; ``what`` is its name in messages.
+
+    ``unset``: what stands for an empty cell in CSV beside nothing.
+    """
     if path == STANDARD_STREAM:
         given = sys.stdin.buffer.read()  # bytes: text would already be decoded, by whatever the terminal is set to
-        return _parse_table(given, ".ndjson" if _begins_with_a_brace(given) else ".csv", what, "standard input")
+        return _parse_table(given, ".ndjson" if _begins_with_a_brace(given) else ".csv", what, "standard input", unset)
     place = Path(path)
     if not place.is_file():
         raise InputError(f"{what} must name a file", f"there is no file {path!r}", "correct the path")
-    return _parse_table(place, ending_of(path, tuple(READERS), what), what, repr(path))
+    return _parse_table(place, ending_of(path, tuple(READERS), what), what, repr(path), unset)
 
 
 def read_data_and_rows(
-    data: str, rows: str, *, label: str | None, name: str | None = None
+    data: str, rows: str, *, label: str | None, name: str | None = None, unset: UnsetMarks | None = None
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """The table of --data without its class column ``label``, and that of --rows, its rows named by column ``name``."""
-    reference = drop_label_column(read_table(data, "--data"), label, "--data")
-    return reference, convert_to_numbers(name_rows_by(read_table(rows, "--rows"), name), reference, "--rows")
+    reference = read_data(data, label, unset)
+    return reference, convert_to_numbers(name_rows_by(read_table(rows, "--rows", unset), name), reference, "--rows")
+
+
+def read_data(data: str, label: str | None, unset: UnsetMarks | None = None) -> pd.DataFrame:
+    """The table of --data without its class column; a column of numbers with a word for "missing" is an error."""
+    table = drop_label_column(read_table(data, "--data", unset), label, "--data")
+    for place, name in enumerate(table.columns):
+        mark = _find_mark_among_numbers(table.iloc[:, place])
+        if mark is not None:
+            raise InputError(
+                "a cell that is missing must be empty, or hold what is said to stand for it",
+                f"{name!r} of --data has numbers and {mark!r}",
+                f"give --unset {shlex.quote(mark)}, or write unset: [{mark!r}] in the schema file",
+            )
+    return table
+
+
+def _find_mark_among_numbers(column: pd.Series[Any]) -> str | None:
+    """What a column of numbers has instead of some of them; None where it is a column of texts, or all are numbers."""
+    if pd.api.types.is_numeric_dtype(column):
+        return None
+    texts = column.dropna().astype(str)
+    others = texts[pd.to_numeric(texts, errors="coerce").isna()].unique().tolist()
+    texts_like_marks = all(other.strip().lower() in CUSTOMARY_MARKS for other in others)
+    return others[0] if others and texts_like_marks and len(others) < texts.nunique() else None
 
 
 def check_table_output(out: str | None, endings: tuple[str, ...]) -> str:
@@ -185,7 +215,7 @@ def convert_to_numbers(table: pd.DataFrame, reference: pd.DataFrame, what: str) 
             raise InputError(
                 f"{name!r} of {what} must hold numbers",
                 f"{name_row(table.index, int(wrong[0]))} has {column.iloc[wrong[0]]!r}{more}",
-                "correct the cell, or leave it empty where the value is not known",
+                "correct the cell, leave it empty where the value is not known, or give --unset what stands for that",
             )
         out[name] = numbers
     return out
@@ -221,10 +251,17 @@ def make_folder(path: str) -> Path:
     return place
 
 
-def write_table(table: pd.DataFrame, path: str, ending: str) -> None:
-    """Write a table as CSV or Parquet, without its index."""
+def write_table(
+    table: pd.DataFrame, path: str, ending: str, *, features: Collection[Hashable] = (), safe: bool | None = None
+) -> None:
+    """Write a table as CSV or Parquet, without its index.
+
+    A spreadsheet computes texts of a CSV that begin with ``= + - @``. ``safe``: True writes all of them with a ' before
+    them, False none, None those outside the model's ``features``, whose texts are values.
+    """
     if ending == ".csv":
-        table.to_csv(path, index=False)
+        names = [] if safe is False else [name for name in table.columns if safe or name not in features]
+        make_inert(table, names).to_csv(path, index=False)
         return
     _mixed_columns_as_text(table).to_parquet(path, index=False)
 
@@ -253,10 +290,10 @@ def _begins_with_a_brace(given: bytes) -> bool:
         return False
 
 
-def _parse_table(source: Any, ending: str, what: str, name: str) -> pd.DataFrame:
+def _parse_table(source: Any, ending: str, what: str, name: str, unset: UnsetMarks | None) -> pd.DataFrame:
     must, todo = f"{what} must hold a table", "give a table with a line of column names and at least one row"
     try:
-        table = READERS[ending](source)
+        table = READERS[ending](source, unset)
     except ImportError:
         raise MissingExtra("parquet") from None
     except pd.errors.EmptyDataError:

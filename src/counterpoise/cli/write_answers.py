@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field
 from typing import TextIO
 
 from rich.console import Console
@@ -30,11 +30,11 @@ def output_ending(out: str | None, *, redact: bool) -> str:
     ending = ".ndjson" if out == STANDARD_STREAM else ending_of(out, OUTPUT_ENDINGS, "--out")
     if out != STANDARD_STREAM:
         check_writable(out)
-    if redact and ending not in (".html", *NDJSON_ENDINGS):
+    if redact and ending == ".json":
         raise InputError(
-            "--redact goes with a report, with NDJSON and with cards",
-            f"{out!r} is made of values",
-            "write .html or .ndjson, or leave --redact out",
+            "--redact goes with a report, a table, NDJSON and cards",
+            f"{out!r} is the whole explanation, made of values",
+            "write .html, .csv, .parquet or .ndjson, or leave --redact out",
         )
     return ending
 
@@ -52,32 +52,42 @@ def evidence_ending(evidence: str | None, *, redact: bool) -> str:
     return ending
 
 
-def open_output(out: str | None, ending: str, standard: TextIO) -> AbstractContextManager[TextIO]:
-    """The stream that lines are written to: a new file, or standard output."""
-    if ending in NDJSON_ENDINGS and out is not None and out != STANDARD_STREAM:
-        return open(out, "w", encoding="utf-8")
-    return nullcontext(standard)
+@dataclass
+class AnswerWriter:
+    """Writes the answers of parts of the rows to ``out``; a file is opened when there is something to write."""
 
+    out: str | None
+    ending: str
+    standard: TextIO
+    measure: Distance
+    redact: bool
+    safe_csv: bool | None
+    count: int = field(default=0, init=False)  # rows written
 
-def write_part(
-    part: Explanation, measure: Distance, out: str | None, ending: str, stream: TextIO, *, redact: bool, first: int
-) -> None:
-    """Write the answers of some rows; ``first`` is the place of the first of them in the input."""
-    if ending in NDJSON_ENDINGS:
-        for line in format_json_lines(part, redact=redact, first=first):
-            stream.write(line + "\n")
-        stream.flush()
-    elif ending == "" or out is None:
-        _print_cards(part, redact=redact)
-    elif ending == ".html":
-        report(part, out, redact=redact)
-    else:
-        writers: dict[str, Callable[[], None]] = {
-            ".json": lambda: part.save(out),
-            ".csv": lambda: write_table(tabulate(part, measure), out, ending),
-            ".parquet": lambda: write_table(tabulate(part, measure), out, ending),
-        }
-        writers[ending]()
+    def write(self, part: Explanation) -> None:
+        """Write the answers of the next rows."""
+        first, self.count = self.count, self.count + len(part)
+        if self.ending in NDJSON_ENDINGS:
+            lines = format_json_lines(part, redact=self.redact, first=first)
+            with self._open_lines(first) as stream:
+                for line in lines:
+                    stream.write(line + "\n")
+                stream.flush()
+        elif self.ending == "" or self.out is None:
+            _print_cards(part, redact=self.redact)
+        elif self.ending == ".html":
+            report(part, self.out, redact=self.redact)
+        elif self.ending == ".json":
+            part.save(self.out)
+        else:
+            table = tabulate(part, self.measure, redact=self.redact)
+            write_table(table, self.out, self.ending, features=part.schema.names, safe=self.safe_csv)
+
+    def _open_lines(self, first: int) -> AbstractContextManager[TextIO]:
+        """The stream that lines are written to: standard output, or the file, which the first rows begin anew."""
+        if self.out is None or self.out == STANDARD_STREAM:
+            return nullcontext(self.standard)
+        return open(self.out, "a" if first else "w", encoding="utf-8")
 
 
 def _print_cards(part: Explanation, *, redact: bool) -> None:
@@ -89,7 +99,7 @@ def _print_cards(part: Explanation, *, redact: bool) -> None:
         sys.stdout.flush()
         return
     console = Console(highlight=False)
-    held = [f"{part.schema[name].title} ({why})" for name, why in part.held.items()]
+    held = [part.schema[name].title + ("" if redact else f" ({why})") for name, why in part.held.items()]
     for card in cards:
         console.print(draw_card(card, held))
     console.print(CAUTION, style="dim", markup=False)

@@ -18,6 +18,7 @@ from counterpoise.explanation.fields import ONE_RUN_HINT, AnswerEnergies, ModelS
 from counterpoise.explanation.question import Question
 from counterpoise.explanation.repr import draw_html, draw_text, headline
 from counterpoise.explanation.row_selection import RowSelection, row_positions
+from counterpoise.plain_text import escape_controls
 from counterpoise.space.schema.schema import Schema
 from counterpoise.types import Array, Index, Mask
 
@@ -214,7 +215,9 @@ class Explanation:
         ]
         if len(self) == 1:
             return lines[0]
-        return "\n".join(f"Row {label}: {line}" for label, line in zip(self.rows.index, lines, strict=True))
+        return "\n".join(
+            f"Row {escape_controls(str(label))}: {line}" for label, line in zip(self.rows.index, lines, strict=True)
+        )
 
     def to_json(self) -> str:
         """The explanation as a JSON document, format version 2 (docs/explanation-format.md)."""

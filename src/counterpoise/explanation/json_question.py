@@ -50,6 +50,7 @@ def pack_question(question: Question) -> dict[str, Any]:
     """A question as JSON data."""
     return {
         **{name: json_values.pack_value(getattr(question, name)) for name in _PLAIN_FIELDS},
+        "penalty": question.penalty,
         "target": _pack_part(question.target),
         "distance": _pack_part(question.distance),
         "weights": [[json_values.pack_value(name), weight] for name, weight in _finite_items(question.weights)],
@@ -68,6 +69,7 @@ def unpack_question(data: dict[str, Any]) -> Question:
     """The question that `pack_question` packed; objects of the user's own come back as `StoredObject`."""
     return Question(
         **{name: json_values.unpack_value(data[name]) for name in _PLAIN_FIELDS},
+        penalty=data.get("penalty", "l1"),  # documents from before it could be chosen
         target=_unpack_part(data["target"]),
         distance=_unpack_part(data["distance"]),
         weights={json_values.unpack_value(name): float(weight) for name, weight in data["weights"]},
@@ -107,6 +109,7 @@ def question_of_version_1(settings: Mapping[str, str], seed: int, lam: float, ta
         keep=keep,
         distance=_distance_of_version_1(settings.get("distance", "l2")),
         lam=lam,
+        penalty="l1",
         mu=None if mu in (None, "auto") else float(mu),
         regularizers=stored("regularizers", "none"),
         constraints=stored("constraints", "none"),

@@ -19,6 +19,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from counterpoise.explanation.stored_objects import as_picklable
+from counterpoise.objective.measures import Penalty
 from counterpoise.objective.noise import Noise
 from counterpoise.objective.plausibility import Fittable
 from counterpoise.objective.regularizers import Regularizer
@@ -55,10 +56,11 @@ class Question:
     target: what the decision should become (`Target`); an array holds one label per row.
     threshold: the probability that the target must have; None: the model's own decision counts.
     distance: the distance, by name, or weights of several.
-    lam: the weight of the regulariser in Eq. (3); a number, also where "auto" was asked for.
+    lam: the weight of the penalty in Eq. (3); a number, also where "auto" was asked for.
+    penalty: "changes", the number of changed features, or "l1", Eq. (9).
     mu: the weight of the decision in Eq. (3); None: chosen row by row.
-    weights: how much a change of a feature counts in the regulariser; infinity forbids it. Empty: 1 each.
-    regularizers: the user's own, beside the weighted one.
+    weights: how much a change of a feature counts in the penalty; infinity forbids it. Empty: 1 each.
+    regularizers: the user's own, beside the penalty.
     constraints: those that the user gave; `binding_constraints` has those that the weights add.
     bounds: "observed" keeps numbers inside the range of the reference, None does not.
     keep, temperature: the share of noisy copies that must keep the target, or the price of those that do not.
@@ -81,6 +83,7 @@ class Question:
     threshold: float | None = None
     distance: DistanceSpec = "l2"
     lam: float = 0.0
+    penalty: Penalty = "changes"
     mu: float | None = None
     weights: Mapping[Hashable, float] = field(default_factory=dict)
     regularizers: tuple[Regularizer | Fittable, ...] = ()
@@ -128,6 +131,7 @@ class Question:
             "target": "one per row" if self.has_target_per_row else str(self.target),
             "distance": name_of_distance(self.distance),
             "lam": f"{self.lam:g}",
+            "penalty": self.penalty,
             "mu": "auto" if self.mu is None else f"{self.mu:g}",
             "regularizers": ", ".join(map(repr, self.regularizers)) or "none",
             "bounds": str(self.bounds),

@@ -8,6 +8,7 @@ from html import escape
 
 import numpy as np
 
+from counterpoise.plain_text import escape_controls
 from counterpoise.types import Array, Index, Mask
 
 HEADER = ("row", "before", "after", "p(target)", "changes", "distance", "status")
@@ -40,7 +41,7 @@ def draw_text(title: str, table: Sequence[Sequence[str]]) -> str:
     """
     if not table:
         return title
-    lines = [HEADER, *(tuple(_cut_to_width(cell) for cell in cells) for cells in table)]
+    lines = [HEADER, *(tuple(_cut_to_width(escape_controls(cell)) for cell in cells) for cells in table)]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     drawn = ["  ".join(map(str.ljust, line, widths)).rstrip() for line in lines]
     return "\n".join([title, *drawn])

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from counterpoise.explanation.tables import Change
+from counterpoise.plain_text import escape_controls
 from counterpoise.space.schema.schema import Feature, Schema
 
 SIGNIFICANT_DIGITS = 4  # significant digits of a number whose feature gives no decimals
@@ -220,7 +221,7 @@ def _is_real(value: Any) -> bool:
 
 
 def _join_sentences(*sentences: str) -> str:
-    return " ".join(sentence for sentence in sentences if sentence)
+    return escape_controls(" ".join(sentence for sentence in sentences if sentence))
 
 
 def _to_sentence(text: str) -> str:
@@ -238,7 +239,7 @@ def _quote(value: Any) -> str:
     text = str(value)
     if len(text) > MAX_CATEGORY_LETTERS:
         text = text[: MAX_CATEGORY_LETTERS - 1] + "…"
-    return text if text and text == " ".join(text.split()) else repr(text)
+    return text if text and text == " ".join(text.split()) == escape_controls(text) else repr(text)
 
 
 def _format_number(value: Any, decimals: int | None) -> str:

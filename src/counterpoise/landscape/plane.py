@@ -209,7 +209,10 @@ def _format_percent(share: float) -> str:
 
 
 def _cloud_energy(explanation: Explanation, asked: Replay, points: Array, T: float, sigma: float) -> Array:
-    """``-T ln <exp(-E / T)>`` over a cloud around each of the points ``(p, d)``: ``(p,)``."""
+    """``-T ln <exp(-E / T)>`` over a cloud around each of the points ``(p, d)``: ``(p,)``.
+
+    The number of changes is that of the point: a cloud would change every feature.
+    """
     schema, x0 = explanation.schema, explanation.x0
     free = schema.numeric & np.array([name not in explanation.held for name in schema.names])
     noise = (
@@ -219,12 +222,14 @@ def _cloud_energy(explanation: Explanation, asked: Replay, points: Array, T: flo
         * sigma
     )
     out, width = np.empty(len(points)), max(1, CELLS_PER_BATCH // (CLOUD_SAMPLES * len(schema)))
+    energy, smooth = asked.problem.energy, asked.problem.energy.without_counts()
+    counted = (energy.effort(points[None], x0) - smooth.effort(points[None], x0))[0]
     for start in range(0, len(points), width):
         copies = points[start : start + width, None, :] + noise
         flat = copies.reshape(-1, len(schema))
-        values = asked.problem.energy(flat[None], x0, asked.margins(flat)[None])[0].reshape(copies.shape[:2])
+        values = smooth(flat[None], x0, asked.margins(flat)[None])[0].reshape(copies.shape[:2])
         out[start : start + width] = -T * log_partition(values, T)
-    return out
+    return np.asarray(out + counted)
 
 
 def _check_energy(explanation: Explanation, asked: Replay) -> None:

@@ -59,7 +59,8 @@ class FirmSearch:
         cloud = problem.cloud
         assert cloud is not None
         half = streams.normal((samples // 2, problem.x0.shape[1]))
-        keep = min(cloud.keep + self.settings.spare_share, 1.0) if cloud.keep else 0.0
+        error = np.sqrt(cloud.keep * (1 - cloud.keep) / self.settings.check_samples)
+        keep = min(cloud.keep + self.settings.spare_deviations * error, 1.0) if cloud.keep else 0.0
         return replace(problem, cloud=replace(cloud, draws=np.concatenate([half, -half], axis=1), keep=keep))
 
     def _make_starts(self, problem: Problem, streams: Streams) -> Points:

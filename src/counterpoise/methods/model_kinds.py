@@ -67,9 +67,9 @@ def prefers_few_changes(problem: Problem, settings: SearchSettings = DEFAULTS) -
 
 def penalises_count(problem: Problem, settings: SearchSettings = DEFAULTS) -> bool:
     """True if the number of changes is penalised beside L2, or capped, and columns are few enough to try each alone."""
-    distance = problem.energy.distance
-    few = distance.change_price > 0 or problem.region.max_changes is not None
-    return few and distance.spreads_changes and problem.x0.shape[1] <= settings.trials.max_columns_tried_alone
+    few = problem.energy.counts_changes or problem.region.max_changes is not None
+    narrow = problem.x0.shape[1] <= settings.trials.max_columns_tried_alone
+    return few and narrow and problem.energy.distance.spreads_changes
 
 
 def starts_at_row(problem: Problem, settings: SearchSettings = DEFAULTS) -> bool:
@@ -78,7 +78,7 @@ def starts_at_row(problem: Problem, settings: SearchSettings = DEFAULTS) -> bool
     False for ranges of numbers, capped changes, noise and plausibility, and for trees under relations: there reference
     rows say where an answer can be.
     """
-    if problem.region.max_changes is not None or problem.cloud is not None or not problem.energy.is_norm_plus_l1:
+    if problem.region.max_changes is not None or problem.cloud is not None or not problem.energy.is_norm_plus_prices:
         return False
     if problem.model.labels is None:
         return False

@@ -200,7 +200,7 @@ class Search(SearchSettings):
                 ),
             )
             left = np.flatnonzero(
-                ~problem.energy.beats_any_two_changes(board.points.at(rows).lowest_effort)
+                ~problem.beats_any_two_changes(board.points.at(rows).lowest_effort)
             )  # none can cost less
             if not len(left):
                 return
@@ -220,7 +220,7 @@ def _tries_numbers_alone(problem: Problem, cells: Cells | None, settings: Search
         cells.split_counts.sum()
         <= (
             settings.trials.max_splits_tried_alone_for_l0
-            if problem.energy.distance.change_price
+            if problem.energy.counts_changes
             else settings.trials.max_splits_tried_alone
         )
     )

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from counterpoise.objective.regularizers import Regularizer, RegularizerByRow, WeightedL1
+from counterpoise.objective.regularizers import ChangeCount, Regularizer, RegularizerByRow, Sparsity, WeightedL1
 from counterpoise.space.distance import Distance
 from counterpoise.types import Array, Index, Mask
 
@@ -71,10 +71,32 @@ class Energy:
         """What a unit of each feature's difference adds through weighted L1 regularisers, ``(d,)``."""
         return self.lam * sum((part.weights for part in self.regularizers if isinstance(part, WeightedL1)), 0.0)
 
+    @cached_property
+    def change_prices(self) -> Array:
+        """What each feature's change costs beside its size, ``(d,)``: 1 each for L0, lam w_i where changes count."""
+        total = np.full(self.distance.unit.shape, self.distance.change_price)
+        for part in self.regularizers if self.lam else ():
+            if isinstance(part, ChangeCount):
+                total = total + self.lam * part.weights
+            elif isinstance(part, Sparsity):
+                total = total + self.lam
+        return total
+
+    @cached_property
+    def counts_changes(self) -> bool:
+        """Whether the number of changed features costs something."""
+        return bool(self.change_prices.any())
+
+    def without_counts(self) -> Energy:
+        """This energy without the terms that count changes: what noise moves a little, it would count in full."""
+        parts = tuple(part for part in self.regularizers if not isinstance(part, (ChangeCount, Sparsity)))
+        return replace(self, regularizers=parts)
+
     @property
-    def is_norm_plus_l1(self) -> bool:
-        """Whether the effort is one norm and weighted L1 regularisers, and nothing else."""
-        plain = not self.lam or all(isinstance(part, WeightedL1) for part in self.regularizers)
+    def is_norm_plus_prices(self) -> bool:
+        """Whether the effort is one norm and prices of each feature's difference and change, and nothing else."""
+        known = (WeightedL1, ChangeCount, Sparsity)
+        plain = not self.lam or all(isinstance(part, known) for part in self.regularizers)
         return plain and self.distance.is_single_norm and self.distance.prices is None
 
     def effort(self, x: Array, x0: Array) -> Array:
@@ -83,10 +105,15 @@ class Energy:
         total = self.distance.norm(delta, x0)
         return total + self._penalty(x, x0, delta) if self.lam and self.regularizers else total
 
-    def beats_any_two_changes(self, effort: Array) -> Mask:
-        """Which efforts of answers are so low that no point which changes two features or more could cost less."""
-        counted = self.distance.change_price if self.distance.prices is None else 0.0  # what is free counts for nothing
-        return np.asarray(effort < 2 * counted)
+    def beats_any_two_changes(self, effort: Array, movable: Mask) -> Mask:
+        """Which efforts of answers are so low that no point which changes two of the ``movable`` features costs less.
+
+        ``movable`` ``(d,)`` are the features that may change by themselves.
+        """
+        prices = np.sort(self.change_prices[movable])[:2]
+        if self.distance.prices is not None or len(prices) < 2:  # what is free counts for nothing
+            return np.zeros(effort.shape, dtype=bool)
+        return np.asarray(effort < prices.sum())
 
     def terms(self, x: Array, x0: Array, margin: Array) -> EnergyTerms:
         """All three terms for points ``x`` ``(n, k, d)`` with margins ``f - c`` ``(n, k)``."""

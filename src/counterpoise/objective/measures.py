@@ -1,46 +1,67 @@
-"""The distance of a question, the weighted L1 of Eq. (9) in its units, and the user's regularisers, checked."""
+"""The distance of a question, the penalty in its units, lam of "auto", and the user's regularisers, checked."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
+from typing import Literal
 
 import numpy as np
 
 from counterpoise.errors import InputError
 from counterpoise.objective.plausibility import Fittable
-from counterpoise.objective.regularizers import Regularizer, WeightedL1
+from counterpoise.objective.regularizers import ChangeCount, Regularizer, WeightedL1
 from counterpoise.space.constraints.relative_to_row import prices_of_changes
 from counterpoise.space.constraints.words import Constraint
 from counterpoise.space.distance import Distance
 from counterpoise.space.schema.schema import Schema
 
-DistanceAndPenalty = tuple[Distance, WeightedL1]
+Penalty = Literal["changes", "l1"]
+DistanceAndPenalty = tuple[Distance, WeightedL1 | ChangeCount]
 
 
 class DistanceBuilder:
     """Makes the distance and the penalty of an explainer, once for each distance that is asked for.
 
-    The penalty is over the features that have a weight or, without any, over all; a weight of
-    infinity forbids the change, which the region sees to.
+    "changes" counts every changed feature, by its weight or once; "l1", Eq. (9), is over the features that have a
+    weight or, without any, over all. A weight of infinity forbids the change, which the region sees to.
     """
 
     def __init__(self, schema: Schema, constraints: Sequence[Constraint], weights: Mapping[Hashable, float]) -> None:
         self.schema, self.constraints, self.weights = schema, constraints, weights
         self._cache: dict[str, DistanceAndPenalty] = {}
 
-    def __call__(self, spec: str | Mapping[str, float] | type[Distance]) -> DistanceAndPenalty:
+    def __call__(self, spec: str | Mapping[str, float] | type[Distance], penalty: Penalty) -> DistanceAndPenalty:
         """The distance that ``spec`` names, and the penalty in its units."""
         if not isinstance(spec, str):
-            return self._build(spec)
-        if spec not in self._cache:
-            self._cache[spec] = self._build(spec)
-        return self._cache[spec]
+            return self._build(spec, penalty)
+        key = f"{spec} {penalty}"
+        if key not in self._cache:
+            self._cache[key] = self._build(spec, penalty)
+        return self._cache[key]
 
-    def _build(self, spec: str | Mapping[str, float] | type[Distance]) -> DistanceAndPenalty:
+    def _build(self, spec: str | Mapping[str, float] | type[Distance], penalty: Penalty) -> DistanceAndPenalty:
         distance = Distance.of(self.schema, spec, prices_of_changes(self.schema, self.constraints))
-        weights = np.array([self.weights.get(name, 0.0 if self.weights else 1.0) for name in self.schema.names])
-        unit = np.where(distance.nominal, 0.0, distance.unit)
-        return distance, WeightedL1(np.where(np.isinf(weights), 0.0, weights), unit)
+        others = 0.0 if self.weights and penalty == "l1" else 1.0
+        weights = np.array([self.weights.get(name, others) for name in self.schema.names])
+        finite = np.where(np.isinf(weights), 0.0, weights)
+        if penalty == "changes":
+            return distance, ChangeCount(finite)
+        return distance, WeightedL1(finite, np.where(distance.nominal, 0.0, distance.unit))
+
+
+def choose_lam(distance: Distance, share: float = 0.1) -> float:
+    """lam where it is "auto": a change has to save ``share`` of a unit of distance; 0 where changes cost already.
+
+    Gower's unit is the mean over all d features, so that its share is that of 1/d.
+
+    >>> import pandas as pd
+    >>> schema = Schema.infer(pd.DataFrame({"a": [0.0, 2.0], "b": ["u", "v"]}))
+    >>> [choose_lam(Distance.of(schema, name)) for name in ("l2", "gower", "l0")]
+    [0.1, 0.05, 0.0]
+    """
+    if distance.change_price:
+        return 0.0
+    return share * distance.typical_cost
 
 
 def check_regularizers(regularizers: Sequence[Regularizer | Fittable]) -> Sequence[Regularizer | Fittable]:

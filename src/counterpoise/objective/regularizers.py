@@ -64,6 +64,26 @@ class Sparsity:
 
 
 @dataclass(frozen=True, eq=False)
+class ChangeCount:
+    """``R = sum_i w_i [delta_i > 0]``: the number of changed features, each counted by its weight, ``(d,)``.
+
+    A weight of 0 marks what nobody has to change by hand, such as a feature that is computed from others.
+
+    >>> delta = np.array([[[2.0, 0.0, 0.1]]])
+    >>> float(ChangeCount(np.array([1.0, 1.0, 0.5]))(delta, np.zeros((1, 3)), delta)[0, 0])
+    1.5
+    """
+
+    weights: Array
+
+    def __call__(self, x: Array, x0: Array, delta: Array) -> Array:
+        return np.asarray((delta != 0) @ self.weights)
+
+    def gradient(self, x: Array, x0: Array, delta: Array) -> Array:
+        return np.zeros_like(x)
+
+
+@dataclass(frozen=True, eq=False)
 class RegularizerByRow:
     """One regulariser for some rows, another for others, as where rows have different targets.
 

@@ -1,7 +1,7 @@
 """Alert cards: what people read of each row, as text and a few numbers, ready for a page or a terminal.
 
-A redacted card names the features and the direction of each change and holds no value of theirs: the answer for an
-attack is also a recipe for evading the detector.
+A redacted card names the row, the features and the direction of each change, and holds no cell of any column, no reason
+and no noise: the answer for an attack is also a recipe for evading the detector.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from counterpoise.explanation.sentences import format_label, format_pair, format
 from counterpoise.space.distance import Distance
 from counterpoise.space.schema.schema import Feature
 
+CarriedCells = tuple[tuple[str, str], ...]
 Direction = Literal["up", "down", "other", "given"]
 DIRECTION_WORDS = {"up": "higher", "down": "lower", "other": "different", "given": "known"}
 CAUTION = (
@@ -104,32 +105,39 @@ def build_cards(explanation: Explanation, *, redact: bool = False) -> list[Card]
     """
     best = _list_answers(explanation, redact=redact)
     tipping = None if explanation.tipping is None else _list_answers(explanation.tipping, redact=redact)
-    known = set(explanation.schema.names)
-    carried = [name for name in explanation.rows.columns if name not in known]
+    carried: list[CarriedCells] = [()] * len(explanation) if redact else _list_carried(explanation)
     labels = [_row_name(label) for label in explanation.rows.index]
-    cells = [[_format_cell(value) for value in explanation.rows[name].astype(object)] for name in carried]
     cards = []
     for row, answers in enumerate(best):
         beside = () if tipping is None else tipping[row][0].changes
-        reason = str(explanation.reason[row])
         cards.append(
             Card(
                 row=labels[row],
-                carried_columns=tuple((str(name), column[row]) for name, column in zip(carried, cells, strict=True)),
+                carried_columns=carried[row],
                 status=str(explanation.status[row]),
-                reason="" if redact and not explanation.valid[row] else reason,
+                reason="" if redact else str(explanation.reason[row]),
                 target=format_label(explanation.target[row]),
                 prediction=format_label(explanation.scores["before"].iloc[row]),
                 probability=format_probability(float(explanation.scores["probability_before"].iloc[row])),
                 best_answer=answers[0],
                 tipping=None if tipping is None else tipping[row][0],
                 firmness=_say_firmness(explanation, row),
-                noise="" if explanation.firm is None else str(explanation.firm["noise"].iloc[row]),
+                noise="" if redact or explanation.firm is None else str(explanation.firm["noise"].iloc[row]),
                 other_answers=tuple(answers[1:]),
                 evidence=() if redact else _list_real_rows(explanation, row, (*answers[0].changes, *beside)),
             )
         )
     return cards
+
+
+def _list_carried(explanation: Explanation) -> list[CarriedCells]:
+    """For each row the names and cells of the columns that the model does not see."""
+    known = set(explanation.schema.names)
+    names = [name for name in explanation.rows.columns if name not in known]
+    cells = [[_format_cell(value) for value in explanation.rows[name].astype(object)] for name in names]
+    titles = list(map(str, names))
+    lines = zip(*cells, strict=True) if cells else [()] * len(explanation)
+    return [tuple(zip(titles, line, strict=True)) for line in lines]
 
 
 def compared_labels(explanation: Explanation, row: int) -> list[Hashable]:

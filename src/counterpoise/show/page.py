@@ -24,6 +24,7 @@ from counterpoise.show.cards import (
     CardChange,
 )
 from counterpoise.show.overview import Frequency, Overview
+from counterpoise.show.redaction import redact_notes, redact_settings
 from counterpoise.show.templates import render_template
 from counterpoise.types import Array
 
@@ -185,7 +186,7 @@ def _format_change(change: CardChange) -> str:
 
 def _list_facts(explanation: Explanation, written: str, *, redact: bool) -> list[tuple[str, str]]:
     """What is needed to repeat the run, and the notes that concern all rows."""
-    settings = {name: text for name, text in explanation.settings.items() if not (redact and name == "constraints")}
+    settings = redact_settings(explanation.settings) if redact else explanation.settings
     facts = {
         "written": written,
         "seed": str(explanation.seed),
@@ -193,7 +194,7 @@ def _list_facts(explanation: Explanation, written: str, *, redact: bool) -> list
         "took": f"{explanation.seconds:.3g} s, {explanation.model_rows:,} rows asked of the model",
         "model": _describe_model(explanation),
         "versions": ", ".join(f"{name} {text}" for name, text in explanation.versions.items() if name != "model"),
-        "notes": "; ".join(explanation.notes),
+        "notes": "; ".join(redact_notes(explanation.notes) if redact else explanation.notes),
     }
     return [(name, text) for name, text in facts.items() if text]
 
@@ -211,12 +212,12 @@ def _page_data(explanation: Explanation, cards: Sequence[Card], *, redact: bool)
         "features": [
             {
                 "title": feature.title,
-                "about": feature.description,
+                "about": "" if redact else feature.description,
                 "quantiles": {} if redact else _class_quantiles(explanation, place),
             }
             for place, feature in enumerate(explanation.schema)
         ],
-        "held": [[explanation.schema[name].title, why] for name, why in explanation.held.items()],
+        "held": [[explanation.schema[name].title, "" if redact else why] for name, why in explanation.held.items()],
         "constraints": "" if redact else explanation.settings.get("constraints", ""),
         "rows": [
             {

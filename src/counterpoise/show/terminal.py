@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import TypeVar, cast
 
 from rich import box
 from rich.console import Group, RenderableType
@@ -11,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from counterpoise.explanation.fields import STATUSES_WITH_ANSWER
+from counterpoise.plain_text import escape_controls
 from counterpoise.show.cards import DIRECTION_WORDS, Card, CardAnswer, CardChange, ordinal
 
 UNCHANGED_MARK = "·"  # where an answer leaves a feature as it was
@@ -19,6 +21,7 @@ DIRECTION_ARROWS = {"up": "↑", "down": "↓", "other": "↔", "given": "+"}
 
 def draw_card(card: Card, held: Sequence[str] = ()) -> Panel:
     """One row as a framed card: verdict, changed features, sentence, alternatives; ``held`` are the fixed features."""
+    card, held = _escape_all(card), _escape_all(tuple(held))
     parts: list[RenderableType] = [_draw_verdict(card)]
     if card.best_answer.changes or (card.tipping is not None and card.tipping.changes):
         parts.append(_draw_changes(card.best_answer, card.tipping))
@@ -44,6 +47,7 @@ def write_card(card: Card) -> str:
       open ports 8 -> 2
       Had open ports been 2 instead of 8, …
     """
+    card = _escape_all(card)
     lines = [f"{card.row}: {_say_before(card)} -> {_say_after(card)}"]
     if card.tipping is not None:
         lines.append("  tipping point: " + ", ".join(_format_change(change, "->") for change in card.tipping.changes))
@@ -55,6 +59,19 @@ def write_card(card: Card) -> str:
     real = _say_nearest_real_row(card)
     lines += [f"  {real}"] if real else []
     return "\n".join(lines)
+
+
+T = TypeVar("T")
+
+
+def _escape_all(value: T) -> T:
+    """A card, or a part of one, in which no text from data steers the terminal."""
+    if isinstance(value, str):
+        return cast(T, escape_controls(value))
+    if isinstance(value, tuple):
+        parts = [_escape_all(part) for part in value]
+        return cast(T, type(value)(*parts) if hasattr(value, "_fields") else tuple(parts))
+    return value
 
 
 def _say_nearest_real_row(card: Card) -> str:

@@ -95,6 +95,11 @@ class Distance:
         return 0.0
 
     @property
+    def typical_cost(self) -> float:
+        """What a change of one feature by one unit costs about: 1 for L2 and L1, 1/d for Gower."""
+        return 1.0
+
+    @property
     def spreads_changes(self) -> bool:
         """Whether small changes of many features cost less than a large change of one, as in L2."""
         return self.length_weight > 0
@@ -202,6 +207,11 @@ class NormMixture(Distance):
     def change_price(self) -> float:
         """The weight of L0."""
         return self._weight("l0")
+
+    @property
+    def typical_cost(self) -> float:
+        """The weights of the norms together, Gower's over the number of features."""
+        return sum(weight / (len(self.unit) if name == "gower" else 1) for name, weight in self.mixture)
 
     @property
     def averages_features(self) -> bool:

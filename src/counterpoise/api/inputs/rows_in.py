@@ -133,7 +133,7 @@ def _largest_output_labels(model: Model, outputs: Array) -> NDArray[np.object_]:
 
 
 def check_settings(
-    lam: Any, mu: Any, alternatives: Any, budget: Any, seed: Any, proof: Any = "auto", gap: Any = 0.0
+    lam: Any, penalty: Any, mu: Any, alternatives: Any, budget: Any, seed: Any, proof: Any = "auto", gap: Any = 0.0
 ) -> None:
     """An error for a setting of a call that makes no sense."""
 
@@ -141,7 +141,9 @@ def check_settings(
         return is_number(value) and 0 <= value < np.inf
 
     if not (isinstance(lam, str) and lam == "auto") and not fair(lam):
-        raise InputError("lam must be 'auto' or a number of at least 0", f"{lam!r}", "0 switches the regulariser off")
+        raise InputError("lam must be 'auto' or a number of at least 0", f"{lam!r}", "0 gives the bare distance")
+    if penalty not in ("changes", "l1"):
+        raise InputError("penalty must be 'changes' or 'l1'", f"{penalty!r}", "'changes' counts changed features")
     if not (isinstance(mu, str) and mu == "auto") and not fair(mu):
         raise InputError("mu must be 'auto' or a number of at least 0", f"{mu!r}", "leave it at 'auto'")
     if not is_whole_number(alternatives) or alternatives < 1:

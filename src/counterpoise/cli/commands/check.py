@@ -28,6 +28,8 @@ def check(
     max_changes: options.MaxChangesOption = None,
     new_categories: options.NewCategoriesOption = False,
     out: Annotated[str | None, typer.Option("--out", "-o", help="Where to write the table: .csv or .parquet.")] = None,
+    unset: options.UnsetOption = None,
+    safe_csv: options.SafeCsvOption = None,
     trust: options.TrustOption = False,
     factory: options.FactoryOption = None,
 ) -> None:
@@ -45,14 +47,15 @@ def check(
     read = {"--model": model, "--data": data, "--rows": rows, "--answers": answers, "--schema": schema}
     table_files.check_files_differ({"--out": out}, read)
     with exit_when_cut_short():
-        reference, table = table_files.read_data_and_rows(data, rows, label=label, name=name)
+        marks = arguments.read_unset_marks(schema, unset)
+        reference, table = table_files.read_data_and_rows(data, rows, label=label, name=name, unset=marks)
         features, words = arguments.read_constraints(schema, reference, fixed, increasing, decreasing, max_changes)
         fitted = arguments.open_model(model, trust=trust, factory=factory)
         labels = Explainer(fitted, reference=reference).model.labels
         found = review(
             fitted,
             table,
-            table_files.convert_to_numbers(table_files.read_table(answers, "--answers"), reference, "--answers"),
+            table_files.convert_to_numbers(table_files.read_table(answers, "--answers", marks), reference, "--answers"),
             reference=reference,
             schema=features,
             constraints=words,
@@ -63,7 +66,7 @@ def check(
         if out is None:
             print_review(found)
         else:
-            table_files.write_table(found.table.reset_index(names="row"), out, ending)
+            table_files.write_table(found.table.reset_index(names="row"), out, ending, safe=safe_csv)
     good, total = int(found.is_valid_and_feasible.sum()), len(found.is_valid_and_feasible)
     print_to_stderr(f"{good} of {total} reach the target inside the constraints")
     raise typer.Exit(ExitCode.ALL_FOUND if good == total else ExitCode.NOT_ALL_FOUND)

@@ -14,6 +14,7 @@ from counterpoise.errors import InputError
 if TYPE_CHECKING:
     from counterpoise.judge.compare import MethodOrAnswers
     from counterpoise.methods.base import Method
+    from counterpoise.space.yaml.unset_marks import UnsetMarks
 
 OUTPUT_ENDINGS = (".csv", ".parquet")
 METHOD_NAMES = ("search", "nearest", "random", "spheres", "lime", "algorithm1", "gradient", "annealing")
@@ -47,6 +48,8 @@ def compare(
     out: Annotated[
         str | None, typer.Option("--out", "-o", help="Where to write all metrics: .csv or .parquet.")
     ] = None,
+    unset: options.UnsetOption = None,
+    safe_csv: options.SafeCsvOption = None,
     trust: options.TrustOption = False,
     factory: options.FactoryOption = None,
 ) -> None:
@@ -66,8 +69,9 @@ def compare(
     read = {"--model": model, "--data": data, "--rows": rows, "--schema": schema}
     table_files.check_files_differ({"--out": out}, read)
     with exit_when_cut_short():
-        entries = _parse_methods(method, answers)
-        reference, table = table_files.read_data_and_rows(data, rows, label=label)
+        marks = arguments.read_unset_marks(schema, unset)
+        entries = _parse_methods(method, answers, marks)
+        reference, table = table_files.read_data_and_rows(data, rows, label=label, unset=marks)
         features, words = arguments.read_constraints(schema, reference, fixed, increasing, decreasing, max_changes)
         fitted = arguments.open_model(model, trust=trust, factory=factory)
         explainer = Explainer(
@@ -86,13 +90,15 @@ def compare(
         if out is None:
             print_comparison(found)
         else:
-            table_files.write_table(found.reset_index(names="method"), out, ending)
+            table_files.write_table(found.reset_index(names="method"), out, ending, safe=safe_csv)
     best = found["validity"].max()
     print_to_stderr(f"{len(found)} methods, {len(table)} rows; the best has an answer to {best:.0%} of them")
     raise typer.Exit(ExitCode.ALL_FOUND if best == 1 else ExitCode.NOT_ALL_FOUND)
 
 
-def _parse_methods(method: list[str] | None, answers: list[str] | None) -> dict[str, MethodOrAnswers]:
+def _parse_methods(
+    method: list[str] | None, answers: list[str] | None, marks: UnsetMarks
+) -> dict[str, MethodOrAnswers]:
     """The methods and the tables of answers to compare, by name."""
     from counterpoise.cli.table_files import read_table
 
@@ -108,7 +114,7 @@ def _parse_methods(method: list[str] | None, answers: list[str] | None) -> dict[
             raise InputError("--answers must be NAME=FILE", f"{given!r}", "for instance --answers theirs=theirs.csv")
         if name in entries:
             raise InputError("every method must have a name of its own", f"{name!r} twice", "choose another name")
-        entries[name] = read_table(path, f"--answers {Path(path).name}")
+        entries[name] = read_table(path, f"--answers {Path(path).name}", marks)
     return entries
 
 

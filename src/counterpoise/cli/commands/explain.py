@@ -27,6 +27,12 @@ def explain(
     ] = "auto",
     alternatives: Annotated[int, typer.Option("--alternatives", "-a", help="Answers for each row, at most.")] = 1,
     distance: Annotated[str, typer.Option("--distance", help="l2, l1, l0 or gower.")] = "l2",
+    lam: Annotated[
+        str, typer.Option("--lam", help="What each change costs beside its size: auto (0.1), or a number; 0: nothing.")
+    ] = "auto",
+    penalty: Annotated[
+        str, typer.Option("--penalty", help="What --lam multiplies: changes (their number) or l1 (their sizes).")
+    ] = "changes",
     seed: Annotated[int, typer.Option("--seed", help="The same seed gives the same answers.")] = 0,
     budget: Annotated[float | None, typer.Option("--budget", help="Seconds for all rows together.")] = None,
     proof: Annotated[
@@ -56,6 +62,8 @@ def explain(
         typer.Option("--evidence", help="Where to write the real rows of the target nearest to each: .csv, .parquet."),
     ] = None,
     redact: options.RedactOption = False,
+    unset: options.UnsetOption = None,
+    safe_csv: options.SafeCsvOption = None,
     trust: options.TrustOption = False,
     factory: options.FactoryOption = None,
 ) -> None:
@@ -88,7 +96,8 @@ def explain(
     )
     to_stdout = out == table_files.STANDARD_STREAM
     with exit_when_cut_short(), reserve_stdout() if to_stdout else nullcontext(sys.stdout) as standard:
-        reference, table = table_files.read_data_and_rows(data, rows, label=label, name=name)
+        marks = arguments.read_unset_marks(schema, unset)
+        reference, table = table_files.read_data_and_rows(data, rows, label=label, name=name, unset=marks)
         features, words = arguments.read_constraints(schema, reference, fixed, increasing, decreasing, max_changes)
         fitted = arguments.open_model(model, trust=trust, factory=factory)
         explainer = Explainer(
@@ -100,6 +109,8 @@ def explain(
             "keep": keep,
             "noise": arguments.parse_noise(noise),
             "distance": distance,
+            "lam": arguments.parse_lam(lam),
+            "penalty": penalty,
             "alternatives": alternatives,
             "proof": "auto" if proof is None else proof,
             "gap": gap,
@@ -107,13 +118,13 @@ def explain(
         }
         size = PART_SIZES.first if ending in write_answers.NDJSON_ENDINGS else len(table)
         measure = Distance.of(explainer.schema, distance, prices_of_changes(explainer.schema, explainer.constraints))
-        run = CommandRun(explainer, table, question, budget, size)
-        with write_answers.open_output(out, ending, standard) as stream:
-            real_rows = []
-            for part in run:
-                first = run.finished_count - len(part)
-                write_answers.write_part(part, measure, out, ending, stream, redact=redact, first=first)
-                real_rows += [list_evidence(part, first)] if evidence is not None else []
+        run = CommandRun(explainer, table, question, budget, size, redact=redact)
+        writer = write_answers.AnswerWriter(out, ending, standard, measure, redact, safe_csv)
+        real_rows = []
+        for part in run:
+            real_rows += [list_evidence(part, writer.count)] if evidence is not None else []
+            writer.write(part)
         if evidence is not None and real_rows:
-            table_files.write_table(pd.concat(real_rows, ignore_index=True), evidence, evidence_ending)
+            found = pd.concat(real_rows, ignore_index=True)
+            table_files.write_table(found, evidence, evidence_ending, features=explainer.schema.names, safe=safe_csv)
     raise typer.Exit(run.finish())

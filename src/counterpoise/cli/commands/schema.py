@@ -10,6 +10,7 @@ import typer
 from counterpoise.cli import options
 from counterpoise.cli.exit_codes import ExitCode, exit_when_cut_short, print_to_stderr
 from counterpoise.errors import InputError
+from counterpoise.plain_text import escape_controls
 
 
 def schema(
@@ -22,6 +23,7 @@ def schema(
     check: Annotated[
         str | None, typer.Option("--check", "-c", help="A schema file: say what in the data does not fit it.")
     ] = None,
+    unset: options.UnsetOption = None,
 ) -> None:
     """Write what the data shows (kinds, ranges, scales, categories) as YAML to edit; or check data against such a file.
 
@@ -30,24 +32,25 @@ def schema(
     In the file, add unit, label, min and max, immutable or monotone to a column, and rules between features at the
     end, under relations: as entries such as - rule: fwd_packets + bwd_packets == packets.
     """
-    from counterpoise.cli.arguments import open_schema
+    from counterpoise.cli.arguments import open_schema, read_unset_marks
     from counterpoise.cli.misfits import find_misfits
-    from counterpoise.cli.table_files import drop_label_column, read_table
+    from counterpoise.cli.table_files import drop_label_column, read_data, read_table
     from counterpoise.space.schema.schema import Schema
     from counterpoise.space.yaml.load_save import save_schema
 
     if check is None:
         _check_output(out, data, force=force)
     with exit_when_cut_short():
-        table = drop_label_column(read_table(data, "--data"), label, "--data")
+        marks = read_unset_marks(check, unset)
         if check is not None:
+            table = drop_label_column(read_table(data, "--data", marks), label, "--data")
             misfits = find_misfits(open_schema(check), table)
             for line in misfits:
-                typer.echo(line)
+                typer.echo(escape_controls(line))
             print_to_stderr(f"{len(table)} rows, {len(misfits)} misfit{'' if len(misfits) == 1 else 's'}")
             raise typer.Exit(ExitCode.NOT_ALL_FOUND if misfits else ExitCode.ALL_FOUND)
-        found = Schema.infer(table)
-        save_schema(Path(out), found)
+        found = Schema.infer(read_data(data, label, marks))
+        save_schema(Path(out), found, about={"unset": list(marks.everywhere)} if marks.everywhere else None)
         typer.echo(out)
         print_to_stderr(f"{len(found)} features")
 

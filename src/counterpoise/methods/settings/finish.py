@@ -72,8 +72,10 @@ class FirmSettings(Settings):
     """Noisy copies of a point that guide the search."""
     check_samples: int = 512
     """Other copies that choose among its answers."""
-    spare_share: float = 0.03
-    """Share of copies asked for beyond the one required, since copies that led the search flatter its answers."""
+    spare_deviations: float = 2.5
+    """Copies asked for beyond the share required, in standard deviations of that share among ``check_samples``.
+
+    Copies that led the search flatter its answers."""
     stretch_factors: tuple[float, ...] = (1.0, 1.08, 1.2, 1.4, 1.7, 2.2, 3.0, 4.5)
     """Multiples of the change of the minimal answers that searches start from."""
     final_stretch_factors: tuple[float, ...] = (1.0, 1.02, 1.05, 1.09, 1.15, 1.25, 1.4, 1.7)

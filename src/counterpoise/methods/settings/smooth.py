@@ -35,6 +35,14 @@ class SmoothSettings(Settings):
     """Taylor steps after sweeps."""
     swept_points_per_row: int = 3
     """Points of a row that are swept."""
+    change_price_factors: tuple[float, ...] = (0.3, 1.0, 3.0, 10.0, 100.0)
+    """What changes are taken to cost in Taylor steps from the row, over what they cost: one chain each."""
+    columns_stepped_alone: int = 4
+    """Features of each row, the steepest, that Taylor steps change alone."""
+    max_left_out_rounds: int = 4
+    """Times that a change of an answer is left out, and the others slid to make up for it; 0: never."""
+    max_left_out_columns: int = 8
+    """Changes that are tried so in each round, the smallest first."""
     max_changes_left_to_lines: int = 2
     """Answers of at most so many changes need no sweep after lines."""
     min_promised_distance_ratio: float = 0.4

@@ -29,7 +29,6 @@ def can_step_second_order(problem: Problem, settings: SearchSettings = DEFAULTS)
     plain = problem.is_all_numeric and problem.cloud is None and problem.region.max_changes is None
     return (
         plain
-        and problem.energy.distance.change_price == 0
         and d <= settings.smooth.max_hessian_columns
         and asked < min(problem.model_rows_left, settings.smooth.max_hessian_model_rows)
     )
@@ -106,6 +105,8 @@ def _solve_second_order_step(problem: Problem, x: Array, slack: Array, settings:
     bent = np.einsum("nkij,nkj->nki", hessian, u)
     b, c = h - bent, score.margin.reshape(n, k, -1)[..., 0] - slack - np.einsum("nkd,nkd->nk", h - 0.5 * bent, u)
     held = np.broadcast_to(~region.free[:, None, :], x.shape)
+    if problem.energy.counts_changes:  # a feature more would cost more than its size
+        held = held | (u == 0)
     v = np.where(held, u, 0.0)
     for _ in range(settings.smooth.edge_rounds):
         fixed = np.where(held, v, 0.0)

@@ -17,6 +17,11 @@ from counterpoise.methods.model_kinds import penalises_count, prefers_few_change
 from counterpoise.methods.points import Points, join_points, score_points
 from counterpoise.methods.settings.search import DEFAULTS, SearchSettings
 from counterpoise.methods.slopes import score_and_gradient
+from counterpoise.methods.smooth.few_changes import (
+    descend_at_several_prices,
+    leave_changes_out,
+    step_along_single_columns,
+)
 from counterpoise.methods.smooth.second_order import can_step_second_order, descend_second_order, is_not_stationary
 from counterpoise.methods.smooth.taylor_steps import (
     branch_whole_numbers,
@@ -64,6 +69,9 @@ def search_by_slope(
         score, gradient = score_and_gradient(problem, problem.x0[:, None, :], settings=settings)
         margin = score.margin
     points = board.points.at(rows).best(1)
+    counting = problem.has_gradient and problem.energy.counts_changes and problem.energy.distance.spreads_changes
+    # steps along a slope choose features by what changes cost; a ceiling, or a black box, asks for trials
+    trying_alone = penalises_count(problem, settings=settings) and not (counting and problem.region.max_changes is None)
     if prefers_few_changes(problem, settings=settings) and problem.model_rows_left > max_line_model_rows(
         problem, settings=settings
     ):
@@ -76,7 +84,7 @@ def search_by_slope(
         board.enter(rows, points)
         yield
         # one change is beaten by none of two where changes are counted
-        left = np.flatnonzero((problem.cloud is not None) | ~problem.energy.beats_any_two_changes(points.lowest_effort))
+        left = np.flatnonzero((problem.cloud is not None) | ~problem.beats_any_two_changes(points.lowest_effort))
         if not len(left):
             return
         points, margin, gradient = points.at(left), margin[left], gradient[left]
@@ -87,9 +95,7 @@ def search_by_slope(
             )
     else:
         # beside the nearest by length, those of few changes
-        if penalises_count(problem, settings=settings) and problem.model_rows_left > max_line_model_rows(
-            problem, settings=settings
-        ):
+        if trying_alone and problem.model_rows_left > max_line_model_rows(problem, settings=settings):
             board.enter(
                 rows,
                 search_lines(
@@ -101,6 +107,11 @@ def search_by_slope(
     found = descend(problem, points, settings.smooth.taylor_steps, margin, settings=settings)
     board.enter(rows, found)
     yield
+    if counting:
+        board.enter(rows, descend_at_several_prices(problem, margin, settings))
+        board.enter(rows, step_along_single_columns(problem, gradient, margin, settings))
+        leave_changes_out(board, rows, problem, margin, settings)
+        yield
     _enter_beside_steps(board, rows, problem, points, found, settings)
     if problem.has_gradient or (
         problem.x0.shape[1] <= settings.smooth.max_black_box_branch_columns and problem.model_rows_left == np.inf
@@ -114,11 +125,7 @@ def search_by_slope(
         left = np.flatnonzero(many | _is_off_expansion(problem, best, margin, gradient, settings=settings))
         rows, problem, streams = rows[left], problem.take(left), streams.take(left)
         margin, gradient = margin[left], gradient[left]
-    if len(rows) and (
-        prefers_few_changes(problem, settings=settings)
-        or penalises_count(problem, settings=settings)
-        or not problem.is_all_numeric
-    ):
+    if len(rows) and (prefers_few_changes(problem, settings=settings) or trying_alone or not problem.is_all_numeric):
         features = (
             columns_without_relations(problem, settings=settings) if problem.energy.distance.spreads_changes else None
         )

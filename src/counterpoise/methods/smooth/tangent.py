@@ -2,7 +2,8 @@
 
 With ``u`` the change in units of the feature scales, ``h`` the slope of the margin in those units and ``need`` what the
 margin lacks at the row, the step solves ``min ||u||`` subject to ``h . u >= need`` inside the box. For L2 that is the
-root of a piecewise linear function, for L1 a greedy fill of the steepest features, for L0 the fewest features whose
+root of a piecewise linear function, over the features that `counterpoise.methods.smooth.support` chooses where changes
+cost something beside their size; for L1 a greedy fill of the steepest features, for L0 the fewest features whose
 reach suffices. Relations are heeded in L2 and L1, `counterpoise.methods.smooth.tangent_with_relations`.
 """
 
@@ -11,6 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from counterpoise.methods.settings.search import DEFAULTS, SearchSettings
+from counterpoise.methods.smooth.support import choose_support
 from counterpoise.methods.smooth.tangent_with_relations import keep_relations, solve_nearest_step, solve_sparsest_step
 from counterpoise.problem import Problem
 from counterpoise.space.rules.tangent_planes import expand_relations
@@ -23,12 +25,14 @@ def step_to_tangent_boundary(
     margin: Array,
     slope: Array,
     slack: Array | float = 0.0,
+    price_factors: Array | float = 1.0,
     settings: SearchSettings = DEFAULTS,
 ) -> Array:
     """Points ``(n, k, d)`` where the expansion around ``x`` ``(n, k, d)`` reaches the margin ``slack``.
 
     ``slope`` is the margin's gradient ``(n, k, d)`` in raw units. Cells that may not move, categories and missing cells
     keep the value of ``x``. Where the box does not reach the target, the point of the box that comes nearest to it.
+    ``price_factors`` ``(k,)`` multiply what changes cost, so that points may differ in how many they make.
     """
     region, scales = problem.region, problem.energy.distance.unit_lengths(problem.scales, slope)
     start = problem.x0[:, None, :]
@@ -52,6 +56,10 @@ def step_to_tangent_boundary(
     if distance.spreads_changes:
         lam = np.broadcast_to(problem.energy.l1_weights, h.shape[-1:])
         direction = _shrink_by_penalty(h, lam, settings=settings) if lam.any() else h
+        if problem.energy.counts_changes:
+            prices = problem.energy.change_prices * np.asarray(price_factors)[..., None]
+            used = choose_support(h, need, low, high, np.broadcast_to(prices, h.shape), distance.length_weight)
+            direction = np.where(used, direction, 0.0)
         u = _solve_l2_step(h, need, low, high, direction, settings=settings)
         u = keep_relations(u, faces, solve_nearest_step, h, need, low, high, direction, settings=settings)
     elif distance.unit_prices is not None:

@@ -106,7 +106,7 @@ def jump_linear_rows(problem: Problem, elsewhere: Array, settings: SearchSetting
         region.max_changes is None
         and not len(region.system)
         and problem.cloud is None
-        and problem.energy.is_norm_plus_l1
+        and problem.energy.is_norm_plus_prices
     )
     if not plain or not problem.is_all_numeric or lattice_unit(problem).any():
         even[:] = False
@@ -121,11 +121,17 @@ def jump_linear_rows(problem: Problem, elsewhere: Array, settings: SearchSetting
 
 
 def descend(
-    problem: Problem, points: Points, rounds: int, own: Array | None = None, settings: SearchSettings = DEFAULTS
+    problem: Problem,
+    points: Points,
+    rounds: int,
+    own: Array | None = None,
+    price_factors: Array | float = 1.0,
+    settings: SearchSettings = DEFAULTS,
 ) -> Points:
     """The best valid points of chains that start at ``points`` and take ``rounds`` damped Taylor steps each.
 
-    ``own`` ``(n, 1)`` is the margin of the rows themselves, where it is known.
+    ``own`` ``(n, 1)`` is the margin of the rows themselves, where it is known; ``price_factors`` ``(k,)`` multiply what
+    changes cost in the steps of each chain.
     """
     best = Points(points.x.copy(), points.margin.copy(), points.effort.copy())
     own = problem.score(problem.x0[:, None, :]).margin if own is None else own
@@ -151,7 +157,9 @@ def descend(
             extra += np.where(taken & ~score.reached, settings.smooth.shortfall_factor * (slack - score.margin), 0.0)
         aim = np.where(
             taken[..., None],
-            step_to_tangent_boundary(problem, trial, score.margin, steep, slack + extra, settings=settings),
+            step_to_tangent_boundary(
+                problem, trial, score.margin, steep, slack + extra, price_factors, settings=settings
+            ),
             aim,
         )
         share = np.where(taken, np.minimum(1.0, 2 * share), 0.5 * share)

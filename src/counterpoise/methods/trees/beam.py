@@ -117,7 +117,7 @@ def beam_search(
     waiting, seen = SearchFrontier(points[:, :0], none, none, none), none
     still = np.full(len(rows), np.nan)
     free = problem.region.max_changes is None and not len(problem.region.system)
-    exact = free and problem.energy.is_norm_plus_l1 and not problem.sums_probabilities
+    exact = free and problem.energy.is_norm_plus_prices and not problem.sums_probabilities
     for number in range(settings.trees.rounds):
         if problem.has_expired:
             break
@@ -159,7 +159,7 @@ def beam_search(
         # a round without a gain is the last one, unless a point that is left promises less than the incumbent
         more = (stale == 0) | ((stale < care.round_patience) & (promise < lowest))
         # single changes have all been seen: an answer of one is beaten by none of two where changes are counted
-        keep = np.flatnonzero(np.isfinite(promise) & more & ~problem.energy.beats_any_two_changes(lowest))
+        keep = np.flatnonzero(np.isfinite(promise) & more & ~problem.beats_any_two_changes(lowest))
         if not len(keep):
             break
         points, waiting, seen = chosen.x, chosen.waiting, np.concatenate([seen, chosen.fingerprint], axis=1)

@@ -44,6 +44,6 @@ def split_effort_change(problem: Problem, column: Index, old: Array, new: Array)
     if distance.unit_prices is not None:
         rate = rate + distance.unit_prices
     rest = (rate[column] if isinstance(rate, np.ndarray) else rate) * (new - old)
-    if distance.change_price:
-        rest += distance.change_price * ((new > 0).astype(np.float64) - (old > 0))
+    if problem.energy.counts_changes:
+        rest = rest + problem.energy.change_prices[column] * ((new > 0).astype(np.float64) - (old > 0))
     return rest, new * new - old * old

@@ -105,7 +105,7 @@
     }
     if (row.evidence.length) add(`nearest real ${row.target} rows`, drawEvidence(row.evidence));
     if (row.noise) add("noise", row.noise);
-    const held = data.held.map(([title, why]) => `${title} (${why})`).join(", ");
+    const held = data.held.map(([title, why]) => why ? `${title} (${why})` : title).join(", ");
     add("held fixed", held || "nothing");
     const named = data.constraints && data.constraints !== "none";
     const checked = data.redacted || !named ? "" : ": " + data.constraints;

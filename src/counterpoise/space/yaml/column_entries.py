@@ -19,6 +19,7 @@ from counterpoise.space.yaml.key_forms import (
     NUMBER,
     SINGLE_VALUE,
     TEXT,
+    TEXTS,
     KeyForm,
     choice_form,
     read_keys,
@@ -39,6 +40,7 @@ COLUMN_FORMS: dict[str, KeyForm] = {
     "decimals": DECIMALS,
     "scale": LENGTH,
     "mark": choice_form(*MISSING_MARK_NAMES),
+    "unset": TEXTS,
 }
 
 

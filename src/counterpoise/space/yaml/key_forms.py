@@ -95,6 +95,11 @@ FLAG = KeyForm(
     "true or false", "write true or false, without quotes", _accept_only(lambda value: isinstance(value, bool))
 )
 TEXT = KeyForm("a text", f"write a text, {QUOTING_HINT}", _accept_only(lambda value: isinstance(value, str)))
+TEXTS = KeyForm(
+    "a list of texts",
+    f"write for instance ['NA', '-'], {QUOTING_HINT}",
+    _accept_only(lambda value: isinstance(value, list) and all(isinstance(each, str) for each in value)),
+)
 NUMBER = KeyForm("a number", "write a number, without quotes", _read_number)
 FINITE_NUMBER = KeyForm(
     "a finite number", "write a number, without quotes; leave the key out where there is none", _read_finite

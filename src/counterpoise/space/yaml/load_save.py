@@ -54,7 +54,7 @@ def load_schema(path: str | Path, reference: pd.DataFrame | Array | None = None)
     Reference data gives what the file does not: scales, decimals and dtypes. Without either, one unit of distance is
     the whole observed range of a feature.
     """
-    content = _read_yaml(path)
+    content = read_yaml(path)
     columns = [
         read_column(entry, f"entry {number} of columns:")
         for number, entry in enumerate(read_entries(content, "columns", COLUMN_EXAMPLE), start=1)
@@ -99,7 +99,8 @@ def save_schema(
     Path(path).write_text(text, encoding="utf-8")
 
 
-def _read_yaml(path: str | Path) -> dict[Any, Any]:
+def read_yaml(path: str | Path) -> dict[Any, Any]:
+    """The content of a schema file, within the limits of `YamlLimits`."""
     try:
         with Path(path).open(encoding="utf-8") as file:
             content = load_yaml(file.read(YamlLimits().characters + 1))  # what is longer is refused unread

@@ -15,7 +15,7 @@ import numpy as np
 from counterpoise.methods.trees.exact.legal_values import legal_ends
 from counterpoise.models.trees.leaves import Leaves
 from counterpoise.objective.energy import Energy
-from counterpoise.objective.regularizers import Sparsity, WeightedL1
+from counterpoise.objective.regularizers import ChangeCount, Sparsity, WeightedL1
 from counterpoise.problem import Problem
 from counterpoise.space.distance import NormMixture
 from counterpoise.types import Array, Index, Mask
@@ -130,7 +130,7 @@ def is_separable(energy: Energy) -> bool:
     return (
         isinstance(energy.distance, NormMixture)
         and energy.lam >= 0
-        and all(isinstance(part, (WeightedL1, Sparsity)) for part in parts)
+        and all(isinstance(part, (WeightedL1, ChangeCount, Sparsity)) for part in parts)
     )
 
 
@@ -139,7 +139,7 @@ def _effort_terms(problem: Problem, column: Index, delta: Array) -> tuple[Array,
     energy, distance = problem.energy, problem.energy.distance
     assert isinstance(distance, NormMixture), "`is_separable` said so"
     weights, changed = dict(distance.mixture), delta != 0
-    rest = weights.get("l0", 0.0) * changed + weights.get("l1", 0.0) * delta
+    rest = energy.change_prices[column] * changed + weights.get("l1", 0.0) * delta
     gower = weights.get("gower", 0.0)
     if gower:
         shares = np.where(np.isnan(problem.x0), 1.0, distance.unit / distance.span) / problem.x0.shape[1]
@@ -147,8 +147,6 @@ def _effort_terms(problem: Problem, column: Index, delta: Array) -> tuple[Array,
     for part in energy.regularizers if energy.lam else ():
         if isinstance(part, WeightedL1):
             rest = rest + energy.lam * part.weights[column] * delta
-        else:
-            rest = rest + energy.lam * changed
     return (delta**2 if distance.length_weight else np.zeros_like(delta)), rest
 
 

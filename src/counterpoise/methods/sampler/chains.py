@@ -1,0 +1,105 @@
+"""Chains over the valid points of n rows: k chains a row, in ladders of temperatures, one model call a step.
+
+Rows never look at each other: each has its own stream, temperatures and proposals. A proposal is first weighed by its
+effort; the model is asked about those alone that would be taken if they are valid, which changes nothing in the law.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from counterpoise.methods.sampler.moves import Move, MoveTables
+from counterpoise.methods.sampler.places import Places
+from counterpoise.problem import Problem
+from counterpoise.streams import Streams
+from counterpoise.types import Array, Index, Mask
+
+
+@dataclass(eq=False)
+class Chains:
+    """Where the chains are: values and places ``(n, k, d)``, effort ``(n, k)``; all of them valid points."""
+
+    problem: Problem
+    places: Places
+    streams: Streams
+    x: Array
+    place: Index
+    effort: Array
+
+    @classmethod
+    def at_points(cls, problem: Problem, places: Places, streams: Streams, x: Array) -> Chains:
+        """Chains at points ``x`` ``(n, k, d)`` that are made of places and known to be valid."""
+        return cls(problem, places, streams, x.copy(), places.locate(x), problem.energy.effort(x, problem.x0))
+
+    def take(self, rows: Index) -> Chains:
+        """The chains of some rows."""
+        return Chains(
+            self.problem.take(rows),
+            self.places.take(rows),
+            self.streams.take(rows),
+            self.x[rows],
+            self.place[rows],
+            self.effort[rows],
+        )
+
+    def step(self, move: Move, tables: MoveTables, T: Array, u: Array) -> Mask:
+        """One proposal of every chain, taken or not: which were, ``(n, k)``.
+
+        ``T`` ``(n, k)`` are the temperatures, ``u`` ``(n, k, 7)`` uniform numbers: four for the move, two for values
+        inside places, one for Metropolis' rule.
+        """
+        n, k, _ = self.x.shape
+        with np.errstate(invalid="ignore"):
+            proposal = move(tables, self.place, u[..., :4])
+        log_ratio = np.where(np.isnan(proposal.log_ratio), -np.inf, proposal.log_ratio)
+        y, place = self.x.copy(), self.place.copy()
+        row, chain = np.arange(n)[:, None], np.arange(k)[None, :]
+        for number in range(proposal.columns.shape[-1]):
+            columns, then = proposal.columns[..., number], proposal.places[..., number]
+            values = self.places.draw_values(
+                np.broadcast_to(row, (n, k)).ravel(), columns.ravel(), then.ravel(), u[..., 4 + number].ravel()
+            )
+            y[row, chain, columns] = values.reshape(n, k)
+            place[row, chain, columns] = then
+        return self.accept(y, place, log_ratio, T, u[..., 6])
+
+    def accept(self, y: Array, place: Index, log_ratio: Array, T: Array, u: Array) -> Mask:
+        """Metropolis' rule with the ratio of a move: which proposals ``y`` ``(n, k, d)`` are taken, ``(n, k)``."""
+        y = self.places.settle(y)
+        effort = self.problem.energy.effort(y, self.problem.x0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            passes = np.log(u) < log_ratio - (effort - self.effort) / T
+        rows, chains = np.nonzero(passes)
+        if len(rows) and (len(self.problem.region.system) or self.problem.region.max_changes is not None):
+            passes &= self.places.is_inside(y)
+            rows, chains = np.nonzero(passes)
+        taken = np.zeros(passes.shape, dtype=bool)
+        taken[rows, chains] = self.problem.are_reached(rows, y[rows, chains])
+        rows, chains = np.nonzero(taken)
+        self.x[rows, chains], self.place[rows, chains] = y[rows, chains], place[rows, chains]
+        self.effort[rows, chains] = effort[rows, chains]
+        return taken
+
+    def swap(self, T: Array, slots: int, parity: int, u: Array) -> tuple[Mask, Mask]:
+        """Swap the points of neighbouring temperatures, every other pair: what was tried and what was taken.
+
+        Chains ``l * slots + s`` of ladder l have the temperature of slot s; ``u`` is ``(n, k)``. A swap is taken with
+        probability ``min(1, exp((1/T_s - 1/T_t) (E_s - E_t)))``. Both results are ``(n, ladders, slots - 1)``.
+        """
+        n, k = self.effort.shape
+        shape = (n, k // slots, slots)
+        energy, beta, u = self.effort.reshape(shape), 1 / T.reshape(shape), u.reshape(shape)[..., :-1]
+        gain = (beta[..., :-1] - beta[..., 1:]) * (energy[..., :-1] - energy[..., 1:])
+        tried = np.broadcast_to(np.arange(slots - 1) % 2 == parity, gain.shape)
+        with np.errstate(divide="ignore"):
+            taken = tried & (np.log(u) < gain)
+        source = np.broadcast_to(np.arange(k).reshape(1, -1, slots), shape).copy()
+        lower = taken.nonzero()
+        upper = (*lower[:2], lower[2] + 1)
+        source[lower], source[upper] = source[upper], source[lower]
+        order = source.reshape(n, k)
+        row = np.arange(n)[:, None]
+        self.x, self.place, self.effort = self.x[row, order], self.place[row, order], self.effort[row, order]
+        return tried, taken

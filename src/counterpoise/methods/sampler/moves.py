@@ -1,0 +1,141 @@
+"""Moves of the sampler: each changes the places of one or two columns and tells the ratio that balances it.
+
+A move sees where the chains are, ``place`` ``(n, k, d)``, and uniform numbers. It gives a `Proposal`: which columns
+change, to which places, and the logarithm of ``w(y) q(y -> x) / (w(x) q(x -> y))``, w being the base measure and q the
+probability of proposing. Values inside a place are drawn uniformly afterwards, as w has them, so that they cancel.
+With Metropolis' rule for the energy on top, every move satisfies detailed balance.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from counterpoise.methods.sampler.places import Places
+from counterpoise.methods.sampler.proposal_table import ProposalTable
+from counterpoise.types import Array, Index, Mask
+
+
+class Proposal(NamedTuple):
+    """New places ``(n, k, c)`` of c columns ``(n, k, c)``, and the log of the ratio ``(n, k)``; -inf: no move."""
+
+    columns: Index
+    places: Index
+    log_ratio: Array
+
+
+class MoveTables(NamedTuple):
+    """What moves read: the places of n rows, how values are proposed, and the temperature slot of each of k chains."""
+
+    places: Places
+    proposals: ProposalTable
+    slots: Index  # (k,)
+
+    def weight(self, columns: Index, place: Index) -> Array:
+        """Logarithm of the base measure of places ``(n, k)`` of columns ``(n, k)``."""
+        return self.places.log_weight[_rows(columns), columns, place]
+
+    def proposal(self, columns: Index, place: Index) -> Array:
+        """Logarithm of the probability that a set column is given this place."""
+        return self.proposals.log_probability(_rows(columns), columns, self.slots[None, :], place)
+
+    def draw(self, columns: Index, u: Array) -> Index:
+        """A place for each of the columns ``(n, k)``."""
+        return self.proposals.draw(_rows(columns), columns, self.slots[None, :], u)
+
+
+Move = Callable[[MoveTables, Index, Array], Proposal]
+"""A move: tables, places ``(n, k, d)`` and uniform numbers ``(n, k, 4)`` to a proposal."""
+
+
+def set_or_unset(tables: MoveTables, place: Index, u: Array) -> Proposal:
+    """Change a column that is unchanged, or set a changed one back to the row's own value."""
+    columns = tables.proposals.draw_columns(u[..., 0])
+    now = _get(place, columns)
+    drawn = tables.draw(columns, u[..., 1])
+    gain = tables.weight(columns, np.where(now > 0, now, drawn))
+    paid = tables.proposal(columns, np.where(now > 0, now, drawn))
+    unchanged = tables.weight(columns, np.zeros_like(now))
+    ratio = np.where(now > 0, unchanged - gain + paid, gain - paid - unchanged)
+    return Proposal(columns[..., None], np.where(now > 0, 0, drawn)[..., None], ratio)
+
+
+def redraw(tables: MoveTables, place: Index, u: Array) -> Proposal:
+    """A changed column, a category for instance, drawn anew."""
+    columns, there = _pick(place > 0, u[..., 0])
+    now, drawn = _get(place, columns), tables.draw(columns, u[..., 1])
+    ratio = tables.weight(columns, drawn) - tables.weight(columns, now)
+    ratio = ratio + tables.proposal(columns, now) - tables.proposal(columns, drawn)
+    return Proposal(columns[..., None], drawn[..., None], np.where(there, ratio, -np.inf))
+
+
+def stride(tables: MoveTables, place: Index, u: Array) -> Proposal:
+    """A changed column some places up or down, or another value inside its interval."""
+    columns, there = _pick(place > 0, u[..., 0])
+    now = _get(place, columns)
+    then, ratio = _shift(tables, columns, now, _draw_shift(u[..., 1]))
+    return Proposal(columns[..., None], then[..., None], np.where(there, ratio, -np.inf))
+
+
+def exchange(tables: MoveTables, place: Index, u: Array) -> Proposal:
+    """One changed column set back and one unchanged column changed in its place."""
+    changed = (place > 0) & tables.places.is_open[:, None, :]
+    unchanged = (place == 0) & tables.places.is_open[:, None, :]
+    out, has_changed = _pick(changed, u[..., 0])
+    into, has_unchanged = _pick(unchanged, u[..., 1])
+    now, drawn = _get(place, out), tables.draw(into, u[..., 2])
+    zero = np.zeros_like(now)
+    ratio = tables.weight(into, drawn) - tables.weight(into, zero) - tables.proposal(into, drawn)
+    with np.errstate(invalid="ignore"):
+        ratio = ratio + tables.weight(out, zero) - tables.weight(out, now) + tables.proposal(out, now)
+    ratio = np.where(has_changed & has_unchanged, ratio, -np.inf)
+    return Proposal(np.stack([out, into], axis=-1), np.stack([zero, drawn], axis=-1), ratio)
+
+
+def trade(tables: MoveTables, place: Index, u: Array) -> Proposal:
+    """Two changed columns moved at once, each some places up or down."""
+    changed = place > 0
+    one, there = _pick(changed, u[..., 0])
+    rest = changed.copy()
+    np.put_along_axis(rest, one[..., None], False, axis=-1)
+    other, there_too = _pick(rest, u[..., 1])
+    first, gain = _shift(tables, one, _get(place, one), _draw_shift(u[..., 2]))
+    second, more = _shift(tables, other, _get(place, other), _draw_shift(u[..., 3]))
+    ratio = np.where(there & there_too, gain + more, -np.inf)
+    return Proposal(np.stack([one, other], axis=-1), np.stack([first, second], axis=-1), ratio)
+
+
+MOVES: tuple[Move, ...] = (set_or_unset, stride, exchange, redraw, trade)
+"""The moves of a sweep, in order; swaps between temperatures follow."""
+
+
+def _shift(tables: MoveTables, columns: Index, now: Index, by: Index) -> tuple[Index, Array]:
+    """Places moved by so many, and the logarithm of the ratio; -inf beyond the first or the last."""
+    then = now + by
+    inside = (then >= 1) & (then <= tables.places.count[_rows(columns), columns]) & (now > 0)
+    then = np.where(inside, then, now)
+    return then, np.where(inside, tables.weight(columns, then) - tables.weight(columns, now), -np.inf)
+
+
+def _draw_shift(u: Array) -> Index:
+    """Shifts: 0, or 1, 2, 4 or 8 places up or down, as likely in either direction."""
+    choices = np.array([0, 1, -1, 1, -1, 2, -2, 4, -4, 8, -8])
+    return choices[np.minimum((u * len(choices)).astype(np.intp), len(choices) - 1)]
+
+
+def _pick(allowed: Mask, u: Array) -> tuple[Index, Mask]:
+    """One allowed column of each chain, uniformly, ``(n, k)``, and whether there is any; column 0 where none is."""
+    total = np.cumsum(allowed, axis=-1)
+    count = total[..., -1]
+    wanted = np.minimum((u * count).astype(np.intp), count - 1)
+    return np.asarray((total > wanted[..., None]).argmax(axis=-1)), count > 0
+
+
+def _get(place: Index, columns: Index) -> Index:
+    return np.take_along_axis(place, columns[..., None], axis=-1)[..., 0]
+
+
+def _rows(columns: Index) -> Index:
+    return np.arange(len(columns))[:, None]

@@ -1,0 +1,205 @@
+"""Places: what each free column of each row can be, as arrays, with the base measure of the ensemble.
+
+Place 0 is the row's own value (unchanged, weight 1); places 1, 2, … are what the column can be changed to, together of
+weight 1 as well, spread as the reference has its values. A place is one value (a category, a listed value, a whole
+number, a cell between two split points of trees, which its value nearest to the row stands for) or an interval in which
+the base measure is uniform. Columns that relations determine, or that are fixed, have place 0 alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from counterpoise.methods.cell_values import Cells
+from counterpoise.methods.sampler.column_places import ColumnPlaces, list_lattice_values
+from counterpoise.methods.sampler.settings import SamplerSettings
+from counterpoise.problem import Problem
+from counterpoise.space.nearest_rows import spread_places
+from counterpoise.space.region.determined import DeterminedColumns
+from counterpoise.space.rules.relations import FunctionRelation
+from counterpoise.types import Array, Index, Mask
+
+
+@dataclass(frozen=True, eq=False)
+class Places:
+    """The places of n rows and d columns; m is the largest number of places of a column, 0 not counted."""
+
+    near: Array  # (n, d, m + 1) nearer end of each place, the row's own value first
+    far: Array  # (n, d, m + 1) the end farther from the row; equal to ``near`` for single values
+    upper: Array  # (n, d, m) largest value that belongs to each place from 1 on; infinity in the empty ones
+    log_weight: Array  # (n, d, m + 1) logarithm of the base measure; -inf where there is no such place
+    count: Index  # (n, d) places from 1 on
+    below: Index  # (n, d) how many of them lie below the row's own value
+    unit: Array  # (n, d) distance of neighbouring values inside an interval; 0: any number
+    is_nominal: Mask  # (d,) columns without an order
+    determined: DeterminedColumns
+
+    @classmethod
+    def of(cls, problem: Problem, lengths: Array, settings: SamplerSettings) -> Places:
+        """The places of a problem's rows; ``lengths`` ``(n,)`` are those of their answers, in units of distance."""
+        determined = DeterminedColumns.of(problem.region)
+        builder = _Builder(problem, settings)
+        n, d = problem.x0.shape
+        open_cells = problem.region.free & ~determined.is_determined
+        found = {
+            (row, column): builder.build(row, column, lengths[row]) for row, column in np.argwhere(open_cells).tolist()
+        }
+        m = max((len(each.near) for each in found.values()), default=0)
+        own = problem.x0[:, :, None]
+        near, far = own.repeat(m + 1, axis=2), own.repeat(m + 1, axis=2)
+        upper, log_weight = np.full((n, d, m), np.inf), np.full((n, d, m + 1), -np.inf)
+        count, below, unit = np.zeros((n, d), dtype=np.intp), np.zeros((n, d), dtype=np.intp), np.zeros((n, d))
+        broken = problem.region.is_broken(problem.x0[:, None, :])[:, 0]
+        log_weight[..., 0] = np.where(broken & open_cells, -np.inf, 0.0)
+        for (row, column), each in found.items():
+            size = len(each.near)
+            near[row, column, 1 : size + 1], far[row, column, 1 : size + 1] = each.near, each.far
+            upper[row, column, :size], log_weight[row, column, 1 : size + 1] = each.upper, np.log(each.weight)
+            count[row, column], unit[row, column] = size, each.unit
+            below[row, column] = np.count_nonzero(each.near < problem.x0[row, column])
+        nominal = problem.energy.distance.nominal
+        return cls(near, far, upper, log_weight, count, below, unit, nominal, determined)
+
+    def take(self, rows: Index) -> Places:
+        """The places of some rows."""
+        arrays = {
+            name: getattr(self, name)[rows] for name in ("near", "far", "upper", "log_weight", "count", "below", "unit")
+        }
+        return replace(self, **arrays, determined=self.determined.take(rows))
+
+    @property
+    def is_open(self) -> Mask:
+        """Columns that can be changed at all, ``(n, d)``."""
+        return np.asarray(self.count > 0)
+
+    def locate(self, x: Array) -> Index:
+        """The places ``(n, k, d)`` of points ``x`` ``(n, k, d)``; a column without places is in place 0."""
+        start = self.near[:, None, :, 0]
+        place = np.zeros(x.shape, dtype=np.intp)
+        for row, column in np.argwhere(self.is_open).tolist():
+            size = self.count[row, column]
+            found = np.searchsorted(self.upper[row, column, :size], x[row, :, column])
+            place[row, :, column] = np.minimum(found, size - 1) + 1
+        unchanged = (x == start) | (np.isnan(x) & np.isnan(start)) | ~self.is_open[:, None, :]
+        return np.where(unchanged, 0, place)
+
+    def far_values(self, place: Index) -> Array:
+        """The values ``(n, k, d)`` that stand for places ``(n, k, d)`` on the graph of neighbours: their far ends."""
+        return np.take_along_axis(self.far[:, None], place[..., None], axis=3)[..., 0]
+
+    def settle(self, x: Array) -> Array:
+        """Points ``(n, k, d)`` with what relations determine computed."""
+        return self.determined.compute(x) if len(self.determined.region.system) else x
+
+    def draw_values(self, rows: Index, columns: Index, place: Index, u: Array) -> Array:
+        """A value of each place ``(p,)`` of these rows and columns, drawn by uniform numbers ``u`` ``(p,)``."""
+        near, far, unit = self.near[rows, columns, place], self.far[rows, columns, place], self.unit[rows, columns]
+        wide = far - near
+        with np.errstate(divide="ignore", invalid="ignore"):
+            values = np.rint(np.abs(wide) / unit) + 1
+            steps = np.minimum(np.floor(u * values), values - 1) * unit
+        on_lattice = near + np.sign(wide) * np.where(unit > 0, steps, 0.0)
+        drawn = np.where(unit > 0, on_lattice, near + wide * (1 - u))
+        drawn = np.where(place == 0, near, drawn)
+        lattice = self.determined.region.lattice
+        if lattice.is_unrestricted:
+            return drawn
+        for column in np.unique(columns[(wide != 0)]).tolist():
+            mine = np.flatnonzero((columns == column) & (wide != 0))
+            drawn[mine] = lattice.snap(column, drawn[mine], rows[mine])
+        return drawn
+
+    def is_inside(self, x: Array) -> Mask:
+        """Which settled points ``(n, k, d)``, made of places, the region allows, ``(n, k)``."""
+        region = self.determined.region
+        inside: Mask = region.feasible[:, None].repeat(x.shape[1], axis=1)
+        if region.max_changes is not None:
+            inside &= region.has_few_changes(x)
+        if len(region.system):
+            inside &= region.contains(x)
+        return inside
+
+
+class _Builder:
+    """Builds the places of one row and column at a time; what all rows share is made once."""
+
+    def __init__(self, problem: Problem, settings: SamplerSettings) -> None:
+        self.problem, self.settings, self.cells = problem, settings, Cells.of(problem)
+        self.place_of_column = {} if self.cells is None else {c: p for p, c in enumerate(self.cells.columns.tolist())}
+        self.has_splits = self.cells is not None
+        lattice, system = problem.region.lattice, problem.region.system
+        self.listed = {
+            column: (values, span) for (column, values), span in zip(lattice.choices, lattice.choice_spans, strict=True)
+        }
+        self.related = set(system.clause_set.clauses_by_column)
+        self.related |= {c for derivation in system.derivations for c in derivation.expression.columns}
+        if any(isinstance(relation, FunctionRelation) for relation in system.relations):
+            self.related |= set(range(problem.x0.shape[1]))
+        rows = problem.reference_rows.x
+        self.reference = rows[spread_places(len(rows), settings.reference_rows)] if len(rows) else rows
+        self._reference_columns: dict[int, Array] = {}
+
+    def reference_column(self, column: int) -> Array:
+        """The reference's values of a column, sorted, without missing ones."""
+        if column not in self._reference_columns:
+            values = self.reference[:, column] if len(self.reference) else np.empty(0)
+            self._reference_columns[column] = np.sort(values[~np.isnan(values)])
+        return self._reference_columns[column]
+
+    def build(self, row: int, column: int, length: float) -> ColumnPlaces:
+        """The places of a free column of a row."""
+        region, own = self.problem.region, self.problem.x0[row, column]
+        low, high = region.lower[row, column], region.upper[row, column]
+        reference = self.reference_column(column)
+        if column in self.listed:
+            listed, span = self.listed[column]
+            mine = listed[span[row, 0] : span[row, 1] + 1]
+            return ColumnPlaces.of_values(mine[mine != own], reference)
+        lattice = region.lattice
+        place = lattice.place_by_column[column]
+        origin = float(lattice.origin[row, place]) if place >= 0 else 0.0
+        if self.has_splits and column not in self.related and not origin and not np.isnan(own):
+            return self._build_split_cells(column, own, low, high, reference)
+        unit = lattice.spacing(column)
+        if unit:
+            values = list_lattice_values(
+                lattice.first_count[row, place],
+                lattice.last_count[row, place],
+                unit,
+                origin,
+                self.settings.max_listed_values,
+            )
+            if values is not None:
+                values = lattice.snap(column, values, np.full(len(values), row))
+                return ColumnPlaces.of_values(values[values != own], reference)
+        scale = self.problem.energy.distance.unit[column]
+        start = own if not np.isnan(own) else float(np.median(reference)) if len(reference) else 0.0
+        reach = np.array([reference.min(), reference.max()]) if len(reference) else np.array([start, start])
+        low = low if np.isfinite(low) else min(reach[0], start) - 3 * scale
+        high = high if np.isfinite(high) else max(reach[1], start) + 3 * scale
+        if not low <= start <= high:  # a row outside its box: the values begin at the end of the box
+            start = low - unit if start < low else high + unit
+        width = self.settings.resolution * scale * (length if np.isfinite(length) and length > 0 else 1.0)
+        return ColumnPlaces.of_intervals(start, (low, high), max(width, unit), reference, self.settings, unit, origin)
+
+    def _build_split_cells(self, column: int, own: float, low: float, high: float, reference: Array) -> ColumnPlaces:
+        """One place for each cell between split points that holds an allowed value; the row's own cell has none."""
+        if column not in self.place_of_column:
+            return ColumnPlaces.of_values(np.empty(0), reference)
+        assert self.cells is not None
+        at = self.place_of_column[column]
+        size = self.cells.split_counts[at]
+        edges = self.cells.edges[at, :size]
+        home = int(np.searchsorted(edges, own))
+        below = np.minimum(self.cells.values_below[at, :home], high)  # of cells 0 … home - 1
+        above = np.maximum(self.cells.values_above[at, home:size], low)  # of cells home + 1 … size
+        lows = np.concatenate([[-np.inf], edges])
+        values = np.concatenate([below, above])
+        cell = np.concatenate([np.arange(home), np.arange(home + 1, size + 1)])
+        ends = np.append(edges, np.inf)[cell]
+        if low > own or high < own:  # the row is outside its own box: the nearest value may lie inside a cell
+            values = np.clip(values, low, high)
+        held = (values >= low) & (values <= high) & (values > lows[cell]) & (values <= ends) & (values != own)
+        return ColumnPlaces.of_values(values[held], reference, (lows[cell][held], ends[held]))

@@ -1,0 +1,254 @@
+"""Replica exchange: the Boltzmann law of each row over a ladder of temperatures, until its diagnostics are content."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from counterpoise.methods.sampler.chains import Chains
+from counterpoise.methods.sampler.draws import Draws, check_draws, choose_burn_in
+from counterpoise.methods.sampler.ladder import adapt_ladder, first_ladder
+from counterpoise.methods.sampler.moves import MoveTables, exchange, redraw, set_or_unset, stride, trade
+from counterpoise.methods.sampler.places import Places
+from counterpoise.methods.sampler.proposal_table import ProposalTable, mix_proposals, tilted_probabilities
+from counterpoise.methods.sampler.settings import SamplerSettings
+from counterpoise.problem import Problem
+from counterpoise.streams import Streams
+from counterpoise.types import Array, Index, Mask
+
+SWEEP = (set_or_unset, stride, exchange, set_or_unset, redraw, trade, stride)
+"""The moves of one sweep, in order; swaps between temperatures follow."""
+
+
+@dataclass(eq=False)
+class Recorder:
+    """What the sweeps of some rows have gone through: a list entry a sweep."""
+
+    x: list[Array]  # (n, c, d) at the lowest temperature
+    effort: list[Array]  # (n, c, s)
+    changed: Array  # (n, s, d) counts at each temperature
+    tried: Array  # (n, s - 1)
+    taken: Array  # (n, s - 1)
+
+    @classmethod
+    def empty(cls, n: int, slots: int, d: int) -> Recorder:
+        """Nothing recorded yet."""
+        return cls([], [], np.zeros((n, slots, d)), np.zeros((n, slots - 1)), np.zeros((n, slots - 1)))
+
+    def take(self, rows: Index) -> Recorder:
+        """The record of some rows."""
+        return Recorder(
+            [x[rows] for x in self.x],
+            [effort[rows] for effort in self.effort],
+            self.changed[rows],
+            self.tried[rows],
+            self.taken[rows],
+        )
+
+
+class Sampler:
+    """Chains of n rows with their ladders, proposals and records; ``sweep`` goes once through all moves."""
+
+    def __init__(self, chains: Chains, T: Array, settings: SamplerSettings) -> None:
+        """``T`` ``(n,)`` is the lowest temperature of each row."""
+        self.chains, self.settings = chains, settings
+        self.T = first_ladder(T, settings)
+        self.slots = np.tile(np.arange(settings.temperatures), settings.ladders)
+        best = chains.effort.argmin(axis=1)
+        rows = np.arange(len(best))
+        self.best_x, self.best_effort = chains.x[rows, best].copy(), chains.effort[rows, best].copy()
+        self.parity = 0
+        self._visits: Array | None = None
+        self._set_proposals()
+        self.record = self._empty_record()
+
+    def _empty_record(self) -> Recorder:
+        n, _, d = self.chains.x.shape
+        return Recorder.empty(n, self.settings.temperatures, d)
+
+    def _set_proposals(self) -> None:
+        chains = self.chains
+        tilted = tilted_probabilities(chains.problem, chains.places, self.best_x, self.T)
+        mixed = mix_proposals(chains.places, tilted, self._visits, self.settings)
+        self.tables = MoveTables(chains.places, ProposalTable.of(*mixed), self.slots)
+
+    def take(self, rows: Index) -> Sampler:
+        """The sampler of some rows."""
+        other = object.__new__(Sampler)
+        other.chains, other.settings, other.T = self.chains.take(rows), self.settings, self.T[rows]
+        other.slots, other.parity, other._visits = self.slots, self.parity, None
+        other.best_x, other.best_effort = self.best_x[rows], self.best_effort[rows]
+        other.tables = MoveTables(other.chains.places, self.tables.proposals.take(rows), self.slots)
+        other.record = self.record.take(rows)
+        return other
+
+    def sweep(self) -> None:
+        """All moves once, then swaps between neighbouring temperatures."""
+        chains, settings = self.chains, self.settings
+        _n, k, _ = chains.x.shape
+        T = self.T[:, self.slots]
+        u = chains.streams.uniform((len(SWEEP) * 7 + 1, k))
+        for number, move in enumerate(SWEEP):
+            chains.step(move, self.tables, T, np.moveaxis(u[:, 7 * number : 7 * number + 7], 1, 2))
+            self._note_best()
+        tried, taken = chains.swap(T, settings.temperatures, self.parity, u[:, -1])
+        self.parity = 1 - self.parity
+        self.record.tried += tried.sum(axis=1)
+        self.record.taken += taken.sum(axis=1)
+
+    def _note_best(self) -> None:
+        best = self.chains.effort.argmin(axis=1)
+        rows = np.arange(len(best))
+        found = self.chains.effort[rows, best]
+        better = np.flatnonzero(found < self.best_effort)
+        self.best_x[better] = self.chains.x[better, best[better]]
+        self.best_effort[better] = found[better]
+
+    def adapt(self) -> None:
+        """A round of sweeps after which ladder and proposals are set by what the chains went through."""
+        chains, settings = self.chains, self.settings
+        n, _, d = chains.x.shape
+        width = chains.places.near.shape[2]
+        visits = np.zeros(n * d * settings.temperatures * width)
+        table = (np.arange(n)[:, None, None] * d + np.arange(d)) * settings.temperatures + self.slots[:, None]
+        for _ in range(settings.adaptation_sweeps):
+            if chains.problem.has_expired:
+                break
+            self.sweep()
+            visits += np.bincount((table * width + chains.place).ravel(), minlength=len(visits))
+        rate = np.divide(
+            self.record.taken, self.record.tried, out=np.ones_like(self.record.taken), where=self.record.tried > 0
+        )
+        self.T = adapt_ladder(self.T, rate, settings)
+        self._visits = visits.reshape(n, d, settings.temperatures, width)
+        self._set_proposals()
+        self.record = self._empty_record()
+
+    def collect(self, sweeps: int) -> None:
+        """So many sweeps whose points are kept."""
+        chains, slots = self.chains, self.settings.temperatures
+        n, _, d = chains.x.shape
+        for _ in range(sweeps):
+            if chains.problem.has_expired:
+                break
+            self.sweep()
+            self.record.x.append(chains.x[:, ::slots].copy())
+            self.record.effort.append(chains.effort.reshape(n, -1, slots).copy())
+            changed = chains.problem.region.is_changed(chains.x)
+            self.record.changed += changed.reshape(n, -1, slots, d).sum(axis=1)
+
+
+def sample(
+    problem: Problem, streams: Streams, starts: Array, T: Array, wanted: int, settings: SamplerSettings
+) -> list[Draws | None]:
+    """Draws of ``p_T(x) ∝ w(x) exp(-(d + lam R) / T)`` over the valid points of each row, DESIGN of the ensemble.
+
+    ``starts`` ``(n, s, d)`` are points near which the chains begin, answers for instance; NaN: none. ``T`` ``(n,)`` are
+    temperatures in units of the effort. A row goes on until it has ``wanted`` effective samples and its chains agree,
+    or has used up its sweeps, or the problem's time is over. None: no valid point is known.
+    """
+    out: list[Draws | None] = [None] * len(problem)
+    prepared = prepare_chains(problem, streams, starts, settings)
+    if prepared is None:
+        return out
+    rows, chains = prepared
+    sampler = Sampler(chains, T[rows], settings)
+    for _ in range(settings.adaptation_rounds):
+        sampler.adapt()
+    looks = _look_times(settings)
+    done = 0
+    for look in looks:
+        sampler.collect(look - done)
+        done = look
+        expired = problem.has_expired
+        draws = [_make_draws(sampler, place, wanted, expired) for place in range(len(rows))]
+        finished = np.array([each.has_converged or expired or look == looks[-1] for each in draws])
+        for place in np.flatnonzero(finished).tolist():
+            out[rows[place]] = draws[place]
+        left = np.flatnonzero(~finished)
+        if not len(left):
+            break
+        if finished.any():
+            rows, sampler = rows[left], sampler.take(left)
+    return out
+
+
+def prepare_chains(
+    problem: Problem, streams: Streams, starts: Array, settings: SamplerSettings
+) -> tuple[Index, Chains] | None:
+    """The rows that have a valid start, and their chains at such starts; None where no row has one."""
+    there = np.asarray(~np.isnan(np.where(np.isnan(problem.x0)[:, None, :], 0.0, starts)).any(axis=2))
+    x = np.where(there[..., None], starts, problem.region.nearest_feasible[:, None, :])
+    effort = np.where(there, problem.energy.effort(x, problem.x0), np.inf)
+    delta = problem.energy.distance.differences(x[np.arange(len(x)), effort.argmin(axis=1)][:, None, :], problem.x0)
+    places = Places.of(problem, np.sqrt((delta**2).sum(axis=2))[:, 0], settings)
+    x, valid = snap_to_places(problem, places, x)
+    valid &= there
+    effort = np.where(valid, problem.energy.effort(x, problem.x0), np.inf)
+    order = np.argsort(effort, axis=1, kind="stable")
+    count = valid.sum(axis=1)
+    rows = np.flatnonzero(count > 0)
+    if not len(rows):
+        return None
+    turn = np.arange(settings.chains) // settings.temperatures  # of the ladder: one start each
+    picks = order[rows[:, None], turn[None, :] % count[rows, None]]
+    chosen = x[rows[:, None], picks]
+    return rows, Chains.at_points(problem.take(rows), places.take(rows), streams.take(rows), chosen)
+
+
+def snap_to_places(problem: Problem, places: Places, x: Array) -> tuple[Array, Mask]:
+    """Points ``(n, k, d)`` moved to the places they belong to, and which of them are valid there."""
+    place = places.locate(x)
+    near, far = (
+        np.take_along_axis(ends[:, None], place[..., None], axis=3)[..., 0] for ends in (places.near, places.far)
+    )
+    y = np.minimum(np.maximum(x, np.minimum(near, far)), np.maximum(near, far))
+    y = places.settle(np.where(np.isnan(y) | (place == 0), problem.x0[:, None, :], y))
+    inside = problem.region.contains(y)
+    rows, points = np.nonzero(inside)
+    valid = np.zeros(inside.shape, dtype=bool)
+    valid[rows, points] = problem.are_reached(rows, y[rows, points])
+    return y, valid
+
+
+def _look_times(settings: SamplerSettings) -> list[int]:
+    """Numbers of sweeps after which the diagnostics are looked at: each half as many again."""
+    looks = [2 * settings.block_sweeps]
+    while looks[-1] < settings.max_sweeps:
+        looks.append(min(looks[-1] * 3 // 2, settings.max_sweeps))
+    return looks
+
+
+def _make_draws(sampler: Sampler, row: int, wanted: int, expired: bool) -> Draws:
+    record, settings = sampler.record, sampler.settings
+    if not record.x:  # the time was up before the first sweep: the start is all there is
+        x = sampler.chains.x[row][None, :: settings.temperatures]
+        effort = sampler.chains.effort[row].reshape(1, -1, settings.temperatures)
+    else:
+        x = np.stack([each[row] for each in record.x])
+        effort = np.stack([each[row] for each in record.effort])
+    region = sampler.chains.problem.region.take([row])
+    changed = region.is_changed(x.reshape(1, -1, x.shape[2]))[0].reshape(x.shape)
+    burn_in = choose_burn_in(effort[..., 0], changed) if len(x) >= 8 else 0
+    checks = (
+        check_draws(effort[burn_in:, :, 0], changed[burn_in:]) if len(x) >= 8 else (np.full(1, np.inf), np.zeros(1))
+    )
+    return Draws(
+        x[burn_in:],
+        changed[burn_in:],
+        effort[burn_in:],
+        record.changed[row] / max(len(x) * settings.ladders, 1),
+        sampler.T[row],
+        np.divide(
+            record.taken[row], record.tried[row], out=np.zeros_like(record.taken[row]), where=record.tried[row] > 0
+        ),
+        settings.adaptation_rounds * settings.adaptation_sweeps + len(x),
+        burn_in,
+        wanted,
+        settings.max_r_hat,
+        sampler.best_x[row].copy(),
+        float(sampler.best_effort[row]),
+        "the time was up" if expired else "",
+        checks,
+    )

@@ -1,0 +1,109 @@
+"""Columns that an equation between free columns determines: which one it is, and how it follows from the others."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from counterpoise.space.region.region import Region
+from counterpoise.space.rules.expressions import BinaryOperation, Column
+from counterpoise.space.rules.formulas import Compare
+from counterpoise.types import Array, Index, Mask
+
+
+@dataclass(frozen=True, eq=False)
+class DeterminedColumns:
+    """For each equation that a rule states, the one free column that is computed from its other columns.
+
+    It is the column that stands alone on one side ("packets" in "fwd + bwd == packets") where that one is free, and
+    otherwise the last free column, in the order of the table, that no other equation determines.
+    """
+
+    region: Region
+    equations: tuple[Compare, ...]
+    chosen: Index  # (n, e) column that each equation determines in each row; -1: none
+
+    @classmethod
+    def of(cls, region: Region) -> DeterminedColumns:
+        """The determined columns of a region's rows.
+
+        >>> import pandas as pd
+        >>> from counterpoise.space.constraints.between_features import Rule
+        >>> from counterpoise.space.schema.schema import Schema
+        >>> schema = Schema.infer(pd.DataFrame({"fwd": [0, 4], "bwd": [0, 9], "all": [0, 13]}))
+        >>> region = Region.build(schema, np.array([[1.0, 2.0, 3.0]]), [Rule("fwd + bwd == all")])
+        >>> DeterminedColumns.of(region).chosen
+        array([[2]])
+        """
+        system = region.system
+        stated = [
+            part for part in system.clause_set.clauses if any(part.formula is e for e in system.balance_equations)
+        ]
+        equations = tuple(part.formula for part in stated if isinstance(part.formula, Compare))
+        chosen = np.full((len(region.x0), len(equations)), -1, dtype=np.intp)
+        for row, free in enumerate(region.free & system.numeric):
+            for number, equation in enumerate(equations):
+                if system.is_binding[row, stated[number].relation_number]:
+                    taken = set(chosen[row, :number].tolist())
+                    open_columns = [c for c in sorted(equation.columns) if free[c] and c not in taken]
+                    alone = [
+                        side.number
+                        for side in (equation.left, equation.right)
+                        if isinstance(side, Column) and side.number in open_columns
+                    ]
+                    chosen[row, number] = alone[-1] if alone else open_columns[-1] if open_columns else -1
+        return cls(region, equations, chosen)
+
+    @property
+    def is_determined(self) -> Mask:
+        """Which cells are computed from others by an equation, ``(n, d)``."""
+        found = np.zeros(self.region.x0.shape, dtype=bool)
+        rows, numbers = np.nonzero(self.chosen >= 0)
+        found[rows, self.chosen[rows, numbers]] = True
+        return found
+
+    def take(self, rows: Index) -> DeterminedColumns:
+        """The determined columns of some rows."""
+        return DeterminedColumns(self.region.take(rows), self.equations, self.chosen[rows])
+
+    def compute(self, x: Array) -> Array:
+        """Points ``x`` ``(n, k, d)`` with determined and derived columns computed from the others.
+
+        What is computed depends on the other columns alone. Whether the relations then hold is for the region to say.
+        """
+        region = self.region
+        y = x
+        for number, equation in enumerate(self.equations):
+            column = self.chosen[:, number]
+            rows = np.flatnonzero(column >= 0)
+            if not len(rows):
+                continue
+            y = y.copy() if y is x else y
+            own = region.x0[rows, column[rows]]
+            y[rows, :, column[rows]] = np.nan_to_num(own)[:, None]
+            given = np.concatenate([region.x0, region.lower, region.upper], axis=1)[rows].T[:, :, None]
+            difference = BinaryOperation("-", equation.left, equation.right)
+            with np.errstate(all="ignore"):
+                value, slopes = difference.value_and_slopes(np.moveaxis(y[rows], -1, 0), given)
+                for target in np.unique(column[rows]).tolist():
+                    mine = np.flatnonzero(column[rows] == target)
+                    lacking = np.broadcast_to(value, (len(rows), x.shape[1]))[mine]
+                    slope = np.broadcast_to(slopes[target], (len(rows), x.shape[1]))[mine]
+                    start = np.nan_to_num(own[mine])[:, None]
+                    small = np.abs(lacking) <= equation.tolerance * np.maximum(np.abs(start), 1.0)
+                    made = start - np.where(small, 0.0, lacking / slope)
+                    owners = np.repeat(rows[mine], x.shape[1])
+                    snapped = region.lattice.snap(target, made.ravel(), owners).reshape(made.shape)
+                    y[rows[mine], :, target] = np.where(small & ~np.isnan(own[mine])[:, None], start, snapped)
+        return region.system.compute_derived(y)
+
+    def describe(self, names: tuple[object, ...], row: int) -> list[str]:
+        """What is computed from what in one row, in words."""
+        out = []
+        for number, equation in enumerate(self.equations):
+            column = int(self.chosen[row, number])
+            if column >= 0:
+                others = ", ".join(str(names[c]) for c in sorted(equation.columns) if c != column)
+                out.append(f"{names[column]} is computed from {others}")
+        return out
