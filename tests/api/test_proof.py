@@ -72,7 +72,28 @@ def test_a_row_that_nothing_turns_is_infeasible_and_comes_back_as_it_was():
     assert np.isnan(found.gap).all()
     pd.testing.assert_frame_equal(found.frame, TABLE[:4])
     assert found.count.tolist() == [0] * 4
-    assert "proven" in found[0].text()
+    assert "It is proven that there is no answer." in found[0].text()
+    for row in range(4):
+        reason = found.reason[row]
+        assert "bounds=None would not help" in reason
+        assert "held fixed: 'a', 'b', 'c'" in reason
+        # what is said to allow an answer does, and nothing is left out
+        for name in "abc":
+            free = [cp.Immutable(*set("abc") - {name})]
+            alone = cp.explain(tree, TABLE[row : row + 1], reference=TABLE, constraints=free).valid[0]
+            assert alone == (f"'{name}'" in reason.partition("releasing")[2])
+
+
+def test_what_lifting_a_default_would_do_is_said():
+    table = pd.DataFrame({"a": [0.0, 1.0, 2.0, 3.0], "b": [0.0, 1.0, 0.0, 1.0]})
+    tree = DecisionTreeClassifier().fit(table, [0, 0, 1, 1])
+    near = table[2:].assign(a=[2.0, 2.25])
+    found = cp.explain(tree, table[:1], reference=near, target=1, constraints=[cp.Immutable("b"), cp.Range("a", 0, 1)])
+    assert "bounds=None would not help" in found.reason[0]
+    assert "releasing one or two of them would not help" in found.reason[0]
+    found = cp.explain(tree, near[1:], reference=near, target=0)
+    assert found.status.tolist() == ["infeasible"]
+    assert "bounds=None would allow an answer" in found.reason[0]
 
 
 def test_a_row_that_is_there_already_costs_nothing():

@@ -10,6 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from counterpoise.api.alternatives import fill_alternatives
+from counterpoise.api.infeasible import InfeasibleRows
 from counterpoise.api.inputs.rows_in import RowPredictions, model_predictions
 from counterpoise.api.inputs.targets import RowTargets
 from counterpoise.api.mu import find_neighbours
@@ -187,8 +188,11 @@ def _status_and_reason(
     if len(missed):
         status[missed] = "not_found"
         reason[missed] = _describe_obstacles(task, problem.take(missed), missed, margin[missed])
-    for row in missed[np.isposinf(bound[missed])].tolist():
-        status[row], reason[row] = "infeasible", "no change of the features that may change turns this decision"
+    none = missed[np.isposinf(bound[missed])]  # it is proven that there is no answer
+    if len(none):
+        table = None if task.is_all_float64 else take_rows(task.table, none)
+        held = InfeasibleRows(problem.take(none), task.schema, table, task.question, task.method)
+        status[none], reason[none] = "infeasible", held.describe()
     for row, words in enumerate(problem.region.system.waived_relations()):
         if words:
             said = f"let off {' and '.join(words)}, which the row itself breaks"

@@ -17,9 +17,11 @@ class ProofSettings:
     """Limits of a proof, a row; they count work, never time, so that answers do not depend on the machine."""
 
     nodes: int = 300  # boxes that are opened at most
+    nodes_at_first: int = 300  # boxes of each row before any row is given more
     visits: int = 500_000_000  # trees of boxes that are looked at, at most
     waiting: int = 2_000_000  # boxes that wait to be opened, at most
-    together: int = 64  # boxes opened at once, the cheapest first; a search begins with one
+    first_together: int = 4  # boxes opened at once at first, the cheapest first,
+    together: int = 128  # and later, when their number has doubled again and again
     joins: tuple[int, ...] = (5_000, 50_000)  # boxes after which it begins again with trees joined by twos, by fours, …
     joint_leaves: int = 64  # leaves that two trees which are joined have together at most
     worth_joining: float = 0.35  # share of what trees can add up to beyond what is needed that joining has to save
@@ -39,7 +41,17 @@ class ProofSettings:
         return show_changed_fields(self)
 
     def __post_init__(self) -> None:
-        for name in ("nodes", "visits", "waiting", "together", "joint_leaves", "joinable", "repairs"):
+        for name in (
+            "nodes",
+            "nodes_at_first",
+            "visits",
+            "waiting",
+            "first_together",
+            "together",
+            "joint_leaves",
+            "joinable",
+            "repairs",
+        ):
             given = getattr(self, name)
             if not (is_whole_number(given) and given >= 1):
                 raise InputError(f"{name} must be at least 1", f"{given!r}", "give a whole number")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -35,7 +37,7 @@ class Shown(NamedTuple):
 class KnownAnswers:
     """The answers found so far: none of them changes all that a better one changes.
 
-    ``problem`` is that of the row alone, whose ``number`` is its place in ``costs``; ``wanted`` answers are looked for.
+    ``number`` is the row's place in ``problem`` and ``costs``; ``wanted`` answers are looked for.
     """
 
     def __init__(
@@ -47,11 +49,23 @@ class KnownAnswers:
         incumbent: float,
         wanted: int,
         share: float,
+        deadline: float = np.inf,
     ) -> None:
-        self.problem, self.leaves, self.costs, self.number = problem, leaves, costs, number
+        self.rows, self.leaves, self.costs, self.number = problem, leaves, costs, number
         self.wanted, self.share = wanted, share  # of the effort of an answer, below which another one is worth finding
+        self.deadline = deadline  # by the clock of a budget
         self.found: list[Answer] = []
         self._limit = incumbent * share
+
+    @cached_property
+    def problem(self) -> Problem:
+        """The problem of the row alone."""
+        return self.rows.take([self.number])
+
+    @property
+    def has_expired(self) -> bool:
+        """Whether the time for the row is over."""
+        return time.perf_counter() >= self.deadline
 
     @property
     def limit(self) -> float:

@@ -56,12 +56,12 @@ class BoxSearch:
 
     def has_ended(self, settings: ProofSettings) -> bool:
         """Whether nothing is left to open, or may be opened."""
-        over = self.spent.is_over(settings) or len(self.pool) > settings.waiting or self.answers.problem.has_expired
+        over = self.spent.is_over(settings) or len(self.pool) > settings.waiting or self.answers.has_expired
         return over or not len(self.pool) or self.answers.is_settled(self.pool.least)
 
     def run(self, settings: ProofSettings, until: int) -> None:
         """Open boxes, the cheapest first, until nothing is left, limits are reached, or so many have been opened."""
-        width, until = 1, min(until, settings.nodes)
+        width, until = settings.first_together, min(until, settings.nodes)
         while not self.has_ended(settings) and self.spent.nodes < until:
             most = min(width, until - self.spent.nodes)
             children = self.open(self.pool.pop(most, self.answers.limit))

@@ -31,18 +31,23 @@ class LocalNumbers(NamedTuple):
         """From the walls of ``count`` leaves that keep out an open cell: leaf, wall and column of each, ``(e,)``."""
         column = np.unique(place)
         first, end = opened.first[column], opened.first[column + 1]
-        cuts = np.unique(np.concatenate([opened.low[wall], opened.high[wall] + 1, first, end]))
-        begin, last = np.searchsorted(cuts, first), np.searchsorted(cuts, end) - 1
+        low_cell, end_cell = opened.low[wall], opened.high[wall] + 1
+        is_cut = np.zeros(opened.first[-1] + 1, dtype=bool)
+        for cells in (low_cell, end_cell, first, end):
+            is_cut[cells] = True
+        group = np.cumsum(is_cut) - 1  # of each open cell
+        begin, last = group[first], group[end] - 1
         low, high = np.repeat(begin[None], count, axis=0), np.repeat(last[None], count, axis=0)
-        at = leaf, np.searchsorted(column, place)
-        low[at] = np.searchsorted(cuts, opened.low[wall])
-        high[at] = np.searchsorted(cuts, opened.high[wall] + 1) - 1
+        number = np.zeros(len(opened.start), dtype=np.intp)
+        number[column] = np.arange(len(column))
+        at = leaf, number[place]
+        low[at], high[at] = group[low_cell], group[end_cell] - 1
+        cuts = np.flatnonzero(is_cut)
         near = np.zeros(max(len(cuts) - 1, 0), dtype=np.intp)
-        for place_of, one, other in zip(column.tolist(), begin.tolist(), last.tolist(), strict=True):
-            near[one : other + 1] = opened.start[place_of]
+        for cell, one, other in zip(opened.start[column].tolist(), begin.tolist(), last.tolist(), strict=True):
+            near[one : other + 1] = cell
         stands = np.clip(near, cuts[: len(near)], cuts[1:] - 1)
-        start = np.searchsorted(cuts, opened.start[column], side="right") - 1
-        return cls(column, begin, last, start, stands, low, high)
+        return cls(column, begin, last, group[opened.start[column]], stands, low, high)
 
     def beside(self, voters: Voters) -> tuple[Words, Words]:
         """The leaves that lie above each group in its column, and those below it, each ``(groups, words)``."""

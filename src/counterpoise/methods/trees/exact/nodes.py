@@ -32,7 +32,7 @@ class Pool:
     """Nodes that wait; of equals the one that came first is taken first."""
 
     def __init__(self, root: Nodes) -> None:
-        self._arrays = Nodes(*(np.repeat(array, AT_FIRST, axis=0) for array in root))
+        self._arrays = Nodes(*(np.empty((AT_FIRST, *array.shape[1:]), dtype=array.dtype) for array in root))
         self._used, self._came = 0, 0
         self._heap: list[tuple[float, int, int]] = []  # bound, number by arrival, place in the arrays
         self.push(root, np.inf)

@@ -54,7 +54,9 @@ class LocalColumns(NamedTuple):
         """The local columns of some leaves ``(a,)``; ``terms`` ``(3, cells)`` are what all cells add to the effort."""
         leaf, wall = opened.restricting(model, leaves)
         place = model.walls.place[wall]
-        of_sets = np.isin(place, list(opened.sets))
+        is_set = np.zeros(len(opened.start), dtype=bool)
+        is_set[list(opened.sets)] = True
+        of_sets = is_set[place]
         number, level, prices = np.flatnonzero(~of_sets), np.flatnonzero(of_sets), terms[:, opened.cell]
         numbers = LocalNumbers.of(opened, len(leaves), leaf[number], wall[number], place[number])
         groups = len(numbers.stands)
@@ -87,6 +89,7 @@ class RowLeaves:
     near: Index  # (leaves, columns) the cheapest local cells inside each leaf
     rise_column: Index  # (w, leaves) local columns in which a leaf asks for more than the cheapest cell,
     rise_cell: Index  # (w, leaves) and the cell that it asks for; padded with cheapest ones
+    rise_count: Index  # (leaves,) in how many columns each leaf does so
 
     @classmethod
     def of(cls, votes: Votes, local: LocalColumns) -> RowLeaves:
@@ -95,12 +98,13 @@ class RowLeaves:
         above, below = local.numbers.beside(voters)
         shut = np.concatenate([above | below, local.sets.shut(voters)])
         near = local.nearest()
-        moved = near != local.start
-        width = int(moved.sum(axis=1).max(initial=0))
-        column = np.argsort(~moved, axis=1, kind="stable")[:, :width]
-        cell = np.take_along_axis(near, column, axis=1)
-        rises = np.ascontiguousarray(column.T), np.ascontiguousarray(cell.T)
-        return cls(votes, voters, local, above, below, shut, near, *rises)
+        leaf, column = (near != local.start).nonzero()
+        size = np.bincount(leaf, minlength=len(near))
+        rank = np.arange(len(leaf)) - (np.cumsum(size) - size)[leaf]
+        columns = np.zeros((int(size.max(initial=0)), len(near)), dtype=np.intp)
+        cells = np.full(columns.shape, local.start[0] if len(local.start) else 0)
+        columns[rank, leaf], cells[rank, leaf] = column, near[leaf, column]
+        return cls(votes, voters, local, above, below, shut, near, columns, cells, size)
 
     def inside(self, cells: Cells) -> Words:
         """The leaves that points ``(p, columns)`` in local cells are in, ``(p, words)``."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -54,18 +56,30 @@ def prove(
     if walls is None or asked is None:
         return None
     costs, (n, d) = CellCosts.of(problem, leaves), problem.x0.shape
-    bound, exhausted = np.full(n, np.inf), np.ones(n, dtype=bool)
+    share = (1 - settings.tolerance) / (1 + settings.gap)
+    rows = [
+        KnownAnswers(problem, leaves, costs, row, float(incumbent[row]), alternatives, share, problem.deadline)
+        for row in range(n)
+    ]
+    quick = replace(settings, nodes=min(settings.nodes, settings.nodes_at_first))
+    known = [_prove_row(answers, walls, asked, quick) for answers in rows]
+    hard = [row for row in range(n) if not known[row].exhausted] if quick.nodes < settings.nodes else []
+    for place, row in enumerate(hard):  # what is left of the time is shared among the rows that take long
+        now = time.perf_counter()
+        rows[row].deadline = now + max(problem.deadline - now, 0.0) / (len(hard) - place)
+        again = _prove_row(rows[row], walls, asked, settings)
+        known[row] = again._replace(bound=max(known[row].bound, again.bound))
+    bound, exhausted = (
+        np.array([each.bound for each in known]),
+        np.array([each.exhausted for each in known], dtype=bool),
+    )
     x, effort = np.full((n, alternatives, d), np.nan), np.full((n, alternatives), np.inf)
-    nodes, visits = np.zeros(n, dtype=np.intp), np.zeros(n, dtype=np.intp)
-    for row in range(n):
-        share = (1 - settings.tolerance) / (1 + settings.gap)
-        answers = KnownAnswers(problem.take([row]), leaves, costs, row, float(incumbent[row]), alternatives, share)
-        bound[row], exhausted[row], spent = _prove_row(answers, walls, asked, settings)
+    for row, answers in enumerate(rows):
         for place, answer in enumerate(answers.found[:alternatives]):
             x[row, place], effort[row, place] = answer.x, answer.effort
-        nodes[row], visits[row] = spent.nodes, spent.visits
     exact = np.isfinite(effort) & (effort * (1 - settings.tolerance) <= bound[:, None])
-    return Proof(bound, exhausted, x, effort, exact, nodes, visits)
+    spent = np.array([each.spent for each in known], dtype=np.intp).reshape(n, 3)
+    return Proof(bound, exhausted, x, effort, exact, spent[:, 0], spent[:, 1])
 
 
 class _Known(NamedTuple):
@@ -92,7 +106,7 @@ def _prove_alternative(
 
     Every search gives a bound, and the greatest one counts.
     """
-    ceiling, bound, before = answers.problem.region.max_changes, 0.0, spent.nodes
+    ceiling, bound, before = answers.rows.region.max_changes, 0.0, spent.nodes
     most_changes = np.inf if ceiling is None else float(ceiling)
     reduced = reduce_to_row(
         answers.leaves, walls, answers.costs, answers.number, wanted, slack, answers.limit, most_changes

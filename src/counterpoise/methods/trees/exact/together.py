@@ -18,9 +18,20 @@ class Together:
     overlap with each leaf that made it; sets of levels do not have this property, and are held against the box.
     """
 
-    def __init__(self, reduced: RowLeaves, costs: CellCosts) -> None:
-        self.reduced, self.costs = reduced, costs
-        count = reduced.rise_cell.shape[1]
+    def __init__(
+        self, reduced: RowLeaves, costs: CellCosts, single_holds: float = 1e30, rounding: float = 1e-4
+    ) -> None:
+        """Costs below ``single_holds`` are added up in single precision, which errs by less than ``rounding``."""
+        self.reduced, self.costs, self.rounding = reduced, costs, rounding
+        count, terms = reduced.rise_cell.shape[1], reduced.local.terms
+        asked = np.ascontiguousarray(reduced.near.T)
+        square, rest, _ = terms.of(reduced.near)
+        # single precision is twice as fast; what rounding could hide below the limit is let through
+        kind = np.float32 if max(square.max(initial=0.0), rest.max(initial=0.0)) < single_holds else np.float64
+        self._alone = square.astype(kind), rest.astype(kind)  # (leaves,) what the cheapest points cost,
+        self._terms = terms.square.astype(kind), terms.rest.astype(kind)
+        # and what they cost in each column, (columns, leaves); None where that is nothing
+        self._prices = [term.take(asked) if term.any() else None for term in self._terms]
         self._overlaps: Words = reduced.voters.none(count)
         self._known = np.zeros(count, dtype=bool)
         self._open_to: dict[tuple[int, bytes], Words] = {}
@@ -44,20 +55,23 @@ class Together:
         return self._overlaps[leaf]
 
     def _overlapping(self, leaf: Index, limit: float) -> Words:
-        reduced, numbers, terms = self.reduced, self.reduced.local.numbers, self.reduced.local.terms
+        reduced, numbers = self.reduced, self.reduced.local.numbers
         apart = np.bitwise_or.reduce(reduced.above.take(numbers.high[leaf], axis=0), axis=1)
         apart |= np.bitwise_or.reduce(reduced.below.take(numbers.low[leaf], axis=0), axis=1)
         # the cheapest point of two boxes that overlap asks in each column for what the dearer one asks for
-        cells = reduced.near[leaf]
-        square, rest, _ = terms.of(cells)
-        count = reduced.rise_cell.shape[1]
-        totals = [np.repeat(square[:, None], count, axis=1), np.repeat(rest[:, None], count, axis=1)]
-        parts = [(total, term) for total, term in zip(totals, (terms.square, terms.rest), strict=True) if term.any()]
-        for column, cell in zip(reduced.rise_column, reduced.rise_cell, strict=True):
-            own = cells.take(column, axis=1)  # (p, leaves)
-            for total, term in parts:
-                total += np.maximum(term.take(cell) - term.take(own), 0.0)
-        near = self.costs.effort(*totals) < limit
+        most = reduced.rise_count[leaf]
+        order = np.argsort(-most, kind="stable")
+        leaf, number = leaf[order], np.cumsum(np.bincount(most)[::-1])[::-1]
+        totals = [np.repeat(alone[None], len(leaf), axis=0) for alone in self._alone]
+        for rise, size in enumerate(number[1:].tolist()):  # so many leaves ask for that many columns or more
+            column, cell = reduced.rise_column[rise, leaf[:size]], reduced.rise_cell[rise, leaf[:size]]
+            for total, term, prices in zip(totals, self._terms, self._prices, strict=True):
+                if prices is not None:
+                    more = prices.take(column, axis=0)
+                    np.subtract(term.take(cell)[:, None], more, out=more)
+                    total[:size] += np.maximum(more, 0.0, out=more)
+        near = np.empty(totals[0].shape, dtype=bool)
+        near[order] = self.costs.effort(*totals) < limit * (1 + self.rounding)
         return np.asarray(reduced.voters.pack(near) & ~apart)
 
     def keep_to_sets(self, alive: Words, sets: Flags, before: Flags) -> None:
@@ -66,7 +80,12 @@ class Together:
             changed = np.flatnonzero((sets[:, word] != before[:, word]).any(axis=1))
             if not len(changed):
                 continue
-            different, which = np.unique(sets[changed][:, word], axis=0, return_inverse=True)
+            mine = sets[changed][:, word]
+            if mine.shape[1] == 1:  # a single word a set, which is sorted much faster than lines of words
+                single, which = np.unique(mine[:, 0], return_inverse=True)
+                different = single[:, None]
+            else:
+                different, which = np.unique(mine, axis=0, return_inverse=True)
             table = np.stack([self._open_to_any(column, line) for line in different])
             alive[changed] &= table[which.reshape(-1)]
 

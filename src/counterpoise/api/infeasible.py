@@ -1,0 +1,112 @@
+"""Rows that nothing legal turns, as is proven: what holds them, and what lifting it would do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import combinations
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from counterpoise.api.verify import verify
+from counterpoise.explanation.question import Question
+from counterpoise.methods.base import Method, last_run
+from counterpoise.methods.proven import Proven
+from counterpoise.problem import Problem
+from counterpoise.space.region.region import Region
+from counterpoise.space.schema.schema import Schema
+from counterpoise.space.schema.tables_in import take_rows
+from counterpoise.types import Index, Mask
+
+NO_CHANGE_TURNS = "no change of the features that may change turns this decision"
+
+
+class Outcome(NamedTuple):
+    """What came of searching rows again under a lighter question, each ``(n,)``."""
+
+    allows: Mask  # an answer was found and verified
+    excludes: Mask  # it is proven that there is none either
+
+    def say(self, row: int) -> str:
+        """In words, of one row."""
+        if self.allows[row]:
+            return "would allow an answer"
+        return "would not help" if self.excludes[row] else "may not help: no answer was found"
+
+
+class InfeasibleRows:
+    """Rows ``(n,)`` of which it is proven that no legal change turns them, ready to be asked lighter questions."""
+
+    def __init__(
+        self, problem: Problem, schema: Schema, table: pd.DataFrame | None, question: Question, method: Method
+    ) -> None:
+        self.problem, self.schema, self.table, self.question = problem, schema, table, question
+        self.method = Proven(method.method) if isinstance(method, Proven) else method
+
+    def ask(self, rows: Index, region: Region) -> Outcome:
+        """Search rows ``(m,)``, which may repeat, in a lighter region of as many rows."""
+        part = replace(self.problem.take(rows), region=region)
+        run = last_run(self.method.iterate(part, part.make_streams(self.question.seed)))
+        shown = None if self.table is None else take_rows(self.table, rows)
+        holds = verify(part, self.schema, shown, run, 1).holds[:, 0] & region.feasible
+        none = np.zeros(len(rows), dtype=bool)
+        return Outcome(holds, none if run.is_infeasible is None else run.is_infeasible)
+
+    def describe(self, max_released: int = 10) -> list[str]:
+        """Why each row has no answer; releases are sought among at most so many fixed features."""
+        every = np.arange(len(self.problem))
+        defaults = [(words, self.ask(every, region)) for words, region in self._without_defaults()]
+        releases = self._releases(max_released)
+        texts = []
+        for row in every.tolist():
+            said = [NO_CHANGE_TURNS, *(f"{words} {outcome.say(row)}" for words, outcome in defaults)]
+            texts.append("; ".join([*said, *releases[row]]))
+        return texts
+
+    def _without_defaults(self) -> Iterator[tuple[str, Region]]:
+        """What holds all rows, in words that end in how to lift it, and the region without it."""
+        question, x0, region = self.question, self.problem.x0, self.problem.region
+        if question.bounds is not None:
+            free = Region.build(self.schema, x0, question.binding_constraints, None)
+            yield "numbers stay inside the range of the reference, and bounds=None", free
+        if region.max_changes is not None:
+            yield f"{region.max_changes_text} is in force, and lifting it", replace(region, max_changes=None)
+
+    def _releases(self, max_released: int) -> list[list[str]]:
+        """For each row, what is said of its fixed features: which of them, alone or in twos, would allow an answer."""
+        fixed = self.problem.region.fixed & ~self.problem.region.system.is_derived
+        columns = [np.flatnonzero(mine)[:max_released] for mine in fixed]
+        out: list[list[str]] = [[self._say_fixed(mine)] if len(mine) else [] for mine in columns]
+        left = [row for row, mine in enumerate(columns) if len(mine)]
+        excluded = np.ones(len(out), dtype=bool)
+        for size in (1, 2):
+            tried = [(row, set_) for row in left for set_ in combinations(columns[row].tolist(), size)]
+            if not tried:
+                break
+            outcome = self._release(tried)
+            good: dict[int, list[str]] = {}
+            for (row, set_), allows, excludes in zip(tried, outcome.allows, outcome.excludes, strict=True):
+                excluded[row] &= excludes
+                if allows:
+                    good.setdefault(row, []).append(" and ".join(repr(self.schema.names[place]) for place in set_))
+            for row, names in good.items():
+                out[row].append(f"releasing {' or '.join(names)} would allow an answer")
+            left = [row for row in left if row not in good]
+        for row in left:
+            helps = "would not help" if excluded[row] else "gave no answer that could be found"
+            out[row].append(f"releasing one or two of them {helps}")
+        return out
+
+    def _release(self, tried: list[tuple[int, tuple[int, ...]]]) -> Outcome:
+        rows = np.array([row for row, _ in tried], dtype=np.intp)
+        region, freed = self.problem.region.take(rows), np.zeros((len(rows), self.problem.x0.shape[1]), dtype=bool)
+        for place, (_, columns) in enumerate(tried):
+            freed[place, list(columns)] = True
+        return self.ask(rows, replace(region, fixed=region.fixed & ~freed, free=region.free | freed))
+
+    def _say_fixed(self, columns: Index, most: int = 6) -> str:
+        names = [repr(self.schema.names[place]) for place in columns.tolist()]
+        more = f" and {len(names) - most} more" if len(names) > most else ""
+        return f"held fixed: {', '.join(names[:most])}{more}"
