@@ -16,6 +16,6 @@ class Caught(cp.NearestNeighbour):
 def problem_of(model: object, reference: object, rows: object, **question: object) -> Problem:
     """The problem that `explain` makes of a question."""
     caught = Caught()
-    explainer_words = {name: question.pop(name) for name in ("bounds", "constraints") if name in question}
+    explainer_words = {name: question.pop(name) for name in ("bounds", "constraints", "weights") if name in question}
     cp.explain(model, rows, reference=reference, method=caught, **explainer_words, **question)
     return caught.problem  # type: ignore[attr-defined, no-any-return]

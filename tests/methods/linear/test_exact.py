@@ -1,6 +1,5 @@
 """Proofs of linear models against all points of small tables: no bound above the least effort, no false optimum."""
 
-from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -19,7 +18,6 @@ from tests.problems import problem_of
 import counterpoise as cp
 from counterpoise.methods.linear.exact import prove_linear
 from counterpoise.methods.settings.linear import LinearSettings
-from counterpoise.objective.regularizers import Sparsity
 from counterpoise.problem import Problem
 
 MODELS = {
@@ -97,7 +95,6 @@ def test_least_of_all_points(name, lam, distance):
     table = small_table(3)
     model = fitted(table, MODELS[name], 2, 3, OneHotEncoder())
     problem = problem_of(model, table, table[:6], distance=distance, lam=lam)
-    problem = replace(problem, energy=replace(problem.energy, regularizers=(Sparsity(),)))
     assert check(problem, VALUES) == 1.0
 
 
@@ -108,6 +105,7 @@ def test_least_of_all_points(name, lam, distance):
     distance=st.sampled_from(["l2", "l1", "l0", "gower"]),
     lam=st.sampled_from([0.0, 0.1, 0.5]),
     ordinal=st.booleans(),
+    weights=st.sampled_from([None, {"packets": 2.0, "protocol": 0.5}]),
     constraints=st.lists(
         st.sampled_from(
             [
@@ -123,7 +121,7 @@ def test_least_of_all_points(name, lam, distance):
         unique_by=repr,
     ),
 )
-def test_random_questions(seed, classes, distance, lam, ordinal, constraints):
+def test_random_questions(seed, classes, distance, lam, ordinal, weights, constraints):
     table = small_table(seed)
     encoder = OrdinalEncoder() if ordinal else OneHotEncoder()
     model = fitted(table, Ridge() if classes == 1 else LogisticRegression(), classes, seed, encoder)
@@ -131,7 +129,8 @@ def test_random_questions(seed, classes, distance, lam, ordinal, constraints):
     if classes == 1:
         middle = float(np.median(model.predict(table)))
         target = {"target": (middle, middle + 0.5)}
-    problem = problem_of(model, table, table[:3], distance=distance, lam=lam, constraints=constraints, **target)
-    problem = replace(problem, energy=replace(problem.energy, regularizers=(Sparsity(),)))
+    problem = problem_of(
+        model, table, table[:3], distance=distance, lam=lam, weights=weights, constraints=constraints, **target
+    )
     has_free_changes = any(isinstance(word, cp.Cost) and word.up == 0 for word in constraints)
     assert check(problem, VALUES) == 1.0 or has_free_changes  # of which the bound does not count how many there are

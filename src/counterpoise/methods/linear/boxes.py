@@ -34,7 +34,7 @@ class Boxes(NamedTuple):
         return cls._make(np.concatenate(arrays) for arrays in zip(*parts, strict=True))
 
 
-class Terms(NamedTuple):
+class BoxTerms(NamedTuple):
     """What boxes are made of, gathered once: of their rows, cases and columns."""
 
     boxes: Boxes
@@ -74,13 +74,13 @@ class Pricing:
     unit_price: Array  # (p, f + t) of each case
     snaps: bool  # whether grids are heeded
 
-    def gather(self, boxes: Boxes) -> Terms:
+    def gather(self, boxes: Boxes) -> BoxTerms:
         """The terms of boxes."""
         menus, cases, f = self.menus, self.cases, len(self.menus.numbers)
         row = cases.row[boxes.case]
         x0, can_move = menus.x0[row], boxes.low <= boxes.high
         forced = np.count_nonzero(~boxes.can_stay & menus.counted, axis=1)
-        return Terms(
+        return BoxTerms(
             boxes,
             row,
             x0,
@@ -94,7 +94,7 @@ class Pricing:
             boxes.changes - forced,
         )
 
-    def choose(self, terms: Terms, price: Array) -> Choice:
+    def choose(self, terms: BoxTerms, price: Array) -> Choice:
         """The best points of boxes at prices ``(b, m)``."""
         f, boxes = len(self.menus.numbers), terms.boxes
         x, worth = self._best_numbers(terms, _weigh(price, terms.slope))
@@ -112,7 +112,7 @@ class Pricing:
             gain += np.where(changed[:, None, f:], at, 0.0).sum(axis=2)
         return Choice(value, gain, x, level, changed)
 
-    def most_gain(self, terms: Terms) -> Array:
+    def most_gain(self, terms: BoxTerms) -> Array:
         """The greatest gain ``(b, m)`` that a point of each box can have in each condition, one at a time."""
         columns = []
         for condition in range(terms.slope.shape[1]):
@@ -141,7 +141,7 @@ class Pricing:
         away = x - self.menus.x0[row]
         return np.asarray(np.abs(away) * np.where(away > 0, self.menus.rate[1], self.menus.rate[0]))
 
-    def _best_numbers(self, terms: Terms, slope: Array) -> tuple[Array, Array]:
+    def _best_numbers(self, terms: BoxTerms, slope: Array) -> tuple[Array, Array]:
         """For each number the best changed value, and what it is worth; minus infinity where it cannot change."""
         menus = self.menus
         rate = np.where(slope > 0, menus.rate[1], menus.rate[0])
@@ -161,7 +161,7 @@ class Pricing:
             worth = self._worth(terms, slope, best)
         return best, np.where(terms.can_move, worth, -np.inf)
 
-    def _worth(self, terms: Terms, slope: Array, x: Array) -> Array:
+    def _worth(self, terms: BoxTerms, slope: Array, x: Array) -> Array:
         away = x - terms.x0
         difference = np.abs(away) * np.where(away > 0, self.menus.rate[1], self.menus.rate[0])
         if self.by_square:
@@ -169,7 +169,7 @@ class Pricing:
         change = self.menus.change_price[: len(self.menus.numbers)]
         return np.asarray(slope * away - terms.unit_price * difference - change * (difference > 0))
 
-    def _best_changes(self, terms: Terms, worth: Array) -> Mask:
+    def _best_changes(self, terms: BoxTerms, worth: Array) -> Mask:
         """The columns that change: those that must, and the most worthy others, as many as may."""
         must, counted, left = ~terms.boxes.can_stay, self.menus.counted, terms.left
         useful = ~must & (worth > 0)

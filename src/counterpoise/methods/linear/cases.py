@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from counterpoise.methods.trees.exact.conditions import Conditions, conditions_on_outputs
-from counterpoise.models.affine import AffineOutputs
+from counterpoise.models.affine import AffineLink, AffineOutputs
 from counterpoise.models.goals import ClassGoal, Goal, RangeGoal, ThresholdGoal
 from counterpoise.problem import Problem
 from counterpoise.types import Array, Index
@@ -31,35 +31,46 @@ class Cases(NamedTuple):
         return Cases._make(part[cases] for part in self)
 
 
+class Ways(NamedTuple):
+    """The ways in which rows can meet their goals: all of m conditions ``direction @ outputs >= least`` each."""
+
+    row: Index  # (p,)
+    direction: Array  # (p, m, c)
+    least: Array  # (p, m)
+
+
+def find_ways(goal: Goal, count: int, link: AffineLink) -> Ways | None:
+    """The ways to meet a goal on so many outputs, before their link; None where it is not made of such conditions."""
+    groups = goal.group_rows()
+    asked = [_of_group(goal.take(group[:1]), count, link) for group in groups]
+    if any(one is None for one in asked):
+        return None
+    most = max((len(one.least) for ways in asked for one in ways or ()), default=0)
+    rows, directions, least = [], [], []
+    for group, ways in zip(groups, asked, strict=True):
+        for one in ways or ():
+            spare = most - len(one.least)
+            rows.append(group)
+            padded = np.pad(one.directions, ((0, spare), (0, 0)))
+            directions.append(np.broadcast_to(padded, (len(group), most, count)))
+            least.append(np.broadcast_to(np.pad(one.least, (0, spare)), (len(group), most)))
+    if not rows or not most:
+        return None
+    return Ways(np.concatenate(rows), np.concatenate(directions), np.concatenate(least))
+
+
 def make_cases(problem: Problem, affine: AffineOutputs, slack: float) -> Cases | None:
     """The cases of all rows, or None where the goal is not one on affine outputs.
 
     ``slack`` is the share of a condition by which an answer goes beyond it.
     """
-    asked = [_of_group(problem.goal.take(group[:1]), affine) for group in problem.goal.group_rows()]
-    if any(one is None for one in asked):
-        return None
-    rows, directions, least = [], [], []
-    most = max((len(one.least) for ways in asked for one in ways or ()), default=0)
-    for group, ways in zip(problem.goal.group_rows(), asked, strict=True):
-        for one in ways or ():
-            spare = most - len(one.least)
-            rows.append(group)
-            directions.append(
-                np.broadcast_to(np.pad(one.directions, ((0, spare), (0, 0))), (len(group), most, len(affine.offset)))
-            )
-            least.append(np.broadcast_to(np.pad(one.least, (0, spare)), (len(group), most)))
-    if not rows or not most:
-        return None
-    row, direction, wanted = np.concatenate(rows), np.concatenate(directions), np.concatenate(least)
-    return _on_columns(problem, affine, row, direction, wanted, slack)
+    ways = find_ways(problem.goal, len(affine.offset), affine.link)
+    return None if ways is None else cases_on_columns(problem, affine, ways, slack)
 
 
-def _on_columns(
-    problem: Problem, affine: AffineOutputs, row: Index, direction: Array, least: Array, slack: float
-) -> Cases:
+def cases_on_columns(problem: Problem, affine: AffineOutputs, ways: Ways, slack: float) -> Cases:
     """Conditions on outputs as conditions on columns."""
-    x0 = problem.x0
+    x0, (row, direction, least) = problem.x0, ways
     here = np.einsum("pmc,pc->pm", direction, affine(x0)[row])
     ends = np.fmax(np.abs(problem.region.lower), np.abs(problem.region.upper))
     largest = np.where(np.isfinite(ends), np.fmax(ends, np.abs(x0)), 2 * np.abs(x0) + 100 * problem.scales)
@@ -80,19 +91,18 @@ def _on_columns(
     return Cases(row, slope, need - error, need + error + slack * np.abs(need), gain)
 
 
-def _of_group(goal: Goal, affine: AffineOutputs) -> tuple[Conditions, ...] | None:
+def _of_group(goal: Goal, count: int, link: AffineLink) -> tuple[Conditions, ...] | None:
     """The ways to meet the goal of one row, on what the link is given."""
-    count = len(affine.offset)
-    if affine.link == "exp":
+    if link == "exp":
         if not isinstance(goal, RangeGoal) or count != 1 or goal.high[0] <= 0:
             return None
         low, high = (float(np.log(end)) if end > 0 else -np.inf for end in (goal.low[0], goal.high[0]))
         found = conditions_on_outputs(RangeGoal(np.array([low]), np.array([high])), 1, soft=False)
     elif isinstance(goal, ThresholdGoal):
-        if affine.link != "softmax" or not 0 < goal.min_probability[0] < 1:
+        if link != "softmax" or not 0 < goal.min_probability[0] < 1:
             return None
         found = conditions_on_outputs(goal, count, soft=True)
-    elif isinstance(goal, ClassGoal) or affine.link == "identity":
+    elif isinstance(goal, ClassGoal) or link == "identity":
         found = conditions_on_outputs(goal, count, soft=False)
     else:
         return None

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from counterpoise.methods.linear.boxes import Boxes, Choice, Pricing, Terms
+from counterpoise.methods.linear.boxes import Boxes, Choice, Pricing, BoxTerms
 from counterpoise.methods.settings.linear import LinearSettings
 from counterpoise.types import Array, Index, Mask
 
@@ -63,7 +63,7 @@ def _between(short: Array, enough: Array, target: Array, some: Index, condition:
 
 
 def _turn_one(
-    pricing: Pricing, terms: Terms, price: Array, condition: Index, target: Array, settings: LinearSettings
+    pricing: Pricing, terms: BoxTerms, price: Array, condition: Index, target: Array, settings: LinearSettings
 ) -> tuple[Array, Choice, Choice]:
     """Prices with that of one condition ``(b,)`` turned to where its gain reaches the target; the points beside it."""
     line = np.arange(len(price))
@@ -108,7 +108,7 @@ def _turn_one(
 
 
 def _first_price(
-    pricing: Pricing, terms: Terms, guess: Array, condition: Index, need: Array, settings: LinearSettings
+    pricing: Pricing, terms: BoxTerms, guess: Array, condition: Index, need: Array, settings: LinearSettings
 ) -> Array:
     """A price from which to look: what the gain costs if nothing holds the columns back, or they are filled in turn."""
     line = np.arange(len(need))

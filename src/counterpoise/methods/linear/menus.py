@@ -9,7 +9,6 @@ import numpy as np
 
 from counterpoise.methods.trees.exact.legal_values import legal_ends
 from counterpoise.models.affine import AffineOutputs
-from counterpoise.objective.regularizers import Sparsity, WeightedL1
 from counterpoise.problem import Problem
 from counterpoise.space.distance import NormMixture
 from counterpoise.space.region.lattice import MAX_EXACT_COUNT
@@ -178,10 +177,4 @@ def _prices(problem: Problem) -> tuple[Array, Array]:
     energy, distance = problem.energy, problem.energy.distance
     assert isinstance(distance, NormMixture), "`is_separable` said so"
     unit = np.zeros(len(distance.unit)) if distance.unit_prices is None else distance.unit_prices.copy()
-    change = np.full(len(unit), distance.change_price)
-    for part in energy.regularizers if energy.lam else ():
-        if isinstance(part, WeightedL1):
-            unit = unit + energy.lam * part.weights
-        elif isinstance(part, Sparsity):
-            change = change + energy.lam
-    return unit, change
+    return unit + energy.l1_weights, energy.change_prices
