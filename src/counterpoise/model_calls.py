@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from counterpoise.errors import CapabilityError, InputError, ModelError
-from counterpoise.types import Array, Index, Model
+from counterpoise.types import Array, Index, Model, Points
 
 
 @dataclass
@@ -20,7 +20,7 @@ class Tally:
     calls: int = 0
 
 
-def call_model(call: Callable[[Array], Any], x: Array, owners: Index, tally: Tally, what: str = "row") -> Any:
+def call_model(call: Callable[[Any], Any], x: Points, owners: Index, tally: Tally, what: str = "row") -> Any:
     """The result of a model's function at ``x`` ``(p, d)``, counted; an exception names the row that caused it.
 
     ``owners`` ``(p,)`` is the row of each point. The error's ``row`` is the first row whose points alone make the
@@ -75,7 +75,7 @@ def _remedy(what: str) -> str:
     return "mend the model, or constrain what it cannot take" if what == "row" else f"leave out each such {what}"
 
 
-def _find_failing_row(call: Callable[[Array], Any], x: Array, owners: Index) -> int | None:
+def _find_failing_row(call: Callable[[Any], Any], x: Points, owners: Index) -> int | None:
     for row in np.unique(owners).tolist():
         try:
             call(x[owners == row])

@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from enum import IntEnum
 from functools import cached_property, partial
 
 import numpy as np
@@ -15,6 +16,17 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
+
+
+class StreamKey(IntEnum):
+    """Sets draws apart from those of a search with the same seed: ``seed ^ StreamKey.CHECK``."""
+
+    FRESH_COPIES = 0x5EED
+    """Copies that firm answers are measured on, and that noise is calibrated on."""
+    CHECK = 0xC4EC4
+    """Copies of a later look at answers: robustness, stability, frontier, profile."""
+    METRICS = 0x7AB1E
+    """Copies of the metrics of a comparison."""
 
 
 def row_key(row: Array, seed: int) -> int:

@@ -10,16 +10,22 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
-from typing import Any, Literal, Protocol, TypeGuard, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, TypeGuard, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 Index = NDArray[np.intp]
 
 Link = Literal["identity", "log"]
+
+Points: TypeAlias = "Array | pd.DataFrame"
+"""Encoded rows ``(p, d)``, or a frame with the features' columns in the form in which the user has them."""
 
 
 def is_number(value: object) -> TypeGuard[float]:
@@ -42,6 +48,15 @@ def is_whole_number(value: object) -> TypeGuard[int]:
     return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
 
 
+def is_exact_whole(values: Array) -> Mask:
+    """Which of the numbers double precision tells from every other whole number: those below 2**53.
+
+    >>> is_exact_whole(np.array([2.0**53 - 1, 2.0**53]))
+    array([ True, False])
+    """
+    return np.asarray(np.abs(values) < 2.0**53)
+
+
 def is_identity_index(index: Index, n: int) -> bool:
     """Whether places are all of n, in order.
 
@@ -51,6 +66,18 @@ def is_identity_index(index: Index, n: int) -> bool:
     if len(index) != n:
         return False
     return bool(index[0] == 0) if n == 1 else bool((index == np.arange(n)).all())
+
+
+def split_rows(count: int, max_cells: int, cells_per_row: int) -> list[Index]:
+    """The numbers of ``count`` rows in chunks of at most ``max_cells`` cells, and of one row at least.
+
+    There is always a chunk, if only an empty one, so that results can be put together again.
+
+    >>> [rows.tolist() for rows in split_rows(3, max_cells=25, cells_per_row=10)]
+    [[0, 1], [2]]
+    """
+    size = max(1, max_cells // max(cells_per_row, 1))
+    return [np.arange(start, min(start + size, count)) for start in range(0, max(count, 1), size)]
 
 
 def has_no_missing(x: Array) -> bool:
@@ -104,12 +131,33 @@ class MinimalModel(Protocol):
         ...
 
 
-class Model(MinimalModel, Protocol):
+class Model(Protocol):
     """A fitted model as the search sees it: what every model has, and what it can do beyond that.
+
+    ``labels``, ``link`` and ``outputs`` are those of `MinimalModel`; ``predict`` and ``probabilities`` take a frame in
+    the user's own form as well, and show the user's model exactly that.
 
     Each capability exists on every model and is None (or False, or empty) where the model does not have it, so that
     nobody asks `hasattr`. `ModelBase` has these defaults: an adapter inherits from it and overrides what it offers.
     """
+
+    @property
+    def labels(self) -> tuple[Any, ...] | None: ...
+
+    @property
+    def link(self) -> Link: ...
+
+    def outputs(self, x: Array) -> Array:
+        """Outputs ``(p, c)`` of the encoded rows ``(p, d)``."""
+        ...
+
+    def predict(self, x: Points) -> NDArray[Any]:
+        """What the user's own ``predict`` says, ``(p,)``: labels, or numbers where ``labels`` is None."""
+        ...
+
+    def probabilities(self, x: Points) -> Array | None:
+        """The user's own probabilities ``(p, c)``, or None where the model has none."""
+        ...
 
     @property
     def gradient(self) -> Gradient | None:
@@ -175,7 +223,7 @@ class Model(MinimalModel, Protocol):
         ...
 
     @property
-    def predict_each(self) -> Callable[[Array], Array] | None:
+    def predict_each(self) -> Callable[[Points], Array] | None:
         """Rows to what the ``predict`` of each member says, ``(p, members)``; for members that give numbers."""
         ...
 
@@ -185,7 +233,7 @@ class Model(MinimalModel, Protocol):
         ...
 
     @property
-    def majority(self) -> Callable[[Array], NDArray[Any]] | None:
+    def majority(self) -> Callable[[Points], NDArray[Any]] | None:
         """Rows to the class that most members say, ``(p,)``; only beside ``abstention``."""
         ...
 
@@ -213,8 +261,8 @@ class ModelBase:
     trees: Any | None = None
     members: Sequence[Model] = ()
     members_needed: int = 1
-    predict_each: Callable[[Array], Array] | None = None
-    majority: Callable[[Array], NDArray[Any]] | None = None
+    predict_each: Callable[[Points], Array] | None = None
+    majority: Callable[[Points], NDArray[Any]] | None = None
 
     # properties, as adapters override them by properties
     @property

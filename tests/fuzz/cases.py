@@ -76,7 +76,7 @@ def draw_case(seed: int) -> Case:
         "noise": _often(rng, "auto", [0.2]),
         "kept": _often(rng, "auto", [True, False]),
         "proof": _often(rng, "auto", [True, False]),
-        "gap": _often(rng, None, [0.1]),
+        "gap": _often(rng, 0.0, [0.1]),
         "alternatives": int(_often(rng, 1, [2, 3])),
         "regularizers": _often(rng, (), [(cp.NearTarget(),)], 0.95),
         "method": method,

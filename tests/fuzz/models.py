@@ -187,8 +187,9 @@ def _draw_classifier(rng: Rng, table: Table, *, is_plain: bool) -> Subject:
         asked.predict(table.reference), _likeliest(asked, table)
     )
     classes = tuple(np.asarray(model.classes_).tolist())
+    by_place = as_array or name == "lightgbm"  # it reads columns by their place, whatever their names
     return Subject(
-        name, model, asked.predict, classes, asked.probabilities if has_odds else None, reads_arrays=as_array
+        name, model, asked.predict, classes, asked.probabilities if has_odds else None, reads_arrays=by_place
     )
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from inspect import signature
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -10,13 +12,14 @@ from hypothesis import strategies as st
 from scipy.stats import kstest
 
 from counterpoise.errors import InputError
-from counterpoise.objective.noise import RANK_NOISE_LEVELS, Gaussian, Noise, RankNoise, calibrate
+from counterpoise.objective.noise import Gaussian, Noise, RankNoise, calibrate
 from counterpoise.space.constraints.between_features import Derived
 from counterpoise.space.constraints.words import Immutable, OneOf, Range
 from counterpoise.space.region.region import Region
 from counterpoise.space.schema.schema import Schema
 from counterpoise.types import Array
 
+LEVELS: tuple[float, ...] = signature(calibrate).parameters["levels"].default
 REFERENCE = pd.DataFrame(
     {
         "rate": np.exp(np.random.default_rng(0).normal(0, 3, 400)),
@@ -171,15 +174,15 @@ def test_calibration_takes_the_last_level_before_the_first_failure() -> None:
         return found
 
     lost = shares(1.0, 0.97, 0.9, 1.0)
-    assert lost.noise.level == RANK_NOISE_LEVELS[1]
+    assert lost.noise.level == LEVELS[1]
     assert len(asked) == 3
     assert asked[0].shape == (60, 20, 5)
     assert "97.0%" in lost.sentence
     floor = shares(0.5)
-    assert floor.noise.level == RANK_NOISE_LEVELS[0]
+    assert floor.noise.level == LEVELS[0]
     assert "even at this smallest level" in floor.sentence
-    cap = shares(*[1.0] * len(RANK_NOISE_LEVELS))
-    assert cap.noise.level == RANK_NOISE_LEVELS[-1]
+    cap = shares(*[1.0] * len(LEVELS))
+    assert cap.noise.level == LEVELS[-1]
     assert "no larger level is tried" in cap.sentence
 
 

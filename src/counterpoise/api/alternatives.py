@@ -5,21 +5,18 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-import pandas as pd
 
+from counterpoise.api.inputs.row_form import RowForm
 from counterpoise.api.verify import VerifiedAnswers, verify
 from counterpoise.methods.base import Method, Run, last_run
 from counterpoise.methods.proven import Proven
 from counterpoise.problem import Problem
-from counterpoise.space.schema.schema import Schema
-from counterpoise.space.schema.tables_in import take_rows
 from counterpoise.types import Array, Mask
 
 
 def fill_alternatives(
     problem: Problem,
-    schema: Schema,
-    table: pd.DataFrame | None,
+    form: RowForm,
     run: Run,
     verdict: VerifiedAnswers,
     method: Method,
@@ -28,7 +25,7 @@ def fill_alternatives(
     """The verified answers, with further ones in rows that have fewer than were asked for.
 
     An alternative must leave out at least one feature that each better answer changes. So the search runs again with
-    the most changed feature of every answer held fixed, until it finds no further one. ``run`` and ``table`` are those
+    the most changed feature of every answer held fixed, until it finds no further one. ``run`` and ``form`` are those
     that ``verdict`` was made from.
     """
     alternatives, method = verdict.holds.shape[1], method.method if isinstance(method, Proven) else method
@@ -44,8 +41,7 @@ def fill_alternatives(
         again = last_run(method.iterate(replace(part, region=region), part.make_streams(seed)))
         x, margin, effort = (np.concatenate(pair, axis=1) for pair in zip(run[:3], again[:3], strict=True))
         run = Run(x, margin, effort, again.done, run.steps + again.steps)
-        shown = None if table is None else take_rows(table, short)
-        more = verify(part, schema, shown, run, alternatives, found.before[short])
+        more = verify(part, form.take(short), run, alternatives, found.before[short])
         found.x[short], found.holds[short], found.predicted[short], _ = more
         left = np.flatnonzero(_rows_lacking_answers(more.holds) & (more.holds.sum(axis=1) > before))
         short, run = short[left], run.at(left)

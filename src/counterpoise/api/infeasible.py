@@ -8,16 +8,14 @@ from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
-import pandas as pd
 
+from counterpoise.api.inputs.row_form import RowForm
 from counterpoise.api.verify import verify
 from counterpoise.explanation.question import Question
 from counterpoise.methods.base import Method, last_run
 from counterpoise.methods.proven import Proven
 from counterpoise.problem import Problem
 from counterpoise.space.region.region import Region
-from counterpoise.space.schema.schema import Schema
-from counterpoise.space.schema.tables_in import take_rows
 from counterpoise.types import Index, Mask
 
 NO_CHANGE_TURNS = "no change of the features that may change turns this decision"
@@ -39,18 +37,15 @@ class Outcome(NamedTuple):
 class InfeasibleRows:
     """Rows ``(n,)`` of which it is proven that no legal change turns them, ready to be asked lighter questions."""
 
-    def __init__(
-        self, problem: Problem, schema: Schema, table: pd.DataFrame | None, question: Question, method: Method
-    ) -> None:
-        self.problem, self.schema, self.table, self.question = problem, schema, table, question
+    def __init__(self, problem: Problem, form: RowForm, question: Question, method: Method) -> None:
+        self.problem, self.schema, self.form, self.question = problem, form.schema, form, question
         self.method = Proven(method.method) if isinstance(method, Proven) else method
 
     def ask(self, rows: Index, region: Region) -> Outcome:
         """Search rows ``(m,)``, which may repeat, in a lighter region of as many rows."""
         part = replace(self.problem.take(rows), region=region)
         run = last_run(self.method.iterate(part, part.make_streams(self.question.seed)))
-        shown = None if self.table is None else take_rows(self.table, rows)
-        holds = verify(part, self.schema, shown, run, 1).holds[:, 0] & region.feasible
+        holds = verify(part, self.form.take(rows), run, 1).holds[:, 0] & region.feasible
         none = np.zeros(len(rows), dtype=bool)
         return Outcome(holds, none if run.is_infeasible is None else run.is_infeasible)
 

@@ -13,6 +13,7 @@ from counterpoise.api.assemble import assemble_explanation
 from counterpoise.api.evidence import nearest_target_rows
 from counterpoise.api.firm import Firmness, find_firm_answers
 from counterpoise.api.inputs.reference import Reference
+from counterpoise.api.inputs.row_form import choose_form
 from counterpoise.api.inputs.rows_in import InputRows, first_predictions
 from counterpoise.api.inputs.targets import RowTargets, current_decisions, resolve_target
 from counterpoise.api.mu import choose_mu
@@ -25,7 +26,6 @@ from counterpoise.explanation.question import Question
 from counterpoise.methods.base import Method
 from counterpoise.model_calls import Tally
 from counterpoise.space.region.region import Region
-from counterpoise.space.schema.tables_in import take_rows
 from counterpoise.types import Array, Index, ProgressCallback
 
 CHUNK_CELLS = 4_000_000  # rows x columns x chains worked on at once: bounds the memory of a call
@@ -61,7 +61,11 @@ class ExplanationRun:
         """The explanation of all rows, or an error whose ``partial`` is that of the rows that were finished."""
         model = self.explained.model
         try:
-            self.row_predictions = first_predictions(model, self.input_rows, self.explained.schema, self.tally)
+            schema = self.explained.schema
+            self.form, said, self.form_notes = choose_form(model, self.input_rows, schema, self.tally)
+            self.row_predictions = first_predictions(
+                model, self.input_rows, schema, self.form.own_rows, said, self.tally
+            )
         except ModelError as error:
             if error.row:  # the rows before the failing one are answered
                 error.partial = self._run_of_rows_before(error.row).run(progress)
@@ -178,17 +182,16 @@ class ExplanationRun:
             problem,
             self.method,
             explained.schema,
-            take_rows(self.input_rows.table, rows),
+            self.form.take(rows),
             self.row_targets.take(rows),
             now,
             self.reference.has_softmax_probabilities(explained.model),
-            self.input_rows.is_all_float64,
         )
 
     def _resolve_targets(self) -> RowTargets:
         """The targets of the rows, given what the model predicts for them so far."""
         model, question = self.explained.model, self.question
-        now = current_decisions(model, self.input_rows.x0, self.row_predictions.predicted)
+        now = current_decisions(model, self.form.own_rows, self.row_predictions.predicted)
         return resolve_target(model, question.target, question.threshold, now)
 
     def _record_predictions(self, rows: Index, before: NDArray[np.object_]) -> Index:
@@ -205,6 +208,7 @@ class ExplanationRun:
             *self.reference.notes,
             *self.explained.model.notes,
             *self.input_rows.notes,
+            *self.form_notes,
             *self._missing_reference_notes(),
             *self._budget_notes(),
         )

@@ -6,11 +6,11 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from counterpoise.api.alternatives import fill_alternatives
 from counterpoise.api.infeasible import InfeasibleRows
+from counterpoise.api.inputs.row_form import RowForm
 from counterpoise.api.inputs.rows_in import RowPredictions, model_predictions
 from counterpoise.api.inputs.targets import RowTargets
 from counterpoise.api.mu import find_neighbours
@@ -24,7 +24,6 @@ from counterpoise.models.goals import RangeGoal
 from counterpoise.models.links import softmax
 from counterpoise.problem import Problem
 from counterpoise.space.schema.schema import Schema
-from counterpoise.space.schema.tables_in import take_rows
 from counterpoise.types import Array, Index, Mask, is_identity_index
 
 FinishedRowsCallback = Callable[[int], None]
@@ -73,17 +72,16 @@ class AnswerTask(NamedTuple):
     problem: Problem
     method: Method  # the question's, or what takes its place for firm answers and when the time is up
     schema: Schema
-    table: pd.DataFrame  # the rows as they came
+    form: RowForm  # the rows as they came, and how answers to them are written
     row_targets: RowTargets
     row_predictions: RowPredictions  # what the model says of the rows as they are
     probabilities_are_softmax: bool  # whether the probabilities are the softmax of the outputs
-    is_all_float64: bool  # every column of the table is float64, so it takes any answer as it is
 
     def take(self, rows: Index) -> AnswerTask:
         """The task of some of the rows."""
         return self._replace(
             problem=self.problem.take(rows),
-            table=self.table.iloc[rows],
+            form=self.form.take(rows),
             row_targets=self.row_targets.take(rows),
             row_predictions=self.row_predictions.take(rows),
         )
@@ -93,7 +91,7 @@ def answer_rows(task: AnswerTask, watch: FinishedRowsCallback, *, search: bool =
     """The answers to a task's rows; without ``search`` they are the nearest allowed reference rows."""
     problem, n, d = task.problem, *task.problem.x0.shape
     alternatives = task.question.alternatives
-    already = reaches_target(problem, problem.x0, task.row_predictions.predicted)
+    already = reaches_target(problem, task.form.own_rows, task.row_predictions.predicted)
     if already.any():
         already &= problem.region.contains(problem.x0[:, None, :])[:, 0]
     x = np.full((n, alternatives, d), np.nan)
@@ -110,18 +108,19 @@ def answer_rows(task: AnswerTask, watch: FinishedRowsCallback, *, search: bool =
     if len(open_rows):
         part = problem.take(open_rows)
         run = _run_method(task if search else task._replace(method=NearestNeighbour()), part, watch)
-        table = None if task.is_all_float64 else take_rows(task.table, open_rows)
+        form = task.form.take(open_rows)
         said = before[open_rows] if task.row_predictions.is_from_predict[open_rows].all() else None
-        verdict = verify(part, task.schema, table, run, alternatives, said)
+        verdict = verify(part, form, run, alternatives, said)
         if search and alternatives > 1 and part.cloud is None:
-            verdict = fill_alternatives(part, task.schema, table, run, verdict, task.method, task.question.seed)
+            verdict = fill_alternatives(part, form, run, verdict, task.method, task.question.seed)
         x[open_rows], holds[open_rows], predicted[open_rows], before[open_rows] = verdict
         outputs[open_rows, 1] = model_outputs(part.model, x[open_rows, 0], part.row_numbers, part.tally)
         bound[open_rows] = np.nan if run.bound is None else run.bound
         proven_infeasible[open_rows] = False if run.is_infeasible is None else run.is_infeasible
         bound[proven_infeasible] = np.inf
     if len(shut):
-        own = model_predictions(problem.model, problem.x0[shut], problem.row_numbers[shut], problem.tally)
+        shown = task.form.take(shut).own_rows
+        own = model_predictions(problem.model, shown, problem.row_numbers[shut], problem.tally)
         before[shut] = predicted[shut] = own.tolist()
     # where no row that obeys every relation is known, there is no nearest miss to show, only the row itself
     known = problem.region.feasible & holds[:, 0]
@@ -154,7 +153,8 @@ def _target_probabilities(task: AnswerTask, x: Array, outputs: Array) -> Array:
     if task.probabilities_are_softmax:
         outputs = softmax(outputs)
     elif model.link != "log":  # under a "log" link the outputs are the probabilities
-        both, owners = np.concatenate([problem.x0, x]), np.tile(problem.row_numbers, 2)
+        owners = np.tile(problem.row_numbers, 2)
+        both = task.form.write(np.tile(np.arange(n), 2), np.concatenate([problem.x0, x]))
         found = call_model(model.probabilities, both, owners, problem.tally)
         if found is None:
             return np.full((n, 2), np.nan)
@@ -190,8 +190,7 @@ def _status_and_reason(
         reason[missed] = _describe_obstacles(task, problem.take(missed), missed, margin[missed])
     none = missed[np.isposinf(bound[missed])]  # it is proven that there is no answer
     if len(none):
-        table = None if task.is_all_float64 else take_rows(task.table, none)
-        held = InfeasibleRows(problem.take(none), task.schema, table, task.question, task.method)
+        held = InfeasibleRows(problem.take(none), task.form.take(none), task.question, task.method)
         status[none], reason[none] = "infeasible", held.describe()
     for row, words in enumerate(problem.region.system.waived_relations()):
         if words:
@@ -204,7 +203,7 @@ def _describe_conflict(task: AnswerTask, row: int, words: tuple[str, ...]) -> st
     region = task.problem.region.take([row])
     stuck = np.flatnonzero(region.is_broken(region.nearest_feasible[:, None, :])[0, 0])
     names = [task.schema.names[column] for column in stuck]
-    cells = [f"{name!r} is {task.table[name].iloc[row]}" for name in names]
+    cells = [f"{name!r} is {task.form.table[name].iloc[row]}" for name in names]
     where = f", because {' and '.join(cells)}" if cells else ""
     return f"no row satisfies {' and '.join(words)}{where}"
 

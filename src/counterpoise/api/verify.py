@@ -8,20 +8,18 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
+from counterpoise.api.inputs.row_form import RowForm
 from counterpoise.api.inputs.rows_in import model_predictions
 from counterpoise.api.mu import find_neighbours
-from counterpoise.explanation.tables import restore_table
+from counterpoise.explanation.tables import keep_own_cells
 from counterpoise.methods.base import Run
 from counterpoise.model_calls import Tally, call_model
 from counterpoise.models.goals import Goal, ThresholdGoal
 from counterpoise.problem import Problem
-from counterpoise.space.schema.encode import encode
-from counterpoise.space.schema.schema import Schema
-from counterpoise.space.schema.tables_in import take_rows
-from counterpoise.types import Array, Index, Mask, Model
+from counterpoise.space.schema.tables_in import take_points
+from counterpoise.types import Array, Index, Mask, Model, Points
 
 STRETCH_SHARES = (1e-9, 1e-7, 1e-5, 1e-4, 1e-3, 1e-2, 0.05, 0.2)
 
@@ -40,19 +38,18 @@ class VerifiedAnswers(NamedTuple):
 
 def verify(
     problem: Problem,
-    schema: Schema,
-    table: pd.DataFrame | None,
+    form: RowForm,
     run: Run,
     alternatives: int,
     before: NDArray[Any] | None = None,
 ) -> VerifiedAnswers:
     """The best verified answers with distinct sets of changed features, up to ``alternatives`` per row.
 
-    ``table`` has the rows as they came: an answer is judged by the values that its dtypes can hold; None: all columns
-    are float64. ``before`` ``(n,)`` is what the user's own predict says of the rows; None: it is asked here.
+    ``form`` is that of the rows: an answer is judged as it is returned. ``before`` ``(n,)`` is what the user's own
+    predict says of the rows; None: it is asked here.
     """
     n, _, d = run.x.shape
-    judge = _Judge(problem, schema, table, before)
+    judge = _Judge(problem, form, before)
     none = np.zeros((n, alternatives), dtype=bool)
     unknown = np.empty(n, dtype=object)
     verdict = VerifiedAnswers(np.full((n, alternatives, d), np.nan), none, unknown, unknown.copy())
@@ -87,6 +84,7 @@ def verify(
             sets[lost, -1] = np.packbits(part.region.is_changed(x[lost, -1:]), axis=-1)[:, 0]
             refused[lost] = True
     _rescue_missed_rows(judge, verdict, run, inside, refused)
+    verdict.x[:] = keep_own_cells(problem.x0[:, None, :], verdict.x)
     verdict.before[:] = judge.before
     return verdict
 
@@ -131,43 +129,44 @@ def _reference_candidates(problem: Problem, x: Array) -> Array:
 
 
 class _Judge:
-    """Judges points by the user's own model and every constraint, with the values that the table can hold."""
+    """Judges points by the user's own model and every constraint, in the very form in which they are returned."""
 
-    def __init__(
-        self, problem: Problem, schema: Schema, table: pd.DataFrame | None, before: NDArray[Any] | None
-    ) -> None:
-        self.problem, self.schema, self.table = problem, schema, table
+    def __init__(self, problem: Problem, form: RowForm, before: NDArray[Any] | None) -> None:
+        self.problem, self.form = problem, form
         self.before: list[Any] | None = None if before is None else before.tolist()
 
     def __call__(self, rows: Index, x: Array) -> tuple[NDArray[Any], Mask]:
         """What the model predicts for ``x`` ``(p, d)``, answers to ``rows`` ``(p,)``, and which of them hold."""
         part = self.problem.take(rows)
-        predicted = self._predict(x, part.row_numbers)
-        holds = reaches_target(part, x, predicted) & part.region.contains(x[:, None, :])[:, 0]
-        if self.table is not None:
-            written = encode(self.schema, restore_table(self.schema, take_rows(self.table, rows), part.x0, x))
-            holds &= ((written == x) | (np.isnan(written) & np.isnan(x))).all(axis=1)
+        points, predicted = self._predict(rows, x, part.row_numbers)
+        holds = reaches_target(part, points, predicted) & part.region.contains(x[:, None, :])[:, 0]
+        holds &= self.form.says(points, x)
         objects = np.empty(len(x), dtype=object)
         objects[:] = predicted.tolist()
         return objects, holds
 
-    def _predict(self, x: Array, owners: Index) -> NDArray[Any]:
-        """What the model predicts for points; in the same call it is asked about the rows, if that is not known yet."""
-        problem = self.problem
+    def _predict(self, rows: Index, x: Array, owners: Index) -> tuple[Points, NDArray[Any]]:
+        """The points as they are shown to the model, and what it predicts for them.
+
+        In the same call it is asked about the rows, if that is not known yet.
+        """
+        problem, form = self.problem, self.form
         if self.before is not None:
-            return model_predictions(problem.model, x, owners, problem.tally)
-        both = np.concatenate([problem.x0, x]), np.concatenate([problem.row_numbers, owners])
-        said = model_predictions(problem.model, *both, problem.tally)
-        self.before = said[: len(problem)].tolist()
-        return said[len(problem) :]
+            points = form.write(rows, x)
+            return points, model_predictions(problem.model, points, owners, problem.tally)
+        n = len(problem)
+        both = form.write(np.concatenate([np.arange(n), rows]), np.concatenate([problem.x0, x]))
+        said = model_predictions(problem.model, both, np.concatenate([problem.row_numbers, owners]), problem.tally)
+        self.before = said[:n].tolist()
+        return take_points(both, slice(n, None)), said[n:]
 
 
-def reaches_target(problem: Problem, x: Array, predicted: NDArray[Any]) -> Mask:
-    """Whether the user's own prediction for each row's ``x`` ``(n, d)`` is the one asked for, ``(n,)``."""
-    return meets_goal(problem.model, problem.goal, x, predicted, problem.row_numbers, problem.tally)
+def reaches_target(problem: Problem, points: Points, predicted: NDArray[Any]) -> Mask:
+    """Whether the user's own prediction for each row's point, ``(n, d)``, is the one asked for, ``(n,)``."""
+    return meets_goal(problem.model, problem.goal, points, predicted, problem.row_numbers, problem.tally)
 
 
-def meets_goal(model: Model, goal: Goal, x: Array, predicted: NDArray[Any], owners: Index, tally: Tally) -> Mask:
+def meets_goal(model: Model, goal: Goal, x: Points, predicted: NDArray[Any], owners: Index, tally: Tally) -> Mask:
     """Whether what the user's own model says of points ``x`` ``(n, d)`` is what ``goal`` asks of each, ``(n,)``.
 
     This is what "valid" means. ``predicted`` ``(n,)`` is the model's own predict; a threshold asks for its

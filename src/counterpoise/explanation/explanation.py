@@ -16,7 +16,7 @@ from counterpoise.errors import InputError
 from counterpoise.explanation import json_archive, sentences, tables
 from counterpoise.explanation.fields import ONE_RUN_HINT, AnswerEnergies, ModelScores, check_columns, gap_to_bound
 from counterpoise.explanation.question import Question
-from counterpoise.explanation.repr import draw_html, draw_text, headline
+from counterpoise.explanation.repr import REPR_LIMITS, draw_html, draw_text, headline
 from counterpoise.explanation.row_selection import RowSelection, row_positions
 from counterpoise.plain_text import escape_controls
 from counterpoise.space.schema.schema import Schema
@@ -24,9 +24,6 @@ from counterpoise.types import Array, Index, Mask
 
 BY_ROW = ("count", "valid", "status", "reason", "target", "model_scores", "terms", "bound")
 FIRM_COLUMNS = ("kept", "kept_low", "kept_high", "temperature", "noise")
-MAX_REPR_ROWS = 10  # shown one by one in the repr; more are counted
-MAX_REPR_CHANGES = 3  # of a row in the repr
-MAX_NOTEBOOK_ROWS = 20
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -242,10 +239,10 @@ class Explanation:
         return cls.from_json(text)
 
     def __repr__(self) -> str:
-        return draw_text(self._headline(), self._table_cells() if len(self) <= MAX_REPR_ROWS else [])
+        return draw_text(self._headline(), self._table_cells() if len(self) <= REPR_LIMITS.rows else [])
 
     def _repr_html_(self) -> str:
-        shown = self[:MAX_NOTEBOOK_ROWS]
+        shown = self[: REPR_LIMITS.notebook_rows]
         return draw_html(self._headline(), shown._table_cells(), len(self) - len(shown))
 
     def _best_changes(self) -> list[list[tables.Change]]:
@@ -283,7 +280,7 @@ class Explanation:
 
     def _format_changes(self, changes: list[tables.Change]) -> str:
         parts = []
-        for change in sentences.sort_by_size(changes)[:MAX_REPR_CHANGES]:
+        for change in sentences.sort_by_size(changes)[: REPR_LIMITS.changes]:
             feature = self.schema.features[change.column]
             parts.append(f"{feature.title} {' → '.join(sentences.format_pair(feature, change.before, change.after))}")
         more = len(changes) - len(parts)

@@ -38,6 +38,15 @@ def differs(x0: Array, answers: Array) -> Mask:
     return np.asarray((answers != start) & ~(np.isnan(answers) & np.isnan(start)))
 
 
+def keep_own_cells(x0: Array, x: Array) -> Array:
+    """Encoded answers ``x`` whose cells that equal the row's are the row's to the bit: -0.0 stays -0.0.
+
+    >>> keep_own_cells(np.array([[-0.0, 1.0]]), np.array([[0.0, 2.0]]))
+    array([[-0.,  2.]])
+    """
+    return np.where(x == x0, x0, x)
+
+
 def list_changes(schema: Schema, rows: pd.DataFrame, x0: Array, answers: Array, count: Sequence[int]) -> list[Change]:
     """The changed cells of the first ``count[i]`` answers ``(n, a, d)`` of each row, in the order of the table.
 
@@ -140,11 +149,12 @@ def _write_cells(feature: Feature, column: pd.Series[Any], cells: Mask, values: 
     own, wanted = column.dtype, feature.dtype
     if feature.kind == "ordinal" and not isinstance(wanted, pd.CategoricalDtype):
         wanted = pd.CategoricalDtype(pd.Index(feature.categories), ordered=True)
-    if isinstance(own, pd.CategoricalDtype):
-        unknown = [value for value in dict.fromkeys(values) if value is not None and value not in own.categories]
-        if unknown and not own.ordered:  # where there is an order, only the reference knows the place of a new value
+    if isinstance(own, pd.CategoricalDtype) and not own.ordered:  # an order tells no place of a new value
+        unknown = [value for value in feature.categories if value not in own.categories]
+        if any(value in unknown for value in values):
+            # all of them, so that the dtype does not depend on which rows are answered together
             column = column.cat.add_categories(unknown)
-    for dtype in (column.dtype, wanted):
+    for dtype in (column.dtype, wanted, *([np.dtype(np.float64)] if feature.is_numeric else [])):
         written = _write_in_dtype(column, cells, values, dtype)
         if written is not None:
             return written

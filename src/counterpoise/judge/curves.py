@@ -15,10 +15,9 @@ from counterpoise.api.noise import NOISE_WITHOUT_REFERENCE, NoiseWish, choose_no
 from counterpoise.api.replay import replay_valid_rows
 from counterpoise.errors import InputError
 from counterpoise.explanation.explanation import Explanation
-from counterpoise.judge.robustness import CHECK_STREAM_KEY
+from counterpoise.streams import StreamKey
 from counterpoise.types import Array
 
-NOISY_COPIES = 1000
 TIPPING_POINT_NAME = "tipping point"
 
 
@@ -54,6 +53,7 @@ def frontier(
     keep: Sequence[float] = (0.5, 0.7, 0.8, 0.9, 0.95),
     temperature: Sequence[float] = (),
     noise: NoiseWish = "auto",
+    copies: int = 1000,
     **question: Any,
 ) -> Frontier:
     """Distance against robustness: the minimal answers, then a search for each share and each temperature.
@@ -63,6 +63,7 @@ def frontier(
     keep: shares of noisy copies to ask for; 0.5 to 0.95 by default.
     temperature: temperatures to ask for; none by default.
     noise: as in the explainer's call; all answers are measured under the same one.
+    copies: noisy copies on which the minimal answers are measured; 1000 by default, as many as for firm ones.
     question: further arguments of the explainer's call.
 
     >>> from sklearn.linear_model import LogisticRegression
@@ -88,7 +89,7 @@ def frontier(
     chosen, said = choose_noise(asked_of.problem, tipping.schema, asked_of.question, wish, NOISE_WITHOUT_REFERENCE)
     kept = np.full(len(tipping), np.nan)
     for part in parts:
-        draws = part.problem.make_streams(tipping.seed ^ CHECK_STREAM_KEY).normal((NOISY_COPIES, part.x.shape[1]))
+        draws = part.problem.make_streams(tipping.seed ^ StreamKey.CHECK).normal((copies, part.x.shape[1]))
         kept[part.rows] = kept_share(part.problem, part.x, chosen, draws)
     found: list[tuple[str, Explanation, Array]] = [(TIPPING_POINT_NAME, tipping, kept)]
     for name, asked in wishes:

@@ -14,7 +14,7 @@ def switchable_columns(problem: Problem) -> list[tuple[int, Array]]:
     """The columns of categories that have a choice of values, and these; which of its cells may change, a row says."""
     return [
         (column, values)
-        for column, values in problem.region.lattice.choices
+        for column, values in problem.region.lattice.choices_to_draw
         if not problem.numeric[column] and len(values) > 1
     ]
 

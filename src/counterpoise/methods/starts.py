@@ -7,13 +7,13 @@ from dataclasses import replace
 import numpy as np
 
 from counterpoise.methods.model_kinds import leaves_of
-from counterpoise.methods.points import Points, join_points, score_points
+from counterpoise.methods.points import Points, join_points, score_points, stack_rows
 from counterpoise.methods.settings.search import DEFAULTS, SearchSettings
 from counterpoise.models.goals import RangeGoal
 from counterpoise.problem import Problem
 from counterpoise.space.nearest_rows import pad_lists, spread_places
 from counterpoise.streams import Streams
-from counterpoise.types import Array, Index, Mask
+from counterpoise.types import Array, Index, Mask, split_rows
 
 
 def start_at_reference_rows(problem: Problem, count: int, settings: SearchSettings = DEFAULTS) -> Points:
@@ -117,12 +117,8 @@ def find_range_crossings(problem: Problem, settings: SearchSettings = DEFAULTS) 
         settings.starts.crossing_reference_rows + settings.starts.crossing_halvings * settings.starts.max_crossings
     ):
         return score_points(problem, problem.region.nearest_feasible[:, None, :][:, :0])
-    size = max(1, settings.batches.crossing_cells // (settings.starts.crossing_reference_rows * d))
-    parts = [
-        _find_crossings_of_chunk(problem.take(rows), settings=settings)
-        for rows in np.split(np.arange(n), range(size, n, size))
-    ]
-    return Points(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
+    chunks = split_rows(n, settings.batches.crossing_cells, settings.starts.crossing_reference_rows * d)
+    return stack_rows(_find_crossings_of_chunk(problem.take(rows), settings=settings) for rows in chunks)
 
 
 def _find_crossings_of_chunk(problem: Problem, settings: SearchSettings = DEFAULTS) -> Points:
@@ -206,7 +202,7 @@ def jump_at_random(problem: Problem, streams: Streams, count: int, settings: Sea
     )
     start = np.where(np.isnan(problem.x0), (low + high) / 2, problem.x0)[:, None, :]
     anywhere = low[:, None, :] + draws * (high - low)[:, None, :]
-    for column, values in problem.region.lattice.choices:
+    for column, values in problem.region.lattice.choices_to_draw:
         anywhere[..., column] = values[(draws[..., column] * len(values)).astype(np.intp)]
     swap = streams.uniform((count, d)) < 0.5
     found = score_points(problem, problem.region.project(np.where(problem.numeric | swap, anywhere, start)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,13 +11,13 @@ import pandas as pd
 from sklearn.pipeline import Pipeline
 
 from counterpoise.errors import InputError
-from counterpoise.space.schema.encode import decode
+from counterpoise.space.schema.encode import decode, encode
 from counterpoise.space.schema.schema import Feature, Schema
 from counterpoise.space.schema.tables_in import quote_names
-from counterpoise.types import Array, Index
+from counterpoise.types import Array, Index, Points
 
-InputFunction = Callable[[Array], Any]
-"""Encoded rows ``(p, d)`` to the model's input."""
+InputFunction = Callable[[Points], Any]
+"""Encoded rows ``(p, d)``, or a frame in the user's own form, to the model's input: always a copy."""
 
 
 def find_model_columns(schema: Schema, names: Sequence[Hashable] | None, width: int | None) -> Index:
@@ -63,13 +64,51 @@ def make_input_function(
     whole = np.array_equal(columns, np.arange(len(schema)))
     if schema.frame and (frame or names is not None):
         picked = [schema.names[place] for place in columns]
-        return lambda x: decode(schema, x) if whole else decode(schema, x)[picked]
+        index = schema.columns[columns]
+        return _InputMaker(
+            lambda x: decode(schema, x) if whole else decode(schema, x)[picked],
+            pd.DataFrame.copy if names is None else lambda given: _copy_columns(given, index),
+        )
+    in_order = list(schema.names)
     if names is not None:  # fitted on a frame, asked about an array: the columns are the same, in the same order
         index = pd.Index(list(names))
-        return lambda x: pd.DataFrame(decode(schema, x), columns=index)
-    if schema.frame:
-        return lambda x: np.asarray(decode(schema, x))
-    return lambda x: decode(schema, x)
+        return _InputMaker(
+            lambda x: pd.DataFrame(decode(schema, x), columns=index),
+            lambda given: pd.DataFrame(given[in_order].to_numpy(copy=True), columns=index),
+        )
+    return _InputMaker(
+        (lambda x: np.asarray(decode(schema, x))) if schema.frame else (lambda x: decode(schema, x)),
+        lambda given: given[in_order].to_numpy(copy=True),
+    )
+
+
+def _copy_columns(given: pd.DataFrame, names: pd.Index[Any]) -> pd.DataFrame:
+    """A frame with these columns, in this order, that nobody else holds."""
+    return given.copy() if given.columns.equals(names) else given[names.tolist()].copy()
+
+
+@dataclass(frozen=True)
+class _InputMaker:
+    """Two ways to the model's input: from encoded rows, and from a frame in the user's own form."""
+
+    from_encoded: Callable[[Array], Any]
+    from_frame: Callable[[pd.DataFrame], Any]
+
+    def __call__(self, x: Points) -> Any:
+        return self.from_frame(x) if isinstance(x, pd.DataFrame) else self.from_encoded(x)
+
+
+def make_frame_input_function(schema: Schema) -> InputFunction:
+    """A function that gives a model rows as the user has them: encoded ones as the reference has them."""
+    return _InputMaker(
+        lambda x: decode(schema, x),
+        pd.DataFrame.copy if schema.frame else lambda given: given[list(schema.names)].to_numpy(copy=True),
+    )
+
+
+def make_encoded_input_function(schema: Schema) -> InputFunction:
+    """A function that gives a model encoded rows."""
+    return _InputMaker(np.array, lambda given: encode(schema, given))
 
 
 def fitted_column_names(model: Any) -> Sequence[Hashable] | None:

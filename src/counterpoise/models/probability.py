@@ -13,7 +13,7 @@ from counterpoise.models.layers import LayerOutputs
 from counterpoise.models.links import softmax
 from counterpoise.models.trees.ensemble import TreeEnsemble
 from counterpoise.models.trees.leaves import Leaves
-from counterpoise.types import Array, Link, Model, ModelBase
+from counterpoise.types import Array, Link, Model, ModelBase, Points
 
 
 @dataclass(frozen=True)
@@ -55,10 +55,10 @@ class ProbabilityModel(ModelBase):
             )
         return found
 
-    def predict(self, x: Array) -> NDArray[Any]:
+    def predict(self, x: Points) -> NDArray[Any]:
         return self.model.predict(x)
 
-    def probabilities(self, x: Array) -> Array | None:
+    def probabilities(self, x: Points) -> Array | None:
         return self.model.probabilities(x)
 
 
@@ -114,7 +114,7 @@ class AgreementProbabilityModel(ProbabilityModel):
         """Whether all must agree."""
         return self.model.requires_unanimity
 
-    def majority(self, x: Array) -> NDArray[Any]:
+    def majority(self, x: Points) -> NDArray[Any]:
         """The class that most say."""
         assert self.model.majority is not None
         return self.model.majority(x)

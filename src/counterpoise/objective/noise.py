@@ -20,9 +20,6 @@ from counterpoise.objective.ranks import Ranks
 from counterpoise.space.region.region import Region
 from counterpoise.types import Array, Index, Mask
 
-RANK_NOISE_LEVELS = (0.0025, 0.005, 0.01, 0.02, 0.03, 0.05)  # of rank noise, floor to cap
-DRAW_RESOLUTION = 4096.0  # what a draw says beyond this resolution is a second, independent uniform number
-
 
 @runtime_checkable
 class Noise(Protocol):
@@ -230,7 +227,7 @@ def calibrate(
     scales: Array,
     numeric: Mask,
     *,
-    levels: Sequence[float] = RANK_NOISE_LEVELS,
+    levels: Sequence[float] = (0.0025, 0.005, 0.01, 0.02, 0.03, 0.05),
     wanted: float = 0.95,
 ) -> Calibration:
     """The largest level at which, and at all smaller ones, real rows of the target keep it in 95 % of copies.
@@ -256,6 +253,9 @@ def _check_flips(flips: float) -> None:
         raise InputError("the chance of a flip must be between 0 and 1", f"{flips!r}", "0 leaves categories alone")
 
 
-def _second_uniforms(draws: Array) -> Array:
-    """A uniform number from the low digits of each normal one; opposite draws give opposite numbers."""
-    return np.asarray(np.modf(ndtr(draws) * DRAW_RESOLUTION)[0])
+def _second_uniforms(draws: Array, resolution: float = 4096.0) -> Array:
+    """A uniform number from the low digits of each normal one; opposite draws give opposite numbers.
+
+    What a draw says beyond the resolution does not depend on what it says up to there.
+    """
+    return np.asarray(np.modf(ndtr(draws) * resolution)[0])

@@ -21,7 +21,7 @@ from counterpoise.space.distance import Distance
 from counterpoise.space.region.region import Region
 from counterpoise.space.schema.schema import Feature, Schema
 from counterpoise.streams import Stream, Streams
-from counterpoise.types import Array, Link, ModelBase
+from counterpoise.types import Array, Link, ModelBase, Points
 
 
 @dataclass(frozen=True)
@@ -55,11 +55,11 @@ class SceneScore(ModelBase):
         ripple = 3 * np.sin(2 * x[:, 0]) * np.sin(2 * x[:, 1]) - 8
         return np.asarray((np.exp(x).sum(axis=1) + ripple)[:, None])
 
-    def predict(self, x: Array) -> Array:
+    def predict(self, x: Points) -> Array:
         """f ``(p,)``."""
-        return self.outputs(x)[:, 0]
+        return self.outputs(np.asarray(x))[:, 0]
 
-    def probabilities(self, x: Array) -> None:
+    def probabilities(self, x: Points) -> None:
         """A score has none."""
 
     def gradient(self, x: Array, weights: Array) -> Array:

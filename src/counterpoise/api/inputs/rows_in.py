@@ -15,7 +15,7 @@ from counterpoise.model_calls import Tally, call_model, model_outputs
 from counterpoise.space.schema.encode import encode
 from counterpoise.space.schema.schema import Schema
 from counterpoise.space.schema.tables_in import as_rows, holds_only_doubles, quote_names
-from counterpoise.types import Array, Index, Mask, Model, is_number, is_whole_number
+from counterpoise.types import Array, Index, Mask, Model, Points, is_exact_whole, is_number, is_whole_number
 
 Rows: TypeAlias = "pd.DataFrame | pd.Series[Any] | NDArray[Any] | Mapping[Any, Any] | Sequence[Mapping[Any, Any]]"
 """Rows to explain: a frame, an array with the reference's columns, a list of dicts; for one row a Series or a dict."""
@@ -68,13 +68,28 @@ def read_rows(data: Any, schema: Schema) -> InputRows:
             f"they have no {quote_names(absent)}{hint}",
             "add or rename the columns",
         )
-    notes = (f"carried through and not shown to the model: {quote_names(extra)}",) if extra else ()
+    notes: tuple[str, ...] = (f"carried through and not shown to the model: {quote_names(extra)}",) if extra else ()
+    x0 = encode(schema, table)
+    notes += _note_large_integers(schema, x0)
     doubles = (isinstance(data, np.ndarray) and data.dtype == np.float64) or holds_only_doubles(table)
     own = isinstance(data, np.ndarray) and not np.may_share_memory(data, table.to_numpy())
-    return InputRows(table, encode(schema, table), notes, doubles and bool(schema.numeric.all()), own)
+    return InputRows(table, x0, notes, doubles and bool(schema.numeric.all()), own)
 
 
-def model_predictions(model: Model, x: Array, owners: Index, tally: Tally) -> NDArray[Any]:
+def _note_large_integers(schema: Schema, x0: Array) -> tuple[str, ...]:
+    """A note where columns of whole numbers have such as double precision does not tell apart."""
+    if not schema.integer.any():
+        return ()
+    large = (~is_exact_whole(x0) & ~np.isnan(x0)).any(axis=0) & schema.integer
+    names = [
+        name
+        for name, feature, in_row in zip(schema.names, schema, large.tolist(), strict=True)
+        if in_row or feature.has_large_integers
+    ]
+    return (f"held fixed to the digit, as whole numbers reach 2**53: {quote_names(names)}",) if names else ()
+
+
+def model_predictions(model: Model, x: Points, owners: Index, tally: Tally) -> NDArray[Any]:
     """The user's own ``predict`` at points ``x`` ``(n, d)``, checked: labels of the model, or finite numbers."""
     said = np.asarray(call_model(model.predict, x, owners, tally))
     if said.shape != (len(x),):
@@ -99,17 +114,20 @@ def model_predictions(model: Model, x: Array, owners: Index, tally: Tally) -> ND
     return said
 
 
-def first_predictions(model: Model, intake: InputRows, schema: Schema, tally: Tally) -> RowPredictions:
-    """What the model predicts for the rows as they are.
+def first_predictions(
+    model: Model, intake: InputRows, schema: Schema, shown: Points, said: NDArray[Any] | None, tally: Tally
+) -> RowPredictions:
+    """What the model predicts for the rows as they are ``shown`` to it; ``said`` is that, where it was asked before.
 
     A call of ``predict`` can take longer than a search, however few its rows. So classes come from the outputs at
     first, and ``predict`` is called later, for rows and answers together. This is the model's first call: where it
     fails on missing cells, the error names them.
     """
     rows = np.arange(len(intake))
-    later = model.labels is not None and model.abstention is None and not np.isnan(intake.x0).any()
+    later = said is None and model.labels is not None and model.abstention is None and not np.isnan(intake.x0).any()
     try:
-        said = None if later else model_predictions(model, intake.x0, rows, tally)
+        if said is None and not later:
+            said = model_predictions(model, shown, rows, tally)
         outputs = model_outputs(model, intake.x0, rows, tally)
         return RowPredictions(
             _largest_output_labels(model, outputs) if said is None else said, outputs, np.full(len(rows), not later)

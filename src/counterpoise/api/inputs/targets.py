@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from counterpoise.errors import InputError
 from counterpoise.explanation.question import AnythingBut
 from counterpoise.models.goals import ClassGoal, Goal, RangeGoal, ThresholdGoal
-from counterpoise.space.schema.tables_in import quote_names
-from counterpoise.types import Array, Index, Mask, Model, is_number
+from counterpoise.space.schema.tables_in import quote_names, take_points
+from counterpoise.types import Index, Mask, Model, Points, is_number
 
 
 def as_target(target: Any) -> Any:
@@ -45,13 +45,13 @@ class RowTargets:
         return RowTargets(self.goal.take(rows), self.target[rows], tuple(self.phrases[row] for row in rows.tolist()))
 
 
-def current_decisions(model: Model, x0: Array, predicted: NDArray[Any]) -> NDArray[Any]:
-    """What rows ``x0`` ``(n, d)`` are to the model now: ``predicted``; where it abstains, what most members say."""
+def current_decisions(model: Model, rows: Points, predicted: NDArray[Any]) -> NDArray[Any]:
+    """What ``rows`` ``(n, d)`` are to the model now: ``predicted``; where it abstains, what most members say."""
     now = predicted.copy()
     if model.majority is not None:
         undecided = np.flatnonzero([label == model.abstention for label in predicted.tolist()])
         if len(undecided):
-            now[undecided] = model.majority(x0[undecided])
+            now[undecided] = model.majority(take_points(rows, undecided))
     return now
 
 

@@ -33,7 +33,7 @@ class MoveContext(NamedTuple):
             region.upper,
             problem.numeric,
             problem.scales,
-            region.lattice.choices,
+            region.lattice.choices_to_draw,
             region.system.balance_equations,
             problem.reference_rows.x,
         )

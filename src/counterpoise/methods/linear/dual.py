@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from counterpoise.methods.linear.boxes import Boxes, Choice, Pricing, BoxTerms
+from counterpoise.methods.linear.boxes import Boxes, BoxTerms, Choice, Pricing
 from counterpoise.methods.settings.linear import LinearSettings
 from counterpoise.types import Array, Index, Mask
 

@@ -8,9 +8,10 @@ from typing import NamedTuple
 import numpy as np
 
 from counterpoise.methods.linear.boxes import Boxes, Choice, Pricing
-from counterpoise.methods.linear.branching import divide, first_boxes
 from counterpoise.methods.linear.cases import Cases, make_cases
+from counterpoise.methods.linear.division import divide
 from counterpoise.methods.linear.dual import Solved, solve
+from counterpoise.methods.linear.first_boxes import first_boxes
 from counterpoise.methods.linear.menus import Menus
 from counterpoise.methods.settings.linear import DEFAULT_LINEAR, LinearSettings
 from counterpoise.methods.trees.exact.cell_costs import is_separable
@@ -152,7 +153,9 @@ class _Search:
         solved = Solved(solved.bound[alive], solved.price[alive], short, enough)
         self.show(boxes, solved)
         row = self.cases.row[boxes.case]
-        left = np.flatnonzero(bound < self.limit[row])
+        open_still = bound * (1 + self.settings.optimal) < self.limit[row]
+        self.floor_at(row[~open_still], bound[~open_still])
+        left = np.flatnonzero(open_still)
         if not len(left):
             return
         short, enough = (Choice._make(part[left] for part in choice) for choice in (short, enough))
@@ -196,32 +199,37 @@ class _Search:
         self.best[row[good]], self.x[row[good]] = effort[good], x[good, 0]
 
     def _fill(self, boxes: Boxes, solved: Solved) -> Array:
-        """Numbers ``(b, f)`` of points that meet the conditions, the dearest surplus taken back."""
+        """Numbers ``(b, f)`` of points that meet the conditions, if setting one column anew can bring that about.
+
+        Of the columns that can, the one that saves most is set to the nearest value at which all conditions are met.
+        """
         menus, cases, enough = self.menus, self.cases, solved.enough
-        row, x = cases.row[boxes.case], enough.x.copy()
-        slope = cases.slope[boxes.case]
+        row, x, f = cases.row[boxes.case], enough.x.copy(), len(menus.numbers)
+        if not f:
+            return x
+        slope, x0 = cases.slope[boxes.case], menus.x0[row]
         surplus = (enough.gain - cases.need_most[boxes.case])[:, :, None]
-        x0 = menus.x0[row][:, None, :]
         with np.errstate(divide="ignore", invalid="ignore"):
-            helps = slope * (x[:, None, :] - x0) > 0
-            spare = np.where(helps, np.maximum(surplus, 0.0) / np.abs(slope), np.inf).min(axis=1)
-        spare = np.where(helps.any(axis=1), np.minimum(spare, np.abs(x - x0[:, 0])), 0.0)
-        back = x - np.sign(x - x0[:, 0]) * spare
+            edge = x[:, None, :] - surplus / slope
+        low = np.where(slope > 0, edge, np.where((slope == 0) & (surplus < 0), np.inf, -np.inf)).max(axis=1)
+        high = np.where(slope < 0, edge, np.inf).min(axis=1)
+        low, high = np.maximum(low, boxes.low), np.minimum(high, boxes.high)
+        can = (low <= high) & enough.changed[:, :f]
+        low, high = np.where(can, low, x), np.where(can, high, x)
+        new = np.minimum(np.maximum(x0, low), high)
         if self.pricing.snaps:
-            outward = x > x0[:, 0]
-            up, down = (menus.snapped(row, back.copy(), upwards=way) for way in (True, False))
-            back = np.where(outward, up, down)
-        back = np.minimum(
-            np.maximum(back, np.where(boxes.low <= boxes.high, boxes.low, x)),
-            np.where(boxes.low <= boxes.high, boxes.high, x),
-        )
-        before, after = (self.pricing.differences(row, values) for values in (x, back))
-        f = slice(0, len(menus.numbers))
-        saved = self.pricing.cost(boxes.case, f, before) - self.pricing.cost(boxes.case, f, after)
-        column, line = saved.argmax(axis=1) if saved.shape[1] else np.zeros(len(x), dtype=np.intp), np.arange(len(x))
-        if saved.shape[1]:
-            pays = saved[line, column] > 0
-            x[line[pays], column[pays]] = back[line[pays], column[pays]]
+            up, down = (menus.snapped(row, new.copy(), upwards=way) for way in (True, False))
+            new = np.where(new > x0, up, down)
+        rounding = 1e-12 * (np.abs(x) + np.abs(x0))
+        fits = can & (new >= low - rounding) & (new <= high + rounding)
+        before, after = (self.pricing.differences(row, np.where(fits, values, x0)) for values in (x, new))
+        case, columns = boxes.case, slice(0, f)
+        saved = self.pricing.cost(case, columns, before) - self.pricing.cost(case, columns, after)
+        saved = np.where(fits, saved, -np.inf)
+        column, line = saved.argmax(axis=1), np.arange(len(x))
+        lacks = (surplus < 0).any(axis=(1, 2))
+        pays = (saved[line, column] > 0) | (lacks & np.isfinite(saved[line, column]))
+        x[line[pays], column[pays]] = new[line[pays], column[pays]]
         return x
 
     def proof(self) -> LinearProof:

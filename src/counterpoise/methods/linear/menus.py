@@ -88,7 +88,8 @@ class Menus:
             size = np.where(has_grid, step, 1.0)
             count = (values - origin) / size
             near = np.rint(count)
-            close = np.abs(count - near) <= 1e-9 * np.maximum(1.0, np.abs(count))
+            with np.errstate(invalid="ignore"):  # without a bound, there is nothing to round
+                close = np.abs(count - near) <= 1e-9 * np.maximum(1.0, np.abs(count))
             count = np.where(close, near, np.ceil(count) if upwards else np.floor(count))
             values = np.where(has_grid, origin + count * size, values)
         for place, listed in self.listed:

@@ -19,7 +19,7 @@ from counterpoise.errors import InputError
 from counterpoise.models.goals import MIN_PROBABILITY, apply_link
 from counterpoise.models.registry import as_model
 from counterpoise.space.schema.schema import Schema
-from counterpoise.types import Array, Index, Link, Model, ModelBase
+from counterpoise.types import Array, Index, Link, Model, ModelBase, Points
 
 UNDECIDED_LABEL = "undecided"
 
@@ -94,13 +94,13 @@ class ClassAgreement(ModelBase):
         reached = np.where(reached == 0.0, np.where(agreed >= self.members_needed, least, -least), reached)
         return np.hstack([reached, np.zeros((len(x), 1))])
 
-    def predict(self, x: Array) -> NDArray[Any]:
+    def predict(self, x: Points) -> NDArray[Any]:
         """The class that enough members' own ``predict`` says, or "undecided"."""
         votes = self._count_votes(x)
         places = np.where(votes.max(axis=1) >= self.members_needed, votes.argmax(axis=1), len(self.classes))
         return _pick_labels(self.labels, places)
 
-    def majority(self, x: Array) -> NDArray[Any]:
+    def majority(self, x: Points) -> NDArray[Any]:
         """The class that most members say, ``(p,)``; of equals, the one that the earliest member says."""
         votes = self._count_votes(x)
         first = self._predicted_places(self.members[0], x)
@@ -110,7 +110,7 @@ class ClassAgreement(ModelBase):
             first = np.where(best, said, first)
         return _pick_labels(self.classes, first)
 
-    def probabilities(self, x: Array) -> Array | None:
+    def probabilities(self, x: Points) -> Array | None:
         """``(p, c + 1)``: for each class the probability that enough members give it at least, then what is left."""
         found = [member.probabilities(x) for member in self.members]
         if any(part is None for part in found):
@@ -126,12 +126,12 @@ class ClassAgreement(ModelBase):
         labels = list(member.labels or ())
         return [labels.index(label) for label in self.classes]
 
-    def _predicted_places(self, member: Model, x: Array) -> Index:
+    def _predicted_places(self, member: Model, x: Points) -> Index:
         """The place of the class that a member's own ``predict`` says, ``(p,)``."""
         places = {label: place for place, label in enumerate(self.classes)}
         return np.array([places[label] for label in member.predict(x).tolist()], dtype=np.intp)
 
-    def _count_votes(self, x: Array) -> Index:
+    def _count_votes(self, x: Points) -> Index:
         """How many members say each class, ``(p, c)``."""
         votes = np.zeros((len(x), len(self.classes)), dtype=np.intp)
         for member in self.members:
@@ -197,15 +197,15 @@ class NumberAgreement(ModelBase):
         """``(p, members)``: each member's number."""
         return np.hstack([member.outputs(x) for member in self.members])
 
-    def predict_each(self, x: Array) -> Array:
+    def predict_each(self, x: Points) -> Array:
         """``(p, members)``: what each member's own ``predict`` says."""
         return np.stack([np.asarray(member.predict(x), dtype=np.float64) for member in self.members], axis=1)
 
-    def predict(self, x: Array) -> NDArray[Any]:
+    def predict(self, x: Points) -> NDArray[Any]:
         """The middle one of the members' predictions; where enough of them lie in a range, so does it."""
         return np.asarray(np.median(self.predict_each(x), axis=1))
 
-    def probabilities(self, x: Array) -> Array | None:
+    def probabilities(self, x: Points) -> Array | None:
         """None: numbers have no classes."""
         return None
 

@@ -10,10 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from counterpoise.errors import InputError, ModelError
-from counterpoise.models.inputs import InputFunction
-from counterpoise.space.schema.encode import decode
+from counterpoise.models.inputs import InputFunction, make_encoded_input_function, make_frame_input_function
 from counterpoise.space.schema.schema import Schema
-from counterpoise.types import Array, Link, Model, ModelBase
+from counterpoise.types import Array, Link, Model, ModelBase, Points
 
 AnswerShape = Literal["score", "decision", "chance", "columns", "labels"]
 """One number; one number against zero; the chance of the second of two labels; a column per label; labels."""
@@ -81,7 +80,7 @@ class FunctionModel(ModelBase):
         """What the outputs are."""
         return self.answer_format.link
 
-    def outputs(self, x: Array) -> Array:
+    def outputs(self, x: Points) -> Array:
         """Outputs ``(p, c)``; labels become one column per class, 1 for the class that was given."""
         answer = _read_answer(self.function.scores(self.make_input(x)), len(x))
         if self.answer_format.shape == "labels":
@@ -98,12 +97,12 @@ class FunctionModel(ModelBase):
         rival = 1.0 - numbers if self.answer_format.shape == "chance" else np.zeros_like(numbers)
         return np.stack([rival, numbers], axis=1)
 
-    def predict(self, x: Array) -> NDArray[Any]:
+    def predict(self, x: Points) -> NDArray[Any]:
         """The label with the largest output, the first of equals; the score where there are no labels."""
         outputs = self.outputs(x)
         return outputs[:, 0] if self.labels is None else _labels_as_array(self.labels)[outputs.argmax(axis=1)]
 
-    def probabilities(self, x: Array) -> Array | None:
+    def probabilities(self, x: Points) -> Array | None:
         """The outputs where they are probabilities."""
         return self.outputs(x) if self.link == "log" else None
 
@@ -164,7 +163,7 @@ class TwiceDifferentiableFunctionModel(DifferentiableFunctionModel):
 def adapt(model: Any, schema: Schema, probe: Array) -> Model:
     """The Model of a callable or a Function; one call on the probing rows shows the format of its answers."""
     function = model if isinstance(model, Function) else Function(model)
-    make_input: InputFunction = (lambda x: x.copy()) if function.array else (lambda x: decode(schema, x))
+    make_input = make_encoded_input_function(schema) if function.array else make_frame_input_function(schema)
     answer_format = infer_answer_format(function, _read_answer(function.scores(make_input(probe)), len(probe)))
     if function.gradient is not None and answer_format.shape == "labels":
         raise InputError("a Function with a gradient must give scores", "its answers are labels", "return the scores")
@@ -189,7 +188,8 @@ def infer_answer_format(function: Function, answer: NDArray[Any]) -> AnswerForma
     AnswerFormat(shape='score', labels=None, link='identity')
     """
     given = None if function.labels is None else tuple(function.labels)
-    if answer.dtype.kind in "bOUSiu" and answer.ndim == 1 and function.link is None:
+    said_labels = answer.dtype.kind in "bOUSiu" or (given is not None and _are_float_labels(answer, given))
+    if said_labels and answer.ndim == 1 and function.link is None:
         return AnswerFormat("labels", given or _collect_labels(answer), "identity")
     if answer.dtype.kind not in "biuf":
         raise _make_shape_error("numbers or one label a row", answer)
@@ -207,6 +207,15 @@ def _are_probabilities(answer: NDArray[Any], max_sum_difference: float = 1e-4) -
     """Whether all numbers are between 0 and 1, and columns add up to 1; loosely, for float16 and float32 models."""
     between = bool(np.all((answer >= 0) & (answer <= 1)))
     return between and (answer.ndim == 1 or bool(np.all(np.abs(answer.sum(axis=1) - 1) < max_sum_difference)))
+
+
+def _are_float_labels(answer: NDArray[Any], labels: tuple[Any, ...]) -> bool:
+    """Whether floats are labels that were listed, such as 1.0 and 2.0; 0.0 and 1.0, in this order, are chances too."""
+    return answer.dtype.kind == "f" and labels != (0, 1) and bool(np.isin(answer, _as_floats(labels)).all())
+
+
+def _as_floats(labels: tuple[Any, ...]) -> list[float]:
+    return [float(label) for label in labels if isinstance(label, (int, float, np.number))]
 
 
 def _collect_labels(answer: NDArray[Any]) -> tuple[Any, ...]:

@@ -6,8 +6,9 @@ from typing import Any
 
 from numpy.typing import NDArray
 
+from counterpoise.models.inputs import InputFunction, make_encoded_input_function
 from counterpoise.space.schema.schema import Schema
-from counterpoise.types import Array, Link, MinimalModel, ModelBase
+from counterpoise.types import Array, Link, MinimalModel, ModelBase, Points
 
 OPTIONAL_MEMBERS = ("gradient", "outputs_and_pullback", "hvp", "members", "members_needed", "predict_each", "majority")
 
@@ -18,8 +19,8 @@ class ObjectModel(ModelBase):
     Trees and leaves are those of this package's own adapters: an object shows split points as ``thresholds``.
     """
 
-    def __init__(self, own_model: MinimalModel) -> None:
-        self.own_model = own_model
+    def __init__(self, own_model: MinimalModel, make_input: InputFunction) -> None:
+        self.own_model, self.make_input = own_model, make_input
         for name in OPTIONAL_MEMBERS:
             found = getattr(own_model, name, None)
             if found is not None:
@@ -60,19 +61,19 @@ class ObjectModel(ModelBase):
         """The object's own notes."""
         return tuple(getattr(self.own_model, "notes", ()))
 
-    def outputs(self, x: Array) -> Array:
+    def outputs(self, x: Points) -> Array:
         """The object's outputs ``(p, c)``."""
-        return self.own_model.outputs(x)
+        return self.own_model.outputs(self.make_input(x))
 
-    def predict(self, x: Array) -> NDArray[Any]:
+    def predict(self, x: Points) -> NDArray[Any]:
         """What the object's ``predict`` says."""
-        return self.own_model.predict(x)
+        return self.own_model.predict(self.make_input(x))
 
-    def probabilities(self, x: Array) -> Array | None:
+    def probabilities(self, x: Points) -> Array | None:
         """The object's probabilities, or None."""
-        return self.own_model.probabilities(x)
+        return self.own_model.probabilities(self.make_input(x))
 
 
 def adapt(model: MinimalModel, schema: Schema, probe: Array) -> ObjectModel:
-    """The Model of such an object; it reads encoded rows, so that neither schema nor probing rows are needed."""
-    return ObjectModel(model)
+    """The Model of such an object; it reads encoded rows, so that no probing rows are needed."""
+    return ObjectModel(model, make_encoded_input_function(schema))

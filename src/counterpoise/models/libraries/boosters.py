@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from counterpoise.models.inputs import InputFunction
 from counterpoise.models.links import as_two_outputs
 from counterpoise.space.schema.schema import Schema
-from counterpoise.types import Array, Link, ModelBase
+from counterpoise.types import Array, Link, ModelBase, Points
 
 AUTOMATIC_NAME_PATTERN = re.compile(r"(Column_|f)?\d+")  # what the libraries call the columns of an array
 
@@ -34,15 +34,15 @@ class BoosterModel(ModelBase):
     link: Link = "identity"
     notes: tuple[str, ...] = ()
 
-    def outputs(self, x: Array) -> Array:
+    def outputs(self, x: Points) -> Array:
         """Decision values ``(p, c)``, or predictions ``(p, 1)``."""
         return self.output_function(self.make_input(x))
 
-    def predict(self, x: Array) -> NDArray[Any]:
+    def predict(self, x: Points) -> NDArray[Any]:
         """What the model's own ``predict`` says."""
         return np.asarray(self.label_function(self.make_input(x))).reshape(-1)
 
-    def probabilities(self, x: Array) -> Array | None:
+    def probabilities(self, x: Points) -> Array | None:
         """The model's own probabilities, or None."""
         if self.probability_function is None:
             return None

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from counterpoise.errors import CapabilityError, InputError
 from counterpoise.models.callables.function import Function, FunctionModel, infer_answer_format
-from counterpoise.space.schema.encode import decode
+from counterpoise.models.inputs import make_frame_input_function
 from counterpoise.space.schema.schema import Schema
-from counterpoise.types import Array, Model
+from counterpoise.types import Array, Model, Points
 
 DTYPE_BY_ONNX_TYPE: dict[str, Any] = {
     "tensor(float)": np.float32,
@@ -65,7 +65,7 @@ class LabellingOnnxModel(FunctionModel):
 
     session: OnnxSession
 
-    def predict(self, x: Array) -> NDArray[Any]:
+    def predict(self, x: Points) -> NDArray[Any]:
         """The model's own label output."""
         (said,) = self.session.session.run(
             [self.session.label_output], _make_inputs(self.session.session, self.make_input(x))
@@ -77,10 +77,7 @@ def adapt(model: Any, schema: Schema, probe: Array) -> Model:
     """The Model of a session, or of a Function whose scores are one."""
     function = model if isinstance(model, Function) else Function(model)
     session = _name_outputs(function.scores)
-
-    def make_input(x: Array) -> Any:
-        return decode(schema, x)
-
+    make_input = make_frame_input_function(schema)
     answer = np.asarray(session(make_input(probe)))
     if function.labels is None and answer.ndim == 2:
         function = replace(function, labels=session.find_labels(make_input(probe), answer.shape[1]))

@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 
 from counterpoise.errors import CapabilityError, InputError
 from counterpoise.models.callables.function import AnswerFormat, Function, FunctionModel, infer_answer_format
+from counterpoise.models.inputs import make_encoded_input_function
 from counterpoise.models.links import softmax
 from counterpoise.space.schema.schema import Schema
-from counterpoise.types import Array, Model
+from counterpoise.types import Array, Model, Points
 
 TRAINING_NOTE = "the module is in training mode: it is switched to evaluation for each call and back afterwards"
 GUESSED_LABELS_NOTE = "the module's one output is read as that of label 1 against 0; for a number: cp.Function(module)"
@@ -42,7 +43,7 @@ class TorchModel(FunctionModel):
             found.append(GUESSED_LABELS_NOTE)
         return tuple(found)
 
-    def probabilities(self, x: Array) -> Array | None:
+    def probabilities(self, x: Points) -> Array | None:
         """The outputs where they are probabilities; the softmax of logits; None for a score."""
         if self.labels is None:
             return None
@@ -91,7 +92,8 @@ def adapt(model: Any, schema: Schema, probe: Array) -> Model:
     if guessed:
         function = replace(function, labels=(0, 1))
     answer_format: AnswerFormat = infer_answer_format(function, answer[:, 0] if single else answer)
-    return TorchModel(replace(function, scores=scores), lambda x: x, answer_format, module, guessed)
+    make_input = make_encoded_input_function(schema)
+    return TorchModel(replace(function, scores=scores), make_input, answer_format, module, guessed)
 
 
 def _call_on_probe(scores: Callable[[Array], Array], probe: Array, module: torch.nn.Module) -> Array:

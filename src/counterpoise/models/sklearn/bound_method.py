@@ -14,7 +14,7 @@ from counterpoise.models.sklearn.outputs import find_deciding_estimator
 from counterpoise.models.sklearn.thresholds import has_threshold
 from counterpoise.models.trees.opened import ShortcutModel, TreeModel
 from counterpoise.space.schema.schema import Schema
-from counterpoise.types import Array
+from counterpoise.types import Array, Points
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,7 +26,7 @@ class NumberedClassesModel(ShortcutModel):
         """The numbers of the columns."""
         return tuple(range(len(self.own_model.labels or ())))
 
-    def predict(self, x: Array) -> NDArray[Any]:
+    def predict(self, x: Points) -> NDArray[Any]:
         """The number of the most likely class."""
         found = self.own_model.probabilities(x)
         assert found is not None, "it stands for the method that gives them"

@@ -40,7 +40,7 @@ from counterpoise.models.sklearn.pipeline.read import flatten_steps, read_column
 from counterpoise.models.sklearn.pipeline.trees_behind import carry_trees_back
 from counterpoise.models.trees.opened import MAX_ROUNDING_DIFFERENCE, TreeModel, make_tree_model, relative_difference
 from counterpoise.space.schema.schema import Schema, numeric_schema
-from counterpoise.types import Array, Index, Link, Model, ModelBase
+from counterpoise.types import Array, Index, Link, Model, ModelBase, Points
 
 EstimatorKind = Literal["classifier", "regressor", "outlier_detector"]
 OUTLIER_LABELS = ("outlier", "inlier")
@@ -63,12 +63,12 @@ class SklearnModel(ModelBase):
         """The classes in the order of the outputs; "outlier" and "inlier" for a detector; None for a regressor."""
         return None if self.classes is None else tuple(self.classes.tolist())
 
-    def outputs(self, x: Array) -> Array:
+    def outputs(self, x: Points) -> Array:
         """Decision values where the estimator has them, else probabilities, else 1 for the class that it says."""
         with self._without_warnings():
             return self.output_function(self.make_input(x))
 
-    def predict(self, x: Array) -> NDArray[Any]:
+    def predict(self, x: Points) -> NDArray[Any]:
         """What the estimator's own ``predict`` says."""
         with self._without_warnings():
             said = np.asarray(self.model.predict(self.make_input(x)))
@@ -76,7 +76,7 @@ class SklearnModel(ModelBase):
             return np.where(said == -1, *OUTLIER_LABELS)
         return said[:, 0] if said.ndim == 2 and said.shape[1] == 1 else said
 
-    def probabilities(self, x: Array) -> Array | None:
+    def probabilities(self, x: Points) -> Array | None:
         """The estimator's own ``predict_proba``, or None where it has none."""
         if self.kind != "classifier" or not has_probabilities(self.model):
             return None

@@ -13,7 +13,7 @@ from counterpoise.models.links import softmax
 from counterpoise.models.trees.columns import ColumnReading, translate_trees
 from counterpoise.models.trees.ensemble import LibraryTrees, TreeEnsemble
 from counterpoise.models.trees.leaves import Leaves
-from counterpoise.types import Array, Link, Model, ModelBase
+from counterpoise.types import Array, Link, Model, ModelBase, Points
 
 MAX_ROUNDING_DIFFERENCE = 1e-5  # relative: sums in single precision differ by less, whatever their order
 
@@ -44,11 +44,11 @@ class ShortcutModel(ModelBase):
         """Outputs ``(p, c)`` of the encoded rows ``(p, d)``: the library's own, to the bit."""
         return self.fast_outputs(x)
 
-    def predict(self, x: Array) -> NDArray[Any]:
+    def predict(self, x: Points) -> NDArray[Any]:
         """What the user's own ``predict`` says."""
         return self.own_model.predict(x)
 
-    def probabilities(self, x: Array) -> Array | None:
+    def probabilities(self, x: Points) -> Array | None:
         """The user's own probabilities, or None."""
         return self.own_model.probabilities(x)
 

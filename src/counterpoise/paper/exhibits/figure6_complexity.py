@@ -23,7 +23,7 @@ from counterpoise.space.distance import Distance
 from counterpoise.space.region.region import Region
 from counterpoise.space.schema.schema import Feature, Schema
 from counterpoise.streams import Streams
-from counterpoise.types import Array, Link, ModelBase
+from counterpoise.types import Array, Link, ModelBase, Points
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -63,11 +63,11 @@ class LinearScore(ModelBase):
         """``(p, 1)``."""
         return np.asarray((x @ self.slope)[:, None])
 
-    def predict(self, x: Array) -> Array:
+    def predict(self, x: Points) -> Array:
         """``(p,)``."""
-        return self.outputs(x)[:, 0]
+        return self.outputs(np.asarray(x))[:, 0]
 
-    def probabilities(self, x: Array) -> None:
+    def probabilities(self, x: Points) -> None:
         """A score has none."""
 
     def gradient(self, x: Array, weights: Array) -> Array:

@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from counterpoise.errors import ConstraintError
-from counterpoise.space.constraints.draft import Draft
+from counterpoise.space.constraints.draft import Draft, check_exact_column
 from counterpoise.space.constraints.words import Constraint, NameOrNames, flatten_names
 from counterpoise.space.rules.cell_formulas import SameAsRow, TableLookup
 from counterpoise.space.rules.formulas import Combination
@@ -94,6 +94,7 @@ class Derived:
             raise ConstraintError(
                 "a derived feature must be a number", f"{self.name!r} is {feature.kind}", "use Rule with an implication"
             )
+        check_exact_column(feature, self)
         made = parse_expression(self.text, schema)
         step = 1.0 if feature.kind == "integer" else 0.0
         storage = feature.storage_dtype

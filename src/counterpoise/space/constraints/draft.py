@@ -10,9 +10,9 @@ import numpy as np
 
 from counterpoise.errors import ConstraintError
 from counterpoise.space.rules.relations import Relation
-from counterpoise.space.schema.schema import Schema
+from counterpoise.space.schema.schema import Feature, Schema
 from counterpoise.space.schema.tables_in import quote_names
-from counterpoise.types import Array, Mask, is_number
+from counterpoise.types import Array, Mask, is_exact_whole, is_number, is_whole_number
 
 
 @dataclass
@@ -44,6 +44,8 @@ class Draft:
             feature = schema.features[number]
             free[:, number] = False
             texts[number].append(f"{feature.name!r} is held fixed because {feature.fixed}")
+        if schema.integer.any():
+            free &= is_exact_whole(x0) | ~schema.integer | np.isnan(x0)
         ends = np.full(x0.shape, -np.inf), np.full(x0.shape, np.inf)
         return cls(schema, x0, *ends, free, np.zeros(d), [None] * d, np.zeros((2, d), dtype=bool), texts)
 
@@ -88,9 +90,13 @@ class Draft:
             )
         return number
 
-    def encode_value(self, number: int, value: Any, constraint: object) -> float:
-        """A value of a column as the search holds it."""
+    def encode_value(self, number: int, value: Any, constraint: object, toward: float | None = None) -> float:
+        """A value of a column as the search holds it.
+
+        A whole number that double precision cannot hold is rounded ``toward`` a number, or refused where there is none.
+        """
         feature = self.schema.features[number]
+        check_exact_column(feature, constraint)
         if not feature.is_numeric:
             if isinstance(value, Hashable) and value in feature.code_by_category:
                 return feature.code_by_category[value]
@@ -100,5 +106,24 @@ class Draft:
                 "correct the value, or add it to the schema's categories",
             )
         if isinstance(value, bool) or (is_number(value) and not np.isnan(float(value))):
-            return float(value)
+            near = float(value)
+            if not is_whole_number(value) or near == value:
+                return near
+            if toward is not None:
+                return near if (near > value) == (toward > value) else float(np.nextafter(near, toward))
+            raise ConstraintError(
+                "a whole number in a constraint must be one that double precision holds",
+                f"{constraint!r} has {value!r}",
+                "give one below 2**53",
+            )
         raise ConstraintError(f"{constraint!r} must give numbers for {feature.name!r}", f"{value!r}", "give a number")
+
+
+def check_exact_column(feature: Feature, constraint: object) -> None:
+    """An error where a constraint compares values of a column whose whole numbers lose digits in double precision."""
+    if feature.has_large_integers:
+        raise ConstraintError(
+            "a constraint must name values that double precision tells apart",
+            f"{constraint!r} names {feature.name!r}, whose whole numbers reach 2**53",
+            "leave it out: such a column is held fixed to the digit; identifiers are best given as text",
+        )

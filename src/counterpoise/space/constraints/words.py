@@ -157,10 +157,14 @@ class Range:
         for name in flatten_names((self.name,)):
             number = draft.record_ordered_column(name, self)
             if self.low is not None:
-                draft.lower[:, number] = np.maximum(draft.lower[:, number], draft.encode_value(number, self.low, self))
+                draft.lower[:, number] = np.maximum(
+                    draft.lower[:, number], draft.encode_value(number, self.low, self, np.inf)
+                )
                 draft.is_range_given[0, number] = True
             if self.high is not None:
-                draft.upper[:, number] = np.minimum(draft.upper[:, number], draft.encode_value(number, self.high, self))
+                draft.upper[:, number] = np.minimum(
+                    draft.upper[:, number], draft.encode_value(number, self.high, self, -np.inf)
+                )
                 draft.is_range_given[1, number] = True
 
 

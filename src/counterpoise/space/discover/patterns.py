@@ -66,7 +66,8 @@ class PatternSearch:
     def __init__(self, schema: Schema, x: Array, share: float, settings: DiscoverySettings = DEFAULT_SETTINGS) -> None:
         self.schema, self.x, self.share, self.settings = schema, x, share, settings
         self.quoted_names = [backquote_name(name) for name in schema.names]
-        counts = np.array([f.is_numeric or tuple(f.categories) in ((0, 1), (False, True)) for f in schema])
+        exact = np.array([not f.has_large_integers for f in schema])
+        counts = exact & np.array([f.is_numeric or tuple(f.categories) in ((0, 1), (False, True)) for f in schema])
         varies = np.array([len(np.unique(column[~np.isnan(column)])) > 1 for column in x.T])
         self.columns: Index = np.flatnonzero(counts & varies)
         rng = np.random.default_rng(0)

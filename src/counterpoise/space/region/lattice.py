@@ -90,6 +90,11 @@ class Lattice:
         return replace(lattice, first_count=first, last_count=last)
 
     @property
+    def choices_to_draw(self) -> tuple[tuple[int, Array], ...]:
+        """The columns with listed values that have any: one that is missing everywhere has none."""
+        return tuple((column, values) for column, values in self.choices if len(values))
+
+    @property
     def is_unrestricted(self) -> bool:
         """Whether a cell can hold any number."""
         return not (len(self.columns) or self.narrow_floats or self.choices)

@@ -238,6 +238,8 @@ class _Translator:
             close = ", ".join(list(self.column_by_name)[:8]) + (" …" if len(self.column_by_name) > 8 else "")
             self.refuse(node, f"{name!r}, which is no feature,", f"there are {close}")
         number = self.column_by_name[name]
+        if self.schema.features[number].has_large_integers:
+            self.refuse(node, f"{name!r}, whose whole numbers reach 2**53 and lose digits,", "leave it out of rules")
         return NamedFeature(self.schema.features[number], number, origin)
 
     def find_unquoted_name(self, node: ast.expr) -> str:

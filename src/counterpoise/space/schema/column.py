@@ -12,7 +12,7 @@ import pandas as pd
 
 from counterpoise.errors import InputError
 from counterpoise.space.schema.tables_in import as_python_value
-from counterpoise.types import Array
+from counterpoise.types import Array, is_exact_whole, is_whole_number
 
 Kind = Literal["continuous", "integer", "boolean", "categorical", "ordinal"]
 Scale = Literal["std", "mad", "range"]
@@ -78,6 +78,8 @@ class Feature:
             object.__setattr__(self, "categories", (False, True) if self.kind == "boolean" else ())
         dtype = self._default_dtype() if self.dtype is None else pd.api.types.pandas_dtype(self.dtype)
         object.__setattr__(self, "dtype", dtype)
+        if self.has_large_integers and not self.fixed:
+            object.__setattr__(self, "fixed", "its whole numbers reach 2**53, where double precision loses digits")
 
     def _default_dtype(self) -> Any:
         """The dtype of a column of this kind that nobody has described more closely."""
@@ -91,6 +93,12 @@ class Feature:
     def is_numeric(self) -> bool:
         """Whether differences between values mean something."""
         return self.kind in ("continuous", "integer")
+
+    @property
+    def has_large_integers(self) -> bool:
+        """Whether the observed range has whole numbers that double precision does not tell apart."""
+        ends = np.array([self.lower, self.upper])
+        return self.kind == "integer" and not bool(is_exact_whole(ends[np.isfinite(ends)]).all())
 
     @property
     def title(self) -> str:
@@ -156,7 +164,10 @@ def infer_feature(column: pd.Series[Any], name: Hashable, scale: Scale) -> Featu
         return Feature(
             name, kind, dtype, categories, missing=missing, fixed=fixed, unseen=unseen, mark=_find_missing_mark(column)
         )
-    values = seen.to_numpy(dtype=np.float64)
+    try:
+        values = seen.to_numpy(dtype=np.float64)
+    except OverflowError:
+        raise make_huge_integer_error(name, "the reference") from None
     if not np.isfinite(values).all():
         where = seen.index[~np.isfinite(values)][0]
         raise InputError(
@@ -195,7 +206,7 @@ def _infer_object_kind(seen: pd.Series[Any], name: Hashable) -> tuple[Kind, tupl
     if flags and all(flags):
         return "boolean", (False, True)
     if flags and not any(flags) and not any(isinstance(value, str) for value in seen):
-        whole = all(float(value).is_integer() for value in seen if np.isfinite(value))
+        whole = all(is_whole_number(value) or float(value).is_integer() for value in seen if value - value == 0)
         return ("integer" if whole else "continuous"), ()
     return "categorical", tuple(sorted(pd.unique(seen), key=lambda value: (type(value).__name__, str(value))))
 
@@ -205,6 +216,15 @@ def _unsupported_column_error(name: Hashable, what: str) -> InputError:
         "columns must hold numbers, booleans, text or categories",
         f"{name!r} is {what}",
         "convert it, or leave it out of the reference: columns that only the rows have are carried through",
+    )
+
+
+def make_huge_integer_error(name: Hashable, what: str) -> InputError:
+    """The error for a whole number that even a double of 1.8e308 is too small for."""
+    return InputError(
+        "numbers must be below 1.8e308",
+        f"{name!r} of {what} holds a larger whole number",
+        "give it as text, or leave the column out: columns that only the rows have are carried through",
     )
 
 

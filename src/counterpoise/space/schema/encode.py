@@ -11,6 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from counterpoise.errors import InputError
+from counterpoise.space.schema.column import make_huge_integer_error
 from counterpoise.space.schema.schema import Feature, Schema
 from counterpoise.space.schema.tables_in import as_python_value, quote_names
 from counterpoise.types import Array, Mask
@@ -124,14 +125,14 @@ def _can_hold(dtype: np.dtype[Any], values: Array, missing: Mask) -> bool:
     return not (dtype.kind == "b" and missing.any())
 
 
-def _decode_objects(feature: Feature, values: Array, missing: Mask) -> NDArray[Any]:
+def _decode_objects(feature: Feature, values: Array, missing: Mask) -> pd.Series[Any]:
     out = np.empty(len(values), dtype=object)
     whole, mark = feature.kind == "integer", MISSING_MARKS[feature.mark]
     out[:] = [
         mark if is_missing else int(value) if whole else value
         for value, is_missing in zip(values.tolist(), missing.tolist(), strict=True)
     ]
-    return out
+    return pd.Series(out, dtype=object)  # a frame would look for a dtype of its own for a bare array
 
 
 def _decode_categories(feature: Feature, values: Array) -> Any:
@@ -144,7 +145,9 @@ def _decode_categories(feature: Feature, values: Array) -> Any:
         levels[:-1] = feature.categories
         levels[-1] = MISSING_MARKS[feature.mark]
         picked = levels[codes]
-        return picked if dtype == np.dtype(object) or (codes < 0).any() else picked.astype(dtype)
+        if dtype == np.dtype(object) or (codes < 0).any():
+            return pd.Series(picked, dtype=object)  # a frame would make texts of a bare array, and None to NaN
+        return picked.astype(dtype)
     return feature.category_array.take(codes, allow_fill=True)
 
 
@@ -166,7 +169,10 @@ def _encode_numbers(feature: Feature, column: pd.Series[Any], what: str) -> Arra
                 "convert the column to numbers",
             )
     values = np.full(len(column), np.nan)
-    values[~missing] = column[~missing].to_numpy(dtype=np.float64)
+    try:
+        values[~missing] = column[~missing].to_numpy(dtype=np.float64)
+    except OverflowError:
+        raise make_huge_integer_error(feature.name, f"the {what}s") from None
     _check_numbers(feature, values, column, what)
     return values
 

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from counterpoise.errors import InputError
-from counterpoise.types import Index, is_identity_index
+from counterpoise.types import Index, Points, is_identity_index
 
 
 def as_table(data: Any, what: str) -> pd.DataFrame:
@@ -106,6 +106,15 @@ def take_rows(table: pd.DataFrame, rows: Index) -> pd.DataFrame:
     [7, 5]
     """
     return table if is_identity_index(rows, len(table)) else table.iloc[rows]
+
+
+def take_points(points: Points, rows: Index | slice) -> Points:
+    """Some of the points, by position: of encoded rows, or of a frame.
+
+    >>> take_points(pd.DataFrame({"a": [5, 6, 7]}, index=[3, 3, 1]), slice(1, None))["a"].tolist()
+    [6, 7]
+    """
+    return points.iloc[rows] if isinstance(points, pd.DataFrame) else points[rows]
 
 
 def _check_column_names(names: pd.Index[Any], what: str) -> None:

@@ -17,7 +17,7 @@ from counterpoise.models.sklearn.formulas.gaussian_process import read_gaussian_
 from counterpoise.models.sklearn.formulas.linear import read_linear
 from counterpoise.models.sklearn.formulas.mlp import read_network
 from counterpoise.models.sklearn.formulas.svm import read_svm
-from counterpoise.types import Array, Index, Link, Mask, Model, ModelBase, Pullback
+from counterpoise.types import Array, Index, Link, Mask, Model, ModelBase, Points, Pullback
 
 MAX_DIFFERENCE_TO_REPLACE = 1e-10  # relative: a formula that repeats the model so closely is asked in its place
 MAX_DIFFERENCE_FOR_SLOPES = 1e-4  # relative: so close, a formula gives slopes; a model may compute in single precision
@@ -83,11 +83,11 @@ class FormulaModel(ModelBase):
         with np.errstate(over="ignore", invalid="ignore"):
             return self.formula.outputs(self._pick_columns(x))
 
-    def predict(self, x: Array) -> NDArray[Any]:
+    def predict(self, x: Points) -> NDArray[Any]:
         """What the model itself says."""
         return self.own_model.predict(x)
 
-    def probabilities(self, x: Array) -> Array | None:
+    def probabilities(self, x: Points) -> Array | None:
         """The model's own probabilities."""
         return self.own_model.probabilities(x)
 

@@ -12,7 +12,7 @@ from counterpoise.models.affine import AffineOutputs
 from counterpoise.models.inputs import to_dense
 from counterpoise.models.links import as_two_outputs
 from counterpoise.models.sklearn.formulas.base import FormulaBase
-from counterpoise.types import Array, Index, Pullback
+from counterpoise.types import Array, Index, Pullback, split_rows
 
 Kernel = Literal["linear", "rbf", "poly", "sigmoid"]
 
@@ -66,9 +66,8 @@ class KernelExpansion(FormulaBase):
         known = AffineOutputs(weights, self.intercept, size, np.abs(self.intercept), rounding=many * 2.0**-52)
         return known if self.class_count is None else known.against_zero()
 
-    def _chunks(self, z: Array) -> list[slice]:
-        size = max(1, self.max_kernel_values // len(self.vectors))
-        return [slice(start, start + size) for start in range(0, max(1, len(z)), size)]
+    def _chunks(self, z: Array) -> list[Index]:
+        return split_rows(len(z), self.max_kernel_values, len(self.vectors))
 
     def _outputs_and_pullback(self, z: Array) -> tuple[Array, Pullback]:
         values, argument = self._kernel(z)

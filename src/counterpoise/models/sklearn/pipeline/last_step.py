@@ -13,7 +13,7 @@ from counterpoise.models.layers import LayerOutputs
 from counterpoise.models.sklearn.pipeline.affine_steps import read_affine_steps
 from counterpoise.models.sklearn.pipeline.columnwise import ColumnwiseSteps
 from counterpoise.models.sklearn.pipeline.projections import ColumnwiseThenMixing
-from counterpoise.types import Array, Link, Model, ModelBase, Pullback
+from counterpoise.types import Array, Link, Model, ModelBase, Points, Pullback
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,11 +59,11 @@ class LastStepModel(ModelBase):
         """Outputs ``(p, c)`` of the last step."""
         return self.last_step.outputs(self.first_steps(x))
 
-    def predict(self, x: Array) -> NDArray[Any]:
+    def predict(self, x: Points) -> NDArray[Any]:
         """What the whole pipeline says."""
         return self.pipeline.predict(x)
 
-    def probabilities(self, x: Array) -> Array | None:
+    def probabilities(self, x: Points) -> Array | None:
         """The whole pipeline's probabilities."""
         return self.pipeline.probabilities(x)
 

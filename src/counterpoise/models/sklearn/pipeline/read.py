@@ -176,10 +176,10 @@ def _read_category_block(
 ) -> list[NumericColumns | CategoryColumns] | None:
     """Tables of categories, found by asking the fitted encoder about every level of one column at a time.
 
-    None if a category has more than ``max_levels``: the pipeline itself is asked then.
+    None if a column has no category at all, or more than ``max_levels``: the pipeline itself is asked then.
     """
     features = [schema.features[place] for place in picked]
-    if _is_passthrough(inner) or any(f.is_numeric or len(f.categories) > max_levels for f in features):
+    if _is_passthrough(inner) or any(f.is_numeric or not 0 < len(f.categories) <= max_levels for f in features):
         return None
     block = Schema(tuple(features), schema.frame)
     still = _try_transform(inner, decode(block, np.zeros((1, len(features)))))
