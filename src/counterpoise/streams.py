@@ -101,5 +101,16 @@ class Streams:
         return out
 
 
+def draw_keyed_normals(key: bytes, seed: int, shape: tuple[int, ...]) -> Array:
+    """Standard normal numbers of a stream that belongs to no row, such as that of a target class.
+
+    >>> bool((draw_keyed_normals(b"benign", 0, (2,)) == draw_keyed_normals(b"benign", 0, (2,))).all())
+    True
+    """
+    digest = hashlib.blake2b(key + str(int(seed)).encode(), digest_size=16)
+    generator = np.random.Generator(np.random.SFC64(int.from_bytes(digest.digest(), "little")))
+    return generator.standard_normal(shape)
+
+
 def _seed_generator(row: Array, seed: int) -> np.random.Generator:
     return np.random.Generator(np.random.SFC64(row_key(row, seed)))

@@ -243,6 +243,11 @@ class Model(Protocol):
         ...
 
     @property
+    def is_remote(self) -> bool:
+        """Whether every row asked is sent over a network."""
+        ...
+
+    @property
     def notes(self) -> tuple[str, ...]:
         """What the user should know about how the model is asked."""
         ...
@@ -304,6 +309,11 @@ class ModelBase:
     def requires_unanimity(self) -> bool:
         """False: there are no members."""
         return False
+
+    @property
+    def is_remote(self) -> bool:
+        """False: it runs here, or somewhere among its members."""
+        return any(member.is_remote for member in self.members)
 
     @property
     def notes(self) -> tuple[str, ...]:

@@ -332,8 +332,9 @@ def test_a_share_that_is_kept_ends_in_zero(run: Run, folder: Path) -> None:
     assert code == 0
     assert "6 of 6 rows reach the target; 6 surely keep it in 80 % of noisy copies" in said
     assert all(json.loads(line)["kept_low"] >= 0.8 for line in out.splitlines())
-    run("explain", *ASK, "-o", "plain.csv")
-    assert not [name for name in pd.read_csv(folder / "plain.csv") if name.startswith("cp_kept")]
+    for flag, measured in (("--kept", True), ("--no-kept", False)):
+        run("explain", *ASK, flag, "-o", "plain.csv")
+        assert pd.read_csv(folder / "plain.csv")["cp_kept"].notna().all() == measured
 
 
 def test_fewer_firm_answers_than_asked_for_are_told(run: Run) -> None:

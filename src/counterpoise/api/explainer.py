@@ -16,13 +16,14 @@ import numpy as np
 import pandas as pd
 
 from counterpoise.api.evidence import fingerprint
-from counterpoise.api.firm import check_firmness
+from counterpoise.api.firmness.firm import check_firmness
+from counterpoise.api.firmness.kept import KeptSetting, check_kept
+from counterpoise.api.firmness.noise import NoiseWish, parse_noise
 from counterpoise.api.inputs.importance import ImportanceMethod, importance_weights
 from counterpoise.api.inputs.reference import PROBE_ROWS, Reference
 from counterpoise.api.inputs.rows_in import InputRows, Rows, check_settings, read_rows
 from counterpoise.api.inputs.targets import as_target
 from counterpoise.api.inputs.unknown_categories import add_unknown_categories, note_unknown_categories
-from counterpoise.api.noise import NoiseWish, parse_noise
 from counterpoise.api.problems import ExplainedModel
 from counterpoise.api.progress import ProgressSetting
 from counterpoise.api.run import ExplanationRun
@@ -137,6 +138,7 @@ class Explainer:
         temperature: float = 0.0,
         keep: float | None = None,
         noise: NoiseWish = "auto",
+        kept: KeptSetting = "auto",
         alternatives: int = 1,
         budget: float | None = None,
         method: Method | None = None,
@@ -164,8 +166,10 @@ class Explainer:
             by default.
         keep: the share of noisy copies, between 0 and 1, that must keep the target; None: the least change, firm or
             not.
-        noise: what ``keep`` and ``temperature`` are about: a number (Gaussian noise, in standard deviations), a noise,
-            or "auto": rank noise calibrated on the reference.
+        noise: what ``keep``, ``temperature`` and ``kept`` are about: a number (Gaussian noise, in standard
+            deviations), a noise, or "auto": rank noise calibrated on the reference, once for each target and seed.
+        kept: whether the share of noisy copies of each answer that keep the target is measured, on 200 copies; "auto"
+            (the default) leaves it out for remote models and where the time is up.
         alternatives: how many answers a row gets at most, each without something that a better one needs; 1 by default.
         budget: seconds for the whole call; None: no limit.
         method: the search; None: the default one, which looks at what the model is.
@@ -186,7 +190,12 @@ class Explainer:
                 "method must be a method", f"{method!r}", "for instance cp.Search() or cp.NearestNeighbour()"
             )
         withstand = parse_noise(noise)
-        check_firmness(keep, temperature, withstand)
+        check_firmness(keep, temperature)
+        kept = check_kept(kept)
+        if keep is None and not temperature and withstand is not None and kept is False:
+            raise InputError(
+                "noise must go with keep, temperature or kept", "none of them was given", "for instance keep=0.9"
+            )
         asked, intake = self.prepare_rows(X)
         measure, _ = asked._distance_builder(distance, penalty)  # a name that is none is refused here
         method = _choose_method(method, int(alternatives), proof, float(gap))
@@ -204,6 +213,7 @@ class Explainer:
             keep=None if keep is None else float(keep),
             temperature=float(temperature),
             noise=withstand,
+            kept=kept,
             alternatives=int(alternatives),
             seed=int(seed),
             method=method,

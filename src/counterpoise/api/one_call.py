@@ -8,9 +8,10 @@ from typing import Any, Literal
 import pandas as pd
 
 from counterpoise.api.explainer import Explainer
+from counterpoise.api.firmness.kept import KeptSetting
+from counterpoise.api.firmness.noise import NoiseWish
 from counterpoise.api.inputs.importance import ImportanceMethod
 from counterpoise.api.inputs.rows_in import Rows
-from counterpoise.api.noise import NoiseWish
 from counterpoise.api.progress import ProgressSetting
 from counterpoise.explanation.explanation import Explanation
 from counterpoise.explanation.question import DistanceSpec, Target
@@ -44,6 +45,7 @@ def explain(
     temperature: float = 0.0,
     keep: float | None = None,
     noise: NoiseWish = "auto",
+    kept: KeptSetting = "auto",
     alternatives: int = 1,
     budget: float | None = None,
     method: Method | None = None,
@@ -71,8 +73,10 @@ def explain(
     temperature: the price of fragility, in units of the energy: above 0, answers of least free energy are sought; 0 by
         default.
     keep: the share of noisy copies, between 0 and 1, that must keep the target; None: the least change, firm or not.
-    noise: what ``keep`` and ``temperature`` are about: a number (Gaussian noise, in standard deviations), a noise, or
-        "auto": rank noise calibrated on the reference.
+    noise: what ``keep``, ``temperature`` and ``kept`` are about: a number (Gaussian noise, in standard deviations), a
+        noise, or "auto": rank noise calibrated on the reference, once for each target and seed.
+    kept: whether the share of noisy copies of each answer that keep the target is measured, on 200 copies; "auto" (the
+        default) leaves it out for remote models and where the time is up.
     alternatives: how many answers a row gets at most, each without something that a better one needs; 1 by default.
     budget: seconds for the whole call; None: no limit.
     method: the search; None: the default one, which looks at what the model is.
@@ -122,6 +126,7 @@ def explain(
         temperature=temperature,
         keep=keep,
         noise=noise,
+        kept=kept,
         alternatives=alternatives,
         budget=budget,
         method=method,

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from counterpoise.api.assemble import assemble_explanation
 from counterpoise.api.evidence import nearest_target_rows
-from counterpoise.api.firm import Firmness, find_firm_answers
+from counterpoise.api.firmness.firm import Firmness, find_firm_answers
+from counterpoise.api.firmness.kept import KeptSettings, KeptShares, measure_kept, reason_to_skip
 from counterpoise.api.inputs.reference import Reference
 from counterpoise.api.inputs.row_form import choose_form
 from counterpoise.api.inputs.rows_in import InputRows, first_predictions
@@ -54,6 +55,9 @@ class ExplanationRun:
         self.finished_rows: list[Index] = []
         self.finished_answers: list[Answers] = []
         self.firm_answers: list[tuple[Answers, Firmness]] = []
+        self.kept: list[KeptShares] = []  # of the answers,
+        self.firm_kept: list[KeptShares] = []  # and of the firm ones
+        self.kept_notes: list[str] = []
         self.evidence: list[Array] = []  # the nearest reference rows; empty where there is no reference
         self.rows_out_of_time = 0  # rows whose search the budget may have ended
 
@@ -99,7 +103,7 @@ class ExplanationRun:
         answers = Answers.concatenate(self.finished_answers or [self._no_answers()], order)
         explain = partial(
             assemble_explanation,
-            self.question,
+            self._question_with_noise(),
             self.explained,
             self.reference.quantiles(self.explained.model),
             self.input_rows,
@@ -112,12 +116,20 @@ class ExplanationRun:
         )
         evidence = np.concatenate(self.evidence)[order] if self.evidence else None
         if not self.question.asks_for_firmness:
-            return explain(answers, evidence=evidence)
+            return explain(answers, self._join_kept(self.kept, order), evidence=evidence)
         firmness = Firmness.concatenate([Firmness.empty(), *(found for _, found in self.firm_answers)], order)
         firmer = Answers.concatenate([self._no_answers(), *(found for found, _ in self.firm_answers)], order)
-        found = explain(firmer, evidence=evidence)
-        tipping = explain(answers, evidence=None)
+        found = explain(firmer, self._join_kept(self.firm_kept, order), evidence=evidence)
+        tipping = explain(answers, self._join_kept(self.kept, order), evidence=None)
         return replace(found, firm=firmness.to_frame(found.rows.index), tipping=tipping)
+
+    def _join_kept(self, parts: list[KeptShares], order: Index) -> KeptShares:
+        return KeptShares.concatenate([KeptShares.unknown(0, self.question.alternatives), *parts], order)
+
+    def _question_with_noise(self) -> Question:
+        """The question with the levels of noise "auto" that were found for its targets."""
+        found = {target: level for part in (*self.kept, *self.firm_kept) for target, level in part.levels.items()}
+        return replace(self.question, noise_levels=found) if found else self.question
 
     def _no_answers(self) -> Answers:
         return Answers.empty(self.question.alternatives, len(self.explained.schema))
@@ -154,6 +166,9 @@ class ExplanationRun:
                 order[wrong] = len(rows) + np.arange(len(wrong))
                 answers = Answers.concatenate([answers, right], order)
             firmer = find_firm_answers(self._build_task(rows, deadline, region), answers) if firm else None
+            judged = task if not len(wrong) else self._build_task(rows, deadline, region)
+            kept = self._measure_kept(judged, answers)
+            firm_kept = kept if firmer is None else self._measure_kept(judged, firmer[0])
         except ModelError as error:
             earlier = rows[:0] if error.row is None else rows[rows < error.row]
             if len(earlier):
@@ -165,7 +180,26 @@ class ExplanationRun:
         self.rows_out_of_time += len(rows) if time.perf_counter() >= deadline else 0
         self.finished_rows.append(rows)
         self.finished_answers.append(answers)
+        self.kept.append(kept)
         self.firm_answers.extend([] if firmer is None else [firmer])
+        self.firm_kept.extend([] if firmer is None else [firm_kept])
+
+    def _measure_kept(self, task: AnswerTask, answers: Answers) -> KeptShares:
+        """The share of noisy copies that keep the answers; empty, with a note, where that is not to be measured."""
+        setting, settings = self.question.kept, KeptSettings()
+        nothing = KeptShares.unknown(len(task.problem), self.question.alternatives)
+        if setting is False:
+            return nothing
+        skipped = reason_to_skip(setting, task.problem, self.question.alternatives, settings)
+        if not skipped:
+            try:
+                return measure_kept(task, answers, settings)
+            except ModelError as error:
+                if setting is True:
+                    raise
+                skipped = f"the model fails on noisy copies ({error.given})"
+        self.kept_notes.append(f"the share of noisy copies that keep the answers was not measured: {skipped}")
+        return nothing
 
     def _build_task(self, rows: Index, deadline: float, region: Region | None = None) -> AnswerTask:
         """What it takes to answer some rows by ``deadline``; ``region`` is theirs, if it is compiled already."""
@@ -211,6 +245,7 @@ class ExplanationRun:
             *self.form_notes,
             *self._missing_reference_notes(),
             *self._budget_notes(),
+            *dict.fromkeys(self.kept_notes),
         )
 
     def _budget_notes(self) -> tuple[str, ...]:

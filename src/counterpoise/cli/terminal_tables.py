@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from counterpoise.explanation.sentences import format_label
+from counterpoise.explanation.formats import format_label
 from counterpoise.judge.review import Review
 from counterpoise.plain_text import escape_controls
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from counterpoise.errors import InputError
 from counterpoise.explanation import json_question, json_values
+from counterpoise.explanation.fields import AnswerMeasures
 from counterpoise.explanation.question import Question
 
 FORMAT_NAME = "counterpoise.explanation"
@@ -123,6 +124,7 @@ def _pack_fields(fields: Fields) -> Fields:
         **{name: None if fields[name] is None else json_values.pack_table(fields[name]) for name in _TABLE_FIELDS},
         "tipping": None if tipping is None else _pack_fields(tipping),
         "evidence": None if fields["evidence"] is None else json_values.pack_array(fields["evidence"]),
+        "measures": {name: json_values.pack_array(part) for name, part in vars(fields["measures"]).items()},
         "bound": json_values.pack_array(fields["bound"]),
         "question": json_question.pack_question(fields["question"]),
         "settings": fields["question"].settings,  # for people: a reader takes the question
@@ -141,6 +143,8 @@ def _unpack_fields(data: Fields) -> Fields:
         "evidence": None if evidence is None else json_values.unpack_array(evidence),
         "bound": np.full(len(index), np.nan) if bound is None else json_values.unpack_array(bound),
     }
+    parts = {name: json_values.unpack_array(part) for name, part in data.get("measures", {}).items()}
+    found["measures"] = AnswerMeasures(**parts) if parts else None
     return {**found, "question": _unpack_question(data, found)}
 
 

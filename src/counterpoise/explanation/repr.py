@@ -12,7 +12,7 @@ import numpy as np
 from counterpoise.plain_text import escape_controls
 from counterpoise.types import Array, Index, Mask
 
-HEADER = ("row", "before", "after", "p(target)", "changes", "distance", "status")
+HEADER = ("row", "before", "after", "p(target)", "changes", "distance", "kept", "status")
 
 
 @dataclass(frozen=True)
@@ -51,10 +51,10 @@ def headline(status: Sequence[str], valid: Mask, distance: Array, changed: Index
 def draw_text(title: str, table: Sequence[Sequence[str]]) -> str:
     """The headline, and the rows in columns under it.
 
-    >>> print(draw_text("one row", [("0", "alert", "benign", "0.07 → 0.93", "ports 8 → 2", "1.5", "valid")]))
+    >>> print(draw_text("one row", [("0", "alert", "benign", "0.07 → 0.93", "ports 8 → 2", "1.5", "27%", "valid")]))
     one row
-    row  before  after   p(target)    changes      distance  status
-    0    alert   benign  0.07 → 0.93  ports 8 → 2  1.5       valid
+    row  before  after   p(target)    changes      distance  kept  status
+    0    alert   benign  0.07 → 0.93  ports 8 → 2  1.5       27%   valid
     """
     if not table:
         return title
@@ -67,7 +67,7 @@ def draw_text(title: str, table: Sequence[Sequence[str]]) -> str:
 def draw_html(title: str, table: Sequence[Sequence[str]], more: int = 0) -> str:
     """The same as a self-contained table, with how many rows are left out; everything that came from data is escaped.
 
-    >>> "&lt;b&gt;" in draw_html("one row", [("<b>", "", "", "", "", "", "")])
+    >>> "&lt;b&gt;" in draw_html("one row", [("<b>", "", "", "", "", "", "", "")])
     True
     """
     cell = 'style="text-align:left;padding:0.2em 0.8em 0.2em 0;border-bottom:1px solid currentColor"'

@@ -155,7 +155,7 @@ def _measure_method(
     runs, took = [], []
     for seed in seeds:
         began = time.perf_counter()
-        runs.append(explainer(panel.rows, method=method, seed=seed, budget=budget, **asked))
+        runs.append(explainer(panel.rows, method=method, seed=seed, budget=budget, **{"kept": False, **asked}))
         took.append(time.perf_counter() - began)
     found = np.stack([np.where(run.valid[:, None], run.x, np.nan) for run in runs])
     apart = metrics.instability(found, panel.distance.unit)

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from counterpoise.api.noise import NOISE_WITHOUT_REFERENCE, NoiseWish, choose_noise, kept_share, parse_noise
+from counterpoise.api.firmness.kept import kept_share
+from counterpoise.api.firmness.noise import NOISE_WITHOUT_REFERENCE, NoiseWish, choose_noise, parse_noise
 from counterpoise.api.replay import Constraints, Replay, replay_valid_rows
 from counterpoise.errors import InputError
 from counterpoise.explanation.explanation import Explanation
@@ -120,7 +121,10 @@ def robustness(
     cells, noises, curves = np.full((len(explanation), len(columns)), np.nan), [], []
     given = {"reference": reference, "constraints": constraints, "regularizers": regularizers}
     for part in replay_valid_rows(explanation, model, **given):
-        chosen, words = choose_noise(part.problem, explanation.schema, part.question, wish, NOISE_WITHOUT_REFERENCE)
+        target = explanation.target[part.rows[0]]
+        chosen, words, _ = choose_noise(
+            part.problem, explanation.schema, part.question, wish, target, NOISE_WITHOUT_REFERENCE
+        )
         streams, most = part.problem.make_streams(seed ^ StreamKey.CHECK), max(copies, radius_copies)
         draws = streams.normal((most, part.x.shape[1]))
         kept = kept_share(part.problem, part.x, chosen, draws[:, :copies])

@@ -11,7 +11,7 @@ import numpy as np
 from counterpoise.api.replay import Constraints, Replay, check_one_row, replay
 from counterpoise.errors import InputError
 from counterpoise.explanation.explanation import Explanation
-from counterpoise.explanation.sentences import format_value
+from counterpoise.explanation.formats import format_value
 from counterpoise.explanation.tables import decode_value, differs
 from counterpoise.landscape.directions import Plane, axis_values, choose_plane
 from counterpoise.landscape.trajectory import Trajectory

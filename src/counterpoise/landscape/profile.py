@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from counterpoise.api.noise import NOISE_WITHOUT_REFERENCE, NoiseWish, choose_noise, kept_share, parse_noise
+from counterpoise.api.firmness.kept import kept_share
+from counterpoise.api.firmness.noise import NOISE_WITHOUT_REFERENCE, NoiseWish, choose_noise, parse_noise
 from counterpoise.api.replay import Constraints, check_one_row, replay
 from counterpoise.errors import InputError
 from counterpoise.explanation.explanation import Explanation
@@ -94,7 +95,8 @@ def profile(
     again = np.flatnonzero(~reached & beyond)
     kept, words = np.full(len(t), np.nan), ""
     if noise is not None:
-        chosen, words = choose_noise(asked.problem, schema, asked.question, parse_noise(noise), NOISE_WITHOUT_REFERENCE)
+        wish, target = parse_noise(noise), explanation.target[0]
+        chosen, words, _ = choose_noise(asked.problem, schema, asked.question, wish, target, NOISE_WITHOUT_REFERENCE)
         line = np.zeros(len(t), dtype=np.intp)
         draws = Streams.of(explanation.x0, explanation.seed ^ StreamKey.CHECK).normal((copies, len(schema)))
         kept = kept_share(asked.problem.take(line), points, chosen, draws[line])

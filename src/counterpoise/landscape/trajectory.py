@@ -110,7 +110,7 @@ def trajectory(
     if not isinstance(method, (Algorithm1, Annealing)):
         raise InputError("a trajectory is of an Algorithm1 or an Annealing", f"{method!r}", "give one of them")
     watched = RecordingMethod(method, seed)
-    found = explainer(row, method=watched, seed=seed, **question)
+    found = explainer(row, method=watched, seed=seed, **{"kept": False, **question})
     if len(found) != 1:
         raise InputError("a trajectory is of one row", f"{len(found)} were given", "choose one: rows[:1]")
     if not watched.steps:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from counterpoise.errors import InputError, ModelError
+from counterpoise.models.callables.http import Remote
 from counterpoise.models.inputs import InputFunction, make_encoded_input_function, make_frame_input_function
 from counterpoise.space.schema.schema import Schema
 from counterpoise.types import Array, Link, Model, ModelBase, Points
@@ -79,6 +80,11 @@ class FunctionModel(ModelBase):
     def link(self) -> Link:
         """What the outputs are."""
         return self.answer_format.link
+
+    @property
+    def is_remote(self) -> bool:
+        """Whether the callable posts its rows to a service."""
+        return isinstance(self.function.scores, Remote)
 
     def outputs(self, x: Points) -> Array:
         """Outputs ``(p, c)``; labels become one column per class, 1 for the class that was given."""

@@ -8,7 +8,7 @@ import numpy as np
 
 from counterpoise.explanation import tables
 from counterpoise.explanation.explanation import Explanation
-from counterpoise.explanation.sentences import format_value
+from counterpoise.explanation.formats import format_value
 from counterpoise.show.figures.style import (
     BEFORE_COLOUR,
     FAINT_COLOUR,

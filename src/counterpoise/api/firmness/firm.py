@@ -9,10 +9,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from counterpoise.api.noise import choose_noise
+from counterpoise.api.firmness.noise import choose_noise
 from counterpoise.api.solve import Answers, AnswerTask, answer_rows
 from counterpoise.errors import InputError
-from counterpoise.explanation.explanation import FIRM_COLUMNS
+from counterpoise.explanation.answered_rows import FIRM_COLUMNS
 from counterpoise.explanation.question import Question
 from counterpoise.methods.firm import FirmSearch
 from counterpoise.objective.noise import Noise
@@ -51,8 +51,8 @@ class Firmness(NamedTuple):
         return cls(*(np.concatenate(arrays)[order] for arrays in zip(*parts, strict=True)))
 
 
-def check_firmness(keep: object, temperature: object, noise: Noise | None) -> None:
-    """An error where ``keep``, ``temperature`` and ``noise`` make no sense together; ``noise`` None: calibrated."""
+def check_firmness(keep: object, temperature: object) -> None:
+    """An error where ``keep`` and ``temperature`` make no sense, alone or together."""
     if keep is not None and not (is_number(keep) and 0 < keep < 1):
         raise InputError("keep must be a share between 0 and 1", f"{keep!r}", "for instance 0.9, or None")
     if not (is_number(temperature) and 0 <= temperature < np.inf):
@@ -61,8 +61,6 @@ def check_firmness(keep: object, temperature: object, noise: Noise | None) -> No
         raise InputError(
             "keep and temperature must not be given together", "both were", "keep finds the temperature of each row"
         )
-    if keep is None and not temperature and noise is not None:
-        raise InputError("noise must go with keep or temperature", "neither was given", "for instance keep=0.9")
 
 
 def find_firm_answers(task: AnswerTask, tipping: Answers) -> tuple[Answers, Firmness]:
@@ -76,7 +74,7 @@ def find_firm_answers(task: AnswerTask, tipping: Answers) -> tuple[Answers, Firm
     rows: list[Index] = []
     for group in problem.goal.group_rows():
         part = task.take(group)
-        noise, said = choose_noise(part.problem, task.schema, asked, asked.noise)
+        noise, said, _ = choose_noise(part.problem, task.schema, asked, asked.noise, part.row_targets.target[0])
         minimal = tipping.take(group)
         answers = minimal if part.problem.has_expired else _search_firm_answers(part, minimal, noise)
         shares.append(_measure_firmness(part.problem, answers, asked, noise, said))
