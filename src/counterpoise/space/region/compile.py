@@ -63,7 +63,7 @@ def compile_draft(
     locked = system.is_derived & ~draft.free & ~np.isnan(x0)
     draft.lower[locked] = np.fmax(draft.lower, x0)[locked]
     draft.upper[locked] = np.fmin(draft.upper, x0)[locked]
-    return draft, Lattice.of(draft, choices), system
+    return draft, Lattice.of(draft, choices, system.is_derived), system
 
 
 def _limit_to_ranges(draft: Draft, bounds: Bounds, observed: Sequence[int] | None) -> None:

@@ -54,8 +54,11 @@ class Lattice:
         return b"|".join([repr((self.narrow_floats, listed)).encode(), *(array.tobytes() for array in arrays)])
 
     @classmethod
-    def of(cls, draft: Draft, choices: list[Array | None]) -> Lattice:
-        """The lattice of a draft whose box is complete: the user's steps, ``choices`` by column, decimals, dtypes."""
+    def of(cls, draft: Draft, choices: list[Array | None], is_derived: Mask) -> Lattice:
+        """The lattice of a draft whose box is complete: the user's steps, ``choices`` by column, decimals, dtypes.
+
+        A column that ``is_derived`` ``(d,)`` is what its expression says, whatever the decimals of the others.
+        """
         schema, d = draft.schema, len(draft.schema)
         if not _has_lattice(draft):
             nothing = np.empty((len(draft.x0), 0))
@@ -63,7 +66,7 @@ class Lattice:
             return cls(*spots, nothing, nothing, nothing, np.zeros(d, dtype=bool), (), (), ())
         step = _column_steps(draft)
         listed = np.array([values is not None for values in choices], dtype=bool)
-        columns = np.flatnonzero(((step > 0) | (schema.decimal_divisors > 0)) & ~listed)
+        columns = np.flatnonzero(((step > 0) | ((schema.decimal_divisors > 0) & ~is_derived)) & ~listed)
         picked = tuple((number, values) for number, values in enumerate(choices) if values is not None)
         by_user = np.array([values is not None for values in draft.choices])
         empty = np.zeros((len(draft.x0), len(columns)))
