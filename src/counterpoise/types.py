@@ -193,13 +193,8 @@ class Model(Protocol):
         ...
 
     @property
-    def affine(self) -> Any | None:
-        """The weights (`models.affine.AffineOutputs`) of a model whose outputs are affine in the row, up to a link."""
-        ...
-
-    @property
     def layers(self) -> Any | None:
-        """The layers (`models.layers.LayerOutputs`) of a network whose activations are known."""
+        """The layers (`models.layers.LayerOutputs`) of a network, or the one layer of a linear model."""
         ...
 
     @property
@@ -278,11 +273,6 @@ class ModelBase:
     @property
     def leaves(self) -> Any | None:
         """None: no leaves are known."""
-        return None
-
-    @property
-    def affine(self) -> Any | None:
-        """None: not known to be affine."""
         return None
 
     @property

@@ -14,6 +14,7 @@ import numpy as np
 
 from counterpoise.methods.base import Method, Run, last_run
 from counterpoise.methods.linear.exact import prove_linear
+from counterpoise.methods.networks.certified import prove_network
 from counterpoise.methods.points import Points, join_points
 from counterpoise.methods.settings.proof import DEFAULT_PROOF, ProofSettings
 from counterpoise.methods.trees.exact.sum_of_trees import prove
@@ -92,5 +93,11 @@ def prove_by_weights(problem: Problem, run: Run, settings: ProofSettings) -> Bou
     return Bounds(proof.bound, proof.is_infeasible, points)
 
 
-PROVERS: tuple[Prover, ...] = (prove_by_leaves, prove_by_weights)
+def prove_by_layers(problem: Problem, run: Run, settings: ProofSettings) -> Bounds | None:
+    """Networks whose layers are known: the largest effort below which linear ceilings keep all points from the goal."""
+    proof = prove_network(problem, run.effort.min(axis=1), settings.networks)
+    return None if proof is None else Bounds(proof.bound, proof.is_infeasible)
+
+
+PROVERS: tuple[Prover, ...] = (prove_by_leaves, prove_by_weights, prove_by_layers)
 """Tried in turn; the first that applies counts."""

@@ -24,9 +24,14 @@ class LayerOutputs:
     """
 
     first: AffineOutputs
-    weights: tuple[Array, ...]  # (in, out) each
-    biases: tuple[Array, ...]
+    weights: tuple[Array, ...] = ()  # (in, out) each
+    biases: tuple[Array, ...] = ()
     activation: KnownActivation = "relu"
+
+    @property
+    def affine(self) -> AffineOutputs | None:
+        """The outputs, where there is no further layer."""
+        return None if self.weights else self.first
 
     @property
     def link(self) -> AffineLink:

@@ -8,7 +8,6 @@ from typing import Any
 from numpy.typing import NDArray
 
 from counterpoise.errors import CapabilityError
-from counterpoise.models.affine import AffineOutputs
 from counterpoise.models.layers import LayerOutputs
 from counterpoise.models.links import softmax
 from counterpoise.models.trees.ensemble import TreeEnsemble
@@ -36,14 +35,8 @@ class ProbabilityModel(ModelBase):
         return self.model.notes
 
     @property
-    def affine(self) -> AffineOutputs | None:
-        """What the probabilities are the softmax of, where that is affine in the row."""
-        known: AffineOutputs | None = self.model.affine if self.model.has_softmax_probabilities else None
-        return None if known is None else replace(known, link="softmax")
-
-    @property
     def layers(self) -> LayerOutputs | None:
-        """The network that the probabilities are the softmax of."""
+        """The layers that the probabilities are the softmax of."""
         known: LayerOutputs | None = self.model.layers if self.model.has_softmax_probabilities else None
         return None if known is None else replace(known, first=replace(known.first, link="softmax"))
 

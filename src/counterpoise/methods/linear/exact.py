@@ -15,7 +15,7 @@ from counterpoise.methods.linear.first_boxes import first_boxes
 from counterpoise.methods.linear.menus import Menus
 from counterpoise.methods.settings.linear import DEFAULT_LINEAR, LinearSettings
 from counterpoise.methods.trees.exact.cell_costs import is_separable
-from counterpoise.models.affine import AffineOutputs
+from counterpoise.models.layers import LayerOutputs
 from counterpoise.problem import Problem
 from counterpoise.types import Array, Index, Mask
 
@@ -41,7 +41,8 @@ def prove_linear(
     The search for a row ends where its answer costs at most the
     share ``gap`` more than the bound. None where outputs are not affine, or goal or effort not known in terms of them.
     """
-    affine: AffineOutputs | None = problem.model.affine
+    layers: LayerOutputs | None = problem.model.layers
+    affine = None if layers is None else layers.affine
     if affine is None or problem.cloud is not None or not is_separable(problem.energy):
         return None
     cases = make_cases(problem, affine, settings.slack)
@@ -54,6 +55,18 @@ def prove_linear(
     return search.proof()
 
 
+def bound_cases(problem: Problem, menus: Menus, cases: Cases, limit: Array, settings: LinearSettings) -> Array:
+    """The least effort ``(n,)`` of points that meet one of the cases, at most ``limit`` ``(n,)``, or a bound of it.
+
+    Infinite where no point meets them and there is no limit; 0 where nothing is known.
+    """
+    cases = cases._replace(slope=np.ascontiguousarray(cases.slope[:, :, menus.numbers]))
+    search = _Search(problem, menus, cases, limit, settings, shows=False)
+    search.run(settings.boxes, 0.0)
+    found = search.proof()
+    return np.where(found.is_infeasible, np.inf, np.nan_to_num(found.bound, nan=0.0))
+
+
 @dataclass(eq=False)
 class _Search:
     """Best-first branch and bound of all rows, a few boxes of each at a time."""
@@ -63,6 +76,7 @@ class _Search:
     cases: Cases
     incumbent: Array  # (n,)
     settings: LinearSettings
+    shows: bool = True  # points to the model
 
     def __post_init__(self) -> None:
         n = len(self.problem)
@@ -151,7 +165,8 @@ class _Search:
         boxes, bound = boxes.at(alive)._replace(bound=bound[alive], price=solved.price[alive]), bound[alive]
         short, enough = (Choice._make(part[alive] for part in choice) for choice in (solved.short, solved.enough))
         solved = Solved(solved.bound[alive], solved.price[alive], short, enough)
-        self.show(boxes, solved)
+        if self.shows:
+            self.show(boxes, solved)
         row = self.cases.row[boxes.case]
         open_still = bound * (1 + self.settings.optimal) < self.limit[row]
         self.floor_at(row[~open_still], bound[~open_still])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -79,6 +79,11 @@ class Menus:
             counted[columns],
             known & ~lost & region.feasible,
         )
+
+    def take(self, rows: Index) -> Menus:
+        """The menus of some rows."""
+        names = ("x0", "low", "high", "can_stay", "levels", "level_difference", "step", "origin", "settled")
+        return replace(self, **{name: getattr(self, name)[rows] for name in names})
 
     def snapped(self, row: Index, values: Array, *, upwards: bool) -> Array:
         """Values ``(k, f)`` of numbers of rows ``(k,)`` on the grid: the next one up, or down; others as they are."""

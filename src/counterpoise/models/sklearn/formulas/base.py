@@ -1,18 +1,16 @@
-"""What every formula has, and most have not: weights, layers."""
+"""What few formulas have."""
 
 from __future__ import annotations
 
-from counterpoise.models.affine import AffineOutputs
 from counterpoise.models.layers import LayerOutputs
 
 
 class FormulaBase:
-    """A formula that is neither affine nor made of layers."""
+    """A formula that is not made of layers.
 
-    @property
-    def affine(self) -> AffineOutputs | None:
-        """None: not known to be affine."""
-        return None
+    >>> FormulaBase().layers is None
+    True
+    """
 
     @property
     def layers(self) -> LayerOutputs | None:

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import softmax
 
-from counterpoise.models.affine import AffineOutputs
 from counterpoise.models.layers import LayerOutputs
 from counterpoise.models.sklearn.formulas.gaussian_classes import read_gaussian
 from counterpoise.models.sklearn.formulas.gaussian_process import read_gaussian_process
@@ -43,13 +42,8 @@ class ScoreFormula(Protocol):
         ...
 
     @property
-    def affine(self) -> AffineOutputs | None:
-        """The weights of the columns, where the scores are affine in them."""
-        ...
-
-    @property
     def layers(self) -> LayerOutputs | None:
-        """The layers, where the scores are those of a network."""
+        """The layers, where the scores are linear or those of a network."""
         ...
 
 
@@ -108,14 +102,8 @@ class FormulaModel(ModelBase):
         return self._spread_to_row(self.formula.hvp(self._pick_columns(x), weights, self._pick_columns(v)))
 
     @cached_property
-    def affine(self) -> AffineOutputs | None:
-        """The weights of the row's columns, where the formula is affine and repeats the model."""
-        known = self.formula.affine if self.is_exact else None
-        return None if known is None else known.spread(self.columns, len(self.numeric), self.numeric)
-
-    @cached_property
     def layers(self) -> LayerOutputs | None:
-        """The layers of a network, where the formula has some and repeats the model."""
+        """The layers, where the formula has some and repeats the model."""
         known = self.formula.layers if self.is_exact else None
         return None if known is None else known.spread(self.columns, len(self.numeric), self.numeric)
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from counterpoise.models.affine import AffineOutputs
 from counterpoise.models.inputs import to_dense
+from counterpoise.models.layers import LayerOutputs
 from counterpoise.models.sklearn.formulas.base import FormulaBase
 from counterpoise.types import Array, Pullback
 
@@ -46,9 +47,9 @@ class LinearScores(FormulaBase):
         return (weights * self.outputs(z) * (v @ self.coef.T)) @ self.coef
 
     @property
-    def affine(self) -> AffineOutputs:
-        """The weights of the columns."""
-        return AffineOutputs.of(self.coef, self.intercept, link=self.inverse_link)
+    def layers(self) -> LayerOutputs:
+        """The one layer."""
+        return LayerOutputs(AffineOutputs.of(self.coef, self.intercept, link=self.inverse_link))
 
 
 def read_linear(model: Any) -> LinearScores | None:

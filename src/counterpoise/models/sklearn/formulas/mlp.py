@@ -74,25 +74,17 @@ class Network(FormulaBase):
         return change
 
     @property
-    def affine(self) -> AffineOutputs | None:
-        """The weights of the columns, where there is no activation."""
-        if self.activation != "identity" and len(self.weights) > 1:
-            return None
-        known = AffineOutputs.of(self.weights[0].T, self.biases[0])
-        for matrix, bias in zip(self.weights[1:], self.biases[1:], strict=True):
-            known = AffineOutputs.of(matrix.T, bias).behind(known)
-        return known.against_zero() if self.adds_zero_output else known
-
-    @property
-    def layers(self) -> LayerOutputs | None:
-        """The layers, where there is an activation."""
-        if self.activation == "identity" or len(self.weights) < 2:
-            return None
-        weights, biases = list(self.weights[1:]), list(self.biases[1:])
+    def layers(self) -> LayerOutputs:
+        """The layers; without an activation they are one."""
+        weights, biases = list(self.weights), list(self.biases)
         if self.adds_zero_output:
             weights[-1], biases[-1] = np.pad(weights[-1], ((0, 0), (1, 0))), np.pad(biases[-1], (1, 0))
-        first = AffineOutputs.of(self.weights[0].T, self.biases[0])
-        return LayerOutputs(first, tuple(weights), tuple(biases), self.activation)
+        first = AffineOutputs.of(weights[0].T, biases[0])
+        if self.activation != "identity":
+            return LayerOutputs(first, tuple(weights[1:]), tuple(biases[1:]), self.activation)
+        for matrix, bias in zip(weights[1:], biases[1:], strict=True):
+            first = AffineOutputs.of(matrix.T, bias).behind(first)
+        return LayerOutputs(first)
 
     def _add_zero_output(self, values: Array) -> Array:
         if not self.adds_zero_output:

@@ -8,7 +8,6 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from counterpoise.models.affine import AffineOutputs
 from counterpoise.models.layers import LayerOutputs
 from counterpoise.models.sklearn.pipeline.affine_steps import read_affine_steps
 from counterpoise.models.sklearn.pipeline.columnwise import ColumnwiseSteps
@@ -40,20 +39,11 @@ class LastStepModel(ModelBase):
         return self.last_step.has_softmax_probabilities
 
     @cached_property
-    def affine(self) -> AffineOutputs | None:
-        """The last step's weights, carried back to the row."""
-        known: AffineOutputs | None = self.last_step.affine
-        return None if known is None or self._affine_steps is None else known.behind(self._affine_steps)
-
-    @cached_property
     def layers(self) -> LayerOutputs | None:
         """The last step's layers, the first carried back to the row."""
         known: LayerOutputs | None = self.last_step.layers
-        return None if known is None or self._affine_steps is None else known.behind(self._affine_steps)
-
-    @cached_property
-    def _affine_steps(self) -> AffineOutputs | None:
-        return read_affine_steps(self.first_steps)
+        first = None if known is None else read_affine_steps(self.first_steps)
+        return None if known is None or first is None else known.behind(first)
 
     def outputs(self, x: Array) -> Array:
         """Outputs ``(p, c)`` of the last step."""
