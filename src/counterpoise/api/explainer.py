@@ -26,7 +26,7 @@ from counterpoise.api.inputs.targets import as_target
 from counterpoise.api.inputs.unknown_categories import add_unknown_categories, note_unknown_categories
 from counterpoise.api.problems import ExplainedModel
 from counterpoise.api.progress import ProgressSetting
-from counterpoise.api.run import ExplanationRun
+from counterpoise.api.run import ChunkSettings, ExplanationRun
 from counterpoise.errors import InputError
 from counterpoise.explanation.explanation import Explanation
 from counterpoise.explanation.question import DistanceSpec, Question, Target
@@ -90,6 +90,7 @@ class Explainer:
         self.reference = Reference(model, reference, schema)
         self.schema = self.reference.schema
         self.bounds: Bounds = bounds
+        self.chunks = ChunkSettings()  # how many rows are searched together, which bounds the memory of a call
         self.new_categories = new_categories
         self.weights = self._check_weights({} if isinstance(weights, str) else weights)
         self._given_constraints = as_constraints(constraints)
@@ -223,7 +224,7 @@ class Explainer:
             new_categories=self.new_categories,
         )
         explained = ExplainedModel(asked.model, asked.schema, asked._distance_builder, self.held, self.fingerprint)
-        return ExplanationRun(question, explained, method, asked.reference, intake, started).run(progress)
+        return ExplanationRun(question, explained, method, asked.reference, intake, started, self.chunks).run(progress)
 
     def prepare_rows(self, data: Any) -> tuple[Explainer, InputRows]:
         """An explainer that knows the categories of these rows as well (often itself), and the rows it reads."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -27,13 +27,23 @@ from counterpoise.explanation.question import Question
 from counterpoise.methods.base import Method
 from counterpoise.model_calls import Tally
 from counterpoise.space.region.region import Region
-from counterpoise.types import Array, Index, ProgressCallback
+from counterpoise.types import Array, Index, ProgressCallback, split_rows
 
-CHUNK_CELLS = 4_000_000  # rows x columns x chains worked on at once: bounds the memory of a call
-ASSUMED_CHAINS_PER_ROW = 16
-MAX_CHUNK_ROWS = 128  # larger chunks make rows no cheaper, and lose more when a run is interrupted
-MAX_SLOW_CHUNK_ROWS = 32  # for firm answers and large trees, where a row takes a third of a second
-SLOW_TREE_NODES = 300_000  # trees with more nodes than this are large
+
+@dataclass(frozen=True)
+class ChunkSettings:
+    """How many rows are searched together; answers do not depend on it."""
+
+    cells: int = 4_000_000
+    """Rows x columns x chains worked on at once, which bounds the memory of a call,"""
+    chains_per_row: int = 16
+    """with so many chains taken for a row."""
+    rows: int = 128
+    """Rows at most: larger chunks make rows no cheaper, and lose more when a run is interrupted."""
+    slow_rows: int = 32
+    """The same for firm answers and large trees, where a row takes a third of a second."""
+    slow_tree_nodes: int = 300_000
+    """Trees with more nodes than this are large."""
 
 
 class ExplanationRun:
@@ -47,9 +57,10 @@ class ExplanationRun:
         reference: Reference,
         intake: InputRows,
         start_time: float,
+        chunks: ChunkSettings,
     ) -> None:
         self.question, self.explained, self.method = question, explained.asked_for(question), method
-        self.reference, self.input_rows, self.start_time = reference, intake, start_time
+        self.reference, self.input_rows, self.start_time, self.chunks = reference, intake, start_time, chunks
         self.deadline = np.inf if question.budget is None else start_time + question.budget
         self.tally = Tally()
         self.finished_rows: list[Index] = []
@@ -137,16 +148,18 @@ class ExplanationRun:
     def _run_of_rows_before(self, row: int) -> ExplanationRun:
         """A run of the same question about the rows before ``row``."""
         question, intake = self.question.take(np.arange(row)), self.input_rows.take_first(row)
-        return ExplanationRun(question, self.explained, self.method, self.reference, intake, self.start_time)
+        return ExplanationRun(
+            question, self.explained, self.method, self.reference, intake, self.start_time, self.chunks
+        )
 
     def _split_into_chunks(self) -> list[Index]:
         """The rows in chunks that are searched together; answers do not depend on the chunks."""
-        n, d = self.input_rows.x0.shape
+        settings, (n, d) = self.chunks, self.input_rows.x0.shape
         trees = self.explained.model.trees
-        slow = self.question.asks_for_firmness or (trees is not None and len(trees.feature) > SLOW_TREE_NODES)
-        most = MAX_SLOW_CHUNK_ROWS if slow else MAX_CHUNK_ROWS
-        size = min(most, max(1, CHUNK_CELLS // (d * ASSUMED_CHAINS_PER_ROW)))
-        return [np.arange(n)] if n <= size else np.split(np.arange(n), range(size, n, size))
+        slow = self.question.asks_for_firmness or (trees is not None and len(trees.feature) > settings.slow_tree_nodes)
+        most = settings.slow_rows if slow else settings.rows
+        cells_per_row = max(d * settings.chains_per_row, settings.cells // most)
+        return split_rows(n, settings.cells, cells_per_row)
 
     def _answer_chunk(self, rows: Index, deadline: float, tell: ProgressCallback) -> None:
         """Answer some rows. Where the model fails on one of them, answer those before it, then raise the error."""

@@ -54,6 +54,7 @@ def tabulate(explanation: Explanation, measure: Distance, *, redact: bool = Fals
         "probability_after": explanation.measures.probability[rows, number],
         "distance": np.where(best, distance, measure(answers[:, None, :], x0)[:, 0]),
         "effort": explanation.measures.effort[rows, number],
+        **{name: np.where(best, part[rows], np.nan) for name, part in _proof_columns(explanation).items()},
         "changed": ["; ".join(name for name, moved in zip(names, line, strict=True) if moved) for line in changed],
         **_kept_columns(explanation, rows, number),
         "evidence_distance": np.array([min(apart.tolist(), default=np.nan) for _, apart in _real_rows(explanation)])[
@@ -64,6 +65,11 @@ def tabulate(explanation: Explanation, measure: Distance, *, redact: bool = Fals
         frame = frame[[]]
         del added["reason"]
     return frame.reset_index(drop=True).assign(**{ADDED_COLUMN_PREFIX + name: values for name, values in added.items()})
+
+
+def _proof_columns(explanation: Explanation) -> dict[str, Array]:
+    """What every valid answer costs at least, and how far above that the best answers are, ``(n,)``."""
+    return {"bound": explanation.bound, "gap": explanation.gap}
 
 
 def _kept_columns(explanation: Explanation, rows: Index, slots: Index) -> dict[str, Any]:
@@ -171,6 +177,7 @@ def _row_record(
         "probability_before": _to_json_value(scores["probability_before"]),
         "probability_after": _to_json_value(scores["probability_after"]),
         "distance": _to_json_value(card.best_answer.distance),
+        **{name: _to_json_value(part[place]) for name, part in _proof_columns(explanation).items()},
         "changes": answers[0],
         "alternatives": answers[1:],
         "alternatives_measured": [_measure_record(explanation, place, slot) for slot in range(1, len(answers))],

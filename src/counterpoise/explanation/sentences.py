@@ -107,7 +107,33 @@ def compose_text(schema: Schema, changes: Sequence[Change], verdict: RowOutcome)
     else:
         verb = "already predicts" if number else "already says"
         first = f"The model {_say_prediction(verdict, verb, reached)}; nothing needs to change."
-    return _join_sentences(first, _say_firmness(verdict), *_say_oddities(verdict), _say_others(schema, verdict.others))
+    return _join_sentences(
+        first,
+        _say_bound(verdict) if changes else "",
+        _say_firmness(verdict),
+        *_say_oddities(verdict),
+        _say_others(schema, verdict.others),
+    )
+
+
+def say_proof(gap: float) -> str:
+    """How near to the least an answer is, in a few words; "" where nothing is known.
+
+    >>> say_proof(0.0), say_proof(0.0312), say_proof(float("inf"))
+    ('proven least', 'at most 3.1 % above the least', '')
+    """
+    if not gap < inf:
+        return ""
+    return "proven least" if gap == 0 else f"at most {100 * gap:.2g} % above the least"
+
+
+def _say_bound(verdict: RowOutcome) -> str:
+    if not 0 < verdict.bound < inf:
+        return ""
+    bound, effort = (f"{value:.3g}" for value in (verdict.bound, verdict.effort))
+    if verdict.status == "optimal":
+        return f"It costs {effort}, and no valid answer costs less: that is proven."
+    return f"No valid answer costs less than {bound}; this one costs {effort}."
 
 
 def _join_clauses(schema: Schema, changes: Sequence[Change], been: str) -> str:

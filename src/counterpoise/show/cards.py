@@ -16,7 +16,7 @@ import pandas as pd
 from counterpoise.explanation import tables
 from counterpoise.explanation.explanation import Explanation
 from counterpoise.explanation.formats import format_label, format_pair, format_probability
-from counterpoise.explanation.sentences import sort_by_size
+from counterpoise.explanation.sentences import say_proof, sort_by_size
 from counterpoise.show.real_rows import RealRow, list_real_rows
 from counterpoise.space.distance import Distance
 from counterpoise.space.schema.schema import Feature
@@ -75,6 +75,7 @@ class Card(NamedTuple):
     noise: str  # the noise that the answer should withstand
     other_answers: tuple[CardAnswer, ...]
     evidence: tuple[RealRow, ...] = ()  # the nearest real rows of the target; none where redacted
+    proof: str = ""  # how near to the least the best answer is, in a few words; "" where nothing is known
 
 
 def build_cards(explanation: Explanation, *, redact: bool = False) -> list[Card]:
@@ -95,6 +96,7 @@ def build_cards(explanation: Explanation, *, redact: bool = False) -> list[Card]
     carried: list[CarriedCells] = [()] * len(explanation) if redact else _list_carried(explanation)
     labels = [_row_name(label) for label in explanation.rows.index]
     cards = []
+    gap = explanation.gap.tolist()
     for row, answers in enumerate(best):
         beside = () if tipping is None else tipping[row][0].changes
         cards.append(
@@ -114,6 +116,7 @@ def build_cards(explanation: Explanation, *, redact: bool = False) -> list[Card]
                 evidence=()
                 if redact
                 else list_real_rows(explanation, row, [change.column for change in (*answers[0].changes, *beside)]),
+                proof=say_proof(gap[row]),
             )
         )
     return cards

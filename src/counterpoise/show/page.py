@@ -96,10 +96,25 @@ def _list_tiles(explanation: Explanation, seen: Overview) -> list[tuple[str, str
             (f"{np.median(seen.change_counts):g}", "features changed, median"),
             (f"{np.median(seen.distances):.3g}", "standard deviations away, median"),
         ]
+    tiles += _proof_tiles(explanation)
     kept = explanation.kept[explanation.valid]
     kept = kept[~np.isnan(kept)]
     tiles += [(f"{100 * np.median(kept):.0f}%", "of noisy copies keep it, median")] if len(kept) else []
     return [*tiles, (f"{explanation.seconds:.2g} s", f"{explanation.model_rows:,} rows asked of the model")]
+
+
+def _proof_tiles(explanation: Explanation) -> list[tuple[str, str]]:
+    """The share of answers that are proven to be the least, and how far above it the others can be."""
+    gap = explanation.gap[explanation.valid]
+    if not len(gap) or np.isnan(gap).all():
+        return []
+    tiles = [(f"{100 * np.mean(gap == 0):.0f}%", "proven to be the least")]
+    open_gap = gap[(gap > 0) & np.isfinite(gap)]
+    return (
+        [*tiles, (f"{100 * np.median(open_gap):.0f}%", "above the bound, median of the rest")]
+        if len(open_gap)
+        else tiles
+    )
 
 
 def _frequency_bars(seen: Overview) -> list[dict[str, Any]]:
@@ -225,6 +240,7 @@ def _page_data(explanation: Explanation, cards: Sequence[Card], *, redact: bool)
                 "row": card.row,
                 "carried": card.carried_columns,
                 "status": card.status,
+                "proof": card.proof,
                 "reason": card.reason,
                 "target": card.target,
                 "said": card.prediction,

@@ -95,6 +95,8 @@ def _draw_verdict(card: Card) -> Text:
     line = Text.assemble(
         (_say_before(card), "bold red"), "  →  ", (_say_after(card), "bold green" if found else "bold yellow")
     )
+    if card.proof:
+        line.append(f"   {card.proof}", style="cyan")
     return line if found else line.append(f"   {card.status.replace('_', ' ')}", style="yellow")
 
 

@@ -18,7 +18,7 @@ from counterpoise.objective.noise import Noise
 from counterpoise.physics.robustness import share_interval
 from counterpoise.problem import Problem
 from counterpoise.streams import draw_keyed_normals
-from counterpoise.types import Array, Index, Mask
+from counterpoise.types import Array, Index, Mask, split_rows
 
 KeptSetting: TypeAlias = bool | Literal["auto"]
 """Whether the share kept is measured: "auto" leaves it out for remote models and where time or model rows run out."""
@@ -134,9 +134,7 @@ def shares_kept(
     for number, (rows, _) in enumerate(noises):
         owner[rows] = number
     kept = np.empty((n, a))
-    width = max(1, settings.cells_together // (a * m * d))
-    for start in range(0, n, width):
-        some: Index = np.arange(start, min(start + width, n))
+    for some in split_rows(n, settings.cells_together, a * m * d):
         part, copies = problem.take(some), np.empty((len(some), a, m, d))
         for number, (_, noise) in enumerate(noises):
             mine = np.flatnonzero(owner[some] == number)

@@ -22,8 +22,6 @@ from counterpoise.space.schema.tables_in import as_table, quote_names
 from counterpoise.types import Array, Index, Model
 
 PROBE_ROWS = 256  # reference rows that a model is tried on when it is opened
-PROBABILITY_TOLERANCE = 1e-12  # largest difference that rounding makes between two computations of one probability
-MAX_DONORS = 10_000  # a larger reference is sampled: of ten thousand rows some are near enough to start from
 
 
 def fill_assumed_scales(schema: Schema, table: pd.DataFrame) -> Schema:
@@ -43,12 +41,16 @@ def fill_assumed_scales(schema: Schema, table: pd.DataFrame) -> Schema:
 class Reference:
     """Schema and reference rows of one model; the model is asked about the rows once.
 
+    A reference of more than ``max_rows`` is sampled: of ten thousand rows some are near enough to start from.
+
     >>> Reference(None, pd.DataFrame({"a": [0.5, 1.5]}), None).x
     array([[0.5],
            [1.5]])
     """
 
-    def __init__(self, model: Any, data: pd.DataFrame | Array | None, schema: Schema | None) -> None:
+    def __init__(
+        self, model: Any, data: pd.DataFrame | Array | None, schema: Schema | None, max_rows: int = 10_000
+    ) -> None:
         if schema is None and data is None:
             raise InputError(
                 "a reference or a schema is needed: it gives scales, ranges and categories",
@@ -67,7 +69,7 @@ class Reference:
         elif table is not None:
             schema = fill_assumed_scales(schema, table)
         self.schema: Schema = schema
-        self.x: Array = np.empty((0, len(schema))) if table is None else self._encode_rows(data, table)
+        self.x: Array = np.empty((0, len(schema))) if table is None else self._encode_rows(data, table, max_rows)
         self._donors: dict[str, tuple[ReferenceRows, dict[Any, Array]]] = {}
         self._softmax_by_model: dict[str, bool] = {}
 
@@ -93,7 +95,8 @@ class Reference:
             self._softmax_by_model[key] = self._probe_softmax(model)
         return self._softmax_by_model[key]
 
-    def _probe_softmax(self, model: Model) -> bool:
+    def _probe_softmax(self, model: Model, tolerance: float = 1e-12) -> bool:
+        """The same, seen anew; ``tolerance`` is what rounding makes between two computations of one probability."""
         if model.has_softmax_probabilities:  # seen when the model was opened
             return True
         if not len(self.x) or model.labels is None or model.link != "identity":
@@ -104,7 +107,7 @@ class Reference:
         return (
             said is not None
             and said.shape == outputs.shape
-            and bool(np.abs(softmax(outputs) - said).max() <= PROBABILITY_TOLERANCE)
+            and bool(np.abs(softmax(outputs) - said).max() <= tolerance)
         )
 
     def _sample_positions(self, count: int) -> Index:
@@ -138,7 +141,7 @@ class Reference:
         self.notes += (f"the model was not fitted on {quote_names(extra)}: left out of the reference",)
         return table[[name for name in table.columns if name in set(names)]]
 
-    def _encode_rows(self, data: Any, table: pd.DataFrame) -> Array:
+    def _encode_rows(self, data: Any, table: pd.DataFrame, max_rows: int) -> Array:
         names = self.schema.names
         if not isinstance(data, pd.DataFrame) and table.shape[1] == len(names):
             table = table.set_axis(pd.Index(names, tupleize_cols=False), axis=1)  # an array has the schema's order
@@ -149,7 +152,7 @@ class Reference:
                 f"it has no {quote_names(absent)}",
                 "add the columns, or leave them out of the schema",
             )
-        if len(table) > MAX_DONORS:
-            picked = np.sort(np.random.default_rng(0).choice(len(table), MAX_DONORS, replace=False))
+        if len(table) > max_rows:
+            picked = np.sort(np.random.default_rng(0).choice(len(table), max_rows, replace=False))
             table = table.iloc[picked]
         return encode(self.schema, table, "reference row")

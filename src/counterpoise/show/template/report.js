@@ -127,7 +127,8 @@
     cell.append(
       make("p", "verdict",
         make("span", "was", row.said), " → ", make("span", "now", row.best.said),
-        odds ? make("small", "", `probability of ${row.target} ${odds}`) : null),
+        odds ? make("small", "", `probability of ${row.target} ${odds}`) : null,
+        row.proof ? make("small", "proof", row.proof) : null),
       make("p", found ? "" : "miss", row.best.text),
     );
     if (row.best.marks.length) cell.append(make("ul", "marks", ...row.best.marks.map((mark) => make("li", "", mark))));
