@@ -42,7 +42,8 @@ class AffineOutputs:
     def __call__(self, x: Array) -> Array:
         """What the link is given, ``(p, c)``, for rows ``(p, d)``."""
         missing = np.isnan(x)
-        out = np.where(missing, 0.0, x) @ self.weights.T + self.offset
+        # dot by dot: sums of a row do not depend on the rows beside it
+        out = np.vecdot(np.where(missing, 0.0, x)[:, None, :], self.weights) + self.offset
         if self.missing is not None and missing.any():
             out += missing @ self.missing.T
         for column, table in self.tables:
@@ -53,7 +54,8 @@ class AffineOutputs:
         """How far the model's sums ``(n, c)`` may be from exact ones, in rows whose cells are no larger ``(n, d)``."""
         terms = len(self.weights.T) + 4 + self.weights.shape[0]
         tables = sum((np.nanmax(np.abs(table), axis=0) for _, table in self.tables), np.zeros(len(self.offset)))
-        return np.asarray(4 * terms * self.rounding * (largest @ self.size.T + self.offset_size + tables))
+        sizes = np.vecdot(largest[:, None, :], self.size) + self.offset_size + tables
+        return np.asarray(4 * terms * self.rounding * sizes)
 
     def against_zero(self) -> AffineOutputs:
         """One output as two: 0, and itself."""

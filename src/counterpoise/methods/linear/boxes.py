@@ -106,7 +106,7 @@ class Pricing:
         changed = self._best_changes(terms, worth)
         value = np.where(changed, worth, 0.0).sum(axis=1)
         x = np.where(changed[:, :f], x, terms.x0)
-        gain = np.einsum("bmf,bf->bm", terms.slope, x - terms.x0)
+        gain = np.vecdot(terms.slope, (x - terms.x0)[:, None, :])
         if len(self.menus.coded):
             at = np.take_along_axis(terms.level_gain, level[:, None, :, None], axis=3)[..., 0]
             gain += np.where(changed[:, None, f:], at, 0.0).sum(axis=2)

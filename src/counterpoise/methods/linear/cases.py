@@ -71,10 +71,10 @@ def make_cases(problem: Problem, affine: AffineOutputs, slack: float) -> Cases |
 def cases_on_columns(problem: Problem, affine: AffineOutputs, ways: Ways, slack: float) -> Cases:
     """Conditions on outputs as conditions on columns."""
     x0, (row, direction, least) = problem.x0, ways
-    here = np.einsum("pmc,pc->pm", direction, affine(x0)[row])
+    here = np.vecdot(direction, affine(x0)[row][:, None, :])
     ends = np.fmax(np.abs(problem.region.lower), np.abs(problem.region.upper))
     largest = np.where(np.isfinite(ends), np.fmax(ends, np.abs(x0)), 2 * np.abs(x0) + 100 * problem.scales)
-    error = np.einsum("pmc,pc->pm", np.abs(direction), affine.error(np.nan_to_num(largest))[row])
+    error = np.vecdot(np.abs(direction), affine.error(np.nan_to_num(largest))[row][:, None, :])
     error += 4 * affine.rounding * np.abs(least)
     if affine.link == "softmax":  # what rounding of a probability is worth in log-odds
         odds = problem.goal.min_probability if isinstance(problem.goal, ThresholdGoal) else np.full(len(x0), 0.5)

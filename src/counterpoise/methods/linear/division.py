@@ -89,16 +89,29 @@ def _find_cut(pricing: Pricing, boxes: Boxes, solved: Solved) -> Cut:
     value = (short.x[line, number] + enough.x[line, number]) / 2 if f else np.zeros(len(line))
     level = enough.level[line, np.maximum(column - f, 0)] if len(menus.coded) else np.zeros(len(line), dtype=np.intp)
     exists = is_clear.copy()
-    for found in (_dearest_change(pricing, boxes, solved), _widest_range(pricing, boxes, solved)):
+    # both points are the same one, which something else forbids: decide what is left open
+    for found, is_change in (
+        (_dearest_change(pricing, boxes, solved), True),
+        (_widest_range(pricing, boxes, solved), False),
+        (_undecided_changes(boxes), True),
+        (_undecided_levels(boxes, f), False),
+    ):
         other = ~exists & (found.max(axis=1, initial=0.0) > 0)
         if not other.any():
             continue
         place = found.argmax(axis=1)
-        column = np.where(other, place, column)
-        by_change = np.where(other, found.shape[1] > f, by_change)
-        exists |= other
-        if f and found.shape[1] == f:
-            value = np.where(other, (boxes.low[line, place] + boxes.high[line, place]) / 2, value)
+        column, by_change, exists = (
+            np.where(other, place, column),
+            np.where(other, is_change, by_change),
+            exists | other,
+        )
+        if len(menus.coded):
+            level = np.where(other, enough.level[line, np.maximum(place - f, 0)], level)
+        if f:
+            number = np.minimum(place, f - 1)
+            ends = boxes.low[line, number], boxes.high[line, number]
+            middle = np.where(ends[0] <= ends[1], ends[0], 0.0) / 2 + np.where(ends[0] <= ends[1], ends[1], 0.0) / 2
+            value = np.where(other, middle, value)
     return Cut(column, by_change, value, level, np.asarray(exists))
 
 
@@ -126,17 +139,27 @@ def _differences(pricing: Pricing, boxes: Boxes, solved: Solved) -> Array:
 def _dearest_change(pricing: Pricing, boxes: Boxes, solved: Solved) -> Array:
     """What undecided changes cost, ``(b, f + t)``, where others that were paid for may have been cheaper."""
     if not pricing.by_square or pricing.menus.one_change_price is not None:
-        return np.zeros((len(boxes.case), 0))
+        return np.zeros((len(boxes.case), 1))
     undecided = solved.enough.changed & boxes.can_stay & pricing.menus.counted
-    padded = np.where(undecided, pricing.menus.change_price, 0.0)
-    return np.concatenate([padded, np.zeros((len(padded), 1))], axis=1)  # wider than the numbers alone
+    return np.where(undecided, pricing.menus.change_price, 0.0)
 
 
 def _widest_range(pricing: Pricing, boxes: Boxes, solved: Solved) -> Array:
-    """How much of the gain the ranges of changed numbers leave open, ``(b, f)``: both points may be the same one."""
+    """How much of the gain the ranges of changed numbers leave open, ``(b, f)``."""
     menus, f = pricing.menus, len(pricing.menus.numbers)
-    with np.errstate(invalid="ignore"):
-        width = np.where(boxes.low < boxes.high, boxes.high - boxes.low, 0.0)
+    width = np.where(boxes.low < boxes.high, boxes.high, 0.0) - np.where(boxes.low < boxes.high, boxes.low, 0.0)
     least = np.maximum(0.5 * menus.step[pricing.cases.row[boxes.case]], 1e-6 * np.abs(boxes.high))
     wide = (width > least) & np.isfinite(width) & solved.enough.changed[:, :f]
     return np.where(wide, np.abs(pricing.cases.slope[boxes.case]).max(axis=1) * width, 0.0)
+
+
+def _undecided_changes(boxes: Boxes) -> Array:
+    """1 for columns ``(b, f + t)`` that may change or stay."""
+    can_move = np.concatenate([boxes.low <= boxes.high, boxes.levels.any(axis=2)], axis=1)
+    return (can_move & boxes.can_stay).astype(np.float64)
+
+
+def _undecided_levels(boxes: Boxes, f: int) -> Array:
+    """1 for categories, ``(b, f + t)``, that have several levels to change to."""
+    several = np.count_nonzero(boxes.levels, axis=2) > 1
+    return np.concatenate([np.zeros((len(several), f)), several], axis=1)

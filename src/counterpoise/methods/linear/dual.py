@@ -34,7 +34,7 @@ def solve(pricing: Pricing, boxes: Boxes, settings: LinearSettings) -> Solved:
     target = np.where(reach < most, np.maximum(reach, least), most)
     price = np.zeros_like(least)
     enough = short = pricing.choose(terms, price)
-    met = enough.gain
+    met, value = enough.gain, enough.value.copy()
     going = ~hopeless
     for number in range(1 if least.shape[1] == 1 else settings.condition_rounds):
         lacking, size = target - met, np.maximum(np.abs(target), 1e-300)
@@ -45,10 +45,11 @@ def solve(pricing: Pricing, boxes: Boxes, settings: LinearSettings) -> Solved:
             break
         part = terms if len(some) == len(going) else pricing.gather(boxes.at(some))
         condition = off[some].argmax(axis=1)
-        price[some], below, above = _turn_one(pricing, part, price[some], condition, target[some], settings)
+        found = _turn_one(pricing, part, price[some], condition, target[some], settings)
+        (price[some], value[some]), (below, above) = found[:2], found[2:]
         short, enough = _put(short, some, below), _put(enough, some, above)
         met = _between(short.gain, enough.gain, target, some, condition)
-    bound = (price * least).sum(axis=1) - enough.value
+    bound = (price * least).sum(axis=1) - value
     return Solved(np.where(hopeless, np.inf, np.maximum(bound, 0.0)), price, short, enough)
 
 
@@ -62,49 +63,70 @@ def _between(short: Array, enough: Array, target: Array, some: Index, condition:
     return met
 
 
+class _Side(NamedTuple):
+    """One end of the interval that holds the best price of a condition."""
+
+    price: Array  # (b,)
+    gap: Array  # (b,) by which the gain of the best point exceeds the target
+    bound: Array  # (b,)
+    choice: Choice
+
+    def moved(self, where: Mask, new: _Side) -> _Side:
+        """Set anew in some boxes."""
+        if where.all():
+            return new
+        if not where.any():
+            return self
+        price, gap, bound = (np.where(where, theirs, own) for own, theirs in zip(self[:3], new[:3], strict=True))
+        return _Side(price, gap, bound, _pick(where, new.choice, self.choice))
+
+
 def _turn_one(
     pricing: Pricing, terms: BoxTerms, price: Array, condition: Index, target: Array, settings: LinearSettings
-) -> tuple[Array, Choice, Choice]:
-    """Prices with that of one condition ``(b,)`` turned to where its gain reaches the target; the points beside it."""
+) -> tuple[Array, Array, Choice, Choice]:
+    """Prices with that of one condition ``(b,)`` turned to where its gain reaches the target.
+
+    With them, what the best point is worth there, and the points on either side. Each side bounds the best bound from
+    above by its tangent: where the two meet is looked at next, in turn with the secant of the gains.
+    """
     line = np.arange(len(price))
     need, own = target[line, condition], price[line, condition]
+    others = (price * target).sum(axis=1) - own * need
 
-    def ask(value: Array) -> tuple[Choice, Array]:
+    def ask(value: Array) -> _Side:
         asked = price.copy()
         asked[line, condition] = value
         choice = pricing.choose(terms, asked)
-        return choice, choice.gain[line, condition] - need
+        return _Side(value, choice.gain[line, condition] - need, others + value * need - choice.value, choice)
 
-    low, (below, low_gap) = np.zeros(len(own)), ask(np.zeros(len(own)))
-    high = _first_price(pricing, terms, np.maximum(terms.boxes.price[line, condition], own), condition, need, settings)
-    above, high_gap = ask(high)
+    guess = np.maximum(terms.boxes.price[line, condition], own)
+    low, high = ask(np.zeros(len(own))), ask(_first_price(pricing, terms, guess, condition, need, settings))
     for _ in range(settings.doublings):
-        behind = (high_gap < 0) & (low_gap < 0)
+        behind = (high.gap < 0) & (low.gap < 0)
         if not behind.any():
             break
-        low, low_gap = np.where(behind, high, low), np.where(behind, high_gap, low_gap)
-        below = _pick(behind, above, below)
-        high = np.where(behind, 2.0 * high, high)
-        above, high_gap = ask(high)
-    settled = low_gap >= 0  # free of charge
+        low, high = low.moved(behind, high), ask(np.where(behind, 2.0 * high.price, high.price))
+    settled = low.gap >= 0  # free of charge
     for number in range(settings.halvings):
-        narrow = high - low <= settings.price_tolerance * high
-        near = settled | (np.abs(high_gap) <= settings.gain_tolerance * np.abs(need)) | narrow
+        with np.errstate(divide="ignore", invalid="ignore"):
+            meet = (high.bound - low.bound - low.gap * low.price + high.gap * high.price) / (high.gap - low.gap)
+            ceiling = low.bound - low.gap * (meet - low.price)
+            secant = high.price - high.gap * (high.price - low.price) / (high.gap - low.gap)
+            secant = secant + settings.overshoot * (high.price - secant)  # so that both ends close in
+        reached = ceiling - np.maximum(low.bound, high.bound) <= settings.bound_tolerance * np.abs(ceiling)
+        near = settled | (np.abs(high.gap) <= settings.gain_tolerance * np.abs(need)) | reached
+        near |= high.price - low.price <= settings.price_tolerance * high.price
         if near.all():
             break
-        with np.errstate(divide="ignore", invalid="ignore"):
-            secant = high - high_gap * (high - low) / (high_gap - low_gap)
-            secant = secant + settings.overshoot * (high - secant)  # a little beyond, so that both ends close in
-        middle = np.where((number % 3 < 2) & (secant > low) & (secant < high), secant, (low + high) / 2)
-        if number == 0:  # a guess may be right to the last digits
-            middle = np.maximum(middle, (1 - settings.nudge) * high) if not pricing.by_square else middle
-        at, gap = ask(np.where(near, high, middle))
-        up, down = (gap >= 0) & ~near, (gap < 0) & ~near
-        high, high_gap, above = np.where(up, middle, high), np.where(up, gap, high_gap), _pick(up, at, above)
-        low, low_gap, below = np.where(down, middle, low), np.where(down, gap, low_gap), _pick(down, at, below)
+        middle = meet if number % 2 else secant
+        middle = np.where((middle > low.price) & (middle < high.price), middle, (low.price + high.price) / 2)
+        new = ask(np.where(near, high.price, middle))
+        low, high = low.moved((new.gap < 0) & ~near, new), high.moved((new.gap >= 0) & ~near, new)
+    lower = settled | (low.bound > high.bound)
     asked = price.copy()
-    asked[line, condition] = np.where(settled, 0.0, high)
-    return asked, below, _pick(settled, below, above)
+    asked[line, condition] = np.where(lower, low.price, high.price)
+    value = np.where(lower, low.choice.value, high.choice.value)
+    return asked, value, low.choice, _pick(settled, low.choice, high.choice)
 
 
 def _first_price(

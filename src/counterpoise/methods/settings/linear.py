@@ -14,6 +14,7 @@ class LinearSettings:
     doublings: int = 40  # times that a price is raised until a point meets the condition
     halvings: int = 60  # of the interval that holds the best price, at most
     gain_tolerance: float = 1e-10  # relative: a point this little beyond a condition meets it
+    bound_tolerance: float = 2e-9  # relative: a bound that can gain no more is the greatest
     price_tolerance: float = 1e-13  # relative width of the interval at which halving ends
     overshoot: float = 1e-3  # share of the interval by which a secant is overshot
     nudge: float = 1e-9  # relative: so near to a price at which columns are filled in turn, both sides are looked at
