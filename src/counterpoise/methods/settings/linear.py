@@ -22,6 +22,7 @@ class LinearSettings:
     condition_rounds: int = 12  # prices that are turned one after the other where there are several conditions
     condition_tolerance: float = 1e-8  # relative: conditions missed by less are met
     roots_together: int = 4  # boxes of a row opened at once
+    search_above: float = 1e-3  # gap: a row that the proof leaves a larger one is searched as well
     max_waiting: int = 200_000  # boxes that wait to be opened, of all rows together
 
 
