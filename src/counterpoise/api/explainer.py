@@ -23,10 +23,7 @@ from counterpoise.api.inputs.importance import ImportanceMethod, importance_weig
 from counterpoise.api.inputs.reference import PROBE_ROWS, Reference
 from counterpoise.api.inputs.rows_in import InputRows, Rows, check_settings, read_rows
 from counterpoise.api.inputs.targets import as_target
-from counterpoise.api.inputs.unknown_categories import (
-    add_unknown_categories,
-    note_unknown_categories,
-)
+from counterpoise.api.inputs.unknown_categories import add_unknown_categories, note_unknown_categories
 from counterpoise.api.problems import ExplainedModel
 from counterpoise.api.progress import ProgressSetting
 from counterpoise.api.run import ChunkSettings, ExplanationRun
@@ -39,18 +36,10 @@ from counterpoise.methods.proven import Proven
 from counterpoise.methods.search import Search
 from counterpoise.methods.settings.proof import ProofSettings
 from counterpoise.models.registry import as_model
-from counterpoise.objective.measures import (
-    DistanceBuilder,
-    Penalty,
-    check_regularizers,
-    choose_lam,
-)
+from counterpoise.objective.measures import DistanceBuilder, Penalty, check_regularizers, choose_lam
 from counterpoise.objective.plausibility import Fittable
 from counterpoise.objective.regularizers import Regularizer
-from counterpoise.space.constraints.between_features import (
-    ConstraintOrFunction,
-    as_constraints,
-)
+from counterpoise.space.constraints.between_features import ConstraintOrFunction, as_constraints
 from counterpoise.space.constraints.words import Constraint
 from counterpoise.space.region.region import Bounds, Region, check_constraints
 from counterpoise.space.schema.schema import Schema
@@ -203,18 +192,14 @@ class Explainer:
         check_settings(lam, penalty, mu, alternatives, budget, seed, proof, gap)
         if method is not None and (not hasattr(method, "iterate") or isinstance(method, type)):
             raise InputError(
-                "method must be a method",
-                f"{method!r}",
-                "for instance cp.Search() or cp.NearestNeighbour()",
+                "method must be a method", f"{method!r}", "for instance cp.Search() or cp.NearestNeighbour()"
             )
         withstand = parse_noise(noise)
         check_firmness(keep, temperature)
         kept = check_kept(kept)
         if keep is None and not temperature and withstand is not None and kept is False:
             raise InputError(
-                "noise must go with keep, temperature or kept",
-                "none of them was given",
-                "for instance keep=0.9",
+                "noise must go with keep, temperature or kept", "none of them was given", "for instance keep=0.9"
             )
         asked, intake = self.prepare_rows(X)
         measure, _ = asked._distance_builder(distance, penalty)  # a name that is none is refused here
@@ -242,13 +227,7 @@ class Explainer:
             budget=None if budget is None else float(budget),
             new_categories=self.new_categories,
         )
-        explained = ExplainedModel(
-            asked.model,
-            asked.schema,
-            asked._distance_builder,
-            self.held,
-            self.fingerprint,
-        )
+        explained = ExplainedModel(asked.model, asked.schema, asked._distance_builder, self.held, self.fingerprint)
         return ExplanationRun(question, explained, method, asked.reference, intake, started, self.chunks).run(progress)
 
     def prepare_rows(self, data: Any) -> tuple[Explainer, InputRows]:
