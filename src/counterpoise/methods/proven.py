@@ -73,15 +73,13 @@ class Proven:
 
 def solve_without_search(problem: Problem, settings: ProofSettings) -> Run | None:
     """Answers that a proof finds by itself, and bounds; ``done`` are rows that need no search. None: no such proof."""
-    proof = (
-        None
-        if problem.cloud is not None
-        else prove_linear(problem, np.full(len(problem), np.inf), settings=settings.linear)
-    )
+    if problem.cloud is not None:
+        return None
+    proof = prove_linear(problem, np.full(len(problem), np.inf), settings.gap, settings.linear)
     if proof is None:
         return None
     met = np.isfinite(proof.effort)
-    done = proof.is_infeasible | (met & (proof.effort <= proof.bound * (1 + settings.linear.search_above)))
+    done = proof.is_infeasible | (met & (proof.effort <= proof.bound * (1 + max(settings.gap, settings.linear.search_above))))
     margin = np.where(met, 0.0, -np.inf)
     run = Run(proof.x[:, None, :], margin[:, None], proof.effort[:, None], done, 0)
     return run._replace(bound=proof.bound, is_infeasible=proof.is_infeasible)
@@ -90,11 +88,7 @@ def solve_without_search(problem: Problem, settings: ProofSettings) -> Run | Non
 def _join(solved: Run, run: Run, rows: Index) -> Run:
     """Solved rows, some of which ``(r,)`` were searched as well."""
     n, a = len(solved.x), run.x.shape[1]
-    x, margin, effort = (
-        solved.x.repeat(a, axis=1),
-        np.full((n, a), -np.inf),
-        np.full((n, a), np.inf),
-    )
+    x, margin, effort = solved.x.repeat(a, axis=1), np.full((n, a), -np.inf), np.full((n, a), np.inf)
     margin[:, :1], effort[:, :1] = solved.margin, solved.effort
     both = join_points(Points(run.x, run.margin, run.effort), Points(*solved.at(rows)[:3])).best(a)
     x[rows], margin[rows], effort[rows] = both.x, both.margin, both.effort
