@@ -79,7 +79,8 @@ def solve_without_search(problem: Problem, settings: ProofSettings) -> Run | Non
     if proof is None:
         return None
     met = np.isfinite(proof.effort)
-    done = proof.is_infeasible | (met & (proof.effort <= proof.bound * (1 + max(settings.gap, settings.linear.search_above))))
+    enough = 1 + max(settings.gap, settings.linear.search_above)
+    done = proof.is_infeasible | (met & (proof.effort <= proof.bound * enough))
     margin = np.where(met, 0.0, -np.inf)
     run = Run(proof.x[:, None, :], margin[:, None], proof.effort[:, None], done, 0)
     return run._replace(bound=proof.bound, is_infeasible=proof.is_infeasible)
