@@ -27,7 +27,12 @@ from counterpoise.streams import Streams
 
 TABLES = ("unsw_nb15", "rt_iot2022", "ciciot2023", "nsl_kdd", "adult", "give_me_some_credit")
 MODELS = ("xgboost 100x6", "lightgbm 100x6", "hist 100x6", "forest 10x3", "forest 20x4", "forest 50x5", "forest 100x5")
-ENERGIES: dict[str, Any] = {"L2 + 0.1 a change": {"l2": 1.0, "l0": 0.1}, "L2": "l2", "L1": "l1", "L0": "l0"}
+ENERGIES: dict[str, dict[str, Any]] = {
+    "default": {},
+    "L2": {"lam": 0},
+    "L1": {"distance": "l1", "lam": 0},
+    "L0": {"distance": "l0", "lam": 0},
+}
 TRAINED = 8_000  # rows
 NEVER = 10**9
 

@@ -13,6 +13,7 @@ import pandas as pd
 
 from counterpoise.explanation import tables
 from counterpoise.explanation.explanation import Explanation
+from counterpoise.explanation.fields import gap_to_bound
 from counterpoise.explanation.sentences import sort_by_size
 from counterpoise.show.cards import Card, build_cards, direction_of
 from counterpoise.space.distance import Distance
@@ -41,6 +42,7 @@ def tabulate(explanation: Explanation, measure: Distance, *, redact: bool = Fals
     best = number == 0
     scores = explanation.scores.iloc[rows]
     distance = explanation.terms.distance[rows]
+    bound = explanation.measures.bound[rows, number]
     added: dict[str, Any] = {
         "row": [str(label) for label in frame.index],
         "position": rows,
@@ -54,7 +56,10 @@ def tabulate(explanation: Explanation, measure: Distance, *, redact: bool = Fals
         "probability_after": explanation.measures.probability[rows, number],
         "distance": np.where(best, distance, measure(answers[:, None, :], x0)[:, 0]),
         "effort": explanation.measures.effort[rows, number],
-        **{name: np.where(best, part[rows], np.nan) for name, part in _proof_columns(explanation).items()},
+        "bound": bound,
+        "gap": gap_to_bound(
+            np.where(explanation.valid[rows], explanation.measures.effort[rows, number], np.inf), bound
+        ),
         "changed": ["; ".join(name for name, moved in zip(names, line, strict=True) if moved) for line in changed],
         **_kept_columns(explanation, rows, number),
         "evidence_distance": np.array([min(apart.tolist(), default=np.nan) for _, apart in _real_rows(explanation)])[
@@ -65,11 +70,6 @@ def tabulate(explanation: Explanation, measure: Distance, *, redact: bool = Fals
         frame = frame[[]]
         del added["reason"]
     return frame.reset_index(drop=True).assign(**{ADDED_COLUMN_PREFIX + name: values for name, values in added.items()})
-
-
-def _proof_columns(explanation: Explanation) -> dict[str, Array]:
-    """What every valid answer costs at least, and how far above that the best answers are, ``(n,)``."""
-    return {"bound": explanation.bound, "gap": explanation.gap}
 
 
 def _kept_columns(explanation: Explanation, rows: Index, slots: Index) -> dict[str, Any]:
@@ -177,7 +177,9 @@ def _row_record(
         "probability_before": _to_json_value(scores["probability_before"]),
         "probability_after": _to_json_value(scores["probability_after"]),
         "distance": _to_json_value(card.best_answer.distance),
-        **{name: _to_json_value(part[place]) for name, part in _proof_columns(explanation).items()},
+        "effort": _to_json_value(explanation.measures.effort[place, 0]),
+        "bound": _to_json_value(explanation.bound[place]),
+        "gap": _to_json_value(explanation.gap[place]),
         "changes": answers[0],
         "alternatives": answers[1:],
         "alternatives_measured": [_measure_record(explanation, place, slot) for slot in range(1, len(answers))],
@@ -186,8 +188,8 @@ def _row_record(
 
 
 def _measure_record(explanation: Explanation, place: int, slot: int) -> dict[str, Any]:
-    """Effort, probability and share kept of an alternative."""
-    names = ("effort", "probability", "kept", "kept_low", "kept_high")
+    """Effort, bound, probability and share kept of an alternative."""
+    names = ("effort", "bound", "probability", "kept", "kept_low", "kept_high")
     return {name: _to_json_value(getattr(explanation.measures, name)[place, slot]) for name in names}
 
 
