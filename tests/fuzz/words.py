@@ -252,7 +252,7 @@ def _rule(rng: Rng, table: Table) -> Word | None:
     a, b = (_pick(rng, names) * 2)[:2] if len(names) == 1 else _pick(rng, names, 2)
     qa, qb = _quote(a), _quote(b)
     value = float(rng.choice(_floats(table, a)))
-    form = int(rng.integers(6))
+    form = int(rng.integers(10))
     text = [
         f"{qa} <= {qb}",
         f"{qa} + {qb} <= {value!r}",
@@ -260,13 +260,24 @@ def _rule(rng: Rng, table: Table) -> Word | None:
         f"if {qa} > {value!r} then {qb} >= x0.{qb}",
         f"abs({qa} - {qb}) >= {abs(value)!r}",
         f"{qa} - {qb} == x0.{qa} - x0.{qb}",
+        f"max({qa}, {qb}) <= max(x0.{qa}, x0.{qb})",
+        f"not ({qa} > {value!r} and {qb} > {value!r})",
+        f"{-abs(value)!r} <= {qa} <= {abs(value)!r}",
+        f"({qa} > x0.{qa} implies {qb} >= x0.{qb}) and {qa} != {value + 1!r}",
     ][form]
 
     def is_obeyed(old: Cells, new: Cells) -> bool:
         cells = [new[a], new[b], old[a], old[b]]
-        needed = cells[:2] if form in (0, 1, 4) else cells
+        needed = cells[:1] if form == 8 else cells[:2] if form in (0, 1, 4, 7) else cells
         if any(is_missing(cell) for cell in needed):
-            return form not in (0, 1, 4, 5)  # what is undefined does not hold; a branch of `or` may hold without it
+            return form not in (
+                0,
+                1,
+                4,
+                5,
+                6,
+                8,
+            )  # undefined does not hold; a branch of `or` may hold without
         x, y, x0, y0 = (0.0 if is_missing(cell) else float(cell) for cell in cells)
         return [
             lambda: _at_most(x, y),
@@ -275,6 +286,10 @@ def _rule(rng: Rng, table: Table) -> Word | None:
             lambda: x <= value or _at_most(y0, y),
             lambda: _at_most(abs(value), abs(x - y)),
             lambda: _equal(x - y, x0 - y0),
+            lambda: _at_most(max(x, y), max(x0, y0)),
+            lambda: _at_most(x, value) or _at_most(y, value),
+            lambda: _at_most(-abs(value), x) and _at_most(x, abs(value)),
+            lambda: (_at_most(x, x0) or _at_most(y0, y)) and x != value + 1,
         ][form]()
 
     return Word(cp.Rule(text), is_obeyed)
