@@ -43,6 +43,7 @@ from counterpoise.space.constraints.between_features import ConstraintOrFunction
 from counterpoise.space.constraints.words import Constraint
 from counterpoise.space.region.region import Bounds, Region, check_constraints
 from counterpoise.space.schema.schema import Schema
+from counterpoise.space.schema.values import ValuesSetting
 from counterpoise.types import Array, Model, is_number
 
 
@@ -56,6 +57,8 @@ class Explainer:
     constraints: what an answer may change and how: one constraint or a list; a function of a frame that says for each
         row whether it is allowed counts too. None by default.
     bounds: "observed" (the default) keeps numbers inside the range of the reference; None does not.
+    values: what a changed number may be: "auto" (the default) a value on its column's own grid, and one that was seen
+        where a column has few; "any" number; or only "seen" ones. What the schema gives of a feature wins.
     weights: by feature, how much a change counts in the penalty: 1 by default, infinity forbids it. "permutation"
         and "shap" take the weights from how much the model depends on each feature.
     new_categories: whether rows may have categories that neither reference nor schema has, where the model takes
@@ -83,11 +86,12 @@ class Explainer:
         schema: Schema | None = None,
         constraints: Sequence[ConstraintOrFunction] | ConstraintOrFunction = (),
         bounds: Bounds = "observed",
+        values: ValuesSetting = "auto",
         weights: Mapping[Hashable, float] | ImportanceMethod | None = None,
         new_categories: bool = False,
     ) -> None:
         self._user_model = model
-        self.reference = Reference(model, reference, schema)
+        self.reference = Reference(model, reference, schema, values=values)
         self.schema = self.reference.schema
         self.bounds: Bounds = bounds
         self.chunks = ChunkSettings()  # how many rows are searched together, which bounds the memory of a call

@@ -22,6 +22,7 @@ from counterpoise.objective.regularizers import Regularizer
 from counterpoise.space.constraints.between_features import ConstraintOrFunction
 from counterpoise.space.region.region import Bounds
 from counterpoise.space.schema.schema import Schema
+from counterpoise.space.schema.values import ValuesSetting
 from counterpoise.types import Array
 
 
@@ -33,6 +34,7 @@ def explain(
     schema: Schema | None = None,
     constraints: Sequence[ConstraintOrFunction] | ConstraintOrFunction = (),
     bounds: Bounds = "observed",
+    values: ValuesSetting = "auto",
     target: Target = "opposite",
     threshold: float | None = None,
     distance: DistanceSpec = "l2",
@@ -93,6 +95,8 @@ def explain(
     constraints: what an answer may change and how: one constraint or a list; a function of a frame that says for each
         row whether it is allowed counts too. None by default.
     bounds: "observed" (the default) keeps numbers inside the range of the reference; None does not.
+    values: what a changed number may be: "auto" (the default) a value on its column's own grid, and one that was seen
+        where a column has few; "any" number; or only "seen" ones. What the schema gives of a feature wins.
     weights: by feature, how much a change counts in the penalty: 1 by default, infinity forbids it. "permutation"
         and "shap" take the weights from how much the model depends on each feature.
     new_categories: whether rows may have categories that neither reference nor schema has, where the model takes
@@ -111,6 +115,7 @@ def explain(
         schema=schema,
         constraints=constraints,
         bounds=bounds,
+        values=values,
         weights=weights,
         new_categories=new_categories,
     )

@@ -19,6 +19,7 @@ from counterpoise.space.schema.column import infer_feature
 from counterpoise.space.schema.encode import encode
 from counterpoise.space.schema.schema import Schema
 from counterpoise.space.schema.tables_in import as_table, quote_names
+from counterpoise.space.schema.values import ValuesSetting, resolve_values
 from counterpoise.types import Array, Index, Model
 
 PROBE_ROWS = 256  # reference rows that a model is tried on when it is opened
@@ -49,7 +50,12 @@ class Reference:
     """
 
     def __init__(
-        self, model: Any, data: pd.DataFrame | Array | None, schema: Schema | None, max_rows: int = 10_000
+        self,
+        model: Any,
+        data: pd.DataFrame | Array | None,
+        schema: Schema | None,
+        max_rows: int = 10_000,
+        values: ValuesSetting = "auto",
     ) -> None:
         if schema is None and data is None:
             raise InputError(
@@ -63,11 +69,13 @@ class Reference:
             raise InputError("schema must be a Schema", f"a {type(schema).__name__}", hint)
         self.notes: tuple[str, ...] = ()
         table = None if data is None else self._drop_unused_columns(model, as_table(data, "reference"))
+        is_given = schema is not None
         if schema is None:
             assert table is not None
             schema = Schema.infer(table if isinstance(data, pd.DataFrame) else table.to_numpy())
         elif table is not None:
             schema = fill_assumed_scales(schema, table)
+        schema = resolve_values(schema, self._name_columns(data, table, schema), values, is_given=is_given)
         self.schema: Schema = schema
         self.x: Array = np.empty((0, len(schema))) if table is None else self._encode_rows(data, table, max_rows)
         self._donors: dict[str, tuple[ReferenceRows, dict[Any, Array]]] = {}
@@ -141,10 +149,17 @@ class Reference:
         self.notes += (f"the model was not fitted on {quote_names(extra)}: left out of the reference",)
         return table[[name for name in table.columns if name in set(names)]]
 
+    @staticmethod
+    def _name_columns(data: Any, table: pd.DataFrame | None, schema: Schema) -> pd.DataFrame | None:
+        """The table with the names of the schema, in whose order the columns of an array are."""
+        if table is None or isinstance(data, pd.DataFrame) or table.shape[1] != len(schema):
+            return table
+        return table.set_axis(pd.Index(schema.names, tupleize_cols=False), axis=1)
+
     def _encode_rows(self, data: Any, table: pd.DataFrame, max_rows: int) -> Array:
-        names = self.schema.names
-        if not isinstance(data, pd.DataFrame) and table.shape[1] == len(names):
-            table = table.set_axis(pd.Index(names, tupleize_cols=False), axis=1)  # an array has the schema's order
+        named, names = self._name_columns(data, table, self.schema), self.schema.names
+        assert named is not None
+        table = named
         absent = [name for name in names if name not in table.columns]
         if absent:
             raise InputError(

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from counterpoise.errors import ConstraintError
-from counterpoise.space.rules.expressions import ColumnTable, Expression, Number, RowColumn
+from counterpoise.space.rules.expressions import Column, ColumnTable, Expression, Number, RowColumn
 from counterpoise.space.rules.formulas import Combination, Compare, RuleFormula, split_into_clauses
 from counterpoise.space.schema.column import round_to_decimals
 from counterpoise.space.schema.encode import decode_column
@@ -167,6 +167,30 @@ class Clause:
 
     formula: RuleFormula
     relation_number: int
+
+
+def determined_columns(relations: Sequence[Relation]) -> set[int]:
+    """The columns that relations give a value: computed ones, and those that stand alone on a side of an equation."""
+    found: set[int] = set()
+    for relation in relations:
+        if isinstance(relation, Derivation):
+            found.add(relation.number)
+        elif isinstance(relation, FormulaRelation) and isinstance(relation.formula, Compare):
+            equation = relation.formula
+            if equation.operator == "==" and len(equation.columns) > 1:
+                found |= {side.number for side in (equation.left, equation.right) if isinstance(side, Column)}
+    return found
+
+
+def equation_columns(relations: Sequence[Relation]) -> set[int]:
+    """The columns that equations bind: they need values that no grid of other columns foresees."""
+    found: set[int] = set()
+    for relation in relations:
+        if isinstance(relation, Derivation):
+            found |= {relation.number} | set(relation.expression.columns)
+        elif isinstance(relation, FormulaRelation) and "==" in relation.constraint_text:
+            found |= set(relation.formula.columns)
+    return found
 
 
 def order_derivations(relations: Sequence[Relation], schema: Schema) -> tuple[Derivation, ...]:

@@ -35,7 +35,9 @@ from counterpoise.space.yaml.key_forms import FLAG, read_keys, shorten_repr
 from counterpoise.space.yaml.text import YamlLimits, load_yaml
 from counterpoise.types import Array
 
-COPIED_KEYS = ("unit", "label", "description", "decimals", "scale", "missing", "fixed", "mark")  # as Feature has them
+COPIED_KEYS = (  # as Feature has them
+    *("unit", "label", "description", "decimals", "resolution", "values", "scale", "missing", "fixed", "mark"),
+)
 COLUMN_EXAMPLE = "{name: age, kind: integer}"
 
 
