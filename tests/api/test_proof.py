@@ -78,6 +78,7 @@ def test_a_row_that_nothing_turns_is_infeasible_and_comes_back_as_it_was():
     for row in range(4):
         reason = found.reason[row]
         assert "bounds=None would not help" in reason
+        assert "values='any' would not help" in reason
         assert "held fixed: 'a', 'b', 'c'" in reason
         # what is said to allow an answer does, and nothing is left out
         for name in "abc":
