@@ -30,6 +30,7 @@ class Run(NamedTuple):
     locally_minimal_effort: Array | None = None  # (n,), NaN where nothing is known
     bound: Array | None = None  # (n,) of the effort d + lam R of all valid answers, NaN where none is known
     is_infeasible: Mask | None = None  # (n,)
+    rank: Array | None = None  # (n, a) the order of answers that are all to be given, infinite: none; None: by effort
     further_bound: Array | None = None  # (n,) of valid answers with other sets of features than those listed have
 
     @property
@@ -40,7 +41,7 @@ class Run(NamedTuple):
     def at(self, rows: Index | Mask) -> Run:
         """The run of some rows."""
         own = self.x[rows], self.margin[rows], self.effort[rows], self.done[rows]
-        known = (self.locally_minimal_effort, self.bound, self.is_infeasible, self.further_bound)
+        known = (self.locally_minimal_effort, self.bound, self.is_infeasible, self.rank, self.further_bound)
         taken = (None if part is None else part[rows] for part in known)
         return Run(*own, self.steps, *taken)  # type: ignore[arg-type]
 
