@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, TypeGuard, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, TypeGuard, cast, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -119,6 +119,17 @@ class MinimalModel(Protocol):
         ...
 
 
+class OwnModel(Protocol):
+    """What the user's own methods say, with no formula in between: outputs and what they are."""
+
+    @property
+    def link(self) -> Link: ...
+
+    def outputs(self, x: Points) -> Array:
+        """Outputs ``(p, c)``."""
+        ...
+
+
 class Model(Protocol):
     """A fitted model as the search sees it: what every model has, and what it can do beyond that.
 
@@ -145,6 +156,11 @@ class Model(Protocol):
 
     def probabilities(self, x: Points) -> Array | None:
         """The user's own probabilities ``(p, c)``, or None where the model has none."""
+        ...
+
+    @property
+    def own(self) -> OwnModel:
+        """The same model, asked through the user's own methods alone; often itself."""
         ...
 
     @property
@@ -243,6 +259,11 @@ class ModelBase:
     majority: Callable[[Points], NDArray[Any]] | None = None
 
     # properties, as adapters override them by properties
+    @property
+    def own(self) -> OwnModel:
+        """Itself: its outputs are what the user's own methods say."""
+        return cast(OwnModel, self)
+
     @property
     def thresholds(self) -> tuple[Array, ...] | None:
         """None: no split points are known."""

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from counterpoise.api.inputs.row_form import RowForm
+from counterpoise.api.asking.row_form import RowForm
 from counterpoise.api.verify import VerifiedAnswers, verify
 from counterpoise.methods.base import Method, Run, last_run
 from counterpoise.methods.proven import Proven
@@ -29,7 +29,7 @@ def fill_alternatives(
     that ``verdict`` was made from.
     """
     alternatives, method = verdict.holds.shape[1], method.method if isinstance(method, Proven) else method
-    found = VerifiedAnswers(verdict.x.copy(), verdict.holds.copy(), verdict.predicted.copy(), verdict.before)
+    found = verdict._replace(x=verdict.x.copy(), holds=verdict.holds.copy(), predicted=verdict.predicted.copy())
     short = np.flatnonzero(_rows_lacking_answers(found.holds))
     run = run.at(short)
     for _ in range(alternatives - 1):
@@ -42,7 +42,7 @@ def fill_alternatives(
         x, margin, effort = (np.concatenate(pair, axis=1) for pair in zip(run[:3], again[:3], strict=True))
         run = Run(x, margin, effort, again.done, run.steps + again.steps)
         more = verify(part, form.take(short), run, alternatives, found.before[short])
-        found.x[short], found.holds[short], found.predicted[short], _ = more
+        found.x[short], found.holds[short], found.predicted[short], _, found.share[short] = more
         left = np.flatnonzero(_rows_lacking_answers(more.holds) & (more.holds.sum(axis=1) > before))
         short, run = short[left], run.at(left)
     return found

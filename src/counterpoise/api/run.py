@@ -9,12 +9,13 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
+from counterpoise.api.asking.row_form import choose_form
+from counterpoise.api.asking.steadiness import DEFAULT_ASKING, Steadiness, measure_steadiness
 from counterpoise.api.assemble import assemble_explanation
 from counterpoise.api.evidence import nearest_target_rows
 from counterpoise.api.firm import Firmness, find_firm_answers
 from counterpoise.api.inputs.reference import Reference
-from counterpoise.api.inputs.row_form import choose_form
-from counterpoise.api.inputs.rows_in import InputRows, first_predictions
+from counterpoise.api.inputs.rows_in import InputRows, first_predictions, model_predictions
 from counterpoise.api.inputs.targets import RowTargets, current_decisions, resolve_target
 from counterpoise.api.mu import choose_mu
 from counterpoise.api.problems import ExplainedModel, build_problem
@@ -62,7 +63,10 @@ class ExplanationRun:
         model = self.explained.model
         try:
             schema = self.explained.schema
-            self.form, said, self.form_notes = choose_form(model, self.input_rows, schema, self.tally)
+            steadiness = self._measure_steadiness()
+            self.form, said, self.form_notes = choose_form(model, self.input_rows, schema, steadiness, self.tally)
+            if said is None and steadiness.jumps:  # what it says of the rows must not depend on the answers beside them
+                said = model_predictions(model, self.form.own_rows, np.arange(len(self.input_rows)), self.tally)
             self.row_predictions = first_predictions(
                 model, self.input_rows, schema, self.form.own_rows, said, self.tally
             )
@@ -91,6 +95,19 @@ class ExplanationRun:
             error.partial = self.build_explanation()
             raise
         return self.build_explanation()
+
+    def _measure_steadiness(self) -> Steadiness:
+        """How the model answers when it is asked again, and in other company; once for each reference.
+
+        Trees that were read are known to add up row by row, always in the same order.
+        """
+        model, most = self.explained.model, DEFAULT_ASKING.block_rows
+        if model.trees is not None:
+            return Steadiness()
+        rows = self.reference.sample_rows(most) if len(self.reference.x) else self.input_rows.x0
+        complete = ~np.isnan(rows).any(axis=1)  # a model need not accept missing cells
+        rows = rows[complete] if complete.any() else rows
+        return self.reference.remember("steadiness", model, lambda: measure_steadiness(model.own, rows[:most]))
 
     def build_explanation(self) -> Explanation:
         """The Explanation of the rows that are finished."""
@@ -209,6 +226,7 @@ class ExplanationRun:
             *self.explained.model.notes,
             *self.input_rows.notes,
             *self.form_notes,
+            *self.form.steadiness.notes(),
             *self._missing_reference_notes(),
             *self._budget_notes(),
         )

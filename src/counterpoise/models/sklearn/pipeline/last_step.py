@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from counterpoise.models.sklearn.pipeline.columnwise import ColumnwiseSteps
 from counterpoise.models.sklearn.pipeline.projections import ColumnwiseThenMixing
-from counterpoise.types import Array, Link, Model, ModelBase, Points, Pullback
+from counterpoise.types import Array, Link, Model, ModelBase, OwnModel, Points, Pullback
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,6 +34,11 @@ class LastStepModel(ModelBase):
     def has_softmax_probabilities(self) -> bool:
         """Whether the probabilities are the softmax of the outputs."""
         return self.last_step.has_softmax_probabilities
+
+    @property
+    def own(self) -> OwnModel:
+        """The model without the quicker outputs."""
+        return self.pipeline.own
 
     def outputs(self, x: Array) -> Array:
         """Outputs ``(p, c)`` of the last step."""
