@@ -1,5 +1,6 @@
 # make demo    explain an alert of a simulated IoT device
 # make test    every gate, in the order in which they are quickest to fail
+# make test-long  larger draws of what make test samples: some ten minutes
 # make fuzz    random questions, judged by code of its own: DRAWS=20000 for more, SEED=123 for one alone
 # make bench   the measurements
 # make clean   remove what the tools leave behind; make distclean: the environment too
@@ -10,7 +11,7 @@ PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check
 
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help demo test fuzz bench clean distclean
+.PHONY: help demo test test-long fuzz bench clean distclean
 
 help:
 	@sed -n 's/^# make/make/p' Makefile
@@ -28,6 +29,10 @@ test: $(VENV)/.installed-dev
 	@for example in $(wildcard examples/*.py); do \
 		echo "$$example"; $(BIN)/python "$$example" || exit 1; \
 	done
+
+test-long: export OMP_NUM_THREADS := 1
+test-long: $(VENV)/.installed-dev
+	$(BIN)/python -m pytest -n 2 -q -m long
 
 fuzz: export OMP_NUM_THREADS := 1
 fuzz: export PYTHONPATH := src:tests

@@ -1,5 +1,7 @@
 """The problem that a question becomes, for tests of the search alone."""
 
+from dataclasses import replace
+
 import counterpoise as cp
 from counterpoise.problem import Problem
 from counterpoise.streams import Streams
@@ -13,9 +15,17 @@ class Caught(cp.NearestNeighbour):
         yield from super().iterate(problem, streams)
 
 
+def any_numbers(reference: object) -> cp.Schema:
+    """The schema of a reference whose numbers may take any value that their decimals write, seen or not."""
+    schema = cp.Schema.infer(reference)
+    return replace(schema, features=tuple(replace(f, values="any") if f.is_numeric else f for f in schema))
+
+
 def problem_of(model: object, reference: object, rows: object, **question: object) -> Problem:
     """The problem that `explain` makes of a question."""
     caught = Caught()
+    if "values" not in question and reference is not None:
+        question = {"schema": any_numbers(reference)} | question
     explainer_words = {name: question.pop(name) for name in ("bounds", "constraints") if name in question}
     cp.explain(model, rows, reference=reference, method=caught, **explainer_words, **question)
     return caught.problem  # type: ignore[attr-defined, no-any-return]

@@ -26,6 +26,8 @@ if TYPE_CHECKING:  # for type checkers; at run time a name is imported when it i
     from counterpoise.judge.proof import prove
     from counterpoise.judge.robustness import robustness
     from counterpoise.judge.stability import stability
+    from counterpoise.landscape.ensemble import ensemble
+    from counterpoise.landscape.ensemble_result import Ensemble
     from counterpoise.landscape.plane import landscape
     from counterpoise.landscape.profile import profile
     from counterpoise.landscape.trajectory import trajectory
@@ -83,6 +85,7 @@ __all__ = [
     "Decreasing",
     "Derived",
     "Distance",
+    "Ensemble",
     "Explainer",
     "Explanation",
     "Feature",
@@ -125,6 +128,7 @@ __all__ = [
     "Within",
     "compare",
     "discover",
+    "ensemble",
     "explain",
     "figures",
     "frontier",
@@ -154,6 +158,7 @@ _HOME_BY_NAME = {  # "module:attribute" below this package, or a module that is 
     "Decreasing": "space.constraints.words:Decreasing",
     "Derived": "space.constraints.between_features:Derived",
     "Distance": "space.distance:Distance",
+    "Ensemble": "landscape.ensemble_result:Ensemble",
     "Explainer": "api.explainer:Explainer",
     "Explanation": "explanation.explanation:Explanation",
     "Feature": "space.schema.schema:Feature",
@@ -196,6 +201,7 @@ _HOME_BY_NAME = {  # "module:attribute" below this package, or a module that is 
     "Within": "space.constraints.relative_to_row:Within",
     "compare": "judge.compare:compare",
     "discover": "space.discover.discover:discover",
+    "ensemble": "landscape.ensemble:ensemble",
     "explain": "api.one_call:explain",
     "figures": "show.figures",
     "frontier": "judge.curves:frontier",

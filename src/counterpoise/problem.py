@@ -17,8 +17,9 @@ import numpy as np
 from counterpoise.errors import CapabilityError
 from counterpoise.model_calls import Tally, call_model, check_outputs
 from counterpoise.models.goals import Goal
+from counterpoise.objective.calibration import Calibration
 from counterpoise.objective.energy import Energy
-from counterpoise.objective.noise import Noise
+from counterpoise.objective.noise import Noise, RankNoise
 from counterpoise.physics.boltzmann import log_mean_exp
 from counterpoise.space.distance import Distance
 from counterpoise.space.nearest_rows import NeighbourIndex, spread_places
@@ -80,6 +81,16 @@ class ReferenceRows:
     pool_cache: dict[bytes, NeighbourIndex] = field(default_factory=dict, repr=False)  # by goal and units of distance
     target_cache: dict[bytes, Index] = field(default_factory=dict, repr=False)  # by goal
     sample_cache: dict[bytes, tuple[Array, Array]] = field(default_factory=dict, repr=False)  # by goal and size
+    calibration_cache: dict[bytes, Calibration] = field(default_factory=dict, repr=False)  # by goal and seed
+
+    @cached_property
+    def rank_noise(self) -> RankNoise:
+        """Rank noise that knows the ranks of these rows; its level is to be set."""
+        return RankNoise(0.0).fitted(self.x)
+
+    def get_calibration(self, goal: Goal, seed: int, make: Callable[[], Calibration]) -> Calibration:
+        """The noise "auto" of a single row's ``goal``, made once for each seed."""
+        return _get_or_make(self.calibration_cache, b"".join((goal.key, str(seed).encode())), make, 256)
 
     def find_target_rows(self, goal: Goal) -> Index:
         """The places of the rows that the model gives what a single row's ``goal`` asks for."""

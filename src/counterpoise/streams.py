@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from enum import IntEnum
 from functools import cached_property, partial
 
 import numpy as np
@@ -15,6 +16,17 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
+
+
+class StreamKey(IntEnum):
+    """Sets draws apart from those of a search with the same seed: ``seed ^ StreamKey.CHECK``."""
+
+    FRESH_COPIES = 0x5EED
+    """Copies that firm answers are measured on, and that noise is calibrated on."""
+    CHECK = 0xC4EC4
+    """Copies of a later look at answers: robustness, stability, frontier, profile."""
+    METRICS = 0x7AB1E
+    """Copies of the metrics of a comparison."""
 
 
 def row_key(row: Array, seed: int) -> int:
@@ -87,6 +99,17 @@ class Streams:
         for row, stream in enumerate(self.row_streams):
             out[row] = stream.generator.integers(high, size=shape)
         return out
+
+
+def draw_keyed_normals(key: bytes, seed: int, shape: tuple[int, ...]) -> Array:
+    """Standard normal numbers of a stream that belongs to no row, such as that of a target class.
+
+    >>> bool((draw_keyed_normals(b"benign", 0, (2,)) == draw_keyed_normals(b"benign", 0, (2,))).all())
+    True
+    """
+    digest = hashlib.blake2b(key + str(int(seed)).encode(), digest_size=16)
+    generator = np.random.Generator(np.random.SFC64(int.from_bytes(digest.digest(), "little")))
+    return generator.standard_normal(shape)
 
 
 def _seed_generator(row: Array, seed: int) -> np.random.Generator:

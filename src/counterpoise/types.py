@@ -68,6 +68,18 @@ def is_identity_index(index: Index, n: int) -> bool:
     return bool(index[0] == 0) if n == 1 else bool((index == np.arange(n)).all())
 
 
+def split_rows(count: int, max_cells: int, cells_per_row: int) -> list[Index]:
+    """The numbers of ``count`` rows in chunks of at most ``max_cells`` cells, and of one row at least.
+
+    There is always a chunk, if only an empty one, so that results can be put together again.
+
+    >>> [rows.tolist() for rows in split_rows(3, max_cells=25, cells_per_row=10)]
+    [[0, 1], [2]]
+    """
+    size = max(1, max_cells // max(cells_per_row, 1))
+    return [np.arange(start, min(start + size, count)) for start in range(0, max(count, 1), size)]
+
+
 def has_no_missing(x: Array) -> bool:
     """Whether no cell of an array is missing, in one sweep.
 
@@ -237,6 +249,11 @@ class Model(Protocol):
         ...
 
     @property
+    def is_remote(self) -> bool:
+        """Whether every row asked is sent over a network."""
+        ...
+
+    @property
     def notes(self) -> tuple[str, ...]:
         """What the user should know about how the model is asked."""
         ...
@@ -293,6 +310,11 @@ class ModelBase:
     def requires_unanimity(self) -> bool:
         """False: there are no members."""
         return False
+
+    @property
+    def is_remote(self) -> bool:
+        """False: it runs here, or somewhere among its members."""
+        return any(member.is_remote for member in self.members)
 
     @property
     def notes(self) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 import counterpoise as cp
-from counterpoise.api.mu import NEIGHBOURS_PER_ROW, find_neighbours
+from counterpoise.api.mu import find_neighbours
 
 rng = np.random.default_rng(0)
 TRAIN = pd.DataFrame(rng.normal(size=(200, 3)) * [1.0, 5.0, 0.1], columns=["a", "b", "c"])
@@ -63,7 +63,7 @@ def test_mu_is_one_where_there_is_nothing_to_weigh():
 def test_neighbours_have_the_target_and_come_nearest_first(asked):
     problem, _ = asked
     near = find_neighbours(problem)
-    assert near.x.shape == (12, NEIGHBOURS_PER_ROW, 3)
+    assert near.x.shape == (12, 8, 3)
     assert near.is_present.all()
     assert (np.diff(near.effort, axis=1) >= 0).all()
     assert problem.score(near.x).reached.all()

@@ -95,7 +95,7 @@ def test_the_sign_of_zero_is_the_rows():
 
 def test_whole_numbers_that_the_schema_calls_continuous_come_back_as_floats():
     reference = pd.DataFrame({"a": np.arange(40), "b": RNG.normal(size=40)})
-    schema = cp.Schema.infer(reference).edit("a", kind="continuous", decimals=None)
+    schema = cp.Schema.infer(reference).edit("a", kind="continuous", decimals=None, values="any")
 
     def model(frame):
         return np.where(frame["a"].to_numpy(dtype=float) > 20.25, "yes", "no")

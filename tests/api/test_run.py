@@ -12,21 +12,27 @@ from sklearn.linear_model import LogisticRegression
 
 import counterpoise as cp
 from api.houses import FAST, MODEL, ROWS, TRAIN, explainer
-from counterpoise.api import run
+from counterpoise.api.run import ChunkSettings
 
 ASK = explainer()
+
+
+def in_pairs(asked: cp.Explainer) -> cp.Explainer:
+    """The explainer, with chunks of two rows."""
+    asked.chunks = ChunkSettings(rows=2)
+    return asked
 
 
 @pytest.fixture
 def pairs(monkeypatch):
     """Chunks of two rows."""
-    monkeypatch.setattr(run, "MAX_CHUNK_ROWS", 2)
+    monkeypatch.setattr(ASK, "chunks", ChunkSettings(rows=2))
 
 
 def test_answers_do_not_depend_on_how_the_rows_are_cut(monkeypatch):
     whole = ASK(ROWS, method=FAST, alternatives=2)
     for size in (1, 2, 4):
-        monkeypatch.setattr(run, "MAX_CHUNK_ROWS", size)
+        monkeypatch.setattr(ASK, "chunks", ChunkSettings(rows=size))
         cut = ASK(ROWS, method=FAST, alternatives=2)
         np.testing.assert_array_equal(cut.answers, whole.answers)
         pd.testing.assert_frame_equal(cut.scores, whole.scores)
@@ -34,7 +40,7 @@ def test_answers_do_not_depend_on_how_the_rows_are_cut(monkeypatch):
 
 
 @pytest.mark.parametrize("threshold", [None, 0.6])
-def test_rows_of_large_trees_are_worked_on_in_small_chunks(monkeypatch, threshold):
+def test_rows_of_large_trees_are_worked_on_in_small_chunks(threshold):
     sizes = []
 
     class Counting:
@@ -46,11 +52,11 @@ def test_rows_of_large_trees_are_worked_on_in_small_chunks(monkeypatch, threshol
     x = rng.normal(size=(80, 2))
     forest = RandomForestClassifier(5, random_state=0).fit(x, x[:, 0] > 0)
     asked = cp.Explainer(forest, reference=x)
-    monkeypatch.setattr(run, "MAX_SLOW_CHUNK_ROWS", 3)
+    asked.chunks = ChunkSettings(slow_rows=3)
     asked(x[:9], method=Counting(), threshold=threshold)
     assert max(sizes) > 3
     sizes.clear()
-    monkeypatch.setattr(run, "SLOW_TREE_NODES", 10)
+    asked.chunks = ChunkSettings(slow_rows=3, slow_tree_nodes=10)
     asked(x[:9], method=Counting(), threshold=threshold)
     assert max(sizes) <= 3
 
@@ -97,11 +103,11 @@ def test_a_model_that_dies_leaves_what_was_finished():
         return MODEL.predict_proba(frame)
 
     limit = 10**9
-    whole = cp.Explainer(model, reference=TRAIN)(ROWS, method=FAST)
+    whole = in_pairs(cp.Explainer(model, reference=TRAIN))(ROWS, method=FAST)
     limit = len(calls) - 4
     calls.clear()
     with pytest.raises(cp.ModelError, match="gone") as caught:
-        cp.Explainer(model, reference=TRAIN)(ROWS, method=FAST)
+        in_pairs(cp.Explainer(model, reference=TRAIN))(ROWS, method=FAST)
     assert 0 < len(caught.value.partial) < 6
     np.testing.assert_array_equal(caught.value.partial.x, whole.x[: len(caught.value.partial)])
 
@@ -165,7 +171,7 @@ def test_rows_that_need_no_search_are_not_searched_and_not_scored_again():
     e = ASK(rows, target="dear", method=Noted())
     assert seen == [2, 3]
     assert e.valid.all()
-    assert ASK(dear, target="dear", method=Noted()).model_rows <= 4 * len(dear)
+    assert ASK(dear, target="dear", method=Noted(), kept=False).model_rows <= 4 * len(dear)
 
 
 def test_a_row_outside_a_range_comes_inside_although_it_has_the_target():

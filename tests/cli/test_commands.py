@@ -296,7 +296,7 @@ def test_a_folder_that_cannot_be_written_is_named_before_the_work(run: Run, comm
 
 
 def test_a_firm_answer_is_asked_for_with_keep(run: Run, folder: Path) -> None:
-    assert run("explain", *ASK, "--lam", "0", "--keep", "0.8", "--noise", "0.1", "-o", "firm.json")[0] == 0
+    assert run("explain", *ASK, "--keep", "0.8", "--noise", "0.1", "-o", "firm.json")[0] == 0
     found = cp.Explanation.load(folder / "firm.json")
     assert found.tipping is not None
     assert found.firm is not None
@@ -328,12 +328,13 @@ def test_a_share_that_is_not_kept_is_told_and_ends_in_one(run: Run, folder: Path
 
 
 def test_a_share_that_is_kept_ends_in_zero(run: Run, folder: Path) -> None:
-    code, out, said = run("explain", *ASK, "--lam", "0", "--keep", "0.8", "--noise", "0.1", "-o", "-")
+    code, out, said = run("explain", *ASK, "--keep", "0.8", "--noise", "0.1", "-o", "-")
     assert code == 0
     assert "6 of 6 rows reach the target; 6 surely keep it in 80 % of noisy copies" in said
     assert all(json.loads(line)["kept_low"] >= 0.8 for line in out.splitlines())
-    run("explain", *ASK, "-o", "plain.csv")
-    assert not [name for name in pd.read_csv(folder / "plain.csv") if name.startswith("cp_kept")]
+    for flag, measured in (("--kept", True), ("--no-kept", False)):
+        run("explain", *ASK, flag, "-o", "plain.csv")
+        assert pd.read_csv(folder / "plain.csv")["cp_kept"].notna().all() == measured
 
 
 def test_fewer_firm_answers_than_asked_for_are_told(run: Run) -> None:

@@ -38,6 +38,8 @@ WRONG: dict[str, list[str]] = {  # every option, with values that cannot be
     "--noise": ["loud", "rank:9", "-1"],
     "--alternatives": ["0", "-1", "1.5"],
     "--distance": ["miles"],
+    "--lam": ["-1", "x", "nan"],
+    "--penalty": ["cheese"],
     "--seed": ["x", "1.5"],
     "--budget": ["-1", "nan"],
     "--label": ["cheese"],

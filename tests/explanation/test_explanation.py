@@ -146,8 +146,8 @@ def test_text_has_a_line_for_each_of_several_rows() -> None:
     assert "The budget ran out. The nearest miss has ports 3 instead of 5" in lines[2]
     firm = _three(firm=firmness(ROWS, 0.97))[0].text()
     assert firm == (
-        "Had ports been 2 instead of 8, the model would have said benign (0.93). "
-        "It keeps saying so in 97 of 100 noisy copies."
+        "Had ports been 2 instead of 8, the model would have said benign (0.93). It holds in 97 of 100 noisy copies. "
+        "Or: rate 2.5 instead of 0.5 and proto udp instead of tcp."
     )
 
 
@@ -163,7 +163,7 @@ def test_a_share_that_was_asked_for_is_kept_or_not(kept: float, low: float, enou
     firm = firmness(ROWS, kept).assign(kept_low=low)
     asked = _three(firm=firm, question=Question(keep=0.9))
     assert asked.firm_enough.tolist() == [enough, enough, False]
-    assert asked[0].text().endswith(words)
+    assert words in asked[0].text()
     # without a share to keep, to be valid is enough
     for free in (_three(firm=firm, question=Question(temperature=0.1)), _three(question=Question(keep=0.9))):
         assert free.firm_enough.tolist() == [True, True, False]

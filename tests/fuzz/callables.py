@@ -169,6 +169,40 @@ def _lies(name: str, score: Score, labels: tuple[Any, ...], rng: Rng) -> Subject
     return Subject(name, cp.Function(says, labels=labels), says, labels, is_steady=False)
 
 
+def _column(name: str, score: Score, labels: tuple[Any, ...], rng: Rng) -> Subject:
+    def says(frame: pd.DataFrame) -> Any:
+        return np.asarray(score(frame)).reshape(-1, 1)
+
+    return Subject(name, cp.Function(says), lambda frame: says(frame)[:, 0], None)
+
+
+def _series(name: str, score: Score, labels: tuple[Any, ...], rng: Rng) -> Subject:
+    def says(frame: pd.DataFrame) -> Any:
+        return pd.Series(_choose(labels, score(frame)), index=frame.index)
+
+    return Subject(name, cp.Function(says, labels=labels), lambda frame: says(frame).to_numpy(), labels)
+
+
+def _too_few(name: str, score: Score, labels: tuple[Any, ...], rng: Rng) -> Subject:
+    def says(frame: pd.DataFrame) -> Any:
+        said = _choose(labels, score(frame))
+        return said[:-1] if len(said) % 3 == 2 else said
+
+    return Subject(
+        name, cp.Function(says, labels=labels), lambda frame: _choose(labels, score(frame)), labels, may_raise=True
+    )
+
+
+def _nan_now_and_then(name: str, score: Score, labels: tuple[Any, ...], rng: Rng) -> Subject:
+    limit = float(rng.normal())
+
+    def says(frame: pd.DataFrame) -> Any:
+        total = np.asarray(score(frame))
+        return np.where(np.abs(total - limit) < 0.02, np.nan, total)
+
+    return Subject(name, cp.Function(says), says, None, may_raise=True)
+
+
 MANNERS: dict[str, Callable[[str, Score, tuple[Any, ...], Rng], Subject]] = {
     "labels": _labels,
     "labels that are not listed": _bare_labels,
@@ -185,4 +219,8 @@ MANNERS: dict[str, Callable[[str, Score, tuple[Any, ...], Rng], Subject]] = {
     "single precision": _single_precision,
     "raises now and then": _raises_now_and_then,
     "lies": _lies,
+    "a column of numbers": _column,
+    "a series of labels": _series,
+    "too few labels": _too_few,
+    "no number now and then": _nan_now_and_then,
 }

@@ -60,14 +60,14 @@ def draw_case(seed: int) -> Case:
     method = _draw_method(rng)
     given: dict[str, Any] = {
         "bounds": [None, "observed"][int(rng.random() < 0.8)],
-        "weights": {next(iter(table.kinds)): 2.5} if rng.random() < 0.1 else None,
+        "weights": _draw_weights(rng, table),
         "values": rng.choice(["auto", "any", "seen"]).item(),
         "relations": ["discovered", None][int(rng.random() < 0.5)],
     }
     asked: dict[str, Any] = {
         "target": target,
         "threshold": threshold,
-        "distance": _often(rng, "l2", ["l1", "l0", "gower", {"l2": 1.0, "l0": 0.1}]),
+        "distance": _often(rng, "l2", ["l1", "l0", "gower", {"l2": 1.0, "l0": 0.1}, {"l1": 1.0, "gower": 2.0}]),
         "lam": _often(rng, "auto", [0.0, 0.1, 5.0]),
         "mu": _often(rng, "auto", [0.0, 1.0]),
         "penalty": _often(rng, "changes", ["l1"]),
@@ -89,6 +89,15 @@ def draw_case(seed: int) -> Case:
         asked["noise"] = "auto"
     explainer_settings, settings = _keep_known(given, cp.Explainer.__init__), _keep_known(asked, cp.Explainer.__call__)
     return Case(seed, table, subject, words, explainer_settings, settings)
+
+
+def _draw_weights(rng: Rng, table: Table) -> dict[Any, float] | None:
+    """What changes count, mostly as usual; infinity forbids one."""
+    if rng.random() < 0.85:
+        return None
+    return {
+        name: float(rng.choice([0.5, 2.5, np.inf], p=[0.45, 0.45, 0.1])) for name in table.kinds if rng.random() < 0.5
+    }
 
 
 def _often(rng: Rng, usual: Any, others: list[Any], share: float = 0.7) -> Any:

@@ -13,34 +13,41 @@ import numpy as np
 import pandas as pd
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import TransformedTargetRegressor, make_column_transformer
+from sklearn.decomposition import PCA
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
 from sklearn.ensemble import (
     AdaBoostClassifier,
     BaggingClassifier,
+    BaggingRegressor,
     ExtraTreesClassifier,
     GradientBoostingClassifier,
+    GradientBoostingRegressor,
     HistGradientBoostingClassifier,
     HistGradientBoostingRegressor,
     IsolationForest,
     RandomForestClassifier,
     RandomForestRegressor,
     StackingClassifier,
+    StackingRegressor,
     VotingClassifier,
+    VotingRegressor,
 )
-from sklearn.gaussian_process import GaussianProcessClassifier
+from sklearn.feature_selection import SelectKBest
+from sklearn.gaussian_process import GaussianProcessClassifier, GaussianProcessRegressor
 from sklearn.impute import SimpleImputer
-from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge, RidgeClassifier, SGDClassifier
-from sklearn.model_selection import FixedThresholdClassifier
-from sklearn.multiclass import OneVsRestClassifier
+from sklearn.linear_model import Lasso, LinearRegression, LogisticRegression, Ridge, RidgeClassifier, SGDClassifier
+from sklearn.model_selection import FixedThresholdClassifier, GridSearchCV, TunedThresholdClassifierCV
+from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
-from sklearn.neural_network import MLPClassifier
+from sklearn.neural_network import MLPClassifier, MLPRegressor
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder, StandardScaler
-from sklearn.svm import SVC, LinearSVC
+from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, PolynomialFeatures, StandardScaler
+from sklearn.svm import SVC, SVR, LinearSVC
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from fuzz.callables import draw_callable
+from fuzz.elsewhere import draw_agreement, draw_onnx, draw_remote
 from fuzz.subject import Subject, learnable_score
 from fuzz.tables import Rng, Table
 
@@ -58,6 +65,22 @@ def _boosted(name: str) -> Any:
 
     return CatBoostClassifier(
         iterations=8, depth=3, verbose=False, allow_writing_files=False, thread_count=1, random_seed=0
+    )
+
+
+def _boosted_regressor(name: str) -> Any:
+    if name == "xgboost":
+        from xgboost import XGBRegressor
+
+        return XGBRegressor(n_estimators=6, max_depth=3, n_jobs=1)
+    if name == "lightgbm":
+        from lightgbm import LGBMRegressor
+
+        return LGBMRegressor(n_estimators=6, num_leaves=6, min_child_samples=3, n_jobs=1, verbose=-1)
+    from catboost import CatBoostRegressor
+
+    return CatBoostRegressor(
+        iterations=6, depth=3, verbose=False, allow_writing_files=False, thread_count=1, random_seed=0
     )
 
 
@@ -97,6 +120,16 @@ CLASSIFIERS: dict[str, Callable[[], Any]] = {
     "one against the rest": lambda: OneVsRestClassifier(make_pipeline(StandardScaler(), LogisticRegression())),
     "own threshold": lambda: FixedThresholdClassifier(GaussianNB(), threshold=0.3),
     "Gaussian process": lambda: make_pipeline(StandardScaler(), GaussianProcessClassifier(optimizer=None)),
+    "one against one": lambda: OneVsOneClassifier(make_pipeline(StandardScaler(), LogisticRegression())),
+    "tuned threshold": lambda: TunedThresholdClassifierCV(GaussianNB(), cv=2),
+    "best of a grid": lambda: GridSearchCV(DecisionTreeClassifier(random_state=0), {"max_depth": [2, 3]}, cv=2),
+    "bagging of lines": lambda: BaggingClassifier(
+        make_pipeline(StandardScaler(), LogisticRegression()), n_estimators=3, random_state=0
+    ),
+    "components": lambda: make_pipeline(StandardScaler(), PCA(), LogisticRegression()),
+    "squares": lambda: make_pipeline(StandardScaler(), PolynomialFeatures(2), LogisticRegression(max_iter=200)),
+    "chosen columns": lambda: make_pipeline(SelectKBest(k=1), DecisionTreeClassifier(max_depth=3, random_state=0)),
+    "stretched": lambda: make_pipeline(FunctionTransformer(np.arcsinh), StandardScaler(), LogisticRegression()),
     "xgboost": lambda: _boosted("xgboost"),
     "lightgbm": lambda: _boosted("lightgbm"),
     "catboost": lambda: _boosted("catboost"),
@@ -107,6 +140,21 @@ REGRESSORS: dict[str, Callable[[], Any]] = {
     "regression tree": lambda: DecisionTreeRegressor(max_depth=4, random_state=0),
     "regression forest": lambda: RandomForestRegressor(6, max_depth=4, random_state=0),
     "histogram regression": lambda: HistGradientBoostingRegressor(max_iter=6, min_samples_leaf=3, random_state=0),
+    "lasso": lambda: make_pipeline(StandardScaler(), Lasso(0.01)),
+    "network regression": lambda: make_pipeline(StandardScaler(), MLPRegressor((6,), max_iter=20, random_state=0)),
+    "support vector regression": lambda: make_pipeline(StandardScaler(), SVR()),
+    "process regression": lambda: make_pipeline(StandardScaler(), GaussianProcessRegressor(optimizer=None, alpha=0.1)),
+    "gradient regression": lambda: GradientBoostingRegressor(n_estimators=6, random_state=0),
+    "bagged regression": lambda: BaggingRegressor(n_estimators=3, random_state=0),
+    "mean of votes": lambda: VotingRegressor(
+        [("a", Ridge()), ("b", DecisionTreeRegressor(max_depth=3, random_state=0))]
+    ),
+    "stacked regression": lambda: StackingRegressor(
+        [("a", Ridge()), ("b", DecisionTreeRegressor(max_depth=2, random_state=0))], cv=2
+    ),
+    "xgboost regression": lambda: _boosted_regressor("xgboost"),
+    "lightgbm regression": lambda: _boosted_regressor("lightgbm"),
+    "catboost regression": lambda: _boosted_regressor("catboost"),
     "neighbours' mean": lambda: KNeighborsRegressor(1),
     "transformed target": lambda: TransformedTargetRegressor(
         make_pipeline(StandardScaler(), Ridge()), func=np.arcsinh, inverse_func=np.sinh
@@ -142,8 +190,14 @@ def draw_subject(rng: Rng, table: Table) -> Subject:
     if sort < 0.3 or len(table.reference) < 12:
         return draw_callable(rng, table)
     try:
-        if sort < 0.37 and is_plain:
+        if sort < 0.36 and is_plain:
             return _draw_torch(rng, table)
+        if sort < 0.38 and is_plain:
+            return draw_onnx(rng, table)
+        if sort < 0.39 and is_plain:
+            return draw_remote(rng, table)
+        if sort < 0.4:
+            return draw_agreement(rng, table)
         if sort < 0.42 and is_plain:
             return _draw_detector(rng, table)
         if sort < 0.55:

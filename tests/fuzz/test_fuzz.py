@@ -8,7 +8,7 @@ import pytest
 from fuzz.draw import run_draw
 from fuzz.known import known_reason
 
-BLOCKS, DRAWS = 20, 20
+BLOCKS, DRAWS = 20, 14
 
 
 @pytest.mark.parametrize("block", range(BLOCKS))
@@ -21,6 +21,6 @@ def test_no_answer_is_refuted_no_constraint_broken_and_nothing_crashes(block):
 
 def test_most_draws_are_answered():
     """A fuzzer whose questions are refused finds nothing."""
-    outcomes = [run_draw(seed) for seed in range(60)]
-    assert sum(outcome.sort != "refused" for outcome in outcomes) >= 45
-    assert sum(outcome.claims for outcome in outcomes) >= 60
+    outcomes = [run_draw(seed) for seed in range(40)]
+    assert sum(outcome.sort != "refused" for outcome in outcomes) >= 28
+    assert sum(outcome.claims for outcome in outcomes) >= 40

@@ -252,7 +252,7 @@ def _rule(rng: Rng, table: Table) -> Word | None:
     a, b = (_pick(rng, names) * 2)[:2] if len(names) == 1 else _pick(rng, names, 2)
     qa, qb = _quote(a), _quote(b)
     value = float(rng.choice(_floats(table, a)))
-    form = int(rng.integers(6))
+    form = int(rng.integers(10))
     text = [
         f"{qa} <= {qb}",
         f"{qa} + {qb} <= {value!r}",
@@ -260,13 +260,24 @@ def _rule(rng: Rng, table: Table) -> Word | None:
         f"if {qa} > {value!r} then {qb} >= x0.{qb}",
         f"abs({qa} - {qb}) >= {abs(value)!r}",
         f"{qa} - {qb} == x0.{qa} - x0.{qb}",
+        f"max({qa}, {qb}) <= max(x0.{qa}, x0.{qb})",
+        f"not ({qa} > {value!r} and {qb} > {value!r})",
+        f"{-abs(value)!r} <= {qa} <= {abs(value)!r}",
+        f"({qa} > x0.{qa} implies {qb} >= x0.{qb}) and {qa} != {value + 1!r}",
     ][form]
 
     def is_obeyed(old: Cells, new: Cells) -> bool:
         cells = [new[a], new[b], old[a], old[b]]
-        needed = cells[:2] if form in (0, 1, 4) else cells
+        needed = cells[:1] if form == 8 else cells[:2] if form in (0, 1, 4, 7) else cells
         if any(is_missing(cell) for cell in needed):
-            return form not in (0, 1, 4, 5)  # what is undefined does not hold; a branch of `or` may hold without it
+            return form not in (
+                0,
+                1,
+                4,
+                5,
+                6,
+                8,
+            )  # undefined does not hold; a branch of `or` may hold without
         x, y, x0, y0 = (0.0 if is_missing(cell) else float(cell) for cell in cells)
         return [
             lambda: _at_most(x, y),
@@ -275,6 +286,10 @@ def _rule(rng: Rng, table: Table) -> Word | None:
             lambda: x <= value or _at_most(y0, y),
             lambda: _at_most(abs(value), abs(x - y)),
             lambda: _equal(x - y, x0 - y0),
+            lambda: _at_most(max(x, y), max(x0, y0)),
+            lambda: _at_most(x, value) or _at_most(y, value),
+            lambda: _at_most(-abs(value), x) and _at_most(x, abs(value)),
+            lambda: (_at_most(x, x0) or _at_most(y0, y)) and x != value + 1,
         ][form]()
 
     return Word(cp.Rule(text), is_obeyed)
@@ -301,23 +316,20 @@ def _derived(rng: Rng, table: Table) -> Word | None:
         b = a
     form = int(rng.integers(3))
     text = [f"{_quote(a)} - {_quote(b)}", f"2 * {_quote(a)} + {_quote(b)}", f"{_quote(a)} / {_quote(b)}"][form]
-    unit = 1.0 if table.kind(made).is_whole else 10.0 ** -_digits(table, made)
 
     def is_obeyed(old: Cells, new: Cells) -> bool:
+        if all(is_same(old[name], new[name]) for name in (made, a, b)):
+            return True  # the row's own, as its table rounds it
         if any(is_missing(new[name]) for name in (made, a, b)):
             return False
         x, y, value = float(new[a]), float(new[b]), float(new[made])
         if form == 2 and y == 0:
             return False
         wanted = [lambda: x - y, lambda: 2 * x + y, lambda: x / y][form]()
-        return abs(value - wanted) <= _slack(value, wanted) + unit / 2 + 2 * _spacing(table, made, value)
+        half = 0.5 if table.kind(made).is_whole else 0.0
+        return abs(value - wanted) <= half + 4 * _spacing(table, made, value, wanted, x, y)
 
     return Word(cp.Derived(made, text), is_obeyed, (made,))
-
-
-def _digits(table: Table, name: Hashable) -> int:
-    """How many decimals the reference writes in a column."""
-    return max(len(np.format_float_positional(value).split(".")[-1]) for value in _floats(table, name))
 
 
 def _function(rng: Rng, table: Table) -> Word | None:

@@ -83,5 +83,5 @@ def test_limits_are_boxes_and_leave_a_bound() -> None:
     few = cp.prove(explanation, BOOSTED, settings=cp.ProofSettings(nodes=3))
     whole = cp.prove(explanation, BOOSTED)
     assert (few.table["bound"] <= whole.table["bound"] + 1e-12).all()
-    assert set(few.table["status"]) <= {"optimal", "bounded"}
+    assert set(few.table["status"]) <= {"optimal", "bounded", "valid"}
     assert repr(few.settings).startswith("ProofSettings(nodes=3")

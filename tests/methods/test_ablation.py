@@ -174,6 +174,17 @@ def narrow_trees() -> Question:
 
 
 @cache
+def bent_sparse() -> Question:
+    return *bent()[:3], {"distance": "l1"}
+
+
+@cache
+def few_changes() -> Question:
+    """Two features at most may change, and sums of single changes tell little."""
+    return *voting()[:3], {"constraints": [cp.MaxChanges(2)]}
+
+
+@cache
 def sparse() -> Question:
     return *machine()[:3], {"distance": "l1"}
 
@@ -188,6 +199,11 @@ CASES: dict[str, tuple[Callable[[], Question], cp.Search]] = {
     "walks on spheres": (network, off(smooth=SmoothSettings(walk_steps=0))),
     "Taylor steps": (sparse, off(smooth=SmoothSettings(taylor_steps=1, taylor_steps_after_sweeps=1))),
     "second-order steps": (bent, off(smooth=SmoothSettings(max_hessian_columns=0))),
+    "answers elsewhere than the slope promised": (
+        bent_sparse,
+        off(smooth=SmoothSettings(min_promised_distance_ratio=0.0, max_promised_distance_ratio=np.inf)),
+    ),
+    "features of reference rows taken one by one": (few_changes, off(starts=StartSettings(lending_reference_rows=0))),
     "lines along single features": (sparse, off(trials=TrialSettings(max_columns_tried_alone=0))),
     "single changes of black boxes": (sparse_voting, off(trials=TrialSettings(single_changes_per_row=0))),
     "sweeps": (voting, off(trials=TrialSettings(sweeps=0))),

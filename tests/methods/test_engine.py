@@ -31,7 +31,7 @@ from counterpoise.methods.slopes import score_and_gradient, score_and_gradient_b
 from counterpoise.methods.smooth.tangent import step_to_tangent_boundary
 from counterpoise.methods.smooth.taylor_steps import descend
 from counterpoise.methods.starts import jump_at_random, start_at_reference_rows
-from counterpoise.methods.trials.singles import try_single_numbers
+from counterpoise.methods.trials.ladder import try_single_numbers
 from counterpoise.methods.trials.sweep import sweep
 from counterpoise.models.trees.leaves import count_edges_below
 from counterpoise.streams import Streams

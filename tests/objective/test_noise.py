@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -10,7 +12,8 @@ from hypothesis import strategies as st
 from scipy.stats import kstest
 
 from counterpoise.errors import InputError
-from counterpoise.objective.noise import RANK_NOISE_LEVELS, Gaussian, Noise, RankNoise, calibrate
+from counterpoise.objective.calibration import CalibrationSettings, calibrate
+from counterpoise.objective.noise import Gaussian, Noise, RankNoise
 from counterpoise.space.constraints.between_features import Derived
 from counterpoise.space.constraints.words import Immutable, OneOf, Range
 from counterpoise.space.region.region import Region
@@ -153,33 +156,38 @@ def test_derived_features_follow_what_they_are_made_of() -> None:
         np.testing.assert_allclose(y[..., 2], y[..., 0] / y[..., 1], rtol=1e-4)
 
 
-def test_calibration_takes_the_last_level_before_the_first_failure() -> None:
+def test_calibration_takes_the_largest_level_that_rows_of_the_target_withstand() -> None:
     noise, x = RankNoise(0.5).fitted(X), X[:60]
     region = Region.build(SCHEMA, x)
     draws = np.random.default_rng(0).standard_normal((60, 20, 5))
+    levels = CalibrationSettings().levels
     asked: list[Array] = []
 
-    def shares(*kept: float) -> Array:
+    def calibrated(first_lost: int) -> Any:
+        """The calibration where levels from this place on lose too many copies."""
         asked.clear()
-        given = iter(kept)
+        made = [
+            noise.scaled(level).copies(x[:, None], draws, region, SCHEMA.scales, SCHEMA.numeric) for level in levels
+        ]
 
         def keeps(y: Array) -> Array:
             asked.append(y)
-            return np.arange(1200).reshape(60, 20) < 1200 * next(given)
+            place = next(place for place, copies in enumerate(made) if np.array_equal(copies[:, 0], y, equal_nan=True))
+            return np.arange(1200).reshape(60, 20) < 1200 * (0.97 if place < first_lost else 0.9)
 
-        found = calibrate(noise, x, draws, keeps, region, SCHEMA.scales, SCHEMA.numeric)
-        return found
+        return calibrate(noise, x, draws, keeps, region, SCHEMA.numeric)
 
-    lost = shares(1.0, 0.97, 0.9, 1.0)
-    assert lost.noise.level == RANK_NOISE_LEVELS[1]
-    assert len(asked) == 3
+    for place in range(1, len(levels)):
+        found = calibrated(place)
+        assert found.noise.level == levels[place - 1]
+        assert len(asked) <= 4
+        assert "97.0%" in found.sentence
     assert asked[0].shape == (60, 20, 5)
-    assert "97.0%" in lost.sentence
-    floor = shares(0.5)
-    assert floor.noise.level == RANK_NOISE_LEVELS[0]
+    floor = calibrated(0)
+    assert floor.noise.level == levels[0] == 0.001
     assert "even at this smallest level" in floor.sentence
-    cap = shares(*[1.0] * len(RANK_NOISE_LEVELS))
-    assert cap.noise.level == RANK_NOISE_LEVELS[-1]
+    cap = calibrated(len(levels))
+    assert cap.noise.level == levels[-1] == 0.2
     assert "no larger level is tried" in cap.sentence
 
 

@@ -16,7 +16,7 @@ from scipy.interpolate import RegularGridInterpolator
 
 import counterpoise as cp
 from alerts import alerts, detector, explained, many, training
-from counterpoise.explanation.sentences import format_pair
+from counterpoise.explanation.formats import format_pair
 from counterpoise.show import figures
 from counterpoise.show.figures.changes import LANES
 from counterpoise.show.overview import build_overview

@@ -10,12 +10,13 @@ from typing import Any
 
 import numpy as np
 
+from counterpoise.api.firmness.kept import KeptShares
 from counterpoise.api.inputs.rows_in import InputRows, RowPredictions
 from counterpoise.api.inputs.targets import RowTargets
 from counterpoise.api.problems import ExplainedModel
 from counterpoise.api.solve import Answers
 from counterpoise.explanation.explanation import Explanation
-from counterpoise.explanation.fields import AnswerEnergies, ModelScores
+from counterpoise.explanation.fields import AnswerEnergies, AnswerMeasures, ModelScores
 from counterpoise.explanation.question import Question
 from counterpoise.space.schema.tables_in import take_rows
 from counterpoise.types import Array, Index
@@ -32,6 +33,7 @@ def assemble_explanation(
     row_predictions: RowPredictions,
     rows: Index,
     answers: Answers,
+    kept: KeptShares,
     *,
     evidence: Array | None,
     seconds: float,
@@ -65,6 +67,9 @@ def assemble_explanation(
             before, answers.predicted, answers.probability[:, 0], answers.probability[:, 1], margin, answers.margin
         ),
         terms=AnswerEnergies(distance, regularizer, decision, answers.terms.sum(axis=1), lam, answers.mu),
+        measures=AnswerMeasures(
+            answers.efforts, answers.probabilities, kept.share, kept.low, kept.high, np.asarray(kept.noise)
+        ),
         held=explained.held,
         quantiles=quantiles,
         evidence=evidence,

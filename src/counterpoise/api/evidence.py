@@ -15,44 +15,43 @@ from counterpoise.space.nearest_rows import pad_lists
 from counterpoise.space.schema.schema import Schema
 from counterpoise.types import Array, Model
 
-NEAREST_ROWS_KEPT = 3
-CELLS_PER_BATCH = 200_000  # cells compared at once
-SIGNIFICANT_DIGITS = 6  # digits of an output that count: later ones depend on how many rows go into one model call
 
-
-def nearest_target_rows(schema: Schema, x0: Array, goal: Goal, donors: ReferenceRows) -> Array | None:
-    """The nearest reference rows that the model gives each row's target, nearest first: ``(n, NEAREST_ROWS_KEPT, d)``.
+def nearest_target_rows(
+    schema: Schema, x0: Array, goal: Goal, donors: ReferenceRows, count: int = 3, max_cells: int = 200_000
+) -> Array | None:
+    """The nearest reference rows that the model gives each row's target, nearest first: ``(n, count, d)``.
 
     Distances are L2 in standard deviations; a cell that is missing in one of the two rows counts 1. Slots without a
-    row are NaN. None where there is no reference.
+    row are NaN. None where there is no reference. ``max_cells`` are compared at once.
     """
     if not len(donors.x):
         return None
-    found = np.full((len(x0), NEAREST_ROWS_KEPT, x0.shape[1]), np.nan)
+    found = np.full((len(x0), count, x0.shape[1]), np.nan)
     measure = Distance.of(schema, "l2")
     for group in goal.group_rows() if len(x0) else ():
         pool = donors.get_target_pool(goal.take(group[:1]), measure)
         for some, places, real in pad_lists(
-            pool.find_nearest(x0[group], NEAREST_ROWS_KEPT, may_give_more=True), CELLS_PER_BATCH // x0.shape[1]
+            pool.find_nearest(x0[group], count, may_give_more=True), max_cells // x0.shape[1]
         ):
             rows = group[some]
             away = scaled_differences(measure, pool.x[places], x0[rows][:, None, :])
-            order = np.argsort(np.where(real, np.vecdot(away, away), np.inf), axis=1, kind="stable")[
-                :, :NEAREST_ROWS_KEPT
-            ]
+            order = np.argsort(np.where(real, np.vecdot(away, away), np.inf), axis=1, kind="stable")[:, :count]
             at = np.arange(len(rows))[:, None], order
             nearest = np.where(real[at][..., None], pool.x[places[at]], np.nan)
             found[rows, : order.shape[1]] = nearest
     return found
 
 
-def fingerprint(model: Model, rows: Array) -> str:
-    """A hash of a model's outputs for some rows ``(p, d)``: models that differ on any of them have different ones."""
+def fingerprint(model: Model, rows: Array, digits: int = 6) -> str:
+    """A hash of a model's outputs for some rows ``(p, d)``: models that differ on any of them have different ones.
+
+    So many significant digits count: later ones depend on how many rows go into one model call.
+    """
     outputs = model_outputs(model, rows, np.arange(len(rows)), Tally(), "reference row")
     with np.errstate(divide="ignore", invalid="ignore"):
         power = np.floor(np.log10(np.abs(outputs)))
-    unit = 10.0 ** (np.where(np.isfinite(power), power, 0.0) - (SIGNIFICANT_DIGITS - 1))
+    unit = 10.0 ** (np.where(np.isfinite(power), power, 0.0) - (digits - 1))
     unit = np.maximum(unit, np.finfo(np.float64).tiny)
-    digits = np.where(np.isfinite(outputs), np.round(outputs / unit), 0.0) + 0.0
-    said = repr((model.labels, digits.tolist(), power.tolist()))
+    rounded = np.where(np.isfinite(outputs), np.round(outputs / unit), 0.0) + 0.0
+    said = repr((model.labels, rounded.tolist(), power.tolist()))
     return sha256(said.encode()).hexdigest()

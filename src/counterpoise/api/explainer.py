@@ -16,16 +16,17 @@ import numpy as np
 import pandas as pd
 
 from counterpoise.api.evidence import fingerprint
-from counterpoise.api.firm import check_firmness
+from counterpoise.api.firmness.firm import check_firmness
+from counterpoise.api.firmness.kept import KeptSetting, check_kept
+from counterpoise.api.firmness.noise import NoiseWish, parse_noise
 from counterpoise.api.inputs.importance import ImportanceMethod, importance_weights
 from counterpoise.api.inputs.reference import PROBE_ROWS, Reference
 from counterpoise.api.inputs.rows_in import InputRows, Rows, check_settings, read_rows
 from counterpoise.api.inputs.targets import as_target
 from counterpoise.api.inputs.unknown_categories import add_unknown_categories, note_unknown_categories
-from counterpoise.api.noise import NoiseWish, parse_noise
 from counterpoise.api.problems import ExplainedModel
 from counterpoise.api.progress import ProgressSetting
-from counterpoise.api.run import ExplanationRun
+from counterpoise.api.run import ChunkSettings, ExplanationRun
 from counterpoise.errors import InputError
 from counterpoise.explanation.explanation import Explanation
 from counterpoise.explanation.question import DistanceSpec, Question, Target
@@ -42,6 +43,7 @@ from counterpoise.space.constraints.between_features import ConstraintOrFunction
 from counterpoise.space.constraints.words import Constraint
 from counterpoise.space.region.region import Bounds, Region, check_constraints
 from counterpoise.space.schema.schema import Schema
+from counterpoise.space.schema.values import ValuesSetting
 from counterpoise.types import Array, Model, is_number
 
 
@@ -55,6 +57,8 @@ class Explainer:
     constraints: what an answer may change and how: one constraint or a list; a function of a frame that says for each
         row whether it is allowed counts too. None by default.
     bounds: "observed" (the default) keeps numbers inside the range of the reference; None does not.
+    values: what a changed number may be: "auto" (the default) a value on its column's own grid, and one that was seen
+        where a column has few; "any" number; or only "seen" ones. What the schema gives of a feature wins.
     weights: by feature, how much a change counts in the penalty: 1 by default, infinity forbids it. "permutation"
         and "shap" take the weights from how much the model depends on each feature.
     new_categories: whether rows may have categories that neither reference nor schema has, where the model takes
@@ -82,13 +86,15 @@ class Explainer:
         schema: Schema | None = None,
         constraints: Sequence[ConstraintOrFunction] | ConstraintOrFunction = (),
         bounds: Bounds = "observed",
+        values: ValuesSetting = "auto",
         weights: Mapping[Hashable, float] | ImportanceMethod | None = None,
         new_categories: bool = False,
     ) -> None:
         self._user_model = model
-        self.reference = Reference(model, reference, schema)
+        self.reference = Reference(model, reference, schema, values=values)
         self.schema = self.reference.schema
         self.bounds: Bounds = bounds
+        self.chunks = ChunkSettings()  # how many rows are searched together, which bounds the memory of a call
         self.new_categories = new_categories
         self.weights = self._check_weights({} if isinstance(weights, str) else weights)
         self._given_constraints = as_constraints(constraints)
@@ -137,6 +143,7 @@ class Explainer:
         temperature: float = 0.0,
         keep: float | None = None,
         noise: NoiseWish = "auto",
+        kept: KeptSetting = "auto",
         alternatives: int = 1,
         budget: float | None = None,
         method: Method | None = None,
@@ -164,8 +171,10 @@ class Explainer:
             by default.
         keep: the share of noisy copies, between 0 and 1, that must keep the target; None: the least change, firm or
             not.
-        noise: what ``keep`` and ``temperature`` are about: a number (Gaussian noise, in standard deviations), a noise,
-            or "auto": rank noise calibrated on the reference.
+        noise: what ``keep``, ``temperature`` and ``kept`` are about: a number (Gaussian noise, in standard
+            deviations), a noise, or "auto": rank noise calibrated on the reference, once for each target and seed.
+        kept: whether the share of noisy copies of each answer that keep the target is measured, on 200 copies; "auto"
+            (the default) leaves it out for remote models and where the time is up.
         alternatives: how many answers a row gets at most, each without something that a better one needs; 1 by default.
         budget: seconds for the whole call; None: no limit.
         method: the search; None: the default one, which looks at what the model is.
@@ -186,7 +195,12 @@ class Explainer:
                 "method must be a method", f"{method!r}", "for instance cp.Search() or cp.NearestNeighbour()"
             )
         withstand = parse_noise(noise)
-        check_firmness(keep, temperature, withstand)
+        check_firmness(keep, temperature)
+        kept = check_kept(kept)
+        if keep is None and not temperature and withstand is not None and kept is False:
+            raise InputError(
+                "noise must go with keep, temperature or kept", "none of them was given", "for instance keep=0.9"
+            )
         asked, intake = self.prepare_rows(X)
         measure, _ = asked._distance_builder(distance, penalty)  # a name that is none is refused here
         method = _choose_method(method, int(alternatives), proof, float(gap))
@@ -204,6 +218,7 @@ class Explainer:
             keep=None if keep is None else float(keep),
             temperature=float(temperature),
             noise=withstand,
+            kept=kept,
             alternatives=int(alternatives),
             seed=int(seed),
             method=method,
@@ -213,7 +228,7 @@ class Explainer:
             new_categories=self.new_categories,
         )
         explained = ExplainedModel(asked.model, asked.schema, asked._distance_builder, self.held, self.fingerprint)
-        return ExplanationRun(question, explained, method, asked.reference, intake, started).run(progress)
+        return ExplanationRun(question, explained, method, asked.reference, intake, started, self.chunks).run(progress)
 
     def prepare_rows(self, data: Any) -> tuple[Explainer, InputRows]:
         """An explainer that knows the categories of these rows as well (often itself), and the rows it reads."""

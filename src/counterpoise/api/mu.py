@@ -8,33 +8,29 @@ from typing import NamedTuple
 import numpy as np
 
 from counterpoise.problem import Problem
-from counterpoise.types import Array, Index, Mask, has_no_missing
-
-REFERENCE_ROWS_SAMPLED = 64  # reference rows of the target looked at for each row, spread evenly over the reference
-NEIGHBOURS_PER_ROW = 8
-CELLS_PER_BATCH = 1_000_000  # cells compared at once
+from counterpoise.types import Array, Index, Mask, has_no_missing, split_rows
 
 
 class Neighbours(NamedTuple):
     """For each row, reference rows that have its target, nearest first; ``is_present`` is False in empty slots."""
 
-    x: Array  # (n, NEIGHBOURS_PER_ROW, d)
-    effort: Array  # (n, NEIGHBOURS_PER_ROW)
-    margin: Array  # (n, NEIGHBOURS_PER_ROW)
-    is_present: Mask  # (n, NEIGHBOURS_PER_ROW)
+    x: Array  # (n, k, d)
+    effort: Array  # (n, k)
+    margin: Array  # (n, k)
+    is_present: Mask  # (n, k)
 
 
-def find_neighbours(problem: Problem) -> Neighbours:
-    """The nearest reference rows that the model gives each row's target, from an even sample of them."""
+def find_neighbours(problem: Problem, count: int = 8) -> Neighbours:
+    """The ``count`` nearest reference rows that the model gives each row's target, from an even sample of them."""
     n, d = problem.x0.shape
     found = Neighbours(
-        np.full((n, NEIGHBOURS_PER_ROW, d), np.nan),
-        np.zeros((n, NEIGHBOURS_PER_ROW)),
-        np.zeros((n, NEIGHBOURS_PER_ROW)),
-        np.zeros((n, NEIGHBOURS_PER_ROW), dtype=bool),
+        np.full((n, count, d), np.nan),
+        np.zeros((n, count)),
+        np.zeros((n, count)),
+        np.zeros((n, count), dtype=bool),
     )
     for rows, x, effort, margin in _compare_with_reference(problem):
-        near = np.argsort(effort, axis=1, kind="stable")[:, :NEIGHBOURS_PER_ROW]
+        near = np.argsort(effort, axis=1, kind="stable")[:, :count]
         width, at = near.shape[1], (np.arange(len(rows))[:, None], near)
         found.x[rows, :width], found.effort[rows, :width] = x[at], effort[at]
         found.margin[rows, :width] = margin[near]
@@ -42,14 +38,18 @@ def find_neighbours(problem: Problem) -> Neighbours:
     return found
 
 
-def _compare_with_reference(problem: Problem) -> Iterator[tuple[Index, Array, Array, Array]]:
-    """Batches: rows ``(m,)``, reference rows of their target ``(m, s, d)``, efforts ``(m, s)``, margins ``(s,)``."""
+def _compare_with_reference(
+    problem: Problem, max_reference_rows: int = 64, max_cells: int = 1_000_000
+) -> Iterator[tuple[Index, Array, Array, Array]]:
+    """Batches: rows ``(m,)``, reference rows of their target ``(m, s, d)``, efforts ``(m, s)``, margins ``(s,)``.
+
+    The reference rows are spread evenly over the reference; ``max_cells`` are compared at once.
+    """
     n, donors = len(problem), problem.reference_rows
     for group in problem.goal.group_rows() if len(donors.x) else ():
-        given, margin = donors.sample_target_rows(problem.goal.take(group[:1]), REFERENCE_ROWS_SAMPLED)
-        size = max(1, CELLS_PER_BATCH // max(given.size, 1))
-        for start in range(0, len(group), size) if len(given) else ():
-            rows = group[start : start + size]
+        given, margin = donors.sample_target_rows(problem.goal.take(group[:1]), max_reference_rows)
+        for chunk in split_rows(len(group), max_cells, given.size) if len(given) else ():
+            rows = group[chunk]
             part = problem if len(rows) == n else problem.take(rows)
             x = given[None].repeat(len(rows), axis=0)
             if not has_no_missing(given):
@@ -57,7 +57,7 @@ def _compare_with_reference(problem: Problem) -> Iterator[tuple[Index, Array, Ar
             yield rows, x, part.energy.effort(x, part.x0), margin
 
 
-def choose_mu(problem: Problem, margin: Array) -> Array:
+def choose_mu(problem: Problem, margin: Array, neighbours: int = 8) -> Array:
     """mu of each row ``(n,)``: twice the effort that a unit of margin takes on the way to the nearest of the target.
 
     A minimum of E is valid only where mu times the slope of the score exceeds the slope of the effort (Eq. (3) with a
@@ -67,7 +67,7 @@ def choose_mu(problem: Problem, margin: Array) -> Array:
     mu = np.ones(len(problem))
     for rows, _, effort, theirs in _compare_with_reference(problem):
         here = margin[rows]
-        near = np.argsort(effort, axis=1, kind="stable")[:, :NEIGHBOURS_PER_ROW]
+        near = np.argsort(effort, axis=1, kind="stable")[:, :neighbours]
         gain = theirs[near] - here[:, None]
         with np.errstate(
             over="ignore", divide="ignore", invalid="ignore"

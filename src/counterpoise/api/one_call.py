@@ -8,9 +8,10 @@ from typing import Any, Literal
 import pandas as pd
 
 from counterpoise.api.explainer import Explainer
+from counterpoise.api.firmness.kept import KeptSetting
+from counterpoise.api.firmness.noise import NoiseWish
 from counterpoise.api.inputs.importance import ImportanceMethod
 from counterpoise.api.inputs.rows_in import Rows
-from counterpoise.api.noise import NoiseWish
 from counterpoise.api.progress import ProgressSetting
 from counterpoise.explanation.explanation import Explanation
 from counterpoise.explanation.question import DistanceSpec, Target
@@ -21,6 +22,7 @@ from counterpoise.objective.regularizers import Regularizer
 from counterpoise.space.constraints.between_features import ConstraintOrFunction
 from counterpoise.space.region.region import Bounds
 from counterpoise.space.schema.schema import Schema
+from counterpoise.space.schema.values import ValuesSetting
 from counterpoise.types import Array
 
 
@@ -32,6 +34,7 @@ def explain(
     schema: Schema | None = None,
     constraints: Sequence[ConstraintOrFunction] | ConstraintOrFunction = (),
     bounds: Bounds = "observed",
+    values: ValuesSetting = "auto",
     target: Target = "opposite",
     threshold: float | None = None,
     distance: DistanceSpec = "l2",
@@ -44,6 +47,7 @@ def explain(
     temperature: float = 0.0,
     keep: float | None = None,
     noise: NoiseWish = "auto",
+    kept: KeptSetting = "auto",
     alternatives: int = 1,
     budget: float | None = None,
     method: Method | None = None,
@@ -71,8 +75,10 @@ def explain(
     temperature: the price of fragility, in units of the energy: above 0, answers of least free energy are sought; 0 by
         default.
     keep: the share of noisy copies, between 0 and 1, that must keep the target; None: the least change, firm or not.
-    noise: what ``keep`` and ``temperature`` are about: a number (Gaussian noise, in standard deviations), a noise, or
-        "auto": rank noise calibrated on the reference.
+    noise: what ``keep``, ``temperature`` and ``kept`` are about: a number (Gaussian noise, in standard deviations), a
+        noise, or "auto": rank noise calibrated on the reference, once for each target and seed.
+    kept: whether the share of noisy copies of each answer that keep the target is measured, on 200 copies; "auto" (the
+        default) leaves it out for remote models and where the time is up.
     alternatives: how many answers a row gets at most, each without something that a better one needs; 1 by default.
     budget: seconds for the whole call; None: no limit.
     method: the search; None: the default one, which looks at what the model is.
@@ -89,6 +95,8 @@ def explain(
     constraints: what an answer may change and how: one constraint or a list; a function of a frame that says for each
         row whether it is allowed counts too. None by default.
     bounds: "observed" (the default) keeps numbers inside the range of the reference; None does not.
+    values: what a changed number may be: "auto" (the default) a value on its column's own grid, and one that was seen
+        where a column has few; "any" number; or only "seen" ones. What the schema gives of a feature wins.
     weights: by feature, how much a change counts in the penalty: 1 by default, infinity forbids it. "permutation"
         and "shap" take the weights from how much the model depends on each feature.
     new_categories: whether rows may have categories that neither reference nor schema has, where the model takes
@@ -107,6 +115,7 @@ def explain(
         schema=schema,
         constraints=constraints,
         bounds=bounds,
+        values=values,
         weights=weights,
         new_categories=new_categories,
     )
@@ -122,6 +131,7 @@ def explain(
         temperature=temperature,
         keep=keep,
         noise=noise,
+        kept=kept,
         alternatives=alternatives,
         budget=budget,
         method=method,

@@ -27,8 +27,6 @@ from counterpoise.space.region.region import Region
 from counterpoise.space.schema.schema import Schema
 from counterpoise.types import Array, Index, Model
 
-PLAUSIBILITY_ROWS = 2_000  # reference rows of the target that plausibility is measured against, evenly spread
-
 
 @dataclass(frozen=True, eq=False)
 class ExplainedModel:
@@ -98,8 +96,12 @@ def fit_regularizers(
     reference_rows: ReferenceRows,
     distance: Distance,
     schema: Schema,
+    max_reference_rows: int = 2000,
 ) -> tuple[Regularizer, ...]:
-    """The regularisers of the rows of a goal; plausibility is fitted to reference rows of each row's target."""
+    """The regularisers of the rows of a goal; plausibility is fitted to reference rows of each row's target.
+
+    At most ``max_reference_rows`` of them are taken, evenly spread.
+    """
     if not any(hasattr(regularizer, "fit_to") for regularizer in regularizers):  # isinstance of a protocol is slow
         return tuple(cast(Sequence[Regularizer], regularizers))
     groups = goal.group_rows()
@@ -119,7 +121,7 @@ def fit_regularizers(
                 "the reference has none" if len(reference_rows.x) else "no reference was given",
                 "give such rows as reference=, another target, or no such regulariser",
             )
-        pools.append(reference_rows.x[there[spread_places(len(there), PLAUSIBILITY_ROWS)]])
+        pools.append(reference_rows.x[there[spread_places(len(there), max_reference_rows)]])
     space = build_coordinates(schema, distance, reference_rows.x)
     out: list[Regularizer] = []
     for regularizer in regularizers:

@@ -11,22 +11,21 @@ from counterpoise.errors import InputError
 from counterpoise.types import ProgressCallback
 
 ProgressSetting = ProgressCallback | Literal[True, False] | None
-MIN_ROWS_FOR_BAR = 8  # with fewer rows than this a bar would only flicker
 
 
 @contextmanager
-def show_progress(wanted: ProgressSetting, rows: int) -> Iterator[ProgressCallback]:
+def show_progress(wanted: ProgressSetting, rows: int, min_rows: int = 8) -> Iterator[ProgressCallback]:
     """A function to call with (rows done, rows in all).
 
     ``wanted`` True shows a bar, False does not, None shows one where standard error is a terminal and there are at
-    least `MIN_ROWS_FOR_BAR` rows; a function is called itself.
+    least ``min_rows`` rows, with fewer of which it would only flicker; a function is called itself.
     """
     if callable(wanted):
         yield wanted
         return
     if wanted not in (None, True, False):
         raise InputError("progress must be None, True, False or a function", f"{wanted!r}", "leave it at None")
-    if wanted is False or (wanted is None and (rows < MIN_ROWS_FOR_BAR or not sys.stderr.isatty())):
+    if wanted is False or (wanted is None and (rows < min_rows or not sys.stderr.isatty())):
         yield lambda done, total: None
         return
     from rich.console import Console

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -13,7 +13,8 @@ from counterpoise.api.asking.row_form import choose_form
 from counterpoise.api.asking.steadiness import DEFAULT_ASKING, Steadiness, measure_steadiness
 from counterpoise.api.assemble import assemble_explanation
 from counterpoise.api.evidence import nearest_target_rows
-from counterpoise.api.firm import Firmness, find_firm_answers
+from counterpoise.api.firmness.firm import Firmness, find_firm_answers
+from counterpoise.api.firmness.kept import KeptSettings, KeptShares, measure_kept, reason_to_skip
 from counterpoise.api.inputs.reference import Reference
 from counterpoise.api.inputs.rows_in import InputRows, first_predictions, model_predictions
 from counterpoise.api.inputs.targets import RowTargets, current_decisions, resolve_target
@@ -27,13 +28,23 @@ from counterpoise.explanation.question import Question
 from counterpoise.methods.base import Method
 from counterpoise.model_calls import Tally
 from counterpoise.space.region.region import Region
-from counterpoise.types import Array, Index, ProgressCallback
+from counterpoise.types import Array, Index, ProgressCallback, split_rows
 
-CHUNK_CELLS = 4_000_000  # rows x columns x chains worked on at once: bounds the memory of a call
-ASSUMED_CHAINS_PER_ROW = 16
-MAX_CHUNK_ROWS = 128  # larger chunks make rows no cheaper, and lose more when a run is interrupted
-MAX_SLOW_CHUNK_ROWS = 32  # for firm answers and large trees, where a row takes a third of a second
-SLOW_TREE_NODES = 300_000  # trees with more nodes than this are large
+
+@dataclass(frozen=True)
+class ChunkSettings:
+    """How many rows are searched together; answers do not depend on it."""
+
+    cells: int = 4_000_000
+    """Rows x columns x chains worked on at once, which bounds the memory of a call,"""
+    chains_per_row: int = 16
+    """with so many chains taken for a row."""
+    rows: int = 128
+    """Rows at most: larger chunks make rows no cheaper, and lose more when a run is interrupted."""
+    slow_rows: int = 32
+    """The same for firm answers and large trees, where a row takes a third of a second."""
+    slow_tree_nodes: int = 300_000
+    """Trees with more nodes than this are large."""
 
 
 class ExplanationRun:
@@ -47,14 +58,18 @@ class ExplanationRun:
         reference: Reference,
         intake: InputRows,
         start_time: float,
+        chunks: ChunkSettings,
     ) -> None:
         self.question, self.explained, self.method = question, explained.asked_for(question), method
-        self.reference, self.input_rows, self.start_time = reference, intake, start_time
+        self.reference, self.input_rows, self.start_time, self.chunks = reference, intake, start_time, chunks
         self.deadline = np.inf if question.budget is None else start_time + question.budget
         self.tally = Tally()
         self.finished_rows: list[Index] = []
         self.finished_answers: list[Answers] = []
         self.firm_answers: list[tuple[Answers, Firmness]] = []
+        self.kept: list[KeptShares] = []  # of the answers,
+        self.firm_kept: list[KeptShares] = []  # and of the firm ones
+        self.kept_notes: list[str] = []
         self.evidence: list[Array] = []  # the nearest reference rows; empty where there is no reference
         self.rows_out_of_time = 0  # rows whose search the budget may have ended
 
@@ -116,7 +131,7 @@ class ExplanationRun:
         answers = Answers.concatenate(self.finished_answers or [self._no_answers()], order)
         explain = partial(
             assemble_explanation,
-            self.question,
+            self._question_with_noise(),
             self.explained,
             self.reference.quantiles(self.explained.model),
             self.input_rows,
@@ -129,12 +144,20 @@ class ExplanationRun:
         )
         evidence = np.concatenate(self.evidence)[order] if self.evidence else None
         if not self.question.asks_for_firmness:
-            return explain(answers, evidence=evidence)
+            return explain(answers, self._join_kept(self.kept, order), evidence=evidence)
         firmness = Firmness.concatenate([Firmness.empty(), *(found for _, found in self.firm_answers)], order)
         firmer = Answers.concatenate([self._no_answers(), *(found for found, _ in self.firm_answers)], order)
-        found = explain(firmer, evidence=evidence)
-        tipping = explain(answers, evidence=None)
+        found = explain(firmer, self._join_kept(self.firm_kept, order), evidence=evidence)
+        tipping = explain(answers, self._join_kept(self.kept, order), evidence=None)
         return replace(found, firm=firmness.to_frame(found.rows.index), tipping=tipping)
+
+    def _join_kept(self, parts: list[KeptShares], order: Index) -> KeptShares:
+        return KeptShares.concatenate([KeptShares.unknown(0, self.question.alternatives), *parts], order)
+
+    def _question_with_noise(self) -> Question:
+        """The question with the levels of noise "auto" that were found for its targets."""
+        found = {target: level for part in (*self.kept, *self.firm_kept) for target, level in part.levels.items()}
+        return replace(self.question, noise_levels=found) if found else self.question
 
     def _no_answers(self) -> Answers:
         return Answers.empty(self.question.alternatives, len(self.explained.schema))
@@ -142,16 +165,18 @@ class ExplanationRun:
     def _run_of_rows_before(self, row: int) -> ExplanationRun:
         """A run of the same question about the rows before ``row``."""
         question, intake = self.question.take(np.arange(row)), self.input_rows.take_first(row)
-        return ExplanationRun(question, self.explained, self.method, self.reference, intake, self.start_time)
+        return ExplanationRun(
+            question, self.explained, self.method, self.reference, intake, self.start_time, self.chunks
+        )
 
     def _split_into_chunks(self) -> list[Index]:
         """The rows in chunks that are searched together; answers do not depend on the chunks."""
-        n, d = self.input_rows.x0.shape
+        settings, (n, d) = self.chunks, self.input_rows.x0.shape
         trees = self.explained.model.trees
-        slow = self.question.asks_for_firmness or (trees is not None and len(trees.feature) > SLOW_TREE_NODES)
-        most = MAX_SLOW_CHUNK_ROWS if slow else MAX_CHUNK_ROWS
-        size = min(most, max(1, CHUNK_CELLS // (d * ASSUMED_CHAINS_PER_ROW)))
-        return [np.arange(n)] if n <= size else np.split(np.arange(n), range(size, n, size))
+        slow = self.question.asks_for_firmness or (trees is not None and len(trees.feature) > settings.slow_tree_nodes)
+        most = settings.slow_rows if slow else settings.rows
+        cells_per_row = max(d * settings.chains_per_row, settings.cells // most)
+        return split_rows(n, settings.cells, cells_per_row)
 
     def _answer_chunk(self, rows: Index, deadline: float, tell: ProgressCallback) -> None:
         """Answer some rows. Where the model fails on one of them, answer those before it, then raise the error."""
@@ -171,6 +196,9 @@ class ExplanationRun:
                 order[wrong] = len(rows) + np.arange(len(wrong))
                 answers = Answers.concatenate([answers, right], order)
             firmer = find_firm_answers(self._build_task(rows, deadline, region), answers) if firm else None
+            judged = task if not len(wrong) else self._build_task(rows, deadline, region)
+            kept = self._measure_kept(judged, answers)
+            firm_kept = kept if firmer is None else self._measure_kept(judged, firmer[0])
         except ModelError as error:
             earlier = rows[:0] if error.row is None else rows[rows < error.row]
             if len(earlier):
@@ -182,7 +210,26 @@ class ExplanationRun:
         self.rows_out_of_time += len(rows) if time.perf_counter() >= deadline else 0
         self.finished_rows.append(rows)
         self.finished_answers.append(answers)
+        self.kept.append(kept)
         self.firm_answers.extend([] if firmer is None else [firmer])
+        self.firm_kept.extend([] if firmer is None else [firm_kept])
+
+    def _measure_kept(self, task: AnswerTask, answers: Answers) -> KeptShares:
+        """The share of noisy copies that keep the answers; empty, with a note, where that is not to be measured."""
+        setting, settings = self.question.kept, KeptSettings()
+        nothing = KeptShares.unknown(len(task.problem), self.question.alternatives)
+        if setting is False:
+            return nothing
+        skipped = reason_to_skip(setting, task.problem, self.question.alternatives, settings)
+        if not skipped:
+            try:
+                return measure_kept(task, answers, settings)
+            except ModelError as error:
+                if setting is True:
+                    raise
+                skipped = f"the model fails on noisy copies ({error.given})"
+        self.kept_notes.append(f"the share of noisy copies that keep the answers was not measured: {skipped}")
+        return nothing
 
     def _build_task(self, rows: Index, deadline: float, region: Region | None = None) -> AnswerTask:
         """What it takes to answer some rows by ``deadline``; ``region`` is theirs, if it is compiled already."""
@@ -229,6 +276,7 @@ class ExplanationRun:
             *self.form.steadiness.notes(),
             *self._missing_reference_notes(),
             *self._budget_notes(),
+            *dict.fromkeys(self.kept_notes),
         )
 
     def _budget_notes(self) -> tuple[str, ...]:

@@ -46,6 +46,8 @@ class Answers(NamedTuple):
     terms: Array  # (n, 3) distance, regulariser, decision
     mu: Array  # (n,)
     bound: Array  # (n,) of effort: NaN where none is known, infinite where it is proven that there is no answer
+    efforts: Array  # (n, a) of each answer, NaN where there is none
+    probabilities: Array  # (n, a) of the target, at each answer
 
     def take(self, rows: Index) -> Answers:
         """The answers to some of the rows."""
@@ -63,7 +65,8 @@ class Answers(NamedTuple):
         """The answers to no rows at all."""
         words, numbers, flags = np.empty(0, dtype=object), np.empty(0), np.empty(0, dtype=bool)
         empty = np.empty((0, alternatives, d)), np.empty(0, dtype=np.intp), flags, words, words, words, words
-        return cls(*empty, numbers, np.empty((0, 2)), np.empty((0, 3)), numbers, numbers)
+        each = np.empty((0, alternatives))
+        return cls(*empty, numbers, np.empty((0, 2)), np.empty((0, 3)), numbers, numbers, each, each)
 
 
 class AnswerTask(NamedTuple):
@@ -103,7 +106,7 @@ def answer_rows(task: AnswerTask, watch: FinishedRowsCallback, *, search: bool =
     before = np.empty(n, dtype=object)
     before[:] = task.row_predictions.predicted.tolist()
     predicted = before.copy()
-    outputs = task.row_predictions.outputs[:, None, :].repeat(2, axis=1)
+    outputs = task.row_predictions.outputs[:, None, :].repeat(1 + alternatives, axis=1)
     bound, proven_infeasible = np.where(already, 0.0, np.nan), np.zeros(n, dtype=bool)
     searched = problem.region.feasible & ~already
     open_rows, shut = np.flatnonzero(searched), np.flatnonzero(~searched & ~task.row_predictions.is_from_predict)
@@ -116,7 +119,10 @@ def answer_rows(task: AnswerTask, watch: FinishedRowsCallback, *, search: bool =
         if search and alternatives > 1 and part.cloud is None:
             verdict = fill_alternatives(part, form, run, verdict, task.method, task.question.seed)
         x[open_rows], holds[open_rows], predicted[open_rows], before[open_rows], share[open_rows] = verdict
-        outputs[open_rows, 1] = model_outputs(part.model, x[open_rows, 0], part.row_numbers, part.tally)
+        answered, slots = np.nonzero(holds[open_rows] | (np.arange(alternatives) == 0))
+        outputs[open_rows[answered], 1 + slots] = model_outputs(
+            part.model, x[open_rows[answered], slots], part.row_numbers[answered], part.tally
+        )
         bound[open_rows] = np.nan if run.bound is None else run.bound
         proven_infeasible[open_rows] = False if run.is_infeasible is None else run.is_infeasible
         bound[proven_infeasible] = np.inf
@@ -132,7 +138,8 @@ def answer_rows(task: AnswerTask, watch: FinishedRowsCallback, *, search: bool =
     lost = np.flatnonzero(problem.region.feasible & ~known)
     x[lost, 0], predicted[lost], outputs[lost, 1] = problem.x0[lost], before[lost], outputs[lost, 0]
     margin = problem.goal.margin(outputs)[:, 1]
-    probability = _target_probabilities(task, x[:, 0], outputs)
+    filled = np.where(holds[..., None], x, x[:, :1])
+    probability = _target_probabilities(task, filled, outputs)
     terms = problem.energy.terms(x[:, :1], problem.x0, margin[:, None])
     if task.form.steadiness.jumps:
         holds = hold_together(problem, task.form, x, holds)
@@ -147,27 +154,30 @@ def answer_rows(task: AnswerTask, watch: FinishedRowsCallback, *, search: bool =
     status[valid & (bound > 0)] = "bounded"
     status[valid & (gap == 0)] = "optimal"
     found = np.where(known, np.maximum(holds.sum(axis=1), 1), 0).astype(np.intp)
-    numbers = margin, probability, np.concatenate(terms, axis=1), problem.energy.mu, bound
-    return Answers(x, found, valid, status, reason, before, predicted, *numbers)
+    numbers = margin, probability[:, :2], np.concatenate(terms, axis=1), problem.energy.mu, bound
+    is_listed = np.arange(alternatives) < found[:, None]
+    efforts = np.where(is_listed, problem.energy.effort(filled, problem.x0), np.nan)
+    each = efforts, np.where(is_listed, probability[:, 1:], np.nan)
+    return Answers(x, found, valid, status, reason, before, predicted, *numbers, *each)
 
 
 def _target_probabilities(task: AnswerTask, x: Array, outputs: Array) -> Array:
-    """Probability of the target at the rows and at ``x`` ``(n, d)``, ``(n, 2)``; NaN where the model has none."""
-    n, problem, model = len(x), task.problem, task.problem.model
+    """Probability of the target at the rows and at ``x`` ``(n, a, d)``, ``(n, 1 + a)``; NaN where there is none."""
+    (n, a, d), problem, model = x.shape, task.problem, task.problem.model
     wanted = problem.goal.wanted_classes
     if wanted is None:
-        return np.full((n, 2), np.nan)
+        return np.full((n, 1 + a), np.nan)
     is_read = model.trees is not None  # sums of leaves, the same for every scale of the columns
     repeats = model.link == "log" and (is_read or (_is_own(model) and task.form.is_reference_form))
     if is_read and task.probabilities_are_softmax:
         outputs = softmax(outputs)
     elif not repeats:
-        owners = np.tile(problem.row_numbers, 2)
-        both = task.form.write(np.tile(np.arange(n), 2), np.concatenate([problem.x0, x]))
-        found = call_model(model.probabilities, both, owners, problem.tally)
+        both = np.concatenate([problem.x0[:, None], x], axis=1).reshape(-1, d)
+        points, owners = task.form.write(np.arange(n).repeat(1 + a), both), problem.row_numbers.repeat(1 + a)
+        found = call_model(model.probabilities, points, owners, problem.tally)
         if found is None:
-            return np.full((n, 2), np.nan)
-        outputs = np.stack([found[:n], found[n:]], axis=1)
+            return np.full((n, 1 + a), np.nan)
+        outputs = np.asarray(found).reshape(n, 1 + a, -1)
     return np.asarray(np.where(wanted[:, None, :], outputs, 0.0).sum(axis=-1))
 
 

@@ -20,8 +20,6 @@ from counterpoise.problem import Problem
 from counterpoise.space.schema.tables_in import take_points
 from counterpoise.types import Array, Index, Mask, Points
 
-STRETCH_SHARES = (1e-9, 1e-7, 1e-5, 1e-4, 1e-3, 1e-2, 0.05, 0.2)
-
 
 class VerifiedAnswers(NamedTuple):
     """The answers, best first, and which of them hold: valid by the user's own model, and inside every constraint.
@@ -172,6 +170,6 @@ class _Judge:
 def _stretched_candidates(problem: Problem, x: Array) -> Array:
     """Points ``(n, s, d)`` a little farther from the row than ``x`` ``(n, d)``, projected into the region."""
     start = np.where(np.isnan(problem.x0), x, problem.x0)
-    factors = 1.0 + np.array(STRETCH_SHARES)
+    factors = 1.0 + np.array([1e-9, 1e-7, 1e-5, 1e-4, 1e-3, 1e-2, 0.05, 0.2])
     line = start[:, None, :] + factors[None, :, None] * (x - start)[:, None, :]
     return problem.region.project(np.where(problem.numeric, line, x[:, None, :]))

@@ -26,12 +26,9 @@ BYTE_ORDER_MARKS = {  # the bytes that a text begins with, and its encoding; UTF
     codecs.BOM_UTF16_BE: "utf-16",
 }
 DEFAULT_ENCODING = "utf-8-sig"  # with or without a mark of its own
-PEEK_LENGTH = 4096
 EXACT_NUMBERS: dict[str, Any] = (  # how pandas is asked to read numbers to their last bit; later ones always do
     {} if tuple(map(int, pd.__version__.split(".")[:2])) >= (3, 1) else {"float_precision": "round_trip"}
 )
-MAX_LINES_BEFORE_HEADER = 10_000
-MAX_CELL_LETTERS = 1 << 30  # of a cell; far more than any table has
 
 
 class NotText(ValueError):
@@ -42,10 +39,10 @@ class UnevenLines(ValueError):
     """A line of the table has more cells than the header."""
 
 
-def open_text(source: TextSource) -> IO[str]:
+def open_text(source: TextSource, peek_bytes: int = 4096) -> IO[str]:
     """Open a source as text; a byte order mark at its beginning gives the encoding, else it is UTF-8."""
     with _open_bytes(source) as stream:
-        start = stream.read(PEEK_LENGTH)
+        start = stream.read(peek_bytes)
     encoding = next((name for mark, name in BYTE_ORDER_MARKS.items() if start.startswith(mark)), DEFAULT_ENCODING)
     if encoding == DEFAULT_ENCODING and b"\0" in start:
         raise NotText("it has zero bytes, as UTF-16 without a mark at its beginning and files that are no text have")
@@ -64,14 +61,16 @@ def why_not_text(source: TextSource, error: UnicodeError) -> str:
     return str(error)
 
 
-def read_delimited(source: TextSource, mark: str | None = None, unset: UnsetMarks | None = None) -> pd.DataFrame:
+def read_delimited(
+    source: TextSource, mark: str | None = None, unset: UnsetMarks | None = None, max_cell_letters: int = 1 << 30
+) -> pd.DataFrame:
     """Read a table; the separator is a comma, or a semicolon or tab if the header has no comma but one of these.
 
     A cell is missing where it is empty or holds one of the marks in ``unset``; NA, None, null or nan are texts. A
     separator too many at the end of every line adds nothing. A line that is wider than the header otherwise is an
     error: nobody can tell which cell belongs to which column.
     """
-    before = csv.field_size_limit(MAX_CELL_LETTERS)
+    before = csv.field_size_limit(max_cell_letters)
     try:
         return (
             _read_separated(source, _guess_separator(source), unset or UnsetMarks(), noticed=True)
@@ -135,10 +134,10 @@ def _guess_separator(source: TextSource) -> str:
     return next((mark for mark in (";", "\t") if mark in header[0]), ",") if len(header) == 1 else ","
 
 
-def _read_header(source: TextSource, mark: str) -> tuple[list[str], int]:
-    """The cells of the header, and the number of cells in the next line."""
+def _read_header(source: TextSource, mark: str, max_lines: int = 10_000) -> tuple[list[str], int]:
+    """The cells of the header, and the number of cells in the next line, both among the first lines."""
     with open_text(source) as text:
-        lines = _iterate_lines(islice(text, MAX_LINES_BEFORE_HEADER), mark)
+        lines = _iterate_lines(islice(text, max_lines), mark)
         _, header = next(lines, (0, []))
         return header, len(next(lines, (0, []))[1])
 

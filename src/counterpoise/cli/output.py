@@ -17,7 +17,7 @@ from counterpoise.explanation.sentences import sort_by_size
 from counterpoise.show.cards import Card, build_cards, direction_of
 from counterpoise.space.distance import Distance
 from counterpoise.space.schema.schema import Feature
-from counterpoise.types import Array
+from counterpoise.types import Array, Index
 
 CONTROLS = re.compile("[\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
 ADDED_COLUMN_PREFIX = "cp_"  # of columns that are added to the user's own
@@ -51,10 +51,12 @@ def tabulate(explanation: Explanation, measure: Distance, *, redact: bool = Fals
         "before": scores["before"].to_numpy(dtype=object),
         "after": [said if first else None for said, first in zip(scores["after"], best, strict=True)],
         "probability_before": scores["probability_before"].to_numpy(),
-        "probability_after": np.where(best, scores["probability_after"].to_numpy(dtype=np.float64), np.nan),
+        "probability_after": explanation.measures.probability[rows, number],
         "distance": np.where(best, distance, measure(answers[:, None, :], x0)[:, 0]),
+        "effort": explanation.measures.effort[rows, number],
+        **{name: np.where(best, part[rows], np.nan) for name, part in _proof_columns(explanation).items()},
         "changed": ["; ".join(name for name, moved in zip(names, line, strict=True) if moved) for line in changed],
-        **{name: np.where(best, share[rows], np.nan) for name, share in _kept_columns(explanation).items()},
+        **_kept_columns(explanation, rows, number),
         "evidence_distance": np.array([min(apart.tolist(), default=np.nan) for _, apart in _real_rows(explanation)])[
             rows
         ],
@@ -65,15 +67,21 @@ def tabulate(explanation: Explanation, measure: Distance, *, redact: bool = Fals
     return frame.reset_index(drop=True).assign(**{ADDED_COLUMN_PREFIX + name: values for name, values in added.items()})
 
 
-def _kept_columns(explanation: Explanation) -> dict[str, Array]:
-    """The share of noisy copies that the best answers keep, and its interval, ``(n,)``; NaN where there is no answer.
+def _proof_columns(explanation: Explanation) -> dict[str, Array]:
+    """What every valid answer costs at least, and how far above that the best answers are, ``(n,)``."""
+    return {"bound": explanation.bound, "gap": explanation.gap}
 
-    Empty without --keep.
-    """
-    if explanation.firm is None:
-        return {}
-    firm = explanation.firm[["kept", "kept_low", "kept_high"]].astype(np.float64)
-    return {str(name): np.where(explanation.valid, share.to_numpy(), np.nan) for name, share in firm.items()}
+
+def _kept_columns(explanation: Explanation, rows: Index, slots: Index) -> dict[str, Any]:
+    """The share of noisy copies that answers keep, its interval, and what is odd about them, ``(p,)`` each."""
+    measures, marks = explanation.measures, explanation.odd_marks
+    names = np.array([str(name) for name in explanation.schema.names], dtype=object)
+    return {
+        **{name: getattr(measures, name)[rows, slots] for name in ("kept", "kept_low", "kept_high")},
+        "fragile": marks.is_fragile[rows, slots],
+        "edge": marks.is_edge[rows, slots],
+        "unusual": ["; ".join(names[mask]) for mask in marks.unusual[rows, slots]],
+    }
 
 
 def list_evidence(explanation: Explanation, first: int = 0) -> pd.DataFrame:
@@ -97,7 +105,8 @@ def format_json_lines(explanation: Explanation, *, redact: bool, first: int = 0)
     """
     changes, evidence = _change_records(explanation, redact=redact), [] if redact else _real_rows(explanation)
     tipping = None if explanation.tipping is None else _change_records(explanation.tipping, redact=redact)
-    kept = _kept_columns(explanation)
+    places = np.arange(len(explanation))
+    kept = _kept_columns(explanation, places, np.zeros(len(explanation), dtype=np.intp))
     for place, card in enumerate(build_cards(explanation, redact=redact)):
         record = _row_record(explanation, place, card, changes[place])
         record["position"] += first
@@ -168,10 +177,18 @@ def _row_record(
         "probability_before": _to_json_value(scores["probability_before"]),
         "probability_after": _to_json_value(scores["probability_after"]),
         "distance": _to_json_value(card.best_answer.distance),
+        **{name: _to_json_value(part[place]) for name, part in _proof_columns(explanation).items()},
         "changes": answers[0],
         "alternatives": answers[1:],
+        "alternatives_measured": [_measure_record(explanation, place, slot) for slot in range(1, len(answers))],
         "text": card.best_answer.text,
     } | ({"firmness": card.firmness} if card.firmness else {})
+
+
+def _measure_record(explanation: Explanation, place: int, slot: int) -> dict[str, Any]:
+    """Effort, probability and share kept of an alternative."""
+    names = ("effort", "probability", "kept", "kept_low", "kept_high")
+    return {name: _to_json_value(getattr(explanation.measures, name)[place, slot]) for name in names}
 
 
 def _change_record(feature: Feature, change: tables.Change, *, redact: bool) -> dict[str, Any]:

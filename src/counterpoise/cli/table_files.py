@@ -18,7 +18,6 @@ import numpy as np
 import pandas as pd
 
 from counterpoise.cli.csv_dialect import (
-    PEEK_LENGTH,
     NotText,
     TextSource,
     UnevenLines,
@@ -282,10 +281,10 @@ def _as_text(value: Hashable) -> str:
     return str(value)
 
 
-def _begins_with_a_brace(given: bytes) -> bool:
+def _begins_with_a_brace(given: bytes, peek_letters: int = 4096) -> bool:
     try:
         with open_text(given) as text:
-            return text.read(PEEK_LENGTH).lstrip().startswith("{")
+            return text.read(peek_letters).lstrip().startswith("{")
     except ValueError:  # no text: the reader will say so
         return False
 

@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from counterpoise.explanation.sentences import format_label
+from counterpoise.explanation.formats import format_label
 from counterpoise.judge.review import Review
 from counterpoise.plain_text import escape_controls
 
@@ -26,7 +26,9 @@ def print_review(found: Review) -> None:
     if not sys.stdout.isatty():
         _escape_cells(found.table.rename_axis("row")).to_csv(sys.stdout, sep="\t", float_format="%.6g")
         return
-    table = Table("row", "before", "after", "target", "changed", "L2", "L1", "constraints", box=box.SIMPLE)
+    table = Table(
+        "row", "before", "after", "target", "changed", "L2", "L1", "cost / bound", "constraints", box=box.SIMPLE
+    )
     for place, row in enumerate(labels):
         cells = [
             row,
@@ -34,11 +36,17 @@ def print_review(found: Review) -> None:
             "reached" if columns["valid"][place] else "missed",
             str(columns["changed"][place]),
             *(f"{columns[name][place]:.4g}" for name in ("l2", "l1")),
+            _say_ratio(columns["effort"][place], columns["bound"][place]),
             columns["broken"][place] or "hold",
         ]
         fine = bool(np.asarray(found.is_valid_and_feasible)[place])
         table.add_row(*(Text(escape_controls(cell)) for cell in cells), style="" if fine else "yellow")
     Console(highlight=False).print(table)
+
+
+def _say_ratio(effort: float, bound: float) -> str:
+    """What an answer costs over what every valid one costs at least; "" where nothing is proven."""
+    return f"{effort / bound:.4g}" if 0 < bound < np.inf else ""
 
 
 def _escape_cells(table: pd.DataFrame) -> pd.DataFrame:

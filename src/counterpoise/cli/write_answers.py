@@ -92,7 +92,7 @@ class AnswerWriter:
 
 def _print_cards(part: Explanation, *, redact: bool) -> None:
     cards = build_cards(part, redact=redact)
-    if redact and part.firm is not None:
+    if redact:
         cards = [_add_firmness(card, enough) for card, enough in zip(cards, part.firm_enough.tolist(), strict=True)]
     if not sys.stdout.isatty():
         sys.stdout.write("\n\n".join(map(write_card, cards)) + f"\n\n{CAUTION}\n")

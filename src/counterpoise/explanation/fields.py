@@ -6,7 +6,7 @@ Tables are made from them only when they are asked for, because that takes longe
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import ClassVar, Self
 
 import numpy as np
@@ -91,6 +91,37 @@ class AnswerEnergies(RowArrays):
     total: Array
     lam: Array
     mu: Array
+
+
+@dataclass(frozen=True, eq=False)
+class AnswerMeasures(RowArrays):
+    """What is known of every answer of n rows, a alternatives each; NaN where there is none or nothing was measured.
+
+    >>> AnswerMeasures.unknown(2, 3).kept.shape
+    (2, 3)
+    """
+
+    table_name = "measures"
+
+    effort: Array  # (n, a) distance and regulariser together: what the search makes least
+    probability: Array  # (n, a) of the target; NaN where the model has none
+    kept: Array  # (n, a) share of noisy copies that keep the target
+    kept_low: Array  # (n, a) its confidence interval
+    kept_high: Array
+    noise: NDArray[np.object_]  # (n,) the noise of these copies, in words
+
+    @classmethod
+    def unknown(cls, n: int, a: int) -> AnswerMeasures:
+        """Nothing known of n rows with a answers each."""
+        nothing = np.full((n, a), np.nan)
+        return cls(nothing, nothing, nothing, nothing, nothing, np.full(n, "", dtype=object))
+
+    def with_firm_answers(self, firm: pd.DataFrame) -> AnswerMeasures:
+        """The same with what the table of firm answers tells of the best ones, which was counted on more copies."""
+        best = (firm[name].to_numpy(dtype=np.float64) for name in ("kept", "kept_low", "kept_high"))
+        others = self.kept[:, 1:], self.kept_low[:, 1:], self.kept_high[:, 1:]
+        kept, low, high = (np.column_stack(pair) for pair in zip(best, others, strict=True))
+        return replace(self, kept=kept, kept_low=low, kept_high=high, noise=firm["noise"].to_numpy(dtype=object))
 
 
 def gap_to_bound(effort: Array, bound: Array, tolerance: float = 1e-6) -> Array:

@@ -11,13 +11,12 @@ import numpy as np
 
 from counterpoise.errors import InputError
 from counterpoise.explanation import json_question, json_values
+from counterpoise.explanation.fields import AnswerMeasures
 from counterpoise.explanation.question import Question
 
 FORMAT_NAME = "counterpoise.explanation"
 FORMAT_VERSION = 2
 READABLE_VERSIONS = (1, 2)
-MAX_PARTS = 1_000_000  # lists and objects; each takes up to 230 bytes of memory, however short it is in the file
-PART_CHARACTERS = 25  # a longer document may have one for so many characters
 WRITER_HINTS = {  # file endings of other formats, and what writes those
     **dict.fromkeys((".html", ".htm"), "for a page use cp.report(explanation, path), or end the path in .json"),
     ".csv": "for a table use explanation.alternatives.to_csv(path), or end the path in .json",
@@ -77,8 +76,11 @@ def save_document(path: str | Path, text: str) -> None:
         raise InputError("the path must be writable", f"{path}: {error.strerror}", "give another path") from error
 
 
-def load_document(text: str | bytes) -> Fields:
+def load_document(text: str | bytes, max_parts: int = 1_000_000, letters_per_part: int = 25) -> Fields:
     """The fields of a document that `dump_document` wrote; an error says what any other text is.
+
+    It may have ``max_parts`` lists and objects, each of which takes up to 230 bytes of memory, however short it is in
+    the file; a longer one may have one for every ``letters_per_part``.
 
     >>> load_document('{"format": "counterpoise.explanation", "version": 99}')
     Traceback (most recent call last):
@@ -88,7 +90,7 @@ def load_document(text: str | bytes) -> Fields:
     must = "a saved explanation must be a JSON document written by Explanation.save"
     todo = "give a file that Explanation.save wrote"
     parts = text.count(b"[") + text.count(b"{") if isinstance(text, bytes) else text.count("[") + text.count("{")
-    if parts > max(MAX_PARTS, len(text) // PART_CHARACTERS):
+    if parts > max(max_parts, len(text) // letters_per_part):
         raise InputError(must, "this has far more lists and objects than an explanation of its length", todo)
     try:
         document = json.loads(text)
@@ -122,6 +124,7 @@ def _pack_fields(fields: Fields) -> Fields:
         **{name: None if fields[name] is None else json_values.pack_table(fields[name]) for name in _TABLE_FIELDS},
         "tipping": None if tipping is None else _pack_fields(tipping),
         "evidence": None if fields["evidence"] is None else json_values.pack_array(fields["evidence"]),
+        "measures": {name: json_values.pack_array(part) for name, part in vars(fields["measures"]).items()},
         "bound": json_values.pack_array(fields["bound"]),
         "question": json_question.pack_question(fields["question"]),
         "settings": fields["question"].settings,  # for people: a reader takes the question
@@ -140,6 +143,8 @@ def _unpack_fields(data: Fields) -> Fields:
         "evidence": None if evidence is None else json_values.unpack_array(evidence),
         "bound": np.full(len(index), np.nan) if bound is None else json_values.unpack_array(bound),
     }
+    parts = {name: json_values.unpack_array(part) for name, part in data.get("measures", {}).items()}
+    found["measures"] = AnswerMeasures(**parts) if parts else None
     return {**found, "question": _unpack_question(data, found)}
 
 

@@ -58,6 +58,8 @@ def pack_question(question: Question) -> dict[str, Any]:
         "constraints": [_pack_part(part) for part in question.constraints],
         "noise": _pack_part(question.noise),
         "method": None if question.method is None else _pack_object(question.method),
+        "noise_levels": [[target, float(level)] for target, level in question.noise_levels.items()],
+        "kept": question.kept,
         "proof": question.proof,
         "gap": question.gap,
         "new_categories": question.new_categories,
@@ -76,6 +78,8 @@ def unpack_question(data: dict[str, Any]) -> Question:
         regularizers=tuple(_unpack_part(part) for part in data["regularizers"]),
         constraints=tuple(_unpack_part(part) for part in data["constraints"]),
         noise=_unpack_part(data["noise"]),
+        noise_levels={str(target): float(level) for target, level in data.get("noise_levels", [])},
+        kept="auto" if data.get("kept") == "auto" else bool(data.get("kept", False)),
         method=_unpack_part(data["method"]),
         proof=_proof_of(data.get("proof")),  # the first documents of version 2 had neither
         gap=float(data.get("gap", 0.0)),

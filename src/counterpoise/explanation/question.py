@@ -65,6 +65,8 @@ class Question:
     bounds: "observed" keeps numbers inside the range of the reference, None does not.
     keep, temperature: the share of noisy copies that must keep the target, or the price of those that do not.
     noise: what the answers should withstand; None: calibrated on the reference.
+    noise_levels: where noise is calibrated, by target, the level of rank noise that was found; empty: not yet.
+    kept: whether the share of noisy copies that keep each answer was to be measured.
     alternatives: how many answers a row gets at most.
     seed: of all random numbers.
     method: the search; None where it is not known.
@@ -92,6 +94,8 @@ class Question:
     keep: float | None = None
     temperature: float = 0.0
     noise: Noise | None = None
+    noise_levels: Mapping[str, float] = field(default_factory=dict)
+    kept: bool | Literal["auto"] = False
     alternatives: int = 1
     seed: int = 0
     method: object = None
@@ -143,7 +147,9 @@ class Question:
         settings |= {"gap": f"{self.gap:g}"} if self.gap else {}
         if self.asks_for_firmness:
             settings |= {"keep": f"{self.keep:g}"} if self.keep else {"temperature": f"{self.temperature:g}"}
-            settings["noise"] = "auto" if self.noise is None else repr(self.noise)
+        if self.asks_for_firmness or self.kept:
+            found = ", ".join(f"{level:g} for {target}" for target, level in self.noise_levels.items())
+            settings["noise"] = repr(self.noise) if self.noise is not None else f"auto{found and f': {found}'}"
         settings |= {} if self.threshold is None else {"threshold": f"{self.threshold:g}"}
         return settings | ({} if self.budget is None else {"budget": f"{self.budget:g} s"})
 

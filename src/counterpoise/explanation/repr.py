@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 from html import escape
 
 import numpy as np
@@ -11,8 +12,24 @@ import numpy as np
 from counterpoise.plain_text import escape_controls
 from counterpoise.types import Array, Index, Mask
 
-HEADER = ("row", "before", "after", "p(target)", "changes", "distance", "status")
-MAX_COLUMN_LETTERS = 60  # letters in a column of the text table
+HEADER = ("row", "before", "after", "p(target)", "changes", "distance", "kept", "status")
+
+
+@dataclass(frozen=True)
+class ReprLimits:
+    """How much of an explanation is seen at a glance."""
+
+    rows: int = 10
+    """Rows that the repr shows one by one; more are only counted."""
+    notebook_rows: int = 20
+    """Rows of the table in a notebook."""
+    changes: int = 3
+    """Changes of a row that are named."""
+    column_letters: int = 60
+    """Letters in a column of the text table."""
+
+
+REPR_LIMITS = ReprLimits()
 
 
 def headline(status: Sequence[str], valid: Mask, distance: Array, changed: Index) -> str:
@@ -34,10 +51,10 @@ def headline(status: Sequence[str], valid: Mask, distance: Array, changed: Index
 def draw_text(title: str, table: Sequence[Sequence[str]]) -> str:
     """The headline, and the rows in columns under it.
 
-    >>> print(draw_text("one row", [("0", "alert", "benign", "0.07 → 0.93", "ports 8 → 2", "1.5", "valid")]))
+    >>> print(draw_text("one row", [("0", "alert", "benign", "0.07 → 0.93", "ports 8 → 2", "1.5", "27%", "valid")]))
     one row
-    row  before  after   p(target)    changes      distance  status
-    0    alert   benign  0.07 → 0.93  ports 8 → 2  1.5       valid
+    row  before  after   p(target)    changes      distance  kept  status
+    0    alert   benign  0.07 → 0.93  ports 8 → 2  1.5       27%   valid
     """
     if not table:
         return title
@@ -50,7 +67,7 @@ def draw_text(title: str, table: Sequence[Sequence[str]]) -> str:
 def draw_html(title: str, table: Sequence[Sequence[str]], more: int = 0) -> str:
     """The same as a self-contained table, with how many rows are left out; everything that came from data is escaped.
 
-    >>> "&lt;b&gt;" in draw_html("one row", [("<b>", "", "", "", "", "", "")])
+    >>> "&lt;b&gt;" in draw_html("one row", [("<b>", "", "", "", "", "", "", "")])
     True
     """
     cell = 'style="text-align:left;padding:0.2em 0.8em 0.2em 0;border-bottom:1px solid currentColor"'
@@ -63,4 +80,4 @@ def draw_html(title: str, table: Sequence[Sequence[str]], more: int = 0) -> str:
 
 def _cut_to_width(text: str) -> str:
     line = " ".join(text.split())
-    return line if len(line) <= MAX_COLUMN_LETTERS else line[: MAX_COLUMN_LETTERS - 1] + "…"
+    return line if len(line) <= REPR_LIMITS.column_letters else line[: REPR_LIMITS.column_letters - 1] + "…"

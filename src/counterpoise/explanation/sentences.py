@@ -1,24 +1,40 @@
-"""What an explanation says, in plain English: values as people write them, and a row's answer in a sentence or two."""
+"""What an explanation says of a row, in plain English: a sentence or two."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from math import floor, inf, isnan
-from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
+from counterpoise.explanation.formats import format_label, format_pair, format_probability, is_missing, is_real
 from counterpoise.explanation.tables import Change
 from counterpoise.plain_text import escape_controls
-from counterpoise.space.schema.schema import Feature, Schema
+from counterpoise.space.schema.schema import Schema
 
-SIGNIFICANT_DIGITS = 4  # significant digits of a number whose feature gives no decimals
-MAX_CLAUSES = 5  # changes that a sentence spells out
-MAX_CATEGORY_LETTERS = 60  # of a category
 RANGE_STARTS = ("[", "(", "at least ", "at most ")  # how the range of a predicted number begins
-ATTACHED_UNITS = ("%", "°", "′", "″")  # units that stand next to their number
+
+
+@dataclass(frozen=True)
+class SentenceSettings:
+    """How much a sentence spells out."""
+
+    max_changes: int = 8  # changes of an answer
+    max_unusual: int = 4  # features with unusual values
+
+
+SENTENCES = SentenceSettings()
+
+
+class OtherAnswer(NamedTuple):
+    """An alternative: what it changes, and how well it holds."""
+
+    changes: Sequence[Change]
+    kept: float = float("nan")
+    is_fragile: bool = False
 
 
 class RowOutcome(NamedTuple):
@@ -33,67 +49,12 @@ class RowOutcome(NamedTuple):
     kept: float = float("nan")  # share of noisy copies that keep the target
     kept_low: float = float("nan")  # the lower end of its confidence interval
     share_asked: float = float("nan")  # the share that was asked for
+    is_fragile: bool = False  # surely less than half of the copies keep it
+    unusual: tuple[str, ...] = ()  # features whose new values hardly any row of the target has
+    far: float = float("nan")  # where no real row is near: how many times as far as the answer the nearest is
+    others: tuple[OtherAnswer, ...] = ()  # the alternatives
     effort: float = float("nan")  # what the answer costs
     bound: float = float("nan")  # what every valid answer costs at least; infinite where it is proven that none exists
-
-
-def format_value(feature: Feature, value: Any) -> str:
-    """A value as people read it: the schema's decimals, else four significant digits, and the unit.
-
-    >>> format_value(Feature("latency", "continuous", decimals=1, unit="ms"), 12)
-    '12.0 ms'
-    >>> format_value(Feature("rate", "continuous"), 0.123456)
-    '0.1235'
-    >>> format_value(Feature("encrypted", "boolean", categories=(False, True)), True)
-    'true'
-    """
-    if _is_missing(value):
-        return "missing"
-    if feature.kind == "boolean":
-        return "true" if value else "false"
-    if not feature.is_numeric:
-        return _quote(value)
-    return _add_unit(feature, _format_number(value, feature.decimals))
-
-
-def format_pair(feature: Feature, before: Any, after: Any) -> tuple[str, str]:
-    """Two different values, written with as many digits as it takes to tell them apart.
-
-    >>> format_pair(Feature("rate", "continuous", unit="Hz"), 0.123456, 0.123451)
-    ('0.12346 Hz', '0.12345 Hz')
-    """
-    pair = format_value(feature, before), format_value(feature, after)
-    if pair[0] != pair[1] or _is_missing(before) or _is_missing(after):
-        return pair
-    if not feature.is_numeric:
-        return repr(before), repr(after)
-    for digits in range(SIGNIFICANT_DIGITS + 1, 18):
-        one, other = _format_digits(before, digits), _format_digits(after, digits)
-        if one != other:
-            return _add_unit(feature, one), _add_unit(feature, other)
-    return pair
-
-
-def format_label(label: Any) -> str:
-    """A class, or a predicted number, as people say it.
-
-    >>> format_label("benign"), format_label(np.int64(1)), format_label(True), format_label(12.34567)
-    ('benign', '1', 'True', '12.35')
-    """
-    return _format_number(label, None) if _is_real(label) and not _is_missing(label) else _quote(label)
-
-
-def format_probability(probability: float) -> str:
-    """Two decimals that never claim certainty where there is none; empty where there is no probability.
-
-    >>> format_probability(0.934), format_probability(0.9999), format_probability(0.0001)
-    ('0.93', '>0.99', '<0.01')
-    """
-    if isnan(probability):
-        return ""
-    if 0 < probability < 0.005:
-        return "<0.01"
-    return ">0.99" if 0.995 <= probability < 1 else f"{probability:.2f}"
 
 
 def name_row(index: pd.Index[Any], position: int) -> str:
@@ -117,11 +78,11 @@ def sort_by_size(changes: Sequence[Change]) -> list[Change]:
 def compose_text(schema: Schema, changes: Sequence[Change], verdict: RowOutcome) -> str:
     """The answer to one row, in a sentence or two.
 
+    >>> from counterpoise.space.schema.schema import Feature
     >>> schema = Schema((Feature("ports", "integer", label="open ports"),))
     >>> changes = [Change(0, 0, 0, 8, 2, 1.0)]
     >>> print(compose_text(schema, changes, RowOutcome("benign", "benign", 0.93, True, "valid", "", 0.97)))
-    Had open ports been 2 instead of 8, the model would have said benign (0.93). It keeps saying so in 97 of 100 noisy
-    copies.
+    Had open ports been 2 instead of 8, the model would have said benign (0.93). It holds in 97 of 100 noisy copies.
     """
     number = _has_number_target(verdict)
     if verdict.status == "infeasible":
@@ -146,18 +107,44 @@ def compose_text(schema: Schema, changes: Sequence[Change], verdict: RowOutcome)
     else:
         verb = "already predicts" if number else "already says"
         first = f"The model {_say_prediction(verdict, verb, reached)}; nothing needs to change."
-    return _join_sentences(first, _say_firmness(verdict, number))
+    return _join_sentences(
+        first,
+        _say_bound(verdict) if changes else "",
+        _say_firmness(verdict),
+        *_say_oddities(verdict),
+        _say_others(schema, verdict.others),
+    )
+
+
+def say_proof(gap: float) -> str:
+    """How near to the least an answer is, in a few words; "" where nothing is known.
+
+    >>> say_proof(0.0), say_proof(0.0312), say_proof(float("inf"))
+    ('proven least', 'at most 3.1 % above the least', '')
+    """
+    if not gap < inf:
+        return ""
+    return "proven least" if gap == 0 else f"at most {100 * gap:.2g} % above the least"
+
+
+def _say_bound(verdict: RowOutcome) -> str:
+    if not 0 < verdict.bound < inf:
+        return ""
+    bound, effort = (f"{value:.3g}" for value in (verdict.bound, verdict.effort))
+    if verdict.status == "optimal":
+        return f"It costs {effort}, and no valid answer costs less: that is proven."
+    return f"No valid answer costs less than {bound}; this one costs {effort}."
 
 
 def _join_clauses(schema: Schema, changes: Sequence[Change], been: str) -> str:
     """The largest changes, "open ports been 2 instead of 8 and latency 10 ms instead of 40 ms"."""
-    largest = sort_by_size(changes)[:MAX_CLAUSES]
+    largest = sort_by_size(changes)[: SENTENCES.max_changes]
     parts = []
     for place, change in enumerate(largest):
         feature = schema.features[change.column]
         before, after = format_pair(feature, change.before, change.after)
         verb = "" if place else been
-        if _is_missing(change.before):
+        if is_missing(change.before):
             parts.append(f"{feature.title}, which is missing,{verb} {after}")
         else:
             parts.append(f"{feature.title}{verb} {after} instead of {before}")
@@ -195,29 +182,63 @@ def _say_miss(schema: Schema, changes: Sequence[Change], verdict: RowOutcome, nu
     return f"The nearest miss has {_join_clauses(schema, changes, '')}; with it the model {says}."
 
 
-def _say_firmness(verdict: RowOutcome, number: bool) -> str:
+def say_share(kept: float, *, is_fragile: bool) -> str:
+    """A share of noisy copies, rounded down: one that is not quite all is not called all.
+
+    >>> say_share(0.278, is_fragile=True)
+    '27 of 100 noisy copies: fragile'
+    """
+    return f"{floor(100 * kept + 1e-9)} of 100 noisy copies{': fragile' if is_fragile else ''}"
+
+
+def _say_firmness(verdict: RowOutcome) -> str:
     if isnan(verdict.kept):
         return ""
-    share = floor(100 * verdict.kept + 1e-9)  # rounded down: a share that is not quite all is not called all
     missed = ""
     if verdict.kept_low < verdict.share_asked:
         doubt = "surely " if verdict.kept >= verdict.share_asked else ""
         missed = f", not {doubt}in the {100 * verdict.share_asked:g} asked for"
-    return f"It {'stays there' if number else 'keeps saying so'} in {share} of 100 noisy copies{missed}."
+    is_fragile = verdict.is_fragile and not missed
+    return f"It holds in {say_share(verdict.kept, is_fragile=is_fragile)}{missed}."
+
+
+def _say_oddities(verdict: RowOutcome) -> list[str]:
+    """What is odd about an answer, a sentence each."""
+    out = []
+    if verdict.unusual:
+        named = _join_words(verdict.unusual, SENTENCES.max_unusual)
+        out.append(f"Hardly any {format_label(verdict.after)} row of the reference has such {named}.")
+    if not isnan(verdict.far):
+        out.append(
+            f"The nearest real row of the target is {verdict.far:.0f} times as far: an edge of the model, not a path "
+            "that data takes."
+        )
+    return out
+
+
+def _say_others(schema: Schema, others: Sequence[OtherAnswer]) -> str:
+    """The alternatives, "Or: open ports 3 instead of 8 (holds in 80 of 100 noisy copies)."."""
+    parts = []
+    for other in (other for other in others if other.changes):
+        holds = "" if isnan(other.kept) else f" (holds in {say_share(other.kept, is_fragile=other.is_fragile)})"
+        parts.append(_join_clauses(schema, other.changes, "") + holds)
+    return f"Or: {'; or: '.join(parts)}." if parts else ""
+
+
+def _join_words(words: Sequence[str], most: int) -> str:
+    """ "a, b and c"; beyond ``most`` the rest are counted."""
+    parts = [*words[:most], *([f"{len(words) - most} more"] if len(words) > most else [])]
+    return " and ".join(filter(None, [", ".join(parts[:-1]), parts[-1]]))
 
 
 def _has_number_target(verdict: RowOutcome) -> bool:
     """Whether the model predicts a number and the target is a range of it, rather than a class."""
-    return isinstance(verdict.target, str) and verdict.target.startswith(RANGE_STARTS) and _is_real(verdict.after)
+    return isinstance(verdict.target, str) and verdict.target.startswith(RANGE_STARTS) and is_real(verdict.after)
 
 
 def _is_target(verdict: RowOutcome) -> bool:
     """Whether the prediction is the very class that was asked for, given as the label or in words."""
     return str(verdict.after) == str(verdict.target) or format_label(verdict.after) == format_label(verdict.target)
-
-
-def _is_real(value: Any) -> bool:
-    return isinstance(value, (Real, np.number)) and not isinstance(value, (bool, np.bool_))
 
 
 def _join_sentences(*sentences: str) -> str:
@@ -228,42 +249,3 @@ def _to_sentence(text: str) -> str:
     """A reason with a capital letter and a full stop."""
     text = text.strip()
     return text and text[0].upper() + text[1:] + ("" if text[-1] in ".!?" else ".")
-
-
-def _is_missing(value: Any) -> bool:
-    return bool(pd.api.types.is_scalar(value) and pd.isna(value))
-
-
-def _quote(value: Any) -> str:
-    """Text as it is, or in quotation marks where a reader could not see where it begins and ends."""
-    text = str(value)
-    if len(text) > MAX_CATEGORY_LETTERS:
-        text = text[: MAX_CATEGORY_LETTERS - 1] + "…"
-    return text if text and text == " ".join(text.split()) == escape_controls(text) else repr(text)
-
-
-def _format_number(value: Any, decimals: int | None) -> str:
-    if isinstance(value, (int, np.integer)) and not decimals:
-        return str(int(value))
-    if decimals is None:
-        return _format_digits(value, SIGNIFICANT_DIGITS)
-    text = f"{float(value):.{decimals}f}"
-    return text.removeprefix("-") if float(text) == 0 else text
-
-
-def _format_digits(value: Any, digits: int) -> str:
-    """A number with so many significant digits, or all those before the point."""
-    if isinstance(value, (int, np.integer)):
-        return str(int(value))
-    size = abs(float(value))
-    if size != 0 and not 1e-4 <= size < 1e15:
-        return f"{float(value):.{digits}g}"
-    if size >= 10**digits:
-        return f"{float(value):.0f}"
-    return str(np.format_float_positional(float(value) + 0.0, digits, fractional=False, trim="-"))
-
-
-def _add_unit(feature: Feature, text: str) -> str:
-    if not feature.unit:
-        return text
-    return text + ("" if feature.unit.startswith(ATTACHED_UNITS) else " ") + feature.unit

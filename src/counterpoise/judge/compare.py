@@ -14,6 +14,7 @@ from counterpoise.errors import InputError
 from counterpoise.explanation.explanation import Explanation
 from counterpoise.explanation.question import Target
 from counterpoise.judge import metrics
+from counterpoise.judge.bounds import EffortBounds
 from counterpoise.judge.scoring import AnswerScorer
 from counterpoise.methods.base import Method
 from counterpoise.methods.baselines.budgeted import Budgeted
@@ -59,7 +60,9 @@ def compare(
 
     The same code measures the final rows of every method. Distances and the like are means over the rows and seeds
     that the method itself solves, so a method that solves few rows may look near. ``l2_to_best`` is the geometric mean
-    of its L2 over the best L2 of all methods on that row, ``instability`` the spread over the seeds.
+    of its L2 over the best L2 of all methods on that row, ``instability`` the spread over the seeds. ``effort`` is what
+    the question counts, ``effort_to_bound`` the mean of it over what every valid answer is proven to cost at least:
+    1 for the least there is, NaN where nothing is proven.
 
     >>> from sklearn.linear_model import LogisticRegression
     >>> from counterpoise.methods.baselines.nearest import NearestNeighbour
@@ -90,11 +93,12 @@ def compare(
     if not len(table):
         raise InputError("there must be at least one row to compare on", "no rows", "give one row or more")
     explainer, _ = explainer.prepare_rows(table)  # one that knows the categories of these rows
-    panel = AnswerScorer.of(explainer, table, target, threshold, noise)
     asked = {"target": target, "threshold": threshold, **question}
+    panel = AnswerScorer.of(explainer, table, target, threshold, noise)
+    bounds = EffortBounds.of(explainer, table, **asked)
     parts = []
     for name, entry in named.items():
-        part = _measure_method(name, entry, panel, asked, seeds, seconds, model_rows)
+        part = _measure_method(name, entry, panel, bounds, asked, seeds, seconds, model_rows)
         part.insert(0, "method", name)
         parts.append(part)
     found = pd.concat(parts, ignore_index=True)
@@ -133,6 +137,7 @@ def _measure_method(
     name: str,
     entry: MethodOrAnswers,
     panel: AnswerScorer,
+    bounds: EffortBounds,
     asked: dict[str, Any],
     seeds: Sequence[int],
     seconds: float | None,
@@ -142,7 +147,7 @@ def _measure_method(
     n, explainer = len(panel.rows), panel.explainer
     if isinstance(entry, Explanation | pd.DataFrame):
         return _measure_answers(
-            panel, _encode_answers(name, entry, panel), seeds[0], dict.fromkeys(METHOD_METRICS, np.nan)
+            panel, bounds, _encode_answers(name, entry, panel), seeds[0], dict.fromkeys(METHOD_METRICS, np.nan)
         )
     if not hasattr(entry, "iterate"):
         raise InputError(
@@ -155,7 +160,7 @@ def _measure_method(
     runs, took = [], []
     for seed in seeds:
         began = time.perf_counter()
-        runs.append(explainer(panel.rows, method=method, seed=seed, budget=budget, **asked))
+        runs.append(explainer(panel.rows, method=method, seed=seed, budget=budget, **{"kept": False, **asked}))
         took.append(time.perf_counter() - began)
     found = np.stack([np.where(run.valid[:, None], run.x, np.nan) for run in runs])
     apart = metrics.instability(found, panel.distance.unit)
@@ -167,13 +172,18 @@ def _measure_method(
             "seconds": metrics.average_time(spent, n),
             "model_rows": metrics.average_time(run.model_rows, n),
         }
-        parts.append(_measure_answers(panel, x, seed, extra))
+        parts.append(_measure_answers(panel, bounds, x, seed, extra))
     return pd.concat(parts, ignore_index=True)
 
 
-def _measure_answers(panel: AnswerScorer, x: Array, seed: int, extra: Mapping[str, Array | float]) -> pd.DataFrame:
+def _measure_answers(
+    panel: AnswerScorer, bounds: EffortBounds, x: Array, seed: int, extra: Mapping[str, Array | float]
+) -> pd.DataFrame:
     """One line for each row of one run."""
-    lines = panel.measure(x).assign(**extra).reset_index(drop=True)
+    lines = panel.measure(x).reset_index(drop=True)
+    lines["effort"] = np.where(lines["l2"].notna(), bounds.efforts(x), np.nan)
+    lines["effort_to_bound"] = bounds.ratios(lines["effort"].to_numpy())
+    lines = lines.assign(**extra)
     lines.insert(0, "seed", seed)
     lines.insert(1, "row", np.arange(len(lines)))
     return lines

@@ -10,15 +10,15 @@ import numpy as np
 import pandas as pd
 
 from counterpoise.api.explainer import Explainer
+from counterpoise.api.firmness.kept import kept_share
+from counterpoise.api.firmness.noise import NOISE_WITHOUT_REFERENCE, NoiseWish, choose_noise, parse_noise
 from counterpoise.api.inputs.rows_in import Rows
-from counterpoise.api.noise import NOISE_WITHOUT_REFERENCE, NoiseWish, choose_noise, kept_share, parse_noise
 from counterpoise.api.replay import replay_valid_rows
 from counterpoise.errors import InputError
 from counterpoise.explanation.explanation import Explanation
-from counterpoise.judge.robustness import CHECK_STREAM_KEY
+from counterpoise.streams import StreamKey
 from counterpoise.types import Array
 
-NOISY_COPIES = 1000
 TIPPING_POINT_NAME = "tipping point"
 
 
@@ -54,6 +54,7 @@ def frontier(
     keep: Sequence[float] = (0.5, 0.7, 0.8, 0.9, 0.95),
     temperature: Sequence[float] = (),
     noise: NoiseWish = "auto",
+    copies: int = 1000,
     **question: Any,
 ) -> Frontier:
     """Distance against robustness: the minimal answers, then a search for each share and each temperature.
@@ -63,6 +64,7 @@ def frontier(
     keep: shares of noisy copies to ask for; 0.5 to 0.95 by default.
     temperature: temperatures to ask for; none by default.
     noise: as in the explainer's call; all answers are measured under the same one.
+    copies: noisy copies on which the minimal answers are measured; 1000 by default, as many as for firm ones.
     question: further arguments of the explainer's call.
 
     >>> from sklearn.linear_model import LogisticRegression
@@ -76,7 +78,7 @@ def frontier(
     wishes += [(f"T {T:g}", {"temperature": T}) for T in temperature]
     if not wishes:
         raise InputError("a frontier needs firmness to ask for", "none", "for instance keep=(0.5, 0.9)")
-    tipping = explainer(rows, **question)
+    tipping = explainer(rows, **{"kept": False, **question})
     parts = list(replay_valid_rows(tipping, explainer.model, reference=explainer.reference))
     if noise == "auto" and len(parts) > 1:
         raise InputError(
@@ -85,14 +87,17 @@ def frontier(
             "give noise=0.2, or one target",
         )
     asked_of, wish = parts[0], parse_noise(noise)
-    chosen, said = choose_noise(asked_of.problem, tipping.schema, asked_of.question, wish, NOISE_WITHOUT_REFERENCE)
+    target = tipping.target[asked_of.rows[0]]
+    chosen, said, _ = choose_noise(
+        asked_of.problem, tipping.schema, asked_of.question, wish, target, NOISE_WITHOUT_REFERENCE
+    )
     kept = np.full(len(tipping), np.nan)
     for part in parts:
-        draws = part.problem.make_streams(tipping.seed ^ CHECK_STREAM_KEY).normal((NOISY_COPIES, part.x.shape[1]))
+        draws = part.problem.make_streams(tipping.seed ^ StreamKey.CHECK).normal((copies, part.x.shape[1]))
         kept[part.rows] = kept_share(part.problem, part.x, chosen, draws)
     found: list[tuple[str, Explanation, Array]] = [(TIPPING_POINT_NAME, tipping, kept)]
     for name, asked in wishes:
-        firm = explainer(rows, noise=chosen, **asked, **question)
+        firm = explainer(rows, noise=chosen, **asked, **{"kept": False, **question})
         assert firm.firm is not None, "firmness was asked for"
         found.append((name, firm, firm.firm["kept"].to_numpy(dtype=np.float64)))
     everywhere = np.logical_and.reduce([each.valid for _, each, _ in found])
@@ -134,7 +139,7 @@ def sensitivity(
     if not len(lam) or not len(mu):
         raise InputError("lam and mu must have values to try", f"{len(lam)} and {len(mu)}", "give at least one each")
     pairs = [(weight, other) for weight in lam for other in mu]
-    found = [explainer(rows, lam=weight, mu=other, **question) for weight, other in pairs]
+    found = [explainer(rows, lam=weight, mu=other, **{"kept": False, **question}) for weight, other in pairs]
     lines = [
         {
             "lam": float(weight),

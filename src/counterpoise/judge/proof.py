@@ -10,13 +10,20 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from counterpoise.api.asking.row_form import choose_form
+from counterpoise.api.asking.steadiness import Steadiness
+from counterpoise.api.inputs.rows_in import read_rows
 from counterpoise.api.replay import Constraints, replay
+from counterpoise.api.verify import verify
 from counterpoise.errors import CapabilityError, InputError
 from counterpoise.explanation.explanation import Explanation
+from counterpoise.explanation.fields import gap_to_bound
+from counterpoise.methods.base import Run
+from counterpoise.methods.proven import prove_run
 from counterpoise.methods.settings.proof import ProofSettings
-from counterpoise.methods.trees.exact.sum_of_trees import prove as prove_rows
 from counterpoise.types import is_number
 
+STATUSES = ("optimal", "bounded", "valid", "infeasible", "not_found")
 OPTIMAL_TOLERANCE = 1e-6  # relative: an answer that costs this little more than the bound is the least there is
 
 
@@ -27,10 +34,10 @@ class Proofs:
     effort: what the cheapest answer known costs, ``d + lam R``, in standard deviations: the explanation's, or a nearer
     one that the proof met; infinite where there is none. bound:
     no valid answer inside the constraints costs less. gap: ``effort / bound - 1``; 0 where the answer is proven to be
-    the least, infinite where the bound is 0. status: "optimal", "bounded", or "infeasible" where it is proven that
-    nothing legal turns the decision; "open" where the search for a row without an answer did not end. nearer: whether
-    the proof met an answer that costs less; ``answers`` has those, with the columns and dtypes of the rows. They reach
-    the target by the model's outputs and keep every constraint; your own ``predict`` was not asked about them again.
+    the least, infinite where the bound is 0, NaN without an answer. status: "optimal", "bounded", "valid" where the
+    bound is 0, "infeasible" where it is proven that nothing legal turns the decision, "not_found" where the search for
+    a row without an answer did not end. nearer: whether the proof met an answer that costs less; ``answers`` has those,
+    with the columns and dtypes of the rows: your own ``predict`` and every constraint confirm them.
     """
 
     table: pd.DataFrame
@@ -39,9 +46,7 @@ class Proofs:
 
     def __repr__(self) -> str:
         counts = self.table["status"].value_counts()
-        said = ", ".join(
-            f"{counts[name]} {name}" for name in ("optimal", "bounded", "infeasible", "open") if name in counts
-        )
+        said = ", ".join(f"{counts[name]} {name}" for name in STATUSES if name in counts)
         finite = self.table["gap"].to_numpy(dtype=np.float64)
         finite = finite[np.isfinite(finite)]
         middle = f"; gap {np.median(finite):.2%} (median)" if len(finite) else ""
@@ -85,26 +90,31 @@ def prove(
     deadline = np.inf if budget is None else time.perf_counter() + float(budget)
     problem = replace(played.problem, deadline=deadline)
     effort = np.where(explanation.valid, problem.energy.effort(played.x[:, None, :], problem.x0)[:, 0], np.inf)
-    proof = prove_rows(problem, effort, settings)
-    if proof is None:
+    done = np.zeros(len(effort), dtype=bool)
+    start = Run(played.x[:, None, :], np.where(explanation.valid, 0.0, -np.inf)[:, None], effort[:, None], done, 0)
+    run = prove_run(problem, start, settings or ProofSettings())
+    if run.bound is None or run.is_infeasible is None:
         raise CapabilityError(
             "a proof needs a model whose trees are known, and a distance and a penalty that add up over features",
             f"{type(problem.model).__name__} with {problem.energy.distance.name}",
             "explain a tree, a forest or boosted trees with l2, l1, l0 or gower",
         )
-    nearer = proof.effort[:, 0] < effort * (1 - OPTIMAL_TOLERANCE)
-    least = np.minimum(effort, proof.effort[:, 0])
-    bound = np.minimum(proof.bound, least)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        gap = np.where(least <= bound * (1 + OPTIMAL_TOLERANCE), 0.0, least / bound - 1)
-    status = np.where(gap == 0, "optimal", "bounded").astype(object)
-    status[np.isinf(least)] = "open"
-    status[np.isinf(least) & proof.exhausted] = "infeasible"
-    gap[np.isinf(least)] = np.inf
+    schema, tally = explanation.schema, problem.tally
+    rows = read_rows(explanation.rows, schema)
+    form = choose_form(problem.model, rows, schema, Steadiness(), tally).form  # trees answer the same in every call
+    verdict = verify(problem, form, run, 1, explanation.model_scores.before)
+    verified = np.where(verdict.holds[:, 0], problem.energy.effort(verdict.x, problem.x0)[:, 0], np.inf)
+    nearer = verified < effort * (1 - OPTIMAL_TOLERANCE)
+    least = np.minimum(effort, verified)
+    bound = np.minimum(np.where(run.is_infeasible, np.inf, run.bound), least)
+    gap = gap_to_bound(least, bound)
+    status = np.where(gap == 0, "optimal", np.where(bound > 0, "bounded", "valid")).astype(object)
+    status[np.isinf(least)] = "not_found"
+    status[run.is_infeasible & np.isinf(least)] = "infeasible"
     table = pd.DataFrame(
-        {"effort": least, "bound": bound, "gap": gap, "status": status, "nearer": nearer, "boxes": proof.nodes},
+        {"effort": least, "bound": bound, "gap": gap, "status": status, "nearer": nearer},
         index=explanation.rows.index,
     )
-    found = np.where(nearer[:, None, None], proof.x[:, :1], explanation.answers[:, :1])
+    found = np.where(nearer[:, None, None], verdict.x, explanation.answers[:, :1])
     answers = replace(explanation, answers=found, tipping=None).frame[nearer]
     return Proofs(table, answers, settings or ProofSettings())

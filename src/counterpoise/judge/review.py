@@ -13,8 +13,10 @@ from counterpoise.api.asking.confirm import meets_goal
 from counterpoise.api.explainer import Explainer
 from counterpoise.api.inputs.targets import current_decisions, resolve_target
 from counterpoise.errors import InputError
+from counterpoise.explanation.fields import gap_to_bound
 from counterpoise.explanation.question import Target
 from counterpoise.explanation.tables import differs
+from counterpoise.judge.bounds import EffortBounds
 from counterpoise.model_calls import Tally
 from counterpoise.models.probability import ProbabilityModel
 from counterpoise.space.constraints.words import Constraint
@@ -30,7 +32,9 @@ class Review:
     """The result of a review: ``table`` has a line for each row, with the index of the rows.
 
     before, after: what the model says; valid: the target is reached; feasible: every constraint holds; broken: those
-    that do not; changed: how many features differ; l2, l1: distances in standard deviations.
+    that do not; changed: how many features differ; l2, l1: distances in standard deviations; effort: what the default
+    question counts; bound: no valid answer inside the constraints costs less, NaN where nothing is proven; gap:
+    effort / bound - 1 of the answers that are valid and feasible, 0 for the least there is.
     """
 
     table: pd.DataFrame
@@ -108,4 +112,8 @@ def review(
         },
         index=rows.index,
     )
+    bounds = EffortBounds.of(asked, rows, target=target, threshold=threshold)
+    good = (table["valid"] & table["feasible"]).to_numpy(dtype=bool)
+    table["effort"], table["bound"] = bounds.efforts(x), bounds.bound
+    table["gap"] = gap_to_bound(np.where(good, table["effort"], np.inf), bounds.bound)
     return Review(table)

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from counterpoise.api.noise import NOISE_WITHOUT_REFERENCE, NoiseWish, choose_noise, kept_share, parse_noise
+from counterpoise.api.firmness.kept import kept_share
+from counterpoise.api.firmness.noise import NOISE_WITHOUT_REFERENCE, NoiseWish, choose_noise, parse_noise
 from counterpoise.api.replay import Constraints, Replay, replay_valid_rows
 from counterpoise.errors import InputError
 from counterpoise.explanation.explanation import Explanation
@@ -18,13 +19,23 @@ from counterpoise.objective.noise import Noise
 from counterpoise.objective.plausibility import Fittable
 from counterpoise.objective.regularizers import Regularizer
 from counterpoise.physics import robustness as bounds
+from counterpoise.streams import StreamKey
 from counterpoise.types import Array
 
-CHECK_STREAM_KEY = 0xC4EC4  # sets the draws of a check apart from those of any search
 NOISE_FACTORS = 2.0 ** np.arange(-5, 2.5, 0.5)  # multiples of the noise at which the radius is looked for
-RADIUS_COPIES = 200  # copies at each multiple
-ASCENT_STARTS = 8  # directions in which the worst case is looked for
-ASCENT_COPIES = 64  # copies around each point of the ascent, for models without a gradient
+
+
+@dataclass(frozen=True)
+class AscentSettings:
+    """How the worst perturbation is looked for: from random directions, uphill."""
+
+    directions: int = 8
+    """Directions that the ascent starts in."""
+    copies: int = 64
+    """Copies around each point of the ascent, for models without a gradient."""
+
+
+DEFAULT_ASCENT = AscentSettings()
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -75,7 +86,9 @@ def robustness(
     regularizers: Sequence[Regularizer | Fittable] = (),
     share: float = 0.9,
     copies: int = 1000,
+    radius_copies: int = 200,
     confidence: float = 0.95,
+    ascent: AscentSettings = DEFAULT_ASCENT,
     seed: int = 0,
 ) -> Robustness:
     """How much of the answers is left under noise, and under the worst perturbation of size ``xi``.
@@ -89,7 +102,9 @@ def robustness(
     constraints, regularizers: those of the explanation, needed only where it was saved and could not hold them.
     share: the share of copies that must keep the target at the radius; 0.9 by default.
     copies: noisy copies of each answer; 1000 by default.
+    radius_copies: copies at each noise that is tried for the radius; 200 by default.
     confidence: of the interval around the share kept; 0.95 by default.
+    ascent: how the worst perturbation is looked for; from 8 directions by default.
     seed: of the noise.
 
     >>> from sklearn.linear_model import LogisticRegression
@@ -100,18 +115,22 @@ def robustness(
     >>> bool(found.table["kept"].iloc[0] < 0.7)  # a minimal answer stands on the boundary
     True
     """
-    check_positive(xi=xi, share=share, copies=copies)
+    check_positive(xi=xi, share=share, copies=copies, radius_copies=radius_copies)
     wish = parse_noise(noise)
     columns = ["kept", "low", "high", "worst", "radius"]
     cells, noises, curves = np.full((len(explanation), len(columns)), np.nan), [], []
     given = {"reference": reference, "constraints": constraints, "regularizers": regularizers}
     for part in replay_valid_rows(explanation, model, **given):
-        chosen, words = choose_noise(part.problem, explanation.schema, part.question, wish, NOISE_WITHOUT_REFERENCE)
-        draws = part.problem.make_streams(seed ^ CHECK_STREAM_KEY).normal((max(copies, RADIUS_COPIES), part.x.shape[1]))
+        target = explanation.target[part.rows[0]]
+        chosen, words, _ = choose_noise(
+            part.problem, explanation.schema, part.question, wish, target, NOISE_WITHOUT_REFERENCE
+        )
+        streams, most = part.problem.make_streams(seed ^ StreamKey.CHECK), max(copies, radius_copies)
+        draws = streams.normal((most, part.x.shape[1]))
         kept = kept_share(part.problem, part.x, chosen, draws[:, :copies])
         low, high = bounds.share_interval(np.rint(kept * copies), copies, confidence)
-        levels, kept_at = kept_share_by_level(part, chosen, draws[:, :RADIUS_COPIES])
-        worst, reach = _worst_margin(part, draws, xi), noise_radius(levels, kept_at, share)
+        levels, kept_at = kept_share_by_level(part, chosen, draws[:, :radius_copies])
+        worst, reach = _worst_margin(part, draws, xi, ascent), noise_radius(levels, kept_at, share)
         cells[part.rows] = np.stack([kept, low, high, worst, reach], axis=1)
         rows, tried = np.repeat(part.rows, len(levels)), np.tile(levels, len(part.rows))
         curves.append(pd.DataFrame({"row": rows, "noise": tried, "kept": kept_at.ravel()}))
@@ -121,11 +140,11 @@ def robustness(
     return Robustness(table, curve, " / ".join(dict.fromkeys(noises)), copies, share, confidence, xi)
 
 
-def _worst_margin(part: Replay, draws: Array, xi: float) -> Array:
+def _worst_margin(part: Replay, draws: Array, xi: float, ascent: AscentSettings) -> Array:
     """The least margin found within ``xi`` of the answers, ``(n,)``."""
     chart = CoordinateChart.of(part.problem, part.x)
-    masked = draws[:, : ASCENT_STARTS + ASCENT_COPIES] * chart.movable[:, None, :]
-    starts, around = masked[:, :ASCENT_STARTS], masked[:, None, ASCENT_STARTS:]
+    masked = draws[:, : ascent.directions + ascent.copies] * chart.movable[:, None, :]
+    starts, around = masked[:, : ascent.directions], masked[:, None, ascent.directions :]
     own = part.problem.has_gradient
     found = bounds.worst_case(
         lambda z: -chart.margin(z),

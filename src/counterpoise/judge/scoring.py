@@ -19,12 +19,8 @@ from counterpoise.objective.plausibility import Coordinates
 from counterpoise.space.distance import Distance
 from counterpoise.space.region.region import Region
 from counterpoise.space.schema.encode import encode
-from counterpoise.streams import Streams
+from counterpoise.streams import StreamKey, Streams
 from counterpoise.types import Array, Mask, Model
-
-NOISY_COPIES = 100  # noisy copies of an answer
-MAX_REFERENCE_ROWS = 4000  # reference rows among which neighbours are looked for
-SCORING_STREAM_KEY = 0x7AB1E  # sets the draws of the metrics apart from those of any search
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +35,8 @@ class AnswerScorer:
     region: Region
     distance: Distance
     noise: float
+    noisy_copies: int = 100  # of each answer
+    max_reference_rows: int = 4000  # among which neighbours are looked for
 
     @classmethod
     def of(
@@ -101,8 +99,8 @@ class AnswerScorer:
         return table
 
     def _noisy_copies(self, x: Array) -> Array:
-        """Noisy copies of the answers, ``(n, NOISY_COPIES, d)``, with the same draws for every method."""
-        draws = Streams.of(self.x0, SCORING_STREAM_KEY).normal((NOISY_COPIES, x.shape[1]))
+        """Noisy copies of the answers, ``(n, noisy_copies, d)``, with the same draws for every method."""
+        draws = Streams.of(self.x0, StreamKey.METRICS).normal((self.noisy_copies, x.shape[1]))
         schema = self.explainer.schema
         made = Gaussian(self.noise).copies(x[:, None, :], draws, self.region, schema.scales, schema.numeric)
         return np.asarray(made[:, 0])
@@ -110,7 +108,7 @@ class AnswerScorer:
     def _reference_rows(self) -> tuple[Array, Mask]:
         """Reference rows ``(r, d)`` and which of them have each row's target, ``(n, r)``."""
         donors = self.explainer.reference.donors(self.model)
-        some = np.linspace(0, len(donors.x) - 1, min(len(donors.x), MAX_REFERENCE_ROWS)).astype(np.intp)
+        some = np.linspace(0, len(donors.x) - 1, min(len(donors.x), self.max_reference_rows)).astype(np.intp)
         outputs = donors.outputs[some]
         lines = [self.row_targets.goal.take([row]).is_reached(outputs[None])[0] for row in range(len(self.x0))]
         return donors.x[some], np.array(lines, dtype=bool).reshape(len(self.x0), len(some))

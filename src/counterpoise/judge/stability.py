@@ -11,7 +11,7 @@ import pandas as pd
 
 from counterpoise.api.replay import Constraints, replay_valid_rows
 from counterpoise.explanation.explanation import Explanation
-from counterpoise.judge.robustness import ASCENT_COPIES, ASCENT_STARTS, CHECK_STREAM_KEY, check_positive
+from counterpoise.judge.robustness import DEFAULT_ASCENT, AscentSettings, check_positive
 from counterpoise.methods.baselines.coordinates import CoordinateChart
 from counterpoise.objective.plausibility import Fittable
 from counterpoise.objective.regularizers import Regularizer
@@ -25,12 +25,8 @@ from counterpoise.physics.stability import (
     least_norm_subgradient,
     lipschitz_constant,
 )
-from counterpoise.types import Array
-
-CELLS_PER_BATCH = 4_000_000  # numbers in one batch of copies
-LANCZOS_ITERATIONS = 12  # for the largest eigenvalue
-DIFFERENCE_STEP = 1e-6  # in standard deviations, for the slopes of distance and penalty
-KINK_DISTANCE = 0.01  # an answer this near to the boundary, in standard deviations, stands on it
+from counterpoise.streams import StreamKey
+from counterpoise.types import Array, split_rows
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -84,6 +80,8 @@ def stability(
     weights: Mapping[Hashable, float] | None = None,
     regularizers: Sequence[Regularizer | Fittable] = (),
     samples: int = 256,
+    ascent: AscentSettings = DEFAULT_ASCENT,
+    max_numbers_together: int = 4_000_000,
     seed: int = 0,
 ) -> Stability:
     """How sharply the energy and its free energy change around the answers, Eq. (24) to Eq. (31).
@@ -98,6 +96,8 @@ def stability(
     constraints, weights, regularizers: those of the explanation, needed only where it was saved and could not hold
         them.
     samples: draws of the cloud around each answer; 256 by default.
+    ascent: how the worst perturbation is looked for; from 8 directions by default.
+    max_numbers_together: numbers in one batch of copies, which bounds the memory; four million by default.
     seed: of the draws.
 
     >>> from sklearn.linear_model import LogisticRegression
@@ -115,15 +115,14 @@ def stability(
     given = {"constraints": constraints, "weights": weights, "regularizers": regularizers}
     for part in replay_valid_rows(explanation, model, reference=reference, **given):
         smooth = part.problem.has_gradient
-        width = max(1, CELLS_PER_BATCH // ((ASCENT_STARTS + 1) * max(ASCENT_COPIES, samples // 8) * part.x.shape[1]))
-        for start in range(0, len(part.rows), width):
-            some = np.arange(start, min(start + width, len(part.rows)))
+        per_row = (ascent.directions + 1) * max(ascent.copies, samples // 8) * part.x.shape[1]
+        for some in split_rows(len(part.rows), max_numbers_together, per_row):
             chart = CoordinateChart.of(part.problem.take(some), part.x[some])
-            near = Neighbourhood.of(chart, T, sigma, samples, seed ^ CHECK_STREAM_KEY)
-            z, few = chart.origin_coordinates, near.with_fewer_draws(ASCENT_COPIES)
+            near = Neighbourhood.of(chart, T, sigma, samples, seed ^ StreamKey.CHECK)
+            z, few = chart.origin_coordinates, near.with_fewer_draws(ascent.copies)
             norm, largest = gradient_norm(near.gradient(z)), near.largest_curvature(z)
-            steepest = lipschitz_constant(few.value, z, xi, few.draws[:, : 2 * ASCENT_STARTS], few.gradient)
-            worst = bounds.worst_case(few.value, z, xi, few.draws[:, :ASCENT_STARTS], few.gradient, steps=10)
+            steepest = lipschitz_constant(few.value, z, xi, few.draws[:, : 2 * ascent.directions], few.gradient)
+            worst = bounds.worst_case(few.value, z, xi, few.draws[:, : ascent.directions], few.gradient, steps=10)
             rows = part.rows[some]
             bound = bounds.worst_case_bound(norm, largest, xi)
             steepest = np.maximum(steepest, norm)
@@ -168,7 +167,7 @@ class Neighbourhood:
         """Its gradient ``(n, ..., d)``: the model's own over the cloud, or the cloud's weights alone."""
         return self._free_energy_at(z, slopes=True).gradient
 
-    def largest_curvature(self, z: Array) -> Array:
+    def largest_curvature(self, z: Array, lanczos_steps: int = 12) -> Array:
         """The largest eigenvalue of its Hessian at ``z`` ``(n, d)``, ``(n,)``, Eq. (26).
 
         From the Boltzmann weights alone, which also see the kinks of the energy; at most ``T / sigma**2``.
@@ -181,35 +180,41 @@ class Neighbourhood:
         def product(_: Array, v: Array) -> Array:
             return np.where(self.chart.movable, cloud.hvp(w, self.draws, self.sigma, self.T, v), 0.0)
 
-        return largest_eigenvalue(product, z, LANCZOS_ITERATIONS, start)
+        return largest_eigenvalue(product, z, lanczos_steps, start)
 
-    def least_slope(self, z: Array) -> Array:
-        """Norm ``(n,)`` of the shortest subgradient of E at ``z`` ``(n, d)``; NaN where the model has no gradient."""
+    def least_slope(self, z: Array, kink_distance: float = 0.01) -> Array:
+        """Norm ``(n,)`` of the shortest subgradient of E at ``z`` ``(n, d)``; NaN where the model has no gradient.
+
+        An answer within ``kink_distance`` of the boundary, in standard deviations, stands on it.
+        """
         chart = self.chart
         if not chart.problem.has_gradient:
             return np.full(len(z), np.nan)
         smooth, box = self._effort_slope(z)
         margin, slope = chart.margin_and_gradient(z)
         pull = chart.problem.energy.mu[:, None] * slope
-        kink = np.abs(margin) <= KINK_DISTANCE * gradient_norm(slope)
+        kink = np.abs(margin) <= kink_distance * gradient_norm(slope)
         smooth = smooth - np.where((~kink & (margin < 0))[:, None], pull, 0.0)
         segment = np.where(kink[:, None], pull, 0.0)
         return gradient_norm(least_norm_subgradient(smooth, box, segment, -1.0, 0.0))
 
-    def _effort_slope(self, z: Array) -> tuple[Array, Array]:
-        """Slope of distance and penalty at ``z`` ``(n, d)``, and half its jump at a kink, each ``(n, d)``."""
+    def _effort_slope(self, z: Array, difference: float = 1e-6) -> tuple[Array, Array]:
+        """Slope of distance and penalty at ``z`` ``(n, d)``, and half its jump at a kink, each ``(n, d)``.
+
+        By differences of so many standard deviations.
+        """
         problem = self.chart.problem
         slope, jump = np.zeros(z.shape), np.zeros(z.shape)
         here = problem.energy.effort(self.chart.to_rows(z)[:, None, :], problem.x0)[:, 0]
         for column in np.flatnonzero(self.chart.movable.any(axis=0)):
             step = np.zeros(z.shape[1])
-            step[column] = DIFFERENCE_STEP
+            step[column] = difference
             ahead, behind = (
                 problem.energy.effort(self.chart.to_rows(z + sign * step)[:, None, :], problem.x0)[:, 0]
                 for sign in (1, -1)
             )
-            slope[:, column] = (ahead - behind) / (2 * DIFFERENCE_STEP)
-            jump[:, column] = np.maximum(ahead + behind - 2 * here, 0.0) / (2 * DIFFERENCE_STEP)
+            slope[:, column] = (ahead - behind) / (2 * difference)
+            jump[:, column] = np.maximum(ahead + behind - 2 * here, 0.0) / (2 * difference)
         return slope, np.where(jump > 1e-4, jump, 0.0)
 
     def _free_energy_at(self, z: Array, *, slopes: bool) -> FreeEnergy:

@@ -17,10 +17,7 @@ from counterpoise.space.schema.schema import Feature, Schema
 from counterpoise.types import Array, Mask
 
 PRINCIPAL = "principal"
-FEATURES_NAMED_IN_LABEL = 2  # features that the label of a direction names
-MAX_ROWS_FOR_DIRECTION = 2_000  # rows that the second direction is found from, at most
 MIN_DIRECTION_LENGTH = 1e-9  # shorter ones have no direction
-SHARE_SHOWN_BEYOND = 0.35  # of the way from row to answer, shown on either side; at least one standard deviation
 
 
 class Plane(NamedTuple):
@@ -100,12 +97,13 @@ def feature_plane(explanation: Explanation, names: Sequence[Hashable] | None) ->
     return Plane(origin, read, read, across, up, features, (labels[0], labels[1]), "two features", True)
 
 
-def principal_plane(explanation: Explanation, cloud: Array, whose: str) -> Plane:
+def principal_plane(explanation: Explanation, cloud: Array, whose: str, max_rows: int = 2000) -> Plane:
     """The plane of the two principal directions of one row's question, both in standard deviations.
 
     The first goes from the row to its answer, so that both lie in the plane. The second is at right angles to it: the
-    first principal component of what is left of ``cloud`` ``(r, d)``, rows that ``whose`` names. Where
-    the answer changes no number, both are principal components. Held features and cells that are missing do not step.
+    first principal component of what is left of ``cloud`` ``(r, d)``, rows that ``whose`` names, of which at most
+    ``max_rows`` are looked at. Where the answer changes no number, both are principal components. Held features and
+    cells that are missing do not step.
     """
     schema, x0, x = explanation.schema, explanation.x0[0], explanation.x[0]
     held = [feature.fixed != "" or feature.name in explanation.held for feature in schema]
@@ -119,9 +117,7 @@ def principal_plane(explanation: Explanation, cloud: Array, whose: str) -> Plane
     way = np.where(free, np.nan_to_num(x - x0) / schema.scales, 0.0)
     length = float(np.linalg.norm(way))
     spread = np.where(free, (cloud - _column_means(cloud)) / schema.scales, 0.0)
-    spread = np.nan_to_num(
-        spread[np.linspace(0, len(spread) - 1, min(len(spread), MAX_ROWS_FOR_DIRECTION)).astype(np.intp)]
-    )
+    spread = np.nan_to_num(spread[np.linspace(0, len(spread) - 1, min(len(spread), max_rows)).astype(np.intp)])
     first = way / length if length > MIN_DIRECTION_LENGTH else _widest_direction(spread, np.zeros(len(way)), free)
     second = _widest_direction(spread, first, free)
     unit = np.stack([first, second])
@@ -165,17 +161,14 @@ def _widest_direction(spread: Array, beside: Array, free: Mask) -> Array:
     return np.asarray(found * np.sign(found[np.argmax(np.abs(found))]))
 
 
-def _label_direction(schema: Schema, words: str, direction: Array) -> str:
+def _label_direction(schema: Schema, words: str, direction: Array, max_named: int = 2) -> str:
     """Words for a direction: what it is, and the features that it moves most, with their signs."""
     order = [place for place in np.argsort(-np.abs(direction), kind="stable") if direction[place]]
-    named = [
-        f"{'+' if direction[place] > 0 else '−'} {schema.features[place].title}"
-        for place in order[:FEATURES_NAMED_IN_LABEL]
-    ]
-    return f"{words} (standard deviations)\n{', '.join(named)}{', …' if len(order) > FEATURES_NAMED_IN_LABEL else ''}"
+    named = [f"{'+' if direction[place] > 0 else '−'} {schema.features[place].title}" for place in order[:max_named]]
+    return f"{words} (standard deviations)\n{', '.join(named)}{', …' if len(order) > max_named else ''}"
 
 
-def axis_values(plane: Plane, number: int, size: int, seen: Array) -> Array:
+def axis_values(plane: Plane, number: int, size: int, seen: Array, shown_beyond: float = 0.35) -> Array:
     """Values of one axis ``(g,)`` that cover the row, its answer, and the nearby ones among ``seen`` ``(p,)``.
 
     Along a feature they are rounded as answers are, and inside the range of the reference.
@@ -186,7 +179,7 @@ def axis_values(plane: Plane, number: int, size: int, seen: Array) -> Array:
     length = float(np.linalg.norm(np.subtract(plane.answer, plane.start))) if one is None else high - low
     if one is None and number:  # row and answer are both at 0: show as much as along the first axis
         low, high = -length / 2, length / 2
-    margin = max(SHARE_SHOWN_BEYOND * length, 1.0 if one is None else one.scale)
+    margin = max(shown_beyond * length, 1.0 if one is None else one.scale)
     low, high = low - margin, high + margin
     near = seen[(seen >= 2 * low - high) & (seen <= 2 * high - low)]
     low, high = min([low, *near]), max([high, *near])

@@ -11,7 +11,7 @@ import numpy as np
 from counterpoise.api.replay import Constraints, Replay, check_one_row, replay
 from counterpoise.errors import InputError
 from counterpoise.explanation.explanation import Explanation
-from counterpoise.explanation.sentences import format_value
+from counterpoise.explanation.formats import format_value
 from counterpoise.explanation.tables import decode_value, differs
 from counterpoise.landscape.directions import Plane, axis_values, choose_plane
 from counterpoise.landscape.trajectory import Trajectory
@@ -20,12 +20,7 @@ from counterpoise.objective.regularizers import Regularizer
 from counterpoise.physics.boltzmann import log_partition
 from counterpoise.physics.cloud import draw_antithetic
 from counterpoise.space.schema.schema import Feature
-from counterpoise.types import Array
-
-CLOUD_SAMPLES = 64  # draws of the cloud around each point
-CELLS_PER_BATCH = 4_000_000  # numbers in one batch of clouds
-ENERGY_TOLERANCE = 1e-6  # relative: how well the energy at the answer must be met
-FEATURES_NAMED_IN_NOTE = 3  # features held aside that the note names
+from counterpoise.types import Array, split_rows
 
 
 class ProjectedPath(NamedTuple):
@@ -82,6 +77,7 @@ def landscape(
     size: int = 60,
     T: float = 0.0,
     sigma: float = 0.2,
+    samples: int = 64,
     weights: Mapping[Hashable, float] | None = None,
     regularizers: Sequence[Regularizer | Fittable] = (),
     constraints: Constraints = (),
@@ -98,7 +94,8 @@ def landscape(
     path: what `cp.trajectory` saw of a search for this row: its states are projected onto the plane.
     size: points along each axis; 60 by default.
     T: above 0, the heights are the free energy of Eq. (6) at this temperature, in units of the energy; 0 by default.
-    sigma: the width of the cloud around each point, in standard deviations, of 64 draws; 0.2 by default.
+    sigma: the width of the cloud around each point, in standard deviations; 0.2 by default.
+    samples: draws of that cloud; 64 by default.
     weights, regularizers, constraints: those of the explanation, needed only where it was saved and could not hold
         them.
 
@@ -136,7 +133,7 @@ def landscape(
     points = plane.points(np.tile(columns, len(lines)), np.repeat(lines, len(columns)), x)
     margin = asked.margins(points)
     height = (
-        _cloud_energy(explanation, asked, points, T, sigma)
+        _cloud_energy(explanation, asked, points, T, sigma, samples)
         if T
         else asked.problem.energy(points[None], x0[None], margin[None])[0]
     )
@@ -177,7 +174,7 @@ def _check_path(explanation: Explanation, path: Trajectory | None) -> None:
         )
 
 
-def _describe_plane(explanation: Explanation, plane: Plane, seen: Landscape) -> str:
+def _describe_plane(explanation: Explanation, plane: Plane, seen: Landscape, max_named: int = 3) -> str:
     """The note of a landscape: which plane it shows, how much of change and search lies in it, what is held aside."""
     schema, x = explanation.schema, explanation.x[0]
     changed = differs(explanation.x0, x[None, None])[0, 0]
@@ -187,8 +184,8 @@ def _describe_plane(explanation: Explanation, plane: Plane, seen: Landscape) -> 
     ]
     told = [f"{feature.title} at {value}" for feature, value in zip(aside, values, strict=True)]
     told = [
-        *told[:FEATURES_NAMED_IN_NOTE],
-        *([f"{len(told) - FEATURES_NAMED_IN_NOTE} more"] if len(told) > FEATURES_NAMED_IN_NOTE else []),
+        *told[:max_named],
+        *([f"{len(told) - max_named} more"] if len(told) > max_named else []),
     ]
     parts = [f"Plane through the answer: {plane.description}; all else as in the answer."]
     if aside:
@@ -208,7 +205,15 @@ def _format_percent(share: float) -> str:
     return "all" if share > 1 - 1e-9 else f"{100 * min(share, 0.994):.0f}\u00a0%"
 
 
-def _cloud_energy(explanation: Explanation, asked: Replay, points: Array, T: float, sigma: float) -> Array:
+def _cloud_energy(
+    explanation: Explanation,
+    asked: Replay,
+    points: Array,
+    T: float,
+    sigma: float,
+    samples: int,
+    max_numbers_together: int = 4_000_000,
+) -> Array:
     """``-T ln <exp(-E / T)>`` over a cloud around each of the points ``(p, d)``: ``(p,)``.
 
     The number of changes is that of the point: a cloud would change every feature.
@@ -216,30 +221,27 @@ def _cloud_energy(explanation: Explanation, asked: Replay, points: Array, T: flo
     schema, x0 = explanation.schema, explanation.x0
     free = schema.numeric & np.array([name not in explanation.held for name in schema.names])
     noise = (
-        draw_antithetic(np.random.default_rng(explanation.seed), CLOUD_SAMPLES, len(schema))
-        * free
-        * schema.scales
-        * sigma
+        draw_antithetic(np.random.default_rng(explanation.seed), samples, len(schema)) * free * schema.scales * sigma
     )
-    out, width = np.empty(len(points)), max(1, CELLS_PER_BATCH // (CLOUD_SAMPLES * len(schema)))
+    out = np.empty(len(points))
     energy, smooth = asked.problem.energy, asked.problem.energy.without_counts()
     counted = (energy.effort(points[None], x0) - smooth.effort(points[None], x0))[0]
-    for start in range(0, len(points), width):
-        copies = points[start : start + width, None, :] + noise
+    for some in split_rows(len(points), max_numbers_together, samples * len(schema)):
+        copies = points[some, None, :] + noise
         flat = copies.reshape(-1, len(schema))
         values = smooth(flat[None], x0, asked.margins(flat)[None])[0].reshape(copies.shape[:2])
-        out[start : start + width] = -T * log_partition(values, T)
+        out[some] = -T * log_partition(values, T)
     return np.asarray(out + counted)
 
 
-def _check_energy(explanation: Explanation, asked: Replay) -> None:
-    """An error where the answer's margin or energy is not the one that the explanation has."""
+def _check_energy(explanation: Explanation, asked: Replay, tolerance: float = 1e-6) -> None:
+    """An error where the answer's margin or energy is not, to a relative tolerance, that of the explanation."""
     x0, x = explanation.x0, explanation.x
     margin = asked.margins(x)
     found = {"margin": margin[0], "energy": asked.problem.energy(x[:, None, :], x0, margin[:, None])[0, 0]}
     told = {"margin": explanation.scores["margin_after"].iloc[0], "energy": explanation.energy["total"].iloc[0]}
     for name, number in told.items():
-        if abs(found[name] - number) > ENERGY_TOLERANCE * max(1.0, abs(number)):
+        if abs(found[name] - number) > tolerance * max(1.0, abs(number)):
             raise InputError(
                 "the model, the weights and the regularizers must be those of the explanation",
                 f"the answer's {name} is {number:.6g}, with these it is {found[name]:.6g}",

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from counterpoise.api.noise import NOISE_WITHOUT_REFERENCE, NoiseWish, choose_noise, kept_share, parse_noise
+from counterpoise.api.firmness.kept import kept_share
+from counterpoise.api.firmness.noise import NOISE_WITHOUT_REFERENCE, NoiseWish, choose_noise, parse_noise
 from counterpoise.api.replay import Constraints, check_one_row, replay
 from counterpoise.errors import InputError
 from counterpoise.explanation.explanation import Explanation
@@ -17,11 +18,8 @@ from counterpoise.objective.plausibility import Fittable
 from counterpoise.objective.regularizers import Regularizer
 from counterpoise.space.distance import Distance
 from counterpoise.space.schema.schema import Schema
-from counterpoise.streams import Streams
+from counterpoise.streams import StreamKey, Streams
 from counterpoise.types import Array
-
-PROFILE_STREAM_KEY = 0xC4EC4  # sets the draws of a profile apart from those of any search
-NOISY_COPIES = 200  # of each point on the line
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,6 +51,7 @@ def profile(
     reach: float = 1.6,
     size: int = 161,
     noise: NoiseWish | None = None,
+    copies: int = 200,
     reference: Any = None,
     constraints: Constraints = (),
     regularizers: Sequence[Regularizer | Fittable] = (),
@@ -64,6 +63,7 @@ def profile(
     reach: how far the line goes, in lengths of the way from the row to its answer; 1.6 by default.
     size: points on the line; 161 by default.
     noise: as for `cp.robustness`, to see where it would undo the change; None: no noise.
+    copies: noisy copies of each point on the line; 200 by default.
     reference: the data that "auto" and rank noise are fitted to.
     constraints, regularizers: those of the explanation, needed only where it was saved and could not hold them.
 
@@ -95,9 +95,10 @@ def profile(
     again = np.flatnonzero(~reached & beyond)
     kept, words = np.full(len(t), np.nan), ""
     if noise is not None:
-        chosen, words = choose_noise(asked.problem, schema, asked.question, parse_noise(noise), NOISE_WITHOUT_REFERENCE)
+        wish, target = parse_noise(noise), explanation.target[0]
+        chosen, words, _ = choose_noise(asked.problem, schema, asked.question, wish, target, NOISE_WITHOUT_REFERENCE)
         line = np.zeros(len(t), dtype=np.intp)
-        draws = Streams.of(explanation.x0, explanation.seed ^ PROFILE_STREAM_KEY).normal((NOISY_COPIES, len(schema)))
+        draws = Streams.of(explanation.x0, explanation.seed ^ StreamKey.CHECK).normal((copies, len(schema)))
         kept = kept_share(asked.problem.take(line), points, chosen, draws[line])
     return Profile(
         t=t,

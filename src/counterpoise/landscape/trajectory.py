@@ -21,8 +21,6 @@ from counterpoise.problem import Problem
 from counterpoise.streams import Streams
 from counterpoise.types import Array
 
-ACCEPTANCE_WINDOW_STEPS = 10  # steps over which the acceptance of a single walker is averaged
-
 StepRecord = tuple[float, float, float]  # energy, temperature, acceptance
 
 
@@ -66,6 +64,7 @@ class RecordingMethod:
     seed: int
     steps: list[StepRecord] = field(default_factory=list)
     states: list[Array] = field(default_factory=list)  # (k, d) each
+    acceptance_window: int = 10  # steps over which the acceptance of a single walker is averaged
 
     def iterate(self, problem: Problem, streams: Streams) -> Iterator[Run]:
         if isinstance(self.method, Annealing):
@@ -78,7 +77,7 @@ class RecordingMethod:
         chart = CoordinateChart.of(problem, problem.region.nearest_feasible)
         for step, (state, info, _) in enumerate(self.method.trace(problem, problem.make_streams(self.seed))):
             moved += [float(info.is_accepted[0])] if step else []  # the first state is the start
-            share = float(np.mean(moved[-ACCEPTANCE_WINDOW_STEPS:])) if moved else np.nan
+            share = float(np.mean(moved[-self.acceptance_window :])) if moved else np.nan
             self.steps.append((float(state.value[0]), 1 / self.method.beta, share))
             self.states.append(chart.to_rows(state.z)[:1])
         yield from self.method.iterate(problem, streams)
@@ -111,7 +110,7 @@ def trajectory(
     if not isinstance(method, (Algorithm1, Annealing)):
         raise InputError("a trajectory is of an Algorithm1 or an Annealing", f"{method!r}", "give one of them")
     watched = RecordingMethod(method, seed)
-    found = explainer(row, method=watched, seed=seed, **question)
+    found = explainer(row, method=watched, seed=seed, **{"kept": False, **question})
     if len(found) != 1:
         raise InputError("a trajectory is of one row", f"{len(found)} were given", "choose one: rows[:1]")
     if not watched.steps:

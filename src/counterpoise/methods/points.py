@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
@@ -57,6 +58,11 @@ class Points(NamedTuple):
             np.where(taken, other.margin, self.margin),
             np.where(taken, other.effort, self.effort),
         )
+
+
+def stack_rows(parts: Iterable[Points]) -> Points:
+    """The points of chunks of rows as those of all rows."""
+    return Points(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
 
 
 def join_points(*parts: Points) -> Points:

@@ -31,8 +31,8 @@ from counterpoise.methods.starts import (
     start_at_row,
 )
 from counterpoise.methods.trees.beam import beam_search
-from counterpoise.methods.trials.sifting import RepeatedSweeps
-from counterpoise.methods.trials.singles import try_single_numbers
+from counterpoise.methods.trials.ladder import try_single_numbers
+from counterpoise.methods.trials.repeated_sweeps import RepeatedSweeps
 from counterpoise.methods.trials.sweep import max_useful_distance
 from counterpoise.problem import Problem
 from counterpoise.space.distance import Norm
@@ -184,7 +184,7 @@ class Search(SearchSettings):
             if len(feeding):  # what a survey says of a column leaves out what is computed from it
                 home = score_points(problem, problem.region.nearest_feasible[:, None, :])
                 points = join_points(board.points.at(rows).best(self.trials.source_sweep_points), home)
-                yield from sift(board, rows, problem, streams, None, points, feeding)
+                yield from sift(board, rows, problem, None, points, feeding)
             return
         cells = Cells.of(problem)
         raw = board.points.at(rows).best(max(choose_thoroughness(problem, settings=self).swept_points - 2, 1))
@@ -209,7 +209,7 @@ class Search(SearchSettings):
             problem, problem.region.nearest_feasible[:, None, :]
         )  # few changes are found from where there are none
         points = join_points(board.points.at(rows).best(1), raw, home)
-        yield from sift(board, rows, problem, streams, cells, points)
+        yield from sift(board, rows, problem, cells, points)
 
 
 def _tries_numbers_alone(problem: Problem, cells: Cells | None, settings: SearchSettings = DEFAULTS) -> bool:

@@ -64,8 +64,5 @@ def has_slope(problem: Problem, points: Points, settings: SearchSettings = DEFAU
 
 
 def lattice_unit(problem: Problem) -> Array:
-    """Distance between neighbouring values of each column, ``(d,)``; 0 where there is no lattice."""
-    lattice = problem.region.lattice
-    unit = np.zeros(problem.x0.shape[1])
-    unit[lattice.columns] = lattice.step / lattice.divisor
-    return unit
+    """Distance between neighbouring values of each number, ``(d,)``; 0 for categories and without a lattice."""
+    return np.where(problem.numeric, problem.region.lattice.units, 0.0)

@@ -7,13 +7,13 @@ from dataclasses import replace
 import numpy as np
 
 from counterpoise.methods.model_kinds import leaves_of
-from counterpoise.methods.points import Points, join_points, score_points
+from counterpoise.methods.points import Points, join_points, score_points, stack_rows
 from counterpoise.methods.settings.search import DEFAULTS, SearchSettings
 from counterpoise.models.goals import RangeGoal
 from counterpoise.problem import Problem
 from counterpoise.space.nearest_rows import pad_lists, spread_places
 from counterpoise.streams import Streams
-from counterpoise.types import Array, Index, Mask
+from counterpoise.types import Array, Index, Mask, split_rows
 
 
 def start_at_reference_rows(problem: Problem, count: int, settings: SearchSettings = DEFAULTS) -> Points:
@@ -117,12 +117,8 @@ def find_range_crossings(problem: Problem, settings: SearchSettings = DEFAULTS) 
         settings.starts.crossing_reference_rows + settings.starts.crossing_halvings * settings.starts.max_crossings
     ):
         return score_points(problem, problem.region.nearest_feasible[:, None, :][:, :0])
-    size = max(1, settings.batches.crossing_cells // (settings.starts.crossing_reference_rows * d))
-    parts = [
-        _find_crossings_of_chunk(problem.take(rows), settings=settings)
-        for rows in np.split(np.arange(n), range(size, n, size))
-    ]
-    return Points(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
+    chunks = split_rows(n, settings.batches.crossing_cells, settings.starts.crossing_reference_rows * d)
+    return stack_rows(_find_crossings_of_chunk(problem.take(rows), settings=settings) for rows in chunks)
 
 
 def _find_crossings_of_chunk(problem: Problem, settings: SearchSettings = DEFAULTS) -> Points:
@@ -225,16 +221,20 @@ def jump_at_random(problem: Problem, streams: Streams, count: int, settings: Sea
 
 def bisect_towards_row(problem: Problem, points: Points, rounds: int = 10) -> Points:
     """Valid points moved along the line to their row while they stay valid; the others are left as they are."""
-    near, far = np.zeros(points.margin.shape), np.ones(points.margin.shape)
     start = np.where(np.isnan(problem.x0)[:, None, :], points.x, problem.x0[:, None, :])
+    return bisect_towards(problem, points, start, rounds)
+
+
+def bisect_towards(problem: Problem, points: Points, goal: Array, rounds: int) -> Points:
+    """Valid points moved along the line to ``goal`` ``(n, k, d)`` while they stay valid; others are left alone."""
+    near, far = np.zeros(points.margin.shape), np.ones(points.margin.shape)
     valid, found = points.valid, points
     for _ in range(rounds):
         if not valid.any() or problem.has_expired:
             break
         middle = (near + far) / 2
-        trial = score_points(
-            problem, np.where(problem.numeric, start + middle[..., None] * (points.x - start), points.x)
-        )
+        line = np.where(problem.numeric, goal + middle[..., None] * (points.x - goal), points.x)
+        trial = score_points(problem, line)
         good = trial.valid & valid
         found = found.replace_where(trial, good & (trial.effort < found.effort))  # nearer may be dearer: an odd row
         near, far = np.where(good, near, middle), np.where(good, middle, far)

@@ -26,6 +26,10 @@ class ProbabilityModel(ModelBase):
         return self.model.labels
 
     @property
+    def is_remote(self) -> bool:
+        return self.model.is_remote
+
+    @property
     def notes(self) -> tuple[str, ...]:
         return self.model.notes
 

@@ -7,7 +7,6 @@ Cells that the region fixes and missing cells get no noise; categories only with
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple, Protocol, runtime_checkable
 
@@ -19,9 +18,6 @@ from counterpoise.objective.noisy_copies import find_noisy_cells, finish_copies
 from counterpoise.objective.ranks import Ranks
 from counterpoise.space.region.region import Region
 from counterpoise.types import Array, Index, Mask
-
-RANK_NOISE_LEVELS = (0.0025, 0.005, 0.01, 0.02, 0.03, 0.05)  # of rank noise, floor to cap
-DRAW_RESOLUTION = 4096.0  # what a draw says beyond this resolution is a second, independent uniform number
 
 
 @runtime_checkable
@@ -117,6 +113,17 @@ class Gaussian:
         return self
 
 
+class RankPlaces(NamedTuple):
+    """Where points stand among the ranks of a reference, counted in knots of their table from the ends of the box."""
+
+    columns: Index  # (c,) those that noise moves
+    start: Array  # (n, k, c) the least rank that the value has
+    stretch: Array  # (n, k, m, s) a place among the knots that share the value, in columns where several do
+    shared: Index  # (s,) these columns, by their places among the c
+    low: Array  # (n or 1, 1, c) the lower end of the box
+    wide: Array  # (n or 1, 1, c) its width
+
+
 @dataclass(frozen=True)
 class RankNoise:
     """A normal shift of standard deviation ``level`` in the reference's quantile ranks, for features with heavy tails.
@@ -167,32 +174,46 @@ class RankNoise:
         return replace(self, ranks=Ranks.of(reference))
 
     def copies(self, x: Array, draws: Array, region: Region, scales: Array, numeric: Mask) -> Array:
-        ranks, noisy = self._require_ranks(), find_noisy_cells(x, region, numeric)
-        columns = np.flatnonzero(noisy.any(axis=(0, 1)))
+        return self.copies_at(self.locate(x, draws, region, numeric), x, draws, region, numeric)
+
+    def locate(self, x: Array, draws: Array, region: Region, numeric: Mask) -> RankPlaces:
+        """Where points ``x`` ``(n, k, d)`` stand among the ranks; it is the same at every level of the noise."""
+        ranks = self._require_ranks()
+        columns = np.flatnonzero(find_noisy_cells(x, region, numeric).any(axis=(0, 1)))
+        top = ranks.table.shape[1] - 1
+        first, last = (top * rank for rank in ranks.rank_interval(x[..., columns], columns))
+        lower, upper = (_drop_equal_rows(end[:, columns]) for end in (region.lower, region.upper))
+        low = top * ranks.rank_interval(lower, columns)[0][:, None, :]
+        wide = top * ranks.rank_interval(upper, columns)[1][:, None, :] - low
+        shared = np.flatnonzero((last > first).any(axis=(0, 1)))
+        own = draws[:1] if draws.strides[0] == 0 else draws  # the same draws for every row
+        stretch = (last - first)[:, :, None, shared] * _second_uniforms(own[..., columns[shared]])[:, None]
+        return RankPlaces(columns, first - low, stretch, shared, low, wide)
+
+    def copies_at(self, places: RankPlaces, x: Array, draws: Array, region: Region, numeric: Mask) -> Array:
+        """The copies of points whose places are known."""
+        columns = places.columns
         if len(columns) == x.shape[-1]:
-            out = self._shift_ranks(ranks, x, draws, region.lower, region.upper, columns)
+            out = self._shift_ranks(places, x, draws)
         else:
             out = np.repeat(x[:, :, None, :], draws.shape[1], axis=2)
-            box = region.lower[:, columns], region.upper[:, columns]
-            out[..., columns] = self._shift_ranks(ranks, x[..., columns], draws[..., columns], *box, columns)
+            out[..., columns] = self._shift_ranks(places, x[..., columns], draws[..., columns])
         return finish_copies(out, x, draws, region, numeric, self.flips)
 
-    def _shift_ranks(self, ranks: Ranks, x: Array, draws: Array, lower: Array, upper: Array, columns: Index) -> Array:
+    def _shift_ranks(self, places: RankPlaces, x: Array, draws: Array) -> Array:
         """Copies ``(n, k, m, c)`` of cells ``x`` ``(n, k, c)`` of these columns, reflected at the ranks of the box."""
-        first, last = ranks.rank_interval(x, columns)
-        low = ranks.rank_interval(lower, columns)[0][:, None, :]
-        wide = ranks.rank_interval(upper, columns)[1][:, None, :] - low
-        # counted in widths of the box, a reflection is a wave of period 2
-        unit = 1.0 / np.maximum(wide, 1e-300)
-        wave = ((first - low) * unit)[:, :, None] + (self.level * unit)[:, :, None] * draws[:, None]
-        if (last > first).any():
-            wave += ((last - first) * unit)[:, :, None] * _second_uniforms(draws)[:, None]
-        wave -= 2.0 * np.rint(0.5 * wave)
-        np.abs(wave, out=wave)
-        wave *= wide[:, :, None]
-        wave += low[:, :, None]
-        found = ranks.values_at(wave, columns)
-        beyond = ranks.distance_outside_range(x, columns)
+        ranks = self._require_ranks()
+        if draws.strides[0] == 0:  # the same draws for every row
+            draws = draws[:1]
+        step = self.level * (ranks.table.shape[1] - 1) * draws[:, None]
+        wave = step + places.start[:, :, None]
+        if len(places.shared):
+            wave[..., places.shared] += places.stretch
+        _reflect_wave(wave, places.wide[:, :, None], float(np.abs(step).max(initial=0.0)))
+        if places.low.any():
+            wave += places.low[:, :, None]
+        found = ranks.values_at_knots(wave, places.columns)
+        beyond = ranks.distance_outside_range(x, places.columns)
         return found + beyond[:, :, None] if beyond.any() else found
 
     def _require_ranks(self) -> Ranks:
@@ -203,59 +224,31 @@ class RankNoise:
         return self.ranks
 
 
-class Calibration(NamedTuple):
-    """The noise that was chosen, and the shares of copies that kept the target at the levels that were tried."""
-
-    noise: RankNoise
-    levels_tried: tuple[float, ...]
-    shares_kept: tuple[float, ...]
-    wanted_share: float
-
-    @property
-    def sentence(self) -> str:
-        """What was chosen and why, for a report."""
-        level, chosen = self.noise.level, dict(zip(self.levels_tried, self.shares_kept, strict=True))
-        sentence = f"rank noise {level:g}: reference rows of the target keep it in {chosen[level]:.1%} of copies"
-        if self.shares_kept[0] < self.wanted_share:
-            return f"{sentence}, less than {self.wanted_share:.0%} even at this smallest level"
-        return sentence if self.shares_kept[-1] < self.wanted_share else f"{sentence}, and no larger level is tried"
-
-
-def calibrate(
-    noise: RankNoise,
-    x: Array,
-    draws: Array,
-    keeps: Callable[[Array], Mask],
-    region: Region,
-    scales: Array,
-    numeric: Mask,
-    *,
-    levels: Sequence[float] = RANK_NOISE_LEVELS,
-    wanted: float = 0.95,
-) -> Calibration:
-    """The largest level at which, and at all smaller ones, real rows of the target keep it in 95 % of copies.
-
-    ``x`` ``(r, d)`` are reference rows that have the target, ``region`` is theirs, ``draws`` ``(r, m, d)``; ``keeps``
-    says of copies ``(r, m, d)`` whether the target is kept, ``(r, m)``; the share is pooled over rows. Where even the
-    smallest level loses too many, that level is taken: no noise at all would be no answer.
-    """
-    tried: list[float] = []
-    kept: list[float] = []
-    for level in sorted(levels):
-        trial = replace(noise, level=float(level))
-        tried.append(float(level))
-        kept.append(float(keeps(trial.copies(x[:, None], draws, region, scales, numeric)[:, 0]).mean()))
-        if kept[-1] < wanted:
-            break
-    passed = [level for level, share in zip(tried, kept, strict=True) if share >= wanted]
-    return Calibration(replace(noise, level=(passed or tried)[-1]), tuple(tried), tuple(kept), wanted)
-
-
 def _check_flips(flips: float) -> None:
     if not 0 <= flips <= 1:
         raise InputError("the chance of a flip must be between 0 and 1", f"{flips!r}", "0 leaves categories alone")
 
 
-def _second_uniforms(draws: Array) -> Array:
-    """A uniform number from the low digits of each normal one; opposite draws give opposite numbers."""
-    return np.asarray(np.modf(ndtr(draws) * DRAW_RESOLUTION)[0])
+def _reflect_wave(wave: Array, wide: Array, largest_step: float) -> None:
+    """Reflect positions ``(n, k, m, c)`` at 0 and at ``wide`` ``(n, 1, 1, c)``, in place.
+
+    A position that is less than one width outside takes one turn at each end; others are a wave of period 2 widths.
+    """
+    if largest_step >= wide.min(initial=np.inf):
+        period = 2.0 * np.maximum(wide, 1e-9)
+        wave -= period * np.rint(wave / period)
+    np.abs(wave, out=wave)
+    np.minimum(wave, 2.0 * wide - wave, out=wave)
+
+
+def _drop_equal_rows(ends: Array) -> Array:
+    """Ends of the rows' boxes ``(n, c)``, as a single line where all rows have the same."""
+    return ends[:1] if len(ends) > 1 and bool((ends == ends[:1]).all()) else ends
+
+
+def _second_uniforms(draws: Array, resolution: float = 4096.0) -> Array:
+    """A uniform number from the low digits of each normal one; opposite draws give opposite numbers.
+
+    What a draw says beyond the resolution does not depend on what it says up to there.
+    """
+    return np.asarray(np.modf(ndtr(draws) * resolution)[0])

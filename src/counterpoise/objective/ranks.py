@@ -41,24 +41,29 @@ class Ranks:
 
     def rank_interval(self, x: Array, columns: Index) -> tuple[Array, Array]:
         """The least and the greatest rank of values ``(..., c)`` of these columns ``(c,)``; NaN has any."""
-        first, last = np.empty(x.shape), np.empty(x.shape)
         top = self.table.shape[1] - 1
+        left, right = np.empty(x.shape, dtype=np.intp), np.empty(x.shape, dtype=np.intp)
         for place, column in enumerate(columns.tolist()):
             knots, cells = self.table[column], x[..., place]
-            left, right = np.searchsorted(knots, cells, "left"), np.searchsorted(knots, cells, "right")
-            below, above = np.clip(left - 1, 0, top), np.clip(left, 0, top)
-            gap = knots[above] - knots[below]
-            with np.errstate(invalid="ignore"):  # infinite ends of a box
-                part = np.divide(cells - knots[below], gap, out=np.zeros(cells.shape), where=gap > 0)
-            between: Mask = (left == right) & (left > 0) & (left <= top)
-            first[..., place] = np.where(between, below + part, np.minimum(left, top))
-            last[..., place] = np.where(between, below + part, np.maximum(right - 1, 0))
+            left[..., place], right[..., place] = knots.searchsorted(cells, "left"), knots.searchsorted(cells, "right")
+        below, above = np.minimum(np.maximum(left - 1, 0), top), np.minimum(left, top)
+        offset, flat = columns * (top + 1), self.table.reshape(-1)
+        floor = flat.take(below + offset)
+        gap = flat.take(above + offset) - floor
+        with np.errstate(invalid="ignore"):  # infinite ends of a box
+            part = np.divide(x - floor, gap, out=np.zeros(x.shape), where=gap > 0)
+        between: Mask = (left == right) & (left > 0) & (left <= top)
+        first = np.where(between, below + part, np.minimum(left, top))
+        last = np.where(between, below + part, np.maximum(right - 1, 0))
         return first / top, last / top
 
     def values_at(self, ranks: Array, columns: Index) -> Array:
         """The values ``(..., c)`` at ranks ``(..., c)`` in [0, 1] of these columns ``(c,)``."""
+        return self.values_at_knots(ranks * (self.table.shape[1] - 1.0), columns)
+
+    def values_at_knots(self, at: Array, columns: Index) -> Array:
+        """The values ``(..., c)`` at places ``at`` ``(..., c)``, counted in knots from 0, which are overwritten."""
         flat, knots = self.table.reshape(-1), self.table.shape[1]
-        at = ranks * (knots - 1)
         below = np.minimum(at.astype(np.intp), knots - 2)
         at -= below
         below += columns * knots

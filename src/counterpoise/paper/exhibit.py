@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8A8A8A")
 DASHES = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1)), "-", "--")
 MARKS = ("o", "s", "^", "D", "v", "P", "X", "*")
-PANEL_WIDTH_INCHES = 4.4  # inches of a panel, so that its letters are legible on a phone
 
 
 @dataclass(frozen=True)
@@ -63,7 +62,7 @@ class Exhibit:
     seconds: float = 0.0
 
 
-def make_panel(width: float = PANEL_WIDTH_INCHES, height: float = 3.3, **settings: Any) -> tuple[Figure, Axes]:
+def make_panel(width: float = 4.4, height: float = 3.3, **settings: Any) -> tuple[Figure, Axes]:
     """A figure with one pair of axes, without a window."""
     try:
         from matplotlib.figure import Figure as Canvas

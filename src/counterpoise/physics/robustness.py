@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from scipy.special import betaincinv
 
 from counterpoise.errors import InputError
 from counterpoise.physics import cloud, taylor
@@ -123,9 +124,7 @@ def _unit_vectors(v: Array) -> Array:
 
 def _lower_share_bound(kept: Array, total: Array | int, tail: float) -> Array:
     kept = np.asarray(kept, dtype=np.float64)
-    from scipy.stats import beta as beta_law  # a third of a second to import: only where shares are counted
-
-    found = beta_law.ppf(tail, np.maximum(kept, 1), total - np.maximum(kept, 1) + 1)
+    found = betaincinv(np.maximum(kept, 1), total - np.maximum(kept, 1) + 1, tail)
     return np.where(kept > 0, found, 0.0)
 
 

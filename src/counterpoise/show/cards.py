@@ -7,7 +7,6 @@ and no noise: the answer for an attack is also a recipe for evading the detector
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
 from math import isnan
 from typing import Any, Literal, NamedTuple
 
@@ -16,7 +15,9 @@ import pandas as pd
 
 from counterpoise.explanation import tables
 from counterpoise.explanation.explanation import Explanation
-from counterpoise.explanation.sentences import format_label, format_pair, format_probability, format_value, sort_by_size
+from counterpoise.explanation.formats import format_label, format_pair, format_probability
+from counterpoise.explanation.sentences import say_proof, sort_by_size
+from counterpoise.show.real_rows import RealRow, list_real_rows
 from counterpoise.space.distance import Distance
 from counterpoise.space.schema.schema import Feature
 
@@ -29,15 +30,6 @@ CAUTION = (
 )
 
 
-@dataclass(frozen=True)
-class CardSettings:
-    """How much of a real row a card shows."""
-
-    max_cells: int = 5  # cells of a real row beside an answer
-    max_unchanged_cells: int = 3  # of these, cells that no answer changes
-
-
-CARD = CardSettings()
 RECIPE_CAUTION = "For an attack it is also a recipe for evading the detector: share it with care."
 REDACTION_NOTE = "Values are left out of this report: it names the features and the direction of each change."
 
@@ -63,13 +55,8 @@ class CardAnswer(NamedTuple):
     distance: float  # NaN if it was not computed
     changes: tuple[CardChange, ...]  # the largest first
     text: str  # the same in a sentence
-
-
-class RealRow(NamedTuple):
-    """A real row of the target: what it has where the answers change something, and where else it differs most."""
-
-    distance: float  # from the row, L2 in standard deviations
-    values: tuple[tuple[int, str, str], ...]  # places in the schema, titles, and what this row has there
+    kept: str = ""  # share of noisy copies that keep the target; "" where it was not measured
+    marks: tuple[str, ...] = ()  # what is odd about it, a few words each
 
 
 class Card(NamedTuple):
@@ -84,10 +71,11 @@ class Card(NamedTuple):
     probability: str  # of the target before
     best_answer: CardAnswer
     tipping: CardAnswer | None  # the least change, where the best answer is the firm one
-    firmness: str  # how well the best answer holds, in words; "" without keep
+    firmness: str  # how well the best answer holds, in words; "" where that was not measured
     noise: str  # the noise that the answer should withstand
     other_answers: tuple[CardAnswer, ...]
     evidence: tuple[RealRow, ...] = ()  # the nearest real rows of the target; none where redacted
+    proof: str = ""  # how near to the least the best answer is, in a few words; "" where nothing is known
 
 
 def build_cards(explanation: Explanation, *, redact: bool = False) -> list[Card]:
@@ -108,6 +96,7 @@ def build_cards(explanation: Explanation, *, redact: bool = False) -> list[Card]
     carried: list[CarriedCells] = [()] * len(explanation) if redact else _list_carried(explanation)
     labels = [_row_name(label) for label in explanation.rows.index]
     cards = []
+    gap = explanation.gap.tolist()
     for row, answers in enumerate(best):
         beside = () if tipping is None else tipping[row][0].changes
         cards.append(
@@ -122,9 +111,12 @@ def build_cards(explanation: Explanation, *, redact: bool = False) -> list[Card]
                 best_answer=answers[0],
                 tipping=None if tipping is None else tipping[row][0],
                 firmness=_say_firmness(explanation, row),
-                noise="" if redact or explanation.firm is None else str(explanation.firm["noise"].iloc[row]),
+                noise="" if redact else str(explanation.measures.noise[row]),
                 other_answers=tuple(answers[1:]),
-                evidence=() if redact else _list_real_rows(explanation, row, (*answers[0].changes, *beside)),
+                evidence=()
+                if redact
+                else list_real_rows(explanation, row, [change.column for change in (*answers[0].changes, *beside)]),
+                proof=say_proof(gap[row]),
             )
         )
     return cards
@@ -189,7 +181,10 @@ def _list_answers(explanation: Explanation, *, redact: bool) -> list[list[CardAn
         out.append(
             [
                 _build_best_answer(explanation, row, described[0], redact=redact),
-                *map(_build_other_answer, described[1:]),
+                *(
+                    _build_other_answer(explanation, row, slot, described[slot], redact=redact)
+                    for slot in range(1, len(described))
+                ),
             ]
         )
     return out
@@ -202,11 +197,39 @@ def _build_best_answer(
     said = format_label(scores["after"].iloc[row])
     probability = format_probability(float(scores["probability_after"].iloc[row]))
     text = _write_redacted_text(explanation, row, changes, said) if redact else explanation[row].text()
-    return CardAnswer(said, probability, float(explanation.terms.distance[row]), changes, text)
+    distance = float(explanation.terms.distance[row])
+    return CardAnswer(said, probability, distance, changes, text, *_say_quality(explanation, row, 0, redact=redact))
 
 
-def _build_other_answer(changes: tuple[CardChange, ...]) -> CardAnswer:
-    return CardAnswer("", "", float("nan"), changes, "")
+def _build_other_answer(
+    explanation: Explanation, row: int, slot: int, changes: tuple[CardChange, ...], *, redact: bool
+) -> CardAnswer:
+    measures = explanation.measures
+    probability = format_probability(float(measures.probability[row, slot]))
+    answer, x0 = explanation.answers[row : row + 1, slot : slot + 1], explanation.x0[row : row + 1]
+    distance = float("nan") if redact else float(Distance.of(explanation.schema, "l2")(answer, x0)[0, 0])
+    quality = _say_quality(explanation, row, slot, redact=redact)
+    return CardAnswer("", probability, distance, changes, "", *quality)
+
+
+def _say_quality(explanation: Explanation, row: int, slot: int, *, redact: bool) -> tuple[str, tuple[str, ...]]:
+    """The share of noisy copies that an answer keeps, and what is odd about it, in a few words each.
+
+    A redacted card says nothing that depends on values.
+    """
+    kept, marks = float(explanation.measures.kept[row, slot]), explanation.odd_marks
+    if not explanation.valid[row]:
+        return "", ()
+    unusual = [explanation.schema.features[column].title for column in np.flatnonzero(marks.unusual[row, slot])]
+    said = [
+        "fragile: fewer than half of its noisy copies keep the decision" if marks.is_fragile[row, slot] else "",
+        f"unusual for {format_label(explanation.target[row])}: {', '.join(unusual)}" if unusual else "",
+        "an edge of the model, not a path that data takes: the nearest real row is "
+        f"{marks.far[row, slot]:.0f} times as far"
+        if marks.is_edge[row, slot]
+        else "",
+    ]
+    return "" if isnan(kept) else f"{100 * kept:.0f}%", tuple(filter(None, said[:1] if redact else said))
 
 
 def _write_redacted_text(explanation: Explanation, row: int, changes: tuple[CardChange, ...], said: str) -> str:
@@ -234,44 +257,11 @@ def _describe_change(explanation: Explanation, change: tables.Change, *, redact:
     return described._replace(end_values=ends, percentiles=tuple(ranks))
 
 
-def _list_real_rows(explanation: Explanation, row: int, changes: Sequence[CardChange]) -> tuple[RealRow, ...]:
-    """The evidence of a row, in the features that its answers change and those in which it differs most."""
-    if explanation.evidence is None:
-        return ()
-    schema, x0 = explanation.schema, explanation.x0[row]
-    columns = list(dict.fromkeys(change.column for change in changes))[: CARD.max_cells]
-    (real, far), *_ = tables.real_rows_and_distances(schema, x0[None], explanation.evidence[row : row + 1])
-    out = []
-    for length, cells in zip(far.tolist(), real, strict=True):
-        size = tables.scaled_differences(Distance.of(schema, "l2"), cells[None], x0)[0]
-        size[columns] = 0.0
-        most = [
-            column
-            for column in np.argsort(-size, kind="stable")[: CARD.max_unchanged_cells].tolist()
-            if size[column] > 0
-        ]
-        own = [(column, _format_code(explanation, column, float(cells[column]))) for column in columns]
-        own += [(column, _say_instead(explanation, column, float(cells[column]), float(x0[column]))) for column in most]
-        out.append(RealRow(length, tuple((column, schema.features[column].title, said) for column, said in own)))
-    return tuple(out)
-
-
-def _say_instead(explanation: Explanation, column: int, code: float, own: float) -> str:
-    return f"{_format_code(explanation, column, code)} instead of {_format_code(explanation, column, own)}"
-
-
-def _format_code(explanation: Explanation, column: int, code: float) -> str:
-    feature = explanation.schema.features[column]
-    return "missing" if isnan(code) else format_value(feature, tables.decode_value(feature, code))
-
-
 def _say_firmness(explanation: Explanation, row: int) -> str:
-    if explanation.firm is None or not explanation.valid[row]:
+    ends = explanation.kept[row], explanation.kept_interval[row, 0]
+    if not explanation.valid[row] or isnan(ends[0]):
         return ""
-    firm = explanation.firm.iloc[row]
-    if isnan(float(firm["kept"])):
-        return ""
-    kept, low = (int(100 * float(firm[name]) + 1e-9) for name in ("kept", "kept_low"))
+    kept, low = (int(100 * float(share) + 1e-9) for share in ends)
     return f"{kept} of 100 noisy copies keep the decision (at least {low}, with 95 % confidence)"
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from counterpoise.explanation.explanation import Explanation
-from counterpoise.explanation.sentences import format_label
+from counterpoise.explanation.formats import format_label
 from counterpoise.show.cards import (
     CAUTION,
     DIRECTION_WORDS,
@@ -46,6 +46,7 @@ COLUMN_HEADINGS = (
     ("probability", "Probability"),
     ("changes", "Changes"),
     ("distance", "Distance"),
+    ("kept", "Kept"),
     ("status", "Status"),
 )
 
@@ -95,11 +96,25 @@ def _list_tiles(explanation: Explanation, seen: Overview) -> list[tuple[str, str
             (f"{np.median(seen.change_counts):g}", "features changed, median"),
             (f"{np.median(seen.distances):.3g}", "standard deviations away, median"),
         ]
-    if explanation.firm is not None:
-        kept = explanation.firm["kept"].to_numpy(dtype=np.float64)[explanation.valid]
-        kept = kept[~np.isnan(kept)]
-        tiles += [(f"{100 * np.median(kept):.0f}%", "of noisy copies keep it, median")] if len(kept) else []
+    tiles += _proof_tiles(explanation)
+    kept = explanation.kept[explanation.valid]
+    kept = kept[~np.isnan(kept)]
+    tiles += [(f"{100 * np.median(kept):.0f}%", "of noisy copies keep it, median")] if len(kept) else []
     return [*tiles, (f"{explanation.seconds:.2g} s", f"{explanation.model_rows:,} rows asked of the model")]
+
+
+def _proof_tiles(explanation: Explanation) -> list[tuple[str, str]]:
+    """The share of answers that are proven to be the least, and how far above it the others can be."""
+    gap = explanation.gap[explanation.valid]
+    if not len(gap) or np.isnan(gap).all():
+        return []
+    tiles = [(f"{100 * np.mean(gap == 0):.0f}%", "proven to be the least")]
+    open_gap = gap[(gap > 0) & np.isfinite(gap)]
+    return (
+        [*tiles, (f"{100 * np.median(open_gap):.0f}%", "above the bound, median of the rest")]
+        if len(open_gap)
+        else tiles
+    )
 
 
 def _frequency_bars(seen: Overview) -> list[dict[str, Any]]:
@@ -175,6 +190,7 @@ def _list_line(card: Card) -> dict[str, str]:
         "odds": " → ".join(text for text in (card.probability, best.probability) if text),
         "changes": shown + more,
         "distance": f"{best.distance:.3g}" if isfinite(best.distance) else "",
+        "kept": best.kept,
     }
 
 
@@ -224,6 +240,7 @@ def _page_data(explanation: Explanation, cards: Sequence[Card], *, redact: bool)
                 "row": card.row,
                 "carried": card.carried_columns,
                 "status": card.status,
+                "proof": card.proof,
                 "reason": card.reason,
                 "target": card.target,
                 "said": card.prediction,
@@ -257,6 +274,8 @@ def _answer_data(answer: CardAnswer) -> dict[str, Any]:
         "probability": answer.probability,
         "distance": _round_number(answer.distance) if isfinite(answer.distance) else None,
         "text": answer.text,
+        "kept": answer.kept,
+        "marks": answer.marks,
         "changes": [_change_data(change) for change in answer.changes],
     }
 

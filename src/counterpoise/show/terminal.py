@@ -26,8 +26,9 @@ def draw_card(card: Card, held: Sequence[str] = ()) -> Panel:
     if card.best_answer.changes or (card.tipping is not None and card.tipping.changes):
         parts.append(_draw_changes(card.best_answer, card.tipping))
     parts.append(Text(card.best_answer.text))
+    parts += [Text(f"! {mark}", style="yellow") for mark in card.best_answer.marks]
     parts += [
-        Text(f"or: {', '.join(_format_change(change) for change in other.changes)}", style="dim")
+        Text(f"or: {', '.join(_format_change(change) for change in other.changes)}{_say_kept(other)}", style="dim")
         for other in card.other_answers
     ]
     real = _say_nearest_real_row(card)
@@ -53,12 +54,18 @@ def write_card(card: Card) -> str:
         lines.append("  tipping point: " + ", ".join(_format_change(change, "->") for change in card.tipping.changes))
     lines += [f"  {_format_change(change, '->')}" for change in card.best_answer.changes]
     lines.append(f"  {card.best_answer.text}")
+    lines += [f"  ! {mark}" for mark in card.best_answer.marks]
     lines += [
-        f"  or: {', '.join(_format_change(change, '->') for change in other.changes)}" for other in card.other_answers
+        f"  or: {', '.join(_format_change(change, '->') for change in other.changes)}{_say_kept(other)}"
+        for other in card.other_answers
     ]
     real = _say_nearest_real_row(card)
     lines += [f"  {real}"] if real else []
     return "\n".join(lines)
+
+
+def _say_kept(answer: CardAnswer) -> str:
+    return f" (kept {answer.kept})" if answer.kept else ""
 
 
 T = TypeVar("T")
@@ -88,6 +95,8 @@ def _draw_verdict(card: Card) -> Text:
     line = Text.assemble(
         (_say_before(card), "bold red"), "  →  ", (_say_after(card), "bold green" if found else "bold yellow")
     )
+    if card.proof:
+        line.append(f"   {card.proof}", style="cyan")
     return line if found else line.append(f"   {card.status.replace('_', ' ')}", style="yellow")
 
 

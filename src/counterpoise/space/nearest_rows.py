@@ -9,7 +9,7 @@ from functools import cached_property, lru_cache
 import numpy as np
 
 from counterpoise.space.distance import Distance
-from counterpoise.types import Array, Index, Mask, has_no_missing
+from counterpoise.types import Array, Index, Mask, has_no_missing, split_rows
 
 
 @lru_cache(maxsize=64)
@@ -104,9 +104,7 @@ class NeighbourIndex:
             if question == asked and (most == count or (may_give_more and most > count)):
                 return answer
         found: list[Index] = []
-        size = max(1, self.max_squares_at_once // len(self.x))
-        for start in range(0, len(x0), size):
-            rows = slice(start, start + size)
+        for rows in split_rows(len(x0), self.max_squares_at_once, len(self.x)):
             found += self._find_nearest_block(x0[rows], count, None if free is None else free[rows])
         self.latest_query[:] = [(asked, count, found)]
         return found

@@ -7,7 +7,6 @@ from sklearn.linear_model import LogisticRegression
 
 import counterpoise as cp
 from api.houses import CLASS, MODEL, ROWS, TRAIN
-from counterpoise.api.inputs import reference
 from counterpoise.api.inputs.reference import Reference
 from counterpoise.models.registry import as_model
 
@@ -29,9 +28,8 @@ def test_the_model_is_asked_about_the_reference_once():
     assert second.model_rows == first.model_rows  # the reference is not in it
 
 
-def test_a_large_reference_is_sampled_the_same_way_every_time(monkeypatch):
-    monkeypatch.setattr(reference, "MAX_DONORS", 50)
-    first, second = Reference(MODEL, TRAIN, None), Reference(MODEL, TRAIN, None)
+def test_a_large_reference_is_sampled_the_same_way_every_time():
+    first, second = (Reference(MODEL, TRAIN, None, max_rows=50) for _ in range(2))
     assert len(first.x) == 50
     np.testing.assert_array_equal(first.x, second.x)
     assert first.schema["area"].upper == TRAIN["area"].max()  # ranges come from all of it

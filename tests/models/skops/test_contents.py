@@ -10,6 +10,7 @@ from zipfile import ZIP_BZIP2, ZIP_DEFLATED, ZipFile
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.cluster import KMeans
 from sklearn.ensemble import HistGradientBoostingClassifier, IsolationForest, RandomForestClassifier
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.neighbors import KNeighborsClassifier
@@ -93,7 +94,19 @@ def in_attributes(**values: Any) -> Change:
     return change
 
 
+def in_array(name: str, alter: Callable[[Any], Any]) -> Change:
+    """Change an array that is an attribute of the model itself."""
+
+    def change(schema: Node, arrays: dict[str, Any]) -> None:
+        file = schema["content"]["content"][name]["file"]
+        arrays[file] = alter(arrays[file])
+
+    return change
+
+
 TREE = DecisionTreeClassifier().fit(X, Y)
+CENTRES = KMeans(2, n_init=1, random_state=0).fit(X)
+BRUTE = KNeighborsClassifier(algorithm="brute").fit(X, Y)
 FOREST = RandomForestClassifier(2, random_state=0).fit(X, Y)
 HISTOGRAMS = HistGradientBoostingClassifier(max_iter=2).fit(X, Y)
 NEIGHBOURS = KNeighborsClassifier(algorithm="kd_tree", leaf_size=5).fit(X, Y)
@@ -125,6 +138,17 @@ ALTERED: dict[str, tuple[Any, Change, str]] = {
     "categories without columns": (ENCODER, in_attributes(_n_features_outs=[1]), "puts categories"),
     "vectors without coefficients": (MACHINE, in_attributes(_n_support=[2, 900]), "parts of different sizes"),
     "a machine for other rows": (MACHINE, in_attributes(n_features_in_=2), "parts of different sizes"),
+    "centres of other rows": (CENTRES, in_array("cluster_centers_", lambda each: each[:, :1]), "another size"),
+    "no centres": (CENTRES, in_array("cluster_centers_", lambda each: each[:0]), "another size"),
+    "centres of whole numbers": (CENTRES, in_array("cluster_centers_", lambda each: each.astype(int)), "cannot be"),
+    "a million threads": (CENTRES, in_attributes(_n_threads=10**6), "cannot be"),
+    "a million jobs": (BRUTE, in_attributes(n_jobs=10**6), "jobs"),
+    "a class that is not listed": (BRUTE, in_array("_y", lambda each: each + 10**6), "does not list"),
+    "a class below": (BRUTE, in_array("_y", lambda each: each - 7), "does not list"),
+    "a class that is a fraction": (BRUTE, in_array("_y", lambda each: each + 0.5), "does not list"),
+    "outcomes of other rows": (NEIGHBOURS, in_array("_y", lambda each: each[:9]), "other rows"),
+    "neighbours of other rows": (BRUTE, in_array("_fit_X", lambda each: each[:, :2]), "other sizes"),
+    "fewer neighbours than said": (BRUTE, in_attributes(n_samples_fit_=10**6), "other sizes"),
     "a vectorizer of files": (CountVectorizer().fit(["a bc"]), in_attributes(input="filename"), "open the files"),
 }
 

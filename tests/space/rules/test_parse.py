@@ -341,7 +341,12 @@ TOO_LONG = {
         "(a < 1 or (b < 1 and (a < 2 or (b < 2 and (a < 3 or (b < 3 and (a < 4 or b < 4)))))))",
         "more than 3 alternatives inside one another",
     ),
-    "comparisons": (f"max({', '.join('ab' * 20)}) <= min({', '.join('ab' * 20)})", "1600 comparisons in one"),
+    "comparisons": (
+        f"max({', '.join('ab' * 20)}) <= min({', '.join('ab' * 20)})",
+        "more than 100 comparisons in one rule",
+    ),
+    "terms": (" and ".join(f"a <= {number}" for number in range(101)), "more than 100 comparisons"),
+    "a chain": (" <= ".join("ab" * 51), "more than 100 comparisons"),
 }
 
 

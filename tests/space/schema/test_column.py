@@ -85,12 +85,13 @@ def test_a_scale_is_always_a_positive_number(values, scale):
         ([1.0, 2.0], "float64", 0),
         ([0.1, 2.25], "float64", 2),
         ([1e-4, 0.5], "float64", 4),
-        ([1e-5, 0.5], "float64", None),
+        ([4e-06, 0.5], "float64", 6),
+        ([1 / 3, 0.5], "float64", None),
         ([0.1, 0.7], "float32", 1),
         ([0.1, 0.35], "float16", 2),
         ([1, 2], "int8", 0),
         ([0.5, pd.NA], "Float64", 1),
-        ([1e300, 0.5], "float64", 1),
+        ([1e300, 0.5], "float64", None),
     ],
 )
 def test_decimals_are_the_fewest_that_write_every_value(values, dtype, decimals):

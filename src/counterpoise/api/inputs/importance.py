@@ -20,11 +20,6 @@ from counterpoise.types import Array, Model
 
 ImportanceMethod = Literal["permutation", "shap"]
 IMPORTANCE_METHODS: tuple[ImportanceMethod, ...] = get_args(ImportanceMethod)
-PERMUTATION_ROWS = 1_000  # reference rows for permutation importance
-PERMUTATION_REPEATS = 5
-SHAP_ROWS = 50  # reference rows for Shapley values
-SHAP_BACKGROUND_ROWS = 30  # reference rows whose values stand in for a feature that is left out
-SHAP_SAMPLES_PER_FEATURE = 20  # orders of the features drawn for each value
 
 
 def importance_weights(way: str, model: Model, x: Array) -> Array:
@@ -65,9 +60,9 @@ class _ModelAsEstimator:
         return self
 
 
-def _permutation_weights(model: Model, x: Array) -> Array:
+def _permutation_weights(model: Model, x: Array, max_rows: int = 1000, repeats: int = 5) -> Array:
     """Mean absolute change ``(d,)`` of the outputs when a feature is shuffled, in their standard deviations."""
-    rows = _spread_rows(x, PERMUTATION_ROWS)
+    rows = _spread_rows(x, max_rows)
     before = _reference_outputs(model, rows)
     width = np.maximum(before.std(axis=0), np.finfo(np.float64).tiny)
 
@@ -81,21 +76,27 @@ def _permutation_weights(model: Model, x: Array) -> Array:
         rows,
         before,
         scoring=agreement,
-        n_repeats=PERMUTATION_REPEATS,
+        n_repeats=repeats,
         random_state=0,
         n_jobs=1,
     )
     return np.asarray(result.importances_mean, dtype=np.float64)
 
 
-def _shapley_weights(model: Model, x: Array) -> Array:
+def _shapley_weights(
+    model: Model, x: Array, max_rows: int = 50, background_rows: int = 30, samples_per_feature: int = 20
+) -> Array:
+    """Mean size ``(d,)`` of the Shapley values of some rows, each from so many orders of the features.
+
+    The values of background rows stand in for a feature that is left out.
+    """
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # warnings of shap's own imports
             shap = import_module("shap")
     except ImportError as error:
         raise MissingExtra("shap") from error
-    rows, background, d = _spread_rows(x, SHAP_ROWS), _spread_rows(x, SHAP_BACKGROUND_ROWS), x.shape[1]
+    rows, background, d = _spread_rows(x, max_rows), _spread_rows(x, background_rows), x.shape[1]
     total = np.zeros(d)
     before = np.random.get_state()  # noqa: NPY002 - shap draws from the global stream, which is not ours to move
     np.random.seed(0)  # noqa: NPY002
@@ -103,7 +104,7 @@ def _shapley_weights(model: Model, x: Array) -> Array:
         for number in range(_decision_scores(model, rows[:1]).shape[1]):
             explainer = shap.SamplingExplainer(partial(_decision_score, model, number), background)
             total += np.abs(
-                np.asarray(explainer.shap_values(rows, nsamples=SHAP_SAMPLES_PER_FEATURE * d, silent=True))
+                np.asarray(explainer.shap_values(rows, nsamples=samples_per_feature * d, silent=True))
             ).mean(axis=0)
     finally:
         np.random.set_state(before)  # noqa: NPY002

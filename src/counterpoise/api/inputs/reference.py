@@ -20,11 +20,10 @@ from counterpoise.space.schema.column import infer_feature
 from counterpoise.space.schema.encode import encode
 from counterpoise.space.schema.schema import Schema
 from counterpoise.space.schema.tables_in import as_table, quote_names
+from counterpoise.space.schema.values import ValuesSetting, resolve_values
 from counterpoise.types import Array, Index, Model
 
 PROBE_ROWS = 256  # reference rows that a model is tried on when it is opened
-PROBABILITY_TOLERANCE = 1e-12  # largest difference that rounding makes between two computations of one probability
-MAX_DONORS = 10_000  # a larger reference is sampled: of ten thousand rows some are near enough to start from
 
 
 Seen = TypeVar("Seen")
@@ -47,12 +46,21 @@ def fill_assumed_scales(schema: Schema, table: pd.DataFrame) -> Schema:
 class Reference:
     """Schema and reference rows of one model; the model is asked about the rows once.
 
+    A reference of more than ``max_rows`` is sampled: of ten thousand rows some are near enough to start from.
+
     >>> Reference(None, pd.DataFrame({"a": [0.5, 1.5]}), None).x
     array([[0.5],
            [1.5]])
     """
 
-    def __init__(self, model: Any, data: pd.DataFrame | Array | None, schema: Schema | None) -> None:
+    def __init__(
+        self,
+        model: Any,
+        data: pd.DataFrame | Array | None,
+        schema: Schema | None,
+        max_rows: int = 10_000,
+        values: ValuesSetting = "auto",
+    ) -> None:
         if schema is None and data is None:
             raise InputError(
                 "a reference or a schema is needed: it gives scales, ranges and categories",
@@ -65,13 +73,15 @@ class Reference:
             raise InputError("schema must be a Schema", f"a {type(schema).__name__}", hint)
         self.notes: tuple[str, ...] = ()
         table = None if data is None else self._drop_unused_columns(model, as_table(data, "reference"))
+        is_given = schema is not None
         if schema is None:
             assert table is not None
             schema = Schema.infer(table if isinstance(data, pd.DataFrame) else table.to_numpy())
         elif table is not None:
             schema = fill_assumed_scales(schema, table)
+        schema = resolve_values(schema, self._name_columns(data, table, schema), values, is_given=is_given)
         self.schema: Schema = schema
-        self.x: Array = np.empty((0, len(schema))) if table is None else self._encode_rows(data, table)
+        self.x: Array = np.empty((0, len(schema))) if table is None else self._encode_rows(data, table, max_rows)
         self._donors: dict[str, tuple[ReferenceRows, dict[Any, Array]]] = {}
         self._remembered: dict[tuple[str, str], Any] = {}
 
@@ -102,7 +112,8 @@ class Reference:
         found: Seen = self._remembered[key]
         return found
 
-    def _probe_softmax(self, model: Model) -> bool:
+    def _probe_softmax(self, model: Model, tolerance: float = 1e-12) -> bool:
+        """The same, seen anew; ``tolerance`` is what rounding makes between two computations of one probability."""
         if model.has_softmax_probabilities:  # seen when the model was opened
             return True
         if not len(self.x) or model.labels is None or model.link != "identity":
@@ -113,7 +124,7 @@ class Reference:
         return (
             said is not None
             and said.shape == outputs.shape
-            and bool(np.abs(softmax(outputs) - said).max() <= PROBABILITY_TOLERANCE)
+            and bool(np.abs(softmax(outputs) - said).max() <= tolerance)
         )
 
     def _sample_positions(self, count: int) -> Index:
@@ -147,10 +158,17 @@ class Reference:
         self.notes += (f"the model was not fitted on {quote_names(extra)}: left out of the reference",)
         return table[[name for name in table.columns if name in set(names)]]
 
-    def _encode_rows(self, data: Any, table: pd.DataFrame) -> Array:
-        names = self.schema.names
-        if not isinstance(data, pd.DataFrame) and table.shape[1] == len(names):
-            table = table.set_axis(pd.Index(names, tupleize_cols=False), axis=1)  # an array has the schema's order
+    @staticmethod
+    def _name_columns(data: Any, table: pd.DataFrame | None, schema: Schema) -> pd.DataFrame | None:
+        """The table with the names of the schema, in whose order the columns of an array are."""
+        if table is None or isinstance(data, pd.DataFrame) or table.shape[1] != len(schema):
+            return table
+        return table.set_axis(pd.Index(schema.names, tupleize_cols=False), axis=1)
+
+    def _encode_rows(self, data: Any, table: pd.DataFrame, max_rows: int) -> Array:
+        named, names = self._name_columns(data, table, self.schema), self.schema.names
+        assert named is not None
+        table = named
         absent = [name for name in names if name not in table.columns]
         if absent:
             raise InputError(
@@ -158,7 +176,7 @@ class Reference:
                 f"it has no {quote_names(absent)}",
                 "add the columns, or leave them out of the schema",
             )
-        if len(table) > MAX_DONORS:
-            picked = np.sort(np.random.default_rng(0).choice(len(table), MAX_DONORS, replace=False))
+        if len(table) > max_rows:
+            picked = np.sort(np.random.default_rng(0).choice(len(table), max_rows, replace=False))
             table = table.iloc[picked]
         return encode(self.schema, table, "reference row")

@@ -23,8 +23,14 @@ def explain(
         float | None, typer.Option("--keep", help="The share of noisy copies that must keep the target: a firm answer.")
     ] = None,
     noise: Annotated[
-        str, typer.Option("--noise", help="With --keep: auto, a number of standard deviations, or rank:0.02.")
+        str, typer.Option("--noise", help="For --keep and --kept: auto, a number of standard deviations, or rank:0.02.")
     ] = "auto",
+    kept: Annotated[
+        bool | None,
+        typer.Option(
+            "--kept/--no-kept", help="Measure how many noisy copies keep each answer; left out for remote models."
+        ),
+    ] = None,
     alternatives: Annotated[int, typer.Option("--alternatives", "-a", help="Answers for each row, at most.")] = 1,
     distance: Annotated[str, typer.Option("--distance", help="l2, l1, l0 or gower.")] = "l2",
     lam: Annotated[
@@ -108,6 +114,7 @@ def explain(
             "threshold": threshold,
             "keep": keep,
             "noise": arguments.parse_noise(noise),
+            "kept": "auto" if kept is None else kept,
             "distance": distance,
             "lam": arguments.parse_lam(lam),
             "penalty": penalty,

@@ -21,22 +21,6 @@ from counterpoise.problem import Problem
 from counterpoise.streams import Streams
 from counterpoise.types import Array, Index, Mask
 
-OVERSHOOT_SHARES = (
-    0.0,
-    1e-9,
-    1e-7,
-    1e-5,
-    1e-4,
-    1e-3,
-    1e-2,
-    0.05,
-    0.2,
-)  # of the way, beyond the end: rounding may fall short
-WORST_CASE_DIRECTIONS = 8  # directions in which the worst perturbation is looked for
-LANCZOS_STEPS = 8
-CROSSING_HALVINGS = 40
-ITERATIONS_PER_REPORT = 25  # iterations between two reports of a run
-
 
 class State(NamedTuple):
     """Where the rows are: coordinates ``(n, d)``, free energy ``(n,)``, its gradient ``(n, d)``, f - c and alpha."""
@@ -86,10 +70,12 @@ class Algorithm1:
 
     "Repeat optimization with updated constraints" is read as: the threshold c is raised by what the worst perturbation
     of size xi takes from the score, so that the next answer lies that much deeper; at most ``repeats`` times. The
-    printed check, F(x + eta) close to F(x), is taken as a rise of F by no more than epsilon.
+    printed check, F(x + eta) close to F(x), is taken as a rise of F by no more than epsilon. That perturbation is
+    looked for in ``directions`` directions, the curvature found in ``lanczos_steps``, a crossing by ``halvings``; a
+    run is reported every ``report_every`` iterations.
 
     >>> Algorithm1.literal(alpha=0.5)
-    Algorithm1(alpha=0.5, ... sigma=0.0, ... probability=True, two_sided=True, printed=True)
+    Algorithm1(alpha=0.5, ... sigma=0.0, ... probability=True, two_sided=True, printed=True, ...)
     """
 
     alpha: float = 0.05
@@ -105,6 +91,10 @@ class Algorithm1:
     probability: bool = False
     two_sided: bool = False
     printed: bool = False
+    directions: int = 8
+    lanczos_steps: int = 8
+    halvings: int = 40
+    report_every: int = 25
 
     def __post_init__(self) -> None:
         for name in ("alpha", "beta", "epsilon", "c1", "c2"):
@@ -130,7 +120,7 @@ class Algorithm1:
         done, calls = np.zeros(len(problem), dtype=bool), 0
         state = None
         for calls, (state, _, done) in enumerate(self.trace(problem, streams), 1):
-            if calls % ITERATIONS_PER_REPORT == 0:
+            if calls % self.report_every == 0:
                 yield Run(*self._make_answers(problem, state), done, calls)
         assert state is not None, "a trace has at least its start"
         yield Run(*self._make_answers(problem, state), np.ones_like(done), calls)
@@ -142,7 +132,7 @@ class Algorithm1:
         chart = CoordinateChart.of(problem, problem.region.nearest_feasible, probability=self.probability)
         half = streams.normal((self.samples // 2, d))
         noise = np.concatenate([half, -half], axis=1) * chart.movable[:, None, :]
-        directions = streams.normal((WORST_CASE_DIRECTIONS, d)) * chart.movable[:, None, :]
+        directions = streams.normal((self.directions, d)) * chart.movable[:, None, :]
         state = self.start(chart, noise, chart.origin_coordinates)
         done, none = np.zeros(n, dtype=bool), np.zeros(n, dtype=bool)
         yield state, Info(none, none, none), done.copy()
@@ -242,7 +232,7 @@ class Algorithm1:
         there = chart.movable.any(axis=1)
         start[~there] = 1.0
         return np.asarray(
-            ~is_smooth_enough(largest_eigenvalue(product, state.z, LANCZOS_STEPS, start), self.c2) & there
+            ~is_smooth_enough(largest_eigenvalue(product, state.z, self.lanczos_steps, start), self.c2) & there
         )
 
     def _shorten_crossing_steps(
@@ -251,7 +241,7 @@ class Algorithm1:
         """Candidates that crossed the boundary, brought back to within epsilon of it on the target's side."""
         part = chart.take(rows)
         outside, inside, left = state.z[rows], trial.z[rows], trial.margin[rows]
-        for _ in range(CROSSING_HALVINGS):
+        for _ in range(self.halvings):
             middle = (outside + inside) / 2
             margin = part.margin(middle)
             reached = margin >= 0
@@ -298,7 +288,8 @@ class Algorithm1:
         if self.printed:
             return score_points(problem, x)
         home = problem.region.nearest_feasible[:, None, :]
-        factors = 1.0 + np.array(OVERSHOOT_SHARES)
+        # of the way, a share beyond its end
+        factors = 1.0 + np.array([0.0, 1e-9, 1e-7, 1e-5, 1e-4, 1e-3, 1e-2, 0.05, 0.2])
         line = np.where(chart.movable[:, None, :], home + factors[None, :, None] * (x - home), home)
         return join_points(score_points(problem, x), score_points(problem, line)).best(1)
 

@@ -13,7 +13,8 @@ from counterpoise.types import Array
 def split_chains(draws: Array) -> Array:
     """Each chain of ``draws`` ``(t, c, q)`` as two: ``(t // 2, 2 c, q)``; of an odd number the first is left out."""
     half = len(draws) // 2
-    return np.concatenate([draws[-2 * half : -half or None], draws[-half or len(draws) :]], axis=1)
+    start = len(draws) - 2 * half
+    return np.concatenate([draws[start : start + half], draws[start + half :]], axis=1)
 
 
 def normalise_ranks(draws: Array) -> Array:
@@ -51,6 +52,8 @@ def effective_size(draws: Array, *, ranks: bool = True) -> Array:
     >>> bool(1800 < effective_size(rng.normal(size=(500, 4, 1)))[0] < 2300)
     True
     """
+    if len(draws) < 8:  # too short to see how draws depend on each other: one a chain
+        return np.where(np.ptp(draws, axis=(0, 1)) > 0, float(draws.shape[1]), np.nan)
     parts = split_chains(normalise_ranks(draws) if ranks else draws)
     t, c, q = parts.shape
     centred = parts - parts.mean(axis=0)

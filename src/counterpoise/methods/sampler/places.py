@@ -182,7 +182,10 @@ class _Builder:
         if not low <= start <= high:  # a row outside its box: the values begin at the end of the box
             start = low - unit if start < low else high + unit
         width = self.settings.resolution * scale * (length if np.isfinite(length) and length > 0 else 1.0)
-        return ColumnPlaces.of_intervals(start, (low, high), max(width, unit), reference, self.settings, unit, origin)
+        made = ColumnPlaces.of_intervals(start, (low, high), max(width, unit), reference, self.settings, unit, origin)
+        owners = np.full(len(made.near), row)
+        near, far = (lattice.snap(column, ends, owners) for ends in (made.near, made.far))
+        return replace(made, near=near, far=far, upper=np.maximum(near, far) if unit else made.upper)
 
     def _build_split_cells(self, column: int, own: float, low: float, high: float, reference: Array) -> ColumnPlaces:
         """One place for each cell between split points that holds an allowed value; the row's own cell has none."""

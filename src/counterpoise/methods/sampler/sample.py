@@ -178,11 +178,8 @@ def prepare_chains(
     problem: Problem, streams: Streams, starts: Array, settings: SamplerSettings
 ) -> tuple[Index, Chains] | None:
     """The rows that have a valid start, and their chains at such starts; None where no row has one."""
-    there = np.asarray(~np.isnan(np.where(np.isnan(problem.x0)[:, None, :], 0.0, starts)).any(axis=2))
-    x = np.where(there[..., None], starts, problem.region.nearest_feasible[:, None, :])
-    effort = np.where(there, problem.energy.effort(x, problem.x0), np.inf)
-    delta = problem.energy.distance.differences(x[np.arange(len(x)), effort.argmin(axis=1)][:, None, :], problem.x0)
-    places = Places.of(problem, np.sqrt((delta**2).sum(axis=2))[:, 0], settings)
+    there, x = _fill_starts(problem, starts)
+    places = make_places(problem, starts, settings)
     x, valid = snap_to_places(problem, places, x)
     valid &= there
     effort = np.where(valid, problem.energy.effort(x, problem.x0), np.inf)
@@ -195,6 +192,21 @@ def prepare_chains(
     picks = order[rows[:, None], turn[None, :] % count[rows, None]]
     chosen = x[rows[:, None], picks]
     return rows, Chains.at_points(problem.take(rows), places.take(rows), streams.take(rows), chosen)
+
+
+def make_places(problem: Problem, starts: Array, settings: SamplerSettings) -> Places:
+    """The places of rows whose best known points are among ``starts`` ``(n, s, d)``; intervals are a share of these."""
+    there, x = _fill_starts(problem, starts)
+    effort = np.where(there, problem.energy.effort(x, problem.x0), np.inf)
+    best = x[np.arange(len(x)), effort.argmin(axis=1)][:, None, :]
+    delta = problem.energy.distance.differences(best, problem.x0)[:, 0]
+    return Places.of(problem, np.sqrt((delta**2).sum(axis=1)), settings)
+
+
+def _fill_starts(problem: Problem, starts: Array) -> tuple[Mask, Array]:
+    """Which starts there are, ``(n, s)``, and all of them, with the nearest feasible point where there is none."""
+    there = np.asarray(~np.isnan(np.where(np.isnan(problem.x0)[:, None, :], 0.0, starts)).any(axis=2))
+    return there, np.where(there[..., None], starts, problem.region.nearest_feasible[:, None, :])
 
 
 def snap_to_places(problem: Problem, places: Places, x: Array) -> tuple[Array, Mask]:

@@ -72,7 +72,7 @@ class FirmSettings(Settings):
     """Noisy copies of a point that guide the search."""
     check_samples: int = 512
     """Other copies that choose among its answers."""
-    spare_deviations: float = 2.5
+    spare_deviations: float = 3.5
     """Copies asked for beyond the share required, in standard deviations of that share among ``check_samples``.
 
     Copies that led the search flatter its answers."""

@@ -65,6 +65,8 @@ class SmoothSettings(Settings):
     """Slopes that differ by less than this share are one slope: the score is linear."""
     max_descent_switches: int = 32
     """Single switches of categories that Taylor steps lead on from; 0: none."""
+    fine_spacing_scales: float = 1e-3
+    """Values nearer to each other than this, in feature scales, are not in the way of a linear score's one step."""
     coarse_spacing_share: float = 0.1
     """Values farther apart than this share of the answer's distance are tried, not rounded."""
     max_branch_columns: int = 8

@@ -41,10 +41,6 @@ class TrialSettings(Settings):
     """How far a single change is tried where nothing bounds it, in units of distance."""
     min_sweeps_per_ration: int = 3
     """Sweeps that a limited number of model rows should last for."""
-    sweeps_before_mixing: int = 5
-    """Sweeps before points are mixed with other good points of their row."""
-    resets_per_point: float = 1.2
-    """Changes of a mixed point that are set back, on average."""
     ladder_rungs: int = 8
     """Points tried on the way of one feature to either edge of its range."""
     ladder_first_share: float = 0.004

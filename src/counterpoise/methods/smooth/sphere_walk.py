@@ -7,7 +7,8 @@ nearest point of the boundary. No slope says which category to take, or which of
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from typing import NamedTuple
 
 import numpy as np
 
@@ -34,11 +35,27 @@ from counterpoise.methods.smooth.taylor_steps import (
 )
 from counterpoise.methods.starts import make_starts, sample_comparison_points, section_towards_row
 from counterpoise.methods.trials.ladder import max_line_model_rows, search_lines
-from counterpoise.methods.trials.sifting import RepeatedSweeps
+from counterpoise.methods.trials.repeated_sweeps import RepeatedSweeps
 from counterpoise.methods.trials.sweep import columns_without_relations
 from counterpoise.problem import Problem
 from counterpoise.streams import Streams
 from counterpoise.types import Array, Index, Mask
+
+
+class OpenRows(NamedTuple):
+    """Rows that a search goes on with: their numbers on the board, and what was expanded at the row itself."""
+
+    rows: Index
+    problem: Problem
+    streams: Streams
+    margin: Array  # (n, 1) of the row
+    gradient: Array  # (n, 1, d) of the margin there
+
+    def take(self, left: Index) -> OpenRows:
+        """Some of the rows."""
+        return OpenRows(
+            self.rows[left], self.problem.take(left), self.streams.take(left), self.margin[left], self.gradient[left]
+        )
 
 
 def search_by_slope(
@@ -50,106 +67,115 @@ def search_by_slope(
     settings: SearchSettings = DEFAULTS,
 ) -> Iterator[None]:
     """Search some rows of a board; each stage enters what it finds, and yields."""
-    if problem.has_gradient:
-        jumped = jump_linear_rows(
-            problem, sample_comparison_points(problem, streams, settings.smooth.starts_per_row), settings=settings
-        )
-        margin, gradient = jumped.margin, jumped.gradient
-        if len(jumped.linear_rows):
-            board.enter(rows[jumped.linear_rows], jumped.points)
-            yield
-            bent = np.ones(len(rows), dtype=bool)
-            bent[jumped.linear_rows[jumped.points.valid[:, 0]]] = False
-            left = np.flatnonzero(bent)
-            if not len(left):
-                return
-            margin, gradient = margin[left], gradient[left]
-            rows, problem, streams = rows[left], problem.take(left), streams.take(left)
-    else:
-        score, gradient = score_and_gradient(problem, problem.x0[:, None, :], settings=settings)
-        margin = score.margin
-    points = board.points.at(rows).best(1)
-    counting = problem.has_gradient and problem.energy.counts_changes and problem.energy.distance.spreads_changes
-    # steps along a slope choose features by what changes cost; a ceiling, or a black box, asks for trials
-    trying_alone = penalises_count(problem, settings=settings) and not (counting and problem.region.max_changes is None)
-    if prefers_few_changes(problem, settings=settings) and problem.model_rows_left > max_line_model_rows(
-        problem, settings=settings
-    ):
-        found = search_lines(
-            problem, settings.smooth.starts_per_row, settings.smooth.joint_starts_per_row, settings=settings
-        )
-        points = (
-            found if starts_at_row(problem, settings=settings) else join_points(found, points)
-        )  # else the best start is the row, which lines have
-        board.enter(rows, points)
-        yield
-        # one change is beaten by none of two where changes are counted
-        left = np.flatnonzero((problem.cloud is not None) | ~problem.beats_any_two_changes(points.lowest_effort))
-        if not len(left):
-            return
-        points, margin, gradient = points.at(left), margin[left], gradient[left]
-        rows, problem, streams = rows[left], problem.take(left), streams.take(left)
-        if not problem.has_gradient:
-            points = points.best(
-                max(1, settings.smooth.difference_model_rows // (settings.smooth.taylor_steps * problem.x0.shape[1]))
-            )
-    else:
-        # beside the nearest by length, those of few changes
-        if trying_alone and problem.model_rows_left > max_line_model_rows(problem, settings=settings):
-            board.enter(
-                rows,
-                search_lines(
-                    problem, settings.smooth.starts_per_row, settings.smooth.joint_starts_per_row, settings=settings
-                ),
-            )
-        points = _walk_from_starts(problem, streams, points, margin, gradient, settings=settings)
-        yield
-    found = descend(problem, points, settings.smooth.taylor_steps, margin, settings=settings)
-    board.enter(rows, found)
+    left = yield from _finish_linear_rows(board, rows, problem, streams, settings)
+    if not len(left.rows):
+        return
+    left, points = yield from _lead_to_boundary(board, left, settings)
+    if not len(left.rows):
+        return
+    found = descend(left.problem, points, settings.smooth.taylor_steps, left.margin, settings=settings)
+    board.enter(left.rows, found)
     yield
-    if counting:
-        board.enter(rows, descend_at_several_prices(problem, margin, settings))
-        board.enter(rows, step_along_single_columns(problem, gradient, margin, settings))
-        leave_changes_out(board, rows, problem, margin, settings)
+    if _steps_choose_columns(left.problem):
+        board.enter(left.rows, descend_at_several_prices(left.problem, left.margin, settings))
+        board.enter(left.rows, step_along_single_columns(left.problem, left.gradient, left.margin, settings))
+        leave_changes_out(board, left.rows, left.problem, left.margin, settings)
         yield
-    _enter_beside_steps(board, rows, problem, points, found, settings)
-    if problem.has_gradient or (
-        problem.x0.shape[1] <= settings.smooth.max_black_box_branch_columns and problem.model_rows_left == np.inf
-    ):
-        yield from _branch_while_improving(board, rows, problem, settings=settings)
-    if problem.is_all_numeric and prefers_few_changes(problem, settings=settings):
-        best = board.points.at(rows).best(1).x
-        many = (
-            np.count_nonzero(problem.region.is_changed(best), axis=-1)[:, 0] > settings.smooth.max_changes_left_to_lines
-        )
-        left = np.flatnonzero(many | _is_off_expansion(problem, best, margin, gradient, settings=settings))
-        rows, problem, streams = rows[left], problem.take(left), streams.take(left)
-        margin, gradient = margin[left], gradient[left]
-    if len(rows) and (prefers_few_changes(problem, settings=settings) or trying_alone or not problem.is_all_numeric):
-        features = (
-            columns_without_relations(problem, settings=settings) if problem.energy.distance.spreads_changes else None
-        )
-        yield from sift(
-            board,
-            rows,
-            problem,
-            streams,
-            None,
-            _make_sweep_starts(board, rows, problem, streams, settings=settings),
-            features,
-        )
-        board.enter(
-            rows,
-            descend(
-                problem,
-                board.points.at(rows).best(settings.smooth.swept_points_per_row),
-                settings.smooth.taylor_steps_after_sweeps,
-                settings=settings,
-            ),
-        )
+    _enter_beside_steps(board, left.rows, left.problem, points, found, settings)
+    few_columns = left.problem.x0.shape[1] <= settings.smooth.max_black_box_branch_columns
+    if left.problem.has_gradient or (few_columns and left.problem.model_rows_left == np.inf):
+        yield from _branch_while_improving(board, left.rows, left.problem, settings=settings)
+    left = _drop_sparse_answers(board, left, settings)
+    if not len(left.rows):
+        return
+    yield from _sweep_rows(board, left, sift, settings)
+    if can_step_second_order(left.problem, settings=settings):
+        yield from _correct_by_curvature(board, left, sift, settings=settings)
+
+
+def _steps_choose_columns(problem: Problem) -> bool:
+    """Whether steps along a slope choose the columns to change, by what each change costs beside its length."""
+    return problem.has_gradient and problem.energy.counts_changes and problem.energy.distance.spreads_changes
+
+
+def _tries_columns_alone(problem: Problem, settings: SearchSettings) -> bool:
+    """Whether changes are counted and steps do not choose among them: a ceiling, or a black box, asks for trials."""
+    chosen = _steps_choose_columns(problem) and problem.region.max_changes is None
+    return penalises_count(problem, settings=settings) and not chosen
+
+
+def _finish_linear_rows(
+    board: Incumbents, rows: Index, problem: Problem, streams: Streams, settings: SearchSettings
+) -> Generator[None, None, OpenRows]:
+    """Rows whose score is linear are finished by one Taylor jump; the others are left, expanded at the row."""
+    if not problem.has_gradient:
+        score, gradient = score_and_gradient(problem, problem.x0[:, None, :], settings=settings)
+        return OpenRows(rows, problem, streams, score.margin, gradient)
+    others = sample_comparison_points(problem, streams, settings.smooth.starts_per_row)
+    jumped = jump_linear_rows(problem, others, settings=settings)
+    every = OpenRows(rows, problem, streams, jumped.margin, jumped.gradient)
+    if not len(jumped.linear_rows):
+        return every
+    board.enter(rows[jumped.linear_rows], jumped.points)
+    yield
+    bent = np.ones(len(rows), dtype=bool)
+    bent[jumped.linear_rows[jumped.points.valid[:, 0]]] = False
+    return every.take(np.flatnonzero(bent))
+
+
+def _lead_to_boundary(
+    board: Incumbents, left: OpenRows, settings: SearchSettings
+) -> Generator[None, None, tuple[OpenRows, Points]]:
+    """Points near the boundary, for Taylor steps to go on from: lines where few changes are wanted, walks elsewhere."""
+    problem, smooth = left.problem, settings.smooth
+    points = board.points.at(left.rows).best(1)
+    affordable = problem.model_rows_left > max_line_model_rows(problem, settings=settings)
+    few = prefers_few_changes(problem, settings=settings)
+    if not (affordable and few):
+        # beside the nearest by length, those of few changes
+        if affordable and _tries_columns_alone(problem, settings):
+            lines = search_lines(problem, smooth.starts_per_row, smooth.joint_starts_per_row, settings=settings)
+            board.enter(left.rows, lines)
+        points = _walk_from_starts(problem, left.streams, points, left.margin, left.gradient, settings=settings)
         yield
-    if len(rows) and can_step_second_order(problem, settings=settings):
-        yield from _correct_by_curvature(board, rows, problem, streams, margin, gradient, sift, settings=settings)
+        return left, points
+    lines = search_lines(problem, smooth.starts_per_row, smooth.joint_starts_per_row, settings=settings)
+    # where the best start is the row, lines have it
+    points = lines if starts_at_row(problem, settings=settings) else join_points(lines, points)
+    board.enter(left.rows, points)
+    yield
+    # one change is beaten by none of two where changes are counted
+    still = np.flatnonzero((problem.cloud is not None) | ~problem.beats_any_two_changes(points.lowest_effort))
+    points = points.at(still)
+    if not problem.has_gradient:
+        rows_per_point = smooth.taylor_steps * problem.x0.shape[1]
+        points = points.best(max(1, smooth.difference_model_rows // rows_per_point))
+    return left.take(still), points
+
+
+def _drop_sparse_answers(board: Incumbents, left: OpenRows, settings: SearchSettings) -> OpenRows:
+    """Where few changes of numbers are wanted: rows with few of them, about where the slope led, are finished."""
+    if not (left.problem.is_all_numeric and prefers_few_changes(left.problem, settings=settings)):
+        return left
+    best = board.points.at(left.rows).best(1).x
+    changes = np.count_nonzero(left.problem.region.is_changed(best), axis=-1)[:, 0]
+    many = changes > settings.smooth.max_changes_left_to_lines
+    return left.take(np.flatnonzero(many | _is_off_expansion(left, best, settings)))
+
+
+def _sweep_rows(board: Incumbents, left: OpenRows, sift: RepeatedSweeps, settings: SearchSettings) -> Iterator[None]:
+    """Sweeps, then Taylor steps again: for categories, and where few changes are wanted or each has its price."""
+    rows, problem = left.rows, left.problem
+    few = prefers_few_changes(problem, settings=settings) or _tries_columns_alone(problem, settings)
+    if problem.is_all_numeric and not few:
+        return
+    spread = problem.energy.distance.spreads_changes
+    features = columns_without_relations(problem, settings=settings) if spread else None
+    starts = _make_sweep_starts(board, rows, problem, left.streams, settings=settings)
+    yield from sift(board, rows, problem, None, starts, features)
+    best = board.points.at(rows).best(settings.smooth.swept_points_per_row)
+    board.enter(rows, descend(problem, best, settings.smooth.taylor_steps_after_sweeps, settings=settings))
+    yield
 
 
 def _enter_beside_steps(
@@ -194,50 +220,42 @@ def _walk_from_starts(
     return join_points(walk_to_boundary(problem, *spheres, steps, settings=settings), points)
 
 
-def _is_off_expansion(
-    problem: Problem, x: Array, margin: Array, gradient: Array, settings: SearchSettings = DEFAULTS
-) -> Mask:
+def _is_off_expansion(left: OpenRows, x: Array, settings: SearchSettings) -> Mask:
     """Rows whose answer ``x`` ``(n, 1, d)`` is not about as far as the expansion at the row promised, ``(n,)``.
 
-    Then the slope there, ``gradient`` ``(n, 1, d)``, says little of where the boundary is.
+    Then the slope there says little of where the boundary is.
     """
-    u, h = problem.energy.distance.differences(x, problem.x0)[:, 0], np.abs(gradient[:, 0] * problem.scales)
-    if problem.energy.distance.spreads_changes:
+    distance, smooth = left.problem.energy.distance, settings.smooth
+    u = distance.differences(x, left.problem.x0)[:, 0]
+    h = np.abs(left.gradient[:, 0] * left.problem.scales)
+    if distance.spreads_changes:
         length, steep = np.sqrt(np.square(u).sum(axis=1)), np.sqrt(np.square(h).sum(axis=1))
     else:
         length, steep = u.sum(axis=1), h.max(axis=1)  # where the steepest feature alone would end
-    promised = np.abs(margin[:, 0]) / np.maximum(steep, 1e-300)
-    return np.asarray(
-        (length < settings.smooth.min_promised_distance_ratio * promised)
-        | (length > settings.smooth.max_promised_distance_ratio * promised)
-    )
+    promised = np.abs(left.margin[:, 0]) / np.maximum(steep, 1e-300)
+    near, far = smooth.min_promised_distance_ratio * promised, smooth.max_promised_distance_ratio * promised
+    return np.asarray((length < near) | (length > far))
 
 
 def _correct_by_curvature(
-    board: Incumbents,
-    rows: Index,
-    problem: Problem,
-    streams: Streams,
-    margin: Array,
-    gradient: Array,
-    sift: RepeatedSweeps,
-    settings: SearchSettings = DEFAULTS,
+    board: Incumbents, left: OpenRows, sift: RepeatedSweeps, settings: SearchSettings = DEFAULTS
 ) -> Iterator[None]:
     """Rows that slopes have misled, by second-order steps; those that these help are swept once more in L1."""
-    nearest = board.points.at(rows).best(1)
-    left = np.flatnonzero(
-        nearest.valid[:, 0] & _is_off_expansion(problem, nearest.x, margin, gradient, settings=settings)
-    )
-    left = left[is_not_stationary(problem.take(left), nearest.x[left], settings=settings)] if len(left) else left
-    if not len(left):
+    nearest = board.points.at(left.rows).best(1)
+    valid = np.flatnonzero(nearest.valid[:, 0] & _is_off_expansion(left, nearest.x, settings))
+    if not len(valid):
         return
-    rows, problem, streams, before = rows[left], problem.take(left), streams.take(left), nearest.lowest_effort[left]
-    board.enter(rows, descend_second_order(problem, board.points.at(rows), margin[left], settings=settings))
+    misled = valid[is_not_stationary(left.problem.take(valid), nearest.x[valid], settings=settings)]
+    if not len(misled):
+        return
+    rows, problem, _, margin, _ = left.take(misled)
+    board.enter(rows, descend_second_order(problem, board.points.at(rows), margin, settings=settings))
     yield
-    left = np.flatnonzero(has_improved(before, board.points.at(rows).lowest_effort, settings=settings))
-    if len(left) and prefers_few_changes(problem, settings=settings):
-        part = board.points.at(rows[left]).best(1)
-        yield from sift(board, rows[left], problem.take(left), streams.take(left), None, part)
+    before, after = nearest.lowest_effort[misled], board.points.at(rows).lowest_effort
+    better = np.flatnonzero(has_improved(before, after, settings=settings))
+    if len(better) and prefers_few_changes(problem, settings=settings):
+        part = board.points.at(rows[better]).best(1)
+        yield from sift(board, rows[better], problem.take(better), None, part)
 
 
 def _branch_while_improving(

@@ -93,7 +93,7 @@ def jump_linear_rows(problem: Problem, elsewhere: Array, settings: SearchSetting
     """The Taylor jump, Eq. (2), of each row whose score is linear: then nothing can be nearer.
 
     ``elsewhere`` ``(n, k, d)`` are other points of the row: the slope is the same at all of them where the score is
-    linear. A lattice, a relation or a ceiling may be in the way of the nearest point: then no row counts as such.
+    linear. A coarse lattice, a relation or a ceiling may be in the way of the nearest point: then no row counts so.
     """
     x0 = problem.x0[:, None, :]
     score, gradient = score_and_gradient(problem, np.concatenate([x0, elsewhere], axis=1), settings=settings)
@@ -108,7 +108,8 @@ def jump_linear_rows(problem: Problem, elsewhere: Array, settings: SearchSetting
         and problem.cloud is None
         and problem.energy.is_norm_plus_prices
     )
-    if not plain or not problem.is_all_numeric or lattice_unit(problem).any():
+    coarse = lattice_unit(problem) > settings.smooth.fine_spacing_scales * problem.scales
+    if not plain or not problem.is_all_numeric or coarse.any():
         even[:] = False
     even &= ~(np.isnan(problem.x0) & region.free).any(axis=1)  # a missing cell that is given a value may do more
     rows = np.flatnonzero(even)
@@ -201,16 +202,19 @@ def branch_whole_numbers(problem: Problem, points: Points, settings: SearchSetti
     Rounding settles whole numbers one by one; which of them to take decides the rest. At most ``max_branch_columns``
     columns are tried, those that have moved farthest; and all of them as they are, and as the row has them.
     """
-    unit, coarse = lattice_unit(problem), coarse_cells(problem, points, settings=settings)
+    coarse = coarse_cells(problem, points, settings=settings)
     moved = np.where(coarse, np.nan_to_num(np.abs(points.x[:, 0] - problem.x0)) / problem.scales, -1.0)
     count = int(min(settings.smooth.max_branch_columns, coarse.sum(axis=1).max(initial=0)))
     columns = np.argsort(-moved, axis=1, kind="stable")[:, :count]  # (n, c)
     # a row with fewer coarse columns than others has places in which nothing is moved
-    step = np.where(np.take_along_axis(coarse, columns, axis=1), unit[columns], 0.0)
+    real = np.take_along_axis(coarse, columns, axis=1)
     trial = np.repeat(points.x, 2 * count, axis=1)
     rows, slots = np.arange(len(trial))[:, None], np.arange(count)
-    trial[rows, slots, columns] -= step
-    trial[rows, slots + count, columns] += step
+    for first, way in ((0, -1.0), (count, 1.0)):
+        beside = problem.region.lattice.neighbours(points.x, np.full(points.x.shape, way))[:, 0]
+        trial[rows, slots + first, columns] = np.where(
+            real, np.take_along_axis(beside, columns, axis=1), trial[rows, slots + first, columns]
+        )
     region = problem.region
     back = np.where(coarse[:, None, :], region.nearest_feasible[:, None, :], points.x)
     still = replace(problem, region=replace(region, free=region.free & ~coarse))
@@ -237,15 +241,14 @@ def round_keeping_margin(
     fixed = np.isnan(problem.x0)[:, None, :] | ~problem.numeric
     promised = margin + np.einsum("nkd,nkd->nk", gradient, np.where(fixed, 0.0, y - x))
     lacking = np.minimum(promised, slack) - margin - np.einsum("nkd,nkd->nk", gradient, np.where(fixed, 0.0, z - x))
-    step = np.sign(gradient) * unit
     for _ in range(3):
         if not (lacking > 0).any():
             break
-        moved = z + step
+        moved = problem.region.lattice.neighbours(z, np.where(unit > 0, gradient, 0.0))
         room = (moved >= problem.region.lower[:, None, :]) & (moved <= problem.region.upper[:, None, :])
         if problem.region.max_changes is not None:
             room &= z != problem.x0[:, None, :]
-        gain = np.where(room, np.abs(gradient) * unit, 0.0)
+        gain = np.where(room & (unit > 0), np.nan_to_num(gradient * (moved - z)), 0.0)
         enough = np.where(gain >= lacking[..., None], gain, np.inf)
         column = np.where(np.isfinite(enough.min(axis=-1)), enough.argmin(axis=-1), gain.argmax(axis=-1))[..., None]
         gained = np.take_along_axis(gain, column, axis=-1)

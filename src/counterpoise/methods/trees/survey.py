@@ -18,7 +18,7 @@ from counterpoise.methods.trials.sweep import to_additive_scale
 from counterpoise.models.goals import ClassGoal
 from counterpoise.models.trees.leaves import Leaves, SingleChangeSums
 from counterpoise.problem import Problem
-from counterpoise.types import Array, Index, Mask
+from counterpoise.types import Array, Index, Mask, split_rows
 
 
 class SingleChanges(NamedTuple):
@@ -60,10 +60,10 @@ def survey_changes(
     n, q, d = x.shape
     jumping = 0 if price is None or leaves.leaf_boxes is None else max(len(leaves.value), len(leaves.leaf_boxes.place))
     pieces = min(len(leaves.place_of_cell), settings.batches.pieces_per_tree * leaves.tree_count)
-    size = max(1, settings.batches.survey_numbers // (q * max(pieces, jumping) * len(leaves.base)))
-    if size < n:  # rows know nothing of each other
+    chunks = split_rows(n, settings.batches.survey_numbers, q * max(pieces, jumping) * len(leaves.base))
+    if len(chunks) > 1:  # rows know nothing of each other
         each = []
-        for rows in np.split(np.arange(n), range(size, n, size)):
+        for rows in chunks:
             some = problem.take(rows)
             part = some, leaves, menu.at(some, rows), x[rows], reach[rows]
             each.append(survey_changes(*part, None if price is None else price[rows], settings=settings))

@@ -13,12 +13,12 @@ import numpy as np
 
 from counterpoise.methods.categories import switchable_columns, values_like_reference
 from counterpoise.methods.cell_values import Cells
-from counterpoise.methods.points import Points, join_points, score_points
+from counterpoise.methods.points import Points, join_points, score_points, stack_rows
 from counterpoise.methods.settings.search import DEFAULTS, SearchSettings
 from counterpoise.methods.slopes import lattice_unit
 from counterpoise.methods.trials.prices import first_order_costs
 from counterpoise.problem import Problem
-from counterpoise.types import Array, Index, Mask
+from counterpoise.types import Array, Index, Mask, split_rows
 
 
 class SweepResult(NamedTuple):
@@ -46,14 +46,9 @@ def sweep(
     tries = list_candidates(problem, cells, points.x, reach, width, settings=settings)
     if not len(tries.places_by_feature):
         return SweepResult(points, np.zeros((n, 0)))
-    size = max(
-        1,
-        settings.batches.cells
-        // (
-            q * d * (tries.places_by_feature.size if only is None else only.shape[1] * tries.places_by_feature.shape[1])
-        ),
-    )
-    if size < n:  # rows know nothing of each other
+    per_point = tries.places_by_feature.size if only is None else only.shape[1] * tries.places_by_feature.shape[1]
+    chunks = split_rows(n, settings.batches.cells, q * d * per_point)
+    if len(chunks) > 1:  # rows know nothing of each other
         parts = [
             sweep(
                 problem.take(rows),
@@ -64,10 +59,9 @@ def sweep(
                 None if only is None else only[rows],
                 settings=settings,
             )
-            for rows in np.split(np.arange(n), range(size, n, size))
+            for rows in chunks
         ]
-        best = Points(*(np.concatenate(arrays) for arrays in zip(*(part.points for part in parts), strict=True)))
-        return SweepResult(best, np.concatenate([part.effect for part in parts]))
+        return SweepResult(stack_rows(part.points for part in parts), np.concatenate([part.effect for part in parts]))
     chosen = (
         np.broadcast_to(np.arange(len(tries.places_by_feature)), (n, len(tries.places_by_feature)))
         if only is None

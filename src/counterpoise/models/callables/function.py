@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from counterpoise.errors import InputError, ModelError
+from counterpoise.models.callables.http import Remote
 from counterpoise.models.inputs import InputFunction, make_encoded_input_function, make_frame_input_function
 from counterpoise.space.schema.schema import Schema
 from counterpoise.types import Array, Link, Model, ModelBase, Points
@@ -79,6 +80,11 @@ class FunctionModel(ModelBase):
     def link(self) -> Link:
         """What the outputs are."""
         return self.answer_format.link
+
+    @property
+    def is_remote(self) -> bool:
+        """Whether the callable posts its rows to a service."""
+        return isinstance(self.function.scores, Remote)
 
     def outputs(self, x: Points) -> Array:
         """Outputs ``(p, c)``; labels become one column per class, 1 for the class that was given."""
@@ -193,13 +199,22 @@ def infer_answer_format(function: Function, answer: NDArray[Any]) -> AnswerForma
         return AnswerFormat("labels", given or _collect_labels(answer), "identity")
     if answer.dtype.kind not in "biuf":
         raise _make_shape_error("numbers or one label a row", answer)
-    if given is not None and len(given) != (2 if answer.ndim == 1 else answer.shape[1]):
-        raise _make_shape_error(f"a column for each of {len(given)} labels", answer)
-    if answer.ndim == 1 and given is None:
+    if answer.ndim == 1:
+        return _infer_score_format(given, function.link, answer)
+    labels = given or tuple(range(answer.shape[1]))
+    if len(labels) != answer.shape[1]:
+        raise _make_shape_error(f"a column for each of {len(labels)} labels", answer)
+    link = function.link or ("log" if _are_probabilities(answer) else "identity")
+    return AnswerFormat("columns", labels, link)
+
+
+def _infer_score_format(given: tuple[Any, ...] | None, link: Link | None, answer: NDArray[Any]) -> AnswerFormat:
+    """The format of one number a row: a score without labels, else what decides between two of them."""
+    if given is None:
         return AnswerFormat("score", None, "identity")
-    link: Link = function.link or ("log" if _are_probabilities(answer) else "identity")
-    if answer.ndim == 2:
-        return AnswerFormat("columns", given or tuple(range(answer.shape[1])), link)
+    if len(given) != 2:
+        raise _make_shape_error(f"a column for each of {len(given)} labels", answer)
+    link = link or ("log" if _are_probabilities(answer) else "identity")
     return AnswerFormat("chance" if link == "log" else "decision", given, link)
 
 

@@ -18,8 +18,6 @@ import pandas as pd
 from counterpoise.errors import InputError, ModelError
 from counterpoise.models.callables.http_post import ReplyTooLong, post
 
-RETRIED_STATUS_CODES = (408, 425, 429, 500, 502, 503, 504)  # answers that may be different a moment later
-
 
 @dataclass(frozen=True)
 class Remote:
@@ -27,9 +25,9 @@ class Remote:
 
     Each request holds ``{"columns": [names], "rows": [[values], …]}``, a missing cell as null; the answer is a list
     with one entry per row, bare or as the value of ``answer``. A request that fails in passing (no connection, a
-    time-out, a busy server) is sent again up to ``retries`` times, after ``wait`` seconds, then twice that, and so on.
-    The whole reply must be there after ``timeout`` seconds, with at most ``reply_bytes``. Redirects are not followed:
-    they would send rows and headers to an address that was not given.
+    time-out, one of ``retried_statuses``) is sent again up to ``retries`` times, after ``wait`` seconds, then twice
+    that, and so on. The whole reply must be there after ``timeout`` seconds, with at most ``reply_bytes``. Redirects
+    are not followed: they would send rows and headers to an address that was not given.
 
     >>> Remote("https://example.org/score", batch=500, headers={"Authorization": "Bearer …"}).batch
     500
@@ -43,6 +41,7 @@ class Remote:
     workers: int = 1
     answer: str = "predictions"
     reply_bytes: int = 32 * 2**20
+    retried_statuses: tuple[int, ...] = (408, 425, 429, 500, 502, 503, 504)
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
@@ -92,7 +91,7 @@ class Remote:
             except ReplyTooLong as error:
                 raise self._make_error(str(error)) from error
             except HTTPError as error:
-                if error.code not in RETRIED_STATUS_CODES or attempt == self.retries:
+                if error.code not in self.retried_statuses or attempt == self.retries:
                     raise self._make_error(_given(error)) from error
                 error.close()
             except (URLError, TimeoutError, ConnectionError, HTTPException) as error:

@@ -11,14 +11,14 @@ from http.client import HTTPConnection, HTTPResponse, HTTPSConnection
 from typing import Any
 from urllib.request import HTTPHandler, HTTPRedirectHandler, HTTPSHandler, Request, build_opener
 
-PIECE_BYTES = 2**16
-
 
 class ReplyTooLong(Exception):
     """A service answered with more than it may."""
 
 
-def post(url: str, body: bytes, headers: Mapping[str, str], timeout: float, limit: int) -> bytes:
+def post(
+    url: str, body: bytes, headers: Mapping[str, str], timeout: float, limit: int, piece_bytes: int = 2**16
+) -> bytes:
     """The reply to a body that is posted to an address, complete after ``timeout`` seconds and ``limit`` bytes at most.
 
     A redirect is not followed but raised, as an HTTPError like any other answer that is none: following it would send
@@ -28,7 +28,7 @@ def post(url: str, body: bytes, headers: Mapping[str, str], timeout: float, limi
     with opener.open(Request(url, body, dict(headers)), timeout=timeout) as response:
         parts: list[bytes] = []
         left = limit
-        while piece := response.read(PIECE_BYTES):
+        while piece := response.read(piece_bytes):
             left -= len(piece)
             if left < 0:
                 raise ReplyTooLong(f"it answered with more than {limit:,} bytes")

@@ -57,6 +57,11 @@ class ObjectModel(ModelBase):
         return bool(getattr(self.own_model, "requires_unanimity", False))
 
     @property
+    def is_remote(self) -> bool:
+        """Whether the object says that it sends rows over a network."""
+        return bool(getattr(self.own_model, "is_remote", False))
+
+    @property
     def notes(self) -> tuple[str, ...]:
         """The object's own notes."""
         return tuple(getattr(self.own_model, "notes", ()))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from enum import IntFlag
 from typing import Any
 
 import numpy as np
@@ -23,9 +24,16 @@ from counterpoise.types import Array, Model
 CLASS_OBJECTIVES = ("binary", "multiclass", "multiclassova")
 LOGARITHMIC_OBJECTIVES = ("poisson", "gamma", "tweedie")
 LINEAR_OBJECTIVES = ("regression", "regression_l1", "huber", "fair", "quantile", "mape", "lambdarank", "rank_xendcg")
-CATEGORICAL_BIT, DEFAULT_LEFT_BIT = 1, 2  # bits of a split's decision type; the next two say what counts as missing
-MISSING_TYPE_NONE, MISSING_TYPE_ZERO = 0, 1
 ZERO_THRESHOLD = float(np.float32(1e-35))  # values this small are read as 0
+
+
+class SplitBits(IntFlag):
+    """The bits of a split's decision type in LightGBM's text; neither of the last two: missing cells are read as 0."""
+
+    CATEGORICAL = 1
+    DEFAULT_LEFT = 2
+    ZERO_IS_MISSING = 4
+    NAN_IS_MISSING = 8
 
 
 def adapt(model: Any, schema: Schema, probe: Array) -> Model | None:
@@ -152,7 +160,8 @@ def _read_tree(block: dict[str, str], column: int) -> Tree | None:
         return np.array(block[key].split() if inner else [], dtype=np.intp)
 
     kinds = ints("decision_type")
-    if (((kinds >> 2) & 3 == MISSING_TYPE_ZERO) & (kinds & CATEGORICAL_BIT == 0)).any():
+    by_category = kinds & SplitBits.CATEGORICAL > 0
+    if (~by_category & (kinds & SplitBits.ZERO_IS_MISSING > 0)).any():
         return None
     written = np.array(block["threshold"].split() if inner else [], dtype=np.float64)
     threshold = np.where(
@@ -160,9 +169,8 @@ def _read_tree(block: dict[str, str], column: int) -> Tree | None:
         np.where(written < 0, np.nextafter(-ZERO_THRESHOLD, -np.inf), ZERO_THRESHOLD),
         written,
     )
-    by_category = kinds & CATEGORICAL_BIT == 1
-    missing_left = kinds & DEFAULT_LEFT_BIT == DEFAULT_LEFT_BIT
-    missing_left = np.where((kinds >> 2) & 3 == MISSING_TYPE_NONE, threshold >= 0, missing_left)  # missing is read as 0
+    reads_zero = kinds & (SplitBits.ZERO_IS_MISSING | SplitBits.NAN_IS_MISSING) == 0
+    missing_left = np.where(reads_zero, threshold >= 0, kinds & SplitBits.DEFAULT_LEFT > 0)
     nothing = np.full(len(leaves), -1)
     return Tree(
         np.concatenate([ints("split_feature"), nothing]).astype(np.intp),

@@ -17,6 +17,14 @@ import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
+from counterpoise.models.skops.neighbours import (
+    CENTRE_CLASSES,
+    NEIGHBOUR_CLASSES,
+    check_centres,
+    check_jobs,
+    check_stored_rows,
+)
+
 WALKS_TREES_ITSELF = ("sklearn.ensemble._forest", "sklearn.ensemble._gb", "sklearn.ensemble._iforest")
 
 
@@ -88,6 +96,7 @@ def check_model(model: Any) -> None:
             check(part)
         if hasattr(part, "__dict__") and kind.__module__.startswith("sklearn."):
             _check_width(part, vars(part))
+            check_jobs(part)
 
 
 def _parts(model: Any) -> Iterator[Any]:
@@ -256,6 +265,8 @@ CHECKS: dict[str, Callable[[Any], None]] = {
     "sklearn.ensemble._hist_gradient_boosting.gradient_boosting.HistGradientBoostingRegressor": _check_boosting,
     "sklearn.neighbors._kd_tree.KDTree": _check_neighbours,
     "sklearn.neighbors._ball_tree.BallTree": _check_neighbours,
+    **{f"sklearn.neighbors.{name}": check_stored_rows for name in NEIGHBOUR_CLASSES},
+    **{f"sklearn.cluster.{name}": check_centres for name in CENTRE_CLASSES},
     "scipy.interpolate._bsplines.BSpline": _check_spline,
     "numpy.random.mtrand.RandomState": _check_random,
     "numpy.random._generator.Generator": _check_random,

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 COLUMNS = ["packet_loss", "cpu_usage"]
-RESTART_ROUNDS = 8  # rounds of a gradient that may start over
+RESTARTED_GRADIENT = GradientDescent(rounds=8)
 METHODS: dict[str, Method] = {
     "Free energy": Polished(Search()),
     "LIME": Lime(),
@@ -65,7 +65,7 @@ def measure(scale: RunSize) -> Exhibit:
             "spread over seeds": good["spread"].mean(),
         }
     ).reset_index()
-    again = explainer(alerts, target="benign", method=GradientDescent(rounds=RESTART_ROUNDS), seed=0).valid.mean()
+    again = explainer(alerts, target="benign", method=RESTARTED_GRADIENT, seed=0).valid.mean()
     facts = {"svm Gradient over turned": float(again)} | {
         f"svm {line['method']} {key}": float(line[key])
         for line in table.to_dict("records")
@@ -83,9 +83,8 @@ def measure(scale: RunSize) -> Exhibit:
                 "Far from the boundary an RBF kernel is flat: methods that follow a local slope find no way, and "
                 "leave rows unturned. Distances over the rows that a method turns therefore favour those that turn "
                 "near ones alone; compare on the rows that all turn. A minimal answer stops just past the boundary, "
-                f"and is fragile. A gradient that starts over up to {RESTART_ROUNDS} times, each time twice as "
-                "far around the "
-                f"row, turns {again:.0%}."
+                f"and is fragile. A gradient that starts over up to {RESTARTED_GRADIENT.rounds} times, each time "
+                f"twice as far around the row, turns {again:.0%}."
             ),
         ),
         f"SVC with an RBF kernel, γ = 1 in standard units, 1200 simulated devices (seed {scale.seed}), {len(alerts)} "

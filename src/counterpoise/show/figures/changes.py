@@ -10,7 +10,8 @@ import numpy as np
 
 from counterpoise.explanation import tables
 from counterpoise.explanation.explanation import Explanation
-from counterpoise.explanation.sentences import format_label, format_pair, sort_by_size
+from counterpoise.explanation.formats import format_label, format_pair
+from counterpoise.explanation.sentences import sort_by_size
 from counterpoise.show.cards import compared_labels
 from counterpoise.show.figures.style import (
     AFTER_COLOUR,

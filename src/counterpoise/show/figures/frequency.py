@@ -24,18 +24,19 @@ from counterpoise.show.overview import build_overview
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-MAX_FEATURES = 15
 
+def frequency(explanation: Explanation, ax: Axes | None = None, *, max_features: int = 15) -> Axes:
+    """In what share of the rows with an answer each feature changes: down, up, or to another category.
 
-def frequency(explanation: Explanation, ax: Axes | None = None) -> Axes:
-    """In what share of the rows with an answer each feature changes: down, up, or to another category."""
+    The ``max_features`` that change most often are shown; 15 by default.
+    """
     if not isinstance(explanation, Explanation):
         raise InputError(
             "this figure draws an Explanation", f"a {type(explanation).__name__} was given", "give what explain returns"
         )
     seen = build_overview(explanation)
     rows = len(seen.distances)
-    shown = seen.features[:MAX_FEATURES]
+    shown = seen.features[:max_features]
     ax = get_axes(ax, 6.4, 1.2 + 0.34 * max(len(shown), 1))
     places = np.arange(len(shown))
     left = np.zeros(len(shown))

@@ -8,7 +8,7 @@ import numpy as np
 
 from counterpoise.explanation import tables
 from counterpoise.explanation.explanation import Explanation
-from counterpoise.explanation.sentences import format_value
+from counterpoise.explanation.formats import format_value
 from counterpoise.show.figures.style import (
     BEFORE_COLOUR,
     FAINT_COLOUR,
@@ -26,16 +26,18 @@ from counterpoise.types import Array
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-MAX_FEATURES = 10
 LINE_STYLES = ("-", "--", "-.", ":")
 
 
-def parallel(explanation: Explanation, ax: Axes | None = None) -> Axes:
-    """The alternatives of one row as lines across the features that they change; each scale spans the values shown."""
+def parallel(explanation: Explanation, ax: Axes | None = None, *, max_features: int = 10) -> Axes:
+    """The alternatives of one row as lines across the features that they change; each scale spans the values shown.
+
+    At most ``max_features`` are shown; 10 by default.
+    """
     explanation = check_one_row(explanation)
     answers = explanation.answers[0, : max(int(explanation.count[0]), 1)]
     different = tables.differs(explanation.x0, answers[None])[0].any(axis=0)
-    columns = np.flatnonzero(different)[:MAX_FEATURES]
+    columns = np.flatnonzero(different)[:max_features]
     ax = get_axes(ax, 1.6 + 1.25 * max(len(columns), 2), 4.0)
     lines = np.concatenate([explanation.x0, answers])[:, columns]
     places = np.arange(len(columns))

@@ -21,18 +21,19 @@ from counterpoise.show.figures.style import (
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-MAX_LINES = 60  # rows that are drawn one by one
 
+def robustness(found: Robustness, ax: Axes | None = None, *, max_lines: int = 60) -> Axes:
+    """The share of noisy copies that keep the target against the noise: a thin line for each row, a thick median.
 
-def robustness(found: Robustness, ax: Axes | None = None) -> Axes:
-    """The share of noisy copies that keep the target against the noise: a thin line for each row, a thick median."""
+    At most ``max_lines`` rows have a line of their own; 60 by default.
+    """
     check_kind(found, Robustness, "cp.robustness(explanation, model)")
     curve = found.curve
     if not len(curve):
         raise InputError("this figure draws a noise that has a level", found.noise, "give noise=0.2 or RankNoise")
     ax = get_axes(ax, 6.0, 3.6)
     lines = [part for _, part in curve.groupby("row")]
-    for part in lines[:MAX_LINES] if len(lines) > 1 else ():
+    for part in lines[:max_lines] if len(lines) > 1 else ():
         ax.plot(part["noise"], part["kept"], color=FAINT_COLOUR, lw=0.8, alpha=0.45, zorder=1)
     middle = curve.groupby("noise")["kept"].median()
     name = "the answer" if len(lines) == 1 else f"median of {len(lines)} answers"

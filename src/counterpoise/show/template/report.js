@@ -96,11 +96,16 @@
     return make("ul", "", ...rows);
   }
 
+  const isFound = (row) => ["optimal", "bounded", "valid"].includes(row.status);
+
   function facts(row) {
     const list = make("dl", "facts");
     const add = (name, ...value) => list.append(make("dt", "", name), make("dd", "", ...value));
     if (row.others.length) {
-      const ways = row.others.map((other) => make("li", "", other.changes.map(describe).join(", ")));
+      const ways = row.others.map((other) => make("li", "", [
+        other.changes.map(describe).join(", "),
+        other.kept ? ` (kept in ${other.kept} of noisy copies${other.probability ? `, probability ${other.probability}` : ""})` : "",
+      ].join("")));
       add("other ways", make("ul", "", ...ways));
     }
     if (row.evidence.length) add(`nearest real ${row.target} rows`, drawEvidence(row.evidence));
@@ -109,22 +114,24 @@
     add("held fixed", held || "nothing");
     const named = data.constraints && data.constraints !== "none";
     const checked = data.redacted || !named ? "" : ": " + data.constraints;
-    if (row.status === "valid") add("checked", "the model itself and every constraint confirm this row" + checked);
+    if (isFound(row)) add("checked", "the model itself and every constraint confirm this row" + checked);
     else add("constraints", data.redacted ? "left out" : data.constraints || "none");
     return list;
   }
 
   function drawCard(row) {
     const cell = make("td", "");
-    cell.colSpan = 7;
+    cell.colSpan = 8;
     const odds = [row.probability, row.best.probability].filter(Boolean).join(" → ");
-    const found = row.status === "valid";
+    const found = isFound(row);
     cell.append(
       make("p", "verdict",
         make("span", "was", row.said), " → ", make("span", "now", row.best.said),
-        odds ? make("small", "", `probability of ${row.target} ${odds}`) : null),
+        odds ? make("small", "", `probability of ${row.target} ${odds}`) : null,
+        row.proof ? make("small", "proof", row.proof) : null),
       make("p", found ? "" : "miss", row.best.text),
     );
+    if (row.best.marks.length) cell.append(make("ul", "marks", ...row.best.marks.map((mark) => make("li", "", mark))));
     if (row.carried.length) {
       cell.append(make("p", "carried", row.carried.map(([name, value]) => `${name}: ${value}`).join(" · ")));
     }
@@ -165,6 +172,7 @@
     return {
       line, columns, place, said: row.said, after: row.best.said, status: row.status,
       probability: Number.isNaN(odds) ? Infinity : odds,
+      kept: Number(row.best.kept.replace("%", "") || NaN) || 0,
       distance: row.best.distance ?? Infinity, changes: row.best.changes.length, text: words.join(" ").toLowerCase(),
     };
   });

@@ -12,6 +12,7 @@ from counterpoise.space.constraints.between_features import as_constraints
 from counterpoise.space.constraints.draft import Draft
 from counterpoise.space.constraints.words import Constraint
 from counterpoise.space.region.lattice import Lattice
+from counterpoise.space.rules.relations import determined_columns
 from counterpoise.space.rules.system import RelationSystem
 from counterpoise.space.schema.schema import Feature, Schema
 from counterpoise.types import Array
@@ -48,7 +49,8 @@ def compile_draft(
                 "list the values that the steps reach",
             )
     choices: list[Array | None] = [None] * len(schema)
-    for number in {*schema.category_columns, *draft.listed_columns}:
+    determined = determined_columns(draft.relations)
+    for number in {*schema.category_columns, *draft.listed_columns, *(set(schema.listed_columns) - determined)}:
         choices[number] = _allowed_values(draft, number, schema.features[number], bounds)
     system = RelationSystem.of(schema, draft.relations, x0, draft.choices, draft.step)
     for number in draft.step_from_row:
@@ -63,7 +65,7 @@ def compile_draft(
     locked = system.is_derived & ~draft.free & ~np.isnan(x0)
     draft.lower[locked] = np.fmax(draft.lower, x0)[locked]
     draft.upper[locked] = np.fmin(draft.upper, x0)[locked]
-    return draft, Lattice.of(draft, choices), system
+    return draft, Lattice.of(draft, choices, system.is_derived), system
 
 
 def _limit_to_ranges(draft: Draft, bounds: Bounds, observed: Sequence[int] | None) -> None:
@@ -92,6 +94,7 @@ def _allowed_values(draft: Draft, number: int, feature: Feature, bounds: Bounds)
     """The encoded values that a changed cell may take, sorted, or None where it may take any."""
     values = draft.choices[number]
     if feature.is_numeric:
+        values = _schema_values(draft, number, feature) if values is None else values
         if values is None:
             return None
         if feature.kind == "integer" or draft.step[number]:
@@ -106,3 +109,17 @@ def _allowed_values(draft: Draft, number: int, feature: Feature, bounds: Bounds)
             [code for value, code in feature.code_by_category.items() if value not in hidden], dtype=np.float64
         )
     return values
+
+
+def _schema_values(draft: Draft, number: int, feature: Feature) -> Array | None:
+    """The values that the schema lists for a number; None where the user's own words say otherwise.
+
+    Steps, and a range that reaches beyond what was observed, take the place of seen values.
+    """
+    if not isinstance(feature.values, tuple) or number in draft.step_from_row:
+        return None
+    given = draft.is_range_given[:, number]
+    wider = (given[0] and (draft.lower[:, number] < feature.lower).any()) or (
+        given[1] and (draft.upper[:, number] > feature.upper).any()
+    )
+    return None if wider else np.array(feature.values)

@@ -24,7 +24,6 @@ from counterpoise.space.schema.schema import Feature, Schema
 from counterpoise.types import Array
 
 MAX_FINITE_END = 1e12  # an end farther out than this is none
-MILP_INFEASIBLE_STATUS = 2  # what the solver says of a program that nothing satisfies
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,7 +136,7 @@ def is_infeasible(box: Box, clauses: Sequence[Clause], seconds: float = 2.0) -> 
         bounds=optimize.Bounds(low, high),
         options={"time_limit": seconds},
     )
-    return bool(found.status == MILP_INFEASIBLE_STATUS)
+    return bool(found.status == 2)  # what the solver says of a program that nothing satisfies
 
 
 def find_irreducible_subset(count: int, contradictory: Callable[[Sequence[int]], bool]) -> list[int]:

@@ -46,13 +46,8 @@ class DeterminedColumns:
             for number, equation in enumerate(equations):
                 if system.is_binding[row, stated[number].relation_number]:
                     taken = set(chosen[row, :number].tolist())
-                    open_columns = [c for c in sorted(equation.columns) if free[c] and c not in taken]
-                    alone = [
-                        side.number
-                        for side in (equation.left, equation.right)
-                        if isinstance(side, Column) and side.number in open_columns
-                    ]
-                    chosen[row, number] = alone[-1] if alone else open_columns[-1] if open_columns else -1
+                    usable = [c for c in sorted(equation.columns) if free[c] and c not in taken]
+                    chosen[row, number] = _choose_column(equation, usable)
         return cls(region, equations, chosen)
 
     @property
@@ -107,3 +102,10 @@ class DeterminedColumns:
                 others = ", ".join(str(names[c]) for c in sorted(equation.columns) if c != column)
                 out.append(f"{names[column]} is computed from {others}")
         return out
+
+
+def _choose_column(equation: Compare, usable: list[int]) -> int:
+    """The column that an equation determines, of those it may: one that is alone on a side, else the last; -1: none."""
+    sides = (equation.left, equation.right)
+    alone = [side.number for side in sides if isinstance(side, Column) and side.number in usable]
+    return (alone or usable or [-1])[-1]

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from counterpoise.space.constraints.draft import Draft
+from counterpoise.space.region.draft_lattice import column_steps, count_from_rows, has_lattice, listed_span
 from counterpoise.space.region.rounding import nearest_listed, round_to_dtype
+from counterpoise.space.rules.relations import equation_columns
 from counterpoise.types import Array, Index, Mask
 
 MAX_EXACT_COUNT = 2.0**52  # beyond this many counts a double has no digits left to round
@@ -54,35 +55,41 @@ class Lattice:
         return b"|".join([repr((self.narrow_floats, listed)).encode(), *(array.tobytes() for array in arrays)])
 
     @classmethod
-    def of(cls, draft: Draft, choices: list[Array | None]) -> Lattice:
-        """The lattice of a draft whose box is complete: the user's steps, ``choices`` by column, decimals, dtypes."""
+    def of(cls, draft: Draft, choices: list[Array | None], is_derived: Mask) -> Lattice:
+        """The lattice of a draft whose box is complete: the user's steps, ``choices`` by column, decimals, dtypes.
+
+        A column that ``is_derived`` ``(d,)`` is what its expression says, whatever the decimals of the others.
+        """
         schema, d = draft.schema, len(draft.schema)
-        if not _has_lattice(draft):
+        if not has_lattice(draft):
             nothing = np.empty((len(draft.x0), 0))
             spots = np.arange(0), np.full(d, -1), np.empty(0), np.empty(0)
             return cls(*spots, nothing, nothing, nothing, np.zeros(d, dtype=bool), (), (), ())
-        step = _column_steps(draft)
+        step = column_steps(draft)
         listed = np.array([values is not None for values in choices], dtype=bool)
-        columns = np.flatnonzero(((step > 0) | (schema.decimal_divisors > 0)) & ~listed)
+        divisors = np.where(is_derived, 0.0, schema.decimal_divisors)
+        loose = (divisors == 0) & ~np.isin(np.arange(d), list(equation_columns(draft.relations)))
+        divisors[loose] = schema.resolution_divisors[loose]
+        columns = np.flatnonzero(((step > 0) | (divisors > 0)) & ~listed)
         picked = tuple((number, values) for number, values in enumerate(choices) if values is not None)
         by_user = np.array([values is not None for values in draft.choices])
         empty = np.zeros((len(draft.x0), len(columns)))
         places = np.full(d, -1)
         places[columns] = np.arange(len(columns))
-        origin = _count_from_rows(draft, places, empty.copy())
+        origin = count_from_rows(draft, places, empty.copy())
         on_step = step[columns] > 0
         lattice = cls(
             columns,
             places,
             np.where(on_step, step[columns], 1.0),
-            np.where(on_step, 1.0, schema.decimal_divisors[columns]),
+            np.where(on_step, 1.0, divisors[columns]),
             origin,
             empty,
             empty,
             np.array((step > 0) | by_user).reshape(d),
             schema.narrow_floats,
             picked,
-            tuple(_listed_span(draft, number, values) for number, values in picked),
+            tuple(listed_span(draft, number, values) for number, values in picked),
         )
         if not len(columns):
             return lattice
@@ -223,10 +230,30 @@ class Lattice:
 
     def spacing(self, column: int) -> float:
         """The distance between neighbouring values of a column; 0 where it has no lattice."""
-        if any(listed == column for listed, _ in self.choices):
-            return 1.0
+        for listed, values in self.choices:
+            if listed == column:
+                return float(np.diff(values).min()) if len(values) > 1 else 1.0
         place = self.place_by_column[column]
         return float(self.step[place] / self.divisor[place]) if place >= 0 else 0.0
+
+    @cached_property
+    def units(self) -> Array:
+        """The distance between neighbouring values of each column, ``(d,)``, of a list in the mean; 0: no lattice."""
+        unit = np.zeros(len(self.place_by_column))
+        unit[self.columns] = self.step / self.divisor
+        for column, values in self.choices:
+            unit[column] = np.ptp(values) / (len(values) - 1) if len(values) > 1 else 0.0
+        return unit
+
+    def neighbours(self, x: Array, upwards: Array) -> Array:
+        """The values next to those of ``x`` ``(n, k, d)``, where ``upwards`` is above 0 on the side of larger ones."""
+        y = x + np.sign(upwards) * self.units
+        for column, values in self.choices:
+            cells, up = x[..., column], upwards[..., column]
+            above = np.minimum(np.searchsorted(values, cells, side="right"), len(values) - 1)
+            below = np.maximum(np.searchsorted(values, cells, side="left") - 1, 0)
+            y[..., column] = np.where(up > 0, values[above], np.where(up < 0, values[below], cells))
+        return y
 
     def _nearest_counts(self, cells: Array, origin: Array) -> Array:
         with np.errstate(over="ignore"):
@@ -259,40 +286,3 @@ class Lattice:
             last = np.where(self._values_at(last, origin) > upper, last - 1.0, last)
         held = (self._values_at(first, origin) >= lower) & (self._values_at(last, origin) <= upper)
         return np.where(held, first, 1.0), np.where(held, last, 0.0)
-
-
-def _has_lattice(draft: Draft) -> bool:
-    """Whether any column of a draft has a lattice at all."""
-    schema = draft.schema
-    by_schema = schema.category_columns or schema.narrow_floats or schema.has_grid
-    return bool(by_schema or draft.step_from_row or draft.listed_columns or draft.step.any())
-
-
-def _column_steps(draft: Draft) -> Array:
-    """The step of each column, ``(d,)``: the user's, and at least 1 for whole numbers; 0 for none."""
-    integer, numeric = draft.schema.integer, draft.schema.numeric
-    step = np.where(integer, np.maximum(draft.step, 1.0), np.where(numeric, draft.step, 0.0))
-    for number, size in draft.step_from_row.items():
-        step[number] = size if step[number] == 0 else Fraction(size).limit_denominator(1000).numerator
-    return step
-
-
-def _count_from_rows(draft: Draft, places: Index, origin: Array) -> Array:
-    """Where steps are counted from, ``(n, g)``: the row's own value, for the columns whose steps are relative to it.
-
-    Whole numbers, in steps from a row that is none: there are none, and the box of such a row is made empty.
-    """
-    for number in draft.step_from_row:
-        if places[number] >= 0:
-            own = np.nan_to_num(draft.x0[:, number])
-            origin[:, places[number]] = own
-            off = (draft.step[number] > 0) & (own != np.rint(own))
-            draft.lower[off, number], draft.upper[off, number] = np.inf, -np.inf
-    return origin
-
-
-def _listed_span(draft: Draft, number: int, values: Array) -> Index:
-    """The places ``(n, 2)`` of the first and last listed value that the box of each row holds."""
-    low = np.searchsorted(values, draft.lower[:, number], "left")
-    high = np.searchsorted(values, draft.upper[:, number], "right") - 1
-    return np.stack([low, high], axis=1)

@@ -58,8 +58,8 @@ class RuleLimits:
     """The words "implies" and "then"."""
     nested_choices: int = 3
     """Alternatives inside alternatives, each of which a repair tries in turn."""
-    comparisons: int = 400
-    """Comparisons that one of ``max(…) <= min(…)`` stands for."""
+    comparisons: int = 100
+    """Comparisons of a rule; ``max(a, b) <= min(c, d)`` stands for four."""
 
 
 DEFAULT_RULE_LIMITS = RuleLimits()

@@ -112,6 +112,7 @@ class _Translator:
 
     def __init__(self, syntax: Syntax, schema: Schema, tolerance: float, limits: RuleLimits) -> None:
         self.syntax, self.schema, self.tolerance, self.limits = syntax, schema, tolerance, limits
+        self.comparison_count = 0
         self.column_by_name = {str(name): number for number, name in enumerate(schema.names)}
 
     def refuse(self, node: ast.expr | None, given: str, todo: str) -> NoReturn:
@@ -144,8 +145,9 @@ class _Translator:
             return self.translate_membership(left, right, none=isinstance(op, ast.NotIn))
         sides = self.translate_sides(left, op, right)
         options = [len(side.options) if isinstance(side, Extremum) else 1 for side in sides]
-        if options[0] * options[1] > self.limits.comparisons:
-            self.refuse(left, f"{options[0] * options[1]} comparisons in one,", "write several rules")
+        self.comparison_count += options[0] * options[1]
+        if self.comparison_count > self.limits.comparisons:
+            self.refuse(left, f"more than {self.limits.comparisons} comparisons in one rule,", "write several rules")
         if isinstance(op, (ast.Gt, ast.GtE)):
             sides = sides[1], sides[0]
         if isinstance(op, (ast.Lt, ast.Gt)):

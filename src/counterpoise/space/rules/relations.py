@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from counterpoise.errors import ConstraintError
-from counterpoise.space.rules.expressions import ColumnTable, Expression, Number, RowColumn
+from counterpoise.space.rules.expressions import Column, ColumnTable, Expression, Number, RowColumn
 from counterpoise.space.rules.formulas import Combination, Compare, RuleFormula, split_into_clauses
 from counterpoise.space.schema.column import round_to_decimals
 from counterpoise.space.schema.encode import decode_column
@@ -61,7 +61,11 @@ class FormulaRelation:
 
 @dataclass(frozen=True)
 class Derivation:
-    """A column that is computed from others, and written as that column writes numbers (whole, decimals, dtype)."""
+    """A column that is computed from others: what the expression says, to the bit of the column's dtype.
+
+    The row's own value stays where nothing that it is made of has changed, if the column's decimals allow for it: a
+    table that writes 23.5 for 23.4561 is not wrong. An answer that changes what it is made of gets all of its digits.
+    """
 
     constraint_text: str
     number: int
@@ -73,34 +77,43 @@ class Derivation:
     relax: bool = False
 
     def round_to_column(self, value: Array) -> Array:
-        """Values as the column holds them."""
-        if self.decimals is not None and not self.step:
-            return round_to_decimals(value, self.decimals, self.storage_dtype)
+        """Values as the column's dtype holds them."""
         whole = np.rint(value / self.step) * self.step if self.step else value
         return whole if self.storage_dtype is None else whole.astype(self.storage_dtype).astype(np.float64)
 
     def is_computed_value(self, cell: Array, value: Array) -> Mask:
-        """Whether cells hold the computed values, within the tolerance or as the column writes them."""
+        """Whether cells hold the computed values, within the tolerance or as the dtype holds them."""
         slack = self.tolerance * np.maximum(np.maximum(np.abs(cell), np.abs(value)), 1.0)
         return np.asarray((np.abs(cell - value) <= slack) | (self.round_to_column(value) == cell))
 
+    def is_rows_own(self, value: Array, x0: ColumnTable) -> Mask:
+        """Whether the row's own cell stays: it is made of the same as in the row, or the very number comes out."""
+        own, before = self.expression.value(x0, x0), np.asarray(x0[self.number])
+        fits = self.is_computed_value(before, value)
+        if self.decimals is not None and not self.step:
+            fits = fits | (round_to_decimals(value, self.decimals, self.storage_dtype) == before)
+        blur = 4 * np.spacing(np.maximum(np.abs(value), np.abs(before)))  # sums of the same parts in another order
+        return np.asarray((fits & (value == own)) | (np.abs(value - before) <= blur))
+
     def holds(self, x: ColumnTable, x0: ColumnTable) -> Mask:
-        return self.is_computed_value(x[self.number], self.expression.value(x, x0))
+        value, cell = self.expression.value(x, x0), x[self.number]
+        return np.asarray(
+            self.is_computed_value(cell, value) | ((cell == x0[self.number]) & self.is_rows_own(value, x0))
+        )
 
     def defect(self, x: ColumnTable, x0: ColumnTable) -> Array:
-        value = self.expression.value(x, x0)
-        return np.where(self.is_computed_value(x[self.number], value), 0.0, np.abs(x[self.number] - value))
+        return np.where(self.holds(x, x0), 0.0, np.abs(x[self.number] - self.expression.value(x, x0)))
 
     def compute_column(self, x: ColumnTable, given: ColumnTable, width: int) -> Array:
         """The column, computed anew, given ``(x0, lower, upper)`` side by side, ``width`` columns each.
 
-        It is the row's own value where that still fits, in its box where that fits, the old one where it is undefined.
+        It is the row's own value where that stays, in its box where that fits, the old one where it is undefined.
         """
         value, before = self.expression.value(x, given), np.asarray(given[self.number])
         written = self.round_to_column(value)
         inside = np.minimum(np.maximum(written, given[width + self.number]), given[2 * width + self.number])
         made = np.where(self.is_computed_value(inside, value), inside, written)
-        made = np.where(self.is_computed_value(before, value), before, made)
+        made = np.where(self.is_rows_own(value, given), before, made)
         return np.where(np.isnan(value), x[self.number], made)
 
 
@@ -154,6 +167,30 @@ class Clause:
 
     formula: RuleFormula
     relation_number: int
+
+
+def determined_columns(relations: Sequence[Relation]) -> set[int]:
+    """The columns that relations give a value: computed ones, and those that stand alone on a side of an equation."""
+    found: set[int] = set()
+    for relation in relations:
+        if isinstance(relation, Derivation):
+            found.add(relation.number)
+        elif isinstance(relation, FormulaRelation) and isinstance(relation.formula, Compare):
+            equation = relation.formula
+            if equation.operator == "==" and len(equation.columns) > 1:
+                found |= {side.number for side in (equation.left, equation.right) if isinstance(side, Column)}
+    return found
+
+
+def equation_columns(relations: Sequence[Relation]) -> set[int]:
+    """The columns that equations bind: they need values that no grid of other columns foresees."""
+    found: set[int] = set()
+    for relation in relations:
+        if isinstance(relation, Derivation):
+            found |= {relation.number} | set(relation.expression.columns)
+        elif isinstance(relation, FormulaRelation) and "==" in relation.constraint_text:
+            found |= set(relation.formula.columns)
+    return found
 
 
 def order_derivations(relations: Sequence[Relation], schema: Schema) -> tuple[Derivation, ...]:

@@ -9,7 +9,7 @@ or that" the nearer one is made to hold. What is still broken after a few rounds
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from counterpoise.space.rules.cell_formulas import SameAsRow, TableLookup
 from counterpoise.space.rules.clause_set import ClauseSet
 from counterpoise.space.rules.expressions import BinaryOperation, Column
 from counterpoise.space.rules.formulas import Combination, Compare, Membership, RuleFormula
+from counterpoise.space.rules.relations import Clause
 from counterpoise.space.rules.repair_workspace import PointSelection, RepairWorkspace
 from counterpoise.space.rules.shared_equations import solve_together
 from counterpoise.types import Array, Index
@@ -143,8 +144,6 @@ def _solve_for_best_cell(
     found = np.zeros(len(points))
     for column in columns:
         before = workspace.x[column][points]  # a copy
-        harmed = clause_set.other_clauses([column], number)
-        held = [workspace.is_obeyed(other, points) for other in harmed]
         trial = _solve_for_column(
             workspace,
             formula,
@@ -154,10 +153,10 @@ def _solve_for_best_cell(
         )
         workspace.x[column][points] = trial
         ok = workspace.is_obeyed(clause, points) & workspace.free[column][points]
-        harm = np.zeros(len(points))
-        for other, was in zip(harmed, held, strict=True):
-            harm += was & ~workspace.is_obeyed(other, points)
         workspace.x[column][points] = before
+        harm = _count_harm(
+            workspace, clause_set.other_clauses([column], number), column, points, np.where(ok, trial, before)
+        )
         moved = (
             np.abs(trial - before) / workspace.scales[column] if workspace.numeric[column] else (trial != before) * 1.0
         )
@@ -175,6 +174,28 @@ def _solve_for_best_cell(
     for column in columns:
         mine = picked == column
         workspace.x[column][points[mine]] = found[mine]
+
+
+def _count_harm(
+    workspace: RepairWorkspace, others: Sequence[Clause], column: int, points: Index, trial: Array
+) -> Array:
+    """How many of the other clauses each point comes to break when its cell of a column becomes ``trial``, ``(p,)``.
+
+    So many clauses as the settings say are looked at: with n clauses, n times n would be.
+    """
+    harm = np.zeros(len(points))
+    moving = np.flatnonzero(trial != workspace.x[column][points])
+    places = points[moving]
+    if not len(places):
+        return harm
+    watched = others[: workspace.settings.max_watched_clauses]
+    before = workspace.x[column][places]  # a copy
+    held = [workspace.is_obeyed(other, places) for other in watched]
+    workspace.x[column][places] = trial[moving]
+    for other, was in zip(watched, held, strict=True):
+        harm[moving] += was & ~workspace.is_obeyed(other, places)
+    workspace.x[column][places] = before
+    return harm
 
 
 def _solve_for_column(workspace: RepairWorkspace, formula: Compare, column: int, points: Index, rounds: int) -> Array:
@@ -207,7 +228,7 @@ def _repair_nearest_branch(workspace: RepairWorkspace, clause_set: ClauseSet, nu
     """Take, of several ways to make a clause hold, the one that breaks least else and moves least."""
     formula = clause_set.clauses[number].formula
     assert isinstance(formula, Combination)
-    others = clause_set.other_clauses(formula.columns, number)
+    others = clause_set.other_clauses(formula.columns, number)[: workspace.settings.max_watched_clauses]
     before = {column: workspace.x[column][points] for column in formula.columns}
     held = [workspace.is_obeyed(other, points) for other in others]
     best = np.full(len(points), np.inf)

@@ -51,6 +51,8 @@ class RepairSettings:
     """What a solution counts for each other clause that it breaks; the distance moved counts less than 1."""
     new_change_penalty: float = 10.0
     """What it counts for each cell that was as in the row and is changed."""
+    max_watched_clauses: int = 100
+    """Other clauses that a solution is tried on; what is broken beyond them is left to the next round."""
     strict_overshoot: float = 1e-9
     """How far past equality a strict inequality is brought, relative to its sides."""
 

@@ -12,7 +12,7 @@ import pandas as pd
 
 from counterpoise.errors import InputError
 from counterpoise.space.schema.tables_in import as_python_value
-from counterpoise.types import Array, is_exact_whole, is_whole_number
+from counterpoise.types import Array, is_exact_whole, is_number, is_whole_number
 
 Kind = Literal["continuous", "integer", "boolean", "categorical", "ordinal"]
 Scale = Literal["std", "mad", "range"]
@@ -26,11 +26,13 @@ class Feature:
     """One column: its kind, its values and the unit in which distances count.
 
     ``scale`` is the raw length of one unit of distance; ``lower`` and ``upper`` are the observed range; ``decimals``
-    is the precision answers are rounded to (None: not rounded); ``dtype`` is the reference's own, or what fits the
-    kind; ``fixed`` says why the column may not change at all (empty: it may); ``unseen`` are categories that may come
-    but that no reference row has, ``strange`` those of them, the last ones, that nobody listed and a row to explain has
-    all the same; ``assumed`` marks a scale that nobody gave: reference data puts its own in its place; ``mark`` is how
-    an object column writes a missing cell.
+    is the precision answers are rounded to (None: not rounded); ``values`` are those that a changed number may take: a
+    list, "any", "seen" (those of the reference) or "auto" (seen ones where they are few, else any with the decimals);
+    ``resolution`` are the decimals of a column of computed numbers, which gives way where an equation asks for others;
+    ``dtype`` is the reference's own, or what fits the kind; ``fixed`` says why the column may not change at all (empty:
+    it may); ``unseen`` are categories that may come but that no reference row has, ``strange`` those of them, the last
+    ones, that nobody listed and a row to explain has all the same; ``assumed`` marks a scale that nobody gave:
+    reference data puts its own in its place; ``mark`` is how an object column writes a missing cell.
 
     >>> Feature("packets", "integer", scale=3.0, lower=0, upper=9).is_numeric
     True
@@ -53,6 +55,8 @@ class Feature:
     assumed: bool = False
     mark: Literal["nan", "None", "NA"] = "None"
     strange: tuple[Any, ...] = ()
+    values: tuple[float, ...] | Literal["auto", "any", "seen"] = "auto"
+    resolution: int | None = None
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
@@ -68,6 +72,7 @@ class Feature:
                 "give the length of one unit of distance, for instance a standard deviation",
             )
         object.__setattr__(self, "categories", tuple(self.categories))
+        self._check_values()
         if not self.is_numeric and not self.categories:
             if self.kind != "boolean" and not self.fixed:
                 raise InputError(
@@ -80,6 +85,18 @@ class Feature:
         object.__setattr__(self, "dtype", dtype)
         if self.has_large_integers and not self.fixed:
             object.__setattr__(self, "fixed", "its whole numbers reach 2**53, where double precision loses digits")
+
+    def _check_values(self) -> None:
+        if isinstance(self.values, str) and self.values in ("auto", "any", "seen"):
+            return
+        listed = isinstance(self.values, (tuple, list)) and all(is_number(value) for value in self.values)
+        if not (listed and len(self.values) and self.is_numeric and np.isfinite(self.values).all()):
+            raise InputError(
+                "a feature's values must be 'auto', 'any', 'seen' or a list of numbers, for a feature of numbers",
+                f"{self.name!r} is {self.kind} and has {self.values!r}",
+                "list the categories of other features",
+            )
+        object.__setattr__(self, "values", tuple(sorted({float(value) for value in self.values})))
 
     def _default_dtype(self) -> Any:
         """The dtype of a column of this kind that nobody has described more closely."""
@@ -249,9 +266,12 @@ def _compute_scale(values: Array, scale: Scale) -> float:
     return 1.0
 
 
-def _count_decimals(values: Array, storage: np.dtype[Any] | None, most: int = 4) -> int | None:
+def _count_decimals(values: Array, storage: np.dtype[Any] | None, most: int = 9) -> int | None:
     """The fewest decimals, ``most`` at most, that write every value exactly, or None."""
+    largest = np.abs(values).max(initial=0.0)
     for decimals in range(most + 1):
+        if decimals and largest >= 2.0**52 / 10.0**decimals:  # beyond it a double has no decimals left
+            return None
         if np.array_equal(round_to_decimals(values, decimals, storage), values):
             return decimals
     return None

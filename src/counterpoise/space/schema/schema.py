@@ -131,6 +131,11 @@ class Schema:
         return tuple(np.flatnonzero(~self.numeric).tolist())
 
     @cached_property
+    def listed_columns(self) -> tuple[int, ...]:
+        """The columns of numbers that take listed values alone."""
+        return tuple(number for number, feature in enumerate(self.features) if isinstance(feature.values, tuple))
+
+    @cached_property
     def fixed_columns(self) -> tuple[int, ...]:
         """The columns that the schema holds fixed."""
         return tuple(number for number, feature in enumerate(self.features) if feature.fixed)
@@ -178,9 +183,16 @@ class Schema:
         )
 
     @cached_property
+    def resolution_divisors(self) -> Array:
+        """The same for numbers that were computed, ``(d,)``; these need not be so where an equation binds them."""
+        return _make_read_only(
+            np.array([10.0**f.resolution if f.is_numeric and f.resolution is not None else 0.0 for f in self.features])
+        )
+
+    @cached_property
     def has_grid(self) -> bool:
         """Whether some number is whole, or rounded to decimals."""
-        return bool(self.integer.any() or self.decimal_divisors.any())
+        return bool(self.integer.any() or self.decimal_divisors.any() or self.resolution_divisors.any())
 
     @cached_property
     def narrow_floats(self) -> tuple[tuple[int, np.dtype[Any]], ...]:

@@ -17,6 +17,7 @@ from counterpoise.space.yaml.key_forms import (
     LENGTH,
     NAME,
     NUMBER,
+    NUMBER_VALUES,
     SINGLE_VALUE,
     TEXT,
     TEXTS,
@@ -37,7 +38,8 @@ COLUMN_FORMS: dict[str, KeyForm] = {
     **dict.fromkeys(("categories", "order", "unseen"), CATEGORIES),
     **dict.fromkeys(TEXT_KEYS, TEXT),
     "monotone": choice_form("increase", "decrease"),
-    "decimals": DECIMALS,
+    **dict.fromkeys(("decimals", "resolution"), DECIMALS),
+    "values": NUMBER_VALUES,
     "scale": LENGTH,
     "mark": choice_form(*MISSING_MARK_NAMES),
     "unset": TEXTS,
@@ -110,6 +112,10 @@ def _check_categories(where: str, out: dict[str, Any]) -> None:
             raise InputError(
                 f"{key} must belong to {kinds}", f"{where} is {out['kind']}", f"drop {key}, or correct kind"
             )
+    if "values" in out and not numeric:
+        raise InputError(
+            "values must belong to a feature of numbers", f"{where} is {out['kind']}", "list its categories"
+        )
     order = out.pop("order", ())
     if order and out.get("categories") and set(order) != set(out["categories"]):
         raise InputError(

@@ -129,6 +129,19 @@ DECIMALS = KeyForm(
 )
 
 
+def _read_number_values(value: Any) -> str | tuple[float, ...]:
+    if isinstance(value, str) and value in ("auto", "any", "seen"):
+        return value
+    if not isinstance(value, list) or not value:
+        raise ValueError
+    return tuple(_read_finite(each) for each in value)
+
+
+NUMBER_VALUES = KeyForm(
+    "auto, any, seen or a list of numbers", "write for instance seen, or [0, 31, 62]", _read_number_values
+)
+
+
 def choice_form(*words: str) -> KeyForm:
     """A text that is one of these words."""
     listed = f"{', '.join(words[:-1])} or {words[-1]}"

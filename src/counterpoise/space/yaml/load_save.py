@@ -35,7 +35,9 @@ from counterpoise.space.yaml.key_forms import FLAG, read_keys, shorten_repr
 from counterpoise.space.yaml.text import YamlLimits, load_yaml
 from counterpoise.types import Array
 
-COPIED_KEYS = ("unit", "label", "description", "decimals", "scale", "missing", "fixed", "mark")  # as Feature has them
+COPIED_KEYS = (  # as Feature has them
+    *("unit", "label", "description", "decimals", "resolution", "values", "scale", "missing", "fixed", "mark"),
+)
 COLUMN_EXAMPLE = "{name: age, kind: integer}"
 
 
@@ -147,10 +149,15 @@ def _build_feature(entry: Mapping[str, Any], seen: Schema | None) -> Feature:
         return replace(own, kind=kind, categories=categories, **changes)
     if own is not None:  # a column of numbers that are categories, or the other way round
         changes.setdefault("missing", own.missing)
-    width = changes.get("upper", np.inf) - changes.get("lower", -np.inf)
     changes["assumed"] = numeric and own is None and "scale" not in changes
-    changes.setdefault("scale", float(width) if numeric and 0 < width < np.inf else 1.0)
+    changes.setdefault("scale", _assumed_scale(changes) if numeric else 1.0)
     return Feature(name, kind, categories=categories, **changes)
+
+
+def _assumed_scale(ends: Mapping[str, Any]) -> float:
+    """One unit of distance where nothing was seen of a number: its whole range, or 1 without one."""
+    width = float(ends.get("upper", np.inf) - ends.get("lower", -np.inf))
+    return width if 0 < width < np.inf else 1.0
 
 
 def _choose_categories(entry: Mapping[str, Any], own: Feature | None) -> tuple[Any, ...]:
@@ -193,20 +200,24 @@ def _choose_dtype(entry: Mapping[str, Any], categories: tuple[Any, ...], own: Fe
     try:
         dtype: Any = pd.api.types.pandas_dtype(seen if stated is None else stated)
         if isinstance(dtype, pd.CategoricalDtype):  # a name alone, or with other categories than the file's
-            ordered = kind == "ordinal" if stated is not None else dtype.ordered
+            ordered = dtype.ordered if stated is None else kind == "ordinal"
             dtype = pd.CategoricalDtype(pd.Index(categories, tupleize_cols=False), ordered=ordered)
         fits = _holds_numbers(dtype) if numeric else _holds_categories(dtype, categories)
     except Exception:  # each dtype has its own ways to refuse a name or a value
         fits = False
     if not fits:
-        given = f"dtype: {stated!r}" if stated is not None else f"is {seen} in the reference"
-        values = f", categories: {shorten_repr(list(categories))}" if categories else ""
-        raise InputError(
-            "the dtype of a column must be one of pandas that holds its values",
-            f"the column {entry['name']!r} has kind: {kind}{values}; {given}",
-            "correct the kind or the categories, or write dtype: float64, Int64, object or category",
-        )
+        raise _make_dtype_error(entry, categories, seen)
     return dtype
+
+
+def _make_dtype_error(entry: Mapping[str, Any], categories: tuple[Any, ...], seen: Any) -> InputError:
+    given = f"dtype: {entry['dtype']!r}" if "dtype" in entry else f"is {seen} in the reference"
+    values = f", categories: {shorten_repr(list(categories))}" if categories else ""
+    return InputError(
+        "the dtype of a column must be one of pandas that holds its values",
+        f"the column {entry['name']!r} has kind: {entry['kind']}{values}; {given}",
+        "correct the kind or the categories, or write dtype: float64, Int64, object or category",
+    )
 
 
 def _holds_numbers(dtype: Any) -> bool:

@@ -43,21 +43,34 @@ class BoxSearch:
         start = reduced.local.start[None].astype(np.int32)
         root = Nodes(start, reduced.local.sets.every[None], reduced.voters.full[None], self.efforts(start)[0])
         self.pool = Pool(root)
+        self.first_step = self._first_step(start)
+
+    def _first_step(self, start: Cells) -> float:
+        """What it costs at least to leave the leaves of the cheapest point, unless that meets the conditions."""
+        reduced, voters = self.reduced, self.reduced.voters
+        met = (voters.best(reduced.inside(start)) @ voters.counts_in >= voters.need).all()
+        away = reduced.near[reduced.rise_count > 0]
+        return -np.inf if met else float(self.efforts(away)[0].min(initial=np.inf))
+
+    @property
+    def least(self) -> float:
+        """No answer in a box that waits costs less."""
+        return max(self.pool.least, self.first_step)
 
     @property
     def bound(self) -> float:
         """No answer of these conditions costs less."""
-        return min(self.pool.least, self.stuck, self.answers.limit)
+        return min(self.least, self.stuck, self.answers.limit)
 
     @property
     def is_exhausted(self) -> bool:
         """Whether no box is left that could hold a wanted answer."""
-        return self.answers.is_settled(min(self.pool.least, self.stuck))
+        return self.answers.is_settled(min(self.least, self.stuck))
 
     def has_ended(self, settings: ProofSettings) -> bool:
         """Whether nothing is left to open, or may be opened."""
         over = self.spent.is_over(settings) or len(self.pool) > settings.waiting or self.answers.has_expired
-        return over or not len(self.pool) or self.answers.is_settled(self.pool.least)
+        return over or not len(self.pool) or self.answers.is_settled(self.least)
 
     def run(self, settings: ProofSettings, until: int) -> None:
         """Open boxes, the cheapest first, until nothing is left, limits are reached, or so many have been opened."""

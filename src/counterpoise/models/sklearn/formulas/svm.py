@@ -10,7 +10,7 @@ import numpy as np
 
 from counterpoise.models.inputs import to_dense
 from counterpoise.models.links import as_two_outputs
-from counterpoise.types import Array, Index, Pullback
+from counterpoise.types import Array, Index, Pullback, split_rows
 
 Kernel = Literal["linear", "rbf", "poly", "sigmoid"]
 
@@ -54,9 +54,8 @@ class KernelExpansion:
         """``(p, q)``: Hessian of the outputs summed with ``weights``, times ``v``."""
         return np.concatenate([self._hvp(z[rows], weights[rows], v[rows]) for rows in self._chunks(z)])
 
-    def _chunks(self, z: Array) -> list[slice]:
-        size = max(1, self.max_kernel_values // len(self.vectors))
-        return [slice(start, start + size) for start in range(0, max(1, len(z)), size)]
+    def _chunks(self, z: Array) -> list[Index]:
+        return split_rows(len(z), self.max_kernel_values, len(self.vectors))
 
     def _outputs_and_pullback(self, z: Array) -> tuple[Array, Pullback]:
         values, argument = self._kernel(z)

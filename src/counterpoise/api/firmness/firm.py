@@ -2,29 +2,39 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from counterpoise.api.noise import choose_noise
+from counterpoise.api.firmness.noise import choose_noise
 from counterpoise.api.solve import Answers, AnswerTask, answer_rows
 from counterpoise.errors import InputError
-from counterpoise.explanation.explanation import FIRM_COLUMNS
+from counterpoise.explanation.answered_rows import FIRM_COLUMNS
 from counterpoise.explanation.question import Question
 from counterpoise.methods.firm import FirmSearch
 from counterpoise.objective.noise import Noise
 from counterpoise.physics.robustness import share_interval
 from counterpoise.problem import Cloud, Problem
+from counterpoise.streams import StreamKey
 from counterpoise.types import Array, Index, is_number
 
-FRESH_COPIES = 1000  # noisy copies on which a share is verified: drawn after the search, and never shown to it
-FRESH_STREAM_KEY = 0x5EED  # sets the streams of these copies apart from those of the search
-KAPPA_TIMES_MARGIN = 20.0  # kappa times the row's own margin, in the decision form of Eq. (6)
-CONFIDENCE_LEVEL = 0.95
-OVERSHOOT_FACTOR = 1.1  # the price of fragility is measured at this many times the change
+
+@dataclass(frozen=True)
+class FirmnessCheck:
+    """How the firmness of an answer is measured."""
+
+    copies: int = 1000
+    """Noisy copies on which a share is verified: drawn after the search, and never shown to it."""
+    confidence: float = 0.95
+    """Of the interval around that share."""
+    overshoot: float = 1.1
+    """The price of fragility is measured at this many times the change."""
+
+
+CHECK = FirmnessCheck()
 
 
 class Firmness(NamedTuple):
@@ -51,8 +61,8 @@ class Firmness(NamedTuple):
         return cls(*(np.concatenate(arrays)[order] for arrays in zip(*parts, strict=True)))
 
 
-def check_firmness(keep: object, temperature: object, noise: Noise | None) -> None:
-    """An error where ``keep``, ``temperature`` and ``noise`` make no sense together; ``noise`` None: calibrated."""
+def check_firmness(keep: object, temperature: object) -> None:
+    """An error where ``keep`` and ``temperature`` make no sense, alone or together."""
     if keep is not None and not (is_number(keep) and 0 < keep < 1):
         raise InputError("keep must be a share between 0 and 1", f"{keep!r}", "for instance 0.9, or None")
     if not (is_number(temperature) and 0 <= temperature < np.inf):
@@ -61,8 +71,6 @@ def check_firmness(keep: object, temperature: object, noise: Noise | None) -> No
         raise InputError(
             "keep and temperature must not be given together", "both were", "keep finds the temperature of each row"
         )
-    if keep is None and not temperature and noise is not None:
-        raise InputError("noise must go with keep or temperature", "neither was given", "for instance keep=0.9")
 
 
 def find_firm_answers(task: AnswerTask, tipping: Answers) -> tuple[Answers, Firmness]:
@@ -76,7 +84,7 @@ def find_firm_answers(task: AnswerTask, tipping: Answers) -> tuple[Answers, Firm
     rows: list[Index] = []
     for group in problem.goal.group_rows():
         part = task.take(group)
-        noise, said = choose_noise(part.problem, task.schema, asked, asked.noise)
+        noise, said, _ = choose_noise(part.problem, task.schema, asked, asked.noise, part.row_targets.target[0])
         minimal = tipping.take(group)
         answers = minimal if part.problem.has_expired else _search_firm_answers(part, minimal, noise)
         shares.append(_measure_firmness(part.problem, answers, asked, noise, said))
@@ -86,12 +94,13 @@ def find_firm_answers(task: AnswerTask, tipping: Answers) -> tuple[Answers, Firm
     return Answers.concatenate(parts, order), Firmness.concatenate(shares, order)
 
 
-def _search_firm_answers(task: AnswerTask, tipping: Answers, noise: Noise) -> Answers:
+def _search_firm_answers(task: AnswerTask, tipping: Answers, noise: Noise, kappa_times_margin: float = 20.0) -> Answers:
+    """Answers that withstand noise; kappa, in the decision form of Eq. (6), is in units of the row's own margin."""
     problem, asked, d = task.problem, task.question, task.problem.x0.shape[1]
     empty = np.asarray(np.isnan(tipping.x).all(axis=2))
     hints = np.where(empty[..., None], tipping.x[:, :1], tipping.x)
     margin = np.abs(problem.goal.margin(task.row_predictions.outputs[:, None, :])[:, 0])
-    kappa = KAPPA_TIMES_MARGIN / np.maximum(margin, 1e-6)
+    kappa = kappa_times_margin / np.maximum(margin, 1e-6)
     none = np.empty((len(problem), 0, d))
     cloud = Cloud(noise, none, keep=asked.keep or 0.0, T=asked.temperature, kappa=kappa)
     return answer_rows(
@@ -102,12 +111,12 @@ def _search_firm_answers(task: AnswerTask, tipping: Answers, noise: Noise) -> An
 def _measure_firmness(problem: Problem, answers: Answers, asked: Question, noise: Noise, said: str) -> Firmness:
     """The share of fresh copies that keep the target, with its confidence interval, and the price of fragility."""
     n, d = problem.x0.shape
-    draws = problem.make_streams(asked.seed ^ FRESH_STREAM_KEY).normal((FRESH_COPIES, d))
+    draws = problem.make_streams(asked.seed ^ StreamKey.FRESH_COPIES).normal((CHECK.copies, d))
     own = replace(problem, cloud=Cloud(noise, draws, keep=asked.keep or 0.0))
     x = answers.x[:, 0]
     start = np.where(np.isnan(problem.x0), x, problem.x0)
     beside, _ = problem.region.bring_inside(
-        np.where(problem.numeric, start + OVERSHOOT_FACTOR * (x - start), x)[:, None, :]
+        np.where(problem.numeric, start + CHECK.overshoot * (x - start), x)[:, None, :]
     )
     points = np.concatenate([x[:, None, :], beside], axis=1)
     kept = own.score_under_noise(points).kept
@@ -115,7 +124,7 @@ def _measure_firmness(problem: Problem, answers: Answers, asked: Question, noise
     with np.errstate(divide="ignore", invalid="ignore"):
         gain = np.log(kept[:, 1]) - np.log(kept[:, 0])
         price = np.where(gain > 0, (effort[:, 1] - effort[:, 0]) / gain, np.nan)
-    low, high = share_interval(np.rint(kept[:, 0] * FRESH_COPIES), FRESH_COPIES, CONFIDENCE_LEVEL)
+    low, high = share_interval(np.rint(kept[:, 0] * CHECK.copies), CHECK.copies, CHECK.confidence)
     words = np.full(n, said, dtype=object)
     return Firmness(kept[:, 0], low, high, np.full(n, asked.temperature) if asked.temperature else price, words)
 
@@ -126,7 +135,7 @@ def _explain_shortfalls(answers: Answers, shares: Firmness, asked: Question) -> 
         return answers
     reason = answers.reason.copy()
     for row in np.flatnonzero(answers.valid & (shares.low < asked.keep)).tolist():
-        kept = f"kept in {shares.kept[row]:.1%} of {FRESH_COPIES} noisy copies"
+        kept = f"kept in {shares.kept[row]:.1%} of {CHECK.copies} noisy copies"
         reached = f"{kept}, not surely in the {asked.keep:.0%} asked for"
         reason[row] = f"{reason[row]}; {reached}" if reason[row] else reached
     return answers._replace(reason=reason)

@@ -1,0 +1,96 @@
+"""Views of answers: tables and cells that people and other programs read."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from counterpoise.explanation import sentences, tables
+from counterpoise.explanation.answered_rows import AnsweredRows
+from counterpoise.explanation.formats import format_label, format_pair, format_probability
+from counterpoise.explanation.repr import REPR_LIMITS
+from counterpoise.space.distance import Distance
+
+
+def tabulate_answers(explanation: AnsweredRows) -> pd.DataFrame:
+    """A line for each answer: what it takes, how sure it is, and what is odd about it."""
+    rows = np.repeat(np.arange(len(explanation)), explanation.count)
+    slots = np.concatenate([np.arange(0), *(np.arange(count) for count in explanation.count)]).astype(np.int64)
+    x0, answers, marks = explanation.x0[rows], explanation.answers[rows, slots], explanation.odd_marks
+    labels, names = (
+        explanation.rows.index.take(rows),
+        np.array([str(name) for name in explanation.schema.names], dtype=object),
+    )
+    columns = {
+        "row": labels.to_flat_index() if isinstance(labels, pd.MultiIndex) else labels,
+        "position": rows,
+        "alternative": slots,
+        "changed": tables.differs(x0, answers[:, None])[:, 0].sum(axis=1),
+        "distance": Distance.of(explanation.schema, "l2")(answers[:, None], x0)[:, 0],
+        **{
+            name: getattr(explanation.measures, name)[rows, slots]
+            for name in ("effort", "probability", "kept", "kept_low", "kept_high")
+        },
+        "fragile": marks.is_fragile[rows, slots],
+        "edge": marks.is_edge[rows, slots],
+        "unusual": ["; ".join(names[mask]) for mask in marks.unusual[rows, slots]],
+    }
+    return pd.DataFrame(columns)
+
+
+def describe_outcome(explanation: AnsweredRows, row: int) -> sentences.RowOutcome:
+    """What is said of one row."""
+    after, probability = explanation.scores["after"].iloc[row], float(explanation.scores["probability_after"].iloc[row])
+    said = (
+        explanation.target[row],
+        after,
+        probability,
+        bool(explanation.valid[row]),
+        explanation.status[row],
+        explanation.reason[row],
+    )
+    marks, changes = explanation.odd_marks, explanation.changes_by_answer[row]
+    names = [explanation.schema.features[column].title for column in np.flatnonzero(marks.unusual[row, 0])]
+    others = [
+        sentences.OtherAnswer(
+            changes[slot], float(explanation.measures.kept[row, slot]), bool(marks.is_fragile[row, slot])
+        )
+        for slot in range(1, int(explanation.count[row]))
+    ]
+    return sentences.RowOutcome(
+        *said,
+        kept=float(explanation.kept[row]),
+        kept_low=float(explanation.kept_interval[row, 0]),
+        share_asked=np.nan if explanation.question.keep is None else explanation.question.keep,
+        effort=float(explanation.effort[row]),
+        bound=float(explanation.bound[row]),
+        is_fragile=bool(marks.is_fragile[row, 0]),
+        unusual=tuple(names),
+        far=float(marks.far[row, 0]) if marks.is_edge[row, 0] else np.nan,
+        others=tuple(others),
+    )
+
+
+def list_short_cells(explanation: AnsweredRows) -> list[tuple[str, ...]]:
+    """The cells of the short table, a tuple for each row."""
+    out = []
+    for row, (changes, *_) in enumerate(explanation.changes_by_answer):
+        scores = explanation.scores.iloc[row]
+        said = [format_label(scores[when]) for when in ("before", "after")]
+        odds = [format_probability(scores[f"probability_{when}"]) for when in ("before", "after")]
+        distance = f"{explanation.terms.distance[row]:.4g}"
+        status = explanation.status[row].replace("_", " ")
+        label = str(explanation.rows.index[row])
+        kept = "" if np.isnan(explanation.kept[row]) else f"{100 * explanation.kept[row]:.0f}%"
+        odds_text = " → ".join(filter(None, odds))
+        out.append((label, *said, odds_text, _format_changes(explanation, changes), distance, kept, status))
+    return out
+
+
+def _format_changes(explanation: AnsweredRows, changes: list[tables.Change]) -> str:
+    parts = []
+    for change in sentences.sort_by_size(changes)[: REPR_LIMITS.changes]:
+        feature = explanation.schema.features[change.column]
+        parts.append(f"{feature.title} {' → '.join(format_pair(feature, change.before, change.after))}")
+    more = len(changes) - len(parts)
+    return ", ".join([*parts, *([f"{more} more"] if more else [])])

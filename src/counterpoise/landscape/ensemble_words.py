@@ -1,0 +1,71 @@
+"""What an ensemble says, in sentences and as a notebook card."""
+
+from __future__ import annotations
+
+from html import escape
+
+import numpy as np
+
+from counterpoise.landscape.row_ensemble import RowEnsemble
+
+
+def describe_row(row: RowEnsemble, most: int = 8) -> str:
+    """A paragraph about one row."""
+    name = f"Row {row.place}, to {row.target}"
+    if row.draws is None or row.basins is None:
+        return f"{name}: no ensemble. {'; '.join(row.notes)}"
+    table = row.importance()
+    mean = float(row.draws.effort[..., 0].mean())
+    lines = [f"{name}: effort {row.least:.3g} at least, {mean:.3g} on average at T = {row.T:.3g}"]
+    for role in ("necessary", "optional"):
+        mine = table[table["role"] == role]
+        if len(mine):
+            said = ", ".join(
+                f"{f} ({p:.2f} ± {e:.2f})"
+                for f, p, e in zip(mine["feature"][:most], mine["p_change"], mine["p_error"], strict=False)
+            )
+            more = f" and {len(mine) - most} more" if len(mine) > most else ""
+            lines.append(f"  {role}: {said}{more}")
+    idle = int((table["role"] == "idle").sum())
+    if idle:
+        lines.append(f"  idle: {idle} features, each changed in fewer than 5 of 100")
+    lines.append(f"  {count_ways(row)}")
+    lines += [f"  note: {note}" for note in row.notes]
+    return "\n".join(lines)
+
+
+def count_ways(row: RowEnsemble) -> str:
+    """How many separate ways out there are, and which is the widest."""
+    basins = row.basins
+    assert basins is not None
+    count = len(basins.effort)
+    if count == 1:
+        return f"one way out: {row.describe_point(basins.x[0])}"
+    heaviest = int(np.argmax(basins.weight))
+    ordinals = ("the least", "the second", "the third")
+    which = ordinals[heaviest] if heaviest < 3 else f"number {heaviest + 1}"
+    return (
+        f"{count} separate ways out; {which} is the widest, with {basins.weight[heaviest]:.0%} of the ensemble: "
+        f"{row.describe_point(basins.x[heaviest])}"
+    )
+
+
+def ensemble_card(row: RowEnsemble) -> str:
+    """The row as a card of HTML."""
+    style = "font-family:sans-serif;border:1px solid #8A8A8A;border-radius:6px;padding:8px 12px;margin:6px 0"
+    title = escape(f"Row {row.place}, to {row.target}")
+    if row.draws is None:
+        return f'<div style="{style}"><b>{title}</b><br>{escape("; ".join(row.notes))}</div>'
+    table = row.importance()
+    lines = []
+    for feature, share, error, role in zip(
+        table["feature"], table["p_change"], table["p_error"], table["role"], strict=True
+    ):
+        if role != "idle":
+            bar = f'<div style="background:#0072B2;height:8px;width:{100 * share:.0f}px"></div>'
+            cells = (escape(str(feature)), bar, f"{share:.2f} ± {error:.2f}", role)
+            lines.append("<tr>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>")
+    notes = "".join(f"<br>{escape(note)}" for note in row.notes)
+    return (
+        f'<div style="{style}"><b>{title}</b><br>{escape(count_ways(row))}<table>{"".join(lines)}</table>{notes}</div>'
+    )

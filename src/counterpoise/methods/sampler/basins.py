@@ -1,0 +1,112 @@
+"""Basins: what quenches to the same minimum, how much of the ensemble lies there, and what it takes to leave."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from counterpoise.methods.sampler.draws import Draws
+from counterpoise.methods.sampler.flood import MergeTree, drop_shallow, flood
+from counterpoise.methods.sampler.graph import NeighbourGraph
+from counterpoise.methods.sampler.places import Places
+from counterpoise.methods.sampler.quench import bring_to_graph, quench
+from counterpoise.methods.sampler.ways import explore_ways
+from counterpoise.problem import Problem
+from counterpoise.space.nearest_rows import spread_places
+from counterpoise.types import Array, Index, Mask
+
+
+@dataclass(frozen=True)
+class BasinSettings:
+    """How basins are looked for.
+
+    >>> BasinSettings().min_depth
+    1.0
+    """
+
+    quenched: int = 300
+    """Draws that are quenched, evenly spread over all."""
+    min_depth: float = 1.0
+    """A minimum that lies less than this many temperatures below its lowest barrier belongs to the deeper one."""
+    max_exact_points: int = 20_000
+    """Rows with at most so many points, valid or not, are flooded exactly."""
+    min_weight: float = 0.01
+    """Basins that hold less of the ensemble are left out, except the one of least effort."""
+
+
+@dataclass(frozen=True, eq=False)
+class Basins:
+    """The basins of one row, by rising effort of their minima."""
+
+    x: Array  # (b, d) minima
+    effort: Array  # (b,)
+    weight: Array  # (b,) share of the ensemble at its temperature
+    weight_error: Array  # (b,) standard error
+    mean_effort: Array  # (b,) of the ensemble's points there; NaN where there are none
+    width: Array  # (b,) spread of those points, in typical spreads of the features
+    tree: MergeTree
+    is_exact: bool  # barriers and minima are those of all points, not of what was visited
+    assigned_by_distance: (
+        float  # share of quenched draws whose interval's end is not valid: the nearest minimum has them
+    )
+
+
+def find_basins(problem: Problem, places: Places, row: int, draws: Draws, settings: BasinSettings) -> Basins:
+    """The basins of a row at the temperature of its draws, and the merge tree of their minima."""
+    graph = NeighbourGraph(problem, places, row)
+    x, effort = draws.flat()
+    picks = spread_places(len(x), settings.quenched)
+    x, effort = x[picks], effort[picks]
+    place = bring_to_graph(graph, x)
+    is_exact = graph.size() <= settings.max_exact_points
+    minima, owner, guessed = _quench_draws(graph, place, all_points=is_exact)
+    if not is_exact:
+        explore_ways(graph, minima)
+    tree = flood(graph, minima)
+    order = {key: number for number, key in enumerate(graph.keys(tree.places).tolist())}
+    owner = np.array([order[key] for key in graph.keys(minima).tolist()])[owner]
+    weight = np.bincount(owner, minlength=len(tree.effort)) / len(owner)
+    tree, into = drop_shallow(
+        tree, settings.min_depth * float(draws.T[0]), _group_weights(tree, weight, settings.min_weight)
+    )
+    owner = into[owner]
+    weight = np.bincount(owner, minlength=len(tree.effort)) / len(owner)
+    size = max(min(draws.effective_size, len(owner)), 1.0)
+    mean, width = (np.full(len(weight), np.nan) for _ in range(2))
+    scales = np.where(graph.problem.numeric, graph.problem.scales, 1.0)
+    for basin in np.unique(owner).tolist():
+        mine = owner == basin
+        mean[basin] = effort[mine].mean()
+        spread = np.nan_to_num(x[mine] / scales).std(axis=0)
+        width[basin] = float(np.sqrt((spread**2).sum()))
+    error = np.sqrt((weight * (1 - weight) + 0.25 / size) / size)
+    return Basins(graph.values(tree.places), tree.effort, weight, error, mean, width, tree, is_exact, guessed)
+
+
+def _group_weights(tree: MergeTree, weight: Array, least: float) -> Mask:
+    """Minima worth keeping ``(b,)``: that of least effort, and those whose own draws are at least a share ``least``."""
+    keep = weight >= least
+    keep[:1] = True
+    return keep
+
+
+def _quench_draws(graph: NeighbourGraph, place: Index, *, all_points: bool) -> tuple[Index, Index, float]:
+    """The distinct minima ``(b, d)``, which of them each draw ``(p, d)`` runs down to, and the share of guesses."""
+    valid = np.isfinite(graph.efforts(place))
+    starts = place[valid]
+    if all_points:
+        every = graph.all_points()
+        graph.efforts(every)
+        starts = np.concatenate([starts, np.array(graph.points, dtype=np.intp).reshape(-1, place.shape[1])])
+    if not len(starts):  # intervals whose ends are all not valid: each kind of change counts as a basin of its own
+        minima, owner = np.unique(place, axis=0, return_inverse=True)
+        return minima[:0], owner, 1.0
+    ends = quench(graph, starts)
+    minima, found = np.unique(ends, axis=0, return_inverse=True)
+    owner = np.zeros(len(place), dtype=np.intp)
+    owner[valid] = found.ravel()[: int(valid.sum())]
+    for point in np.flatnonzero(~valid).tolist():
+        unlike = ((minima > 0) != (place[point] > 0)).sum(axis=1)
+        owner[point] = np.lexsort((np.abs(minima - place[point]).sum(axis=1), unlike))[0]
+    return minima, owner, float(1 - valid.mean()) if len(valid) else 0.0
