@@ -163,7 +163,7 @@ def answer_rows(task: AnswerTask, watch: FinishedRowsCallback, *, search: bool =
 
 def _target_probabilities(task: AnswerTask, x: Array, outputs: Array) -> Array:
     """Probability of the target at the rows and at ``x`` ``(n, a, d)``, ``(n, 1 + a)``; NaN where there is none."""
-    (n, a, d), problem, model = x.shape, task.problem, task.problem.model
+    (n, a), problem, model = x.shape[:2], task.problem, task.problem.model
     wanted = problem.goal.wanted_classes
     if wanted is None:
         return np.full((n, 1 + a), np.nan)
@@ -172,12 +172,16 @@ def _target_probabilities(task: AnswerTask, x: Array, outputs: Array) -> Array:
     if is_read and task.probabilities_are_softmax:
         outputs = softmax(outputs)
     elif not repeats:
-        both = np.concatenate([problem.x0[:, None], x], axis=1).reshape(-1, d)
-        points, owners = task.form.write(np.arange(n).repeat(1 + a), both), problem.row_numbers.repeat(1 + a)
-        found = call_model(model.probabilities, points, owners, problem.tally)
+        both = np.concatenate([problem.x0[:, None], x], axis=1)
+        asked = (both != both[:, :1]).any(axis=2)  # an answer that is the row is not asked about again
+        asked[:, 0] = True
+        rows, slots = np.nonzero(asked)
+        points = task.form.write(rows, both[rows, slots])
+        found = call_model(model.probabilities, points, problem.row_numbers[rows], problem.tally)
         if found is None:
             return np.full((n, 1 + a), np.nan)
-        outputs = np.asarray(found).reshape(n, 1 + a, -1)
+        place = np.cumsum(asked).reshape(n, 1 + a) - 1
+        outputs = np.asarray(found)[np.where(asked, place, place[:, :1])]
     return np.asarray(np.where(wanted[:, None, :], outputs, 0.0).sum(axis=-1))
 
 

@@ -97,12 +97,14 @@ def _asked_again(problem: Problem, points: Points) -> Mask:
 def _hold_in_any_call(problem: Problem, form: RowForm, points: Points, settings: AskingSettings) -> Mask:
     """Which points keep the target in calls of other sizes: their margin is above the model's rounding."""
     rounding, jumps = form.steadiness.rounding, form.steadiness.jumps
-    margin = _margins_in_blocks(problem, points, settings.block_rows)
+    margin, sure = _margins(problem, points), settings.sure_roundings * rounding
+    near = np.flatnonzero(margin < sure) if not jumps else np.arange(len(margin))
+    if len(near):
+        margin[near] = _margins_in_blocks(problem.take(near), take_points(points, near), settings.block_rows)
     least = settings.min_roundings * rounding
     wilful = margin < -least  # it predicts otherwise than its outputs say, so they tell nothing
     holds = wilful | (margin >= least)
-    close = holds & (margin < settings.sure_roundings * rounding)
-    for place in np.flatnonzero(holds if jumps else close).tolist():
+    for place in near[holds[near]].tolist():
         alone, point = problem.take([place]), take_points(points, slice(place, place + 1))
         seen = np.array([margin[place], _margins(alone, point)[0]])
         is_clear = wilful[place] or seen.min() >= settings.min_spreads * np.ptp(seen)
@@ -124,4 +126,4 @@ def _margins(problem: Problem, points: Points) -> Array:
     goal = replace(problem.goal, link=own.link) if isinstance(problem.goal, ClassGoal) else problem.goal
     said = call_model(own.outputs, points, problem.row_numbers, problem.tally)
     outputs = check_outputs(said, points, problem.row_numbers)
-    return goal.margin(outputs[:, None, :])[:, 0]
+    return np.array(goal.margin(outputs[:, None, :])[:, 0])
