@@ -142,25 +142,14 @@ class OwnModel(Protocol):
         ...
 
 
-class Model(Protocol):
+class Model(MinimalModel, Protocol):
     """A fitted model as the search sees it: what every model has, and what it can do beyond that.
 
-    ``labels``, ``link`` and ``outputs`` are those of `MinimalModel`; ``predict`` and ``probabilities`` take a frame in
-    the user's own form as well, and show the user's model exactly that.
+    ``predict`` and ``probabilities`` take a frame in the user's own form as well, and show the user's model just that.
 
     Each capability exists on every model and is None (or False, or empty) where the model does not have it, so that
     nobody asks `hasattr`. `ModelBase` has these defaults: an adapter inherits from it and overrides what it offers.
     """
-
-    @property
-    def labels(self) -> tuple[Any, ...] | None: ...
-
-    @property
-    def link(self) -> Link: ...
-
-    def outputs(self, x: Array) -> Array:
-        """Outputs ``(p, c)`` of the encoded rows ``(p, d)``."""
-        ...
 
     def predict(self, x: Points) -> NDArray[Any]:
         """What the user's own ``predict`` says, ``(p,)``: labels, or numbers where ``labels`` is None."""
