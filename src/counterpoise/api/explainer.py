@@ -281,7 +281,8 @@ def _choose_method(given: Method | None, alternatives: int, proof: bool | str, g
     method = _default_search(alternatives) if given is None else given
     if proof is False:
         return method
-    return Proven(method, ProofSettings.to_the_end(gap) if proof is True else ProofSettings(gap=gap))
+    settings = ProofSettings.to_the_end(gap) if proof is True else ProofSettings(gap=gap)
+    return Proven(method, settings, solves_first=given is None)
 
 
 @cache

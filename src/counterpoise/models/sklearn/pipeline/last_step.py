@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from numpy.typing import NDArray
 
+from counterpoise.models.layers import LayerOutputs
+from counterpoise.models.sklearn.pipeline.affine_steps import read_affine_steps
 from counterpoise.models.sklearn.pipeline.columnwise import ColumnwiseSteps
 from counterpoise.models.sklearn.pipeline.projections import ColumnwiseThenMixing
 from counterpoise.types import Array, Link, Model, ModelBase, OwnModel, Points, Pullback
@@ -39,6 +42,13 @@ class LastStepModel(ModelBase):
     def own(self) -> OwnModel:
         """The model without the quicker outputs."""
         return self.pipeline.own
+
+    @cached_property
+    def layers(self) -> LayerOutputs | None:
+        """The last step's layers, the first carried back to the row."""
+        known: LayerOutputs | None = self.last_step.layers
+        first = None if known is None else read_affine_steps(self.first_steps)
+        return None if known is None or first is None else known.behind(first)
 
     def outputs(self, x: Array) -> Array:
         """Outputs ``(p, c)`` of the last step."""
