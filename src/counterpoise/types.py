@@ -48,15 +48,6 @@ def is_whole_number(value: object) -> TypeGuard[int]:
     return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
 
 
-def is_exact_whole(values: Array) -> Mask:
-    """Which of the numbers double precision tells from every other whole number: those below 2**53.
-
-    >>> is_exact_whole(np.array([2.0**53 - 1, 2.0**53]))
-    array([ True, False])
-    """
-    return np.asarray(np.abs(values) < 2.0**53)
-
-
 def is_identity_index(index: Index, n: int) -> bool:
     """Whether places are all of n, in order.
 

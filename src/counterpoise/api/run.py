@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from counterpoise.api.asking.row_form import choose_form
-from counterpoise.api.asking.steadiness import DEFAULT_ASKING, Steadiness, measure_steadiness
+from counterpoise.api.asking.steadiness import find_steadiness
 from counterpoise.api.assemble import assemble_explanation
 from counterpoise.api.evidence import nearest_target_rows
 from counterpoise.api.firmness.firm import Firmness, find_firm_answers
@@ -83,7 +83,7 @@ class ExplanationRun:
         model = self.explained.model
         try:
             schema = self.explained.schema
-            steadiness = self._measure_steadiness()
+            steadiness = find_steadiness(model, self.reference, self.input_rows.x0)
             self.form, said, self.form_notes = choose_form(model, self.input_rows, schema, steadiness, self.tally)
             if said is None and steadiness.jumps:  # what it says of the rows must not depend on the answers beside them
                 said = model_predictions(model, self.form.own_rows, np.arange(len(self.input_rows)), self.tally)
@@ -123,19 +123,6 @@ class ExplanationRun:
         for note in found.notes:
             LOGGER.info("note: %s", note)
         return found
-
-    def _measure_steadiness(self) -> Steadiness:
-        """How the model answers when it is asked again, and in other company; once for each reference.
-
-        Trees that were read are known to add up row by row, always in the same order.
-        """
-        model, most = self.explained.model, DEFAULT_ASKING.block_rows
-        if model.trees is not None:
-            return Steadiness()
-        rows = self.reference.sample_rows(most) if len(self.reference.x) else self.input_rows.x0
-        complete = ~np.isnan(rows).any(axis=1)  # a model need not accept missing cells
-        rows = rows[complete] if complete.any() else rows
-        return self.reference.remember("steadiness", model, lambda: measure_steadiness(model.own, rows[:most]))
 
     def build_explanation(self) -> Explanation:
         """The Explanation of the rows that are finished."""

@@ -11,8 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from counterpoise.api.inputs.reference import Reference
 from counterpoise.models.goals import apply_link
-from counterpoise.types import Array, OwnModel
+from counterpoise.types import Array, Model, OwnModel
 
 
 @dataclass(frozen=True)
@@ -65,6 +66,20 @@ class Steadiness(NamedTuple):
         said = f"asked again, it said something else of {self.changed} of {self.asked} rows"
         claim = f"an answer counts as valid only if all of {askings} askings agree"
         return (f"the model answers differently each time: {said}; {claim}",)
+
+
+def find_steadiness(model: Model, reference: Reference, x0: Array) -> Steadiness:
+    """How a model answers when it is asked again, and in other company; measured once for each reference.
+
+    Without a reference, on rows ``x0`` ``(n, d)``. Trees that were read add up row by row, always in the same order.
+    """
+    if model.trees is not None:
+        return Steadiness()
+    most = DEFAULT_ASKING.block_rows
+    rows = reference.sample_rows(most) if len(reference.x) else x0
+    complete = ~np.isnan(rows).any(axis=1)  # a model need not accept missing cells
+    rows = rows[complete] if complete.any() else rows
+    return reference.remember("steadiness", model, lambda: measure_steadiness(model.own, rows[:most]))
 
 
 def measure_steadiness(own: OwnModel, rows: Array, settings: AskingSettings = DEFAULT_ASKING) -> Steadiness:
