@@ -171,7 +171,7 @@ class Explanation(AnsweredRows):
         own = {
             item.name: getattr(self, item.name) for item in fields(self) if item.name not in ("model_scores", "terms")
         }
-        own |= {"scores": self.scores, "energy": self.energy}
+        own |= {"scores": self.scores, "energy": self.terms.to_frame(self.rows.index)}
         return {**own, "tipping": None if self.tipping is None else self.tipping._archive_fields()}
 
     @classmethod
