@@ -29,7 +29,7 @@ def tabulate_answers(explanation: AnsweredRows) -> pd.DataFrame:
         "distance": Distance.of(explanation.schema, "l2")(answers[:, None], x0)[:, 0],
         **{
             name: getattr(explanation.measures, name)[rows, slots]
-            for name in ("effort", "probability", "kept", "kept_low", "kept_high")
+            for name in ("effort", "bound", "probability", "kept", "kept_low", "kept_high")
         },
         "fragile": marks.is_fragile[rows, slots],
         "edge": marks.is_edge[rows, slots],
@@ -87,7 +87,7 @@ def list_short_cells(explanation: AnsweredRows) -> list[tuple[str, ...]]:
         distance = f"{explanation.terms.distance[row]:.4g}"
         status = explanation.status[row].replace("_", " ")
         label = str(explanation.rows.index[row])
-        kept = "" if np.isnan(explanation.kept[row]) else f"{100 * explanation.kept[row]:.0f}%"
+        kept = "" if np.isnan(explanation.kept[row]) else f"{int(100 * explanation.kept[row] + 1e-9)}%"
         odds_text = " → ".join(filter(None, odds))
         out.append((label, *said, odds_text, _format_changes(explanation, changes), distance, kept, status))
     return out

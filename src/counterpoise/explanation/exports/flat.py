@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -11,11 +12,13 @@ import pandas as pd
 from counterpoise.errors import InputError, MissingExtra
 from counterpoise.explanation import tables
 from counterpoise.explanation.answered_rows import AnsweredRows
+from counterpoise.explanation.fields import gap_to_bound
 from counterpoise.explanation.stored_objects import StoredObject
 from counterpoise.space.distance import Distance
 from counterpoise.types import Array, Index
 
 ADDED_COLUMN_PREFIX = "cp_"  # of columns that are added to the user's own
+Library = Literal["pandas", "polars", "pyarrow"]
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")  # a text that begins so would be computed by a spreadsheet
 
 
@@ -40,6 +43,7 @@ def tabulate_flat(explanation: AnsweredRows, measure: Distance | None = None, *,
     best = number == 0
     scores = explanation.scores.iloc[rows]
     distance = explanation.terms.distance[rows]
+    effort, bound = explanation.measures.effort[rows, number], explanation.measures.bound[rows, number]
     added: dict[str, Any] = {
         "row": [str(label) for label in frame.index],
         "position": rows,
@@ -52,9 +56,9 @@ def tabulate_flat(explanation: AnsweredRows, measure: Distance | None = None, *,
         "probability_before": scores["probability_before"].to_numpy(),
         "probability_after": explanation.measures.probability[rows, number],
         "distance": np.where(best, distance, measure(answers[:, None, :], x0)[:, 0]),
-        "effort": explanation.measures.effort[rows, number],
-        "bound": np.where(best, explanation.bound[rows], np.nan),
-        "gap": np.where(best, explanation.gap[rows], np.nan),
+        "effort": effort,
+        "bound": bound,
+        "gap": gap_to_bound(np.where(explanation.valid[rows], effort, np.inf), bound),
         "changed": ["; ".join(name for name, moved in zip(names, line, strict=True) if moved) for line in changed],
         **kept_columns(explanation, rows, number),
         "evidence_distance": np.array([min(apart.tolist(), default=np.nan) for _, apart in real_rows(explanation)])[
@@ -82,6 +86,22 @@ def kept_columns(explanation: AnsweredRows, rows: Index, slots: Index) -> dict[s
 def real_rows(explanation: AnsweredRows) -> list[tuple[Array, Array]]:
     """For each row the real rows of the target near it, and their distances."""
     return tables.real_rows_and_distances(explanation.schema, explanation.x0, explanation.evidence)
+
+
+def convert_table(table: pd.DataFrame, library: Library) -> Any:
+    """A frame of pandas as the table of another library."""
+    if library == "pandas":
+        return table
+    if library not in ("polars", "pyarrow"):
+        raise InputError("library must be 'pandas', 'polars' or 'pyarrow'", f"{library!r}", "choose one of them")
+    try:
+        made_by = import_module(library)
+    except ImportError:
+        raise InputError(f"{library} must be installed", "it is not", f"run: pip install {library}") from None
+    named = table.set_axis([str(name) for name in table.columns], axis=1)
+    columns = {name: [None if pd.isna(cell) else cell for cell in named[name].tolist()] for name in named}
+    made: Any = made_by.DataFrame(columns, strict=False) if library == "polars" else made_by.table(columns)
+    return made
 
 
 def write_excel(path: str | Path, sheets: dict[str, pd.DataFrame]) -> None:
