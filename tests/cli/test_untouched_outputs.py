@@ -41,6 +41,8 @@ WRONG: dict[str, list[str]] = {  # every option, with values that cannot be
     "--lam": ["-1", "x", "nan"],
     "--penalty": ["cheese"],
     "--kept": ["maybe"],
+    "--temperature": ["0", "-1", "nan", "x"],
+    "--samples": ["0", "-1", "x"],
     "--seed": ["x", "1.5"],
     "--budget": ["-1", "nan"],
     "--label": ["cheese"],
@@ -83,7 +85,7 @@ def test_every_option_of_every_command_is_tried_here() -> None:
 def _cases() -> list[tuple[str, str, str]]:
     return [
         (command, option, value)
-        for command in ("explain", "check", "compare", "schema", "report")
+        for command in ("explain", "landscape", "check", "compare", "schema", "report")
         for option in _options(command)
         for value in WRONG.get(option, [])
     ]
@@ -92,6 +94,7 @@ def _cases() -> list[tuple[str, str, str]]:
 def _words(command: str, option: str, value: str, out: str) -> list[str]:
     words = {
         "explain": [*ASK, "--evidence", "real.csv"],
+        "landscape": [*ASK],
         "check": [*ASK, "--answers", "rows.csv"],
         "compare": [*ASK, "--method", "nearest"],
         "schema": ["-d", "train.csv"],
@@ -121,7 +124,7 @@ def test_a_wrong_option_touches_no_output(
         (folder / name).write_text(BEFORE)
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
     # NDJSON is written while rows are searched; a schema file that is there is refused as such
-    out = {"explain": "old.ndjson", "schema": "new.yaml"}.get(command, "old.csv")
+    out = {"explain": "old.ndjson", "schema": "new.yaml", "landscape": "old.html"}.get(command, "old.csv")
     with pytest.raises(SystemExit) as ended:
         main(_words(command, option, value, out))
     assert ended.value.code == 2, capsys.readouterr()

@@ -17,6 +17,7 @@ from scipy.interpolate import RegularGridInterpolator
 import counterpoise as cp
 from alerts import alerts, detector, explained, many, training
 from counterpoise.explanation.formats import format_pair
+from counterpoise.methods.sampler.settings import SamplerSettings
 from counterpoise.show import figures
 from counterpoise.show.figures.changes import LANES
 from counterpoise.show.overview import build_overview
@@ -44,7 +45,15 @@ def _drawn(name: str) -> Any:
         "sensitivity": lambda: cp.sensitivity(explainer(), alerts()[:2], lam=[0, 1], target="benign"),
         "trajectory": lambda: cp.trajectory(explainer(), alerts()[:1], target="benign"),
     }
+    if name in ("disconnectivity", "importance", "thermodynamics", "together"):
+        return _ensemble()
     return made.get(name, lambda: one)()
+
+
+@cache
+def _ensemble() -> cp.Ensemble:
+    quick = SamplerSettings(ladders=4, temperatures=3, adaptation_sweeps=15, max_sweeps=200)
+    return cp.ensemble(explainer(), alerts()[:1], target="benign", samples=100, settings=quick)
 
 
 @cache

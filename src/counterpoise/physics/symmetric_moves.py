@@ -51,7 +51,7 @@ def move_numbers(x: Array, normals: Array, size: Array | float, region: Region, 
     >>> schema = Schema.infer(pd.DataFrame({"a": [0.0, 1.00001], "b": [0, 9]}), scale="range")
     >>> region = Region.build(schema, np.array([[0.25, 8.0]]))
     >>> move_numbers(region.x0[:, None], np.array([[[-0.5, 0.3]]]), 1.0, region, schema.scales, schema.numeric)
-    array([[[0.250005, 8.      ]]])
+    array([[[0.25, 8.  ]]])
     """
     moving = region.free & numeric
     moving[:, [column for column, _ in region.lattice.choices]] = False
