@@ -71,11 +71,10 @@ def test_every_figure_draws_on_its_own_axes_or_on_those_given(name: str, style: 
     with plt.style.context(style):
         draw = getattr(figures, name)
         alone = draw(_drawn(name))
-        assert alone.has_data()
         given_ax = plt.figure().add_subplot()
         assert draw(_drawn(name), given_ax) is given_ax
-        assert given_ax.has_data()
         for ax in (alone, given_ax):
+            assert any(panel.has_data() for panel in (ax, *ax.child_axes))
             ax.figure.canvas.draw()
 
 
