@@ -55,13 +55,13 @@ class NoiseScore(NamedTuple):
 class Cloud:
     """Noise that an answer should withstand: copies of a point, ``draws`` ``(n, m, d)`` of each row at every point.
 
-    ``keep`` is the share of copies that must keep the target; ``T`` the price of fragility, in the decision form of the
-    free energy, Eq. (6): ``-T ln <exp(-kappa phi)>``, with ``kappa`` ``(n,)``.
+    ``keep`` is the share of copies that must keep the target, of each row ``(n,)`` or of all; ``T`` the price of
+    fragility, in the decision form of the free energy, Eq. (6): ``-T ln <exp(-kappa phi)>``, with ``kappa`` ``(n,)``.
     """
 
     noise: Noise
     draws: Array
-    keep: float = 0.0
+    keep: Array | float = 0.0
     T: float = 0.0
     kappa: Array | float = np.inf
     max_cells_together: int = 8_000_000  # numbers in the noisy copies made at once
@@ -69,7 +69,8 @@ class Cloud:
     def take(self, rows: Index) -> Cloud:
         """The cloud of some rows."""
         kappa = self.kappa if isinstance(self.kappa, float) else self.kappa[rows]
-        return replace(self, draws=self.draws[rows], kappa=kappa)
+        keep = self.keep if isinstance(self.keep, float) else self.keep[rows]
+        return replace(self, draws=self.draws[rows], keep=keep, kappa=kappa)
 
 
 @dataclass(frozen=True, eq=False)
@@ -231,8 +232,9 @@ class Problem:
         if self.cloud is None:
             return Score(margin, reached)
         shares = self.score_under_noise(x)
-        if self.cloud.keep:
-            margin, reached = np.minimum(margin, shares.margin), reached & (shares.kept >= self.cloud.keep)
+        if np.any(self.cloud.keep):
+            keep = np.reshape(self.cloud.keep, (-1, 1))
+            margin, reached = np.minimum(margin, shares.margin), reached & (shares.kept >= keep)
         return Score(margin, reached, -self.cloud.T * shares.log_survival)
 
     def are_reached(self, rows: Index, x: Array) -> Mask:
@@ -250,7 +252,8 @@ class Problem:
         n, k, d = x.shape
         m = cloud.draws.shape[1]
         kept, margin, log = np.empty((n, k)), np.empty((n, k)), np.empty((n, k))
-        place = min(int(np.floor((1 - cloud.keep) * m + 1e-9)), m - 1)
+        place = np.minimum(np.floor((1 - np.asarray(cloud.keep)) * m + 1e-9).astype(np.intp), m - 1)
+        places = np.broadcast_to(place.reshape(-1, 1, 1), (n, k, 1))
         rows_at_once = max(1, cloud.max_cells_together // (k * m * d))
         for start in range(0, n, rows_at_once):
             rows = np.arange(start, min(start + rows_at_once, n))
@@ -260,7 +263,8 @@ class Problem:
             outputs = part.outputs(copies.reshape(len(rows), k * m, d))
             margins = self.goal.take(rows).margin(outputs).reshape(len(rows), k, m)
             kept[rows] = self.goal.take(rows).is_reached(outputs).reshape(len(rows), k, m).mean(axis=-1)
-            margin[rows] = np.partition(margins, place, axis=-1)[..., place]
+            ordered = np.partition(margins, np.unique(place), axis=-1)
+            margin[rows] = np.take_along_axis(ordered, places[rows], axis=-1)[..., 0]
             if cloud.T:
                 kappa = part.cloud.kappa if isinstance(part.cloud.kappa, float) else part.cloud.kappa[:, None, None]
                 log[rows] = log_mean_exp(-kappa * np.maximum(0.0, -margins))
