@@ -29,7 +29,7 @@ def tabulate_answers(explanation: AnsweredRows) -> pd.DataFrame:
         "distance": Distance.of(explanation.schema, "l2")(answers[:, None], x0)[:, 0],
         **{
             name: getattr(explanation.measures, name)[rows, slots]
-            for name in ("effort", "probability", "kept", "kept_low", "kept_high")
+            for name in ("effort", "bound", "probability", "kept", "kept_low", "kept_high")
         },
         "fragile": marks.is_fragile[rows, slots],
         "edge": marks.is_edge[rows, slots],
@@ -69,6 +69,12 @@ def describe_outcome(explanation: AnsweredRows, row: int) -> sentences.RowOutcom
         far=float(marks.far[row, 0]) if marks.is_edge[row, 0] else np.nan,
         others=tuple(others),
     )
+
+
+def compose_row_text(explanation: AnsweredRows, row: int) -> str:
+    """What is said of one row, in a sentence or two."""
+    changes = explanation.changes_by_answer[row][0]
+    return sentences.compose_text(explanation.schema, changes, describe_outcome(explanation, row))
 
 
 def list_short_cells(explanation: AnsweredRows) -> list[tuple[str, ...]]:
