@@ -251,7 +251,7 @@ class Problem:
         assert cloud is not None, "a problem without a cloud has no shares"
         n, k, d = x.shape
         m = cloud.draws.shape[1]
-        kept, margin, log = np.empty((n, k)), np.empty((n, k)), np.empty((n, k))
+        kept, margin, log = np.empty((n, k)), np.empty((n, k)), np.zeros((n, k))
         place = np.minimum(np.floor((1 - np.asarray(cloud.keep)) * m + 1e-9).astype(np.intp), m - 1)
         places = np.broadcast_to(place.reshape(-1, 1, 1), (n, k, 1))
         rows_at_once = max(1, cloud.max_cells_together // (k * m * d))
@@ -268,8 +268,6 @@ class Problem:
             if cloud.T:
                 kappa = part.cloud.kappa if isinstance(part.cloud.kappa, float) else part.cloud.kappa[:, None, None]
                 log[rows] = log_mean_exp(-kappa * np.maximum(0.0, -margins))
-            else:
-                log[rows] = 0.0
         return NoiseScore(kept, margin, log)
 
     def gradient(self, x: Array) -> tuple[Score, Array]:
