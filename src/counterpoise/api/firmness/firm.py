@@ -15,8 +15,8 @@ from counterpoise.errors import InputError
 from counterpoise.explanation.answered_rows import FIRM_COLUMNS
 from counterpoise.explanation.question import Question
 from counterpoise.methods.base import Method
-from counterpoise.methods.firm import FirmSearch
-from counterpoise.methods.firm_shares import FirmShareSearch
+from counterpoise.methods.firm.free_energy import FirmSearch
+from counterpoise.methods.firm.shares import FirmShareSearch
 from counterpoise.objective.noise import Noise
 from counterpoise.physics.robustness import share_interval
 from counterpoise.problem import Cloud, Problem

@@ -15,7 +15,7 @@ import numpy as np
 
 from counterpoise.methods.base import Run, last_run
 from counterpoise.methods.cell_values import Cells
-from counterpoise.methods.kept_counts import CountedCandidates, share_to_count
+from counterpoise.methods.firm.kept_counts import CountedCandidates, share_to_count
 from counterpoise.methods.points import Points, join_points, score_points
 from counterpoise.methods.polish import undo_changes
 from counterpoise.methods.settings.finish import FirmShareSettings
