@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Hashable, Mapping, Sequence
+from contextlib import suppress
 from copy import copy
+from dataclasses import replace
 from functools import cache, cached_property
 from typing import Any, Literal
 
@@ -20,14 +22,14 @@ from counterpoise.api.firmness.firm import check_firmness
 from counterpoise.api.firmness.kept import KeptSetting, check_kept
 from counterpoise.api.firmness.noise import NoiseWish, parse_noise
 from counterpoise.api.inputs.importance import ImportanceMethod, importance_weights
-from counterpoise.api.inputs.reference import PROBE_ROWS, Reference
+from counterpoise.api.inputs.reference import PROBE_ROWS, Reference, RelationsSetting
 from counterpoise.api.inputs.rows_in import InputRows, Rows, check_settings, read_rows
 from counterpoise.api.inputs.targets import as_target
 from counterpoise.api.inputs.unknown_categories import add_unknown_categories, note_unknown_categories
 from counterpoise.api.problems import ExplainedModel
 from counterpoise.api.progress import ProgressSetting
 from counterpoise.api.run import ChunkSettings, ExplanationRun
-from counterpoise.errors import InputError
+from counterpoise.errors import ConstraintError, InputError
 from counterpoise.explanation.explanation import Explanation
 from counterpoise.explanation.question import DistanceSpec, Question, Target
 from counterpoise.methods.base import Method
@@ -41,6 +43,8 @@ from counterpoise.objective.plausibility import Fittable
 from counterpoise.objective.regularizers import Regularizer
 from counterpoise.space.constraints.between_features import ConstraintOrFunction, as_constraints
 from counterpoise.space.constraints.words import Constraint
+from counterpoise.space.discover.discover import Discoveries
+from counterpoise.space.discover.patterns import FoundRelation
 from counterpoise.space.region.region import Bounds, Region, check_constraints
 from counterpoise.space.schema.schema import Schema
 from counterpoise.space.schema.values import ValuesSetting
@@ -59,6 +63,8 @@ class Explainer:
     bounds: "observed" (the default) keeps numbers inside the range of the reference; None does not.
     values: what a changed number may be: "auto" (the default) a value on its column's own grid, and one that was seen
         where a column has few; "any" number; or only "seen" ones. What the schema gives of a feature wins.
+    relations: "discovered" (the default) keeps the relations that every reference row obeys, as `discover` finds them:
+        sums, products, orders, lookups and one-hot groups; None does not.
     weights: by feature, how much a change counts in the penalty: 1 by default, infinity forbids it. "permutation"
         and "shap" take the weights from how much the model depends on each feature.
     new_categories: whether rows may have categories that neither reference nor schema has, where the model takes
@@ -87,18 +93,22 @@ class Explainer:
         constraints: Sequence[ConstraintOrFunction] | ConstraintOrFunction = (),
         bounds: Bounds = "observed",
         values: ValuesSetting = "auto",
+        relations: RelationsSetting = "discovered",
         weights: Mapping[Hashable, float] | ImportanceMethod | None = None,
         new_categories: bool = False,
     ) -> None:
         self._user_model = model
-        self.reference = Reference(model, reference, schema, values=values)
+        self.reference = Reference(model, reference, schema, values=values, relations=_check_relations(relations))
         self.schema = self.reference.schema
         self.bounds: Bounds = bounds
         self.chunks = ChunkSettings()  # how many rows are searched together, which bounds the memory of a call
         self.new_categories = new_categories
         self.weights = self._check_weights({} if isinstance(weights, str) else weights)
         self._given_constraints = as_constraints(constraints)
-        self.constraints = Question(constraints=self._given_constraints, weights=self.weights).binding_constraints
+        asked = Question(constraints=self._given_constraints, weights=self.weights)
+        check_constraints(self.schema, asked.binding_constraints, bounds)
+        self.relations = _keep_possible(self.reference.relations, self.schema, asked.binding_constraints, bounds)
+        self.constraints = replace(asked, relations=self.relations.constraints).binding_constraints
         check_constraints(self.schema, self.constraints, bounds)  # contradictions are found before any row is seen
         self.held = _fixed_features(self.schema, self.constraints)
         self.model: Model = as_model(model, self.schema, self.reference.sample_rows(PROBE_ROWS))
@@ -214,6 +224,7 @@ class Explainer:
             weights=self.weights,
             regularizers=tuple(check_regularizers(regularizers)),
             constraints=self._given_constraints,
+            relations=self.relations.constraints,
             bounds=self.bounds,
             keep=None if keep is None else float(keep),
             temperature=float(temperature),
@@ -299,3 +310,30 @@ def _fixed_features(schema: Schema, constraints: Sequence[Constraint]) -> dict[H
             words = [word for word in region.constraint_texts[number] if word.startswith(("Immutable", "Mutable"))]
             out[feature.name] = feature.fixed or " and ".join(words)
     return out
+
+
+def _check_relations(relations: RelationsSetting) -> RelationsSetting:
+    if relations not in ("discovered", None):
+        raise InputError(
+            "relations must be 'discovered' or None", f"{relations!r}", "give your own as constraints, such as cp.Rule"
+        )
+    return relations
+
+
+def _keep_possible(
+    found: Discoveries, schema: Schema, constraints: Sequence[Constraint], bounds: Bounds
+) -> Discoveries:
+    """The relations that were discovered, without those that the user's own constraints leave no row for."""
+    kept = found.relations
+    own = {repr(constraint) for constraint in constraints}
+    kept = tuple(each for each in kept if repr(each.constraint) not in own)
+    try:
+        check_constraints(schema, [*constraints, *(each.constraint for each in kept)], bounds)
+    except ConstraintError:
+        possible: list[FoundRelation] = []
+        for each in kept:
+            with suppress(ConstraintError):
+                check_constraints(schema, [*constraints, *(one.constraint for one in (*possible, each))], bounds)
+                possible.append(each)
+        kept = tuple(possible)
+    return Discoveries(kept)

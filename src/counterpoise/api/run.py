@@ -69,6 +69,7 @@ class ExplanationRun:
         self.kept: list[KeptShares] = []  # of the answers,
         self.firm_kept: list[KeptShares] = []  # and of the firm ones
         self.kept_notes: list[str] = []
+        self.rows_let_off: dict[str, set[int]] = {}  # by relation, the rows that break it themselves
         self.evidence: list[Array] = []  # the nearest reference rows; empty where there is no reference
         self.rows_out_of_time = 0  # rows whose search the budget may have ended
 
@@ -170,6 +171,7 @@ class ExplanationRun:
             soon = now + (deadline - now) / 2 if firm else deadline  # the other half is for firm answers
             task = self._build_task(rows, soon)
             region = task.problem.region
+            self._record_rows_let_off(region, rows)
             answers = answer_rows(task, lambda finished: tell(done + finished, n), search=not over)
             wrong = self._record_predictions(rows, answers.before)
             if len(wrong):  # rows whose target was chosen for another class than predict now says
@@ -256,10 +258,32 @@ class ExplanationRun:
             *self.explained.model.notes,
             *self.input_rows.notes,
             *self.form_notes,
+            *self._relation_notes(),
             *self._missing_reference_notes(),
             *self._budget_notes(),
             *dict.fromkeys(self.kept_notes),
         )
+
+    def _relation_notes(self) -> tuple[str, ...]:
+        """That relations were discovered, and which rows break one themselves."""
+        count = len(self.question.relations)
+        if not count:
+            return ()
+        kept = f"answers keep {count} relation{'' if count == 1 else 's'} that every reference row obeys"
+        notes = [f"{kept} (explainer.relations lists them, relations=None lifts them)"]
+        for text, rows in sorted(self.rows_let_off.items()):
+            shown = ", ".join(map(str, sorted(rows)[:5])) + (" …" if len(rows) > 5 else "")
+            notes.append(
+                f"{text} is broken by row{'' if len(rows) == 1 else 's'} {shown} as given, which it does not bind"
+            )
+        return tuple(notes)
+
+    def _record_rows_let_off(self, region: Region, rows: Index) -> None:
+        discovered = {repr(relation) for relation in self.question.relations}
+        for place, text in enumerate(region.system.relation_texts):
+            loose = np.flatnonzero(~region.system.is_binding[:, place])
+            if len(loose) and text in discovered:
+                self.rows_let_off.setdefault(text, set()).update(rows[loose].tolist())
 
     def _budget_notes(self) -> tuple[str, ...]:
         """A note where the budget ended a search."""

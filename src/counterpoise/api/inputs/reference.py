@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -14,6 +14,7 @@ from counterpoise.model_calls import Tally, call_model, model_outputs
 from counterpoise.models.inputs import fitted_column_names
 from counterpoise.models.links import softmax
 from counterpoise.problem import ReferenceRows
+from counterpoise.space.discover.discover import Discoveries, discover_strict
 from counterpoise.space.nearest_rows import spread_places
 from counterpoise.space.schema.column import infer_feature
 from counterpoise.space.schema.encode import encode
@@ -39,6 +40,9 @@ def fill_assumed_scales(schema: Schema, table: pd.DataFrame) -> Schema:
     return replace(schema, features=tuple(features))
 
 
+RelationsSetting = Literal["discovered"] | None
+
+
 class Reference:
     """Schema and reference rows of one model; the model is asked about the rows once.
 
@@ -56,6 +60,7 @@ class Reference:
         schema: Schema | None,
         max_rows: int = 10_000,
         values: ValuesSetting = "auto",
+        relations: RelationsSetting = None,
     ) -> None:
         if schema is None and data is None:
             raise InputError(
@@ -77,6 +82,8 @@ class Reference:
             schema = fill_assumed_scales(schema, table)
         schema = resolve_values(schema, self._name_columns(data, table, schema), values, is_given=is_given)
         self.schema: Schema = schema
+        named = self._name_columns(data, table, schema)
+        self.relations = Discoveries(()) if named is None or relations is None else discover_strict(named, schema)
         self.x: Array = np.empty((0, len(schema))) if table is None else self._encode_rows(data, table, max_rows)
         self._donors: dict[str, tuple[ReferenceRows, dict[Any, Array]]] = {}
         self._softmax_by_model: dict[str, bool] = {}

@@ -59,6 +59,7 @@ def explain(
     decreasing: options.DecreasingOption = None,
     max_changes: options.MaxChangesOption = None,
     new_categories: options.NewCategoriesOption = False,
+    no_relations: options.NoRelationsOption = False,
     out: Annotated[
         str | None,
         typer.Option("--out", "-o", help="Where to: .html, .json, .csv, .parquet or .ndjson; - for NDJSON lines."),
@@ -107,7 +108,12 @@ def explain(
         features, words = arguments.read_constraints(schema, reference, fixed, increasing, decreasing, max_changes)
         fitted = arguments.open_model(model, trust=trust, factory=factory)
         explainer = Explainer(
-            fitted, reference=reference, schema=features, constraints=words, new_categories=new_categories
+            fitted,
+            reference=reference,
+            schema=features,
+            constraints=words,
+            new_categories=new_categories,
+            relations=None if no_relations else "discovered",
         )
         question = {
             "target": arguments.parse_target(target, explainer.model.labels),

@@ -8,6 +8,7 @@ from typing import TypeGuard
 
 import numpy as np
 
+from counterpoise.space.rules.cell_formulas import OneHotGroup, TableLookup
 from counterpoise.space.rules.clause_set import ClauseSet
 from counterpoise.space.rules.expressions import ColumnTable
 from counterpoise.space.rules.formulas import Compare, RuleFormula
@@ -18,6 +19,7 @@ from counterpoise.space.rules.relations import (
     FunctionRelation,
     Relation,
     compile_clauses,
+    determined_columns,
     order_derivations,
 )
 from counterpoise.space.rules.repair import repair
@@ -92,6 +94,21 @@ class RelationSystem:
         found = np.zeros(len(self.is_derived), dtype=bool)
         found[read] = True
         return found & ~self.is_derived
+
+    @property
+    def change_shares(self) -> Array:
+        """How much a change of each column counts, ``(d,)``: 0 where a relation moves it along, 1/2 in a one-hot group.
+
+        A switch from one column of a group to another changes two of them.
+        """
+        share = np.ones(len(self.is_derived))
+        for relation in self.relations:
+            if isinstance(relation, FormulaRelation) and isinstance(relation.formula, OneHotGroup):
+                share[list(relation.formula.numbers)] *= 0.5
+            elif isinstance(relation, FormulaRelation) and isinstance(relation.formula, TableLookup):
+                share[relation.formula.number] = 0.0
+        share[list(determined_columns(self.relations))] = 0.0
+        return share
 
     def without_relations(self) -> RelationSystem:
         """A system of no relations, for the same rows."""
