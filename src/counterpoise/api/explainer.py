@@ -45,6 +45,7 @@ from counterpoise.space.constraints.between_features import ConstraintOrFunction
 from counterpoise.space.constraints.words import Constraint
 from counterpoise.space.discover.discover import Discoveries
 from counterpoise.space.discover.patterns import FoundRelation
+from counterpoise.space.region.compile import compile_draft
 from counterpoise.space.region.region import Bounds, Region, check_constraints
 from counterpoise.space.schema.schema import Schema
 from counterpoise.space.schema.values import ValuesSetting
@@ -320,13 +321,21 @@ def _check_relations(relations: RelationsSetting) -> RelationsSetting:
     return relations
 
 
+def _relation_columns(schema: Schema, constraints: Sequence[Constraint]) -> set[frozenset[int]]:
+    """The columns that each relation among some constraints is about."""
+    _, _, system = compile_draft(schema, np.full((1, len(schema)), np.nan), constraints, None)
+    return {frozenset(clause.formula.columns) for clause in system.clause_set.clauses}
+
+
 def _keep_possible(
     found: Discoveries, schema: Schema, constraints: Sequence[Constraint], bounds: Bounds
 ) -> Discoveries:
-    """The relations that were discovered, without those that the user's own constraints leave no row for."""
-    kept = found.relations
-    own = {repr(constraint) for constraint in constraints}
-    kept = tuple(each for each in kept if repr(each.constraint) not in own)
+    """The relations that were discovered, without those about columns that the user relates by a word of their own.
+
+    And without those that the user's constraints leave no row for.
+    """
+    bound = _relation_columns(schema, constraints)
+    kept = tuple(each for each in found if not _relation_columns(schema, [each.constraint]) & bound)
     try:
         check_constraints(schema, [*constraints, *(each.constraint for each in kept)], bounds)
     except ConstraintError:

@@ -273,9 +273,8 @@ class ExplanationRun:
         notes = [f"{kept} (explainer.relations lists them, relations=None lifts them)"]
         for text, rows in sorted(self.rows_let_off.items()):
             shown = ", ".join(map(str, sorted(rows)[:5])) + (" …" if len(rows) > 5 else "")
-            notes.append(
-                f"{text} is broken by row{'' if len(rows) == 1 else 's'} {shown} as given, which it does not bind"
-            )
+            who = f"row{'' if len(rows) == 1 else 's'} {shown}"
+            notes.append(f"{text} does not bind {who}, which break{'s' if len(rows) == 1 else ''} it as given")
         return tuple(notes)
 
     def _record_rows_let_off(self, region: Region, rows: Index) -> None:
