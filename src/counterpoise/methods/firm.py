@@ -21,11 +21,11 @@ from counterpoise.methods.points import Points, join_points, score_points
 from counterpoise.methods.polish import undo_changes
 from counterpoise.methods.settings.finish import FirmSettings
 from counterpoise.methods.settings.search import DEFAULTS, FIRM_DEFAULTS, SearchSettings
-from counterpoise.methods.starts import jump_at_random, start_at_reference_rows
+from counterpoise.methods.starts import bisect_towards, jump_at_random, start_at_reference_rows
 from counterpoise.methods.trials.sweep import max_useful_distance, sweep
 from counterpoise.problem import Problem
 from counterpoise.streams import Streams
-from counterpoise.types import Array, Index
+from counterpoise.types import Index
 
 
 @dataclass(frozen=True)
@@ -92,22 +92,8 @@ class FirmSearch:
             )
             for mine, new in zip(points, more.best(self.settings.points), strict=True):
                 mine[lost] = new
-        return self._bisect_towards(problem, points, np.repeat(best, points.x.shape[1], axis=1))
-
-    def _bisect_towards(self, problem: Problem, points: Points, towards: Array) -> Points:
-        """Valid points brought towards others as far as they stay valid, by bisection."""
-        near, far = np.zeros(points.margin.shape), np.ones(points.margin.shape)
-        found, valid = points, points.valid
-        for _ in range(self.settings.start_halvings):
-            if not valid.any() or problem.has_expired:
-                break
-            middle = ((near + far) / 2)[..., None]
-            line = np.where(problem.numeric, towards + middle * (points.x - towards), points.x)
-            trial = score_points(problem, line)
-            good = trial.valid & valid
-            found = found.replace_where(trial, good & (trial.effort < found.effort))
-            near, far = np.where(good, near, middle[..., 0]), np.where(good, middle[..., 0], far)
-        return found
+        towards = np.repeat(best, points.x.shape[1], axis=1)
+        return bisect_towards(problem, points, towards, self.settings.start_halvings)
 
     def _sweep_rows(self, problem: Problem, board: Incumbents, rows: Index) -> Iterator[Run]:
         """Sweep the best points of each row, and the row itself: few changes are found from where there are none."""

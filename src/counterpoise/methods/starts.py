@@ -221,16 +221,20 @@ def jump_at_random(problem: Problem, streams: Streams, count: int, settings: Sea
 
 def bisect_towards_row(problem: Problem, points: Points, rounds: int = 10) -> Points:
     """Valid points moved along the line to their row while they stay valid; the others are left as they are."""
-    near, far = np.zeros(points.margin.shape), np.ones(points.margin.shape)
     start = np.where(np.isnan(problem.x0)[:, None, :], points.x, problem.x0[:, None, :])
+    return bisect_towards(problem, points, start, rounds)
+
+
+def bisect_towards(problem: Problem, points: Points, goal: Array, rounds: int) -> Points:
+    """Valid points moved along the line to ``goal`` ``(n, k, d)`` while they stay valid; others are left alone."""
+    near, far = np.zeros(points.margin.shape), np.ones(points.margin.shape)
     valid, found = points.valid, points
     for _ in range(rounds):
         if not valid.any() or problem.has_expired:
             break
         middle = (near + far) / 2
-        trial = score_points(
-            problem, np.where(problem.numeric, start + middle[..., None] * (points.x - start), points.x)
-        )
+        line = np.where(problem.numeric, goal + middle[..., None] * (points.x - goal), points.x)
+        trial = score_points(problem, line)
         good = trial.valid & valid
         found = found.replace_where(trial, good & (trial.effort < found.effort))  # nearer may be dearer: an odd row
         near, far = np.where(good, near, middle), np.where(good, middle, far)
