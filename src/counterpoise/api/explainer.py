@@ -8,19 +8,18 @@ from __future__ import annotations
 
 import time
 from collections.abc import Hashable, Mapping, Sequence
-from contextlib import suppress
 from copy import copy
 from dataclasses import replace
 from functools import cache, cached_property
 from typing import Any, Literal
 
-import numpy as np
 import pandas as pd
 
 from counterpoise.api.evidence import fingerprint
 from counterpoise.api.firmness.firm import check_firmness
 from counterpoise.api.firmness.kept import KeptSetting, check_kept
 from counterpoise.api.firmness.noise import NoiseWish, parse_noise
+from counterpoise.api.inputs.binding import check_relations, check_weights, fixed_features, keep_possible_relations
 from counterpoise.api.inputs.importance import ImportanceMethod, importance_weights
 from counterpoise.api.inputs.reference import PROBE_ROWS, Reference, RelationsSetting
 from counterpoise.api.inputs.rows_in import InputRows, Rows, check_settings, read_rows
@@ -29,7 +28,7 @@ from counterpoise.api.inputs.unknown_categories import add_unknown_categories, n
 from counterpoise.api.problems import ExplainedModel
 from counterpoise.api.progress import ProgressSetting
 from counterpoise.api.run import ChunkSettings, ExplanationRun
-from counterpoise.errors import ConstraintError, InputError
+from counterpoise.errors import InputError
 from counterpoise.explanation.explanation import Explanation
 from counterpoise.explanation.question import DistanceSpec, Question, Target
 from counterpoise.methods.base import Method
@@ -38,18 +37,14 @@ from counterpoise.methods.proven import Proven
 from counterpoise.methods.search import Search
 from counterpoise.methods.settings.proof import ProofSettings
 from counterpoise.models.registry import as_model
-from counterpoise.objective.measures import DistanceBuilder, Penalty, check_regularizers, choose_lam
+from counterpoise.objective.measures import DistanceBuilder, Penalty, check_distance, check_regularizers, choose_lam
 from counterpoise.objective.plausibility import Fittable
 from counterpoise.objective.regularizers import Regularizer
 from counterpoise.space.constraints.between_features import ConstraintOrFunction, as_constraints
-from counterpoise.space.constraints.words import Constraint
-from counterpoise.space.discover.discover import Discoveries
-from counterpoise.space.discover.patterns import FoundRelation
-from counterpoise.space.region.compile import compile_draft
-from counterpoise.space.region.region import Bounds, Region, check_constraints
+from counterpoise.space.region.region import Bounds, check_constraints
 from counterpoise.space.schema.schema import Schema
 from counterpoise.space.schema.values import ValuesSetting
-from counterpoise.types import Array, Model, is_number
+from counterpoise.types import Array, Model
 
 
 class Explainer:
@@ -99,19 +94,20 @@ class Explainer:
         new_categories: bool = False,
     ) -> None:
         self._user_model = model
-        self.reference = Reference(model, reference, schema, values=values, relations=_check_relations(relations))
+        self.reference = Reference(model, reference, schema, values=values, relations=check_relations(relations))
         self.schema = self.reference.schema
         self.bounds: Bounds = bounds
         self.chunks = ChunkSettings()  # how many rows are searched together, which bounds the memory of a call
         self.new_categories = new_categories
-        self.weights = self._check_weights({} if isinstance(weights, str) else weights)
+        self.weights = check_weights(self.schema, {} if isinstance(weights, str) else weights)
         self._given_constraints = as_constraints(constraints)
         asked = Question(constraints=self._given_constraints, weights=self.weights)
-        check_constraints(self.schema, asked.binding_constraints, bounds)
-        self.relations = _keep_possible(self.reference.relations, self.schema, asked.binding_constraints, bounds)
+        check_constraints(self.schema, asked.binding_constraints, bounds)  # found before any row is seen
+        self.relations = keep_possible_relations(
+            self.reference.relations, self.schema, asked.binding_constraints, bounds
+        )
         self.constraints = replace(asked, relations=self.relations.constraints).binding_constraints
-        check_constraints(self.schema, self.constraints, bounds)  # contradictions are found before any row is seen
-        self.held = _fixed_features(self.schema, self.constraints)
+        self.held = fixed_features(self.schema, self.constraints)
         self.model: Model = as_model(model, self.schema, self.reference.sample_rows(PROBE_ROWS))
         if isinstance(weights, str):
             found = importance_weights(weights, self.model, self.reference.x)
@@ -205,7 +201,7 @@ class Explainer:
             raise InputError(
                 "method must be a method", f"{method!r}", "for instance cp.Search() or cp.NearestNeighbour()"
             )
-        withstand = parse_noise(noise)
+        withstand = parse_noise(noise, self.schema)
         check_firmness(keep, temperature)
         kept = check_kept(kept)
         if keep is None and not temperature and withstand is not None and kept is False:
@@ -214,11 +210,12 @@ class Explainer:
             )
         asked, intake = self.prepare_rows(X)
         measure, _ = asked._distance_builder(distance, penalty)  # a name that is none is refused here
+        check_distance(measure, self.reference.x)
         method = _choose_method(method, int(alternatives), proof, float(gap))
         question = Question(
             target=as_target(target),
             threshold=threshold,
-            distance=distance if isinstance(distance, (str, type)) else dict(distance),
+            distance=dict(distance) if isinstance(distance, Mapping) else distance,
             lam=choose_lam(measure) if isinstance(lam, str) else float(lam),
             penalty=penalty,
             mu=None if isinstance(mu, str) else float(mu),
@@ -268,23 +265,6 @@ class Explainer:
         """A hash of what the model says of up to 256 reference rows; empty without a reference."""
         return fingerprint(self.model, self.reference.sample_rows(PROBE_ROWS)) if len(self.reference.x) else ""
 
-    def _check_weights(self, weights: Mapping[Hashable, float] | None) -> dict[Hashable, float]:
-        if weights is not None and not isinstance(weights, Mapping):
-            raise InputError(
-                "weights must map feature names to numbers, or be 'permutation' or 'shap'",
-                f"a {type(weights).__name__}",
-                "for instance {'age': 2.0}",
-            )
-        for name, weight in (weights or {}).items():
-            self.schema.position(name)
-            if not is_number(weight) or not weight >= 0:
-                raise InputError(
-                    "weights must be numbers of at least 0",
-                    f"{name!r} has {weight!r}",
-                    "0 makes a change free of penalty, infinity forbids it",
-                )
-        return {name: float(weight) for name, weight in (weights or {}).items()}
-
 
 def _choose_method(given: Method | None, alternatives: int, proof: bool | str, gap: float) -> Method:
     """The method that is run: the one given, or the default one, with a proof where that is asked for."""
@@ -300,49 +280,3 @@ def _choose_method(given: Method | None, alternatives: int, proof: bool | str, g
 def _default_search(alternatives: int) -> Method:
     """The search that is run where none is given."""
     return Polished(Search(), answers=2 * alternatives - 1)
-
-
-def _fixed_features(schema: Schema, constraints: Sequence[Constraint]) -> dict[Hashable, str]:
-    """Features that no row may change, and why."""
-    region = Region.build(schema, np.full((1, len(schema)), np.nan), constraints)
-    out = {}
-    for number, feature in enumerate(schema):
-        if region.fixed[0, number]:
-            words = [word for word in region.constraint_texts[number] if word.startswith(("Immutable", "Mutable"))]
-            out[feature.name] = feature.fixed or " and ".join(words)
-    return out
-
-
-def _check_relations(relations: RelationsSetting) -> RelationsSetting:
-    if relations not in ("discovered", None):
-        raise InputError(
-            "relations must be 'discovered' or None", f"{relations!r}", "give your own as constraints, such as cp.Rule"
-        )
-    return relations
-
-
-def _relation_columns(schema: Schema, constraints: Sequence[Constraint]) -> set[frozenset[int]]:
-    """The columns that each relation among some constraints is about."""
-    _, _, system = compile_draft(schema, np.full((1, len(schema)), np.nan), constraints, None)
-    return {frozenset(clause.formula.columns) for clause in system.clause_set.clauses}
-
-
-def _keep_possible(
-    found: Discoveries, schema: Schema, constraints: Sequence[Constraint], bounds: Bounds
-) -> Discoveries:
-    """The relations that were discovered, without those about columns that the user relates by a word of their own.
-
-    And without those that the user's constraints leave no row for.
-    """
-    bound = _relation_columns(schema, constraints)
-    kept = tuple(each for each in found if not _relation_columns(schema, [each.constraint]) & bound)
-    try:
-        check_constraints(schema, [*constraints, *(each.constraint for each in kept)], bounds)
-    except ConstraintError:
-        possible: list[FoundRelation] = []
-        for each in kept:
-            with suppress(ConstraintError):
-                check_constraints(schema, [*constraints, *(one.constraint for one in (*possible, each))], bounds)
-                possible.append(each)
-        kept = tuple(possible)
-    return Discoveries(kept)

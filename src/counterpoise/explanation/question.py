@@ -31,8 +31,8 @@ from counterpoise.types import Index
 Target: TypeAlias = "Hashable | list[Any] | set[Any] | frozenset[Any] | np.ndarray[Any, Any] | AnythingBut"
 """What the decision should become: "opposite", a label, several labels, one label per row, `AnythingBut`, a range."""
 
-DistanceSpec: TypeAlias = str | Mapping[str, float] | type[Distance]
-"""A distance as the user names it: "l2", "l1", "l0", "gower", weights of them, or a class of the user's own."""
+DistanceSpec: TypeAlias = str | Mapping[str, float] | type[Distance] | Distance
+"""A distance as the user names it: "l2", "l1", "l0", "gower", "linf", weights of them, or one of the user's own."""
 
 
 @dataclass(frozen=True, init=False)

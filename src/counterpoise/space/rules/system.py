@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TypeGuard
 
 import numpy as np
@@ -94,6 +95,14 @@ class RelationSystem:
         found = np.zeros(len(self.is_derived), dtype=bool)
         found[read] = True
         return found & ~self.is_derived
+
+    @cached_property
+    def has_only_orders(self) -> bool:
+        """Whether no relation makes a change of one column move another: there are none but comparisons."""
+        return not self.derivations and all(
+            isinstance(clause.formula, Compare) and clause.formula.operator in ("<=", "<")
+            for clause in self.clause_set.clauses
+        )
 
     @property
     def change_shares(self) -> Array:
