@@ -26,6 +26,6 @@ def problem_of(model: object, reference: object, rows: object, **question: objec
     caught = Caught()
     if "values" not in question and reference is not None:
         question = {"schema": any_numbers(reference)} | question
-    explainer_words = {name: question.pop(name) for name in ("bounds", "constraints") if name in question}
+    explainer_words = {name: question.pop(name) for name in ("bounds", "constraints", "weights") if name in question}
     cp.explain(model, rows, reference=reference, method=caught, **explainer_words, **question)
     return caught.problem  # type: ignore[attr-defined, no-any-return]

@@ -193,6 +193,11 @@ class Model(Protocol):
         ...
 
     @property
+    def layers(self) -> Any | None:
+        """The layers (`models.layers.LayerOutputs`) of a network, or the one layer of a linear model."""
+        ...
+
+    @property
     def is_additive(self) -> bool:
         """Whether log-odds add up over the trees of a model whose outputs are probabilities."""
         ...
@@ -268,6 +273,11 @@ class ModelBase:
     @property
     def leaves(self) -> Any | None:
         """None: no leaves are known."""
+        return None
+
+    @property
+    def layers(self) -> Any | None:
+        """None: no layers are known."""
         return None
 
     @property

@@ -72,10 +72,10 @@ def test_weights_from_the_model_make_important_features_dear() -> None:
     assert weights["x"] > 2 * weights["y"] > weights["idle"]
     assert np.mean(list(weights.values())) == pytest.approx(1.0)
     plain = cp.explain(model, table[:10], reference=table, lam=0.0)
-    dear = explainer(table[:10], lam=3.0)
+    dear = explainer(table[:10], lam=3.0, penalty="l1")
     price = np.array(list(weights.values())) / explainer.schema.scales
     paid = [(np.abs(found.x - found.x0) * price).sum(axis=1) for found in (plain, dear)]
-    assert (paid[1] <= paid[0] * (1 + 1e-9)).all()
+    assert (paid[1] <= paid[0] * (1 + 1e-3)).all()  # the columns' own grid allows no less
     assert paid[1].sum() < paid[0].sum()
     with pytest.raises(cp.InputError, match="'permutation' or 'shap'"):
         cp.Explainer(model, reference=table, weights="lime")  # type: ignore[arg-type]

@@ -10,9 +10,9 @@ from sklearn.ensemble import RandomForestClassifier
 import counterpoise as cp
 from counterpoise.methods.annealing import Annealing
 from counterpoise.methods.cell_values import Cells
-from counterpoise.methods.chains.population import Population
 from counterpoise.methods.points import score_points
-from counterpoise.methods.starts import make_starts
+from counterpoise.methods.sampler.sample import Sampler, list_sweep, prepare_chains
+from counterpoise.methods.sampler.settings import SamplerSettings
 from counterpoise.problem import Problem
 from counterpoise.streams import Streams
 from problems import problem_of
@@ -39,17 +39,21 @@ def two_basins(rows: int = 30) -> Problem:
 
 
 def test_the_colder_the_fewer_uphill_moves_and_none_at_0() -> None:
-    problem = two_basins()
-    start = score_points(problem, problem.x0[:, None, :] + np.array([-1.8, 0.0]) * np.ones((1, 8, 1)))
+    problem, settings = two_basins(), SamplerSettings(ladders=8, temperatures=1)
+    starts = problem.x0[:, None, :] + np.array([-1.8, 0.0]) * np.ones((1, 8, 1))
     rises = {}
     for T in (0.3, 0.03, 0.0):
-        chains = Population(problem, Streams.of(problem.x0, 1), start, 0.3)
-        rises[T] = 0
-        for _ in range(30):
-            before = chains.now.effort
-            chains.step(np.full(len(problem), T))
-            rises[T] += int((chains.now.effort > before).sum())
-        assert chains.now.valid.all(), "chains stay among valid points"
+        prepared = prepare_chains(problem, Streams.of(problem.x0, 1), starts, settings)
+        assert prepared is not None
+        chains = prepared[1]
+        sampler = Sampler(chains, np.full(len(chains.x), max(T, 1e-9)), settings)
+        moves, rises[T] = list_sweep(chains.places), 0
+        for step in range(60):
+            before = chains.effort.copy()
+            heat = np.full(chains.effort.shape, T)
+            chains.step(moves[step % len(moves)], sampler.tables, heat, chains.streams.uniform((8, 9)))
+            rises[T] += int((chains.effort > before).sum())
+        assert chains.problem.score(chains.x).reached.all(), "chains stay among valid points"
     assert rises[0.3] > rises[0.03] > rises[0.0] == 0
 
 
@@ -79,22 +83,22 @@ def test_the_temperature_falls_to_0() -> None:
 
 
 def test_a_constant_temperature_leaves_chains_farther_out_than_cooling_does() -> None:
-    problem = two_basins()
     ends = []
     for cooling in (None, lambda step, T, info: T):
-        streams = Streams.of(problem.x0, 0)
-        chains = Population(problem, streams, make_starts(problem, streams, 6, 6), 0.3)
-        T = np.full(len(problem), 0.3)
-        schedule = Annealing(steps=200, cooling=cooling).schedule
-        for step in range(200):
-            T = schedule(step, T, chains.step(T))
-        ends.append(chains.now.effort.mean())
+        seen: list[float] = []
+
+        def watch(step, T, info, cooling=cooling, seen=seen):  # type: ignore[no-untyped-def]
+            seen.append(float(info.energy.mean()))
+            return Annealing(steps=200, cooling=cooling).schedule(step, T, info)
+
+        Annealing(chains=6, steps=200, start=0.3, cooling=watch)(two_basins(), Streams.of(two_basins().x0, 0))
+        ends.append(seen[-1])
     assert ends[0] < ends[1]
 
 
 @pytest.mark.parametrize(
     "wrong",
-    [{"chains": 2.5}, {"steps": 0}, {"start": -1.0}, {"start": np.nan}, {"first_size": 1.0}, {"cooling": 3}],
+    [{"chains": 2.5}, {"steps": 0}, {"start": -1.0}, {"start": np.nan}, {"cooling": 3}],
 )
 def test_settings_that_make_no_sense_are_named(wrong: dict[str, object]) -> None:
     with pytest.raises(cp.InputError, match=next(iter(wrong))):

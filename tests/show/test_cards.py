@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import counterpoise as cp
 from alerts import explained, many
-from counterpoise.show.cards import build_cards, compared_labels, direction_of, say_directions
+from counterpoise.explanation.cards.cards import build_cards, compared_labels, direction_of, say_directions
 from counterpoise.show.terminal import draw_card, write_card
 from explanations import build, cases, firmness, objects
 
@@ -133,18 +133,17 @@ def test_a_terminal_takes_names_as_they_are() -> None:
 def test_evidence_is_shown_where_it_changes_or_differs_and_not_when_redacted() -> None:
     explanation = explained()
     plain, redacted = (build_cards(explanation, redact=redact)[0] for redact in (False, True))
-    assert redacted.evidence == ()
-    assert len(plain.evidence) == 3
-    assert [near.distance for near in plain.evidence] == sorted(near.distance for near in plain.evidence)
-    changed = [change.column for change in plain.best_answer.changes][:5]
+    assert not redacted.evidence.lines
     real = explanation.real_rows
-    for near, line in zip(plain.evidence, real[real.position == 0].itertuples(), strict=True):
-        columns = [column for column, *_ in near.values]
-        assert columns[: len(changed)] == changed
-        assert near.distance == line.distance
-        beside = near.values[len(changed) :]
-        assert all(" instead of " in said for _, _, said in beside), "where else it is another row"
-        unlike = {name for name in explanation.schema.names if getattr(line, name) != explanation.rows[name].iloc[0]}
-        assert {explanation.schema.names[column] for column in columns[len(changed) :]} <= unlike
+    assert list(plain.evidence.distances) == real[real.position == 0]["distance"].tolist()
+    changed = [change.column for change in plain.best_answer.changes][:8]
+    assert [line.column for line in plain.evidence.lines][: len(changed)] == changed
+    nearest = real[(real.position == 0) & (real["rank"] == 1)].iloc[0]
+    for line in plain.evidence.lines:
+        name = explanation.schema.names[line.column]
+        assert bool(line.answer) == (line.column in changed)
+        assert len(line.real) == 3
+        if not line.answer:
+            assert nearest[name] != explanation.rows[name].iloc[0], "where else it is another row"
     assert "nearest real benign row" in write_card(plain)
     assert "nearest real" not in write_card(redacted)

@@ -109,5 +109,6 @@ def test_only_an_explanation_can_be_reported(tmp_path: Path) -> None:
 
 def test_evidence_is_in_the_page_and_not_in_a_redacted_one() -> None:
     plain, redacted = (Page(render_page(explained(), redact=redact)).data["rows"] for redact in (False, True))
-    assert all(len(row["evidence"]) == 3 for row in plain)
-    assert all(row["evidence"] == [] for row in redacted)
+    assert all(len(row["evidence"]["distances"]) == 3 for row in plain)
+    assert all(len(line) == 6 for row in plain for line in row["evidence"]["lines"])
+    assert all(row["evidence"] == {"distances": [], "lines": []} for row in redacted)

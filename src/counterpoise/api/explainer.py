@@ -32,6 +32,7 @@ from counterpoise.errors import InputError
 from counterpoise.explanation.explanation import Explanation
 from counterpoise.explanation.question import DistanceSpec, Question, Target
 from counterpoise.methods.base import Method
+from counterpoise.methods.basin_search import BasinSearch
 from counterpoise.methods.polish import Polished
 from counterpoise.methods.proven import Proven
 from counterpoise.methods.search import Search
@@ -45,6 +46,8 @@ from counterpoise.space.region.region import Bounds, check_constraints
 from counterpoise.space.schema.schema import Schema
 from counterpoise.space.schema.values import ValuesSetting
 from counterpoise.types import Array, Model
+
+BASIN_ANSWERS = BasinSearch.answers  # answers of a row, at most, where one is given for each basin
 
 
 class Explainer:
@@ -151,7 +154,7 @@ class Explainer:
         keep: float | None = None,
         noise: NoiseWish = "auto",
         kept: KeptSetting = "auto",
-        alternatives: int = 1,
+        alternatives: int | Literal["basins"] = 1,
         budget: float | None = None,
         method: Method | None = None,
         proof: bool | Literal["auto"] = "auto",
@@ -183,6 +186,7 @@ class Explainer:
         kept: whether the share of noisy copies of each answer that keep the target is measured, on 200 copies; "auto"
             (the default) leaves it out for remote models and where the time is up.
         alternatives: how many answers a row gets at most, each without something that a better one needs; 1 by default.
+            "basins": one answer for each separate way out, up to 5, by free energy: the widest first.
         budget: seconds for the whole call; None: no limit.
         method: the search; None: the default one, which looks at what the model is.
         proof: how long a bound of the least effort is sought: "auto" (the default: a fixed amount of work a row, never
@@ -196,6 +200,8 @@ class Explainer:
         What was asked is in the ``question`` of the explanation that comes back.
         """
         started = time.perf_counter()
+        wants_basins = isinstance(alternatives, str) and alternatives == "basins"
+        alternatives = BASIN_ANSWERS if wants_basins else alternatives
         check_settings(lam, penalty, mu, alternatives, budget, seed, proof, gap)
         if method is not None and (not hasattr(method, "iterate") or isinstance(method, type)):
             raise InputError(
@@ -212,6 +218,8 @@ class Explainer:
         measure, _ = asked._distance_builder(distance, penalty)  # a name that is none is refused here
         check_distance(measure, self.reference.x)
         method = _choose_method(method, int(alternatives), proof, float(gap))
+        if wants_basins:
+            method = _search_basins(method, keep, temperature)
         question = Question(
             target=as_target(target),
             threshold=threshold,
@@ -273,7 +281,17 @@ def _choose_method(given: Method | None, alternatives: int, proof: bool | str, g
     method = _default_search(alternatives) if given is None else given
     if proof is False:
         return method
-    return Proven(method, ProofSettings.to_the_end(gap) if proof is True else ProofSettings(gap=gap))
+    settings = ProofSettings.to_the_end(gap) if proof is True else ProofSettings(gap=gap)
+    return Proven(method, settings, solves_first=given is None)
+
+
+def _search_basins(method: Method, keep: float | None, temperature: float) -> Method:
+    """A method whose answers are the minima of separate basins; firm answers have no basins."""
+    if keep is not None or temperature:
+        raise InputError(
+            "alternatives='basins' must not go with keep or temperature", "one of them was given", "ask twice"
+        )
+    return BasinSearch(method, answers=BASIN_ANSWERS)
 
 
 @cache

@@ -50,7 +50,7 @@ def explain(
     keep: float | None = None,
     noise: NoiseWish = "auto",
     kept: KeptSetting = "auto",
-    alternatives: int = 1,
+    alternatives: int | Literal["basins"] = 1,
     budget: float | None = None,
     method: Method | None = None,
     proof: bool | Literal["auto"] = "auto",
@@ -82,6 +82,7 @@ def explain(
     kept: whether the share of noisy copies of each answer that keep the target is measured, on 200 copies; "auto" (the
         default) leaves it out for remote models and where the time is up.
     alternatives: how many answers a row gets at most, each without something that a better one needs; 1 by default.
+        "basins": one answer for each separate way out, up to 5, by free energy: the widest first.
     budget: seconds for the whole call; None: no limit.
     method: the search; None: the default one, which looks at what the model is.
     proof: how long a bound of the least effort is sought: "auto" (the default: a fixed amount of work a row, never

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from dataclasses import dataclass, replace
 from functools import partial
@@ -44,6 +45,10 @@ class ChunkSettings:
     """The same for firm answers and large trees, where a row takes a third of a second."""
     slow_tree_nodes: int = 300_000
     """Trees with more nodes than this are large."""
+
+
+LOGGER = logging.getLogger("counterpoise")
+FEW_ANSWERS_NOTE = "have fewer answers, each without something that a better one needs, than the"
 
 
 class ExplanationRun:
@@ -94,6 +99,7 @@ class ExplanationRun:
                 chunks = self._split_into_chunks()
                 for number, rows in enumerate(chunks):
                     left = max(self.deadline - time.perf_counter(), 0.0) / (len(chunks) - number)
+                    LOGGER.debug("rows %d to %d of %d", rows[0], rows[-1], n)
                     self._answer_chunk(rows, time.perf_counter() + left, tell)
                     tell(sum(map(len, self.finished_rows)), n)
         except KeyboardInterrupt:
@@ -106,7 +112,14 @@ class ExplanationRun:
         except ModelError as error:
             error.partial = self.build_explanation()
             raise
-        return self.build_explanation()
+        found = self.build_explanation()
+        LOGGER.info(
+            "%d of %d rows reach the target; %.3g s, %d rows asked of the model",
+            *(int(found.valid.sum()), len(found), found.seconds, found.model_rows),
+        )
+        for note in found.notes:
+            LOGGER.info("note: %s", note)
+        return found
 
     def build_explanation(self) -> Explanation:
         """The Explanation of the rows that are finished."""
@@ -261,6 +274,7 @@ class ExplanationRun:
             *self._relation_notes(),
             *self._missing_reference_notes(),
             *self._budget_notes(),
+            *self._few_answers_notes(),
             *dict.fromkeys(self.kept_notes),
         )
 
@@ -296,6 +310,14 @@ class ExplanationRun:
         return (
             f"the budget of {self.question.budget:g} s ended the search {whose}: more time may find nearer answers",
         )
+
+    def _few_answers_notes(self) -> tuple[str, ...]:
+        """A note where rows have fewer answers than were asked for."""
+        asked = self.question.alternatives
+        found = [answers for answers, _ in self.firm_answers] or self.finished_answers
+        few = sum(int((part.valid & (part.answer_count < asked)).sum()) for part in found)
+        rows = sum(len(part.valid) for part in found)
+        return (f"{few} of {rows} rows {FEW_ANSWERS_NOTE} {asked} asked for",) if few else ()
 
     def _missing_reference_notes(self) -> tuple[str, ...]:
         """A note where the reference has no row to start a search from."""

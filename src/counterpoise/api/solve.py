@@ -114,7 +114,7 @@ def answer_rows(task: AnswerTask, watch: FinishedRowsCallback, *, search: bool =
         form = task.form.take(open_rows)
         said = before[open_rows] if task.row_predictions.is_from_predict[open_rows].all() else None
         verdict = verify(part, form, run, alternatives, said)
-        if search and alternatives > 1 and part.cloud is None:
+        if search and alternatives > 1 and run.rank is None:
             verdict = fill_alternatives(part, form, run, verdict, task.method, task.question.seed)
         x[open_rows], holds[open_rows], predicted[open_rows], before[open_rows] = verdict
         answered, slots = np.nonzero(holds[open_rows] | (np.arange(alternatives) == 0))

@@ -44,7 +44,7 @@ def verify(
     """The best verified answers with distinct sets of changed features, up to ``alternatives`` per row.
 
     ``form`` is that of the rows: an answer is judged as it is returned. ``before`` ``(n,)`` is what the user's own
-    predict says of the rows; None: it is asked here.
+    predict says of the rows; None: it is asked here. A run that ranks its answers is given in this order, and whole.
     """
     n, _, d = run.x.shape
     judge = _Judge(problem, form, before)
@@ -52,7 +52,8 @@ def verify(
     unknown = np.empty(n, dtype=object)
     verdict = VerifiedAnswers(np.full((n, alternatives, d), np.nan), none, unknown, unknown.copy())
     inside = problem.region.contains(run.x)
-    effort = np.where(run.valid & inside, problem.energy.effort(run.x, problem.x0), np.inf)
+    order = problem.energy.effort(run.x, problem.x0) if run.rank is None else run.rank
+    effort = np.where(run.valid & inside, order, np.inf)
     # the last slot is for the best answer moved a little farther out, where predict refuses it as it is
     x, effort = np.concatenate([run.x, run.x[:, :1]], axis=1), np.concatenate([effort, np.full((n, 1), np.inf)], axis=1)
     sets = np.packbits(problem.region.is_changed(x), axis=-1)
@@ -69,9 +70,9 @@ def verify(
         verdict.x[good, count[good]], verdict.holds[good, count[good]] = x[good, picks], True
         first = count[good] == 0
         verdict.predicted[good[first]] = predicted[holds][first]
-        # an answer that changes the same features, or a superset of them, is no alternative
-        own = sets[good, picks][:, None]
-        effort[good] = np.where(((sets[good] & own) == own).all(axis=-1), np.inf, effort[good])
+        if run.rank is None:  # an answer that changes the same features, or a superset of them, is no alternative
+            own = sets[good, picks][:, None]
+            effort[good] = np.where(((sets[good] & own) == own).all(axis=-1), np.inf, effort[good])
         count[good] += 1
         lost = rows[~holds & (count[rows] == 0) & ~refused[rows]]
         if len(lost):  # predict and outputs disagree: go on in the same direction until predict agrees

@@ -13,10 +13,10 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from counterpoise import telemetry
 from counterpoise.api.explainer import Explainer
 from counterpoise.errors import MissingExtra
+from counterpoise.explanation.cards.cards import CAUTION, build_cards
 from counterpoise.explanation.explanation import Explanation
 from counterpoise.landscape.plane import landscape
 from counterpoise.show import figures
-from counterpoise.show.cards import CAUTION, build_cards
 from counterpoise.show.report import report
 from counterpoise.show.terminal import draw_card
 from counterpoise.space.constraints.words import Decreasing

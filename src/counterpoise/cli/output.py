@@ -12,76 +12,19 @@ import numpy as np
 import pandas as pd
 
 from counterpoise.explanation import tables
+from counterpoise.explanation.cards.cards import Card, build_cards, direction_of
 from counterpoise.explanation.explanation import Explanation
+from counterpoise.explanation.exports.flat import ADDED_COLUMN_PREFIX, kept_columns, real_rows
 from counterpoise.explanation.sentences import sort_by_size
-from counterpoise.show.cards import Card, build_cards, direction_of
-from counterpoise.space.distance import Distance
 from counterpoise.space.schema.schema import Feature
-from counterpoise.types import Array, Index
+from counterpoise.types import Array
 
 CONTROLS = re.compile("[\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
-ADDED_COLUMN_PREFIX = "cp_"  # of columns that are added to the user's own
-
-
-def tabulate(explanation: Explanation, measure: Distance, *, redact: bool = False) -> pd.DataFrame:
-    """A line for each answer: the input's columns as the answer has them, then what is known of it.
-
-    ``redact`` leaves out the input's columns and the reasons: what changes is named, and no value.
-
-    Rows may share a label; ``cp_position`` is the row's place in the input, from 0. ``measure`` is the distance that
-    was asked for.
-    """
-    count = np.maximum(explanation.count, 1)
-    rows = np.repeat(np.arange(len(explanation)), count)
-    number = np.concatenate([np.arange(size) for size in count.tolist()])
-    x0, answers = explanation.x0[rows], explanation.answers[rows, number]
-    frame = tables.restore_table(explanation.schema, explanation.rows.iloc[rows], x0, answers)
-    names = [str(name) for name in explanation.schema.names]
-    changed = tables.differs(x0, answers[:, None, :])[:, 0]
-    best = number == 0
-    scores = explanation.scores.iloc[rows]
-    distance = explanation.terms.distance[rows]
-    added: dict[str, Any] = {
-        "row": [str(label) for label in frame.index],
-        "position": rows,
-        "alternative": number,
-        "status": explanation.status[rows],
-        "reason": explanation.reason[rows],
-        "target": explanation.target[rows],
-        "before": scores["before"].to_numpy(dtype=object),
-        "after": [said if first else None for said, first in zip(scores["after"], best, strict=True)],
-        "probability_before": scores["probability_before"].to_numpy(),
-        "probability_after": explanation.measures.probability[rows, number],
-        "distance": np.where(best, distance, measure(answers[:, None, :], x0)[:, 0]),
-        "effort": explanation.measures.effort[rows, number],
-        **{name: np.where(best, part[rows], np.nan) for name, part in _proof_columns(explanation).items()},
-        "changed": ["; ".join(name for name, moved in zip(names, line, strict=True) if moved) for line in changed],
-        **_kept_columns(explanation, rows, number),
-        "evidence_distance": np.array([min(apart.tolist(), default=np.nan) for _, apart in _real_rows(explanation)])[
-            rows
-        ],
-    }
-    if redact:
-        frame = frame[[]]
-        del added["reason"]
-    return frame.reset_index(drop=True).assign(**{ADDED_COLUMN_PREFIX + name: values for name, values in added.items()})
 
 
 def _proof_columns(explanation: Explanation) -> dict[str, Array]:
     """What every valid answer costs at least, and how far above that the best answers are, ``(n,)``."""
     return {"bound": explanation.bound, "gap": explanation.gap}
-
-
-def _kept_columns(explanation: Explanation, rows: Index, slots: Index) -> dict[str, Any]:
-    """The share of noisy copies that answers keep, its interval, and what is odd about them, ``(p,)`` each."""
-    measures, marks = explanation.measures, explanation.odd_marks
-    names = np.array([str(name) for name in explanation.schema.names], dtype=object)
-    return {
-        **{name: getattr(measures, name)[rows, slots] for name in ("kept", "kept_low", "kept_high")},
-        "fragile": marks.is_fragile[rows, slots],
-        "edge": marks.is_edge[rows, slots],
-        "unusual": ["; ".join(names[mask]) for mask in marks.unusual[rows, slots]],
-    }
 
 
 def list_evidence(explanation: Explanation, first: int = 0) -> pd.DataFrame:
@@ -103,10 +46,10 @@ def format_json_lines(explanation: Explanation, *, redact: bool, first: int = 0)
 
     ``first`` is the place of the explanation's first row in the input.
     """
-    changes, evidence = _change_records(explanation, redact=redact), [] if redact else _real_rows(explanation)
+    changes, evidence = _change_records(explanation, redact=redact), [] if redact else real_rows(explanation)
     tipping = None if explanation.tipping is None else _change_records(explanation.tipping, redact=redact)
     places = np.arange(len(explanation))
-    kept = _kept_columns(explanation, places, np.zeros(len(explanation), dtype=np.intp))
+    kept = kept_columns(explanation, places, np.zeros(len(explanation), dtype=np.intp))
     for place, card in enumerate(build_cards(explanation, redact=redact)):
         record = _row_record(explanation, place, card, changes[place])
         record["position"] += first
@@ -141,10 +84,6 @@ def _change_records(explanation: Explanation, *, redact: bool) -> list[list[list
         line = _change_record(explanation.schema.features[change.column], change, redact=redact)
         out[change.row][change.alternative].append(line)
     return out
-
-
-def _real_rows(explanation: Explanation) -> list[tuple[Array, Array]]:
-    return tables.real_rows_and_distances(explanation.schema, explanation.x0, explanation.evidence)
 
 
 def _real_row_records(explanation: Explanation, real: Array, apart: Array) -> list[dict[str, Any]]:

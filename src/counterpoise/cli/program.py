@@ -14,6 +14,7 @@ import typer
 from counterpoise.cli.commands.check import check
 from counterpoise.cli.commands.compare import compare
 from counterpoise.cli.commands.explain import explain
+from counterpoise.cli.commands.landscape import landscape
 from counterpoise.cli.commands.pages import demo, paper, report
 from counterpoise.cli.commands.schema import schema
 from counterpoise.cli.exit_codes import EXIT_CODES_HELP, ExitCode, print_to_stderr
@@ -33,7 +34,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (explain, check, compare, schema, report, paper, demo):
+for command in (explain, landscape, check, compare, schema, report, paper, demo):
     app.command(help=_unwrap_paragraphs(command.__doc__ or ""), epilog=EXIT_CODES_HELP)(command)
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import pandas as pd
 
 from counterpoise.api.explainer import Explainer
+from counterpoise.api.run import FEW_ANSWERS_NOTE
 from counterpoise.cli.exit_codes import ExitCode, print_to_stderr
 from counterpoise.errors import CounterpoiseError, InputError, Interrupted, ModelError
 from counterpoise.explanation.explanation import Explanation
@@ -106,10 +107,8 @@ class CommandRun:
             notes.append(
                 f"{BUDGET_NOTE_START}{self.budget:g} s ended the search of some rows: more time may find nearer answers"
             )
-        if self.question["keep"] is not None and self.short_count:
-            notes.append(
-                f"{self.short_count} of {self.finished_count} rows have fewer firm answers than the "
-                f"{self.question['alternatives']} asked for; several tipping points of a row are in .json and .ndjson "
-                "(tipping), and come without --keep"
-            )
+        if self.short_count:  # each part speaks of its own rows
+            notes = [note for note in notes if FEW_ANSWERS_NOTE not in note]
+            asked = self.question["alternatives"]
+            notes.append(f"{self.short_count} of {self.finished_count} rows {FEW_ANSWERS_NOTE} {asked} asked for")
         return notes

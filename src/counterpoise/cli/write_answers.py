@@ -9,11 +9,12 @@ from typing import TextIO
 
 from rich.console import Console
 
-from counterpoise.cli.output import format_json_lines, tabulate
+from counterpoise.cli.output import format_json_lines
 from counterpoise.cli.table_files import STANDARD_STREAM, check_writable, ending_of, write_table
 from counterpoise.errors import InputError
+from counterpoise.explanation.cards.cards import CAUTION, Card, build_cards
 from counterpoise.explanation.explanation import Explanation
-from counterpoise.show.cards import CAUTION, Card, build_cards
+from counterpoise.explanation.exports.flat import tabulate_flat
 from counterpoise.show.report import report
 from counterpoise.show.terminal import draw_card, write_card
 from counterpoise.space.distance import Distance
@@ -80,7 +81,7 @@ class AnswerWriter:
         elif self.ending == ".json":
             part.save(self.out)
         else:
-            table = tabulate(part, self.measure, redact=self.redact)
+            table = tabulate_flat(part, self.measure, redact=self.redact)
             write_table(table, self.out, self.ending, features=part.schema.names, safe=self.safe_csv)
 
     def _open_lines(self, first: int) -> AbstractContextManager[TextIO]:

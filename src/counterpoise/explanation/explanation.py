@@ -10,8 +10,13 @@ from typing import Any
 import pandas as pd
 
 from counterpoise.errors import InputError
-from counterpoise.explanation import json_archive, sentences, tables, views
+from counterpoise.explanation import json_archive, tables, views
 from counterpoise.explanation.answered_rows import AnsweredRows
+from counterpoise.explanation.cards.cards import build_cards
+from counterpoise.explanation.cards.html import draw_card_html
+from counterpoise.explanation.exports.flat import tabulate_flat, write_excel
+from counterpoise.explanation.exports.importance import tabulate_importance
+from counterpoise.explanation.exports.wide import tabulate_wide, write_markdown
 from counterpoise.explanation.fields import AnswerEnergies, ModelScores
 from counterpoise.explanation.repr import REPR_LIMITS, draw_html, draw_text, headline
 from counterpoise.plain_text import escape_controls
@@ -92,15 +97,40 @@ class Explanation(AnsweredRows):
         """What the explanation says, in plain English: a paragraph for one row, a line for each of several."""
         if not len(self):
             return "No rows were explained."
-        lines = [
-            sentences.compose_text(self.schema, changes[0], views.describe_outcome(self, row))
-            for row, changes in enumerate(self.changes_by_answer)
-        ]
+        lines = [views.compose_row_text(self, row) for row in range(len(self))]
         if len(self) == 1:
             return lines[0]
         return "\n".join(
             f"Row {escape_controls(str(label))}: {line}" for label, line in zip(self.rows.index, lines, strict=True)
         )
+
+    def table(self, *, all_features: bool = False) -> pd.DataFrame:
+        """A wide table of texts: each row as it is, then its answers, with a dash where nothing changes.
+
+        all_features: whether features that no answer changes have columns too. A notebook shows changes in bold.
+        """
+        return tabulate_wide(self, all_features=all_features)
+
+    def importance(self) -> pd.DataFrame:
+        """How often answers change each feature, which way and by how much, the most often changed first.
+
+        Of several rows the best answers count, of a single row its alternatives. ``mean_change`` is in standard
+        deviations, ``mean_difference`` in the units of the feature.
+        """
+        return tabulate_importance(self)
+
+    def to_frame(self) -> pd.DataFrame:
+        """A line for each answer: the input's columns as the answer has them, then all that is known of it (cp_…)."""
+        return tabulate_flat(self)
+
+    def to_markdown(self, *, all_features: bool = False) -> str:
+        """The wide table as Markdown."""
+        return write_markdown(self.table(all_features=all_features))
+
+    def to_excel(self, path: str | Path) -> None:
+        """Write an Excel file (.xlsx) with the sheets answers, changes and importance; needs the extra ``excel``."""
+        sheets = {"answers": self.to_frame(), "changes": self.changes, "importance": self.importance()}
+        write_excel(path, sheets)
 
     def to_json(self) -> str:
         """The explanation as a JSON document, format version 2 (docs/explanation-format.md)."""
@@ -128,6 +158,9 @@ class Explanation(AnsweredRows):
         return draw_text(self._headline(), views.list_short_cells(self) if len(self) <= REPR_LIMITS.rows else [])
 
     def _repr_html_(self) -> str:
+        """In a notebook: the card of a single row, a table of several."""
+        if len(self) == 1:
+            return draw_card_html(build_cards(self)[0])
         shown = self[: REPR_LIMITS.notebook_rows]
         return draw_html(self._headline(), views.list_short_cells(shown), len(self) - len(shown))
 
@@ -138,7 +171,7 @@ class Explanation(AnsweredRows):
         own = {
             item.name: getattr(self, item.name) for item in fields(self) if item.name not in ("model_scores", "terms")
         }
-        own |= {"scores": self.scores, "energy": self.energy}
+        own |= {"scores": self.scores, "energy": self.terms.to_frame(self.rows.index)}
         return {**own, "tipping": None if self.tipping is None else self.tipping._archive_fields()}
 
     @classmethod

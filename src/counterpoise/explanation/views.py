@@ -71,6 +71,12 @@ def describe_outcome(explanation: AnsweredRows, row: int) -> sentences.RowOutcom
     )
 
 
+def compose_row_text(explanation: AnsweredRows, row: int) -> str:
+    """What is said of one row, in a sentence or two."""
+    changes = explanation.changes_by_answer[row][0]
+    return sentences.compose_text(explanation.schema, changes, describe_outcome(explanation, row))
+
+
 def list_short_cells(explanation: AnsweredRows) -> list[tuple[str, ...]]:
     """The cells of the short table, a tuple for each row."""
     out = []

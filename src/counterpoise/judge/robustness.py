@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from html import escape
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from counterpoise.objective.noise import Noise
 from counterpoise.objective.plausibility import Fittable
 from counterpoise.objective.regularizers import Regularizer
 from counterpoise.physics import robustness as bounds
+from counterpoise.readable import draw_html_table
 from counterpoise.streams import StreamKey
 from counterpoise.types import Array
 
@@ -73,6 +75,13 @@ class Robustness:
             f"worst perturbation found within {self.xi:g}: {int((seen['worst'] >= 0).sum())} keep the target\n"
             f"{self.share:.0%} of copies keep it up to noise {seen['radius'].median():.3g} (median)"
         )
+
+    def _repr_html_(self) -> str:
+        """The same words, and a line for each answer."""
+        names = ("kept", "low", "high", "worst", "radius")
+        lines = [(str(row), *(f"{line[name]:.3g}" for name in names)) for row, line in self.table.iterrows()]
+        words = "".join(f"<p>{escape(part)}</p>" for part in repr(self).splitlines())
+        return f"<div>{words}{draw_html_table(('row', *names), lines[:20])}</div>"
 
 
 def robustness(

@@ -19,6 +19,7 @@ from counterpoise.objective.plausibility import Fittable
 from counterpoise.objective.regularizers import Regularizer
 from counterpoise.physics.boltzmann import log_partition
 from counterpoise.physics.cloud import draw_antithetic
+from counterpoise.readable import Readable, Summary
 from counterpoise.space.schema.schema import Feature
 from counterpoise.types import Array, split_rows
 
@@ -36,8 +37,8 @@ class ProjectedPath(NamedTuple):
     method: str
 
 
-@dataclass(frozen=True, eq=False)
-class Landscape:
+@dataclass(frozen=True, eq=False, repr=False)
+class Landscape(Readable):
     """A slice through the energy of one row: a plane through its answer, along two features or two directions.
 
     ``x`` ``(g,)`` and ``y`` ``(h,)`` are the places along the two axes, ``labels`` what they are: the values of two
@@ -65,6 +66,18 @@ class Landscape:
     share_in_plane: float = 1.0
     path: ProjectedPath | None = None
     note: str = ""
+
+    def summarize(self) -> Summary:
+        """Where the slice lies, and how much of it reaches the target."""
+        what = f"free energy at T = {self.T:g}" if self.T else "energy"
+        reached = float((self.margin >= 0).mean())
+        lines = [
+            (label, f"{ends[0]:.4g} to {ends[-1]:.4g}", f"{self.start[place]:.4g}", f"{self.answer[place]:.4g}")
+            for place, (label, ends) in enumerate(zip(self.labels, (self.x, self.y), strict=True))
+        ]
+        size = f"{len(self.y)} × {len(self.x)} points"
+        said = f"Landscape of the {what}, {size}: {reached:.0%} reach {self.target}"
+        return Summary(said + (f"; {self.note}" if self.note else ""), ("axis", "range", "row", "answer"), lines)
 
 
 def landscape(

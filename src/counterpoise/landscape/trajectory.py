@@ -18,14 +18,15 @@ from counterpoise.methods.baselines.coordinates import CoordinateChart
 from counterpoise.physics.cooling import Cooling
 from counterpoise.physics.metropolis import MetropolisInfo
 from counterpoise.problem import Problem
+from counterpoise.readable import Readable, Summary
 from counterpoise.streams import Streams
 from counterpoise.types import Array
 
 StepRecord = tuple[float, float, float]  # energy, temperature, acceptance
 
 
-@dataclass(frozen=True, eq=False)
-class Trajectory:
+@dataclass(frozen=True, eq=False, repr=False)
+class Trajectory(Readable):
     """A search for the answer to one row: ``table`` has a line for each step.
 
     energy: the free energy F of the walker of `Algorithm1`; for `Annealing` the mean effort ``d + lam R`` of the
@@ -42,6 +43,15 @@ class Trajectory:
     target: str
     x0: Array
     visited_states: Array
+
+    def summarize(self) -> Summary:
+        """The first and the last step, and what lies between in five."""
+        last = len(self.table) - 1
+        places = sorted({round(share * last) for share in (0, 0.25, 0.5, 0.75, 1)}) if last >= 0 else []
+        names = [str(name) for name in self.table.columns]
+        lines = [(str(place), *(f"{value:.4g}" for value in self.table.iloc[place])) for place in places]
+        said = f"Trajectory of {self.method}: {len(self.table)} steps towards {self.target}"
+        return Summary(said, ("step", *names), lines)
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Simulated annealing: Metropolis chains over the valid points of each row, while the temperature falls to 0."""
+"""Simulated annealing: the sampler's chains over the valid points of each row, while the temperature falls to 0."""
 
 from __future__ import annotations
 
@@ -9,10 +9,13 @@ import numpy as np
 
 from counterpoise.errors import InputError
 from counterpoise.methods.base import Run, last_run
-from counterpoise.methods.chains.population import Population
 from counterpoise.methods.incumbents import Incumbents
+from counterpoise.methods.points import Points
+from counterpoise.methods.sampler.sample import Sampler, list_sweep, prepare_chains
+from counterpoise.methods.sampler.settings import SamplerSettings
 from counterpoise.methods.starts import make_starts
 from counterpoise.physics.cooling import Cooling, LinearCooling
+from counterpoise.physics.metropolis import summarise
 from counterpoise.problem import Problem
 from counterpoise.streams import Streams
 from counterpoise.types import is_number, is_whole_number
@@ -22,11 +25,11 @@ from counterpoise.types import is_number, is_whole_number
 class Annealing:
     """Simulated annealing (Kirkpatrick et al., 1983) with the energy ``d + lam R`` over valid points, on any model.
 
-    It uses neither slopes nor leaves; the default method, `Search`, does and finds nearer answers with fewer model
-    rows. Chains begin at reference rows of the target.
+    The chains are those of the ensemble, and at a constant temperature they sample its law; here it falls to 0. Nothing
+    of the model is used but what it says, and neither slopes nor leaves. Chains begin at reference rows of the target.
 
     >>> Annealing(steps=100)
-    Annealing(chains=12, steps=100, start=0.1, cooling=None, first_size=0.3, start_bisections=6, report_every=5)
+    Annealing(chains=12, steps=100, start=0.1, cooling=None, start_bisections=6, report_every=5)
     """
 
     chains: int = 12
@@ -37,8 +40,6 @@ class Annealing:
     """First temperature, a share of the effort of the row's best start: 0 makes the chains greedy."""
     cooling: Cooling | None = None
     """How the temperature falls; None: in equal differences to 0 over ``steps``."""
-    first_size: float = 0.3
-    """First step size of the moves, in feature scales; it adapts until about one proposal in four is accepted."""
     start_bisections: int = 6
     """Halvings that bring each start towards its row before the chains begin."""
     report_every: int = 5
@@ -51,8 +52,6 @@ class Annealing:
                 raise InputError(f"{name} must be at least {least}", f"{given!r}", "give a whole number")
         if not (is_number(self.start) and 0 <= self.start < np.inf):
             raise InputError("start must be a number of at least 0", f"{self.start!r}", "give a share such as 0.1")
-        if not (is_number(self.first_size) and 0 < self.first_size < 1):
-            raise InputError("first_size must lie between 0 and 1", f"{self.first_size!r}", "give a share such as 0.3")
         if self.cooling is not None and not callable(self.cooling):
             raise InputError(
                 "cooling must be a schedule",
@@ -70,20 +69,35 @@ class Annealing:
         board = Incumbents(start, problem.region)
         yield board.make_run()
         rows = board.open_rows
-        if len(rows):
-            chains = Population(problem.take(rows), streams.take(rows), board.points.at(rows), self.first_size)
-            lowest = chains.best.lowest_effort
-            T = self.start * np.where(np.isfinite(lowest), lowest, 1.0)
+        settings = SamplerSettings(ladders=self.chains, temperatures=1)
+        starts = np.where(board.points.valid[..., None], board.points.x, np.nan)[rows]
+        prepared = prepare_chains(problem.take(rows), streams.take(rows), starts, settings) if len(rows) else None
+        if prepared is not None:
+            some, chains = prepared
+            rows = rows[some]
+            T = self.start * np.maximum(chains.effort.min(axis=1), 1e-12)
+            sampler = Sampler(chains, np.maximum(T, 1e-12), settings)
+            best = _as_points(chains.x, chains.effort)
+            moves = list_sweep(chains.places)
             for step in range(self.steps):
                 if problem.has_expired:
                     break
-                T = self.schedule(step, T, chains.step(T))
+                u = chains.streams.uniform((self.chains, 9))
+                heat = np.repeat(T[:, None], self.chains, axis=1)
+                taken = chains.step(moves[step % len(moves)], sampler.tables, heat, u)
+                best = best.replace_where(_as_points(chains.x, chains.effort), chains.effort < best.effort)
+                T = self.schedule(step, T, summarise(taken, chains.effort))
                 if step % self.report_every == self.report_every - 1:
-                    board.enter(rows, chains.best)
+                    board.enter(rows, best)
                     yield board.make_run()
-            board.enter(rows, chains.best)
+            board.enter(rows, best)
         board.done[:] = True
         yield board.make_run()
 
     def __call__(self, problem: Problem, streams: Streams) -> Run:
         return last_run(self.iterate(problem, streams))
+
+
+def _as_points(x: np.ndarray, effort: np.ndarray) -> Points:
+    """Valid points of chains; how far beyond the boundary they are was not asked for: the margin counts as 0."""
+    return Points(x.copy(), np.zeros_like(effort), effort.copy())

@@ -29,6 +29,7 @@ class Run(NamedTuple):
     locally_minimal_effort: Array | None = None  # (n,), NaN where nothing is known
     bound: Array | None = None  # (n,) of the effort d + lam R of all valid answers, NaN where none is known
     is_infeasible: Mask | None = None  # (n,)
+    rank: Array | None = None  # (n, a) the order of answers that are all to be given, infinite: none; None: by effort
 
     @property
     def valid(self) -> Mask:
@@ -37,12 +38,12 @@ class Run(NamedTuple):
 
     def at(self, rows: Index | Mask) -> Run:
         """The run of some rows."""
-        still, bound, lost = (
+        still, bound, lost, rank = (
             None if part is None else part[rows]
-            for part in (self.locally_minimal_effort, self.bound, self.is_infeasible)
+            for part in (self.locally_minimal_effort, self.bound, self.is_infeasible, self.rank)
         )
         own = self.x[rows], self.margin[rows], self.effort[rows], self.done[rows]
-        return Run(*own, self.steps, still, bound, lost)  # type: ignore[arg-type]
+        return Run(*own, self.steps, still, bound, lost, rank)  # type: ignore[arg-type]
 
 
 class Method(Protocol):

@@ -13,12 +13,14 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 
 from counterpoise.methods.base import Method, Run, last_run
+from counterpoise.methods.linear.exact import prove_linear
+from counterpoise.methods.networks.certified import prove_network
 from counterpoise.methods.points import Points, join_points
 from counterpoise.methods.settings.proof import DEFAULT_PROOF, ProofSettings
 from counterpoise.methods.trees.exact.sum_of_trees import prove
 from counterpoise.problem import Problem
 from counterpoise.streams import Streams
-from counterpoise.types import Array, Mask
+from counterpoise.types import Array, Index, Mask
 
 
 class Bounds(NamedTuple):
@@ -35,12 +37,30 @@ Prover: TypeAlias = Callable[[Problem, Run, ProofSettings], Bounds | None]
 
 @dataclass(frozen=True)
 class Proven:
-    """Another method's answers, with a bound of the least effort; nearer answers that the proof meets come first."""
+    """Another method's answers, with a bound of the least effort; nearer answers that the proof meets come first.
+
+    ``solves_first``: rows that a proof alone answers, as it does for linear models, are not searched.
+    """
 
     method: Method
     settings: ProofSettings = DEFAULT_PROOF
+    solves_first: bool = False
 
     def iterate(self, problem: Problem, streams: Streams) -> Iterator[Run]:
+        solved = solve_without_search(problem, self.settings) if self.solves_first else None
+        if solved is None:
+            yield from self._search(problem, streams)
+            return
+        yield solved
+        rows = np.flatnonzero(~solved.done)
+        if len(rows):
+            run = None
+            for run in self.method.iterate(problem.take(rows), streams.take(rows)):
+                yield _join(solved, run, rows)._replace(done=solved.done)
+            assert run is not None, "a method yields at least one run"
+            yield _join(solved, run, rows)._replace(done=np.ones(len(problem), dtype=bool))
+
+    def _search(self, problem: Problem, streams: Streams) -> Iterator[Run]:
         run, none = None, np.zeros(len(problem), dtype=bool)
         for run in self.method.iterate(problem, streams):
             yield run._replace(done=none)
@@ -49,6 +69,31 @@ class Proven:
 
     def __call__(self, problem: Problem, streams: Streams) -> Run:
         return last_run(self.iterate(problem, streams))
+
+
+def solve_without_search(problem: Problem, settings: ProofSettings) -> Run | None:
+    """Answers that a proof finds by itself, and bounds; ``done`` are rows that need no search. None: no such proof."""
+    if problem.cloud is not None:
+        return None
+    proof = prove_linear(problem, np.full(len(problem), np.inf), settings.gap, settings.linear)
+    if proof is None:
+        return None
+    met = np.isfinite(proof.effort)
+    enough = 1 + max(settings.gap, settings.linear.search_above)
+    done = proof.is_infeasible | (met & (proof.effort <= proof.bound * enough))
+    margin = np.where(met, 0.0, -np.inf)
+    run = Run(proof.x[:, None, :], margin[:, None], proof.effort[:, None], done, 0)
+    return run._replace(bound=proof.bound, is_infeasible=proof.is_infeasible)
+
+
+def _join(solved: Run, run: Run, rows: Index) -> Run:
+    """Solved rows, some of which ``(r,)`` were searched as well."""
+    n, a = len(solved.x), run.x.shape[1]
+    x, margin, effort = solved.x.repeat(a, axis=1), np.full((n, a), -np.inf), np.full((n, a), np.inf)
+    margin[:, :1], effort[:, :1] = solved.margin, solved.effort
+    both = join_points(Points(run.x, run.margin, run.effort), Points(*solved.at(rows)[:3])).best(a)
+    x[rows], margin[rows], effort[rows] = both.x, both.margin, both.effort
+    return solved._replace(x=x, margin=margin, effort=effort, steps=run.steps)
 
 
 def prove_run(problem: Problem, run: Run, settings: ProofSettings) -> Run:
@@ -80,5 +125,22 @@ def prove_by_leaves(problem: Problem, run: Run, settings: ProofSettings) -> Boun
     return Bounds(proof.bound, lost & proof.exhausted, points)
 
 
-PROVERS: tuple[Prover, ...] = (prove_by_leaves,)
+def prove_by_weights(problem: Problem, run: Run, settings: ProofSettings) -> Bounds | None:
+    """Models whose outputs are affine in the row: branch and bound over what columns may become."""
+    effort = run.effort.min(axis=1)
+    proof = prove_linear(problem, effort, settings.gap, settings.linear)
+    if proof is None:
+        return None
+    met = np.isfinite(proof.effort)
+    points = Points(proof.x[:, None, :], np.where(met, 0.0, -np.inf)[:, None], proof.effort[:, None])
+    return Bounds(proof.bound, proof.is_infeasible, points)
+
+
+def prove_by_layers(problem: Problem, run: Run, settings: ProofSettings) -> Bounds | None:
+    """Networks whose layers are known: the largest effort below which linear ceilings keep all points from the goal."""
+    proof = prove_network(problem, run.effort.min(axis=1), settings.networks)
+    return None if proof is None else Bounds(proof.bound, proof.is_infeasible)
+
+
+PROVERS: tuple[Prover, ...] = (prove_by_leaves, prove_by_weights, prove_by_layers)
 """Tried in turn; the first that applies counts."""

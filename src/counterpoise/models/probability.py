@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from numpy.typing import NDArray
 
 from counterpoise.errors import CapabilityError
+from counterpoise.models.layers import LayerOutputs
 from counterpoise.models.links import softmax
 from counterpoise.models.trees.ensemble import TreeEnsemble
 from counterpoise.models.trees.leaves import Leaves
@@ -32,6 +33,12 @@ class ProbabilityModel(ModelBase):
     @property
     def notes(self) -> tuple[str, ...]:
         return self.model.notes
+
+    @property
+    def layers(self) -> LayerOutputs | None:
+        """The layers that the probabilities are the softmax of."""
+        known: LayerOutputs | None = self.model.layers if self.model.has_softmax_probabilities else None
+        return None if known is None else replace(known, first=replace(known.first, link="softmax"))
 
     def outputs(self, x: Array) -> Array:
         if self.model.link == "log":  # its outputs are its probabilities, and quicker

@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from counterpoise.explanation import tables
+from counterpoise.explanation.cards.cards import direction_of
 from counterpoise.explanation.explanation import Explanation
-from counterpoise.show.cards import direction_of
 from counterpoise.types import Array
 
 

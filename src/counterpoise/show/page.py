@@ -12,17 +12,17 @@ from typing import Any
 
 import numpy as np
 
-from counterpoise.explanation.explanation import Explanation
-from counterpoise.explanation.formats import format_label
-from counterpoise.show.cards import (
+from counterpoise.explanation.cards.cards import (
     CAUTION,
-    DIRECTION_WORDS,
     RECIPE_CAUTION,
     REDACTION_NOTE,
     Card,
     CardAnswer,
     CardChange,
+    format_change,
 )
+from counterpoise.explanation.explanation import Explanation
+from counterpoise.explanation.formats import format_label
 from counterpoise.show.overview import Frequency, Overview
 from counterpoise.show.redaction import redact_notes, redact_settings
 from counterpoise.show.templates import render_template
@@ -175,7 +175,7 @@ def _measure_histogram(distances: Array) -> dict[str, Any]:
 def _list_line(card: Card) -> dict[str, str]:
     """One line of the list; it is all that is drawn until the row is opened."""
     best = card.best_answer
-    shown = ", ".join(_format_change(change) for change in best.changes[: PAGE.max_changes_listed])
+    shown = ", ".join(format_change(change) for change in best.changes[: PAGE.max_changes_listed])
     more = (
         f" and {len(best.changes) - PAGE.max_changes_listed} more"
         if len(best.changes) > PAGE.max_changes_listed
@@ -192,12 +192,6 @@ def _list_line(card: Card) -> dict[str, str]:
         "distance": f"{best.distance:.3g}" if isfinite(best.distance) else "",
         "kept": best.kept,
     }
-
-
-def _format_change(change: CardChange) -> str:
-    if not change.before and not change.after:
-        return f"{DIRECTION_WORDS[change.direction]} {change.title}"
-    return f"{change.title} {change.before} → {change.after}"
 
 
 def _list_facts(explanation: Explanation, written: str, *, redact: bool) -> list[tuple[str, str]]:
@@ -250,10 +244,10 @@ def _page_data(explanation: Explanation, cards: Sequence[Card], *, redact: bool)
                 "firmness": card.firmness,
                 "noise": card.noise,
                 "others": [_answer_data(other) for other in card.other_answers],
-                "evidence": [
-                    [_round_number(near.distance), [(column, said) for column, _, said in near.values]]
-                    for near in card.evidence
-                ],
+                "evidence": {
+                    "distances": [_round_number(distance) for distance in card.evidence.distances],
+                    "lines": [[line.column, line.own, line.answer, *line.real] for line in card.evidence.lines],
+                },
             }
             for card in cards
         ],

@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from counterpoise.errors import InputError
+from counterpoise.explanation.cards.cards import build_cards
 from counterpoise.explanation.explanation import Explanation
-from counterpoise.show.cards import build_cards
 from counterpoise.show.overview import build_overview
 from counterpoise.show.page import compose_page
 

@@ -11,9 +11,9 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
+from counterpoise.explanation.cards.cards import DIRECTION_WORDS, Card, CardAnswer, CardChange, format_change, ordinal
 from counterpoise.explanation.fields import STATUSES_WITH_ANSWER
 from counterpoise.plain_text import escape_controls
-from counterpoise.show.cards import DIRECTION_WORDS, Card, CardAnswer, CardChange, ordinal
 
 UNCHANGED_MARK = "·"  # where an answer leaves a feature as it was
 DIRECTION_ARROWS = {"up": "↑", "down": "↓", "other": "↔", "given": "+"}
@@ -28,7 +28,7 @@ def draw_card(card: Card, held: Sequence[str] = ()) -> Panel:
     parts.append(Text(card.best_answer.text))
     parts += [Text(f"! {mark}", style="yellow") for mark in card.best_answer.marks]
     parts += [
-        Text(f"or: {', '.join(_format_change(change) for change in other.changes)}{_say_kept(other)}", style="dim")
+        Text(f"or: {', '.join(format_change(change) for change in other.changes)}{_say_kept(other)}", style="dim")
         for other in card.other_answers
     ]
     real = _say_nearest_real_row(card)
@@ -51,12 +51,12 @@ def write_card(card: Card) -> str:
     card = _escape_all(card)
     lines = [f"{card.row}: {_say_before(card)} -> {_say_after(card)}"]
     if card.tipping is not None:
-        lines.append("  tipping point: " + ", ".join(_format_change(change, "->") for change in card.tipping.changes))
-    lines += [f"  {_format_change(change, '->')}" for change in card.best_answer.changes]
+        lines.append("  tipping point: " + ", ".join(format_change(change, "->") for change in card.tipping.changes))
+    lines += [f"  {format_change(change, '->')}" for change in card.best_answer.changes]
     lines.append(f"  {card.best_answer.text}")
     lines += [f"  ! {mark}" for mark in card.best_answer.marks]
     lines += [
-        f"  or: {', '.join(_format_change(change, '->') for change in other.changes)}{_say_kept(other)}"
+        f"  or: {', '.join(format_change(change, '->') for change in other.changes)}{_say_kept(other)}"
         for other in card.other_answers
     ]
     real = _say_nearest_real_row(card)
@@ -83,11 +83,13 @@ def _escape_all(value: T) -> T:
 
 def _say_nearest_real_row(card: Card) -> str:
     """The nearest real row of the target, in the features that change and those in which it differs most."""
-    if not card.evidence or not card.evidence[0].values:
+    if not card.evidence.lines:
         return ""
-    nearest = card.evidence[0]
-    cells = ", ".join(f"{title} {value}" for _, title, value in nearest.values)
-    return f"nearest real {card.target} row, {nearest.distance:.3g} away: {cells}"
+    cells = ", ".join(
+        f"{line.title} {line.real[0]}" + ("" if line.answer else f" instead of {line.own}")
+        for line in card.evidence.lines
+    )
+    return f"nearest real {card.target} row, {card.evidence.distances[0]:.3g} away: {cells}"
 
 
 def _draw_verdict(card: Card) -> Text:
@@ -139,9 +141,3 @@ def _format_percentiles(change: CardChange, populations: Sequence[str]) -> list[
     """Where the values before and after lie in each population; "" where that is not known."""
     known = {name: f"{ordinal(was)} → {ordinal(now)}" for name, was, now in change.percentiles}
     return [known.get(name, "") for name in populations]
-
-
-def _format_change(change: CardChange, arrow: str = "→") -> str:
-    if not change.before and not change.after:
-        return f"{DIRECTION_WORDS[change.direction]} {change.title}"
-    return f"{change.title} {change.before} {arrow} {change.after}"

@@ -14,12 +14,9 @@ from sklearn.linear_model import LogisticRegression
 import counterpoise as cp
 from counterpoise.errors import ConstraintError
 from counterpoise.methods.base import last_run
-from counterpoise.methods.chains.ground import MoveContext
-from counterpoise.methods.chains.transfer import transfer
 from counterpoise.space.region.region import Region, check_constraints
 from counterpoise.space.schema.encode import encode
 from counterpoise.space.schema.schema import Schema
-from counterpoise.streams import Streams
 from worlds import seeds
 
 SOME = settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
@@ -397,20 +394,6 @@ def test_a_row_that_is_let_off_says_so():
     rule = cp.Rule("a + b == total", relax=True)
     found = cp.explain(MODEL, odd, reference=TRAIN, constraints=[rule])
     assert f"let off {rule!r}" in found.reason[0]
-
-
-@given(seeds)
-def test_a_transfer_keeps_linear_equations(seed):
-    problem = captured()
-    streams = Streams.of(problem.x0, seed)
-    x = np.repeat(problem.x0[:, None, :], 5, axis=1)
-    x[..., 0] += 0.5
-    x[..., 2] += 0.5
-    y = transfer(MoveContext.of(problem), streams, x, np.full(x.shape[:2], 0.9))
-    np.testing.assert_allclose(y[..., 0] + y[..., 1], y[..., 2], atol=1e-9)
-    moved = (y != x).sum(axis=-1)
-    assert set(np.unique(moved)) <= {0, 2}
-    assert (moved == 2).any()
 
 
 @cache

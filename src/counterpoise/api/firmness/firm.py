@@ -97,8 +97,7 @@ def find_firm_answers(task: AnswerTask, tipping: Answers) -> tuple[Answers, Firm
 def _search_firm_answers(task: AnswerTask, tipping: Answers, noise: Noise, kappa_times_margin: float = 20.0) -> Answers:
     """Answers that withstand noise; kappa, in the decision form of Eq. (6), is in units of the row's own margin."""
     problem, asked, d = task.problem, task.question, task.problem.x0.shape[1]
-    empty = np.asarray(np.isnan(tipping.x).all(axis=2))
-    hints = np.where(empty[..., None], tipping.x[:, :1], tipping.x)
+    hints = tipping.x[:, :1]  # not the alternatives: the best answer must not depend on how many are asked for
     margin = np.abs(problem.goal.margin(task.row_predictions.outputs[:, None, :])[:, 0])
     kappa = kappa_times_margin / np.maximum(margin, 1e-6)
     none = np.empty((len(problem), 0, d))

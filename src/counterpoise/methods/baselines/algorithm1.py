@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from counterpoise.errors import CapabilityError, InputError
 from counterpoise.methods.base import Run, last_run
+from counterpoise.methods.baselines.algorithm1_state import Info, State, scatter_flags, select_rows
 from counterpoise.methods.baselines.coordinates import CoordinateChart
+from counterpoise.methods.baselines.langevin import log_hastings, propose
 from counterpoise.methods.points import Points, join_points, score_points
 from counterpoise.physics import cloud
 from counterpoise.physics.estimators.monte_carlo import cloud_free_energy
@@ -20,35 +22,6 @@ from counterpoise.physics.stability import gradient_norm, is_smooth_enough, larg
 from counterpoise.problem import Problem
 from counterpoise.streams import Streams
 from counterpoise.types import Array, Index, Mask
-
-
-class State(NamedTuple):
-    """Where the rows are: coordinates ``(n, d)``, free energy ``(n,)``, its gradient ``(n, d)``, f - c and alpha."""
-
-    z: Array
-    value: Array
-    gradient: Array
-    margin: Array
-    alpha: Array
-
-    def at(self, rows: Index) -> State:
-        """The state of some rows."""
-        return State(*(part[rows] for part in self))
-
-    def replace_rows(self, rows: Index, other: State) -> State:
-        """This state, with another one in the place of some rows."""
-        parts = [part.copy() for part in self]
-        for mine, new in zip(parts, other, strict=True):
-            mine[rows] = new
-        return State(*parts)
-
-
-class Info(NamedTuple):
-    """What an iteration did, ``(n,)`` each: moved at all, alpha was halved at C1, the update was refused at C2."""
-
-    is_accepted: Mask
-    is_alpha_halved: Mask
-    is_refused: Mask
 
 
 @dataclass(frozen=True)
@@ -74,6 +47,9 @@ class Algorithm1:
     looked for in ``directions`` directions, the curvature found in ``lanczos_steps``, a crossing by ``halvings``; a
     run is reported every ``report_every`` iterations.
 
+    ``langevin`` is the faithful form of the annealing: normal noise in every step, Hastings' ratio in the acceptance,
+    and beta rising over the iterations to ``final_beta_factor`` times where it began (`baselines.langevin`).
+
     >>> Algorithm1.literal(alpha=0.5)
     Algorithm1(alpha=0.5, ... sigma=0.0, ... probability=True, two_sided=True, printed=True, ...)
     """
@@ -95,6 +71,8 @@ class Algorithm1:
     lanczos_steps: int = 8
     halvings: int = 40
     report_every: int = 25
+    langevin: bool = False
+    final_beta_factor: float = 100.0
 
     def __post_init__(self) -> None:
         for name in ("alpha", "beta", "epsilon", "c1", "c2"):
@@ -103,6 +81,12 @@ class Algorithm1:
         if not (self.xi >= 0 and self.sigma >= 0 and self.iterations >= 1 and self.repeats >= 0):
             raise InputError(
                 "xi, sigma and repeats must be at least 0, iterations at least 1", f"{self!r}", "correct them"
+            )
+        if self.langevin and (self.printed or not self.final_beta_factor >= 1):
+            raise InputError(
+                "langevin goes with the corrected flow, and final_beta_factor must be at least 1",
+                f"printed is {self.printed}, final_beta_factor {self.final_beta_factor!r}",
+                "for instance Algorithm1(langevin=True)",
             )
         if self.samples < 2 or self.samples % 2:
             raise InputError("samples come in pairs", f"{self.samples}", "give an even number")
@@ -137,10 +121,15 @@ class Algorithm1:
         done, none = np.zeros(n, dtype=bool), np.zeros(n, dtype=bool)
         yield state, Info(none, none, none), done.copy()
         rounds, rows, part = np.zeros(n, dtype=np.intp), np.arange(n), chart
-        for _ in range(self.iterations):
+        for number in range(self.iterations):
             if not len(rows) or problem.has_expired:
                 return
-            after, info = self.step(part, noise[rows], state.at(rows), streams.take(rows).uniform((1,))[:, 0])
+            u = streams.take(rows).uniform((1,))[:, 0]
+            if self.langevin:
+                warm = replace(self, beta=self.beta * self.final_beta_factor ** (number / self.iterations))
+                after, info = warm.langevin_step(part, noise[rows], state.at(rows), streams.take(rows).normal((d,)), u)
+            else:
+                after, info = self.step(part, noise[rows], state.at(rows), u)
             ended = np.abs(after.margin) < self.epsilon
             if not self.printed:
                 ended &= after.margin >= 0
@@ -155,7 +144,7 @@ class Algorithm1:
                 after = after.replace_rows(tried, self.start(chart.take(who), noise[who], after.z[tried]))
             state = state.replace_rows(rows, after)
             done[rows[ended]] = True
-            told = Info(*(_scatter_flags(flags, rows, n) for flags in info))
+            told = Info(*(scatter_flags(flags, rows, n) for flags in info))
             if ended.any() or len(tried):
                 rows = np.flatnonzero(~done)
                 part = chart.take(rows)
@@ -186,8 +175,31 @@ class Algorithm1:
             crossing = np.flatnonzero(accepted & (state.margin < 0) & (trial.margin >= self.epsilon))
             if len(crossing):
                 trial = self._shorten_crossing_steps(chart, noise, state, trial, crossing)
-        after = State(*(_select_rows(accepted, new, old) for new, old in zip(trial, state, strict=True)))
+        after = State(*(select_rows(accepted, new, old) for new, old in zip(trial, state, strict=True)))
         return after._replace(alpha=alpha), Info(accepted, steep, refused)
+
+    def langevin_step(
+        self, chart: CoordinateChart, noise: Array, state: State, normals: Array, u: Array
+    ) -> tuple[State, Info]:
+        """One Langevin step of all rows at this beta: ``z - alpha grad F + sqrt(2 alpha T) xi``, Hastings' ratio.
+
+        ``normals`` ``(n, d)``. What leaves the box is refused: a mirrored step would have another density.
+        """
+        T = 1 / self.beta
+        if self.sigma:  # F itself depends on beta, which has risen
+            state = self._evaluate_state(chart, noise, state.z, state.alpha)
+        proposed = propose(state.z, state.gradient, state.alpha, T, normals, chart.movable)
+        inside = (chart.reflect_into_box(proposed.z) == proposed.z).all(axis=1)
+        trial = self._evaluate_state(chart, noise, np.where(inside[:, None], proposed.z, state.z), state.alpha)
+        ratio = log_hastings(state.z, state.gradient, trial.z, trial.gradient, state.alpha, T)
+        accepted = inside & accept(trial.value - state.value - T * ratio, T, u)
+        refused = self._is_too_curved(chart, noise, trial) & accepted
+        accepted &= ~refused
+        crossing = np.flatnonzero(accepted & (state.margin < 0) & (trial.margin >= self.epsilon))
+        if len(crossing):
+            trial = self._shorten_crossing_steps(chart, noise, state, trial, crossing)
+        after = State(*(select_rows(accepted, new, old) for new, old in zip(trial, state, strict=True)))
+        return after, Info(accepted, np.zeros_like(accepted), refused)
 
     def _take_gradient_step(self, chart: CoordinateChart, noise: Array, state: State, alpha: Array) -> State:
         z = chart.reflect_into_box(state.z - alpha[:, None] * state.gradient)
@@ -245,7 +257,7 @@ class Algorithm1:
             middle = (outside + inside) / 2
             margin = part.margin(middle)
             reached = margin >= 0
-            inside, outside = _select_rows(reached, middle, inside), _select_rows(reached, outside, middle)
+            inside, outside = select_rows(reached, middle, inside), select_rows(reached, outside, middle)
             left = np.where(reached, margin, left)
             if (left < self.epsilon).all():
                 break
@@ -292,14 +304,3 @@ class Algorithm1:
         factors = 1.0 + np.array([0.0, 1e-9, 1e-7, 1e-5, 1e-4, 1e-3, 1e-2, 0.05, 0.2])
         line = np.where(chart.movable[:, None, :], home + factors[None, :, None] * (x - home), home)
         return join_points(score_points(problem, x), score_points(problem, line)).best(1)
-
-
-def _select_rows(flags: Mask, yes: Array, no: Array) -> Array:
-    """Rows of the one array where flagged ``(n,)``, of the other elsewhere."""
-    return np.where(flags if yes.ndim == 1 else flags[:, None], yes, no)
-
-
-def _scatter_flags(flags: Mask, rows: Index, n: int) -> Mask:
-    out = np.zeros(n, dtype=bool)
-    out[rows] = flags
-    return out

@@ -47,8 +47,8 @@ class Chains:
     def step(self, move: Move, tables: MoveTables, T: Array, u: Array) -> Mask:
         """One proposal of every chain, taken or not: which were, ``(n, k)``.
 
-        ``T`` ``(n, k)`` are the temperatures, ``u`` ``(n, k, 7)`` uniform numbers: four for the move, two for values
-        inside places, one for Metropolis' rule.
+        ``T`` ``(n, k)`` are the temperatures, ``u`` ``(n, k, 9)`` uniform numbers: four for the move, four for
+        values inside places, one for Metropolis' rule.
         """
         n, k, _ = self.x.shape
         with np.errstate(invalid="ignore"):
@@ -63,14 +63,15 @@ class Chains:
             )
             y[row, chain, columns] = values.reshape(n, k)
             place[row, chain, columns] = then
-        return self.accept(y, place, log_ratio, T, u[..., 6])
+        return self.accept(y, place, log_ratio, T, u[..., 8])
 
     def accept(self, y: Array, place: Index, log_ratio: Array, T: Array, u: Array) -> Mask:
         """Metropolis' rule with the ratio of a move: which proposals ``y`` ``(n, k, d)`` are taken, ``(n, k)``."""
         y = self.places.settle(y)
         effort = self.problem.energy.effort(y, self.problem.x0)
         with np.errstate(divide="ignore", invalid="ignore"):
-            passes = np.log(u) < log_ratio - (effort - self.effort) / T
+            rise = (effort - self.effort) / np.maximum(T, np.finfo(np.float64).tiny)  # at T = 0 nothing goes uphill
+            passes = np.log(u) < log_ratio - rise
         rows, chains = np.nonzero(passes)
         if len(rows) and (len(self.problem.region.system) or self.problem.region.max_changes is not None):
             passes &= self.places.is_inside(y)

@@ -7,8 +7,6 @@ two are neighbours. This one graph says what a minimum, a quench, a way and a ba
 
 from __future__ import annotations
 
-from itertools import combinations
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -36,18 +34,10 @@ class NeighbourGraph:
         self.known: dict[int, float] = {}  # effort by key
         self.points: list[Index] = []  # those that are valid
         self.keys_of_points: list[int] = []
-        self.transfers = self._find_transfers()
+        self.transfers = self.places.transfers
         energy = self.problem.energy
         plain = all(isinstance(part, (WeightedL1, Sparsity)) for part in energy.regularizers)
         self.setting_never_helps = not energy.lam or plain
-
-    def _find_transfers(self) -> list[tuple[int, int]]:
-        """Pairs of open columns that occur in one equation."""
-        open_columns = set(self.open_columns.tolist())
-        pairs: set[tuple[int, int]] = set()
-        for equation in self.places.determined.equations:
-            pairs |= set(combinations(sorted(open_columns & equation.columns), 2))
-        return sorted(pairs)
 
     def keys(self, place: Index) -> Keys:
         """One number for each point ``(p, d)``: equal for equal points, and unequal, as good as always, for others."""
@@ -114,8 +104,12 @@ class NeighbourGraph:
                     add(np.flatnonzero(now == 0), (column, then))
         for one, other in self.transfers:
             for by in (-1, 1):
+                row = np.zeros(len(place), dtype=np.intp)
                 ups, downs = (
-                    self._shift_position(column, place[:, column], s) for column, s in ((one, by), (other, -by))
+                    self.places.shift_position(
+                        row, np.full_like(row, column), place[:, column], np.full_like(row, step)
+                    )
+                    for column, step in ((one, by), (other, -by))
                 )
                 may = everyone[(ups >= 0) & (downs >= 0)]
                 add(may, (one, ups[may]), (other, downs[may]))
@@ -128,14 +122,6 @@ class NeighbourGraph:
         then = now + by
         crosses = (np.minimum(now, then) == self.below[column]) & self.has_own_value[column]
         return np.flatnonzero((now > 0) & (then >= 1) & (then <= self.count[column]) & ~crosses)
-
-    def _shift_position(self, column: int, now: Index, by: int) -> Index:
-        """The place one step on, the row's own value being a step too; -1: there is none."""
-        below = self.below[column]
-        position = np.where(now == 0, below, np.where(now <= below, now - 1, now)) + by
-        then = np.where(position == below, 0, np.where(position < below, position + 1, position))
-        ended = (position < 0) | (position > self.count[column]) | ((then == 0) & ~self.has_own_value[column])
-        return np.where(ended, -1, then)
 
     def size(self) -> float:
         """How many points there are, valid or not."""

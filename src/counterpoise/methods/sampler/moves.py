@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from counterpoise.methods.sampler.darts import Darts
 from counterpoise.methods.sampler.places import Places
 from counterpoise.methods.sampler.proposal_table import ProposalTable
 from counterpoise.types import Array, Index, Mask
@@ -32,6 +33,7 @@ class MoveTables(NamedTuple):
     places: Places
     proposals: ProposalTable
     slots: Index  # (k,)
+    darts: Darts
 
     def weight(self, columns: Index, place: Index) -> Array:
         """Logarithm of the base measure of places ``(n, k)`` of columns ``(n, k)``."""
@@ -107,8 +109,41 @@ def trade(tables: MoveTables, place: Index, u: Array) -> Proposal:
     return Proposal(np.stack([one, other], axis=-1), np.stack([first, second], axis=-1), ratio)
 
 
-MOVES: tuple[Move, ...] = (set_or_unset, stride, exchange, redraw, trade)
-"""The moves of a sweep, in order; swaps between temperatures follow."""
+def transfer(tables: MoveTables, place: Index, u: Array) -> Proposal:
+    """Two columns of one equation moved against each other, so that what it determines may stay as it is."""
+    pairs = np.array(tables.places.transfers, dtype=np.intp).reshape(-1, 2)
+    if not len(pairs):
+        none = np.zeros((*u.shape[:2], 2), dtype=np.intp)
+        return Proposal(none, none, np.full(u.shape[:2], -np.inf))
+    drawn = pairs[np.minimum((u[..., 0] * len(pairs)).astype(np.intp), len(pairs) - 1)]
+    one, other = drawn[..., 0], drawn[..., 1]
+    rows, by = np.broadcast_to(_rows(one), one.shape), _draw_shift(u[..., 1])
+    now = _get(place, one), _get(place, other)
+    then = [
+        tables.places.shift_position(rows, column, at, step)
+        for column, at, step in ((one, now[0], by), (other, now[1], -by))
+    ]
+    there = (then[0] >= 0) & (then[1] >= 0)
+    ratio = np.zeros(one.shape)
+    for column, before, after in zip((one, other), now, then, strict=True):
+        ratio += tables.weight(column, np.maximum(after, 0)) - tables.weight(column, before)
+    return Proposal(drawn, np.maximum(np.stack(then, axis=-1), 0), np.where(there, ratio, -np.inf))
+
+
+def dart(tables: MoveTables, place: Index, u: Array) -> Proposal:
+    """A few columns at once from how one remembered point has them to how another does."""
+    columns, before, after = tables.darts.draw(u[..., 0])
+    fits = (np.take_along_axis(place, columns, axis=2) == before).all(axis=2) & (tables.darts.dart_counts > 0)[:, None]
+    ratio = np.zeros(u.shape[:2])
+    for number in range(columns.shape[2]):  # a column that is repeated counts once
+        fresh = ~(columns[..., :number] == columns[..., number, None]).any(axis=2)
+        column, ends = columns[..., number], (after[..., number], before[..., number])
+        ratio += np.where(fresh, tables.weight(column, ends[0]) - tables.weight(column, ends[1]), 0.0)
+    return Proposal(columns, after, np.where(fits, ratio, -np.inf))
+
+
+MOVES: tuple[Move, ...] = (set_or_unset, stride, exchange, redraw, trade, transfer, dart)
+"""All moves; each satisfies detailed balance by itself."""
 
 
 def _shift(tables: MoveTables, columns: Index, now: Index, by: Index) -> tuple[Index, Array]:

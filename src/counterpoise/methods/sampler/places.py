@@ -9,6 +9,8 @@ the base measure is uniform. Columns that relations determine, or that are fixed
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import combinations
 
 import numpy as np
 
@@ -35,6 +37,23 @@ class Places:
     unit: Array  # (n, d) distance of neighbouring values inside an interval; 0: any number
     is_nominal: Mask  # (d,) columns without an order
     determined: DeterminedColumns
+
+    @cached_property
+    def transfers(self) -> tuple[tuple[int, int], ...]:
+        """Pairs of columns that one equation relates and that are not determined by it in every row."""
+        open_columns = set(np.flatnonzero(self.is_open.any(axis=0)).tolist())
+        pairs: set[tuple[int, int]] = set()
+        for equation in self.determined.equations:
+            pairs |= set(combinations(sorted(open_columns & equation.columns), 2))
+        return tuple(sorted(pairs))
+
+    def shift_position(self, rows: Index, columns: Index, place: Index, by: Index) -> Index:
+        """The places so many steps on, the row's own value being a step too; -1: there is none. All shapes alike."""
+        below, count = self.below[rows, columns], self.count[rows, columns]
+        position = np.where(place == 0, below, np.where(place <= below, place - 1, place)) + by
+        then = np.where(position == below, 0, np.where(position < below, position + 1, position))
+        has_own = np.isfinite(self.log_weight[rows, columns, 0])
+        return np.where((position < 0) | (position > count) | ((then == 0) & ~has_own), -1, then)
 
     @classmethod
     def of(cls, problem: Problem, lengths: Array, settings: SamplerSettings) -> Places:

@@ -7,9 +7,20 @@ from dataclasses import dataclass
 import numpy as np
 
 from counterpoise.methods.sampler.chains import Chains
+from counterpoise.methods.sampler.darts import Darts
 from counterpoise.methods.sampler.draws import Draws, check_draws, choose_burn_in
 from counterpoise.methods.sampler.ladder import adapt_ladder, first_ladder
-from counterpoise.methods.sampler.moves import MoveTables, exchange, redraw, set_or_unset, stride, trade
+from counterpoise.methods.sampler.moves import (
+    Move,
+    MoveTables,
+    dart,
+    exchange,
+    redraw,
+    set_or_unset,
+    stride,
+    trade,
+    transfer,
+)
 from counterpoise.methods.sampler.places import Places
 from counterpoise.methods.sampler.proposal_table import ProposalTable, mix_proposals, tilted_probabilities
 from counterpoise.methods.sampler.settings import SamplerSettings
@@ -17,8 +28,11 @@ from counterpoise.problem import Problem
 from counterpoise.streams import Streams
 from counterpoise.types import Array, Index, Mask
 
-SWEEP = (set_or_unset, stride, exchange, set_or_unset, redraw, trade, stride)
-"""The moves of one sweep, in order; swaps between temperatures follow."""
+
+def list_sweep(places: Places) -> tuple[Move, ...]:
+    """The moves of one sweep, in order; swaps between temperatures follow."""
+    usual = (set_or_unset, stride, exchange, dart, set_or_unset, redraw, trade, stride, dart)
+    return (*usual, transfer) if places.transfers else usual
 
 
 @dataclass(eq=False)
@@ -60,6 +74,7 @@ class Sampler:
         self.best_x, self.best_effort = chains.x[rows, best].copy(), chains.effort[rows, best].copy()
         self.parity = 0
         self._visits: Array | None = None
+        self.darts = Darts.none(len(best))
         self._set_proposals()
         self.record = self._empty_record()
 
@@ -71,15 +86,18 @@ class Sampler:
         chains = self.chains
         tilted = tilted_probabilities(chains.problem, chains.places, self.best_x, self.T)
         mixed = mix_proposals(chains.places, tilted, self._visits, self.settings)
-        self.tables = MoveTables(chains.places, ProposalTable.of(*mixed), self.slots)
+        self.tables = MoveTables(chains.places, ProposalTable.of(*mixed), self.slots, self.darts)
 
     def take(self, rows: Index) -> Sampler:
         """The sampler of some rows."""
         other = object.__new__(Sampler)
         other.chains, other.settings, other.T = self.chains.take(rows), self.settings, self.T[rows]
         other.slots, other.parity, other._visits = self.slots, self.parity, None
+        other.darts = self.darts.take(rows)
         other.best_x, other.best_effort = self.best_x[rows], self.best_effort[rows]
-        other.tables = MoveTables(other.chains.places, self.tables.proposals.take(rows), self.slots)
+        other.tables = MoveTables(
+            other.chains.places, self.tables.proposals.take(rows), self.slots, self.tables.darts.take(rows)
+        )
         other.record = self.record.take(rows)
         return other
 
@@ -88,9 +106,10 @@ class Sampler:
         chains, settings = self.chains, self.settings
         _n, k, _ = chains.x.shape
         T = self.T[:, self.slots]
-        u = chains.streams.uniform((len(SWEEP) * 7 + 1, k))
-        for number, move in enumerate(SWEEP):
-            chains.step(move, self.tables, T, np.moveaxis(u[:, 7 * number : 7 * number + 7], 1, 2))
+        moves = list_sweep(chains.places)
+        u = chains.streams.uniform((len(moves) * 9 + 1, k))
+        for number, move in enumerate(moves):
+            chains.step(move, self.tables, T, np.moveaxis(u[:, 9 * number : 9 * number + 9], 1, 2))
             self._note_best()
         tried, taken = chains.swap(T, settings.temperatures, self.parity, u[:, -1])
         self.parity = 1 - self.parity
@@ -112,16 +131,20 @@ class Sampler:
         width = chains.places.near.shape[2]
         visits = np.zeros(n * d * settings.temperatures * width)
         table = (np.arange(n)[:, None, None] * d + np.arange(d)) * settings.temperatures + self.slots[:, None]
+        met = []
         for _ in range(settings.adaptation_sweeps):
             if chains.problem.has_expired:
                 break
             self.sweep()
+            met.append(chains.place[:, self.slots == 0])
             visits += np.bincount((table * width + chains.place).ravel(), minlength=len(visits))
         rate = np.divide(
             self.record.taken, self.record.tried, out=np.ones_like(self.record.taken), where=self.record.tried > 0
         )
         self.T = adapt_ladder(self.T, rate, settings)
         self._visits = visits.reshape(n, d, settings.temperatures, width)
+        if met:
+            self.darts = Darts.between(list(np.concatenate(met, axis=1)))
         self._set_proposals()
         self.record = self._empty_record()
 

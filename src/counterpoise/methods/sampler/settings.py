@@ -10,12 +10,12 @@ class SamplerSettings:
     """How many chains, temperatures and steps, and how fine the values of a column are told apart.
 
     >>> SamplerSettings(temperatures=4).chains
-    48
+    24
     """
 
-    ladders: int = 12
+    ladders: int = 6
     """Independent copies of the whole ladder of temperatures; their agreement is what R-hat measures."""
-    temperatures: int = 4
+    temperatures: int = 5
     """Temperatures of a ladder, the lowest being the one that is asked for."""
     hottest: float = 6.0
     """The highest temperature of a ladder, as a multiple of the lowest, before the swap rates adapt it."""

@@ -8,6 +8,8 @@ import numpy as np
 
 from counterpoise.errors import InputError
 from counterpoise.methods.settings.base import show_changed_fields
+from counterpoise.methods.settings.linear import DEFAULT_LINEAR, LinearSettings
+from counterpoise.methods.settings.networks import DEFAULT_NETWORKS, NetworkSettings
 from counterpoise.types import is_number, is_whole_number
 
 
@@ -27,12 +29,15 @@ class ProofSettings:
     joinable: int = 1_200  # leaves of a row beyond which its trees are not joined: all pairs of them are looked at
     repairs: int = 64  # boxes whose cheapest point breaks a relation: so many points are repaired, then the proof ends
     gap: float = 0.0  # the proof ends where the answer costs at most this share more than the bound
+    linear: LinearSettings = DEFAULT_LINEAR
+    networks: NetworkSettings = DEFAULT_NETWORKS
     tolerance: float = 1e-9  # relative: an answer that is nearer by less is not looked for
 
     @classmethod
     def to_the_end(cls, gap: float = 0.0) -> ProofSettings:
         """No limit but memory: a proof that ends when nothing is left to look for, or by the clock of a budget."""
-        return cls(nodes=10**12, visits=10**18, repairs=10**6, gap=gap)
+        linear, networks = LinearSettings(boxes=10**12), NetworkSettings.thorough()
+        return cls(nodes=10**12, visits=10**18, repairs=10**6, gap=gap, linear=linear, networks=networks)
 
     def __repr__(self) -> str:
         return show_changed_fields(self)

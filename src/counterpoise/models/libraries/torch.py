@@ -7,12 +7,15 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
 import torch
 from numpy.typing import NDArray
 
 from counterpoise.errors import CapabilityError, InputError
 from counterpoise.models.callables.function import AnswerFormat, Function, FunctionModel, infer_answer_format
 from counterpoise.models.inputs import make_encoded_input_function
+from counterpoise.models.layers import LayerOutputs
+from counterpoise.models.libraries.torch_layers import read_layers
 from counterpoise.models.links import softmax
 from counterpoise.space.schema.schema import Schema
 from counterpoise.types import Array, Model, Points
@@ -27,6 +30,12 @@ class TorchModel(FunctionModel):
 
     module: torch.nn.Module
     has_guessed_labels: bool  # nobody said what its one output is
+    known_layers: LayerOutputs | None = None  # that repeat the module
+
+    @property
+    def layers(self) -> LayerOutputs | None:
+        """The layers of a Linear, or of a Sequential of Linear and one activation."""
+        return self.known_layers
 
     @property
     def has_softmax_probabilities(self) -> bool:
@@ -93,7 +102,21 @@ def adapt(model: Any, schema: Schema, probe: Array) -> Model:
         function = replace(function, labels=(0, 1))
     answer_format: AnswerFormat = infer_answer_format(function, answer[:, 0] if single else answer)
     make_input = make_encoded_input_function(schema)
-    return TorchModel(replace(function, scores=scores), make_input, answer_format, module, guessed)
+    found = TorchModel(replace(function, scores=scores), make_input, answer_format, module, guessed)
+    return replace(found, known_layers=_check_layers(found, schema, probe))
+
+
+def _check_layers(model: TorchModel, schema: Schema, probe: Array, max_difference: float = 1e-4) -> LayerOutputs | None:
+    """The layers of a module whose outputs are decision values or a number, if they repeat it on the probing rows."""
+    known = read_layers(model.module, against_zero=model.labels is not None and len(model.labels) == 2)
+    if known is None or model.link != "identity" or len(known.first.weights.T) != len(schema):
+        return None
+    known = known.spread(np.arange(len(schema)), len(schema), schema.numeric)
+    rows = probe[np.isfinite(probe).all(axis=1)]
+    said, own = model.outputs(rows), known(rows)
+    if said.shape != own.shape or not len(rows):
+        return None
+    return known if np.abs(said - own).max() <= max_difference * max(np.abs(said).max(), 1e-300) else None
 
 
 def _call_on_probe(scores: Callable[[Array], Array], probe: Array, module: torch.nn.Module) -> Array:

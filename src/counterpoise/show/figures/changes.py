@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from counterpoise.explanation import tables
+from counterpoise.explanation.cards.cards import compared_labels
 from counterpoise.explanation.explanation import Explanation
 from counterpoise.explanation.formats import format_label, format_pair
 from counterpoise.explanation.sentences import sort_by_size
-from counterpoise.show.cards import compared_labels
 from counterpoise.show.figures.style import (
     AFTER_COLOUR,
     BEFORE_COLOUR,

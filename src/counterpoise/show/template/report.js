@@ -89,11 +89,15 @@
 
   // The nearest real rows of the target, in the features that change and those in which they differ most.
   function drawEvidence(evidence) {
-    const rows = evidence.map(([distance, cells]) => {
-      const said = cells.map(([column, value]) => `${data.features[column].title} ${value}`).join(", ");
-      return make("li", "", said, make("span", "faint", `${said ? " · " : ""}${distance.toPrecision(3)} standard deviations away`));
-    });
-    return make("ul", "", ...rows);
+    const far = (distance, place) => make("th", "", place ? "next real row" : "nearest real row",
+      make("small", "", `${distance.toPrecision(3)} standard deviations away`));
+    const head = make("tr", "", ...["", "row", "answer"].map((name) => make("th", "", name)), ...evidence.distances.map(far));
+    const lines = evidence.lines.map(([column, own, answer, ...real]) => make("tr", answer ? "moved" : "",
+      make("th", "", data.features[column].title), make("td", "was", own), make("td", "now", answer || "–"),
+      ...real.map((value) => make("td", "", value))));
+    const table = make("table", "evidence");
+    table.append(make("thead", "", head), make("tbody", "", ...lines));
+    return make("div", "scroll", table);
   }
 
   const isFound = (row) => ["optimal", "bounded", "valid"].includes(row.status);
@@ -108,7 +112,7 @@
       ].join("")));
       add("other ways", make("ul", "", ...ways));
     }
-    if (row.evidence.length) add(`nearest real ${row.target} rows`, drawEvidence(row.evidence));
+    if (row.evidence.lines.length) add(`nearest real ${row.target} rows`, drawEvidence(row.evidence));
     if (row.noise) add("noise", row.noise);
     const held = data.held.map(([title, why]) => why ? `${title} (${why})` : title).join(", ");
     add("held fixed", held || "nothing");

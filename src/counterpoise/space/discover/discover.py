@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from counterpoise.errors import InputError
+from counterpoise.readable import Readable, Summary
 from counterpoise.space.constraints.draft import Draft
 from counterpoise.space.constraints.words import Constraint
 from counterpoise.space.discover.determined import find_dependence, find_one_hot_groups
@@ -27,11 +28,20 @@ from counterpoise.space.schema.tables_in import as_table
 from counterpoise.types import Array
 
 
-@dataclass(frozen=True)
-class Discoveries:
+@dataclass(frozen=True, repr=False)
+class Discoveries(Readable):
     """Relations that reference data obeys, best supported first within each sort."""
 
     relations: tuple[FoundRelation, ...]
+
+    def summarize(self) -> Summary:
+        """The relations: their sort, the constraint, the share of rows that obey it, and how many show it."""
+        lines = [
+            (found.sort, repr(found.constraint), f"{found.holds:.2%}", f"{found.support:,}") for found in self.relations
+        ]
+        count = f"{len(lines)} relation{'' if len(lines) == 1 else 's'}"
+        header = ("sort", "constraint", "holds in", "rows that show it")
+        return Summary(f"{count} that the reference obeys: look through them before they bind", header, lines)
 
     def __iter__(self) -> Iterator[FoundRelation]:
         return iter(self.relations)
@@ -103,7 +113,8 @@ def discover_strict(reference: pd.DataFrame, schema: Schema, most: int = 1000, m
     if len(reference) < min_rows:
         return Discoveries(())
     sorts: tuple[RelationSort, ...] = ("equal", "sum", "product", "order", "dependence", "one-hot")
-    return discover(reference, schema, share=1.0, most=most, sorts=sorts)
+    apart = DiscoverySettings(joins_orders=False)
+    return discover(reference, schema, share=1.0, most=most, sorts=sorts, settings=apart)
 
 
 def _count_on_all_rows(

@@ -21,7 +21,7 @@ def find_orders(seen: PatternSearch) -> list[FoundRelation]:
         below.setdefault(a, set()).add(b)
     direct = [(a, b) for a, b in sorted(facts) if not any(b in below.get(between, ()) for between in below[a] - {b})]
     out: list[FoundRelation] = []
-    for chain in _join_chains(direct):
+    for chain in _join_chains(direct) if seen.settings.joins_orders else map(list, direct):
         parts = [facts[pair] for pair in pairwise(chain)]
         rule = Rule(" <= ".join(seen.quoted_names[column] for column in chain), relax=True)
         out.append(FoundRelation("order", rule, min(part[0] for part in parts), min(part[1] for part in parts)))

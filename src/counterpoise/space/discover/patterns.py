@@ -42,6 +42,8 @@ class DiscoverySettings:
     """Share of rows that must break an order, a sum or a product when one of its columns is shuffled."""
     min_order_share: float = 0.999
     """Share of rows that must obey an order: at less, chance makes too many of them."""
+    joins_orders: bool = True
+    """Whether a <= b and b <= c are said as a <= b <= c; by themselves, each lets off the rows that break it alone."""
     min_dependence_gain: float = 0.01
     """By how much a deciding feature must predict another better than its most frequent value does."""
     max_deciding_values: int = 200

@@ -12,6 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from counterpoise.errors import InputError
+from counterpoise.readable import Readable, Summary
 from counterpoise.space.schema.column import Feature, Kind, Scale, dtype_range, infer_feature
 from counterpoise.space.schema.tables_in import as_table, quote_names
 from counterpoise.types import Array, Mask
@@ -21,8 +22,8 @@ __all__ = ["Feature", "Kind", "Scale", "Schema", "array_names"]
 CellType = TypeVar("CellType", np.float64, np.bool_)
 
 
-@dataclass(frozen=True)
-class Schema:
+@dataclass(frozen=True, repr=False)
+class Schema(Readable):
     """The features of a table, in order.
 
     >>> table = pd.DataFrame({"packets": [1, 5, 9], "proto": ["tcp", "udp", "tcp"]})
@@ -58,6 +59,19 @@ class Schema:
             )
         features = tuple(infer_feature(table[name], name, scale) for name in table.columns)
         return cls(features, frame=isinstance(reference, pd.DataFrame))
+
+    def summarize(self) -> Summary:
+        """The features: kind, what values they can have, scale, and why they are held fixed."""
+        lines = []
+        for feature in self:
+            if feature.is_numeric:
+                values = f"{feature.lower:g} to {feature.upper:g}" + (f" {feature.unit}" if feature.unit else "")
+            else:
+                values = ", ".join(map(str, feature.categories[:6])) + (" …" if len(feature.categories) > 6 else "")
+            scale = f"{feature.scale:.4g}" if feature.is_numeric else ""
+            lines.append((str(feature.name), feature.kind, values, scale, feature.fixed))
+        count = f"{len(self)} feature{'' if len(self) == 1 else 's'}"
+        return Summary(f"Schema of {count}", ("feature", "kind", "values", "scale", "held fixed"), lines)
 
     def __iter__(self) -> Iterator[Feature]:
         return iter(self.features)

@@ -106,7 +106,7 @@ def _of_many_sums(goal: Goal, leaves: Leaves) -> tuple[tuple[Conditions, ...], .
     affine = affine_outputs(leaves)
     if affine is None:
         return None
-    asked = _of_outputs(goal, len(affine[0]), soft=isinstance(leaves.to_outputs, SoftmaxToOutputs))
+    asked = conditions_on_outputs(goal, len(affine[0]), soft=isinstance(leaves.to_outputs, SoftmaxToOutputs))
     return None if asked is None else tuple(tuple(_of_sums(one, *affine) for one in row) for row in asked)
 
 
@@ -115,7 +115,7 @@ def _of_sums(asked: Conditions, matrix: Array, offset: Array) -> Conditions:
     return Conditions(asked.directions @ matrix, asked.least - asked.directions @ offset)
 
 
-def _of_outputs(goal: Goal, count: int, *, soft: bool) -> tuple[tuple[Conditions, ...], ...] | None:
+def conditions_on_outputs(goal: Goal, count: int, *, soft: bool) -> tuple[tuple[Conditions, ...], ...] | None:
     """Conditions on so many outputs, or, where the model's own are their softmax, on what that is made of."""
     one = np.eye(count)
     if isinstance(goal, RangeGoal) and count == 1 and not soft:

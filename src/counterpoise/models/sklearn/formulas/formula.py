@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import softmax
 
+from counterpoise.models.layers import LayerOutputs
 from counterpoise.models.sklearn.formulas.gaussian_classes import read_gaussian
 from counterpoise.models.sklearn.formulas.gaussian_process import read_gaussian_process
 from counterpoise.models.sklearn.formulas.linear import read_linear
@@ -38,6 +39,11 @@ class ScoreFormula(Protocol):
 
     def hvp(self, z: Array, weights: Array, v: Array) -> Array:
         """Hessian of the scores summed with ``weights``, times ``v``."""
+        ...
+
+    @property
+    def layers(self) -> LayerOutputs | None:
+        """The layers, where the scores are linear or those of a network."""
         ...
 
 
@@ -94,6 +100,12 @@ class FormulaModel(ModelBase):
     def hvp(self, x: Array, weights: Array, v: Array) -> Array:
         """``(p, d)``: Hessian of the outputs summed with ``weights``, times ``v``."""
         return self._spread_to_row(self.formula.hvp(self._pick_columns(x), weights, self._pick_columns(v)))
+
+    @cached_property
+    def layers(self) -> LayerOutputs | None:
+        """The layers, where the formula has some and repeats the model."""
+        known = self.formula.layers if self.is_exact else None
+        return None if known is None else known.spread(self.columns, len(self.numeric), self.numeric)
 
     @cached_property
     def _reads_whole_row(self) -> bool:

@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from counterpoise.models.sklearn.formulas.base import FormulaBase
 from counterpoise.types import Array, Pullback
 
 
 @dataclass(frozen=True, eq=False)
-class GaussianClasses:
+class GaussianClasses(FormulaBase):
     """Joint log-likelihoods ``level_c - ½ |(z - mean_c) @ whiten_c|²``, one output per class.
 
     ``whiten_c`` is ``(q, r)``, or ``(q,)`` where it is diagonal.

@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from counterpoise.models.sklearn.formulas.base import FormulaBase
 from counterpoise.models.sklearn.formulas.svm import KernelExpansion
 from counterpoise.types import Array, Pullback
 
 
 @dataclass(frozen=True, eq=False)
-class GaussianProcessMean:
+class GaussianProcessMean(FormulaBase):
     """A kernel expansion of columns in units of their length scales ``length`` ``(q,)``."""
 
     expansion: KernelExpansion

@@ -7,12 +7,15 @@ from typing import Any, Literal
 
 import numpy as np
 
+from counterpoise.models.affine import AffineOutputs
 from counterpoise.models.inputs import to_dense
+from counterpoise.models.layers import LayerOutputs
+from counterpoise.models.sklearn.formulas.base import FormulaBase
 from counterpoise.types import Array, Pullback
 
 
 @dataclass(frozen=True, eq=False)
-class LinearScores:
+class LinearScores(FormulaBase):
     """Outputs ``g(z @ coef.T + intercept)``, with ``coef`` ``(c, q)``, ``intercept`` ``(c,)`` and ``g`` 1 or exp.
 
     >>> LinearScores(np.array([[0.0, 0.0], [1.0, -2.0]]), np.array([0.0, 0.5])).outputs(np.array([[1.0, 1.0]]))
@@ -42,6 +45,11 @@ class LinearScores:
         if self.inverse_link == "identity":
             return np.zeros_like(v)
         return (weights * self.outputs(z) * (v @ self.coef.T)) @ self.coef
+
+    @property
+    def layers(self) -> LayerOutputs:
+        """The one layer."""
+        return LayerOutputs(AffineOutputs.of(self.coef, self.intercept, link=self.inverse_link))
 
 
 def read_linear(model: Any) -> LinearScores | None:

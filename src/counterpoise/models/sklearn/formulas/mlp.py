@@ -9,6 +9,9 @@ from typing import Any, Literal
 import numpy as np
 from scipy.special import expit
 
+from counterpoise.models.affine import AffineOutputs
+from counterpoise.models.layers import LayerOutputs
+from counterpoise.models.sklearn.formulas.base import FormulaBase
 from counterpoise.types import Array, Pullback
 
 Activation = Literal["identity", "relu", "tanh", "logistic"]
@@ -23,7 +26,7 @@ ACTIVATIONS: dict[Activation, tuple[Callable[[Array], Array], Callable[[Array], 
 
 
 @dataclass(frozen=True, eq=False)
-class Network:
+class Network(FormulaBase):
     """Layers ``h = activation(h @ weights + biases)``, the last without activation.
 
     ``against_zero``: the one value of a two-class network becomes two outputs, ``(0, value)``.
@@ -69,6 +72,19 @@ class Network:
             change = (change * first(hidden) + pull * second(hidden) * speed) @ matrix.T
             pull = (pull * first(hidden)) @ matrix.T
         return change
+
+    @property
+    def layers(self) -> LayerOutputs:
+        """The layers; without an activation they are one."""
+        weights, biases = list(self.weights), list(self.biases)
+        if self.adds_zero_output:
+            weights[-1], biases[-1] = np.pad(weights[-1], ((0, 0), (1, 0))), np.pad(biases[-1], (1, 0))
+        first = AffineOutputs.of(weights[0].T, biases[0])
+        if self.activation != "identity":
+            return LayerOutputs(first, tuple(weights[1:]), tuple(biases[1:]), self.activation)
+        for matrix, bias in zip(weights[1:], biases[1:], strict=True):
+            first = AffineOutputs.of(matrix.T, bias).behind(first)
+        return LayerOutputs(first)
 
     def _add_zero_output(self, values: Array) -> Array:
         if not self.adds_zero_output:

@@ -8,15 +8,18 @@ from typing import Any, Literal
 
 import numpy as np
 
+from counterpoise.models.affine import AffineOutputs
 from counterpoise.models.inputs import to_dense
+from counterpoise.models.layers import LayerOutputs
 from counterpoise.models.links import as_two_outputs
+from counterpoise.models.sklearn.formulas.base import FormulaBase
 from counterpoise.types import Array, Index, Pullback, split_rows
 
 Kernel = Literal["linear", "rbf", "poly", "sigmoid"]
 
 
 @dataclass(frozen=True, eq=False)
-class KernelExpansion:
+class KernelExpansion(FormulaBase):
     """Kernel expansions ``K(z, vectors) @ coef.T + intercept`` ``(p, m)``, joined into outputs ``(p, c)``.
 
     ``class_count`` is None for one plain output, 2 for a decision against zero, more for votes between pairs of
@@ -53,6 +56,16 @@ class KernelExpansion:
     def hvp(self, z: Array, weights: Array, v: Array) -> Array:
         """``(p, q)``: Hessian of the outputs summed with ``weights``, times ``v``."""
         return np.concatenate([self._hvp(z[rows], weights[rows], v[rows]) for rows in self._chunks(z)])
+
+    @property
+    def layers(self) -> LayerOutputs | None:
+        """One layer, where the kernel is linear and there are no votes."""
+        if self.kernel != "linear" or (self.class_count or 0) > 2:
+            return None
+        weights, size = self.coef @ self.vectors, np.abs(self.coef) @ np.abs(self.vectors)
+        many = max(1.0, len(self.vectors) / len(self.vectors.T))  # sums over vectors round more often
+        known = AffineOutputs(weights, self.intercept, size, np.abs(self.intercept), rounding=many * 2.0**-52)
+        return LayerOutputs(known if self.class_count is None else known.against_zero())
 
     def _chunks(self, z: Array) -> list[Index]:
         return split_rows(len(z), self.max_kernel_values, len(self.vectors))

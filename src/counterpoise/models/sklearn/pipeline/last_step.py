@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from numpy.typing import NDArray
 
+from counterpoise.models.layers import LayerOutputs
+from counterpoise.models.sklearn.pipeline.affine_steps import read_affine_steps
 from counterpoise.models.sklearn.pipeline.columnwise import ColumnwiseSteps
 from counterpoise.models.sklearn.pipeline.projections import ColumnwiseThenMixing
 from counterpoise.types import Array, Link, Model, ModelBase, Points, Pullback
@@ -34,6 +37,13 @@ class LastStepModel(ModelBase):
     def has_softmax_probabilities(self) -> bool:
         """Whether the probabilities are the softmax of the outputs."""
         return self.last_step.has_softmax_probabilities
+
+    @cached_property
+    def layers(self) -> LayerOutputs | None:
+        """The last step's layers, the first carried back to the row."""
+        known: LayerOutputs | None = self.last_step.layers
+        first = None if known is None else read_affine_steps(self.first_steps)
+        return None if known is None or first is None else known.behind(first)
 
     def outputs(self, x: Array) -> Array:
         """Outputs ``(p, c)`` of the last step."""

@@ -14,10 +14,11 @@ import numpy as np
 import pandas as pd
 
 from counterpoise.explanation import tables
-from counterpoise.explanation.explanation import Explanation
+from counterpoise.explanation.answered_rows import AnsweredRows
+from counterpoise.explanation.cards.evidence import Evidence, build_evidence
 from counterpoise.explanation.formats import format_label, format_pair, format_probability
 from counterpoise.explanation.sentences import say_proof, sort_by_size
-from counterpoise.show.real_rows import RealRow, list_real_rows
+from counterpoise.explanation.views import compose_row_text
 from counterpoise.space.distance import Distance
 from counterpoise.space.schema.schema import Feature
 
@@ -74,11 +75,11 @@ class Card(NamedTuple):
     firmness: str  # how well the best answer holds, in words; "" where that was not measured
     noise: str  # the noise that the answer should withstand
     other_answers: tuple[CardAnswer, ...]
-    evidence: tuple[RealRow, ...] = ()  # the nearest real rows of the target; none where redacted
+    evidence: Evidence = Evidence()  # the nearest real rows of the target; none where redacted
     proof: str = ""  # how near to the least the best answer is, in a few words; "" where nothing is known
 
 
-def build_cards(explanation: Explanation, *, redact: bool = False) -> list[Card]:
+def build_cards(explanation: AnsweredRows, *, redact: bool = False) -> list[Card]:
     """The cards of all rows, in order.
 
     >>> import pandas as pd
@@ -113,16 +114,16 @@ def build_cards(explanation: Explanation, *, redact: bool = False) -> list[Card]
                 firmness=_say_firmness(explanation, row),
                 noise="" if redact else str(explanation.measures.noise[row]),
                 other_answers=tuple(answers[1:]),
-                evidence=()
+                evidence=Evidence()
                 if redact
-                else list_real_rows(explanation, row, [change.column for change in (*answers[0].changes, *beside)]),
+                else build_evidence(explanation, row, [change.column for change in (*answers[0].changes, *beside)]),
                 proof=say_proof(gap[row]),
             )
         )
     return cards
 
 
-def _list_carried(explanation: Explanation) -> list[CarriedCells]:
+def _list_carried(explanation: AnsweredRows) -> list[CarriedCells]:
     """For each row the names and cells of the columns that the model does not see."""
     known = set(explanation.schema.names)
     names = [name for name in explanation.rows.columns if name not in known]
@@ -132,7 +133,7 @@ def _list_carried(explanation: Explanation) -> list[CarriedCells]:
     return [tuple(zip(titles, line, strict=True)) for line in lines]
 
 
-def compared_labels(explanation: Explanation, row: int) -> list[Hashable]:
+def compared_labels(explanation: AnsweredRows, row: int) -> list[Hashable]:
     """The labels whose reference rows a row is compared with: what the model says before, and what it says after."""
     said = [explanation.scores[when].iloc[row] for when in ("before", "after")]
     found = [label for label in dict.fromkeys(said) if isinstance(label, Hashable) and label in explanation.quantiles]
@@ -160,7 +161,7 @@ def say_directions(changes: Sequence[CardChange]) -> str:
     return " and ".join(filter(None, [", ".join(parts[:-1]), *parts[-1:]]))
 
 
-def _list_answers(explanation: Explanation, *, redact: bool) -> list[list[CardAnswer]]:
+def _list_answers(explanation: AnsweredRows, *, redact: bool) -> list[list[CardAnswer]]:
     """For each row its answers, the best first; where none is valid, the nearest miss."""
     count = np.maximum(explanation.count, 1)
     listed = tables.list_changes(
@@ -191,18 +192,18 @@ def _list_answers(explanation: Explanation, *, redact: bool) -> list[list[CardAn
 
 
 def _build_best_answer(
-    explanation: Explanation, row: int, changes: tuple[CardChange, ...], *, redact: bool
+    explanation: AnsweredRows, row: int, changes: tuple[CardChange, ...], *, redact: bool
 ) -> CardAnswer:
     scores = explanation.scores
     said = format_label(scores["after"].iloc[row])
     probability = format_probability(float(scores["probability_after"].iloc[row]))
-    text = _write_redacted_text(explanation, row, changes, said) if redact else explanation[row].text()
+    text = _write_redacted_text(explanation, row, changes, said) if redact else compose_row_text(explanation, row)
     distance = float(explanation.terms.distance[row])
     return CardAnswer(said, probability, distance, changes, text, *_say_quality(explanation, row, 0, redact=redact))
 
 
 def _build_other_answer(
-    explanation: Explanation, row: int, slot: int, changes: tuple[CardChange, ...], *, redact: bool
+    explanation: AnsweredRows, row: int, slot: int, changes: tuple[CardChange, ...], *, redact: bool
 ) -> CardAnswer:
     measures = explanation.measures
     probability = format_probability(float(measures.probability[row, slot]))
@@ -212,7 +213,7 @@ def _build_other_answer(
     return CardAnswer("", probability, distance, changes, "", *quality)
 
 
-def _say_quality(explanation: Explanation, row: int, slot: int, *, redact: bool) -> tuple[str, tuple[str, ...]]:
+def _say_quality(explanation: AnsweredRows, row: int, slot: int, *, redact: bool) -> tuple[str, tuple[str, ...]]:
     """The share of noisy copies that an answer keeps, and what is odd about it, in a few words each.
 
     A redacted card says nothing that depends on values.
@@ -232,7 +233,7 @@ def _say_quality(explanation: Explanation, row: int, slot: int, *, redact: bool)
     return "" if isnan(kept) else f"{100 * kept:.0f}%", tuple(filter(None, said[:1] if redact else said))
 
 
-def _write_redacted_text(explanation: Explanation, row: int, changes: tuple[CardChange, ...], said: str) -> str:
+def _write_redacted_text(explanation: AnsweredRows, row: int, changes: tuple[CardChange, ...], said: str) -> str:
     if not explanation.valid[row]:
         return f"No change was found that makes the model say {format_label(explanation.target[row])}."
     if not changes:
@@ -240,7 +241,7 @@ def _write_redacted_text(explanation: Explanation, row: int, changes: tuple[Card
     return f"With {say_directions(changes)} the model would have said {said}."
 
 
-def _describe_change(explanation: Explanation, change: tables.Change, *, redact: bool) -> CardChange:
+def _describe_change(explanation: AnsweredRows, change: tables.Change, *, redact: bool) -> CardChange:
     feature = explanation.schema.features[change.column]
     direction = direction_of(feature, change.before, change.after)
     if redact:
@@ -257,7 +258,7 @@ def _describe_change(explanation: Explanation, change: tables.Change, *, redact:
     return described._replace(end_values=ends, percentiles=tuple(ranks))
 
 
-def _say_firmness(explanation: Explanation, row: int) -> str:
+def _say_firmness(explanation: AnsweredRows, row: int) -> str:
     ends = explanation.kept[row], explanation.kept_interval[row, 0]
     if not explanation.valid[row] or isnan(ends[0]):
         return ""
@@ -283,3 +284,10 @@ def ordinal(number: float) -> str:
     whole = int(number)
     ending = "th" if 10 <= whole % 100 <= 20 else {1: "st", 2: "nd", 3: "rd"}.get(whole % 10, "th")
     return f"{whole}{ending}"
+
+
+def format_change(change: CardChange, arrow: str = "→") -> str:
+    """A change in a few words: "ports 8 → 2", or "lower ports" where values are left out."""
+    if not change.before and not change.after:
+        return f"{DIRECTION_WORDS[change.direction]} {change.title}"
+    return f"{change.title} {change.before} {arrow} {change.after}"

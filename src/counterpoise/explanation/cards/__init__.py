@@ -1,0 +1,1 @@
+"""Cards: what people read of each row, for terminal, page and notebook."""

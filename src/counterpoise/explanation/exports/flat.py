@@ -1,0 +1,110 @@
+"""The flat table: a line for each answer with the input's own columns, as CSV and Excel have it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from counterpoise.errors import InputError, MissingExtra
+from counterpoise.explanation import tables
+from counterpoise.explanation.answered_rows import AnsweredRows
+from counterpoise.explanation.stored_objects import StoredObject
+from counterpoise.space.distance import Distance
+from counterpoise.types import Array, Index
+
+ADDED_COLUMN_PREFIX = "cp_"  # of columns that are added to the user's own
+FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")  # a text that begins so would be computed by a spreadsheet
+
+
+def tabulate_flat(explanation: AnsweredRows, measure: Distance | None = None, *, redact: bool = False) -> pd.DataFrame:
+    """A line for each answer: the input's columns as the answer has them, then what is known of it.
+
+    ``redact`` leaves out the input's columns and the reasons: what changes is named, and no value.
+
+    Rows may share a label; ``cp_position`` is the row's place in the input, from 0. ``measure`` is the distance that
+    was asked for; None: as the question names it, without prices.
+    """
+    if measure is None:
+        spec = explanation.question.distance
+        measure = Distance.of(explanation.schema, "l2" if isinstance(spec, StoredObject) else spec)
+    count = np.maximum(explanation.count, 1)
+    rows = np.repeat(np.arange(len(explanation)), count)
+    number = np.concatenate([np.arange(size) for size in count.tolist()])
+    x0, answers = explanation.x0[rows], explanation.answers[rows, number]
+    frame = tables.restore_table(explanation.schema, explanation.rows.iloc[rows], x0, answers)
+    names = [str(name) for name in explanation.schema.names]
+    changed = tables.differs(x0, answers[:, None, :])[:, 0]
+    best = number == 0
+    scores = explanation.scores.iloc[rows]
+    distance = explanation.terms.distance[rows]
+    added: dict[str, Any] = {
+        "row": [str(label) for label in frame.index],
+        "position": rows,
+        "alternative": number,
+        "status": explanation.status[rows],
+        "reason": explanation.reason[rows],
+        "target": explanation.target[rows],
+        "before": scores["before"].to_numpy(dtype=object),
+        "after": [said if first else None for said, first in zip(scores["after"], best, strict=True)],
+        "probability_before": scores["probability_before"].to_numpy(),
+        "probability_after": explanation.measures.probability[rows, number],
+        "distance": np.where(best, distance, measure(answers[:, None, :], x0)[:, 0]),
+        "effort": explanation.measures.effort[rows, number],
+        "bound": np.where(best, explanation.bound[rows], np.nan),
+        "gap": np.where(best, explanation.gap[rows], np.nan),
+        "changed": ["; ".join(name for name, moved in zip(names, line, strict=True) if moved) for line in changed],
+        **kept_columns(explanation, rows, number),
+        "evidence_distance": np.array([min(apart.tolist(), default=np.nan) for _, apart in real_rows(explanation)])[
+            rows
+        ],
+    }
+    if redact:
+        frame = frame[[]]
+        del added["reason"]
+    return frame.reset_index(drop=True).assign(**{ADDED_COLUMN_PREFIX + name: values for name, values in added.items()})
+
+
+def kept_columns(explanation: AnsweredRows, rows: Index, slots: Index) -> dict[str, Any]:
+    """The share of noisy copies that answers keep, its interval, and what is odd about them, ``(p,)`` each."""
+    measures, marks = explanation.measures, explanation.odd_marks
+    names = np.array([str(name) for name in explanation.schema.names], dtype=object)
+    return {
+        **{name: getattr(measures, name)[rows, slots] for name in ("kept", "kept_low", "kept_high")},
+        "fragile": marks.is_fragile[rows, slots],
+        "edge": marks.is_edge[rows, slots],
+        "unusual": ["; ".join(names[mask]) for mask in marks.unusual[rows, slots]],
+    }
+
+
+def real_rows(explanation: AnsweredRows) -> list[tuple[Array, Array]]:
+    """For each row the real rows of the target near it, and their distances."""
+    return tables.real_rows_and_distances(explanation.schema, explanation.x0, explanation.evidence)
+
+
+def write_excel(path: str | Path, sheets: dict[str, pd.DataFrame]) -> None:
+    """Write tables as the sheets of an Excel file; texts that a spreadsheet would compute are written as texts."""
+    if Path(path).suffix.lower() != ".xlsx":
+        raise InputError("an Excel file must end in .xlsx", f"{str(path)!r}", "for instance answers.xlsx")
+    try:
+        import openpyxl  # noqa: F401
+    except ImportError as error:
+        raise MissingExtra("excel") from error
+    try:
+        with pd.ExcelWriter(path, engine="openpyxl") as writer:
+            for name, table in sheets.items():
+                table.map(_make_inert).to_excel(writer, sheet_name=name, index=False)
+    except OSError as error:
+        raise InputError("the path must be writable", f"{path}: {error.strerror}", "give another path") from error
+
+
+def _make_inert(value: Any) -> Any:
+    """A cell as Excel can hold it: text that would be computed gets an apostrophe, other objects become text."""
+    if isinstance(value, str):
+        return f"'{value}" if value.startswith(FORMULA_STARTS) else value
+    if value is None or isinstance(value, (bool, int, float, np.bool_, np.integer, np.floating)):
+        return value
+    stamp = isinstance(value, pd.Timestamp) and value.tzinfo is None
+    return value if stamp or value is pd.NaT else str(value)

@@ -1,1 +1,0 @@
-"""Metropolis chains over valid points."""

@@ -1,0 +1,169 @@
+"""The bound of a box: prices of gain at which even the best point costs so much, found condition by condition.
+
+For any prices >= 0, no point that meets the conditions costs less than ``price . need - max(price . gain - cost)``. The
+greatest such bound is where the best point just meets the conditions; on either side of that price lie the point that
+falls short and the one that does not, and where they differ the box is divided.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from counterpoise.methods.linear.boxes import Boxes, BoxTerms, Choice, Pricing
+from counterpoise.methods.settings.linear import LinearSettings
+from counterpoise.types import Array, Index, Mask
+
+
+class Solved(NamedTuple):
+    """Boxes with their bounds; the points on either side of the best prices."""
+
+    bound: Array  # (b,) in the units of cost; infinite where no point of the box meets the conditions
+    price: Array  # (b, m)
+    short: Choice
+    enough: Choice
+
+
+def solve(pricing: Pricing, boxes: Boxes, settings: LinearSettings) -> Solved:
+    """The greatest bound of each box, as near as the settings take it."""
+    cases, terms = pricing.cases, pricing.gather(boxes)
+    least, most = cases.need_least[boxes.case], cases.need_most[boxes.case]
+    reach = pricing.most_gain(terms)
+    hopeless = (reach < least).any(axis=1)
+    target = np.where(reach < most, np.maximum(reach, least), most)
+    price = np.zeros_like(least)
+    enough = short = pricing.choose(terms, price)
+    met, value = enough.gain, enough.value.copy()
+    going = ~hopeless
+    for number in range(1 if least.shape[1] == 1 else settings.condition_rounds):
+        lacking, size = target - met, np.maximum(np.abs(target), 1e-300)
+        off = np.where(lacking > 0, lacking / size, np.where(price > 0, -lacking / size, 0.0))
+        going = going & (off.max(axis=1) > (0.0 if number == 0 else settings.condition_tolerance))
+        some = np.flatnonzero(going)
+        if not len(some):
+            break
+        part = terms if len(some) == len(going) else pricing.gather(boxes.at(some))
+        condition = off[some].argmax(axis=1)
+        found = _turn_one(pricing, part, price[some], condition, target[some], settings)
+        (price[some], value[some]), (below, above) = found[:2], found[2:]
+        short, enough = _put(short, some, below), _put(enough, some, above)
+        met = _between(short.gain, enough.gain, target, some, condition)
+    bound = (price * least).sum(axis=1) - value
+    return Solved(np.where(hopeless, np.inf, np.maximum(bound, 0.0)), price, short, enough)
+
+
+def _between(short: Array, enough: Array, target: Array, some: Index, condition: Index) -> Array:
+    """Gains ``(b, m)`` of the mixture of two points that just meets one condition ``(s,)`` in some boxes ``(s,)``."""
+    low, high, need = (gain[some, condition] for gain in (short, enough, target))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        share = np.where((high > low) & (low < need), np.clip((need - low) / (high - low), 0.0, 1.0), 1.0)
+    met = enough.copy()
+    met[some] = share[:, None] * enough[some] + (1 - share[:, None]) * short[some]
+    return met
+
+
+class _Side(NamedTuple):
+    """One end of the interval that holds the best price of a condition."""
+
+    price: Array  # (b,)
+    gap: Array  # (b,) by which the gain of the best point exceeds the target
+    bound: Array  # (b,)
+    choice: Choice
+
+    def moved(self, where: Mask, new: _Side) -> _Side:
+        """Set anew in some boxes."""
+        if where.all():
+            return new
+        if not where.any():
+            return self
+        price, gap, bound = (np.where(where, theirs, own) for own, theirs in zip(self[:3], new[:3], strict=True))
+        return _Side(price, gap, bound, _pick(where, new.choice, self.choice))
+
+
+def _turn_one(
+    pricing: Pricing, terms: BoxTerms, price: Array, condition: Index, target: Array, settings: LinearSettings
+) -> tuple[Array, Array, Choice, Choice]:
+    """Prices with that of one condition ``(b,)`` turned to where its gain reaches the target.
+
+    With them, what the best point is worth there, and the points on either side. Each side bounds the best bound from
+    above by its tangent: where the two meet is looked at next, in turn with the secant of the gains.
+    """
+    line = np.arange(len(price))
+    need, own = target[line, condition], price[line, condition]
+    others = (price * target).sum(axis=1) - own * need
+
+    def ask(value: Array) -> _Side:
+        asked = price.copy()
+        asked[line, condition] = value
+        choice = pricing.choose(terms, asked)
+        return _Side(value, choice.gain[line, condition] - need, others + value * need - choice.value, choice)
+
+    guess = np.maximum(terms.boxes.price[line, condition], own)
+    low, high = ask(np.zeros(len(own))), ask(_first_price(pricing, terms, guess, condition, need, settings))
+    for _ in range(settings.doublings):
+        behind = (high.gap < 0) & (low.gap < 0)
+        if not behind.any():
+            break
+        low, high = low.moved(behind, high), ask(np.where(behind, 2.0 * high.price, high.price))
+    settled = low.gap >= 0  # free of charge
+    for number in range(settings.halvings):
+        with np.errstate(divide="ignore", invalid="ignore"):
+            meet = (high.bound - low.bound - low.gap * low.price + high.gap * high.price) / (high.gap - low.gap)
+            ceiling = low.bound - low.gap * (meet - low.price)
+            secant = high.price - high.gap * (high.price - low.price) / (high.gap - low.gap)
+            secant = secant + settings.overshoot * (high.price - secant)  # so that both ends close in
+        reached = ceiling - np.maximum(low.bound, high.bound) <= settings.bound_tolerance * np.abs(ceiling)
+        near = settled | (np.abs(high.gap) <= settings.gain_tolerance * np.abs(need)) | reached
+        near |= high.price - low.price <= settings.price_tolerance * high.price
+        if near.all():
+            break
+        middle = meet if number % 2 else secant
+        middle = np.where((middle > low.price) & (middle < high.price), middle, (low.price + high.price) / 2)
+        new = ask(np.where(near, high.price, middle))
+        low, high = low.moved((new.gap < 0) & ~near, new), high.moved((new.gap >= 0) & ~near, new)
+    lower = settled | (low.bound > high.bound)
+    asked = price.copy()
+    asked[line, condition] = np.where(lower, low.price, high.price)
+    value = np.where(lower, low.choice.value, high.choice.value)
+    return asked, value, low.choice, _pick(settled, low.choice, high.choice)
+
+
+def _first_price(
+    pricing: Pricing, terms: BoxTerms, guess: Array, condition: Index, need: Array, settings: LinearSettings
+) -> Array:
+    """A price from which to look: what the gain costs if nothing holds the columns back, or they are filled in turn."""
+    line = np.arange(len(need))
+    slope = terms.slope[line, condition]
+    rate = np.where(slope > 0, pricing.menus.rate[1], pricing.menus.rate[0])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        if pricing.by_square:
+            total = (np.nan_to_num(np.abs(slope) / rate, posinf=0.0) ** 2).sum(axis=1)
+            return np.where(guess > 0, guess, np.where(total > 0, 2 * np.abs(need) / total, 1.0))
+        away = np.where(slope > 0, terms.high - terms.x0, terms.low - terms.x0)
+        gain = np.where((slope != 0) & terms.can_move, slope * away, 0.0)
+        cost = terms.unit_price * np.abs(away) * rate + pricing.menus.change_price[: slope.shape[1]]
+        worth = np.where(gain > 0, cost / gain, np.inf)
+    order = np.argsort(worth, axis=1)
+    filled = np.cumsum(np.take_along_axis(np.maximum(gain, 0.0), order, axis=1), axis=1)
+    place = np.minimum(np.count_nonzero(filled < need[:, None], axis=1), worth.shape[1] - 1)
+    found = np.take_along_axis(worth, np.take_along_axis(order, place[:, None], axis=1), axis=1)[:, 0]
+    found = np.where(np.isfinite(found), found, np.where(guess > 0, guess, 1.0))
+    return np.asarray(np.maximum(found, 1e-300) * (1 + settings.nudge))
+
+
+def _pick(where: Mask, one: Choice, other: Choice) -> Choice:
+    if where.all():
+        return one
+    if not where.any():
+        return other
+    return Choice._make(np.where(where.reshape(-1, *[1] * (a.ndim - 1)), a, b) for a, b in zip(one, other, strict=True))
+
+
+def _put(into: Choice, places: Index, new: Choice) -> Choice:
+    if len(places) == len(into.value):
+        return new
+    out = Choice._make(part.copy() for part in into)
+    for mine, theirs in zip(out, new, strict=True):
+        mine[places] = theirs
+    return out

@@ -1,0 +1,29 @@
+"""What steers the proofs of linear models."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class LinearSettings:
+    """How boxes are bounded and divided; limits count boxes, never time."""
+
+    boxes: int = 16  # of a row that are opened at most, but for the last few together
+    slack: float = 1e-9  # share of a condition by which an answer goes beyond it
+    doublings: int = 40  # times that a price is raised until a point meets the condition
+    halvings: int = 60  # of the interval that holds the best price, at most
+    gain_tolerance: float = 1e-10  # relative: a point this little beyond a condition meets it
+    bound_tolerance: float = 2e-9  # relative: a bound that can gain no more is the greatest
+    price_tolerance: float = 1e-13  # relative width of the interval at which halving ends
+    overshoot: float = 1e-3  # share of the interval by which a secant is overshot
+    nudge: float = 1e-9  # relative: so near to a price at which columns are filled in turn, both sides are looked at
+    optimal: float = 5e-7  # relative: an answer that costs so little more than the bound is the least
+    condition_rounds: int = 12  # prices that are turned one after the other where there are several conditions
+    condition_tolerance: float = 1e-8  # relative: conditions missed by less are met
+    roots_together: int = 4  # boxes of a row opened at once
+    search_above: float = 1e-3  # gap: a row that the proof leaves a larger one is searched as well
+    max_waiting: int = 200_000  # boxes that wait to be opened, of all rows together
+
+
+DEFAULT_LINEAR = LinearSettings()
