@@ -14,6 +14,7 @@ from counterpoise.api.assemble import assemble_explanation
 from counterpoise.api.evidence import nearest_target_rows
 from counterpoise.api.firmness.firm import Firmness, find_firm_answers
 from counterpoise.api.firmness.kept import KeptSettings, KeptShares, measure_kept, reason_to_skip
+from counterpoise.api.inputs.binding import note_relations, record_rows_let_off
 from counterpoise.api.inputs.reference import Reference
 from counterpoise.api.inputs.row_form import choose_form
 from counterpoise.api.inputs.rows_in import InputRows, first_predictions
@@ -184,7 +185,7 @@ class ExplanationRun:
             soon = now + (deadline - now) / 2 if firm else deadline  # the other half is for firm answers
             task = self._build_task(rows, soon)
             region = task.problem.region
-            self._record_rows_let_off(region, rows)
+            record_rows_let_off(self.rows_let_off, self.question.relations, region, rows)
             answers = answer_rows(task, lambda finished: tell(done + finished, n), search=not over)
             wrong = self._record_predictions(rows, answers.before)
             if len(wrong):  # rows whose target was chosen for another class than predict now says
@@ -271,32 +272,12 @@ class ExplanationRun:
             *self.explained.model.notes,
             *self.input_rows.notes,
             *self.form_notes,
-            *self._relation_notes(),
+            *note_relations(self.question.relations, self.rows_let_off),
             *self._missing_reference_notes(),
             *self._budget_notes(),
             *self._few_answers_notes(),
             *dict.fromkeys(self.kept_notes),
         )
-
-    def _relation_notes(self) -> tuple[str, ...]:
-        """That relations were discovered, and which rows break one themselves."""
-        count = len(self.question.relations)
-        if not count:
-            return ()
-        kept = f"answers keep {count} relation{'' if count == 1 else 's'} that every reference row obeys"
-        notes = [f"{kept} (explainer.relations lists them, relations=None lifts them)"]
-        for text, rows in sorted(self.rows_let_off.items()):
-            shown = ", ".join(map(str, sorted(rows)[:5])) + (" …" if len(rows) > 5 else "")
-            who = f"row{'' if len(rows) == 1 else 's'} {shown}"
-            notes.append(f"{text} does not bind {who}, which break{'s' if len(rows) == 1 else ''} it as given")
-        return tuple(notes)
-
-    def _record_rows_let_off(self, region: Region, rows: Index) -> None:
-        discovered = {repr(relation) for relation in self.question.relations}
-        for place, text in enumerate(region.system.relation_texts):
-            loose = np.flatnonzero(~region.system.is_binding[:, place])
-            if len(loose) and text in discovered:
-                self.rows_let_off.setdefault(text, set()).update(rows[loose].tolist())
 
     def _budget_notes(self) -> tuple[str, ...]:
         """A note where the budget ended a search."""

@@ -15,7 +15,7 @@ from counterpoise.space.discover.patterns import FoundRelation
 from counterpoise.space.region.compile import Bounds, compile_draft
 from counterpoise.space.region.region import Region, check_constraints
 from counterpoise.space.schema.schema import Schema
-from counterpoise.types import is_number
+from counterpoise.types import Index, is_number
 
 
 def check_relations(relations: RelationsSetting) -> RelationsSetting:
@@ -82,3 +82,28 @@ def fixed_features(schema: Schema, constraints: Sequence[Constraint]) -> dict[Ha
             words = [word for word in region.constraint_texts[number] if word.startswith(("Immutable", "Mutable"))]
             out[feature.name] = feature.fixed or " and ".join(words)
     return out
+
+
+def record_rows_let_off(
+    rows_let_off: dict[str, set[int]], relations: Sequence[Constraint], region: Region, rows: Index
+) -> None:
+    """Add to ``rows_let_off``, by relation, those of ``rows`` ``(n,)`` that a discovered relation does not bind."""
+    discovered = {repr(relation) for relation in relations}
+    for place, text in enumerate(region.system.relation_texts):
+        loose = np.flatnonzero(~region.system.is_binding[:, place])
+        if len(loose) and text in discovered:
+            rows_let_off.setdefault(text, set()).update(rows[loose].tolist())
+
+
+def note_relations(relations: Sequence[Constraint], rows_let_off: Mapping[str, set[int]]) -> tuple[str, ...]:
+    """That relations were discovered, and which rows break one themselves."""
+    count = len(relations)
+    if not count:
+        return ()
+    kept = f"answers keep {count} relation{'' if count == 1 else 's'} that every reference row obeys"
+    notes = [f"{kept} (explainer.relations lists them, relations=None lifts them)"]
+    for text, rows in sorted(rows_let_off.items()):
+        shown = ", ".join(map(str, sorted(rows)[:5])) + (" …" if len(rows) > 5 else "")
+        who = f"row{'' if len(rows) == 1 else 's'} {shown}"
+        notes.append(f"{text} does not bind {who}, which break{'s' if len(rows) == 1 else ''} it as given")
+    return tuple(notes)
