@@ -58,6 +58,7 @@ def measure_speed_and_seeds() -> list[str]:
         "|---|---:|---:|---:|---:|---:|---:|",
     ]
     for name, model in fit_models(frame, label).items():
+        print(name, flush=True)
         (first, seconds), (second, _) = (sample_batch(model, frame, rows, seed) for seed in (0, 1))
         table = first.diagnostics
         size = table["effective_samples"].to_numpy(float)

@@ -8,6 +8,8 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 import counterpoise as cp
+from methods.trees.exact.oracle import next_best
+from problems import problem_of
 
 RNG = np.random.default_rng(0)
 TABLE = pd.DataFrame(RNG.normal(size=(200, 4)).round(2), columns=list("abcd"))
@@ -76,6 +78,7 @@ def test_a_row_that_nothing_turns_is_infeasible_and_comes_back_as_it_was():
     for row in range(4):
         reason = found.reason[row]
         assert "bounds=None would not help" in reason
+        assert "values='any' would not help" in reason
         assert "held fixed: 'a', 'b', 'c'" in reason
         # what is said to allow an answer does, and nothing is left out
         for name in "abc":
@@ -127,3 +130,28 @@ def test_bounds_are_saved_and_taken_with_their_rows(tmp_path):
 def test_settings_that_make_no_sense_are_refused(wrong):
     with pytest.raises(cp.InputError, match=next(iter(wrong))):
         ASK(TABLE[:1], **wrong)
+
+
+@pytest.mark.parametrize("question", [{}, {"distance": "l1", "lam": 0}, {"constraints": [cp.MaxChanges(2)]}])
+def test_alternatives_are_the_next_best_of_all(question):
+    table = TABLE.round(1)  # brute force tries all tenths
+    tree = GradientBoostingClassifier(n_estimators=5, max_depth=2, random_state=0).fit(table, LABELS)
+    found = cp.explain(tree, table[:4], reference=table, alternatives=3, proof=True, **question)
+    problem = problem_of(tree, table, table[:4], **question)
+    for row in range(4):
+        efforts = next_best(problem.take([row]), 3)
+        efforts = efforts[np.isfinite(efforts)]
+        np.testing.assert_allclose(found.measures.effort[row, : len(efforts)], efforts, rtol=1e-6)
+        assert found.count[row] == len(efforts)
+        # each is proven to be the next best
+        np.testing.assert_allclose(found.measures.bound[row, : len(efforts)], efforts, rtol=1e-6)
+
+
+def test_bounds_of_alternatives_hold_where_the_proof_does_not_end():
+    few = cp.Proven(cp.Polished(cp.Search(), answers=5), cp.ProofSettings(nodes=8), alternatives=3)
+    ask = cp.Explainer(FOREST, reference=TABLE)
+    found, whole = ask(TABLE[:6], method=few, alternatives=3), ask(TABLE[:6], alternatives=3, proof=True)
+    listed = ~np.isnan(found.measures.effort) & ~np.isnan(whole.measures.effort)
+    assert (found.measures.bound[listed] <= whole.measures.effort[listed] * (1 + 1e-6)).all()
+    assert (found.measures.effort[listed] >= whole.measures.effort[listed] * (1 - 1e-6)).all()
+    assert (np.diff(whole.measures.effort, axis=1)[~np.isnan(np.diff(whole.measures.effort, axis=1))] >= -1e-12).all()

@@ -227,7 +227,7 @@ def test_not_finding_every_answer_ends_in_one(run: Run) -> None:
     fixed = [word for name in training()[0].columns if name != "firmware_age" for word in ("--fixed", name)]
     code, out, said = run("explain", *ASK, *fixed, "-o", "-")
     assert code == 1
-    assert "not_found" in out
+    assert "infeasible" in out
     assert "of 6 rows reach the target" in said
 
 
@@ -318,7 +318,7 @@ def test_a_share_that_is_not_kept_is_told_and_ends_in_one(run: Run, folder: Path
     best = loud[loud["cp_alternative"] == 0]
     assert (best["cp_kept_low"] < 0.99).all()
     assert ((best["cp_kept_low"] <= best["cp_kept"]) & (best["cp_kept"] <= best["cp_kept_high"])).all()
-    assert loud[loud["cp_alternative"] > 0]["cp_kept"].isna().all()
+    assert loud["cp_kept"].notna().all()  # each alternative has its own
     for more in ((), ("--redact",)):
         out = run("explain", *fragile, *more)[1]
         told = "fewer than were asked for." if more else "in the 99 asked for."
@@ -662,7 +662,9 @@ def test_what_a_model_prints_does_not_stand_among_the_answers(folder: Path) -> N
     )
     command = [sys.executable, "-c", program, "explain", *ASK, "-o", "-"]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)
-    assert [json.loads(line)["status"] for line in done.stdout.splitlines()] == ["valid"] * len(alerts())
+    told = [json.loads(line)["status"] for line in done.stdout.splitlines()]
+    assert len(told) == len(alerts())
+    assert set(told) <= {"optimal", "bounded", "valid"}
     assert "chatter" in done.stderr
     assert "noise" in done.stderr
 

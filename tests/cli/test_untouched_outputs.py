@@ -40,6 +40,7 @@ WRONG: dict[str, list[str]] = {  # every option, with values that cannot be
     "--distance": ["miles"],
     "--lam": ["-1", "x", "nan"],
     "--penalty": ["cheese"],
+    "--kept": ["maybe"],
     "--seed": ["x", "1.5"],
     "--budget": ["-1", "nan"],
     "--label": ["cheese"],

@@ -176,7 +176,7 @@ def _floats(table: Table, name: Hashable) -> list[float]:
 
 def _spacing(table: Table, name: Hashable, *cells: Any) -> float:
     """The distance between neighbouring numbers of the column's dtype at these values."""
-    dtype = {"float32": np.float32, "float16": np.float16}.get(str(table.kind(name).dtype), np.float64)
+    dtype = {"float32": np.float32, "float16": np.float16}.get(str(table.kind(name).dtype).lower(), np.float64)
     return max(float(np.spacing(dtype(abs(float(cell))))) for cell in cells)
 
 

@@ -216,7 +216,12 @@ def test_a_higher_temperature_buys_firmness_with_distance(cancer, forest) -> Non
 def test_firm_words_are_checked(cancer, logistic) -> None:
     table, _ = cancer
     explainer = cp.Explainer(logistic, reference=table)
-    for question in ({"keep": 1.5}, {"temperature": -1.0}, {"keep": 0.9, "temperature": 1.0}, {"noise": 0.2}):
+    for question in (
+        {"keep": 1.5},
+        {"temperature": -1.0},
+        {"keep": 0.9, "temperature": 1.0},
+        {"noise": 0.2, "kept": False},
+    ):
         with pytest.raises(cp.InputError):
             explainer(table[:1], **question)
     with pytest.raises(cp.InputError, match="noise"):

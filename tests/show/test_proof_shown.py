@@ -7,9 +7,10 @@ import pandas as pd
 from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
 
 import counterpoise as cp
-from counterpoise.cli.output import format_json_lines, tabulate
+from counterpoise.cli.output import format_json_lines
+from counterpoise.explanation.cards.cards import build_cards
+from counterpoise.explanation.exports.flat import tabulate_flat
 from counterpoise.judge.review import review
-from counterpoise.show.cards import build_cards
 from counterpoise.space.distance import Distance
 
 RNG = np.random.default_rng(0)
@@ -30,7 +31,7 @@ def test_sentences_tell_cost_and_bound():
 
 
 def test_tables_and_lines_have_effort_bound_and_gap():
-    table = tabulate(HARD, Distance.of(HARD.schema))
+    table = tabulate_flat(HARD, Distance.of(HARD.schema))
     np.testing.assert_array_equal(table["cp_bound"], HARD.bound)
     np.testing.assert_array_equal(table["cp_gap"], HARD.gap)
     np.testing.assert_allclose(table["cp_effort"], HARD.effort)

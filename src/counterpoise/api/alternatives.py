@@ -45,7 +45,10 @@ def fill_alternatives(
     alternatives, method = verdict.holds.shape[1], method.method if isinstance(method, Proven) else method
     found = VerifiedAnswers(verdict.x.copy(), verdict.holds.copy(), verdict.predicted.copy(), verdict.before)
     tried: dict[int, set[frozenset[int]]] = {}
-    short = np.flatnonzero(_rows_lacking_answers(found.holds))
+    lacking = _rows_lacking_answers(found.holds)
+    if run.further_bound is not None:
+        lacking &= ~np.isposinf(run.further_bound)  # elsewhere it is proven that there is no other answer
+    short = np.flatnonzero(lacking)
     run = run.at(short)
     for _ in range(settings.rounds_per_answer * (alternatives - 1)):
         plan = _plan_searches(problem, found, short, tried, settings)

@@ -68,7 +68,13 @@ def assemble_explanation(
         ),
         terms=AnswerEnergies(distance, regularizer, decision, answers.terms.sum(axis=1), lam, answers.mu),
         measures=AnswerMeasures(
-            answers.efforts, answers.probabilities, kept.share, kept.low, kept.high, np.asarray(kept.noise)
+            answers.efforts,
+            answers.bounds,
+            answers.probabilities,
+            kept.share,
+            kept.low,
+            kept.high,
+            np.asarray(kept.noise),
         ),
         held=explained.held,
         quantiles=quantiles,

@@ -282,7 +282,7 @@ def _choose_method(given: Method | None, alternatives: int, proof: bool | str, g
     if proof is False:
         return method
     settings = ProofSettings.to_the_end(gap) if proof is True else ProofSettings(gap=gap)
-    return Proven(method, settings, solves_first=given is None)
+    return Proven(method, settings, alternatives, solves_first=given is None)
 
 
 def _search_basins(method: Method, keep: float | None, temperature: float) -> Method:

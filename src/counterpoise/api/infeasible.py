@@ -16,6 +16,7 @@ from counterpoise.methods.base import Method, last_run
 from counterpoise.methods.proven import Proven
 from counterpoise.problem import Problem
 from counterpoise.space.region.region import Region
+from counterpoise.space.schema.schema import Schema
 from counterpoise.types import Index, Mask
 
 NO_CHANGE_TURNS = "no change of the features that may change turns this decision"
@@ -57,6 +58,8 @@ class InfeasibleRows:
         texts = []
         for row in every.tolist():
             said = [NO_CHANGE_TURNS, *(f"{words} {outcome.say(row)}" for words, outcome in defaults)]
+            if len(self.problem.region.system):  # the proof leaves them out
+                said.append("relations between features are not in the way")
             texts.append("; ".join([*said, *releases[row]]))
         return texts
 
@@ -66,6 +69,10 @@ class InfeasibleRows:
         if question.bounds is not None:
             free = Region.build(self.schema, x0, question.binding_constraints, None)
             yield "numbers stay inside the range of the reference, and bounds=None", free
+        any_value = _with_any_values(self.schema)
+        if any_value != self.schema:
+            free = Region.build(any_value, x0, question.binding_constraints, question.bounds)
+            yield "numbers take values that their columns can have, and values='any'", free
         if region.max_changes is not None:
             yield f"{region.max_changes_text} is in force, and lifting it", replace(region, max_changes=None)
 
@@ -105,3 +112,12 @@ class InfeasibleRows:
         names = [repr(self.schema.names[place]) for place in columns.tolist()]
         more = f" and {len(names) - most} more" if len(names) > most else ""
         return f"held fixed: {', '.join(names[:most])}{more}"
+
+
+def _with_any_values(schema: Schema) -> Schema:
+    """The schema without grids and lists of seen values; whole numbers stay whole."""
+    features = tuple(
+        replace(feature, values="any", resolution=None, decimals=None) if feature.is_numeric else feature
+        for feature in schema
+    )
+    return schema if features == schema.features else replace(schema, features=features)

@@ -47,6 +47,7 @@ class Answers(NamedTuple):
     bound: Array  # (n,) of effort: NaN where none is known, infinite where it is proven that there is no answer
     efforts: Array  # (n, a) of each answer, NaN where there is none
     probabilities: Array  # (n, a) of the target, at each answer
+    bounds: Array  # (n, a) of what could stand in the place of each answer; NaN where none is known
 
     def take(self, rows: Index) -> Answers:
         """The answers to some of the rows."""
@@ -65,7 +66,7 @@ class Answers(NamedTuple):
         words, numbers, flags = np.empty(0, dtype=object), np.empty(0), np.empty(0, dtype=bool)
         empty = np.empty((0, alternatives, d)), np.empty(0, dtype=np.intp), flags, words, words, words, words
         each = np.empty((0, alternatives))
-        return cls(*empty, numbers, np.empty((0, 2)), np.empty((0, 3)), numbers, numbers, each, each)
+        return cls(*empty, numbers, np.empty((0, 2)), np.empty((0, 3)), numbers, numbers, each, each, each)
 
 
 class AnswerTask(NamedTuple):
@@ -106,6 +107,7 @@ def answer_rows(task: AnswerTask, watch: FinishedRowsCallback, *, search: bool =
     predicted = before.copy()
     outputs = task.row_predictions.outputs[:, None, :].repeat(1 + alternatives, axis=1)
     bound, proven_infeasible = np.where(already, 0.0, np.nan), np.zeros(n, dtype=bool)
+    further = np.full(n, np.nan)  # bounds of alternatives
     searched = problem.region.feasible & ~already
     open_rows, shut = np.flatnonzero(searched), np.flatnonzero(~searched & ~task.row_predictions.is_from_predict)
     if len(open_rows):
@@ -124,6 +126,7 @@ def answer_rows(task: AnswerTask, watch: FinishedRowsCallback, *, search: bool =
         bound[open_rows] = np.nan if run.bound is None else run.bound
         proven_infeasible[open_rows] = False if run.is_infeasible is None else run.is_infeasible
         bound[proven_infeasible] = np.inf
+        further[open_rows] = np.nan if run.further_bound is None else run.further_bound
     if len(shut):
         shown = task.form.take(shut).own_rows
         own = model_predictions(problem.model, shown, problem.row_numbers[shut], problem.tally)
@@ -150,7 +153,8 @@ def answer_rows(task: AnswerTask, watch: FinishedRowsCallback, *, search: bool =
     numbers = margin, probability[:, :2], np.concatenate(terms, axis=1), problem.energy.mu, bound
     is_listed = np.arange(alternatives) < found[:, None]
     efforts = np.where(is_listed, problem.energy.effort(filled, problem.x0), np.nan)
-    each = efforts, np.where(is_listed, probability[:, 1:], np.nan)
+    bounds = np.column_stack([bound, np.minimum(further[:, None], efforts[:, 1:])])
+    each = efforts, np.where(is_listed, probability[:, 1:], np.nan), bounds
     return Answers(x, found, valid, status, reason, before, predicted, *numbers, *each)
 
 

@@ -22,11 +22,6 @@ from counterpoise.types import Array
 CONTROLS = re.compile("[\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
 
 
-def _proof_columns(explanation: Explanation) -> dict[str, Array]:
-    """What every valid answer costs at least, and how far above that the best answers are, ``(n,)``."""
-    return {"bound": explanation.bound, "gap": explanation.gap}
-
-
 def list_evidence(explanation: Explanation, first: int = 0) -> pd.DataFrame:
     """A line for each real row of the target that is near a row: whose it is, how near, and all of its features.
 
@@ -116,7 +111,9 @@ def _row_record(
         "probability_before": _to_json_value(scores["probability_before"]),
         "probability_after": _to_json_value(scores["probability_after"]),
         "distance": _to_json_value(card.best_answer.distance),
-        **{name: _to_json_value(part[place]) for name, part in _proof_columns(explanation).items()},
+        "effort": _to_json_value(explanation.measures.effort[place, 0]),
+        "bound": _to_json_value(explanation.bound[place]),
+        "gap": _to_json_value(explanation.gap[place]),
         "changes": answers[0],
         "alternatives": answers[1:],
         "alternatives_measured": [_measure_record(explanation, place, slot) for slot in range(1, len(answers))],
@@ -125,8 +122,8 @@ def _row_record(
 
 
 def _measure_record(explanation: Explanation, place: int, slot: int) -> dict[str, Any]:
-    """Effort, probability and share kept of an alternative."""
-    names = ("effort", "probability", "kept", "kept_low", "kept_high")
+    """Effort, bound, probability and share kept of an alternative."""
+    names = ("effort", "bound", "probability", "kept", "kept_low", "kept_high")
     return {name: _to_json_value(getattr(explanation.measures, name)[place, slot]) for name in names}
 
 

@@ -70,8 +70,9 @@ class Explanation(AnsweredRows):
         """A line for each answer: what it takes, how sure it is, and what is odd about it.
 
         row (its label), position, alternative (0: the best), changed (how many features), distance (L2, in standard
-        deviations), effort, probability (of the target), kept, kept_low, kept_high, fragile, edge (no real row is
-        anywhere near), unusual (features whose new values hardly any row of the target has).
+        deviations), effort, bound (of what could stand in its place), probability (of the target), kept, kept_low,
+        kept_high, fragile, edge (no real row is anywhere near), unusual (features whose new values hardly any row of
+        the target has).
         """
         return views.tabulate_answers(self)
 

@@ -104,6 +104,7 @@ class AnswerMeasures(RowArrays):
     table_name = "measures"
 
     effort: Array  # (n, a) distance and regulariser together: what the search makes least
+    bound: Array  # (n, a) no valid answer in its place, with features that no better one makes idle, costs less
     probability: Array  # (n, a) of the target; NaN where the model has none
     kept: Array  # (n, a) share of noisy copies that keep the target
     kept_low: Array  # (n, a) its confidence interval
@@ -114,7 +115,7 @@ class AnswerMeasures(RowArrays):
     def unknown(cls, n: int, a: int) -> AnswerMeasures:
         """Nothing known of n rows with a answers each."""
         nothing = np.full((n, a), np.nan)
-        return cls(nothing, nothing, nothing, nothing, nothing, np.full(n, "", dtype=object))
+        return cls(*(nothing,) * 6, np.full(n, "", dtype=object))
 
     def with_firm_answers(self, firm: pd.DataFrame) -> AnswerMeasures:
         """The same with what the table of firm answers tells of the best ones, which was counted on more copies."""

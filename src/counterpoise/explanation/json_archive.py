@@ -144,6 +144,8 @@ def _unpack_fields(data: Fields) -> Fields:
         "bound": np.full(len(index), np.nan) if bound is None else json_values.unpack_array(bound),
     }
     parts = {name: json_values.unpack_array(part) for name, part in data.get("measures", {}).items()}
+    if parts:  # the first documents with measures had no bounds of alternatives
+        parts.setdefault("bound", np.full(parts["effort"].shape, np.nan))
     found["measures"] = AnswerMeasures(**parts) if parts else None
     return {**found, "question": _unpack_question(data, found)}
 

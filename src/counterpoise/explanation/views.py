@@ -29,7 +29,7 @@ def tabulate_answers(explanation: AnsweredRows) -> pd.DataFrame:
         "distance": Distance.of(explanation.schema, "l2")(answers[:, None], x0)[:, 0],
         **{
             name: getattr(explanation.measures, name)[rows, slots]
-            for name in ("effort", "probability", "kept", "kept_low", "kept_high")
+            for name in ("effort", "bound", "probability", "kept", "kept_low", "kept_high")
         },
         "fragile": marks.is_fragile[rows, slots],
         "edge": marks.is_edge[rows, slots],

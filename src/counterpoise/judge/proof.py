@@ -94,9 +94,9 @@ def prove(
     run = prove_run(problem, start, settings or ProofSettings())
     if run.bound is None or run.is_infeasible is None:
         raise CapabilityError(
-            "a proof needs a model whose trees are known, and a distance and a penalty that add up over features",
+            "a proof needs to know what the model computes, and a distance and a penalty that add up over features",
             f"{type(problem.model).__name__} with {problem.energy.distance.name}",
-            "explain a tree, a forest or boosted trees with l2, l1, l0 or gower",
+            "explain trees, a linear model or a network of known layers with l2, l1, l0 or gower",
         )
     schema, tally = explanation.schema, problem.tally
     form = choose_form(problem.model, read_rows(explanation.rows, schema), schema, tally).form

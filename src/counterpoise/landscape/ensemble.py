@@ -50,6 +50,7 @@ def ensemble(
     settings, basin_settings: how many chains, temperatures and steps, and how basins are looked for; None: as they are.
     question: further arguments of the explainer's call, such as target and distance.
 
+    >>> import pandas as pd
     >>> from sklearn.linear_model import LogisticRegression
     >>> train = pd.DataFrame({"load": [1, 2, 8, 9] * 5, "ports": [1, 2, 7, 9] * 5})
     >>> model = LogisticRegression().fit(train, ["benign", "benign", "alert", "alert"] * 5)

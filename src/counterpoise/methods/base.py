@@ -19,6 +19,7 @@ class Run(NamedTuple):
     the method has finished with; ``steps`` counts model calls of the search loop. An answer whose effort is that of
     ``locally_minimal_effort`` is known to be as short as changes of one feature can make it. No valid answer inside the
     region costs less than ``bound``; where a row ``is_infeasible``, it is proven that nothing legal reaches its target.
+    No valid answer costs less than ``further_bound`` unless it changes all that a better one of these changes.
     """
 
     x: Array  # (n, a, d)
@@ -30,6 +31,7 @@ class Run(NamedTuple):
     bound: Array | None = None  # (n,) of the effort d + lam R of all valid answers, NaN where none is known
     is_infeasible: Mask | None = None  # (n,)
     rank: Array | None = None  # (n, a) the order of answers that are all to be given, infinite: none; None: by effort
+    further_bound: Array | None = None  # (n,) of valid answers with other sets of features than those listed have
 
     @property
     def valid(self) -> Mask:
@@ -38,12 +40,10 @@ class Run(NamedTuple):
 
     def at(self, rows: Index | Mask) -> Run:
         """The run of some rows."""
-        still, bound, lost, rank = (
-            None if part is None else part[rows]
-            for part in (self.locally_minimal_effort, self.bound, self.is_infeasible, self.rank)
-        )
         own = self.x[rows], self.margin[rows], self.effort[rows], self.done[rows]
-        return Run(*own, self.steps, still, bound, lost, rank)  # type: ignore[arg-type]
+        known = (self.locally_minimal_effort, self.bound, self.is_infeasible, self.rank, self.further_bound)
+        taken = (None if part is None else part[rows] for part in known)
+        return Run(*own, self.steps, *taken)  # type: ignore[arg-type]
 
 
 class Method(Protocol):

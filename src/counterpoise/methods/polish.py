@@ -62,7 +62,7 @@ def polish_run(problem: Problem, run: Run, answers: int, settings: PolishSetting
     for mine, new in zip(every, after, strict=True):
         mine[rows, slots] = new[:, 0]
     after_run = Run(*every.best(run.x.shape[1]), np.ones_like(run.done), run.steps)
-    return after_run._replace(bound=run.bound, is_infeasible=run.is_infeasible)
+    return after_run._replace(bound=run.bound, is_infeasible=run.is_infeasible, further_bound=run.further_bound)
 
 
 def undo_changes(

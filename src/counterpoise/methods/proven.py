@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -29,6 +30,7 @@ class Bounds(NamedTuple):
     bound: Array  # (n,) no valid answer costs less; NaN where nothing is known
     is_infeasible: Mask  # (n,)
     points: Points | None = None  # (n, k, d) answers, which may be nearer than those of the search
+    further_bound: Array | None = None  # (n,) of answers with other sets of features, as `Run` has it
 
 
 Prover: TypeAlias = Callable[[Problem, Run, ProofSettings], Bounds | None]
@@ -44,6 +46,8 @@ class Proven:
 
     method: Method
     settings: ProofSettings = DEFAULT_PROOF
+    alternatives: int = 1
+    """Answers of each row that are proven, with distinct sets of features, none a superset of a better one's."""
     solves_first: bool = False
 
     def iterate(self, problem: Problem, streams: Streams) -> Iterator[Run]:
@@ -65,7 +69,7 @@ class Proven:
         for run in self.method.iterate(problem, streams):
             yield run._replace(done=none)
         assert run is not None, "a method yields at least one run"
-        yield prove_run(problem, run, self.settings)._replace(done=~none)
+        yield prove_run(problem, run, self.settings, self.alternatives)._replace(done=~none)
 
     def __call__(self, problem: Problem, streams: Streams) -> Run:
         return last_run(self.iterate(problem, streams))
@@ -96,33 +100,54 @@ def _join(solved: Run, run: Run, rows: Index) -> Run:
     return solved._replace(x=x, margin=margin, effort=effort, steps=run.steps)
 
 
-def prove_run(problem: Problem, run: Run, settings: ProofSettings) -> Run:
+def prove_run(problem: Problem, run: Run, settings: ProofSettings, alternatives: int = 1) -> Run:
     """A run with what can be proven of it."""
     if problem.cloud is not None:  # noisy copies decide there, of which nothing is proven
         return run
-    for prover in PROVERS:
+    provers: tuple[Prover, ...] = (partial(prove_by_leaves, alternatives=alternatives), *PROVERS_OF_THE_BEST)
+    for prover in provers:
         found = prover(problem, run, settings)
         if found is not None:
             points = Points(run.x, run.margin, run.effort)
             if found.points is not None:
                 points = join_points(found.points, points)
             return Run(*points.best(points.effort.shape[1]), run.done, run.steps)._replace(
-                bound=found.bound, is_infeasible=found.is_infeasible
+                bound=found.bound, is_infeasible=found.is_infeasible, further_bound=found.further_bound
             )
     return run
 
 
-def prove_by_leaves(problem: Problem, run: Run, settings: ProofSettings) -> Bounds | None:
+def prove_by_leaves(problem: Problem, run: Run, settings: ProofSettings, alternatives: int = 1) -> Bounds | None:
     """Models whose leaves are known: best-first branch and bound over boxes of leaves."""
     effort = run.effort.min(axis=1)
-    proof = prove(problem, effort, settings)
+    proof = prove(problem, _efforts_of_last(problem, run, alternatives), settings, alternatives)
     if proof is None:
         return None
     met = np.isfinite(proof.effort)
     x = np.where(met[..., None], proof.x, problem.region.nearest_feasible[:, None, :])
     points = Points(x, np.where(met, 0.0, -np.inf), proof.effort)
     lost = np.isinf(effort) & ~met.any(axis=1)
-    return Bounds(proof.bound, lost & proof.exhausted, points)
+    bound = np.minimum(proof.bound, np.minimum(effort, proof.effort.min(axis=1)))
+    return Bounds(np.where(lost, proof.bound, bound), lost & proof.exhausted, points, proof.bound)
+
+
+def _efforts_of_last(problem: Problem, run: Run, alternatives: int) -> Array:
+    """What the last of the wanted answers costs, as far as the run knows it, ``(n,)``; infinite where it lacks some."""
+    if alternatives == 1:
+        return np.asarray(run.effort.min(axis=1))
+    order = run.effort.argsort(axis=1, kind="stable")
+    changed, out = problem.region.is_changed(run.x), np.full(len(run.x), np.inf)
+    for row in range(len(out)):
+        listed: list[Mask] = []
+        for place in order[row].tolist():
+            if not np.isfinite(run.effort[row, place]) or len(listed) == alternatives:
+                break
+            mine = changed[row, place]
+            if not any((mine | ~better).all() for better in listed):
+                listed.append(mine)
+                out[row] = run.effort[row, place]
+        out[row] = out[row] if len(listed) == alternatives else np.inf
+    return out
 
 
 def prove_by_weights(problem: Problem, run: Run, settings: ProofSettings) -> Bounds | None:
@@ -142,5 +167,5 @@ def prove_by_layers(problem: Problem, run: Run, settings: ProofSettings) -> Boun
     return None if proof is None else Bounds(proof.bound, proof.is_infeasible)
 
 
-PROVERS: tuple[Prover, ...] = (prove_by_leaves, prove_by_weights, prove_by_layers)
-"""Tried in turn; the first that applies counts."""
+PROVERS_OF_THE_BEST: tuple[Prover, ...] = (prove_by_weights, prove_by_layers)
+"""Proofs of the best answer alone, tried in turn where leaves are not known; the first that applies counts."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -66,30 +67,49 @@ def make_input_function(
         picked = [schema.names[place] for place in columns]
         index = schema.columns[columns]
         return _InputMaker(
-            lambda x: decode(schema, x) if whole else decode(schema, x)[picked],
-            pd.DataFrame.copy if names is None else lambda given: _copy_columns(given, index),
+            partial(decode, schema) if whole else partial(_decode_columns, schema, picked),
+            pd.DataFrame.copy if names is None else partial(_copy_columns, index),
         )
     in_order = list(schema.names)
     if names is not None:  # fitted on a frame, asked about an array: the columns are the same, in the same order
         index = pd.Index(list(names))
-        return _InputMaker(
-            lambda x: pd.DataFrame(decode(schema, x), columns=index),
-            lambda given: pd.DataFrame(given[in_order].to_numpy(copy=True), columns=index),
-        )
+        return _InputMaker(partial(_decode_and_name, schema, index), partial(_copy_and_name, in_order, index))
     return _InputMaker(
-        (lambda x: np.asarray(decode(schema, x))) if schema.frame else (lambda x: decode(schema, x)),
-        lambda given: given[in_order].to_numpy(copy=True),
+        partial(_decode_as_array, schema) if schema.frame else partial(decode, schema),
+        partial(_copy_as_array, in_order),
     )
 
 
-def _copy_columns(given: pd.DataFrame, names: pd.Index[Any]) -> pd.DataFrame:
+def _decode_columns(schema: Schema, names: list[Hashable], x: Array) -> pd.DataFrame:
+    """Some columns of encoded rows, as the reference has them."""
+    table: pd.DataFrame = decode(schema, x)[names]
+    return table
+
+
+def _decode_as_array(schema: Schema, x: Array) -> Any:
+    return np.asarray(decode(schema, x))
+
+
+def _decode_and_name(schema: Schema, names: pd.Index[Any], x: Array) -> pd.DataFrame:
+    return pd.DataFrame(decode(schema, x), columns=names)
+
+
+def _copy_as_array(names: list[Hashable], given: pd.DataFrame) -> Any:
+    return given[names].to_numpy(copy=True)
+
+
+def _copy_and_name(names: list[Hashable], new: pd.Index[Any], given: pd.DataFrame) -> pd.DataFrame:
+    return pd.DataFrame(_copy_as_array(names, given), columns=new)
+
+
+def _copy_columns(names: pd.Index[Any], given: pd.DataFrame) -> pd.DataFrame:
     """A frame with these columns, in this order, that nobody else holds."""
     return given.copy() if given.columns.equals(names) else given[names.tolist()].copy()
 
 
 @dataclass(frozen=True)
 class _InputMaker:
-    """Two ways to the model's input: from encoded rows, and from a frame in the user's own form."""
+    """Two ways to the model's input: from encoded rows, and from a frame in the user's own form. It can be pickled."""
 
     from_encoded: Callable[[Array], Any]
     from_frame: Callable[[pd.DataFrame], Any]
@@ -101,14 +121,14 @@ class _InputMaker:
 def make_frame_input_function(schema: Schema) -> InputFunction:
     """A function that gives a model rows as the user has them: encoded ones as the reference has them."""
     return _InputMaker(
-        lambda x: decode(schema, x),
-        pd.DataFrame.copy if schema.frame else lambda given: given[list(schema.names)].to_numpy(copy=True),
+        partial(decode, schema),
+        pd.DataFrame.copy if schema.frame else partial(_copy_as_array, list(schema.names)),
     )
 
 
 def make_encoded_input_function(schema: Schema) -> InputFunction:
     """A function that gives a model encoded rows."""
-    return _InputMaker(np.array, lambda given: encode(schema, given))
+    return _InputMaker(np.array, partial(encode, schema))
 
 
 def fitted_column_names(model: Any) -> Sequence[Hashable] | None:

@@ -11,6 +11,7 @@ import pandas as pd
 from counterpoise.errors import InputError, MissingExtra
 from counterpoise.explanation import tables
 from counterpoise.explanation.answered_rows import AnsweredRows
+from counterpoise.explanation.fields import gap_to_bound
 from counterpoise.explanation.stored_objects import StoredObject
 from counterpoise.space.distance import Distance
 from counterpoise.types import Array, Index
@@ -40,6 +41,7 @@ def tabulate_flat(explanation: AnsweredRows, measure: Distance | None = None, *,
     best = number == 0
     scores = explanation.scores.iloc[rows]
     distance = explanation.terms.distance[rows]
+    effort, bound = explanation.measures.effort[rows, number], explanation.measures.bound[rows, number]
     added: dict[str, Any] = {
         "row": [str(label) for label in frame.index],
         "position": rows,
@@ -52,9 +54,9 @@ def tabulate_flat(explanation: AnsweredRows, measure: Distance | None = None, *,
         "probability_before": scores["probability_before"].to_numpy(),
         "probability_after": explanation.measures.probability[rows, number],
         "distance": np.where(best, distance, measure(answers[:, None, :], x0)[:, 0]),
-        "effort": explanation.measures.effort[rows, number],
-        "bound": np.where(best, explanation.bound[rows], np.nan),
-        "gap": np.where(best, explanation.gap[rows], np.nan),
+        "effort": effort,
+        "bound": bound,
+        "gap": gap_to_bound(np.where(explanation.valid[rows], effort, np.inf), bound),
         "changed": ["; ".join(name for name, moved in zip(names, line, strict=True) if moved) for line in changed],
         **kept_columns(explanation, rows, number),
         "evidence_distance": np.array([min(apart.tolist(), default=np.nan) for _, apart in real_rows(explanation)])[

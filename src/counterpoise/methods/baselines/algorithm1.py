@@ -189,7 +189,8 @@ class Algorithm1:
         if self.sigma:  # F itself depends on beta, which has risen
             state = self._evaluate_state(chart, noise, state.z, state.alpha)
         proposed = propose(state.z, state.gradient, state.alpha, T, normals, chart.movable)
-        inside = (chart.reflect_into_box(proposed.z) == proposed.z).all(axis=1)
+        x, region = chart.to_rows(proposed.z), chart.problem.region
+        inside = np.asarray(~((x < region.lower) | (x > region.upper)).any(axis=1))
         trial = self._evaluate_state(chart, noise, np.where(inside[:, None], proposed.z, state.z), state.alpha)
         ratio = log_hastings(state.z, state.gradient, trial.z, trial.gradient, state.alpha, T)
         accepted = inside & accept(trial.value - state.value - T * ratio, T, u)

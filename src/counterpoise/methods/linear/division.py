@@ -27,6 +27,8 @@ class Cut(NamedTuple):
 
 def divide(pricing: Pricing, boxes: Boxes, solved: Solved) -> tuple[Boxes | None, Index]:
     """The two halves of each box, and the places of boxes that cannot be divided."""
+    if not boxes.can_stay.shape[1]:  # no column may change
+        return None, np.arange(len(boxes.can_stay))
     cut = _find_cut(pricing, boxes, solved)
     line, whole = np.flatnonzero(cut.exists), np.flatnonzero(~cut.exists)
     if not len(line):

@@ -17,8 +17,8 @@ from counterpoise.types import is_number, is_whole_number
 class ProofSettings:
     """Limits of a proof, a row; they count work, never time, so that answers do not depend on the machine."""
 
-    nodes: int = 300  # boxes that are opened at most
-    nodes_at_first: int = 300  # boxes of each row before any row is given more
+    nodes: int = 500  # boxes that are opened at most
+    nodes_at_first: int = 500  # boxes of each row before any row is given more
     visits: int = 500_000_000  # trees of boxes that are looked at, at most
     waiting: int = 2_000_000  # boxes that wait to be opened, at most
     first_together: int = 4  # boxes opened at once at first, the cheapest first,

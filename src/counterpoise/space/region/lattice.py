@@ -249,6 +249,9 @@ class Lattice:
         """The values next to those of ``x`` ``(n, k, d)``, where ``upwards`` is above 0 on the side of larger ones."""
         y = x + np.sign(upwards) * self.units
         for column, values in self.choices:
+            if not len(values):  # no value was ever seen: there is none to go to
+                y[..., column] = x[..., column]
+                continue
             cells, up = x[..., column], upwards[..., column]
             above = np.minimum(np.searchsorted(values, cells, side="right"), len(values) - 1)
             below = np.maximum(np.searchsorted(values, cells, side="left") - 1, 0)

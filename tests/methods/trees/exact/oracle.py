@@ -114,6 +114,7 @@ def question_of(seed: int) -> Problem | None:
     model = fitted(kind, table, seed % 2**20, int(rng.integers(2, 7)), int(rng.integers(1, 4)))
     question: dict[str, Any] = {"distance": _one(rng, DISTANCES), "bounds": _one(rng, ("observed", None))}
     question["constraints"] = constraints(rng, table)
+    question["values"] = "any"  # brute force knows tenths and whole numbers, not the grid that a column's values show
     question |= _one(rng, ({"lam": 0}, {"lam": 0.1, "regularizers": [Sparsity()]}, {"lam": 0.3}))
     if kind in ("regression", "boosted"):
         low = float(_one(rng, (0.3, 0.5, 0.7)))

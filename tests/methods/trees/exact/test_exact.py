@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
@@ -68,6 +69,26 @@ def test_a_row_alone_is_a_row_in_a_batch(seed: int) -> None:
         assert alone is not None
         for one, all_of_them in zip(alone, together, strict=True):
             np.testing.assert_array_equal(one[0], all_of_them[row])
+
+
+@pytest.mark.long
+@settings(max_examples=3_000)
+@given(seed=st.integers(0, 2**31), start=st.sampled_from((1.0, 1.2, np.inf)), nodes=st.sampled_from((1, 4, 30, ENOUGH)))
+def test_bounds_hold_in_thousands_of_draws(seed: int, start: float, nodes: int) -> None:
+    problem = question_of(seed)
+    assume(problem is not None)
+    assert problem is not None
+    check(problem, start, ProofSettings(nodes=nodes))
+
+
+@pytest.mark.long
+@settings(max_examples=500)
+@given(seed=st.integers(0, 2**31), count=st.integers(2, 4))
+def test_alternatives_are_the_next_best_in_hundreds_of_draws(seed: int, count: int) -> None:
+    problem = question_of(seed)
+    assume(problem is not None)
+    assert problem is not None
+    check_alternatives(problem, count)
 
 
 def check(problem: Problem, start: float, limits: ProofSettings) -> Proof:

@@ -39,7 +39,10 @@ class Proof(NamedTuple):
 
 
 def prove(
-    problem: Problem, incumbent: Array, settings: ProofSettings | None = None, alternatives: int = 1
+    problem: Problem,
+    incumbent: Array,
+    settings: ProofSettings | None = None,
+    alternatives: int = 1,
 ) -> Proof | None:
     """Bounds and nearer answers for the rows of a problem; ``incumbent`` ``(n,)`` are efforts of known answers, or inf.
 
