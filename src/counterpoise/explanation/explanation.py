@@ -14,7 +14,7 @@ from counterpoise.explanation import json_archive, tables, views
 from counterpoise.explanation.answered_rows import AnsweredRows
 from counterpoise.explanation.cards.cards import build_cards
 from counterpoise.explanation.cards.html import draw_card_html
-from counterpoise.explanation.exports.flat import tabulate_flat, write_excel
+from counterpoise.explanation.exports.flat import Library, convert_table, tabulate_flat, write_excel
 from counterpoise.explanation.exports.importance import tabulate_importance
 from counterpoise.explanation.exports.wide import tabulate_wide, write_markdown
 from counterpoise.explanation.fields import AnswerEnergies, ModelScores
@@ -120,9 +120,12 @@ class Explanation(AnsweredRows):
         """
         return tabulate_importance(self)
 
-    def to_frame(self) -> pd.DataFrame:
-        """A line for each answer: the input's columns as the answer has them, then all that is known of it (cp_…)."""
-        return tabulate_flat(self)
+    def to_frame(self, library: Library = "pandas") -> Any:
+        """A line for each answer: the input's columns as the answer has them, then all that is known of it (cp_…).
+
+        library: whose table it is: "pandas" (the default), "polars" or "pyarrow".
+        """
+        return convert_table(tabulate_flat(self), library)
 
     def to_markdown(self, *, all_features: bool = False) -> str:
         """The wide table as Markdown."""
@@ -130,7 +133,7 @@ class Explanation(AnsweredRows):
 
     def to_excel(self, path: str | Path) -> None:
         """Write an Excel file (.xlsx) with the sheets answers, changes and importance; needs the extra ``excel``."""
-        sheets = {"answers": self.to_frame(), "changes": self.changes, "importance": self.importance()}
+        sheets = {"answers": tabulate_flat(self), "changes": self.changes, "importance": self.importance()}
         write_excel(path, sheets)
 
     def to_json(self) -> str:

@@ -87,7 +87,7 @@ def list_short_cells(explanation: AnsweredRows) -> list[tuple[str, ...]]:
         distance = f"{explanation.terms.distance[row]:.4g}"
         status = explanation.status[row].replace("_", " ")
         label = str(explanation.rows.index[row])
-        kept = "" if np.isnan(explanation.kept[row]) else f"{100 * explanation.kept[row]:.0f}%"
+        kept = "" if np.isnan(explanation.kept[row]) else f"{int(100 * explanation.kept[row] + 1e-9)}%"
         odds_text = " → ".join(filter(None, odds))
         out.append((label, *said, odds_text, _format_changes(explanation, changes), distance, kept, status))
     return out

@@ -36,6 +36,7 @@ class PageSettings:
     max_bars: int = 10  # features in the summary
     max_changes_listed: int = 3  # changes of a row in the list
     max_histogram_bins: int = 16
+    histogram_log_from: float = 30.0  # where the farthest answer is this many times as far as the nearest
 
 
 PAGE = PageSettings()
@@ -147,26 +148,36 @@ def _measure_histogram(distances: Array) -> dict[str, Any]:
     """Where the bars, the median and the labels of a histogram of the answers' distances stand; {} without answers."""
     if not len(distances):
         return {}
-    top = float(distances.max()) or 1.0
-    counts, _ = np.histogram(distances, bins=min(PAGE.max_histogram_bins, max(4, len(distances))), range=(0.0, top))
+    low, top = float(distances.min()), float(distances.max()) or 1.0
+    is_wide = low > 0 and top > PAGE.histogram_log_from * low  # a long tail: even steps of the logarithm
+    start, span = (np.log(low), np.log(top / low)) if is_wide else (0.0, top)
+    places = (np.log(distances) if is_wide else distances) - start
+    bins = min(PAGE.max_histogram_bins, max(4, len(distances)))
+    counts, _ = np.histogram(places, bins=bins, range=(0.0, span))
+
+    def value_at(share: float) -> float:
+        """The distance at a share of the width."""
+        return float(np.exp(start + share * span)) if is_wide else share * top
+
     width, height, gap = 320, 130, 2
-    step, tallest = width / len(counts), counts.max()
+    step, tallest = width / bins, counts.max()
     return {
         "width": width,
         "height": height,
+        "is_log": is_wide,
         "bars": [
             {
                 "x": f"{place * step + gap / 2:.1f}",
                 "y": f"{height - height * count / tallest:.1f}",
                 "width": f"{step - gap:.1f}",
                 "height": f"{height * count / tallest:.1f}",
-                "title": f"{top * place / len(counts):.3g} to {top * (place + 1) / len(counts):.3g}: {count} rows",
+                "title": f"{value_at(place / bins):.3g} to {value_at((place + 1) / bins):.3g}: {count} rows",
             }
             for place, count in enumerate(counts.tolist())
         ],
-        "median": f"{float(np.median(distances)) / top * width:.1f}",
+        "median": f"{float(np.median(places)) / span * width:.1f}",
         "labels": [
-            {"x": f"{share * width:.0f}", "anchor": anchor, "text": f"{share * top:.3g}"}
+            {"x": f"{share * width:.0f}", "anchor": anchor, "text": f"{value_at(share):.3g}"}
             for share, anchor in ((0.0, "start"), (0.5, "middle"), (1.0, "end"))
         ],
     }

@@ -19,7 +19,7 @@ from counterpoise.space.nearest_rows import spread_places
 from counterpoise.space.schema.column import infer_feature
 from counterpoise.space.schema.encode import encode
 from counterpoise.space.schema.schema import Schema
-from counterpoise.space.schema.tables_in import as_table, quote_names
+from counterpoise.space.schema.tables_in import as_pandas, as_table, quote_names
 from counterpoise.space.schema.values import ValuesSetting, resolve_values
 from counterpoise.types import Array, Index, Model
 
@@ -72,6 +72,7 @@ class Reference:
             file = hasattr(schema, "schema")
             hint = "give its .schema, and its .constraints as constraints=" if file else "make one with Schema.infer"
             raise InputError("schema must be a Schema", f"a {type(schema).__name__}", hint)
+        data = as_pandas(data)
         self.notes: tuple[str, ...] = ()
         table = None if data is None else self._drop_unused_columns(model, as_table(data, "reference"))
         is_given = schema is not None

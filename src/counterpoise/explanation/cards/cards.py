@@ -230,7 +230,7 @@ def _say_quality(explanation: AnsweredRows, row: int, slot: int, *, redact: bool
         if marks.is_edge[row, slot]
         else "",
     ]
-    return "" if isnan(kept) else f"{100 * kept:.0f}%", tuple(filter(None, said[:1] if redact else said))
+    return "" if isnan(kept) else f"{int(100 * kept + 1e-9)}%", tuple(filter(None, said[:1] if redact else said))
 
 
 def _write_redacted_text(explanation: AnsweredRows, row: int, changes: tuple[CardChange, ...], said: str) -> str:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -17,6 +18,7 @@ from counterpoise.space.distance import Distance
 from counterpoise.types import Array, Index
 
 ADDED_COLUMN_PREFIX = "cp_"  # of columns that are added to the user's own
+Library = Literal["pandas", "polars", "pyarrow"]
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")  # a text that begins so would be computed by a spreadsheet
 
 
@@ -84,6 +86,22 @@ def kept_columns(explanation: AnsweredRows, rows: Index, slots: Index) -> dict[s
 def real_rows(explanation: AnsweredRows) -> list[tuple[Array, Array]]:
     """For each row the real rows of the target near it, and their distances."""
     return tables.real_rows_and_distances(explanation.schema, explanation.x0, explanation.evidence)
+
+
+def convert_table(table: pd.DataFrame, library: Library) -> Any:
+    """A frame of pandas as the table of another library."""
+    if library == "pandas":
+        return table
+    if library not in ("polars", "pyarrow"):
+        raise InputError("library must be 'pandas', 'polars' or 'pyarrow'", f"{library!r}", "choose one of them")
+    try:
+        made_by = import_module(library)
+    except ImportError:
+        raise InputError(f"{library} must be installed", "it is not", f"run: pip install {library}") from None
+    named = table.set_axis([str(name) for name in table.columns], axis=1)
+    columns = {name: [None if pd.isna(cell) else cell for cell in named[name].tolist()] for name in named}
+    made: Any = made_by.DataFrame(columns, strict=False) if library == "polars" else made_by.table(columns)
+    return made
 
 
 def write_excel(path: str | Path, sheets: dict[str, pd.DataFrame]) -> None:

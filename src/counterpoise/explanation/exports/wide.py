@@ -67,7 +67,7 @@ def tabulate_wide(explanation: AnsweredRows, *, all_features: bool = False) -> W
             said = format_label(scores["after"].iloc[row]) if slot == 0 else UNCHANGED
             kept = explanation.measures.kept[row, slot]
             odds = format_probability(float(explanation.measures.probability[row, slot]))
-            lines.append([*cells, said, odds, "" if np.isnan(kept) else f"{100 * kept:.0f}%"])
+            lines.append([*cells, said, odds, "" if np.isnan(kept) else f"{int(100 * kept + 1e-9)}%"])
             index.append((name, str(slot)))
     names = [*(schema.features[column].title for column in columns), "prediction", "p(target)", "kept"]
     places = pd.MultiIndex.from_tuples(index, names=["row", "answer"]) if index else None

@@ -11,7 +11,6 @@ from counterpoise.judge.robustness import Robustness
 from counterpoise.show.figures.style import (
     AFTER_COLOUR,
     BEFORE_COLOUR,
-    FAINT_COLOUR,
     SMALL_FONT_POINTS,
     check_kind,
     get_axes,
@@ -22,22 +21,29 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-def robustness(found: Robustness, ax: Axes | None = None, *, max_lines: int = 60) -> Axes:
-    """The share of noisy copies that keep the target against the noise: a thin line for each row, a thick median.
+def robustness(found: Robustness, ax: Axes | None = None, *, points: int = 25) -> Axes:
+    """The share of noisy copies that keep the target against the noise: the median answer, and bands around it.
 
-    At most ``max_lines`` rows have a line of their own; 60 by default.
+    The dark band holds the middle half of the answers, the light one eight in ten. ``points`` is how many levels of
+    noise are drawn; rows whose noise was tried at other levels are read between these.
     """
     check_kind(found, Robustness, "cp.robustness(explanation, model)")
     curve = found.curve
     if not len(curve):
         raise InputError("this figure draws a noise that has a level", found.noise, "give noise=0.2 or RankNoise")
     ax = get_axes(ax, 6.0, 3.6)
-    lines = [part for _, part in curve.groupby("row")]
-    for part in lines[:max_lines] if len(lines) > 1 else ():
-        ax.plot(part["noise"], part["kept"], color=FAINT_COLOUR, lw=0.8, alpha=0.45, zorder=1)
-    middle = curve.groupby("noise")["kept"].median()
+    lines = [part.sort_values("noise") for _, part in curve.groupby("row")]
+    low, high = max(part["noise"].min() for part in lines), min(part["noise"].max() for part in lines)
+    levels = lines[0]["noise"].to_numpy()
+    if any(len(part) != len(levels) or (part["noise"].to_numpy() != levels).any() for part in lines):
+        levels = np.geomspace(low, high, points) if high > low else np.array([low])
+    kept = np.stack([np.interp(np.log(levels), np.log(part["noise"]), part["kept"]) for part in lines])
+    if len(lines) > 1:
+        for ends, alpha, name in (((10, 90), 0.15, "eight in ten answers"), ((25, 75), 0.3, "half of the answers")):
+            band = np.percentile(kept, ends, axis=0)
+            ax.fill_between(levels, *band, color=AFTER_COLOUR, alpha=alpha, lw=0, label=name, zorder=1)
     name = "the answer" if len(lines) == 1 else f"median of {len(lines)} answers"
-    ax.plot(middle.index, middle, color=AFTER_COLOUR, lw=2.4, marker="o", ms=4, label=name, zorder=3)
+    ax.plot(levels, np.median(kept, axis=0), color=AFTER_COLOUR, lw=2.4, label=name, zorder=3)
     ax.axhline(found.share, color=BEFORE_COLOUR, lw=1.2, ls="--", label=f"{found.share:.0%} kept", zorder=2)
     reach = float(np.nanmedian(found.table["radius"]))
     if reach > 0:
@@ -45,7 +51,8 @@ def robustness(found: Robustness, ax: Axes | None = None, *, max_lines: int = 60
     hide_sides(ax, "top", "right")
     ax.set_xscale("log")
     ax.set_ylim(-0.03, 1.03)
+    ax.set_title("How well the answers hold under noise", loc="left", fontsize="medium")
     ax.set_xlabel("noise (share of ranks)" if "rank" in found.noise.lower() else "noise (standard deviations)")
     ax.set_ylabel("share of copies that keep the target")
-    ax.legend(frameon=False, fontsize=SMALL_FONT_POINTS, loc="lower left")
+    ax.legend(frameon=False, fontsize=SMALL_FONT_POINTS, loc="center left", bbox_to_anchor=(1.0, 0.5))
     return ax

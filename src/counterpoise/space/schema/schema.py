@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from counterpoise.errors import InputError
 from counterpoise.readable import Readable, Summary
 from counterpoise.space.schema.column import Feature, Kind, Scale, dtype_range, infer_feature
-from counterpoise.space.schema.tables_in import as_table, quote_names
+from counterpoise.space.schema.tables_in import as_pandas, as_table, quote_names
 from counterpoise.types import Array, Mask
 
 __all__ = ["Feature", "Kind", "Scale", "Schema", "array_names"]
@@ -50,6 +50,7 @@ class Schema(Readable):
         """
         if scale not in ("std", "mad", "range"):
             raise InputError("scale must be 'std', 'mad' or 'range'", f"{scale!r}", "choose one of them")
+        reference = as_pandas(reference)
         table = as_table(reference, "reference")
         if not len(table):
             raise InputError(

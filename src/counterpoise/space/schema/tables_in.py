@@ -12,12 +12,32 @@ from counterpoise.errors import InputError
 from counterpoise.types import Index, Points, is_identity_index
 
 
+def as_pandas(data: Any) -> Any:
+    """A table of Polars or Arrow as a frame of pandas, by its own methods; anything else as it is.
+
+    >>> as_pandas([1, 2])
+    [1, 2]
+    """
+    kind = type(data).__module__.partition(".")[0], type(data).__name__
+    if kind == ("polars", "LazyFrame"):
+        raise InputError("a table must hold its rows", "a LazyFrame of Polars is a plan for one", "call its collect()")
+    if kind == ("polars", "DataFrame"):  # column by column: its own to_pandas needs a further package
+        plain = {name: data.get_column(name) for name in data.columns}
+        numbers = {name: column.dtype.is_numeric() and not column.null_count() for name, column in plain.items()}
+        cells = {name: column.to_numpy() if numbers[name] else column.to_list() for name, column in plain.items()}
+        return pd.DataFrame(cells)
+    if kind[0] == "pyarrow" and kind[1] in ("Table", "RecordBatch"):
+        return data.to_pandas()
+    return data
+
+
 def as_table(data: Any, what: str) -> pd.DataFrame:
     """A frame with unique flat column names and a row for each record, from a frame or a two-dimensional array.
 
     >>> list(as_table(np.zeros((1, 2)), "reference").columns)
     ['f0', 'f1']
     """
+    data = as_pandas(data)
     if isinstance(data, pd.DataFrame):
         _check_column_names(data.columns, what)
         return data
@@ -51,6 +71,7 @@ def as_rows(data: Any, names: Sequence[Hashable] | pd.Index[Any]) -> pd.DataFram
     >>> as_rows({"a": 1, "b": "x"}, ["a", "b"]).to_dict("records")
     [{'a': 1, 'b': 'x'}]
     """
+    data = as_pandas(data)
     if isinstance(data, pd.DataFrame):
         return as_table(data, "rows")
     if isinstance(data, pd.Series):
