@@ -49,7 +49,7 @@ def model_outputs(model: Model, x: Array, owners: Index, tally: Tally, what: str
     return check_outputs(call_model(model.outputs, x, owners, tally, what), x, owners, what)
 
 
-def check_outputs(said: Any, x: Array, owners: Index, what: str = "row") -> Array:
+def check_outputs(said: Any, x: Points, owners: Index, what: str = "row") -> Array:
     """A model's answer at ``x`` ``(p, d)`` as outputs ``(p, c)``: a line of finite numbers for each point."""
     outputs = np.asarray(said, dtype=np.float64)
     if outputs.ndim != 2 or len(outputs) != len(x):

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, TypeGuard, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, TypeGuard, cast, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,15 +46,6 @@ def is_whole_number(value: object) -> TypeGuard[int]:
     (True, False, False)
     """
     return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
-
-
-def is_exact_whole(values: Array) -> Mask:
-    """Which of the numbers double precision tells from every other whole number: those below 2**53.
-
-    >>> is_exact_whole(np.array([2.0**53 - 1, 2.0**53]))
-    array([ True, False])
-    """
-    return np.asarray(np.abs(values) < 2.0**53)
 
 
 def is_identity_index(index: Index, n: int) -> bool:
@@ -131,25 +122,25 @@ class MinimalModel(Protocol):
         ...
 
 
-class Model(Protocol):
-    """A fitted model as the search sees it: what every model has, and what it can do beyond that.
-
-    ``labels``, ``link`` and ``outputs`` are those of `MinimalModel`; ``predict`` and ``probabilities`` take a frame in
-    the user's own form as well, and show the user's model exactly that.
-
-    Each capability exists on every model and is None (or False, or empty) where the model does not have it, so that
-    nobody asks `hasattr`. `ModelBase` has these defaults: an adapter inherits from it and overrides what it offers.
-    """
-
-    @property
-    def labels(self) -> tuple[Any, ...] | None: ...
+class OwnModel(Protocol):
+    """What the user's own methods say, with no formula in between: outputs and what they are."""
 
     @property
     def link(self) -> Link: ...
 
-    def outputs(self, x: Array) -> Array:
-        """Outputs ``(p, c)`` of the encoded rows ``(p, d)``."""
+    def outputs(self, x: Points) -> Array:
+        """Outputs ``(p, c)``."""
         ...
+
+
+class Model(MinimalModel, Protocol):
+    """A fitted model as the search sees it: what every model has, and what it can do beyond that.
+
+    ``predict`` and ``probabilities`` take a frame in the user's own form as well, and show the user's model just that.
+
+    Each capability exists on every model and is None (or False, or empty) where the model does not have it, so that
+    nobody asks `hasattr`. `ModelBase` has these defaults: an adapter inherits from it and overrides what it offers.
+    """
 
     def predict(self, x: Points) -> NDArray[Any]:
         """What the user's own ``predict`` says, ``(p,)``: labels, or numbers where ``labels`` is None."""
@@ -157,6 +148,11 @@ class Model(Protocol):
 
     def probabilities(self, x: Points) -> Array | None:
         """The user's own probabilities ``(p, c)``, or None where the model has none."""
+        ...
+
+    @property
+    def own(self) -> OwnModel:
+        """The same model, asked through the user's own methods alone; often itself."""
         ...
 
     @property
@@ -265,6 +261,11 @@ class ModelBase:
     majority: Callable[[Points], NDArray[Any]] | None = None
 
     # properties, as adapters override them by properties
+    @property
+    def own(self) -> OwnModel:
+        """Itself: its outputs are what the user's own methods say."""
+        return cast(OwnModel, self)
+
     @property
     def thresholds(self) -> tuple[Array, ...] | None:
         """None: no split points are known."""

@@ -8,7 +8,7 @@ from itertools import product
 
 import numpy as np
 
-from counterpoise.api.inputs.row_form import RowForm
+from counterpoise.api.asking.row_form import RowForm
 from counterpoise.api.verify import VerifiedAnswers, verify
 from counterpoise.methods.base import Method, Run, last_run
 from counterpoise.methods.proven import Proven
@@ -43,7 +43,7 @@ def fill_alternatives(
     made from.
     """
     alternatives, method = verdict.holds.shape[1], method.method if isinstance(method, Proven) else method
-    found = VerifiedAnswers(verdict.x.copy(), verdict.holds.copy(), verdict.predicted.copy(), verdict.before)
+    found = verdict._replace(x=verdict.x.copy(), holds=verdict.holds.copy(), predicted=verdict.predicted.copy())
     tried: dict[int, set[frozenset[int]]] = {}
     lacking = _rows_lacking_answers(found.holds)
     if run.further_bound is not None:
@@ -58,7 +58,7 @@ def fill_alternatives(
         x, margin, effort = (np.concatenate(pair, axis=1) for pair in zip(run[:3], again[:3], strict=True))
         run = Run(x, margin, effort, again.done, run.steps + again.steps)
         more = verify(problem.take(short), form.take(short), run, alternatives, found.before[short])
-        found.x[short], found.holds[short], found.predicted[short], _ = more
+        found.x[short], found.holds[short], found.predicted[short], _, found.share[short] = more
         left = np.flatnonzero(_rows_lacking_answers(more.holds))
         short, run = short[left], run.at(left)
     return _put_first(problem, verdict, found)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from counterpoise.api.inputs.row_form import RowForm
+from counterpoise.api.asking.row_form import RowForm
 from counterpoise.api.verify import verify
 from counterpoise.explanation.question import Question
 from counterpoise.methods.base import Method, last_run

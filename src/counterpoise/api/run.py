@@ -10,14 +10,15 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
+from counterpoise.api.asking.row_form import choose_form
+from counterpoise.api.asking.steadiness import find_steadiness
 from counterpoise.api.assemble import assemble_explanation
 from counterpoise.api.evidence import nearest_target_rows
 from counterpoise.api.firmness.firm import Firmness, find_firm_answers
 from counterpoise.api.firmness.kept import KeptSettings, KeptShares, measure_kept, reason_to_skip
 from counterpoise.api.inputs.binding import note_relations, record_rows_let_off
 from counterpoise.api.inputs.reference import Reference
-from counterpoise.api.inputs.row_form import choose_form
-from counterpoise.api.inputs.rows_in import InputRows, first_predictions
+from counterpoise.api.inputs.rows_in import InputRows, first_predictions, model_predictions
 from counterpoise.api.inputs.targets import RowTargets, current_decisions, resolve_target
 from counterpoise.api.mu import choose_mu
 from counterpoise.api.problems import ExplainedModel, build_problem
@@ -84,7 +85,10 @@ class ExplanationRun:
         model = self.explained.model
         try:
             schema = self.explained.schema
-            self.form, said, self.form_notes = choose_form(model, self.input_rows, schema, self.tally)
+            steadiness = find_steadiness(model, self.reference, self.input_rows.x0)
+            self.form, said, self.form_notes = choose_form(model, self.input_rows, schema, steadiness, self.tally)
+            if said is None and steadiness.jumps:  # what it says of the rows must not depend on the answers beside them
+                said = model_predictions(model, self.form.own_rows, np.arange(len(self.input_rows)), self.tally)
             self.row_predictions = first_predictions(
                 model, self.input_rows, schema, self.form.own_rows, said, self.tally
             )
@@ -273,6 +277,7 @@ class ExplanationRun:
             *self.input_rows.notes,
             *self.form_notes,
             *note_relations(self.question.relations, self.rows_let_off),
+            *self.form.steadiness.notes(),
             *self._missing_reference_notes(),
             *self._budget_notes(),
             *self._few_answers_notes(),

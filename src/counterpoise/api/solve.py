@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from counterpoise.api.alternatives import fill_alternatives
+from counterpoise.api.asking.confirm import confirm, hold_together, reaches_target
+from counterpoise.api.asking.row_form import RowForm
 from counterpoise.api.infeasible import InfeasibleRows
-from counterpoise.api.inputs.row_form import RowForm
 from counterpoise.api.inputs.rows_in import RowPredictions, model_predictions
 from counterpoise.api.inputs.targets import RowTargets
 from counterpoise.api.mu import find_neighbours
-from counterpoise.api.verify import reaches_target, verify
+from counterpoise.api.verify import verify
 from counterpoise.explanation.fields import gap_to_bound
 from counterpoise.explanation.question import Question
 from counterpoise.methods.base import Method, Run
@@ -98,6 +99,7 @@ def answer_rows(task: AnswerTask, watch: FinishedRowsCallback, *, search: bool =
     already = reaches_target(problem, task.form.own_rows, task.row_predictions.predicted)
     if already.any():
         already &= problem.region.contains(problem.x0[:, None, :])[:, 0]
+    already, share = confirm(problem, task.form, task.form.own_rows, already)
     x = np.full((n, alternatives, d), np.nan)
     x[:, 0] = np.where(problem.region.feasible[:, None], problem.region.nearest_feasible, problem.x0)
     holds = np.zeros((n, alternatives), dtype=bool)
@@ -118,7 +120,7 @@ def answer_rows(task: AnswerTask, watch: FinishedRowsCallback, *, search: bool =
         verdict = verify(part, form, run, alternatives, said)
         if search and alternatives > 1 and run.rank is None:
             verdict = fill_alternatives(part, form, run, verdict, task.method, task.question.seed)
-        x[open_rows], holds[open_rows], predicted[open_rows], before[open_rows] = verdict
+        x[open_rows], holds[open_rows], predicted[open_rows], before[open_rows], share[open_rows] = verdict
         answered, slots = np.nonzero(holds[open_rows] | (np.arange(alternatives) == 0))
         outputs[open_rows[answered], 1 + slots] = model_outputs(
             part.model, x[open_rows[answered], slots], part.row_numbers[answered], part.tally
@@ -142,11 +144,16 @@ def answer_rows(task: AnswerTask, watch: FinishedRowsCallback, *, search: bool =
     filled = np.where(holds[..., None], x, x[:, :1])
     probability = _target_probabilities(task, filled, outputs)
     terms = problem.energy.terms(x[:, :1], problem.x0, margin[:, None])
+    if task.form.steadiness.jumps:
+        holds = hold_together(problem, task.form, x, holds)
     valid = holds[:, 0]
     effort = np.where(valid, terms.distance[:, 0] + terms.regularizer[:, 0], np.inf)
     bound = np.where(valid, np.minimum(bound, effort), bound)  # what is verified is right, whatever was proven
     gap = gap_to_bound(effort, bound)
     status, reason = _status_and_reason(task, valid, already, np.where(known, margin, np.nan), bound)
+    for row in np.flatnonzero(~np.isnan(share)).tolist():
+        told = f"the model gave the target in {share[row]:.0%} of the askings"
+        reason[row] = f"{reason[row]}; {told}" if reason[row] else told
     status[valid & (bound > 0)] = "bounded"
     status[valid & (gap == 0)] = "optimal"
     found = np.where(known, np.maximum(holds.sum(axis=1), 1), 0).astype(np.intp)
@@ -160,20 +167,31 @@ def answer_rows(task: AnswerTask, watch: FinishedRowsCallback, *, search: bool =
 
 def _target_probabilities(task: AnswerTask, x: Array, outputs: Array) -> Array:
     """Probability of the target at the rows and at ``x`` ``(n, a, d)``, ``(n, 1 + a)``; NaN where there is none."""
-    (n, a, d), problem, model = x.shape, task.problem, task.problem.model
+    (n, a), problem, model = x.shape[:2], task.problem, task.problem.model
     wanted = problem.goal.wanted_classes
     if wanted is None:
         return np.full((n, 1 + a), np.nan)
-    if task.probabilities_are_softmax:
+    is_read = model.trees is not None  # sums of leaves, the same for every scale of the columns
+    repeats = model.link == "log" and (is_read or (_is_own(model) and task.form.is_reference_form))
+    if is_read and task.probabilities_are_softmax:
         outputs = softmax(outputs)
-    elif model.link != "log":  # under a "log" link the outputs are the probabilities
-        both = np.concatenate([problem.x0[:, None], x], axis=1).reshape(-1, d)
-        points, owners = task.form.write(np.arange(n).repeat(1 + a), both), problem.row_numbers.repeat(1 + a)
-        found = call_model(model.probabilities, points, owners, problem.tally)
+    elif not repeats:
+        both = np.concatenate([problem.x0[:, None], x], axis=1)
+        asked = (both != both[:, :1]).any(axis=2)  # an answer that is the row is not asked about again
+        asked[:, 0] = True
+        rows, slots = np.nonzero(asked)
+        points = task.form.write(rows, both[rows, slots])
+        found = call_model(model.probabilities, points, problem.row_numbers[rows], problem.tally)
         if found is None:
             return np.full((n, 1 + a), np.nan)
-        outputs = np.asarray(found).reshape(n, 1 + a, -1)
+        place = np.cumsum(asked).reshape(n, 1 + a) - 1
+        outputs = np.asarray(found)[np.where(asked, place, place[:, :1])]
     return np.asarray(np.where(wanted[:, None, :], outputs, 0.0).sum(axis=-1))
+
+
+def _is_own(model: Any) -> bool:
+    """Whether a model's outputs are what the user's own methods say."""
+    return model.own is model
 
 
 def _run_method(task: AnswerTask, problem: Problem, watch: FinishedRowsCallback) -> Run:

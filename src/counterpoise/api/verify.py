@@ -10,16 +10,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from counterpoise.api.inputs.row_form import RowForm
+from counterpoise.api.asking.confirm import confirm, reaches_target
+from counterpoise.api.asking.row_form import RowForm
 from counterpoise.api.inputs.rows_in import model_predictions
 from counterpoise.api.mu import find_neighbours
 from counterpoise.explanation.tables import keep_own_cells
 from counterpoise.methods.base import Run
-from counterpoise.model_calls import Tally, call_model
-from counterpoise.models.goals import Goal, ThresholdGoal
 from counterpoise.problem import Problem
 from counterpoise.space.schema.tables_in import take_points
-from counterpoise.types import Array, Index, Mask, Model, Points
+from counterpoise.types import Array, Index, Mask, Points
 
 
 class VerifiedAnswers(NamedTuple):
@@ -32,6 +31,7 @@ class VerifiedAnswers(NamedTuple):
     holds: Mask  # (n, a)
     predicted: NDArray[Any]  # (n,) what the user's own predict says of the first
     before: NDArray[Any]  # (n,) and of the row itself
+    share: Array  # (n,) of the askings about the first that agree; NaN where one asking tells all
 
 
 def verify(
@@ -50,10 +50,12 @@ def verify(
     judge = _Judge(problem, form, before)
     none = np.zeros((n, alternatives), dtype=bool)
     unknown = np.empty(n, dtype=object)
-    verdict = VerifiedAnswers(np.full((n, alternatives, d), np.nan), none, unknown, unknown.copy())
+    blank = np.full((n, alternatives, d), np.nan)
+    verdict = VerifiedAnswers(blank, none, unknown, unknown.copy(), judge.share)
     inside = problem.region.contains(run.x)
     order = problem.energy.effort(run.x, problem.x0) if run.rank is None else run.rank
     effort = np.where(run.valid & inside, order, np.inf)
+    best = effort.argmin(axis=1)
     # the last slot is for the best answer moved a little farther out, where predict refuses it as it is
     x, effort = np.concatenate([run.x, run.x[:, :1]], axis=1), np.concatenate([effort, np.full((n, 1), np.inf)], axis=1)
     sets = np.packbits(problem.region.is_changed(x), axis=-1)
@@ -82,22 +84,26 @@ def verify(
             )
             sets[lost, -1] = np.packbits(part.region.is_changed(x[lost, -1:]), axis=-1)[:, 0]
             refused[lost] = True
-    _rescue_missed_rows(judge, verdict, run, inside, refused)
+    _rescue_missed_rows(judge, verdict, run, inside, refused, best)
     verdict.x[:] = keep_own_cells(problem.x0[:, None, :], verdict.x)
     verdict.before[:] = judge.before
     return verdict
 
 
-def _rescue_missed_rows(judge: _Judge, verdict: VerifiedAnswers, run: Run, inside: Mask, refused: Mask) -> None:
+def _rescue_missed_rows(
+    judge: _Judge, verdict: VerifiedAnswers, run: Run, inside: Mask, refused: Mask, best: Index
+) -> None:
     """Give each row without an answer that holds one farther out, a reference row, or else its nearest miss.
 
-    Rows that are ``refused`` ``(n,)`` have been tried farther out before.
+    Rows that are ``refused`` ``(n,)`` have been tried farther out before; ``best`` ``(n,)`` are the places of the best
+    points that the search took for valid.
     """
     problem = judge.problem
     missed = np.flatnonzero(~verdict.holds[:, 0])
     if not len(missed):
         return
-    picks = inside[missed].argmax(axis=1)
+    taken = (run.valid & inside)[missed].any(axis=1)  # the search took their answers for valid
+    picks = np.where(taken, best[missed], inside[missed].argmax(axis=1))
     nearest = np.where(inside[missed, picks, None], run.x[missed, picks], problem.region.nearest_feasible[missed])
     lost = np.flatnonzero(run.valid[missed].any(axis=1))  # the search took their answers for valid
     for other in (_stretched_candidates, _reference_candidates):
@@ -133,6 +139,7 @@ class _Judge:
     def __init__(self, problem: Problem, form: RowForm, before: NDArray[Any] | None) -> None:
         self.problem, self.form = problem, form
         self.before: list[Any] | None = None if before is None else before.tolist()
+        self.share = np.full(len(problem), np.nan)  # of the askings about the latest point of each row
 
     def __call__(self, rows: Index, x: Array) -> tuple[NDArray[Any], Mask]:
         """What the model predicts for ``x`` ``(p, d)``, answers to ``rows`` ``(p,)``, and which of them hold."""
@@ -140,6 +147,7 @@ class _Judge:
         points, predicted = self._predict(rows, x, part.row_numbers)
         holds = reaches_target(part, points, predicted) & part.region.contains(x[:, None, :])[:, 0]
         holds &= self.form.says(points, x)
+        holds, self.share[rows] = confirm(part, self.form, points, holds)
         objects = np.empty(len(x), dtype=object)
         objects[:] = predicted.tolist()
         return objects, holds
@@ -158,29 +166,6 @@ class _Judge:
         said = model_predictions(problem.model, both, np.concatenate([problem.row_numbers, owners]), problem.tally)
         self.before = said[:n].tolist()
         return take_points(both, slice(n, None)), said[n:]
-
-
-def reaches_target(problem: Problem, points: Points, predicted: NDArray[Any]) -> Mask:
-    """Whether the user's own prediction for each row's point, ``(n, d)``, is the one asked for, ``(n,)``."""
-    return meets_goal(problem.model, problem.goal, points, predicted, problem.row_numbers, problem.tally)
-
-
-def meets_goal(model: Model, goal: Goal, x: Points, predicted: NDArray[Any], owners: Index, tally: Tally) -> Mask:
-    """Whether what the user's own model says of points ``x`` ``(n, d)`` is what ``goal`` asks of each, ``(n,)``.
-
-    This is what "valid" means. ``predicted`` ``(n,)`` is the model's own predict; a threshold asks for its
-    probabilities as well. ``owners`` ``(n,)`` are the rows that an exception of the model is blamed on.
-    """
-    if isinstance(goal, ThresholdGoal):
-        said = call_model(model.probabilities, x, owners, tally)
-    elif model.labels is None:  # of several models that must agree, each predicts a number
-        each = model.predict_each
-        said = predicted.astype(np.float64)[:, None] if each is None else call_model(each, x, owners, tally)
-    else:
-        places = {label: place for place, label in enumerate(model.labels)}
-        codes = np.array([places[label] for label in predicted.tolist()], dtype=np.intp)
-        said = np.eye(len(places))[codes]
-    return goal.is_reached(said[:, None, :])[:, 0]
 
 
 def _stretched_candidates(problem: Problem, x: Array) -> Array:

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from counterpoise.api.inputs.row_form import choose_form
+from counterpoise.api.asking.row_form import choose_form
+from counterpoise.api.asking.steadiness import Steadiness
 from counterpoise.api.inputs.rows_in import read_rows
 from counterpoise.api.replay import Constraints, replay
 from counterpoise.api.verify import verify
@@ -99,7 +100,8 @@ def prove(
             "explain trees, a linear model or a network of known layers with l2, l1, l0 or gower",
         )
     schema, tally = explanation.schema, problem.tally
-    form = choose_form(problem.model, read_rows(explanation.rows, schema), schema, tally).form
+    rows = read_rows(explanation.rows, schema)
+    form = choose_form(problem.model, rows, schema, Steadiness(), tally).form  # trees answer the same in every call
     verdict = verify(problem, form, run, 1, explanation.model_scores.before)
     verified = np.where(verdict.holds[:, 0], problem.energy.effort(verdict.x, problem.x0)[:, 0], np.inf)
     nearer = verified < effort * (1 - OPTIMAL_TOLERANCE)

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from counterpoise.api.asking.confirm import meets_goal
 from counterpoise.api.explainer import Explainer
 from counterpoise.api.inputs.targets import current_decisions, resolve_target
-from counterpoise.api.verify import meets_goal
 from counterpoise.errors import InputError
 from counterpoise.explanation.fields import gap_to_bound
 from counterpoise.explanation.question import Target

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from counterpoise.api.asking.confirm import meets_goal
 from counterpoise.api.explainer import Explainer
 from counterpoise.api.inputs.targets import RowTargets, resolve_target
-from counterpoise.api.verify import meets_goal
 from counterpoise.judge import metrics
 from counterpoise.model_calls import Tally
 from counterpoise.models.probability import ProbabilityModel

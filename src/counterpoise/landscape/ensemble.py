@@ -8,12 +8,12 @@ from typing import Any, Literal
 
 import numpy as np
 
+from counterpoise.api.asking.confirm import reaches_target
 from counterpoise.api.explainer import Explainer
 from counterpoise.api.firmness.kept import kept_share
 from counterpoise.api.firmness.noise import NOISE_WITHOUT_REFERENCE, choose_noise
 from counterpoise.api.inputs.rows_in import model_predictions
 from counterpoise.api.replay import Replay, replay
-from counterpoise.api.verify import reaches_target
 from counterpoise.errors import InputError
 from counterpoise.explanation.explanation import Explanation
 from counterpoise.landscape.ensemble_result import Ensemble

@@ -12,7 +12,7 @@ from counterpoise.models.layers import LayerOutputs
 from counterpoise.models.links import softmax
 from counterpoise.models.trees.ensemble import TreeEnsemble
 from counterpoise.models.trees.leaves import Leaves
-from counterpoise.types import Array, Link, Model, ModelBase, Points
+from counterpoise.types import Array, Link, Model, ModelBase, OwnModel, Points
 
 
 @dataclass(frozen=True)
@@ -35,6 +35,10 @@ class ProbabilityModel(ModelBase):
         return self.model.notes
 
     @property
+    def own(self) -> OwnModel:
+        return _OwnProbabilities(self.model)
+
+    @property
     def layers(self) -> LayerOutputs | None:
         """The layers that the probabilities are the softmax of."""
         known: LayerOutputs | None = self.model.layers if self.model.has_softmax_probabilities else None
@@ -43,20 +47,35 @@ class ProbabilityModel(ModelBase):
     def outputs(self, x: Array) -> Array:
         if self.model.link == "log":  # its outputs are its probabilities, and quicker
             return self.model.outputs(x)
-        found = self.model.probabilities(x)
-        if found is None:
-            raise CapabilityError(
-                "a threshold needs a model with probabilities",
-                "this model gives none",
-                "drop threshold, or calibrate the model (sklearn.calibration)",
-            )
-        return found
+        return _require_probabilities(self.model, x)
 
     def predict(self, x: Points) -> NDArray[Any]:
         return self.model.predict(x)
 
     def probabilities(self, x: Points) -> Array | None:
         return self.model.probabilities(x)
+
+
+@dataclass(frozen=True)
+class _OwnProbabilities:
+    """The user's own probabilities as outputs."""
+
+    model: Model
+    link: Link = "log"
+
+    def outputs(self, x: Points) -> Array:
+        return _require_probabilities(self.model, x)
+
+
+def _require_probabilities(model: Model, x: Points) -> Array:
+    found = model.probabilities(x)
+    if found is None:
+        raise CapabilityError(
+            "a threshold needs a model with probabilities",
+            "this model gives none",
+            "drop threshold, or calibrate the model (sklearn.calibration)",
+        )
+    return found
 
 
 @dataclass(frozen=True)

@@ -9,10 +9,10 @@ from typing import Literal, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from counterpoise.api.asking.confirm import meets_goal
 from counterpoise.api.firmness.noise import NOISE_WITHOUT_REFERENCE, choose_noise
 from counterpoise.api.inputs.rows_in import model_predictions
 from counterpoise.api.solve import Answers, AnswerTask
-from counterpoise.api.verify import meets_goal
 from counterpoise.errors import InputError
 from counterpoise.objective.noise import Noise
 from counterpoise.objective.noise_by_feature import check_copies

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -24,6 +25,9 @@ from counterpoise.space.schema.values import ValuesSetting, resolve_values
 from counterpoise.types import Array, Index, Model
 
 PROBE_ROWS = 256  # reference rows that a model is tried on when it is opened
+
+
+Seen = TypeVar("Seen")
 
 
 def fill_assumed_scales(schema: Schema, table: pd.DataFrame) -> Schema:
@@ -87,10 +91,10 @@ class Reference:
         self.relations = Discoveries(()) if named is None or relations is None else discover_strict(named, schema)
         self.x: Array = np.empty((0, len(schema))) if table is None else self._encode_rows(data, table, max_rows)
         self._donors: dict[str, tuple[ReferenceRows, dict[Any, Array]]] = {}
-        self._softmax_by_model: dict[str, bool] = {}
+        self._remembered: dict[tuple[str, str], Any] = {}
 
     def __getstate__(self) -> dict[str, Any]:
-        return self.__dict__ | {"_donors": {}, "_softmax_by_model": {}}  # the model can be asked again
+        return self.__dict__ | {"_donors": {}, "_remembered": {}}  # the model can be asked again
 
     def sample_rows(self, count: int) -> Array:
         """At most ``count`` of the rows, evenly spread: the head of a sorted table may show one class only."""
@@ -106,10 +110,15 @@ class Reference:
 
     def has_softmax_probabilities(self, model: Model) -> bool:
         """Whether the model's probabilities are the softmax of its outputs, as seen on up to 256 reference rows."""
-        key = type(model).__qualname__
-        if key not in self._softmax_by_model:
-            self._softmax_by_model[key] = self._probe_softmax(model)
-        return self._softmax_by_model[key]
+        return self.remember("softmax", model, lambda: self._probe_softmax(model))
+
+    def remember(self, what: str, model: Model, ask: Callable[[], Seen]) -> Seen:
+        """What ``ask`` finds out about a model, asked once and then remembered by the name ``what``."""
+        key = what, type(model).__qualname__  # tells a model from the same model asked for probabilities
+        if key not in self._remembered:
+            self._remembered[key] = ask()
+        found: Seen = self._remembered[key]
+        return found
 
     def _probe_softmax(self, model: Model, tolerance: float = 1e-12) -> bool:
         """The same, seen anew; ``tolerance`` is what rounding makes between two computations of one probability."""

@@ -14,8 +14,8 @@ from counterpoise.errors import InputError, ModelError
 from counterpoise.model_calls import Tally, call_model, model_outputs
 from counterpoise.space.schema.encode import encode
 from counterpoise.space.schema.schema import Schema
-from counterpoise.space.schema.tables_in import as_rows, holds_only_doubles, quote_names
-from counterpoise.types import Array, Index, Mask, Model, Points, is_exact_whole, is_number, is_whole_number
+from counterpoise.space.schema.tables_in import as_rows, holds_only_doubles, is_exact_whole, quote_names
+from counterpoise.types import Array, Index, Mask, Model, Points, is_number, is_whole_number
 
 Rows: TypeAlias = "pd.DataFrame | pd.Series[Any] | NDArray[Any] | Mapping[Any, Any] | Sequence[Mapping[Any, Any]]"
 """Rows to explain: a frame, an array with the reference's columns, a list of dicts; for one row a Series or a dict."""

@@ -8,7 +8,7 @@ members agree on it, and the margin of that class is the weakest one that counts
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import ceil
 from typing import Any, cast
 
@@ -19,7 +19,7 @@ from counterpoise.errors import InputError
 from counterpoise.models.goals import MIN_PROBABILITY, apply_link
 from counterpoise.models.registry import as_model
 from counterpoise.space.schema.schema import Schema
-from counterpoise.types import Array, Index, Link, Model, ModelBase, Points
+from counterpoise.types import Array, Index, Link, Model, ModelBase, OwnModel, Points
 
 UNDECIDED_LABEL = "undecided"
 
@@ -77,6 +77,12 @@ class ClassAgreement(ModelBase):
     def requires_unanimity(self) -> bool:
         """Whether all members must agree."""
         return self.members_needed == len(self.members)
+
+    @property
+    def own(self) -> OwnModel:
+        """The same of members that are asked through their own methods alone."""
+        members = tuple(cast(Model, member.own) for member in self.members)
+        return cast(OwnModel, replace(self, members=members))
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -187,6 +193,12 @@ class NumberAgreement(ModelBase):
     members_needed: int = field()
     labels: None = None
     link: Link = "identity"
+
+    @property
+    def own(self) -> OwnModel:
+        """The same of members that are asked through their own methods alone."""
+        members = tuple(cast(Model, member.own) for member in self.members)
+        return cast(OwnModel, replace(self, members=members))
 
     @property
     def notes(self) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ from counterpoise.models.links import softmax
 from counterpoise.models.trees.columns import ColumnReading, translate_trees
 from counterpoise.models.trees.ensemble import LibraryTrees, TreeEnsemble
 from counterpoise.models.trees.leaves import Leaves
-from counterpoise.types import Array, Link, Model, ModelBase, Points
+from counterpoise.types import Array, Link, Model, ModelBase, OwnModel, Points
 
 MAX_ROUNDING_DIFFERENCE = 1e-5  # relative: sums in single precision differ by less, whatever their order
 
@@ -39,6 +39,11 @@ class ShortcutModel(ModelBase):
     def notes(self) -> tuple[str, ...]:
         """What the user should know about how the model is asked."""
         return self.own_model.notes
+
+    @property
+    def own(self) -> OwnModel:
+        """The model without the quicker outputs."""
+        return self.own_model.own
 
     def outputs(self, x: Array) -> Array:
         """Outputs ``(p, c)`` of the encoded rows ``(p, d)``: the library's own, to the bit."""

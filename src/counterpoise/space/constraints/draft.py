@@ -11,8 +11,8 @@ import numpy as np
 from counterpoise.errors import ConstraintError
 from counterpoise.space.rules.relations import Relation
 from counterpoise.space.schema.schema import Feature, Schema
-from counterpoise.space.schema.tables_in import quote_names
-from counterpoise.types import Array, Mask, is_exact_whole, is_number, is_whole_number
+from counterpoise.space.schema.tables_in import is_exact_whole, quote_names
+from counterpoise.types import Array, Mask, is_number, is_whole_number
 
 
 @dataclass

@@ -11,8 +11,8 @@ import numpy as np
 import pandas as pd
 
 from counterpoise.errors import InputError
-from counterpoise.space.schema.tables_in import as_python_value
-from counterpoise.types import Array, is_exact_whole, is_number, is_whole_number
+from counterpoise.space.schema.tables_in import as_python_value, is_exact_whole
+from counterpoise.types import Array, is_number, is_whole_number
 
 Kind = Literal["continuous", "integer", "boolean", "categorical", "ordinal"]
 Scale = Literal["std", "mad", "range"]

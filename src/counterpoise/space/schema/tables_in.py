@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from counterpoise.errors import InputError
-from counterpoise.types import Index, Points, is_identity_index
+from counterpoise.types import Array, Index, Mask, Points, is_identity_index
 
 
 def as_pandas(data: Any) -> Any:
@@ -113,6 +113,15 @@ def as_python_value(value: Any) -> Any:
     0.5
     """
     return value.item() if isinstance(value, np.generic) else value
+
+
+def is_exact_whole(values: Array) -> Mask:
+    """Which of the numbers double precision tells from every other whole number: those below 2**53.
+
+    >>> is_exact_whole(np.array([2.0**53 - 1, 2.0**53]))
+    array([ True, False])
+    """
+    return np.asarray(np.abs(values) < 2.0**53)
 
 
 def holds_only_doubles(table: pd.DataFrame) -> bool:

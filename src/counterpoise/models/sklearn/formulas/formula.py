@@ -16,7 +16,7 @@ from counterpoise.models.sklearn.formulas.gaussian_process import read_gaussian_
 from counterpoise.models.sklearn.formulas.linear import read_linear
 from counterpoise.models.sklearn.formulas.mlp import read_network
 from counterpoise.models.sklearn.formulas.svm import read_svm
-from counterpoise.types import Array, Index, Link, Mask, Model, ModelBase, Points, Pullback
+from counterpoise.types import Array, Index, Link, Mask, Model, ModelBase, OwnModel, Points, Pullback
 
 MAX_DIFFERENCE_TO_REPLACE = 1e-10  # relative: a formula that repeats the model so closely is asked in its place
 MAX_DIFFERENCE_FOR_SLOPES = 1e-4  # relative: so close, a formula gives slopes; a model may compute in single precision
@@ -69,6 +69,11 @@ class FormulaModel(ModelBase):
     def labels(self) -> tuple[Any, ...] | None:
         """The classes in the order of the outputs, or None."""
         return self.own_model.labels
+
+    @property
+    def own(self) -> OwnModel:
+        """The model without the quicker outputs."""
+        return self.own_model.own
 
     def outputs(self, x: Array) -> Array:
         """Decision values ``(p, c)``."""

@@ -12,7 +12,7 @@ from counterpoise.models.layers import LayerOutputs
 from counterpoise.models.sklearn.pipeline.affine_steps import read_affine_steps
 from counterpoise.models.sklearn.pipeline.columnwise import ColumnwiseSteps
 from counterpoise.models.sklearn.pipeline.projections import ColumnwiseThenMixing
-from counterpoise.types import Array, Link, Model, ModelBase, Points, Pullback
+from counterpoise.types import Array, Link, Model, ModelBase, OwnModel, Points, Pullback
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,6 +37,11 @@ class LastStepModel(ModelBase):
     def has_softmax_probabilities(self) -> bool:
         """Whether the probabilities are the softmax of the outputs."""
         return self.last_step.has_softmax_probabilities
+
+    @property
+    def own(self) -> OwnModel:
+        """The model without the quicker outputs."""
+        return self.pipeline.own
 
     @cached_property
     def layers(self) -> LayerOutputs | None:

@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from counterpoise.api.asking.steadiness import Steadiness
 from counterpoise.api.inputs.rows_in import InputRows, model_predictions
 from counterpoise.errors import CounterpoiseError
 from counterpoise.explanation.tables import keep_own_cells, restore_table
@@ -32,7 +33,8 @@ class RowForm:
     """Rows as they came, ``(n,)``, and how they and their answers are shown to the model.
 
     table: the columns that the model is shown; x0: the same encoded, ``(n, d)``; is_exact: any answer can be written
-    as it is, so that there is nothing to check.
+    as it is, so that there is nothing to check; steadiness: how far the model's answers can be relied on;
+    is_reference_form: the model is shown what it is shown in the search.
     """
 
     schema: Schema
@@ -40,15 +42,17 @@ class RowForm:
     x0: Array
     way: Way
     is_exact: bool
+    steadiness: Steadiness
+    is_reference_form: bool = False
 
     @classmethod
-    def of(cls, schema: Schema, rows: InputRows, way: Way = "own") -> RowForm:
-        """The form of rows."""
+    def of(cls, schema: Schema, rows: InputRows, steadiness: Steadiness, way: Way = "own") -> RowForm:
+        """The form of rows, for a model that is so steady."""
         table = rows.table
         if not schema.matches_columns(table):
             shown = [name for name in table.columns if name in schema] if way == "own" else list(schema.names)
             table = table[shown]
-        return cls(schema, table, rows.x0, way, rows.is_all_float64)
+        return cls(schema, table, rows.x0, way, rows.is_all_float64, steadiness)
 
     def take(self, rows: Index) -> RowForm:
         """The form of some of the rows."""
@@ -85,19 +89,19 @@ class ChosenForm(NamedTuple):
     notes: tuple[str, ...]
 
 
-def choose_form(model: Model, rows: InputRows, schema: Schema, tally: Tally) -> ChosenForm:
+def choose_form(model: Model, rows: InputRows, schema: Schema, steadiness: Steadiness, tally: Tally) -> ChosenForm:
     """The form in which the model is asked: that of the rows, or, where it cannot read them so, the reference's.
 
     A form that is the reference's own needs no trial. Where the model can read none, that of the rows is kept, and the
     model's own error comes with the first question.
     """
-    form = RowForm.of(schema, rows)
+    form = RowForm.of(schema, rows, steadiness)
     unlike = [] if rows.is_all_float64 and schema.has_only_doubles else list(_differences(form))
     if not unlike and schema.matches_columns(form.table):
-        return ChosenForm(form, None, ())
+        return ChosenForm(replace(form, is_reference_form=True), None, ())
     owners, failure = np.arange(len(rows)), ""
     for way in ("own", "reordered", "reference"):
-        tried = RowForm.of(schema, rows, way)
+        tried = RowForm.of(schema, rows, steadiness, way)
         try:
             said = model_predictions(model, tried.own_rows, owners, tally)
         except CounterpoiseError as error:
@@ -118,6 +122,8 @@ def _differences(form: RowForm) -> Iterator[str]:
         if dtype != feature.dtype or not _lists_same_categories(dtype, feature.dtype):
             order = " with its categories in another order" if str(dtype) == str(feature.dtype) else ""
             yield f"{feature.name!r} is {dtype}{order}, in the reference {feature.dtype}"
+        elif feature.has_large_integers:
+            yield f"{feature.name!r} has digits that the search does not see"
         elif dtype == np.dtype(object) and np.isnan(form.x0[:, number]).any():
             yield f"{feature.name!r} has missing cells as the rows mark them"
 

@@ -1,0 +1,116 @@
+"""How far a model's answers can be relied on: whether they change from one asking to the next, or with a call's size.
+
+Sums of float32 numbers, and products of matrices in any precision, round otherwise when another number of rows is asked
+about together. An answer that lies nearer to the boundary than that rounding is valid in one call and not in the next.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from counterpoise.api.inputs.reference import Reference
+from counterpoise.models.goals import apply_link
+from counterpoise.types import Array, Model, OwnModel
+
+
+@dataclass(frozen=True)
+class AskingSettings:
+    """How often and in what company the model is asked about final answers.
+
+    block_rows: rows of a call whose size is always the same; rows_alone: rows asked about alone when the rounding is
+    measured; askings: how often a model that answers differently each
+    time is asked; min_roundings: the least margin of an answer, in units of the model's own rounding; sure_roundings:
+    from how many of them on a row need not be asked about alone; min_spreads: the least margin in units of how far the
+    margins of one row lie apart in different company; max_rounding: a relative difference above this is a jump, unless
+    more than max_jumping of the rows do it.
+    """
+
+    block_rows: int = 64
+    rows_alone: int = 8
+    askings: int = 16
+    min_roundings: float = 8.0
+    sure_roundings: float = 256.0
+    min_spreads: float = 3.0
+    max_rounding: float = 1e-3
+    max_jumping: float = 0.05
+
+
+DEFAULT_ASKING = AskingSettings()
+
+
+class Steadiness(NamedTuple):
+    """What was seen of a model: rows that it answers otherwise when asked again, or in other company, and its rounding.
+
+    asked: of how many rows it was asked; changed: of how many the answer changed in an equal call; jumps: of how many
+    it changed with the company by more than rounding does; rounding: the largest other difference of a row's outputs,
+    logarithms under a "log" link, between calls of different sizes.
+    """
+
+    asked: int = 0
+    changed: int = 0
+    jumps: int = 0
+    rounding: float = 0.0
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether one asking tells all: nothing changes, however the model is asked."""
+        return not (self.changed or self.jumps or self.rounding)
+
+    def notes(self, askings: int = DEFAULT_ASKING.askings) -> tuple[str, ...]:
+        """What the user should know of it."""
+        if not self.changed:
+            return ()
+        said = f"asked again, it said something else of {self.changed} of {self.asked} rows"
+        claim = f"an answer counts as valid only if all of {askings} askings agree"
+        return (f"the model answers differently each time: {said}; {claim}",)
+
+
+def find_steadiness(model: Model, reference: Reference, x0: Array) -> Steadiness:
+    """How a model answers when it is asked again, and in other company; measured once for each reference.
+
+    Without a reference, on rows ``x0`` ``(n, d)``. Trees that were read add up row by row, always in the same order.
+    """
+    if model.trees is not None:
+        return Steadiness()
+    most = DEFAULT_ASKING.block_rows
+    rows = reference.sample_rows(most) if len(reference.x) else x0
+    complete = ~np.isnan(rows).any(axis=1)  # a model need not accept missing cells
+    rows = rows[complete] if complete.any() else rows
+    return reference.remember("steadiness", model, lambda: measure_steadiness(model.own, rows[:most]))
+
+
+def measure_steadiness(own: OwnModel, rows: Array, settings: AskingSettings = DEFAULT_ASKING) -> Steadiness:
+    """Ask a model about rows ``(p, d)`` together, in reverse and some of them alone; again, where that differs."""
+    if not len(rows):
+        return Steadiness()
+    rows = np.resize(rows, (max(len(rows), settings.block_rows // 2), rows.shape[1]))  # a few rows are asked repeatedly
+
+    def ask(x: Array) -> Array:
+        return apply_link(np.asarray(own.outputs(x), dtype=np.float64), own.link)
+
+    together = ask(rows)
+    some = np.unique(np.linspace(0, len(rows) - 1, settings.rows_alone).astype(np.intp))
+    alone = np.concatenate([ask(rows[[place]]) for place in some])
+    away = np.abs(ask(rows[::-1])[::-1] - together)
+    away = np.fmax(away, np.abs(ask(np.asfortranarray(rows)) - together))  # columns side by side, as many frames have
+    away[some] = np.fmax(away[some], np.abs(alone - together[some]))
+    away = np.fmax(away, _last_place(together))
+    if not away.any():
+        return Steadiness(len(rows))
+    most = settings.max_rounding * max(float(np.abs(together).max(initial=0.0)), np.finfo(np.float64).tiny)
+    again = np.abs(ask(rows) - together)
+    changed, jumps = (int((each > most).any(axis=1).sum()) for each in (again, away))
+    away = np.fmax(away, again)
+    if jumps <= settings.max_jumping * len(rows):  # else the outputs are made of little but rounding
+        away = away[away <= most]
+    return Steadiness(len(rows), changed, jumps, float(away.max(initial=0.0)))
+
+
+def _last_place(outputs: Array) -> float:
+    """The last place of outputs ``(p, c)`` kept in single precision; 0 for others, such as shares and labels."""
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        single, half = (np.array_equal(outputs.astype(kind), outputs) for kind in (np.float32, np.float16))
+    return float(np.finfo(np.float32).eps * np.abs(outputs).max(initial=0.0)) if single and not half else 0.0
