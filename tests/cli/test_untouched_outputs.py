@@ -60,7 +60,6 @@ WRONG: dict[str, list[str]] = {  # every option, with values that cannot be
     "--unset": [],  # any text may stand for a missing cell
     "--safe-csv": ["maybe"],
     "--redact": ["maybe"],
-    "--kept": ["maybe"],
     "--discover": ["maybe"],
     "--no-relations": ["maybe"],
     "--proof": ["maybe"],
