@@ -20,6 +20,7 @@ from counterpoise.models.goals import Goal
 from counterpoise.objective.calibration import Calibration
 from counterpoise.objective.energy import Energy
 from counterpoise.objective.noise import Noise, RankNoise
+from counterpoise.objective.noise_by_feature import check_copies
 from counterpoise.physics.boltzmann import log_mean_exp
 from counterpoise.space.distance import Distance
 from counterpoise.space.nearest_rows import NeighbourIndex, spread_places
@@ -259,7 +260,8 @@ class Problem:
             rows = np.arange(start, min(start + rows_at_once, n))
             part = self if len(rows) == n else self.take(rows)
             assert part.cloud is not None
-            copies = cloud.noise.copies(x[rows], part.cloud.draws, part.region, self.scales, self.numeric)
+            made = cloud.noise.copies(x[rows], part.cloud.draws, part.region, self.scales, self.numeric)
+            copies = check_copies(made, x[rows], part.cloud.draws, cloud.noise)
             outputs = part.outputs(copies.reshape(len(rows), k * m, d))
             margins = self.goal.take(rows).margin(outputs).reshape(len(rows), k, m)
             kept[rows] = self.goal.take(rows).is_reached(outputs).reshape(len(rows), k, m).mean(axis=-1)
