@@ -69,8 +69,7 @@ class Cloud:
 
     def take(self, rows: Index) -> Cloud:
         """The cloud of some rows."""
-        kappa = self.kappa if isinstance(self.kappa, float) else self.kappa[rows]
-        keep = self.keep if isinstance(self.keep, float) else self.keep[rows]
+        keep, kappa = (each if isinstance(each, float) else each[rows] for each in (self.keep, self.kappa))
         return replace(self, draws=self.draws[rows], keep=keep, kappa=kappa)
 
 
@@ -210,9 +209,8 @@ class Problem:
         """
         flat, owners = x.reshape(-1, x.shape[-1]), self.row_numbers.repeat(x.shape[1])
         if not once:
-            return check_outputs(self.call_model(self.model.outputs, flat, owners), flat, owners).reshape(
-                *x.shape[:2], -1
-            )
+            said = check_outputs(self.call_model(self.model.outputs, flat, owners), flat, owners)
+            return said.reshape(*x.shape[:2], -1)
         fresh = np.ones(len(flat), dtype=bool)
         np.logical_or.reduce(flat[1:] != flat[:-1], axis=1, out=fresh[1:])
         asked = fresh.nonzero()[0]
@@ -234,8 +232,8 @@ class Problem:
             return Score(margin, reached)
         shares = self.score_under_noise(x)
         if np.any(self.cloud.keep):
-            keep = np.reshape(self.cloud.keep, (-1, 1))
-            margin, reached = np.minimum(margin, shares.margin), reached & (shares.kept >= keep)
+            enough = shares.kept >= np.reshape(self.cloud.keep, (-1, 1))
+            margin, reached = np.minimum(margin, shares.margin), reached & enough
         return Score(margin, reached, -self.cloud.T * shares.log_survival)
 
     def are_reached(self, rows: Index, x: Array) -> Mask:
@@ -263,10 +261,10 @@ class Problem:
             made = cloud.noise.copies(x[rows], part.cloud.draws, part.region, self.scales, self.numeric)
             copies = check_copies(made, x[rows], part.cloud.draws, cloud.noise)
             outputs = part.outputs(copies.reshape(len(rows), k * m, d))
-            margins = self.goal.take(rows).margin(outputs).reshape(len(rows), k, m)
-            kept[rows] = self.goal.take(rows).is_reached(outputs).reshape(len(rows), k, m).mean(axis=-1)
-            ordered = np.partition(margins, np.unique(place), axis=-1)
-            margin[rows] = np.take_along_axis(ordered, places[rows], axis=-1)[..., 0]
+            margins = part.goal.margin(outputs).reshape(len(rows), k, m)
+            kept[rows] = part.goal.is_reached(outputs).reshape(len(rows), k, m).mean(axis=-1)
+            margins = np.partition(margins, np.unique(place), axis=-1)
+            margin[rows] = np.take_along_axis(margins, places[rows], axis=-1)[..., 0]
             if cloud.T:
                 kappa = part.cloud.kappa if isinstance(part.cloud.kappa, float) else part.cloud.kappa[:, None, None]
                 log[rows] = log_mean_exp(-kappa * np.maximum(0.0, -margins))
