@@ -42,7 +42,7 @@ fuzz: $(VENV)/.installed-dev
 # `make bench QUICK=1` measures a few rows of a few tasks, in minutes.
 bench: $(VENV)/.installed-dev
 	$(BIN)/python benchmarks/run.py $(if $(QUICK),--quick)
-	@for study in $(if $(QUICK),estimators,estimators loop cooling algorithm1 firm constraints memory conformance); do \
+	@for study in $(if $(QUICK),estimators,estimators loop cooling algorithm1 firm constraints memory conformance useful); do \
 		echo "benchmarks/$$study.py"; $(BIN)/python benchmarks/$$study.py || exit 1; \
 	done
 

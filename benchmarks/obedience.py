@@ -59,3 +59,115 @@ def _cells(column: dict[str, Any], before: pd.Series, after: pd.Series) -> dict[
     wrong["is below its bound"] = after < (np.minimum(column["observed_min"], before) if low is None else low)
     wrong["is above its bound"] = after > (np.maximum(column["observed_max"], before) if high is None else high)
     return wrong
+
+
+SUPPORT_ROWS, SHUFFLED_SHARE, ROWS_PER_VALUE, TOLERANCES = 20, 0.05, 5, (1e-6, 1e-4, 1e-3)
+
+
+def enumerate_relations(table: pd.DataFrame, seed: int = 7) -> dict[str, Any]:
+    """All relations that every row of a table obeys, by enumeration: each with a function that tells which rows obey.
+
+    Pair orders, a = b + c (and so a = b - c), a = b * c (and so a = b / c), one-hot groups of neighbouring columns, and
+    lookups from a column whose every value has five rows. A relation must break where a column is shuffled.
+    """
+    numbers = [name for name in table if table[name].dtype.kind in "iufb" and len(pd.unique(table[name])) > 1]
+    x = {name: table[name].to_numpy(dtype=float) for name in numbers}
+    order = np.random.default_rng(seed).permutation(len(table))
+    found: dict[str, Any] = {}
+    for a in numbers:
+        for b in numbers:
+            if a == b or np.array_equal(x[a], x[b]) or not (x[a] <= x[b]).all():
+                continue
+            if (x[a] > x[b][order]).mean() >= SHUFFLED_SHARE and (x[a] < x[b]).mean() > SHUFFLED_SHARE:
+                found[f"{a} <= {b}"] = lambda t, a=a, b=b: _near_or_below(t[a], t[b])
+    found |= _equations(numbers, x, order)
+    found |= _lookups(table)
+    found |= _one_hot_groups(table, numbers)
+    return found
+
+
+def _near_or_below(left: pd.Series, right: pd.Series) -> np.ndarray:
+    low, high = left.to_numpy(dtype=float), right.to_numpy(dtype=float)
+    return low <= high + TOLERANCES[0] * np.maximum(1.0, np.maximum(np.abs(low), np.abs(high))) * HAIR
+
+
+def _equations(numbers: list[str], x: dict[str, np.ndarray], order: np.ndarray) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    few = {name: values[:200] for name, values in x.items()}
+    distinct = [
+        name for place, name in enumerate(numbers) if not any(np.array_equal(x[name], x[o]) for o in numbers[:place])
+    ]
+    for sign, combine in (("+", np.add), ("*", np.multiply)):
+        for place, b in enumerate(distinct):
+            for c in distinct[place:] if sign == "*" else distinct[place + 1 :]:
+                trial = combine(few[b], few[c])
+                for a in distinct:
+                    if a in (b, c) or not (np.abs(few[a] - trial) <= 1e-3 * _size(few[a], trial)).all():
+                        continue
+                    tolerance = _fitting_tolerance(sign, x[a], x[b], x[c], x[c][order], combine)
+                    if tolerance is not None:
+                        found[f"{a} == {b} {sign} {c} within {tolerance:g}"] = (
+                            lambda t, a=a, b=b, c=c, combine=combine, tolerance=tolerance: _meets(
+                                t[a].to_numpy(dtype=float),
+                                combine(t[b].to_numpy(dtype=float), t[c].to_numpy(dtype=float)),
+                                tolerance,
+                            )
+                        )
+    return found
+
+
+def _size(left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    return np.maximum(1.0, np.maximum(np.abs(left), np.abs(right)))
+
+
+def _meets(left: np.ndarray, right: np.ndarray, tolerance: float) -> np.ndarray:
+    return np.abs(left - right) <= tolerance * _size(left, right) * HAIR
+
+
+def _fitting_tolerance(
+    sign: str, a: np.ndarray, b: np.ndarray, c: np.ndarray, shuffled: np.ndarray, combine: Any
+) -> float | None:
+    right = combine(b, c)
+    shown = (b != 0) & (c != 0) & ((sign == "+") | ((np.abs(b) != 1) & (np.abs(c) != 1)))
+    least = np.minimum(np.abs(b), np.abs(c)) if sign == "+" else np.abs(a)
+    for tolerance in TOLERANCES:
+        slack = tolerance * _size(a, right)
+        stands_out = (shown & (least > 10 * slack)).sum() >= SUPPORT_ROWS
+        breaks = (np.abs(a - combine(b, shuffled)) > slack).mean() >= SHUFFLED_SHARE
+        if stands_out and breaks and (np.abs(a - right) <= slack).all():
+            return tolerance
+    return None
+
+
+def _lookups(table: pd.DataFrame) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    few = [name for name in table if 1 < table[name].nunique() <= 200]
+    for key in few:
+        counts = table[key].value_counts()
+        if counts.min() < ROWS_PER_VALUE:
+            continue
+        for name in few:
+            usual = table[name].value_counts(normalize=True).iloc[0]
+            pairs = set(zip(table[key], table[name], strict=True))
+            if key == name or 1 - usual < 0.01 or len(pairs) > len(counts):
+                continue
+            found[f"{name} by {key}"] = lambda t, key=key, name=name, pairs=pairs: np.array(
+                [pair in pairs for pair in zip(t[key], t[name], strict=True)]
+            )
+    return found
+
+
+def _one_hot_groups(table: pd.DataFrame, numbers: list[str]) -> dict[str, Any]:
+    binary = [name for name in numbers if set(pd.unique(table[name])) <= {0, 1}]
+    found: dict[str, Any] = {}
+    for first in range(len(binary)):
+        total = np.zeros(len(table))
+        for last in range(first, len(binary)):
+            total = total + table[binary[last]].to_numpy(dtype=float)
+            if (total > 1).any():
+                break
+            if last > first and (total == 1).all():
+                group = binary[first : last + 1]
+                found[f"one of {', '.join(group)}"] = lambda t, group=group: t[group].to_numpy(float).sum(axis=1) == 1
+                break
+    return found

@@ -53,7 +53,7 @@ if TYPE_CHECKING:  # for type checkers; at run time a name is imported when it i
     from counterpoise.physics.cooling import Cooling
     from counterpoise.show import figures
     from counterpoise.show.report import report
-    from counterpoise.space.constraints.between_features import Derived, Linked, Lookup, Rule
+    from counterpoise.space.constraints.between_features import Derived, Linked, Lookup, OneHot, Rule
     from counterpoise.space.constraints.relative_to_row import Cost, Step, Within
     from counterpoise.space.constraints.words import (
         Decreasing,
@@ -111,6 +111,7 @@ __all__ = [
     "NearTarget",
     "NearestNeighbour",
     "Noise",
+    "OneHot",
     "OneOf",
     "Polished",
     "ProofSettings",
@@ -184,6 +185,7 @@ _HOME_BY_NAME = {  # "module:attribute" below this package, or a module that is 
     "NearTarget": "objective.plausibility:NearTarget",
     "NearestNeighbour": "methods.baselines.nearest:NearestNeighbour",
     "Noise": "objective.noise:Noise",
+    "OneHot": "space.constraints.between_features:OneHot",
     "OneOf": "space.constraints.words:OneOf",
     "Polished": "methods.polish:Polished",
     "ProofSettings": "methods.settings.proof:ProofSettings",

@@ -20,6 +20,7 @@ from counterpoise.models.goals import Goal
 from counterpoise.objective.calibration import Calibration
 from counterpoise.objective.energy import Energy
 from counterpoise.objective.noise import Noise, RankNoise
+from counterpoise.objective.noise_by_feature import check_copies
 from counterpoise.physics.boltzmann import log_mean_exp
 from counterpoise.space.distance import Distance
 from counterpoise.space.nearest_rows import NeighbourIndex, spread_places
@@ -55,21 +56,21 @@ class NoiseScore(NamedTuple):
 class Cloud:
     """Noise that an answer should withstand: copies of a point, ``draws`` ``(n, m, d)`` of each row at every point.
 
-    ``keep`` is the share of copies that must keep the target; ``T`` the price of fragility, in the decision form of the
-    free energy, Eq. (6): ``-T ln <exp(-kappa phi)>``, with ``kappa`` ``(n,)``.
+    ``keep`` is the share of copies that must keep the target, of each row ``(n,)`` or of all; ``T`` the price of
+    fragility, in the decision form of the free energy, Eq. (6): ``-T ln <exp(-kappa phi)>``, with ``kappa`` ``(n,)``.
     """
 
     noise: Noise
     draws: Array
-    keep: float = 0.0
+    keep: Array | float = 0.0
     T: float = 0.0
     kappa: Array | float = np.inf
     max_cells_together: int = 8_000_000  # numbers in the noisy copies made at once
 
     def take(self, rows: Index) -> Cloud:
         """The cloud of some rows."""
-        kappa = self.kappa if isinstance(self.kappa, float) else self.kappa[rows]
-        return replace(self, draws=self.draws[rows], kappa=kappa)
+        keep, kappa = (each if isinstance(each, float) else each[rows] for each in (self.keep, self.kappa))
+        return replace(self, draws=self.draws[rows], keep=keep, kappa=kappa)
 
 
 @dataclass(frozen=True, eq=False)
@@ -208,9 +209,8 @@ class Problem:
         """
         flat, owners = x.reshape(-1, x.shape[-1]), self.row_numbers.repeat(x.shape[1])
         if not once:
-            return check_outputs(self.call_model(self.model.outputs, flat, owners), flat, owners).reshape(
-                *x.shape[:2], -1
-            )
+            said = check_outputs(self.call_model(self.model.outputs, flat, owners), flat, owners)
+            return said.reshape(*x.shape[:2], -1)
         fresh = np.ones(len(flat), dtype=bool)
         np.logical_or.reduce(flat[1:] != flat[:-1], axis=1, out=fresh[1:])
         asked = fresh.nonzero()[0]
@@ -231,8 +231,9 @@ class Problem:
         if self.cloud is None:
             return Score(margin, reached)
         shares = self.score_under_noise(x)
-        if self.cloud.keep:
-            margin, reached = np.minimum(margin, shares.margin), reached & (shares.kept >= self.cloud.keep)
+        if np.any(self.cloud.keep):
+            enough = shares.kept >= np.reshape(self.cloud.keep, (-1, 1))
+            margin, reached = np.minimum(margin, shares.margin), reached & enough
         return Score(margin, reached, -self.cloud.T * shares.log_survival)
 
     def are_reached(self, rows: Index, x: Array) -> Mask:
@@ -249,23 +250,24 @@ class Problem:
         assert cloud is not None, "a problem without a cloud has no shares"
         n, k, d = x.shape
         m = cloud.draws.shape[1]
-        kept, margin, log = np.empty((n, k)), np.empty((n, k)), np.empty((n, k))
-        place = min(int(np.floor((1 - cloud.keep) * m + 1e-9)), m - 1)
+        kept, margin, log = np.empty((n, k)), np.empty((n, k)), np.zeros((n, k))
+        place = np.minimum(np.floor((1 - np.asarray(cloud.keep)) * m + 1e-9).astype(np.intp), m - 1)
+        places = np.broadcast_to(place.reshape(-1, 1, 1), (n, k, 1))
         rows_at_once = max(1, cloud.max_cells_together // (k * m * d))
         for start in range(0, n, rows_at_once):
             rows = np.arange(start, min(start + rows_at_once, n))
             part = self if len(rows) == n else self.take(rows)
             assert part.cloud is not None
-            copies = cloud.noise.copies(x[rows], part.cloud.draws, part.region, self.scales, self.numeric)
+            made = cloud.noise.copies(x[rows], part.cloud.draws, part.region, self.scales, self.numeric)
+            copies = check_copies(made, x[rows], part.cloud.draws, cloud.noise)
             outputs = part.outputs(copies.reshape(len(rows), k * m, d))
-            margins = self.goal.take(rows).margin(outputs).reshape(len(rows), k, m)
-            kept[rows] = self.goal.take(rows).is_reached(outputs).reshape(len(rows), k, m).mean(axis=-1)
-            margin[rows] = np.partition(margins, place, axis=-1)[..., place]
+            margins = part.goal.margin(outputs).reshape(len(rows), k, m)
+            kept[rows] = part.goal.is_reached(outputs).reshape(len(rows), k, m).mean(axis=-1)
+            margins = np.partition(margins, np.unique(place), axis=-1)
+            margin[rows] = np.take_along_axis(margins, places[rows], axis=-1)[..., 0]
             if cloud.T:
                 kappa = part.cloud.kappa if isinstance(part.cloud.kappa, float) else part.cloud.kappa[:, None, None]
                 log[rows] = log_mean_exp(-kappa * np.maximum(0.0, -margins))
-            else:
-                log[rows] = 0.0
         return NoiseScore(kept, margin, log)
 
     def gradient(self, x: Array) -> tuple[Score, Array]:

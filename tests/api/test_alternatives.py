@@ -28,8 +28,9 @@ MODELS = {
 @pytest.mark.parametrize("kind", MODELS)
 def test_every_row_has_as_many_answers_as_were_asked_for(kind: str, distance: str) -> None:
     model, rows = MODELS[kind], TABLE[:12]
-    found = cp.explain(model, rows, reference=TABLE, distance=distance, alternatives=3)
-    alone = cp.explain(model, rows, reference=TABLE, distance=distance)
+    asking = {"reference": TABLE, "distance": distance, "relations": None}
+    found = cp.explain(model, rows, alternatives=3, **asking)
+    alone = cp.explain(model, rows, **asking)
     assert (found.count == 3).all()
     before = model.predict(rows)
     for place in range(3):

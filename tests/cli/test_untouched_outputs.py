@@ -62,6 +62,8 @@ WRONG: dict[str, list[str]] = {  # every option, with values that cannot be
     "--unset": [],  # any text may stand for a missing cell
     "--safe-csv": ["maybe"],
     "--redact": ["maybe"],
+    "--discover": ["maybe"],
+    "--no-relations": ["maybe"],
     "--proof": ["maybe"],
     "--gap": ["-1", "nan", "x"],
     "--trust": ["maybe"],

@@ -18,6 +18,7 @@ def test_firmness_takes_distance() -> None:
     found = cp.frontier(explainer(), alerts()[:3], keep=[0.7, 0.95], noise=0.3, target="benign")
     assert found.table["asked"].tolist() == ["tipping point", "keep 0.7", "keep 0.95"]
     assert found.table["distance"].is_monotonic_increasing
+    assert found.table["effort"].is_monotonic_increasing
     assert found.table["kept"].is_monotonic_increasing
     assert found.table["kept"].iloc[2] >= 0.94
     assert found.rows == 3

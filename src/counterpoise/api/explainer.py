@@ -9,18 +9,19 @@ from __future__ import annotations
 import time
 from collections.abc import Hashable, Mapping, Sequence
 from copy import copy
+from dataclasses import replace
 from functools import cache, cached_property
 from typing import Any, Literal
 
-import numpy as np
 import pandas as pd
 
 from counterpoise.api.evidence import fingerprint
 from counterpoise.api.firmness.firm import check_firmness
 from counterpoise.api.firmness.kept import KeptSetting, check_kept
 from counterpoise.api.firmness.noise import NoiseWish, parse_noise
+from counterpoise.api.inputs.binding import check_relations, check_weights, fixed_features, keep_possible_relations
 from counterpoise.api.inputs.importance import ImportanceMethod, importance_weights
-from counterpoise.api.inputs.reference import PROBE_ROWS, Reference
+from counterpoise.api.inputs.reference import PROBE_ROWS, Reference, RelationsSetting
 from counterpoise.api.inputs.rows_in import InputRows, Rows, check_settings, read_rows
 from counterpoise.api.inputs.targets import as_target
 from counterpoise.api.inputs.unknown_categories import add_unknown_categories, note_unknown_categories
@@ -37,15 +38,14 @@ from counterpoise.methods.proven import Proven
 from counterpoise.methods.search import Search
 from counterpoise.methods.settings.proof import ProofSettings
 from counterpoise.models.registry import as_model
-from counterpoise.objective.measures import DistanceBuilder, Penalty, check_regularizers, choose_lam
+from counterpoise.objective.measures import DistanceBuilder, Penalty, check_distance, check_regularizers, choose_lam
 from counterpoise.objective.plausibility import Fittable
 from counterpoise.objective.regularizers import Regularizer
 from counterpoise.space.constraints.between_features import ConstraintOrFunction, as_constraints
-from counterpoise.space.constraints.words import Constraint
-from counterpoise.space.region.region import Bounds, Region, check_constraints
+from counterpoise.space.region.region import Bounds, check_constraints
 from counterpoise.space.schema.schema import Schema
 from counterpoise.space.schema.values import ValuesSetting
-from counterpoise.types import Array, Model, is_number
+from counterpoise.types import Array, Model
 
 BASIN_ANSWERS = BasinSearch.answers  # answers of a row, at most, where one is given for each basin
 
@@ -62,6 +62,8 @@ class Explainer:
     bounds: "observed" (the default) keeps numbers inside the range of the reference; None does not.
     values: what a changed number may be: "auto" (the default) a value on its column's own grid, and one that was seen
         where a column has few; "any" number; or only "seen" ones. What the schema gives of a feature wins.
+    relations: "discovered" (the default) keeps the relations that every reference row obeys, as `discover` finds them:
+        sums, products, orders, lookups and one-hot groups; None does not.
     weights: by feature, how much a change counts in the penalty: 1 by default, infinity forbids it. "permutation"
         and "shap" take the weights from how much the model depends on each feature.
     new_categories: whether rows may have categories that neither reference nor schema has, where the model takes
@@ -90,20 +92,25 @@ class Explainer:
         constraints: Sequence[ConstraintOrFunction] | ConstraintOrFunction = (),
         bounds: Bounds = "observed",
         values: ValuesSetting = "auto",
+        relations: RelationsSetting = "discovered",
         weights: Mapping[Hashable, float] | ImportanceMethod | None = None,
         new_categories: bool = False,
     ) -> None:
         self._user_model = model
-        self.reference = Reference(model, reference, schema, values=values)
+        self.reference = Reference(model, reference, schema, values=values, relations=check_relations(relations))
         self.schema = self.reference.schema
         self.bounds: Bounds = bounds
         self.chunks = ChunkSettings()  # how many rows are searched together, which bounds the memory of a call
         self.new_categories = new_categories
-        self.weights = self._check_weights({} if isinstance(weights, str) else weights)
+        self.weights = check_weights(self.schema, {} if isinstance(weights, str) else weights)
         self._given_constraints = as_constraints(constraints)
-        self.constraints = Question(constraints=self._given_constraints, weights=self.weights).binding_constraints
-        check_constraints(self.schema, self.constraints, bounds)  # contradictions are found before any row is seen
-        self.held = _fixed_features(self.schema, self.constraints)
+        asked = Question(constraints=self._given_constraints, weights=self.weights)
+        check_constraints(self.schema, asked.binding_constraints, bounds)  # found before any row is seen
+        self.relations = keep_possible_relations(
+            self.reference.relations, self.schema, asked.binding_constraints, bounds
+        )
+        self.constraints = replace(asked, relations=self.relations.constraints).binding_constraints
+        self.held = fixed_features(self.schema, self.constraints)
         self.model: Model = as_model(model, self.schema, self.reference.sample_rows(PROBE_ROWS))
         if isinstance(weights, str):
             found = importance_weights(weights, self.model, self.reference.x)
@@ -200,7 +207,7 @@ class Explainer:
             raise InputError(
                 "method must be a method", f"{method!r}", "for instance cp.Search() or cp.NearestNeighbour()"
             )
-        withstand = parse_noise(noise)
+        withstand = parse_noise(noise, self.schema)
         check_firmness(keep, temperature)
         kept = check_kept(kept)
         if keep is None and not temperature and withstand is not None and kept is False:
@@ -209,19 +216,21 @@ class Explainer:
             )
         asked, intake = self.prepare_rows(X)
         measure, _ = asked._distance_builder(distance, penalty)  # a name that is none is refused here
+        check_distance(measure, self.reference.x)
         method = _choose_method(method, int(alternatives), proof, float(gap))
         if wants_basins:
             method = _search_basins(method, keep, temperature)
         question = Question(
             target=as_target(target),
             threshold=threshold,
-            distance=distance if isinstance(distance, (str, type)) else dict(distance),
+            distance=dict(distance) if isinstance(distance, Mapping) else distance,
             lam=choose_lam(measure) if isinstance(lam, str) else float(lam),
             penalty=penalty,
             mu=None if isinstance(mu, str) else float(mu),
             weights=self.weights,
             regularizers=tuple(check_regularizers(regularizers)),
             constraints=self._given_constraints,
+            relations=self.relations.constraints,
             bounds=self.bounds,
             keep=None if keep is None else float(keep),
             temperature=float(temperature),
@@ -264,23 +273,6 @@ class Explainer:
         """A hash of what the model says of up to 256 reference rows; empty without a reference."""
         return fingerprint(self.model, self.reference.sample_rows(PROBE_ROWS)) if len(self.reference.x) else ""
 
-    def _check_weights(self, weights: Mapping[Hashable, float] | None) -> dict[Hashable, float]:
-        if weights is not None and not isinstance(weights, Mapping):
-            raise InputError(
-                "weights must map feature names to numbers, or be 'permutation' or 'shap'",
-                f"a {type(weights).__name__}",
-                "for instance {'age': 2.0}",
-            )
-        for name, weight in (weights or {}).items():
-            self.schema.position(name)
-            if not is_number(weight) or not weight >= 0:
-                raise InputError(
-                    "weights must be numbers of at least 0",
-                    f"{name!r} has {weight!r}",
-                    "0 makes a change free of penalty, infinity forbids it",
-                )
-        return {name: float(weight) for name, weight in (weights or {}).items()}
-
 
 def _choose_method(given: Method | None, alternatives: int, proof: bool | str, gap: float) -> Method:
     """The method that is run: the one given, or the default one, with a proof where that is asked for."""
@@ -306,14 +298,3 @@ def _search_basins(method: Method, keep: float | None, temperature: float) -> Me
 def _default_search(alternatives: int) -> Method:
     """The search that is run where none is given."""
     return Polished(Search(), answers=2 * alternatives - 1)
-
-
-def _fixed_features(schema: Schema, constraints: Sequence[Constraint]) -> dict[Hashable, str]:
-    """Features that no row may change, and why."""
-    region = Region.build(schema, np.full((1, len(schema)), np.nan), constraints)
-    out = {}
-    for number, feature in enumerate(schema):
-        if region.fixed[0, number]:
-            words = [word for word in region.constraint_texts[number] if word.startswith(("Immutable", "Mutable"))]
-            out[feature.name] = feature.fixed or " and ".join(words)
-    return out

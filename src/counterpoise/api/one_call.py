@@ -11,6 +11,7 @@ from counterpoise.api.explainer import Explainer
 from counterpoise.api.firmness.kept import KeptSetting
 from counterpoise.api.firmness.noise import NoiseWish
 from counterpoise.api.inputs.importance import ImportanceMethod
+from counterpoise.api.inputs.reference import RelationsSetting
 from counterpoise.api.inputs.rows_in import Rows
 from counterpoise.api.progress import ProgressSetting
 from counterpoise.explanation.explanation import Explanation
@@ -35,6 +36,7 @@ def explain(
     constraints: Sequence[ConstraintOrFunction] | ConstraintOrFunction = (),
     bounds: Bounds = "observed",
     values: ValuesSetting = "auto",
+    relations: RelationsSetting = "discovered",
     target: Target = "opposite",
     threshold: float | None = None,
     distance: DistanceSpec = "l2",
@@ -98,6 +100,8 @@ def explain(
     bounds: "observed" (the default) keeps numbers inside the range of the reference; None does not.
     values: what a changed number may be: "auto" (the default) a value on its column's own grid, and one that was seen
         where a column has few; "any" number; or only "seen" ones. What the schema gives of a feature wins.
+    relations: "discovered" (the default) keeps the relations that every reference row obeys, as `discover` finds them:
+        sums, products, orders, lookups and one-hot groups; None does not.
     weights: by feature, how much a change counts in the penalty: 1 by default, infinity forbids it. "permutation"
         and "shap" take the weights from how much the model depends on each feature.
     new_categories: whether rows may have categories that neither reference nor schema has, where the model takes
@@ -117,6 +121,7 @@ def explain(
         constraints=constraints,
         bounds=bounds,
         values=values,
+        relations=relations,
         weights=weights,
         new_categories=new_categories,
     )

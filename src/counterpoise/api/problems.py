@@ -74,7 +74,7 @@ def build_problem(
     if region is None:
         region = Region.build(schema, x0, question.binding_constraints, question.bounds)
     if isinstance(penalty, ChangeCount) and len(region.system):  # what relations move along is nobody's change
-        penalty = ChangeCount(np.where(region.system.is_derived, 0.0, penalty.weights))
+        penalty = ChangeCount(region.system.change_shares * penalty.weights)
     penalties = fit_regularizers((penalty, *question.regularizers), goal, reference_rows, distance, schema)
     return Problem(
         x0,

@@ -16,6 +16,7 @@ from counterpoise.api.assemble import assemble_explanation
 from counterpoise.api.evidence import nearest_target_rows
 from counterpoise.api.firmness.firm import Firmness, find_firm_answers
 from counterpoise.api.firmness.kept import KeptSettings, KeptShares, measure_kept, reason_to_skip
+from counterpoise.api.inputs.binding import note_relations, record_rows_let_off
 from counterpoise.api.inputs.reference import Reference
 from counterpoise.api.inputs.rows_in import InputRows, first_predictions, model_predictions
 from counterpoise.api.inputs.targets import RowTargets, current_decisions, resolve_target
@@ -75,6 +76,7 @@ class ExplanationRun:
         self.kept: list[KeptShares] = []  # of the answers,
         self.firm_kept: list[KeptShares] = []  # and of the firm ones
         self.kept_notes: list[str] = []
+        self.rows_let_off: dict[str, set[int]] = {}  # by relation, the rows that break it themselves
         self.evidence: list[Array] = []  # the nearest reference rows; empty where there is no reference
         self.rows_out_of_time = 0  # rows whose search the budget may have ended
 
@@ -187,6 +189,7 @@ class ExplanationRun:
             soon = now + (deadline - now) / 2 if firm else deadline  # the other half is for firm answers
             task = self._build_task(rows, soon)
             region = task.problem.region
+            record_rows_let_off(self.rows_let_off, self.question.relations, region, rows)
             answers = answer_rows(task, lambda finished: tell(done + finished, n), search=not over)
             wrong = self._record_predictions(rows, answers.before)
             if len(wrong):  # rows whose target was chosen for another class than predict now says
@@ -273,6 +276,7 @@ class ExplanationRun:
             *self.explained.model.notes,
             *self.input_rows.notes,
             *self.form_notes,
+            *note_relations(self.question.relations, self.rows_let_off),
             *self.form.steadiness.notes(),
             *self._missing_reference_notes(),
             *self._budget_notes(),

@@ -64,4 +64,7 @@ SafeCsvOption = Annotated[
         "none; without it, those in added and carried columns.",
     ),
 ]
+NoRelationsOption = Annotated[
+    bool, typer.Option("--no-relations", help="Do not keep the relations that every row of the data obeys.")
+]
 RedactOption = Annotated[bool, typer.Option("--redact", help="Write names and directions of changes, no values.")]

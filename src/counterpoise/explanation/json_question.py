@@ -20,7 +20,7 @@ from counterpoise.explanation.stored_objects import StoredObject
 from counterpoise.objective.noise import Gaussian, RankNoise
 from counterpoise.objective.plausibility import LocalOutlier, Mahalanobis, NearTarget
 from counterpoise.objective.regularizers import Sparsity
-from counterpoise.space.constraints.between_features import Derived, Linked, Lookup, Rule
+from counterpoise.space.constraints.between_features import Derived, Linked, Lookup, OneHot, Rule
 from counterpoise.space.constraints.relative_to_row import Cost, Step, Within
 from counterpoise.space.constraints.words import (
     Decreasing,
@@ -35,7 +35,7 @@ from counterpoise.space.constraints.words import (
 
 _CONSTRAINTS = (
     *(Immutable, Mutable, Increasing, Decreasing, Integer, Range, OneOf, MaxChanges),
-    *(Step, Within, Cost, Rule, Derived, Linked, Lookup),
+    *(Step, Within, Cost, Rule, Derived, Linked, Lookup, OneHot),
 )
 _CLASSES: dict[str, type] = {
     known.__name__: known
@@ -56,6 +56,7 @@ def pack_question(question: Question) -> dict[str, Any]:
         "weights": [[json_values.pack_value(name), weight] for name, weight in _finite_items(question.weights)],
         "regularizers": [_pack_part(part) for part in question.regularizers],
         "constraints": [_pack_part(part) for part in question.constraints],
+        "relations": [_pack_part(part) for part in question.relations],
         "noise": _pack_part(question.noise),
         "method": None if question.method is None else _pack_object(question.method),
         "noise_levels": [[target, float(level)] for target, level in question.noise_levels.items()],
@@ -77,6 +78,7 @@ def unpack_question(data: dict[str, Any]) -> Question:
         weights={json_values.unpack_value(name): float(weight) for name, weight in data["weights"]},
         regularizers=tuple(_unpack_part(part) for part in data["regularizers"]),
         constraints=tuple(_unpack_part(part) for part in data["constraints"]),
+        relations=tuple(_unpack_part(part) for part in data.get("relations", ())),
         noise=_unpack_part(data["noise"]),
         noise_levels={str(target): float(level) for target, level in data.get("noise_levels", [])},
         kept="auto" if data.get("kept") == "auto" else bool(data.get("kept", False)),

@@ -31,8 +31,8 @@ from counterpoise.types import Index
 Target: TypeAlias = "Hashable | list[Any] | set[Any] | frozenset[Any] | np.ndarray[Any, Any] | AnythingBut"
 """What the decision should become: "opposite", a label, several labels, one label per row, `AnythingBut`, a range."""
 
-DistanceSpec: TypeAlias = str | Mapping[str, float] | type[Distance]
-"""A distance as the user names it: "l2", "l1", "l0", "gower", weights of them, or a class of the user's own."""
+DistanceSpec: TypeAlias = str | Mapping[str, float] | type[Distance] | Distance
+"""A distance as the user names it: "l2", "l1", "l0", "gower", "linf", weights of them, or one of the user's own."""
 
 
 @dataclass(frozen=True, init=False)
@@ -62,6 +62,7 @@ class Question:
     weights: how much a change of a feature counts in the penalty; infinity forbids it. Empty: 1 each.
     regularizers: the user's own, beside the penalty.
     constraints: those that the user gave; `binding_constraints` has those that the weights add.
+    relations: those that every reference row obeys, which were discovered; they bind the answers too.
     bounds: "observed" keeps numbers inside the range of the reference, None does not.
     keep, temperature: the share of noisy copies that must keep the target, or the price of those that do not.
     noise: what the answers should withstand; None: calibrated on the reference.
@@ -90,6 +91,7 @@ class Question:
     weights: Mapping[Hashable, float] = field(default_factory=dict)
     regularizers: tuple[Regularizer | Fittable, ...] = ()
     constraints: tuple[Constraint, ...] = ()
+    relations: tuple[Constraint, ...] = ()
     bounds: Bounds = "observed"
     keep: float | None = None
     temperature: float = 0.0
@@ -108,15 +110,19 @@ class Question:
     def __getstate__(self) -> dict[str, Any]:
         """The state to pickle: an object that cannot be pickled, such as a lambda, is replaced by its record."""
         state = dict(vars(self))
-        for name in ("constraints", "regularizers"):
+        for name in ("constraints", "relations", "regularizers"):
             state[name] = tuple(map(as_picklable, state[name]))
         return state | {name: as_picklable(state[name]) for name in ("method", "noise")}
 
     @property
     def binding_constraints(self) -> tuple[Constraint, ...]:
-        """All that bind an answer: the user's constraints, and `Immutable` for features of infinite weight."""
+        """All that bind an answer: the user's constraints, relations, `Immutable` for infinite weights."""
         forbidden = [name for name, weight in self.weights.items() if np.isinf(weight)]
-        return (*self.constraints, Immutable(*forbidden)) if forbidden else self.constraints
+        return (*self.constraints, *self.relations, *([Immutable(*forbidden)] if forbidden else []))
+
+    @property
+    def _stated_constraints(self) -> tuple[Constraint, ...]:
+        return replace(self, relations=()).binding_constraints
 
     @property
     def asks_for_firmness(self) -> bool:
@@ -139,7 +145,8 @@ class Question:
             "mu": "auto" if self.mu is None else f"{self.mu:g}",
             "regularizers": ", ".join(map(repr, self.regularizers)) or "none",
             "bounds": str(self.bounds),
-            "constraints": ", ".join(map(repr, self.binding_constraints)) or "none",
+            "constraints": ", ".join(map(repr, self._stated_constraints)) or "none",
+            "relations": f"{len(self.relations)} discovered" if self.relations else "none",
             "alternatives": str(self.alternatives),
             "method": "not known" if self.method is None else repr(self.method),
         }

@@ -26,8 +26,9 @@ TIPPING_POINT_NAME = "tipping point"
 class Frontier:
     """The distance of the answers, and the share of noisy copies that keep the target, as more firmness is asked for.
 
-    ``table`` has a line for each question: asked ("tipping point", "keep 0.9", "T 0.5"), distance and kept (means over
-    the ``rows`` that have an answer to every one of them), valid (the share of all rows that have one).
+    ``table`` has a line for each question: asked ("tipping point", "keep 0.9", "T 0.5"), distance, effort and kept
+    (means over the ``rows`` that have an answer to every one of them), valid (the share of all rows that have one).
+    Effort never falls as more copies are to be kept.
     """
 
     table: pd.DataFrame
@@ -105,6 +106,7 @@ def frontier(
         {
             "asked": name,
             "distance": _mean_or_nan(each.energy["distance"].to_numpy(dtype=np.float64)[everywhere]),
+            "effort": _mean_or_nan(each.effort[everywhere]),
             "kept": _mean_or_nan(share[everywhere]),
             "valid": float(each.valid.mean()),
         }

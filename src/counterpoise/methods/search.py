@@ -35,7 +35,7 @@ from counterpoise.methods.trials.ladder import try_single_numbers
 from counterpoise.methods.trials.repeated_sweeps import RepeatedSweeps
 from counterpoise.methods.trials.sweep import max_useful_distance
 from counterpoise.problem import Problem
-from counterpoise.space.distance import Norm
+from counterpoise.space.norms import Norm
 from counterpoise.streams import Streams
 from counterpoise.types import Index
 

@@ -12,10 +12,12 @@ from counterpoise.objective.plausibility import Fittable
 from counterpoise.objective.regularizers import ChangeCount, Regularizer, WeightedL1
 from counterpoise.space.constraints.relative_to_row import prices_of_changes
 from counterpoise.space.constraints.words import Constraint
-from counterpoise.space.distance import Distance
+from counterpoise.space.distance import Distance, LargestDifference, NormMixture
 from counterpoise.space.schema.schema import Schema
+from counterpoise.types import Array
 
 Penalty = Literal["changes", "l1"]
+DistanceSpec = str | Mapping[str, float] | type[Distance] | Distance
 DistanceAndPenalty = tuple[Distance, WeightedL1 | ChangeCount]
 
 
@@ -30,7 +32,7 @@ class DistanceBuilder:
         self.schema, self.constraints, self.weights = schema, constraints, weights
         self._cache: dict[str, DistanceAndPenalty] = {}
 
-    def __call__(self, spec: str | Mapping[str, float] | type[Distance], penalty: Penalty) -> DistanceAndPenalty:
+    def __call__(self, spec: DistanceSpec, penalty: Penalty) -> DistanceAndPenalty:
         """The distance that ``spec`` names, and the penalty in its units."""
         if not isinstance(spec, str):
             return self._build(spec, penalty)
@@ -39,7 +41,7 @@ class DistanceBuilder:
             self._cache[key] = self._build(spec, penalty)
         return self._cache[key]
 
-    def _build(self, spec: str | Mapping[str, float] | type[Distance], penalty: Penalty) -> DistanceAndPenalty:
+    def _build(self, spec: DistanceSpec, penalty: Penalty) -> DistanceAndPenalty:
         distance = Distance.of(self.schema, spec, prices_of_changes(self.schema, self.constraints))
         others = 0.0 if self.weights and penalty == "l1" else 1.0
         weights = np.array([self.weights.get(name, others) for name in self.schema.names])
@@ -47,6 +49,20 @@ class DistanceBuilder:
         if penalty == "changes":
             return distance, ChangeCount(finite)
         return distance, WeightedL1(finite, np.where(distance.nominal, 0.0, distance.unit))
+
+
+def check_distance(distance: Distance, x: Array) -> None:
+    """An error where a distance of the user's own gives no number at reference rows ``x`` ``(r, d)``."""
+    if isinstance(distance, (NormMixture, LargestDifference)) or not len(x):
+        return
+    few = x[:8]
+    found = np.asarray(distance(np.repeat(few[None], len(few), axis=0), few))
+    if found.shape != (len(few), len(few)) or not np.isfinite(found).all() or (found < 0).any():
+        raise InputError(
+            "a distance must give a finite number of at least 0 for each point",
+            f"{distance.name} gave {found.shape} with {np.count_nonzero(~np.isfinite(found))} that are no number",
+            "norm must return (n, k) for differences (n, k, d)",
+        )
 
 
 def choose_lam(distance: Distance, share: float = 0.1) -> float:

@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, Self, get_args
+from typing import Self
 
 import numpy as np
 
 from counterpoise.errors import InputError
+from counterpoise.space.norms import NORMS, Norm, check_mixture, name_mixture
 from counterpoise.space.schema.schema import Schema
-from counterpoise.types import Array, Mask, has_no_missing, is_number
-
-Norm = Literal["l2", "l1", "l0", "gower"]
-NORMS: tuple[Norm, ...] = get_args(Norm)
+from counterpoise.types import Array, Mask, has_no_missing
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,16 +39,28 @@ class Distance:
 
     @staticmethod
     def of(
-        schema: Schema, spec: str | Mapping[str, float] | type[Distance] = "l2", prices: Array | None = None
+        schema: Schema,
+        spec: str | Mapping[str, float] | type[Distance] | Distance = "l2",
+        prices: Array | None = None,
     ) -> Distance:
         """The distance that the user asks for.
 
         ``spec`` is "l2", "l1", "l0", "gower", weights of these such as {"l2": 1, "l0": 0.1}, or a subclass of
         `Distance`; ``prices`` ``(2, d)`` are how many times a difference downwards, and upwards, counts.
         """
+        if isinstance(spec, Distance):
+            if spec.unit.shape != (len(schema),):
+                raise InputError(
+                    "a distance must have a unit for each feature",
+                    f"{spec.name} has {spec.unit.shape[0]} for {len(schema)} features",
+                    "make it with its for_schema",
+                )
+            return spec
+        if spec == "linf":
+            return LargestDifference.for_schema(schema, prices)
         if isinstance(spec, type) and issubclass(spec, Distance) and spec not in (Distance, NormMixture):
             return spec.for_schema(schema, prices)
-        mixture = _check_mixture(spec)
+        mixture = check_mixture(spec)
         return NormMixture(schema.units, schema.observed_spans, schema.nominal, prices, mixture)
 
     @classmethod
@@ -175,6 +185,28 @@ class Distance:
 
 
 @dataclass(frozen=True, eq=False)
+class LargestDifference(Distance):
+    """The largest difference of a feature: the norm L-infinity, "linf"."""
+
+    @property
+    def name(self) -> str:
+        """How people write it."""
+        return "linf"
+
+    def norm(self, delta: Array, x0: Array) -> Array:
+        """The largest of the differences ``(n, k, d)``, ``(n, k)``."""
+        return np.asarray(delta.max(axis=-1))
+
+    def slopes(self, delta: Array, x0: Array) -> Array:
+        """1 at the largest difference, 0 elsewhere, ``(n, k, d)``."""
+        return np.where((delta > 0) & (delta == delta.max(axis=-1, keepdims=True)), 1.0, 0.0)
+
+    def reach(self, effort: Array) -> Array:
+        """The effort itself."""
+        return np.asarray(effort)
+
+
+@dataclass(frozen=True, eq=False)
 class NormMixture(Distance):
     """A norm, or a weighted mixture of norms. L2, L1 and L0 are the usual ones of the differences.
 
@@ -190,7 +222,7 @@ class NormMixture(Distance):
     @property
     def name(self) -> str:
         """How people write it: the norm's name, or the mixture."""
-        return _name_mixture(self.mixture)
+        return name_mixture(self.mixture)
 
     @cached_property
     def length_weight(self) -> float:
@@ -270,7 +302,7 @@ class NormMixture(Distance):
         return np.where(np.isnan(x0), 1.0, self.unit / self.span)
 
 
-def name_of_distance(spec: str | Mapping[str, float] | type[Distance]) -> str:
+def name_of_distance(spec: str | Mapping[str, float] | type[Distance] | Distance) -> str:
     """How people write the distance that a user's word, weights or class name.
 
     >>> name_of_distance({"l0": 0.5, "l1": 1})
@@ -278,27 +310,8 @@ def name_of_distance(spec: str | Mapping[str, float] | type[Distance]) -> str:
     """
     if isinstance(spec, str):
         return spec
+    if isinstance(spec, Distance):
+        return spec.name
     if not isinstance(spec, Mapping):  # a class, or the record of one in a saved explanation
         return spec.__name__ if isinstance(spec, type) else repr(spec)
-    return _name_mixture(tuple((norm, float(spec[norm])) for norm in NORMS if spec.get(norm)))
-
-
-def _name_mixture(mixture: tuple[tuple[Norm, float], ...]) -> str:
-    if len(mixture) == 1 and mixture[0][1] == 1.0:
-        return mixture[0][0]
-    return " + ".join(f"{weight:g} {norm}" for norm, weight in mixture)
-
-
-def _check_mixture(spec: object) -> tuple[tuple[Norm, float], ...]:
-    """The norms that a name or a mapping asks for, with their weights; those of weight 0 are left out."""
-    weights = dict(spec) if isinstance(spec, Mapping) else {spec: 1.0} if isinstance(spec, str) else {}
-    known = all(
-        name in NORMS and is_number(weight) and 0 <= weight < np.inf for name, weight in weights.items()
-    ) and any(weights.values())
-    if not known:
-        raise InputError(
-            f"distance must be one of {', '.join(NORMS)}, weights >= 0 of them, or a subclass of Distance",
-            f"{spec!r}",
-            "for instance 'l1' or {'l2': 1.0, 'l0': 0.1}",
-        )
-    return tuple((name, float(weights[name])) for name in NORMS if weights.get(name))
+    return name_mixture(tuple((norm, float(spec[norm])) for norm in NORMS if spec.get(norm)))

@@ -14,7 +14,9 @@ from counterpoise.api.solve import Answers, AnswerTask, answer_rows
 from counterpoise.errors import InputError
 from counterpoise.explanation.answered_rows import FIRM_COLUMNS
 from counterpoise.explanation.question import Question
-from counterpoise.methods.firm import FirmSearch
+from counterpoise.methods.base import Method
+from counterpoise.methods.firm.free_energy import FirmSearch
+from counterpoise.methods.firm.shares import FirmShareSearch
 from counterpoise.objective.noise import Noise
 from counterpoise.physics.robustness import share_interval
 from counterpoise.problem import Cloud, Problem
@@ -102,8 +104,9 @@ def _search_firm_answers(task: AnswerTask, tipping: Answers, noise: Noise, kappa
     kappa = kappa_times_margin / np.maximum(margin, 1e-6)
     none = np.empty((len(problem), 0, d))
     cloud = Cloud(noise, none, keep=asked.keep or 0.0, T=asked.temperature, kappa=kappa)
+    method: Method = FirmSearch() if asked.keep is None else FirmShareSearch()
     return answer_rows(
-        task._replace(problem=replace(problem, cloud=cloud, hints=hints), method=FirmSearch()), lambda finished: None
+        task._replace(problem=replace(problem, cloud=cloud, hints=hints), method=method), lambda finished: None
     )
 
 

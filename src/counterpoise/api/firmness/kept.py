@@ -15,6 +15,7 @@ from counterpoise.api.inputs.rows_in import model_predictions
 from counterpoise.api.solve import Answers, AnswerTask
 from counterpoise.errors import InputError
 from counterpoise.objective.noise import Noise
+from counterpoise.objective.noise_by_feature import check_copies
 from counterpoise.physics.robustness import share_interval
 from counterpoise.problem import Problem
 from counterpoise.streams import draw_keyed_normals
@@ -159,7 +160,8 @@ def _take_draws(draws: Array, rows: Index) -> Array:
 
 
 def _make_copies(problem: Problem, x: Array, noise: Noise, draws: Array) -> Array:
-    copies = np.asarray(noise.copies(x, draws, problem.region, problem.scales, problem.numeric))
+    made = noise.copies(x, draws, problem.region, problem.scales, problem.numeric)
+    copies = check_copies(made, x, draws, noise)
     wanted = (*x.shape[:2], draws.shape[1], x.shape[2])
     if copies.shape != wanted:
         raise InputError(

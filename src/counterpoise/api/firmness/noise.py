@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Mapping
 from dataclasses import replace
 from typing import Any, Literal, NamedTuple
 
@@ -12,6 +13,7 @@ from counterpoise.explanation.question import Question
 from counterpoise.model_calls import Tally
 from counterpoise.objective.calibration import Calibration, CalibrationSettings, calibrate
 from counterpoise.objective.noise import Gaussian, Noise
+from counterpoise.objective.noise_by_feature import NoiseByFeature
 from counterpoise.problem import Problem, ReferenceRows
 from counterpoise.space.nearest_rows import spread_places
 from counterpoise.space.region.region import Region
@@ -19,8 +21,8 @@ from counterpoise.space.schema.schema import Schema
 from counterpoise.streams import draw_keyed_normals
 from counterpoise.types import Array, Mask, is_number
 
-NoiseWish = float | Noise | Literal["auto"]
-"""A noise as users ask for it: a number (Gaussian, in standard deviations), a noise, or "auto"."""
+NoiseWish = float | Noise | Mapping[Hashable, Noise | float] | Literal["auto"]
+"""A noise as users ask for it: a number (Gaussian, in standard deviations), a noise, one by feature, or "auto"."""
 
 NOISE_WITHOUT_REFERENCE = Gaussian(0.2)  # what checks of answers take for "auto" where there is no reference
 
@@ -33,13 +35,15 @@ class ChosenNoise(NamedTuple):
     calibrated_level: float | None = None
 
 
-def parse_noise(noise: object) -> Noise | None:
+def parse_noise(noise: object, schema: Schema | None = None) -> Noise | None:
     """The noise that a user's word stands for; None: it is to be calibrated on the reference."""
     if isinstance(noise, str) and noise == "auto":
         return None
     if is_number(noise):
         return Gaussian(float(noise))
-    if not isinstance(noise, Noise):
+    if isinstance(noise, Mapping) and schema is not None:
+        return NoiseByFeature.of(noise, schema)
+    if not isinstance(noise, Noise) or isinstance(noise, type):
         must = "noise must be 'auto', a number, Gaussian, RankNoise or another Noise"
         raise InputError(must, f"{noise!r}", "for instance 0.2")
     return noise

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -15,6 +15,7 @@ from counterpoise.model_calls import Tally, call_model, model_outputs
 from counterpoise.models.inputs import fitted_column_names
 from counterpoise.models.links import softmax
 from counterpoise.problem import ReferenceRows
+from counterpoise.space.discover.discover import Discoveries, discover_strict
 from counterpoise.space.nearest_rows import spread_places
 from counterpoise.space.schema.column import infer_feature
 from counterpoise.space.schema.encode import encode
@@ -43,6 +44,9 @@ def fill_assumed_scales(schema: Schema, table: pd.DataFrame) -> Schema:
     return replace(schema, features=tuple(features))
 
 
+RelationsSetting = Literal["discovered"] | None
+
+
 class Reference:
     """Schema and reference rows of one model; the model is asked about the rows once.
 
@@ -60,6 +64,7 @@ class Reference:
         schema: Schema | None,
         max_rows: int = 10_000,
         values: ValuesSetting = "auto",
+        relations: RelationsSetting = None,
     ) -> None:
         if schema is None and data is None:
             raise InputError(
@@ -82,6 +87,8 @@ class Reference:
             schema = fill_assumed_scales(schema, table)
         schema = resolve_values(schema, self._name_columns(data, table, schema), values, is_given=is_given)
         self.schema: Schema = schema
+        named = self._name_columns(data, table, schema)
+        self.relations = Discoveries(()) if named is None or relations is None else discover_strict(named, schema)
         self.x: Array = np.empty((0, len(schema))) if table is None else self._encode_rows(data, table, max_rows)
         self._donors: dict[str, tuple[ReferenceRows, dict[Any, Array]]] = {}
         self._remembered: dict[tuple[str, str], Any] = {}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from contextlib import nullcontext
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -59,6 +59,7 @@ def explain(
     decreasing: options.DecreasingOption = None,
     max_changes: options.MaxChangesOption = None,
     new_categories: options.NewCategoriesOption = False,
+    no_relations: options.NoRelationsOption = False,
     out: Annotated[
         str | None,
         typer.Option("--out", "-o", help="Where to: .html, .json, .csv, .parquet or .ndjson; - for NDJSON lines."),
@@ -106,8 +107,14 @@ def explain(
         reference, table = table_files.read_data_and_rows(data, rows, label=label, name=name, unset=marks)
         features, words = arguments.read_constraints(schema, reference, fixed, increasing, decreasing, max_changes)
         fitted = arguments.open_model(model, trust=trust, factory=factory)
+        relations: Any = None if no_relations else "discovered"
         explainer = Explainer(
-            fitted, reference=reference, schema=features, constraints=words, new_categories=new_categories
+            fitted,
+            reference=reference,
+            schema=features,
+            constraints=words,
+            new_categories=new_categories,
+            relations=relations,
         )
         question = {
             "target": arguments.parse_target(target, explainer.model.labels),

@@ -23,6 +23,9 @@ def schema(
     check: Annotated[
         str | None, typer.Option("--check", "-c", help="A schema file: say what in the data does not fit it.")
     ] = None,
+    discover: Annotated[
+        bool, typer.Option("--discover", help="Write the relations that every row of the data obeys, too.")
+    ] = False,
     unset: options.UnsetOption = None,
 ) -> None:
     """Write what the data shows (kinds, ranges, scales, categories) as YAML to edit; or check data against such a file.
@@ -35,6 +38,7 @@ def schema(
     from counterpoise.cli.arguments import open_schema, read_unset_marks
     from counterpoise.cli.misfits import find_misfits
     from counterpoise.cli.table_files import drop_label_column, read_data, read_table
+    from counterpoise.space.discover.discover import discover_strict
     from counterpoise.space.schema.schema import Schema
     from counterpoise.space.yaml.load_save import save_schema
 
@@ -49,10 +53,12 @@ def schema(
                 typer.echo(escape_controls(line))
             print_to_stderr(f"{len(table)} rows, {len(misfits)} misfit{'' if len(misfits) == 1 else 's'}")
             raise typer.Exit(ExitCode.NOT_ALL_FOUND if misfits else ExitCode.ALL_FOUND)
-        found = Schema.infer(read_data(data, label, marks))
-        save_schema(Path(out), found, about={"unset": list(marks.everywhere)} if marks.everywhere else None)
+        table = read_data(data, label, marks)
+        found = Schema.infer(table)
+        relations = discover_strict(table, found).constraints if discover else ()
+        save_schema(Path(out), found, relations, {"unset": list(marks.everywhere)} if marks.everywhere else None)
         typer.echo(out)
-        print_to_stderr(f"{len(found)} features")
+        print_to_stderr(f"{len(found)} features" + (f", {len(relations)} relations" if discover else ""))
 
 
 def _check_output(out: str, data: str, *, force: bool) -> None:

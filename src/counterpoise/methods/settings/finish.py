@@ -58,7 +58,7 @@ class PolishSettings(Settings):
 
 @dataclass(frozen=True, repr=False)
 class FirmSettings(Settings):
-    """The search for answers that survive noise."""
+    """The search for answers of least free energy."""
 
     points: int = 5
     """Points of each row that are carried along."""
@@ -72,10 +72,6 @@ class FirmSettings(Settings):
     """Noisy copies of a point that guide the search."""
     check_samples: int = 512
     """Other copies that choose among its answers."""
-    spare_deviations: float = 3.5
-    """Copies asked for beyond the share required, in standard deviations of that share among ``check_samples``.
-
-    Copies that led the search flatter its answers."""
     stretch_factors: tuple[float, ...] = (1.0, 1.08, 1.2, 1.4, 1.7, 2.2, 3.0, 4.5)
     """Multiples of the change of the minimal answers that searches start from."""
     final_stretch_factors: tuple[float, ...] = (1.0, 1.02, 1.05, 1.09, 1.15, 1.25, 1.4, 1.7)
@@ -90,3 +86,45 @@ class FirmSettings(Settings):
     """Reference rows, and random points, tried where nothing nearer survives."""
     deep_reference_rows: int = 24
     """Reference rows tried where what was found does not survive on the other copies."""
+
+
+@dataclass(frozen=True, repr=False)
+class FirmShareSettings(Settings):
+    """The search for answers of which a share of noisy copies keeps the target."""
+
+    shares: tuple[float, ...] = (0.95, 0.9, 0.8, 0.5)
+    """The grid of shares that is searched, whatever share is asked for."""
+    points: int = 5
+    """Reference rows that searches start from, and answers that are given at most for each one asked for."""
+    start_candidates: int = 12
+    """Starts, the firmest first, that are candidates as they are."""
+    samples: int = 32
+    """Noisy copies of a point that guide the search."""
+    first_samples: int = 8
+    """Of these, copies that points farther away must keep all to be counted further."""
+    check_samples: int = 256
+    """Other copies, on which candidates are counted."""
+    first_check_samples: int = 32
+    """Of these, copies that every candidate is counted on."""
+    spare_deviations: float = 2.5
+    """Standard deviations that the share counted must lie above the share asked for."""
+    stretch_factors: tuple[float, ...] = (1.0, 1.08, 1.2, 1.4, 1.7, 2.2, 3.0, 4.5)
+    """Multiples of the change of the minimal answers that searches start from."""
+    final_stretch_factors: tuple[float, ...] = (1.0, 1.03, 1.08, 1.2, 1.5)
+    """Multiples of the change of what was found for each share that are candidates."""
+    blend_shares: tuple[float, ...] = (0.25, 0.5, 0.75)
+    """Shares of the way from the minimal answer to reference rows that searches start from."""
+    start_halvings: int = 5
+    """Halvings of each start towards the minimal answer."""
+    sweeps: int = 2
+    """Sweeps for each share at most; the first without a gain is the last."""
+    sweep_width: int = 3
+    """Values each way that a sweep tries."""
+    swept_features: int = 8
+    """Features that a sweep tries: those that do most without noise."""
+    min_gain_share: float = 0.01
+    """Share of the effort that a sweep has to gain for another to follow."""
+    far_starts: int = 64
+    """Reference rows, and random points, tried where nothing nearer survives."""
+    search_time_share: float = 0.5
+    """Share of the time left that the search may take: counting candidates takes time too."""

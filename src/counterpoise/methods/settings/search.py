@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields
 
 from counterpoise.errors import InputError
 from counterpoise.methods.settings.base import show_changed_fields
-from counterpoise.methods.settings.finish import BatchSettings, FirmSettings, PolishSettings
+from counterpoise.methods.settings.finish import BatchSettings, FirmSettings, FirmShareSettings, PolishSettings
 from counterpoise.methods.settings.smooth import SmoothSettings
 from counterpoise.methods.settings.starts import StartSettings
 from counterpoise.methods.settings.trees import TreeSettings
@@ -66,4 +66,5 @@ class SearchSettings:
         return show_changed_fields(self)
 
 
-DEFAULTS, POLISH_DEFAULTS, FIRM_DEFAULTS = SearchSettings(), PolishSettings(), FirmSettings()
+DEFAULTS, POLISH_DEFAULTS = SearchSettings(), PolishSettings()
+FIRM_DEFAULTS, FIRM_SHARE_DEFAULTS = FirmSettings(), FirmShareSettings()

@@ -104,7 +104,7 @@ def jump_linear_rows(problem: Problem, elsewhere: Array, settings: SearchSetting
     region = problem.region
     plain = (
         region.max_changes is None
-        and not len(region.system)
+        and region.system.has_only_orders
         and problem.cloud is None
         and problem.energy.is_norm_plus_prices
     )
@@ -115,9 +115,13 @@ def jump_linear_rows(problem: Problem, elsewhere: Array, settings: SearchSetting
     rows = np.flatnonzero(even)
     if not len(rows):
         return TaylorJump(margin, steep, rows, Points(x0[rows], margin[rows], margin[rows]))
-    part, here, slack = problem.take(rows), x0[rows], slack_of(margin[rows], settings=settings)
+    bound = problem.take(rows)
+    part, here, slack = bound, x0[rows], slack_of(margin[rows], settings=settings)
+    if len(region.system):  # what is nearest without the orders, and obeys them, is nearest with them
+        part = replace(bound, region=replace(bound.region, system=bound.region.system.without_relations()))
     ahead = step_to_tangent_boundary(part, here, margin[rows], steep[rows], slack, settings=settings)
     y, inside = round_keeping_margin(part, ahead, here, margin[rows], steep[rows], slack)
+    inside = inside & bound.region.contains(y) if len(region.system) else inside
     return TaylorJump(margin, steep, rows, make_points(part, y, part.score(y), inside))
 
 

@@ -11,7 +11,7 @@ import pandas as pd
 from counterpoise.errors import ConstraintError
 from counterpoise.space.constraints.draft import Draft, check_exact_column
 from counterpoise.space.constraints.words import Constraint, NameOrNames, flatten_names
-from counterpoise.space.rules.cell_formulas import SameAsRow, TableLookup
+from counterpoise.space.rules.cell_formulas import OneHotGroup, SameAsRow, TableLookup
 from counterpoise.space.rules.formulas import Combination
 from counterpoise.space.rules.grammar import parse_syntax
 from counterpoise.space.rules.parse import parse_expression, parse_formula
@@ -162,6 +162,31 @@ class Lookup:
         pairs = sorted((draft.encode_value(other, k, self), draft.encode_value(number, v, self)) for k, v in self.table)
         keys, values = zip(*pairs, strict=True)
         draft.relations.append(FormulaRelation(repr(self), TableLookup(number, other, keys, values), self.relax))
+
+
+@dataclass(frozen=True, init=False, repr=False)
+class OneHot:
+    """Of these columns of zeros and ones exactly one is 1, as where a user has made columns of a category.
+
+    >>> OneHot("tcp", "udp", "icmp")
+    OneHot('tcp', 'udp', 'icmp')
+    """
+
+    names: tuple[Hashable, ...]
+    relax: bool = False
+
+    def __init__(self, *names: NameOrNames, relax: bool = False) -> None:
+        object.__setattr__(self, "names", flatten_names(names))
+        object.__setattr__(self, "relax", relax)
+        if len(set(self.names)) < 2:
+            raise ConstraintError("OneHot must name at least two features", f"{self!r}", "name those of one category")
+
+    def __repr__(self) -> str:
+        return f"OneHot({', '.join(map(repr, self.names))}{', relax=True' if self.relax else ''})"
+
+    def apply(self, draft: Draft) -> None:
+        columns = tuple(sorted(draft.record_column(name, self) for name in self.names))
+        draft.relations.append(FormulaRelation(repr(self), OneHotGroup(columns), self.relax))
 
 
 ConstraintOrFunction = Constraint | Callable[[pd.DataFrame], Any]

@@ -12,7 +12,7 @@ from dataclasses import MISSING, Field, fields
 from typing import Any
 
 from counterpoise.errors import InputError
-from counterpoise.space.constraints.between_features import Derived, Linked, Lookup, Rule
+from counterpoise.space.constraints.between_features import Derived, Linked, Lookup, OneHot, Rule
 from counterpoise.space.constraints.relative_to_row import Cost, Step, Within
 from counterpoise.space.constraints.words import (
     Constraint,
@@ -43,6 +43,7 @@ EXAMPLES: tuple[Constraint, ...] = (
     Rule("fwd + bwd == total"),
     Derived("rate", "bytes / duration"),
     Lookup("port", of="service", table={"http": 80, "https": 443}),
+    OneHot("tcp", "udp", "icmp"),
 )
 CONSTRAINT_CLASSES: dict[str, type[Any]] = {type(example).__name__: type(example) for example in EXAMPLES}
 

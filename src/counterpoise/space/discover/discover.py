@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import get_args
 
 import numpy as np
 import pandas as pd
 
 from counterpoise.errors import InputError
 from counterpoise.readable import Readable, Summary
+from counterpoise.space.constraints.draft import Draft
 from counterpoise.space.constraints.words import Constraint
-from counterpoise.space.discover.patterns import DEFAULT_SETTINGS, DiscoverySettings, FoundRelation, PatternSearch
+from counterpoise.space.discover.determined import find_dependence, find_one_hot_groups
+from counterpoise.space.discover.orders import find_orders
+from counterpoise.space.discover.patterns import (
+    DEFAULT_SETTINGS,
+    DiscoverySettings,
+    FoundRelation,
+    PatternSearch,
+    RelationSort,
+)
 from counterpoise.space.schema.encode import encode
 from counterpoise.space.schema.schema import Schema
 from counterpoise.space.schema.tables_in import as_table
@@ -57,13 +67,15 @@ def discover(
     *,
     share: float = 0.99,
     most: int = 50,
+    sorts: Sequence[RelationSort] = get_args(RelationSort),
     settings: DiscoverySettings = DEFAULT_SETTINGS,
 ) -> Discoveries:
     """Relations between features that at least ``share`` of the reference rows obey, up to ``most`` of each sort.
 
-    The sorts: equal columns, sum, product (which says quotients too), order, dependence (one feature decides another)
-    and apart (what never occurs together). They are what the data shows, not what must be: look through them first.
-    ``settings`` say how much evidence a relation must have.
+    The sorts: equal columns, sum, product (which says quotients too), order, dependence (one feature decides another),
+    one-hot (exactly one of several columns is 1) and apart (what never occurs together). They are what the data shows,
+    not what must be: look through them first. Of a large reference a seeded sample is looked through; what is found
+    is counted on all rows. ``settings`` say how much evidence a relation must have.
 
     >>> rng = np.random.default_rng(0)
     >>> table = pd.DataFrame(rng.integers(1, 90, (60, 2)), columns=["fwd", "bwd"])
@@ -75,18 +87,48 @@ def discover(
         raise InputError("share must be above 0.5 and at most 1", f"{share!r}", "for instance 0.99")
     table = as_table(reference, "reference")
     schema = Schema.infer(reference) if schema is None else schema
+    some = table
     if len(table) > settings.max_rows_counted:
         picked = np.random.default_rng(0).choice(len(table), settings.max_rows_counted, replace=False)
-        table = table.iloc[np.sort(picked)]
-    seen = PatternSearch(schema, encode(schema, table, "reference row"), share, settings)
+        some = table.iloc[np.sort(picked)]
+    seen = PatternSearch(schema, encode(schema, some, "reference row"), share, settings)
+    finders: dict[RelationSort, Callable[[], list[FoundRelation]]] = {
+        "equal": seen.find_equal_columns,
+        "sum": seen.find_sums,
+        "product": seen.find_products,
+        "order": lambda: find_orders(seen),
+        "dependence": lambda: find_dependence(seen),
+        "one-hot": lambda: find_one_hot_groups(seen),
+        "apart": seen.find_exclusions,
+    }
     found: list[FoundRelation] = []
-    for part in (
-        seen.find_equal_columns(),
-        seen.find_sums(),
-        seen.find_products(),
-        seen.find_orders(),
-        seen.find_dependence(),
-        seen.find_exclusions(),
-    ):
-        found.extend(sorted(part, key=lambda each: (-each.support, repr(each.constraint)))[:most])
-    return Discoveries(tuple(found))
+    for sort, find in finders.items():
+        if sort in sorts:
+            found.extend(sorted(find(), key=lambda each: (-each.support, repr(each.constraint)))[:most])
+    return Discoveries(tuple(found if some is table else _count_on_all_rows(found, schema, table, share)))
+
+
+def discover_strict(reference: pd.DataFrame, schema: Schema, most: int = 1000, min_rows: int = 40) -> Discoveries:
+    """Relations that every reference row obeys, all but what never occurs together; none in fewer than ``min_rows``."""
+    if len(reference) < min_rows:
+        return Discoveries(())
+    sorts: tuple[RelationSort, ...] = ("equal", "sum", "product", "order", "dependence", "one-hot")
+    apart = DiscoverySettings(joins_orders=False)
+    return discover(reference, schema, share=1.0, most=most, sorts=sorts, settings=apart)
+
+
+def _count_on_all_rows(
+    found: Sequence[FoundRelation], schema: Schema, table: pd.DataFrame, share: float, rows_at_once: int = 100_000
+) -> list[FoundRelation]:
+    """What was found on a sample, if as large a share of all rows obeys it."""
+    held = np.zeros(len(found))
+    for start in range(0, len(table), rows_at_once):
+        x = encode(schema, table.iloc[start : start + rows_at_once], "reference row")
+        draft = Draft.make_blank(schema, x[:1])
+        for each in found:
+            each.constraint.apply(draft)
+        with np.errstate(all="ignore"):
+            for place, relation in enumerate(draft.relations):
+                held[place] += np.count_nonzero(np.broadcast_to(relation.holds(x.T, x.T), len(x)))
+    shares = held / len(table)
+    return [each._replace(holds=float(own)) for each, own in zip(found, shares, strict=True) if own >= share]

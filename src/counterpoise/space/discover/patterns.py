@@ -9,19 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import combinations, pairwise
-from typing import Any, Literal, NamedTuple
+from itertools import combinations
+from typing import Literal, NamedTuple
 
 import numpy as np
 from scipy.optimize import nnls
 
-from counterpoise.space.constraints.between_features import Lookup, Rule
+from counterpoise.space.constraints.between_features import Rule
 from counterpoise.space.constraints.words import Constraint
 from counterpoise.space.rules.parse import backquote_name
 from counterpoise.space.schema.schema import Schema
 from counterpoise.types import Array, Index, Mask
 
-RelationSort = Literal["equal", "sum", "product", "order", "dependence", "apart"]
+RelationSort = Literal["equal", "sum", "product", "order", "dependence", "one-hot", "apart"]
 
 
 @dataclass(frozen=True)
@@ -39,13 +39,19 @@ class DiscoverySettings:
     min_support_rows: int = 20
     """Rows that must show a relation at work, with parts that are not zero; half of the rows in a very small table."""
     min_surprise_share: float = 0.05
-    """Share of unrelated pairs of rows that must break an order for it to be worth proposing."""
+    """Share of rows that must break an order, a sum or a product when one of its columns is shuffled."""
     min_order_share: float = 0.999
     """Share of rows that must obey an order: at less, chance makes too many of them."""
-    min_dependence_gain: float = 0.2
+    joins_orders: bool = True
+    """Whether a <= b and b <= c are said as a <= b <= c; by themselves, each lets off the rows that break it alone."""
+    min_dependence_gain: float = 0.01
     """By how much a deciding feature must predict another better than its most frequent value does."""
-    max_deciding_values: int = 50
+    max_deciding_values: int = 200
     """Distinct values up to which a feature can decide another."""
+    min_rows_per_value: int = 5
+    """Rows that every value of a deciding feature must have: an id decides nothing."""
+    min_size_over_slack: float = 10.0
+    """How many times the tolerance the parts of a sum must be to count as support: rounding explains the rest."""
 
 
 DEFAULT_SETTINGS = DiscoverySettings()
@@ -72,6 +78,7 @@ class PatternSearch:
         self.columns: Index = np.flatnonzero(counts & varies)
         rng = np.random.default_rng(0)
         self.probe = x[np.sort(rng.choice(len(x), min(self.settings.probe_rows, len(x)), replace=False))]
+        self.shuffle = rng.permutation(len(x))
         self.duplicate_of: dict[int, int] = {}  # a column that repeats an earlier one -> that one
         self.sum_columns: set[int] = set()  # columns that are a sum
 
@@ -79,17 +86,28 @@ class PatternSearch:
     def distinct_columns(self) -> list[int]:
         return [int(column) for column in self.columns if int(column) not in self.duplicate_of]
 
-    def count_support(self, left: Array, right: Array, shown: Mask) -> tuple[float, float, int] | None:
-        """The least tolerance at which enough rows obey ``left == right``, their share, and the rows that show it."""
+    def count_support(
+        self, left: Array, right: Array, shown: Mask, smallest: Array | None = None, shuffled: Array | None = None
+    ) -> tuple[float, float, int] | None:
+        """The least tolerance at which enough rows obey ``left == right``, their share, and the rows that show it.
+
+        ``smallest`` ``(r,)`` is the size of the least part, which has to stand out from the tolerance, and ``shuffled``
+        what the right side is with a part of other rows, which has to break it.
+        """
         there = ~(np.isnan(left) | np.isnan(right))
         shown = shown & there
         if shown.sum() < min(self.settings.min_support_rows, max(len(left) // 2, 3)):
             return None
         gap, size = np.abs(left - right), np.maximum(np.maximum(np.abs(left), np.abs(right)), 1.0)
+        least = min(self.settings.min_support_rows, max(len(left) // 2, 3))
         for tolerance in self.settings.relative_tolerances:
-            fits = gap <= tolerance * size
-            if fits[there].mean() >= self.share and fits[shown].mean() >= self.share:
-                return tolerance, float(fits[there].mean()), int(shown.sum())
+            fits, slack = gap <= tolerance * size, tolerance * size
+            told = shown if smallest is None else shown & (smallest > self.settings.min_size_over_slack * slack)
+            if told.sum() < least or fits[there].mean() < self.share or fits[told].mean() < self.share:
+                continue
+            if shuffled is not None and (np.abs(left - shuffled) > slack).mean() < self.settings.min_surprise_share:
+                continue
+            return tolerance, float(fits[there].mean()), int(told.sum())
         return None
 
     def state_rule(
@@ -145,7 +163,9 @@ class PatternSearch:
             one, other = self.x[:, a], self.x[:, b]
             shown = (one != 0) & (other != 0)
             text = f"{self.quoted_names[c]} == {self.quoted_names[a]} + {self.quoted_names[b]}"
-            found = list(self.state_rule("sum", text, self.count_support(self.x[:, c], one + other, shown)))
+            least, mixed = np.minimum(np.abs(one), np.abs(other)), one + other[self.shuffle]
+            seen = self.count_support(self.x[:, c], one + other, shown, least, mixed)
+            found = list(self.state_rule("sum", text, seen))
             out.extend(found)
             self.sum_columns.update([c] if found else [])
         return out + self._find_longer_sums()
@@ -185,75 +205,10 @@ class PatternSearch:
             one, other = self.x[:, a], self.x[:, b]
             shown = (one != 0) & (other != 0) & (np.abs(one) != 1) & (np.abs(other) != 1)
             product = f"{self.quoted_names[a]} ** 2" if a == b else f"{self.quoted_names[a]} * {self.quoted_names[b]}"
-            seen = self.count_support(self.x[:, c], one * other, shown)
+            mixed = one * other[self.shuffle]
+            seen = self.count_support(self.x[:, c], one * other, shown, np.abs(self.x[:, c]), mixed)
             out.extend(self.state_rule("product", f"{self.quoted_names[c]} == {product}", seen))
         return out
-
-    def find_orders(self) -> list[FoundRelation]:
-        columns = self.distinct_columns
-        below: dict[int, set[int]] = {column: set() for column in columns}
-        facts: dict[tuple[int, int], tuple[float, int]] = {}
-        for a, b in [(a, b) for a in columns for b in columns if a != b]:
-            one, other = self.probe[:, a], self.probe[:, b]
-            if (one <= other).mean() < self.share or (
-                one > np.roll(other, 1)
-            ).mean() < self.settings.min_surprise_share:
-                continue
-            low, high = self.x[:, a], self.x[:, b]
-            fits = float((low <= high + self.settings.relative_tolerances[0] * np.maximum(np.abs(high), 1.0)).mean())
-            meets = (low == high) & (low != 0)  # a limit that nothing ever reaches is hardly one
-            if (
-                fits >= max(self.share, self.settings.min_order_share)
-                and meets.mean() >= self.settings.min_surprise_share / 10
-                and (low < high).mean() > self.settings.min_surprise_share
-            ):
-                below[a].add(b)
-                facts[a, b] = fits, int(meets.sum())
-        # an order that follows from two others is left out
-        direct = {(a, b) for a in below for b in below[a] if not any(b in below[c] for c in below[a] if c != b)}
-        out, used = [], set()
-        for a, b in sorted(direct):
-            after = [c for c in sorted(below[b]) if (b, c) in direct and (b, c) not in used]
-            if (a, b) in used:
-                continue
-            chain = [a, b, *after[:1]]
-            used |= set(pairwise(chain))
-            seen = [facts[pair] for pair in pairwise(chain)]
-            rule = Rule(" <= ".join(self.quoted_names[column] for column in chain), relax=True)
-            out.append(FoundRelation("order", rule, min(s[0] for s in seen), min(s[1] for s in seen)))
-        return out
-
-    def find_dependence(self) -> list[FoundRelation]:
-        """Features whose value another one decides."""
-        out: list[FoundRelation] = []
-        few: dict[int, Index] = {}
-        for number, column in enumerate(self.x.T):
-            values, codes = np.unique(column, return_inverse=True)
-            if (
-                1 < len(values) <= min(self.settings.max_deciding_values, len(column) // 5)
-                and not np.isnan(values).any()
-            ):
-                few[number] = codes
-        for of, name in [(of, name) for of in few for name in few if of != name and name not in self.duplicate_of]:
-            counts = np.zeros((few[of].max() + 1, few[name].max() + 1))
-            np.add.at(counts, (few[of], few[name]), 1)
-            decided, usual = counts.max(axis=1).sum() / len(self.x), counts.sum(axis=0).max() / len(self.x)
-            if decided < self.share or decided - usual < self.settings.min_dependence_gain or of in self.duplicate_of:
-                continue
-            keys, values = np.unique(self.x[:, of]), np.unique(self.x[:, name])[counts.argmax(axis=1)]
-            table = {
-                self._decode_value(of, key): self._decode_value(name, value)
-                for key, value in zip(keys, values, strict=True)
-            }
-            lookup = Lookup(self.schema.names[name], self.schema.names[of], table, relax=True)
-            out.append(FoundRelation("dependence", lookup, float(decided), len(self.x)))
-        return out
-
-    def _decode_value(self, column: int, code: float) -> Any:
-        feature = self.schema.features[column]
-        if not feature.is_numeric:
-            return feature.categories[int(code)]
-        return int(code) if feature.kind == "integer" else float(code)
 
     def find_exclusions(self) -> list[FoundRelation]:
         """What never occurs together: two features that are not zero, or a category and a feature that is not zero."""

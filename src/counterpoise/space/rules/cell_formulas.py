@@ -93,3 +93,37 @@ class TableLookup(RuleFormula):
 
     def substitute(self, table: Mapping[int, Expression]) -> RuleFormula:
         return self
+
+
+@dataclass(frozen=True)
+class OneHotGroup(RuleFormula):
+    """Of columns of zeros and ones exactly one is 1 (``is_negated``: not exactly one).
+
+    >>> OneHotGroup((0, 1)).holds(np.array([[0.0, 1.0], [1.0, 1.0]]), np.zeros((2, 2)))
+    array([ True, False])
+    """
+
+    numbers: tuple[int, ...]
+    is_negated: bool = False
+
+    @property
+    def columns(self) -> frozenset[int]:
+        return frozenset(self.numbers)
+
+    @property
+    def row_columns(self) -> frozenset[int]:
+        return frozenset()
+
+    def truth(self, x: ColumnTable, x0: ColumnTable) -> Truth:
+        cells = np.stack([x[number] for number in self.numbers])
+        held = ((cells == 1).sum(axis=0) == 1) & ((cells == 0).sum(axis=0) == len(cells) - 1)
+        return Truth(held != self.is_negated, held == self.is_negated)
+
+    def defect(self, x: ColumnTable, x0: ColumnTable) -> Array:
+        return np.where(self.truth(x, x0).is_true, 0.0, 1.0)
+
+    def negate(self) -> RuleFormula:
+        return OneHotGroup(self.numbers, not self.is_negated)
+
+    def substitute(self, table: Mapping[int, Expression]) -> RuleFormula:
+        return self

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from counterpoise.space.rules.cell_formulas import SameAsRow, TableLookup
+from counterpoise.space.rules.cell_formulas import OneHotGroup, SameAsRow, TableLookup
 from counterpoise.space.rules.clause_set import ClauseSet
 from counterpoise.space.rules.expressions import BinaryOperation, Column
 from counterpoise.space.rules.formulas import Combination, Compare, Membership, RuleFormula
@@ -261,6 +261,8 @@ def _assign_values(workspace: RepairWorkspace, formula: RuleFormula, points: Ind
         workspace.write(column, workspace.row_and_box[column][points], points)
     elif isinstance(formula, TableLookup):
         _assign_from_table(workspace, formula, points)
+    elif isinstance(formula, OneHotGroup):
+        _assign_one_hot(workspace, formula, points)
     elif isinstance(formula, Membership) and isinstance(formula.inner, Column) and not formula.is_negated:
         values = np.sort(formula.values)
         near = values[np.abs(workspace.x[column][points][:, None] - values).argmin(axis=1)]
@@ -284,6 +286,16 @@ def _assign_from_table(workspace: RepairWorkspace, formula: TableLookup, points:
     own = (fits & (keys == start[:, None])).any(axis=1)
     other = np.where(own, start, np.where(fits.any(axis=1), keys[fits.argmax(axis=1)], np.nan))
     workspace.write(formula.key_column, np.where(stuck, other, np.nan), points)
+
+
+def _assign_one_hot(workspace: RepairWorkspace, formula: OneHotGroup, points: Index) -> None:
+    """Leave one column of a group at 1: one that was set anew, else one that is 1, else the row's own."""
+    cells = np.stack([workspace.x[number][points] for number in formula.numbers])
+    start = np.stack([workspace.row_and_box[number][points] for number in formula.numbers])
+    rank = np.select([(cells == 1) & (start != 1), cells == 1, start == 1], [3.0, 2.0, 1.0], 0.0)
+    chosen = rank.argmax(axis=0)
+    for place, number in enumerate(formula.numbers):
+        workspace.write(number, (chosen == place).astype(np.float64), points)
 
 
 def _neighbouring_values(workspace: RepairWorkspace, column: int, points: Index) -> Array:

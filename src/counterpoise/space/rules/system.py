@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TypeGuard
 
 import numpy as np
 
+from counterpoise.space.rules.cell_formulas import OneHotGroup, TableLookup
 from counterpoise.space.rules.clause_set import ClauseSet
 from counterpoise.space.rules.expressions import ColumnTable
 from counterpoise.space.rules.formulas import Compare, RuleFormula
@@ -18,6 +20,7 @@ from counterpoise.space.rules.relations import (
     FunctionRelation,
     Relation,
     compile_clauses,
+    determined_columns,
     order_derivations,
 )
 from counterpoise.space.rules.repair import repair
@@ -92,6 +95,29 @@ class RelationSystem:
         found = np.zeros(len(self.is_derived), dtype=bool)
         found[read] = True
         return found & ~self.is_derived
+
+    @cached_property
+    def has_only_orders(self) -> bool:
+        """Whether no relation makes a change of one column move another: there are none but comparisons."""
+        return not self.derivations and all(
+            isinstance(clause.formula, Compare) and clause.formula.operator in ("<=", "<")
+            for clause in self.clause_set.clauses
+        )
+
+    @property
+    def change_shares(self) -> Array:
+        """How much a change of each column counts, ``(d,)``: 0 where a relation moves it along, 1/2 in a one-hot group.
+
+        A switch from one column of a group to another changes two of them.
+        """
+        share = np.ones(len(self.is_derived))
+        for relation in self.relations:
+            if isinstance(relation, FormulaRelation) and isinstance(relation.formula, OneHotGroup):
+                share[list(relation.formula.numbers)] *= 0.5
+            elif isinstance(relation, FormulaRelation) and isinstance(relation.formula, TableLookup):
+                share[relation.formula.number] = 0.0
+        share[list(determined_columns(self.relations))] = 0.0
+        return share
 
     def without_relations(self) -> RelationSystem:
         """A system of no relations, for the same rows."""

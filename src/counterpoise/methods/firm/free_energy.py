@@ -1,7 +1,7 @@
-"""Firm answers: the nearest point of which a given share of noisy copies keeps the target, or the least free energy.
+"""Answers of least free energy: effort, and a price for every share of the noisy copies that would lose the target.
 
-The problem carries a cloud of noise; its score of a point is the margin that the share asked for has at least, so that
-every move and sweep of the plain search works on it. The search starts from the minimal answers, stretched and mixed
+The problem carries a cloud of noise that adds the price of fragility to the effort of every point, so that the moves
+and sweeps of the plain search work on it. The search starts from the minimal answers, stretched and mixed
 with reference rows deep inside the target, and ends with a look at other draws than those it was led by: an answer that
 fits its own draws too well is stretched until it holds on the others.
 """
@@ -55,13 +55,11 @@ class FirmSearch:
         return last_run(self.iterate(problem, streams))
 
     def _redraw_cloud(self, problem: Problem, streams: Streams, samples: int) -> Problem:
-        """The problem with new draws, in opposite pairs, and the spare share asked for."""
+        """The problem with new draws, in opposite pairs."""
         cloud = problem.cloud
         assert cloud is not None
         half = streams.normal((samples // 2, problem.x0.shape[1]))
-        error = np.sqrt(cloud.keep * (1 - cloud.keep) / self.settings.check_samples)
-        keep = min(cloud.keep + self.settings.spare_deviations * error, 1.0) if cloud.keep else 0.0
-        return replace(problem, cloud=replace(cloud, draws=np.concatenate([half, -half], axis=1), keep=keep))
+        return replace(problem, cloud=replace(cloud, draws=np.concatenate([half, -half], axis=1)))
 
     def _make_starts(self, problem: Problem, streams: Streams) -> Points:
         """The hints, stretched away from the row and mixed with donors; the donors brought towards the hints.
