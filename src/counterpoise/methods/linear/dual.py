@@ -135,6 +135,8 @@ def _first_price(
     """A price from which to look: what the gain costs if nothing holds the columns back, or they are filled in turn."""
     line = np.arange(len(need))
     slope = terms.slope[line, condition]
+    if not slope.shape[1]:  # categories alone
+        return np.where(guess > 0, guess, 1.0)
     rate = np.where(slope > 0, pricing.menus.rate[1], pricing.menus.rate[0])
     with np.errstate(divide="ignore", invalid="ignore"):
         if pricing.by_square:
