@@ -126,7 +126,7 @@ def answer_rows(task: AnswerTask, watch: FinishedRowsCallback, *, search: bool =
             part.model, x[open_rows[answered], slots], part.row_numbers[answered], part.tally
         )
         bound[open_rows] = np.nan if run.bound is None else run.bound
-        proven_infeasible[open_rows] = False if run.is_infeasible is None else run.is_infeasible
+        proven_infeasible[open_rows] = False if run.is_infeasible is None else run.is_infeasible & ~holds[open_rows, 0]
         bound[proven_infeasible] = np.inf
         further[open_rows] = np.nan if run.further_bound is None else run.further_bound
     if len(shut):
