@@ -27,5 +27,6 @@ def problem_of(model: object, reference: object, rows: object, **question: objec
     if "values" not in question and reference is not None:
         question = {"schema": any_numbers(reference)} | question
     explainer_words = {name: question.pop(name) for name in ("bounds", "constraints", "weights") if name in question}
+    explainer_words = {"relations": None} | explainer_words
     cp.explain(model, rows, reference=reference, method=caught, **explainer_words, **question)
     return caught.problem  # type: ignore[attr-defined, no-any-return]

@@ -65,7 +65,9 @@ def test_a_linear_model_is_solved_to_its_optimum(cancer, logistic, distance: str
     rows = table[:12]
     schema = cp.Schema.infer(table)
     schema = replace(schema, features=tuple(replace(feature, decimals=None) for feature in schema))
-    found = cp.explain(logistic, rows, reference=table, schema=schema, bounds=None, distance=distance, lam=0)
+    found = cp.explain(
+        logistic, rows, reference=table, schema=schema, bounds=None, distance=distance, lam=0, relations=None
+    )
     optimum = np.abs(logistic.decision_function(rows)) / np.linalg.norm(slopes_of(logistic, table), dual)
     assert found.valid.all()
     np.testing.assert_allclose(found.energy["distance"], optimum, rtol=1e-3)
@@ -75,7 +77,7 @@ def test_the_box_is_filled_in_the_order_that_is_best_for_few_changes(cancer, log
     """L0 within the observed range: the fewest features whose reach suffices."""
     table, _ = cancer
     rows = table[:12]
-    found = cp.explain(logistic, rows, reference=table, distance="l0")
+    found = cp.explain(logistic, rows, reference=table, distance="l0", relations=None)
     w = logistic[1].coef_[0] / logistic[0].scale_
     margin = logistic.decision_function(rows)
     up, down = table.to_numpy().max(axis=0) - rows.to_numpy(), rows.to_numpy() - table.to_numpy().min(axis=0)

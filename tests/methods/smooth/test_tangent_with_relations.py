@@ -78,7 +78,7 @@ def test_a_linear_model_within_relations_is_solved_to_its_optimum(
         table, model = flows(seed)
         words = [*map(cp.Rule, ORDERS), *sums]
         asked = (lambda rows, model=model: model.predict_proba(rows)) if blind else model
-        asking = {"constraints": words, "bounds": None, "lam": 0.0, "distance": distance}
+        asking = {"constraints": words, "bounds": None, "lam": 0.0, "distance": distance, "relations": None}
         explanation = cp.explain(asked, table[:8], reference=table, **asking)
         assert explanation.valid.all()
         for row, far in zip(table[:8].to_numpy(), explanation.energy["distance"], strict=True):
