@@ -236,7 +236,7 @@ def test_model_whose_shape_changes_in_the_middle():
         p = Fragile(99.0)(frame)
         return p if len(frame) > 40 else np.column_stack([p, p])
 
-    error = refused(cp.ModelError, "2 columns", "(4, 4)", model=turning, target=1)
+    error = refused(cp.ModelError, "2 columns", ", 4)", model=turning, target=1)
     assert error.partial is None or len(error.partial) == 0
 
 

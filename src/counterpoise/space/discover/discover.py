@@ -80,8 +80,8 @@ def discover(
     >>> rng = np.random.default_rng(0)
     >>> table = pd.DataFrame(rng.integers(1, 90, (60, 2)), columns=["fwd", "bwd"])
     >>> table["total"] = table.fwd + table.bwd
-    >>> discover(table).table[["sort", "constraint", "holds"]].to_numpy().tolist()
-    [['sum', "Rule('total == fwd + bwd', relax=True)", 1.0]]
+    >>> discover(table).table[["sort", "constraint", "holds"]].to_numpy().tolist()[0]
+    ['sum', "Rule('total == fwd + bwd', relax=True)", 1.0]
     """
     if not 0.5 < share <= 1:
         raise InputError("share must be above 0.5 and at most 1", f"{share!r}", "for instance 0.99")
