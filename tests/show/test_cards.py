@@ -147,3 +147,13 @@ def test_evidence_is_shown_where_it_changes_or_differs_and_not_when_redacted() -
             assert nearest[name] != explanation.rows[name].iloc[0], "where else it is another row"
     assert "nearest real benign row" in write_card(plain)
     assert "nearest real" not in write_card(redacted)
+
+
+def test_a_card_names_each_alternative_once() -> None:
+    explanation = explained()
+    several = [card for card in build_cards(explanation) if card.other_answers]
+    assert several
+    for card in several:
+        assert write_card(card).count("or: ") == len(card.other_answers)
+        assert "Or: " not in write_card(card)
+    assert "Or: " in explanation.text()

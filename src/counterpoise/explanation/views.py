@@ -71,10 +71,11 @@ def describe_outcome(explanation: AnsweredRows, row: int) -> sentences.RowOutcom
     )
 
 
-def compose_row_text(explanation: AnsweredRows, row: int) -> str:
-    """What is said of one row, in a sentence or two."""
-    changes = explanation.changes_by_answer[row][0]
-    return sentences.compose_text(explanation.schema, changes, describe_outcome(explanation, row))
+def compose_row_text(explanation: AnsweredRows, row: int, *, names_alternatives: bool = True) -> str:
+    """What is said of one row, in a sentence or two, and its alternatives unless these are shown beside it."""
+    changes, outcome = explanation.changes_by_answer[row][0], describe_outcome(explanation, row)
+    outcome = outcome if names_alternatives else outcome._replace(others=())
+    return sentences.compose_text(explanation.schema, changes, outcome)
 
 
 def list_short_cells(explanation: AnsweredRows) -> list[tuple[str, ...]]:

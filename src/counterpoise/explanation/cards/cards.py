@@ -197,7 +197,10 @@ def _build_best_answer(
     scores = explanation.scores
     said = format_label(scores["after"].iloc[row])
     probability = format_probability(float(scores["probability_after"].iloc[row]))
-    text = _write_redacted_text(explanation, row, changes, said) if redact else compose_row_text(explanation, row)
+    if redact:
+        text = _write_redacted_text(explanation, row, changes, said)
+    else:
+        text = compose_row_text(explanation, row, names_alternatives=False)  # a card lists them below
     distance = float(explanation.terms.distance[row])
     return CardAnswer(said, probability, distance, changes, text, *_say_quality(explanation, row, 0, redact=redact))
 

@@ -67,9 +67,7 @@ def find_basins(problem: Problem, places: Places, row: int, draws: Draws, settin
     order = {key: number for number, key in enumerate(graph.keys(tree.places).tolist())}
     owner = np.array([order[key] for key in graph.keys(minima).tolist()])[owner]
     weight = np.bincount(owner, minlength=len(tree.effort)) / len(owner)
-    tree, into = drop_shallow(
-        tree, settings.min_depth * float(draws.T[0]), _group_weights(tree, weight, settings.min_weight)
-    )
+    tree, into = drop_shallow(tree, settings.min_depth * float(draws.T[0]), _group_weights(weight, settings.min_weight))
     owner = into[owner]
     weight = np.bincount(owner, minlength=len(tree.effort)) / len(owner)
     size = max(min(draws.effective_size, len(owner)), 1.0)
@@ -84,7 +82,7 @@ def find_basins(problem: Problem, places: Places, row: int, draws: Draws, settin
     return Basins(graph.values(tree.places), tree.effort, weight, error, mean, width, tree, is_exact, guessed)
 
 
-def _group_weights(tree: MergeTree, weight: Array, least: float) -> Mask:
+def _group_weights(weight: Array, least: float) -> Mask:
     """Minima worth keeping ``(b,)``: that of least effort, and those whose own draws are at least a share ``least``."""
     keep = weight >= least
     keep[:1] = True

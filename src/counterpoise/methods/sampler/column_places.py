@@ -68,7 +68,7 @@ class ColumnPlaces:
         near, far = np.concatenate([below[1:], above[:-1]]), np.concatenate([below[:-1], above[1:]])
         low, high = np.minimum(near, far), np.maximum(near, far)
         if unit:
-            low, high = _inner_lattice_ends(low, high, near, own, unit, origin)
+            low, high = _inner_lattice_ends(low, high, near, unit, origin)
             keep = low <= high
             up = far > near
             near, far = np.where(up, low, high)[keep], np.where(up, high, low)[keep]
@@ -97,9 +97,7 @@ def _interval_ends(reach: float, width: float, settings: SamplerSettings) -> Arr
     return np.array([*ends, reach])
 
 
-def _inner_lattice_ends(
-    low: Array, high: Array, near: Array, own: float, unit: float, origin: float
-) -> tuple[Array, Array]:
+def _inner_lattice_ends(low: Array, high: Array, near: Array, unit: float, origin: float) -> tuple[Array, Array]:
     """The least and greatest lattice values of intervals, their nearer ends left out: they belong to what is nearer."""
     up = near == low
     first, last = (low - origin) / unit, (high - origin) / unit
