@@ -22,7 +22,7 @@ from sklearn.preprocessing import StandardScaler
 
 import counterpoise as cp
 from counterpoise import telemetry
-from counterpoise.methods.sampler.basins import BasinSettings
+from counterpoise.methods.sampler.basins.basins import BasinSettings
 
 RESULTS = Path(__file__).parent / "results" / "landscape.md"
 

@@ -18,7 +18,7 @@ from counterpoise.errors import InputError
 from counterpoise.explanation.explanation import Explanation
 from counterpoise.landscape.ensemble_result import Ensemble
 from counterpoise.landscape.row_ensemble import RowEnsemble
-from counterpoise.methods.sampler.basins import BasinSettings, find_basins
+from counterpoise.methods.sampler.basins.basins import BasinSettings, find_basins
 from counterpoise.methods.sampler.draws import Draws
 from counterpoise.methods.sampler.sample import make_places, sample
 from counterpoise.methods.sampler.settings import SamplerSettings

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from counterpoise.methods.sampler.basins import Basins
+from counterpoise.methods.sampler.basins.basins import Basins
 from counterpoise.methods.sampler.diagnostics import effective_size
 from counterpoise.methods.sampler.draws import Draws
 from counterpoise.space.schema.schema import Schema

@@ -10,7 +10,7 @@ import numpy as np
 from counterpoise.methods.base import Method, Run, last_run
 from counterpoise.methods.points import Points, make_points
 from counterpoise.methods.polish import shorten_changes
-from counterpoise.methods.sampler.basins import BasinSettings, find_basins
+from counterpoise.methods.sampler.basins.basins import BasinSettings, find_basins
 from counterpoise.methods.sampler.draws import Draws
 from counterpoise.methods.sampler.sample import make_places, sample
 from counterpoise.methods.sampler.settings import SamplerSettings

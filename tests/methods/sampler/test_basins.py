@@ -5,13 +5,13 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from counterpoise.methods.sampler.basins import BasinSettings, find_basins
-from counterpoise.methods.sampler.flood import drop_shallow, flood
-from counterpoise.methods.sampler.graph import NeighbourGraph
+from counterpoise.methods.sampler.basins.basins import BasinSettings, find_basins
+from counterpoise.methods.sampler.basins.flood import drop_shallow, flood
+from counterpoise.methods.sampler.basins.graph import NeighbourGraph
+from counterpoise.methods.sampler.basins.quench import quench
+from counterpoise.methods.sampler.basins.ways import explore_ways
 from counterpoise.methods.sampler.places import Places
-from counterpoise.methods.sampler.quench import quench
 from counterpoise.methods.sampler.sample import sample
-from counterpoise.methods.sampler.ways import explore_ways
 from ensemble_cases import CASES, SMALL, Case
 
 Point = tuple[float, ...]

@@ -176,28 +176,29 @@ class _Builder:
             listed, span = self.listed[column]
             mine = listed[span[row, 0] : span[row, 1] + 1]
             return ColumnPlaces.of_values(mine[mine != own], reference)
-        lattice = region.lattice
-        place = lattice.place_by_column[column]
-        origin = float(lattice.origin[row, place]) if place >= 0 else 0.0
+        place = region.lattice.place_by_column[column]
+        origin = float(region.lattice.origin[row, place]) if place >= 0 else 0.0
         if self.has_splits and column not in self.related and not origin and not np.isnan(own):
             return self._build_split_cells(column, own, low, high, reference)
-        unit = lattice.spacing(column)
-        if unit:
-            values = list_lattice_values(
-                lattice.first_count[row, place],
-                lattice.last_count[row, place],
-                unit,
-                origin,
-                self.settings.max_listed_values,
-            )
-            if values is not None:
-                values = lattice.snap(column, values, np.full(len(values), row))
-                return ColumnPlaces.of_values(values[values != own], reference)
+        unit = region.lattice.spacing(column)
+        values = self._list_values(row, column, unit, origin) if unit else None
+        if values is not None:
+            return ColumnPlaces.of_values(values[values != own], reference)
+        return self._build_intervals(row, column, length, unit, origin)
+
+    def _list_values(self, row: int, column: int, unit: float, origin: float) -> Array | None:
+        """The values of a column on a lattice of that unit; None where they are too many for a place each."""
+        lattice, most = self.problem.region.lattice, self.settings.max_listed_values
+        place = lattice.place_by_column[column]
+        first, last = lattice.first_count[row, place], lattice.last_count[row, place]
+        values = list_lattice_values(first, last, unit, origin, most)
+        return None if values is None else lattice.snap(column, values, np.full(len(values), row))
+
+    def _build_intervals(self, row: int, column: int, length: float, unit: float, origin: float) -> ColumnPlaces:
+        """Intervals from the row's own value to both ends of its box, their width a share of ``length``."""
+        reference, lattice = self.reference_column(column), self.problem.region.lattice
         scale = self.problem.energy.distance.unit[column]
-        start = own if not np.isnan(own) else float(np.median(reference)) if len(reference) else 0.0
-        reach = np.array([reference.min(), reference.max()]) if len(reference) else np.array([start, start])
-        low = low if np.isfinite(low) else min(reach[0], start) - 3 * scale
-        high = high if np.isfinite(high) else max(reach[1], start) + 3 * scale
+        start, (low, high) = self._start_and_ends(row, column, scale)
         if not low <= start <= high:  # a row outside its box: the values begin at the end of the box
             start = low - unit if start < low else high + unit
         width = self.settings.resolution * scale * (length if np.isfinite(length) and length > 0 else 1.0)
@@ -205,6 +206,17 @@ class _Builder:
         owners = np.full(len(made.near), row)
         near, far = (lattice.snap(column, ends, owners) for ends in (made.near, made.far))
         return replace(made, near=near, far=far, upper=np.maximum(near, far) if unit else made.upper)
+
+    def _start_and_ends(self, row: int, column: int, scale: float) -> tuple[float, tuple[float, float]]:
+        """Where intervals begin (the row's value, else the reference's median), and the finite ends of its box."""
+        region, own = self.problem.region, self.problem.x0[row, column]
+        reference = self.reference_column(column)
+        start = own if not np.isnan(own) else float(np.median(reference)) if len(reference) else 0.0
+        least, most = (reference.min(), reference.max()) if len(reference) else (start, start)
+        low, high = region.lower[row, column], region.upper[row, column]
+        low = low if np.isfinite(low) else min(least, start) - 3 * scale
+        high = high if np.isfinite(high) else max(most, start) + 3 * scale
+        return start, (low, high)
 
     def _build_split_cells(self, column: int, own: float, low: float, high: float, reference: Array) -> ColumnPlaces:
         """One place for each cell between split points that holds an allowed value; the row's own cell has none."""

@@ -8,7 +8,7 @@ import numpy as np
 
 from counterpoise.landscape.ensemble_result import Ensemble
 from counterpoise.landscape.row_ensemble import RowEnsemble
-from counterpoise.methods.sampler.flood import MergeTree
+from counterpoise.methods.sampler.basins.flood import MergeTree
 from counterpoise.show.figures.style import (
     AFTER_COLOUR,
     BEFORE_COLOUR,

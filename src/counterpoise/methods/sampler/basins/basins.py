@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from counterpoise.methods.sampler.basins.flood import MergeTree, drop_shallow, flood
+from counterpoise.methods.sampler.basins.graph import NeighbourGraph
+from counterpoise.methods.sampler.basins.quench import bring_to_graph, quench
+from counterpoise.methods.sampler.basins.ways import explore_ways
 from counterpoise.methods.sampler.draws import Draws
-from counterpoise.methods.sampler.flood import MergeTree, drop_shallow, flood
-from counterpoise.methods.sampler.graph import NeighbourGraph
 from counterpoise.methods.sampler.places import Places
-from counterpoise.methods.sampler.quench import bring_to_graph, quench
-from counterpoise.methods.sampler.ways import explore_ways
 from counterpoise.problem import Problem
 from counterpoise.space.nearest_rows import spread_places
 from counterpoise.types import Array, Index, Mask

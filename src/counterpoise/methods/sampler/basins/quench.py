@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from counterpoise.methods.sampler.graph import NeighbourGraph
+from counterpoise.methods.sampler.basins.graph import NeighbourGraph
 from counterpoise.types import Array, Index
 
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from counterpoise.methods.sampler.graph import NeighbourGraph
+from counterpoise.methods.sampler.basins.graph import NeighbourGraph
 from counterpoise.types import Array, Index, Mask
 
 
