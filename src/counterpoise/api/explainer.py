@@ -203,10 +203,7 @@ class Explainer:
         wants_basins = isinstance(alternatives, str) and alternatives == "basins"
         alternatives = BASIN_ANSWERS if wants_basins else alternatives
         check_settings(lam, penalty, mu, alternatives, budget, seed, proof, gap)
-        if method is not None and (not hasattr(method, "iterate") or isinstance(method, type)):
-            raise InputError(
-                "method must be a method", f"{method!r}", "for instance cp.Search() or cp.NearestNeighbour()"
-            )
+        _check_method(method)
         withstand = parse_noise(noise, self.schema)
         check_firmness(keep, temperature)
         kept = check_kept(kept)
@@ -272,6 +269,12 @@ class Explainer:
     def fingerprint(self) -> str:
         """A hash of what the model says of up to 256 reference rows; empty without a reference."""
         return fingerprint(self.model, self.reference.sample_rows(PROBE_ROWS)) if len(self.reference.x) else ""
+
+
+def _check_method(method: Any) -> None:
+    """An error for a method that cannot be run; None stands for the default one."""
+    if method is not None and (not hasattr(method, "iterate") or isinstance(method, type)):
+        raise InputError("method must be a method", f"{method!r}", "for instance cp.Search() or cp.NearestNeighbour()")
 
 
 def _choose_method(given: Method | None, alternatives: int, proof: bool | str, gap: float) -> Method:

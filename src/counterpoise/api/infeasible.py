@@ -88,18 +88,24 @@ class InfeasibleRows:
             if not tried:
                 break
             outcome = self._release(tried)
-            good: dict[int, list[str]] = {}
-            for (row, set_), allows, excludes in zip(tried, outcome.allows, outcome.excludes, strict=True):
-                excluded[row] &= excludes
-                if allows:
-                    good.setdefault(row, []).append(" and ".join(repr(self.schema.names[place]) for place in set_))
+            np.logical_and.at(excluded, [row for row, _ in tried], outcome.excludes)
+            good = self._name_releases(tried, outcome.allows)
             for row, names in good.items():
                 out[row].append(f"releasing {' or '.join(names)} would allow an answer")
             left = [row for row in left if row not in good]
+        helps = np.where(excluded, "would not help", "gave no answer that could be found").tolist()
         for row in left:
-            helps = "would not help" if excluded[row] else "gave no answer that could be found"
-            out[row].append(f"releasing one or two of them {helps}")
+            out[row].append(f"releasing one or two of them {helps[row]}")
         return out
+
+    def _name_releases(self, tried: list[tuple[int, tuple[int, ...]]], allows: Mask) -> dict[int, list[str]]:
+        """By row, the sets of features among those tried whose release allows an answer, in words."""
+        good: dict[int, list[str]] = {}
+        for (row, columns), helps in zip(tried, allows, strict=True):
+            if helps:
+                names = " and ".join(repr(self.schema.names[column]) for column in columns)
+                good.setdefault(row, []).append(names)
+        return good
 
     def _release(self, tried: list[tuple[int, tuple[int, ...]]]) -> Outcome:
         rows = np.array([row for row, _ in tried], dtype=np.intp)

@@ -152,8 +152,7 @@ def answer_rows(task: AnswerTask, watch: FinishedRowsCallback, *, search: bool =
     gap = gap_to_bound(effort, bound)
     status, reason = _status_and_reason(task, valid, already, np.where(known, margin, np.nan), bound)
     for row in np.flatnonzero(~np.isnan(share)).tolist():
-        told = f"the model gave the target in {share[row]:.0%} of the askings"
-        reason[row] = f"{reason[row]}; {told}" if reason[row] else told
+        reason[row] = _add_reason(reason[row], f"the model gave the target in {share[row]:.0%} of the askings")
     status[valid & (bound > 0)] = "bounded"
     status[valid & (gap == 0)] = "optimal"
     found = np.where(known, np.maximum(holds.sum(axis=1), 1), 0).astype(np.intp)
@@ -226,9 +225,12 @@ def _status_and_reason(
         status[none], reason[none] = "infeasible", held.describe()
     for row, words in enumerate(problem.region.system.waived_relations()):
         if words:
-            said = f"let off {' and '.join(words)}, which the row itself breaks"
-            reason[row] = f"{reason[row]}; {said}" if reason[row] else said
+            reason[row] = _add_reason(reason[row], f"let off {' and '.join(words)}, which the row itself breaks")
     return status, reason
+
+
+def _add_reason(reason: str, text: str) -> str:
+    return f"{reason}; {text}" if reason else text
 
 
 def _describe_conflict(task: AnswerTask, row: int, words: tuple[str, ...]) -> str:

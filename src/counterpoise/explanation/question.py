@@ -152,13 +152,20 @@ class Question:
         }
         settings |= {} if self.proof is None else {"proof": str(self.proof)}
         settings |= {"gap": f"{self.gap:g}"} if self.gap else {}
+        settings |= self._firmness_settings
+        settings |= {} if self.threshold is None else {"threshold": f"{self.threshold:g}"}
+        return settings | ({} if self.budget is None else {"budget": f"{self.budget:g} s"})
+
+    @property
+    def _firmness_settings(self) -> dict[str, str]:
+        """What was asked of noise, as texts; empty where noise plays no part."""
+        settings = {}
         if self.asks_for_firmness:
             settings |= {"keep": f"{self.keep:g}"} if self.keep else {"temperature": f"{self.temperature:g}"}
         if self.asks_for_firmness or self.kept:
             found = ", ".join(f"{level:g} for {target}" for target, level in self.noise_levels.items())
             settings["noise"] = repr(self.noise) if self.noise is not None else f"auto{found and f': {found}'}"
-        settings |= {} if self.threshold is None else {"threshold": f"{self.threshold:g}"}
-        return settings | ({} if self.budget is None else {"budget": f"{self.budget:g} s"})
+        return settings
 
     def take(self, rows: Index) -> Question:
         """The question of some of the rows, by position: a target per row goes with its row."""

@@ -52,54 +52,54 @@ class Search(SearchSettings):
     """
 
     def iterate(self, problem: Problem, streams: Streams) -> Iterator[Run]:
-        starts = int(
-            max(
-                self.smooth.starts_per_row,
-                min(
-                    choose_thoroughness(problem, settings=self).starts,
-                    problem.model_rows_left / self.starts.model_rows_per_start,
-                ),
-            )
-        )
         known, at_first = leaves_of(problem) is not None, not starts_at_row(problem, settings=self)
-        count = min(
-            starts,
-            self.smooth.starts_per_row if problem.has_gradient else self.trees.points_per_row if known else starts,
-        )
-        bisections = 0 if problem.has_gradient or known else self.starts.start_bisections
-        start = (
-            make_starts(problem, streams, count, bisections, settings=self)
-            if at_first
-            else start_at_row(problem, count)
-        )
+        count = self._count_starts(problem, known)
+        start = self._make_starts(problem, streams, count, known) if at_first else start_at_row(problem, count)
         board = Incumbents(start, problem.region, keeps_one_per_feature_set=known)
         yield board.make_run()
         self._enter_sparse_answers(board, problem, streams)
-        bound = len(problem.region.system) and problem.region.max_changes is not None
-        if bound and problem.has_gradient and len(board.open_rows):
-            # steps that keep to relations change as many features as it takes, which may be few enough
-            self._enter_answers_of_variant(board, board.open_rows, problem, streams, None, None)
         yield from self._search_rows(board, board.open_rows, problem, streams)
         if not at_first:
-            # retry rows with no answer, or one over half as far as the nearest reference row, from reference rows
-            far = known and not problem.has_expired
-            lost = (
-                is_far_from_reference(problem, board.points.lowest_effort, settings=self)
-                if far
-                else np.flatnonzero(np.isinf(board.points.lowest_effort))
-            )
-            if len(lost):
-                others = make_starts(problem.take(lost), streams.take(lost), count, bisections, settings=self)
-                board.enter(lost, others)
-                yield from self._search_rows(board, lost, problem, streams, others)
+            yield from self._retry_from_reference(board, problem, streams, count, known)
         if len(problem.region.system) and not (known or problem.energy.distance.spreads_changes):
-            # only steps in L2 know the way where relations leave little room
-            lost = np.flatnonzero(~board.points.valid.any(axis=1))
-            if len(lost) and not problem.has_expired:
-                self._enter_answers_of_variant(board, lost, problem, streams, "l2", problem.region.max_changes)
-                yield from self._search_rows(board, lost[board.points.valid[lost].any(axis=1)], problem, streams)
+            yield from self._retry_in_l2(board, problem, streams)
         board.done[:] = True
         yield board.make_run()
+
+    def _count_starts(self, problem: Problem, known: bool) -> int:
+        """How many points each row starts from; ``known``: whether the leaves of the model are."""
+        affordable = problem.model_rows_left / self.starts.model_rows_per_start
+        wanted = min(choose_thoroughness(problem, settings=self).starts, affordable)
+        starts = int(max(self.smooth.starts_per_row, wanted))
+        if problem.has_gradient:
+            return min(starts, self.smooth.starts_per_row)
+        return min(starts, self.trees.points_per_row) if known else starts
+
+    def _make_starts(self, problem: Problem, streams: Streams, count: int, known: bool) -> Points:
+        """Starts from reference rows; only where nothing is known of the model do bisections bring them nearer."""
+        bisections = 0 if problem.has_gradient or known else self.starts.start_bisections
+        return make_starts(problem, streams, count, bisections, settings=self)
+
+    def _retry_from_reference(
+        self, board: Incumbents, problem: Problem, streams: Streams, count: int, known: bool
+    ) -> Iterator[Run]:
+        """Retry rows with no answer, or one over half as far as the nearest reference row, from reference rows."""
+        effort = board.points.lowest_effort
+        if known and not problem.has_expired:
+            lost = is_far_from_reference(problem, effort, settings=self)
+        else:
+            lost = np.flatnonzero(np.isinf(effort))
+        if len(lost):
+            others = self._make_starts(problem.take(lost), streams.take(lost), count, known)
+            board.enter(lost, others)
+            yield from self._search_rows(board, lost, problem, streams, others)
+
+    def _retry_in_l2(self, board: Incumbents, problem: Problem, streams: Streams) -> Iterator[Run]:
+        """Retry rows without an answer in L2: only its steps know the way where relations leave little room."""
+        lost = np.flatnonzero(~board.points.valid.any(axis=1))
+        if len(lost) and not problem.has_expired:
+            self._enter_answers_of_variant(board, lost, problem, streams, "l2", problem.region.max_changes)
+            yield from self._search_rows(board, lost[board.points.valid[lost].any(axis=1)], problem, streams)
 
     def _search_rows(
         self, board: Incumbents, rows: Index, problem: Problem, streams: Streams, start: Points | None = None
@@ -127,10 +127,14 @@ class Search(SearchSettings):
 
     def _enter_sparse_answers(self, board: Incumbents, problem: Problem, streams: Streams) -> None:
         """Where few features may change and no start is that sparse: the sparsest answers without the ceiling."""
-        rows = np.flatnonzero(~board.points.valid.any(axis=1))
-        if problem.region.max_changes is None or not len(rows):
+        if problem.region.max_changes is None:
             return
-        self._enter_answers_of_variant(board, rows, problem, streams, "l0", None)
+        rows = np.flatnonzero(~board.points.valid.any(axis=1))
+        if len(rows):
+            self._enter_answers_of_variant(board, rows, problem, streams, "l0", None)
+        if len(problem.region.system) and problem.has_gradient and len(board.open_rows):
+            # steps that keep to relations change as many features as it takes, which may be few enough
+            self._enter_answers_of_variant(board, board.open_rows, problem, streams, None, None)
 
     def _enter_answers_of_variant(
         self, board: Incumbents, rows: Index, problem: Problem, streams: Streams, norm: Norm | None, most: int | None

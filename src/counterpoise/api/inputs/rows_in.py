@@ -154,23 +154,44 @@ def check_settings(
     lam: Any, penalty: Any, mu: Any, alternatives: Any, budget: Any, seed: Any, proof: Any = "auto", gap: Any = 0.0
 ) -> None:
     """An error for a setting of a call that makes no sense."""
+    checks = (
+        (
+            _is_auto(lam) or _is_amount(lam),
+            "lam must be 'auto' or a number of at least 0",
+            lam,
+            "0 gives the bare distance",
+        ),
+        (
+            penalty in ("changes", "l1"),
+            "penalty must be 'changes' or 'l1'",
+            penalty,
+            "'changes' counts changed features",
+        ),
+        (_is_auto(mu) or _is_amount(mu), "mu must be 'auto' or a number of at least 0", mu, "leave it at 'auto'"),
+        (
+            is_whole_number(alternatives) and alternatives >= 1,
+            "alternatives must be a whole number of at least 1",
+            alternatives,
+            "for instance 3",
+        ),
+        (budget is None or _is_amount(budget), "budget must be seconds, or None", budget, "for instance 10.0"),
+        (
+            isinstance(proof, bool) or _is_auto(proof),
+            "proof must be 'auto', True or False",
+            proof,
+            "leave it at 'auto'",
+        ),
+        (_is_amount(gap), "gap must be a share of at least 0", gap, "for instance 0.01"),
+        (is_whole_number(seed), "seed must be a whole number", seed, "for instance 0"),
+    )
+    for holds, must, given, todo in checks:
+        if not holds:
+            raise InputError(must, f"{given!r}", todo)
 
-    def fair(value: Any) -> bool:
-        return is_number(value) and 0 <= value < np.inf
 
-    if not (isinstance(lam, str) and lam == "auto") and not fair(lam):
-        raise InputError("lam must be 'auto' or a number of at least 0", f"{lam!r}", "0 gives the bare distance")
-    if penalty not in ("changes", "l1"):
-        raise InputError("penalty must be 'changes' or 'l1'", f"{penalty!r}", "'changes' counts changed features")
-    if not (isinstance(mu, str) and mu == "auto") and not fair(mu):
-        raise InputError("mu must be 'auto' or a number of at least 0", f"{mu!r}", "leave it at 'auto'")
-    if not is_whole_number(alternatives) or alternatives < 1:
-        raise InputError("alternatives must be a whole number of at least 1", f"{alternatives!r}", "for instance 3")
-    if budget is not None and not fair(budget):
-        raise InputError("budget must be seconds, or None", f"{budget!r}", "for instance 10.0")
-    if not (isinstance(proof, bool) or (isinstance(proof, str) and proof == "auto")):
-        raise InputError("proof must be 'auto', True or False", f"{proof!r}", "leave it at 'auto'")
-    if not fair(gap):
-        raise InputError("gap must be a share of at least 0", f"{gap!r}", "for instance 0.01")
-    if not is_whole_number(seed):
-        raise InputError("seed must be a whole number", f"{seed!r}", "for instance 0")
+def _is_auto(value: Any) -> bool:
+    return isinstance(value, str) and value == "auto"
+
+
+def _is_amount(value: Any) -> bool:
+    return is_number(value) and 0 <= value < np.inf

@@ -85,27 +85,8 @@ def beam_search(
     worth = (
         care.min_gain_share if walls is None else settings.trials.min_gain_share
     )  # few trees are soon searched to the end
-    jumping = (
-        0
-        if walls is None
-        else int(
-            np.clip(
-                settings.trees.jump_wall_budget // max(len(walls.place), 1),
-                settings.trees.min_jump_rounds,
-                settings.trees.max_jump_rounds,
-            )
-        )
-    )
-    tried = (
-        settings.trees.combinations
-        + settings.trees.single_changes_tried
-        + (settings.trees.leaf_jumps_per_point if jumping else 0)
-    )
-    widest = (
-        int(max(1, problem.model_rows_left // (settings.trees.min_rounds_per_ration * tried)))
-        if problem.model_rows_left < np.inf
-        else max(care.beam_widths)
-    )
+    jumping = 0 if walls is None else _count_jump_rounds(len(walls.place), settings)
+    widest = _widest_beam(problem, care, jumping > 0, settings)
     menu = CellValues.of(problem, leaves, settings)
     home = problem.region.nearest_feasible[:, None, :]
     lowest, missed, stale = start.lowest_effort, np.full(len(rows), np.inf), np.zeros(len(rows), dtype=np.intp)
@@ -116,8 +97,7 @@ def beam_search(
     none = np.empty((len(rows), 0))
     waiting, seen = SearchFrontier(points[:, :0], none, none, none), none
     still = np.full(len(rows), np.nan)
-    free = problem.region.max_changes is None and not len(problem.region.system)
-    exact = free and problem.energy.is_norm_plus_prices and not problem.sums_probabilities
+    exact = _surveys_every_single_change(problem)
     for number in range(settings.trees.rounds):
         if problem.has_expired:
             break
@@ -138,8 +118,7 @@ def beam_search(
         found = Points(x, score.margin, np.where(score.reached & inside, effort, np.inf))
         yield rows, found, still
         short = np.where(score.reached, 0.0, np.maximum(-to_additive_scale(problem, score.margin), 0.0))
-        if not inside.all():
-            short = np.where(inside, short, np.inf)
+        short = np.where(inside, short, np.inf)
         before, lowest = lowest, np.minimum(lowest, found.lowest_effort)
         farther, missed = missed, np.minimum(missed, short.min(axis=1))
         # a row that has no answer yet gains by coming nearer to one
@@ -170,6 +149,27 @@ def beam_search(
             menu, waiting, points, seen = menu.at(problem, keep), waiting.at(keep), points[keep], seen[keep]
             rows, lowest, missed, stale = rows[keep], lowest[keep], missed[keep], stale[keep]
             need, still = need[keep], still[keep]
+
+
+def _count_jump_rounds(leaf_count: int, settings: SearchSettings) -> int:
+    """How many rounds jump into leaves: the fewer leaves there are, the more rounds."""
+    trees = settings.trees
+    return int(np.clip(trees.jump_wall_budget // max(leaf_count, 1), trees.min_jump_rounds, trees.max_jump_rounds))
+
+
+def _widest_beam(problem: Problem, care: Thoroughness, jumps: bool, settings: SearchSettings) -> int:
+    """How many points a round surveys at most, so that a limited number of model rows lasts for enough rounds."""
+    if problem.model_rows_left == np.inf:
+        return max(care.beam_widths)
+    trees = settings.trees
+    tried = trees.combinations + trees.single_changes_tried + (trees.leaf_jumps_per_point if jumps else 0)
+    return int(max(1, problem.model_rows_left // (trees.min_rounds_per_ration * tried)))
+
+
+def _surveys_every_single_change(problem: Problem) -> bool:
+    """Whether the survey of an answer shows that no single change shortens it."""
+    is_free = problem.region.max_changes is None and not len(problem.region.system)
+    return is_free and problem.energy.is_norm_plus_prices and not problem.sums_probabilities
 
 
 def _lacking_margin(problem: Problem, leaves: Leaves, x: Array, settings: SearchSettings = DEFAULTS) -> Array:

@@ -180,9 +180,8 @@ class PatternSearch:
             parts = [each for each in able if each != column and below[each]]
             if column in self.sum_columns or len(parts) < 3:
                 continue
-            weights, _ = nnls(there[:, parts], there[:, column])
-            picked = [part for part, weight in zip(parts, weights, strict=True) if weight > 0.02]
-            if not (3 <= len(picked) <= 10 and np.all(np.abs(weights[weights > 0.02] - 1) < 0.02)):
+            picked = _parts_of_sum(there, column, parts)
+            if not picked:
                 continue
             shown = (self.x[:, picked] != 0).sum(axis=1) > 1
             text = f"{self.quoted_names[column]} == {' + '.join(self.quoted_names[part] for part in picked)}"
@@ -237,3 +236,12 @@ class PatternSearch:
             text = f"{cases[a][1]} or {cases[b][1]}" if a < numbers else f"{cases[a][0]} implies {cases[b][1]}"
             out.append(FoundRelation("apart", Rule(text, relax=True), 1 - float(both[a, b]) / n, int(expected[a, b])))
         return out
+
+
+def _parts_of_sum(x: Array, column: int, parts: list[int]) -> list[int]:
+    """Which of the ``parts`` a column ``(n, d)`` is the plain sum of, three to ten of them; empty where it is none."""
+    weights, _ = nnls(x[:, parts], x[:, column])
+    counts = weights > 0.02
+    if not (3 <= counts.sum() <= 10 and np.all(np.abs(weights[counts] - 1) < 0.02)):
+        return []
+    return [part for part, is_part in zip(parts, counts, strict=True) if is_part]

@@ -64,18 +64,9 @@ def prove(
         KnownAnswers(problem, leaves, costs, row, float(incumbent[row]), alternatives, share, problem.deadline)
         for row in range(n)
     ]
-    quick = replace(settings, nodes=min(settings.nodes, settings.nodes_at_first))
-    known = [_prove_row(answers, walls, asked, quick) for answers in rows]
-    hard = [row for row in range(n) if not known[row].exhausted] if quick.nodes < settings.nodes else []
-    for place, row in enumerate(hard):  # what is left of the time is shared among the rows that take long
-        now = time.perf_counter()
-        rows[row].deadline = now + max(problem.deadline - now, 0.0) / (len(hard) - place)
-        again = _prove_row(rows[row], walls, asked, settings)
-        known[row] = again._replace(bound=max(known[row].bound, again.bound))
-    bound, exhausted = (
-        np.array([each.bound for each in known]),
-        np.array([each.exhausted for each in known], dtype=bool),
-    )
+    known = _prove_rows(rows, walls, asked, settings, problem.deadline)
+    bound = np.array([each.bound for each in known])
+    exhausted = np.array([each.exhausted for each in known], dtype=bool)
     x, effort = np.full((n, alternatives, d), np.nan), np.full((n, alternatives), np.inf)
     for row, answers in enumerate(rows):
         for place, answer in enumerate(answers.found[:alternatives]):
@@ -91,6 +82,21 @@ class _Known(NamedTuple):
     bound: float
     exhausted: bool
     spent: Spent
+
+
+def _prove_rows(
+    rows: list[KnownAnswers], walls: LeafWalls, asked: Asked, settings: ProofSettings, deadline: float
+) -> list[_Known]:
+    """What is known of each row: all get the same first share of work, and then the hard ones more."""
+    quick = replace(settings, nodes=min(settings.nodes, settings.nodes_at_first))
+    known = [_prove_row(answers, walls, asked, quick) for answers in rows]
+    hard = [row for row, each in enumerate(known) if not each.exhausted] if quick.nodes < settings.nodes else []
+    for place, row in enumerate(hard):  # what is left of the time is shared among the rows that take long
+        now = time.perf_counter()
+        rows[row].deadline = now + max(deadline - now, 0.0) / (len(hard) - place)
+        again = _prove_row(rows[row], walls, asked, settings)
+        known[row] = again._replace(bound=max(known[row].bound, again.bound))
+    return known
 
 
 def _prove_row(answers: KnownAnswers, walls: LeafWalls, asked: Asked, settings: ProofSettings) -> _Known:
