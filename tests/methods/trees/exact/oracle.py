@@ -6,10 +6,11 @@ row and to the ends of its range, and shows the model all combinations of them.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+from sklearn.compose import make_column_transformer
 from sklearn.ensemble import (
     AdaBoostClassifier,
     ExtraTreesClassifier,
@@ -20,6 +21,8 @@ from sklearn.ensemble import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder
 from sklearn.tree import DecisionTreeClassifier
 
 import counterpoise as cp
@@ -85,6 +88,19 @@ def fitted(kind: str, table: pd.DataFrame, seed: int, trees: int, depth: int) ->
             categorical_features="from_dtype",
             early_stopping=False,
         ).fit(table, y)
+    if kind in ENCODED:
+        one_hot = OneHotEncoder(categories=[list(STATES)], sparse_output=False)
+        ordinal = OrdinalEncoder(categories=[list(STATES)])
+        grades = OrdinalEncoder(categories=[GRADES.categories.tolist()])
+        there = [name for name in ("state", "grade") if name in table]
+        front = make_column_transformer(
+            ("passthrough", []),
+            *[(grades if name == "grade" else one_hot if kind == "one-hot" else ordinal, [name]) for name in there],
+            remainder="passthrough",
+        )
+        return make_pipeline(
+            front, HistGradientBoostingClassifier(max_iter=trees, max_depth=depth, min_samples_leaf=4)
+        ).fit(table, y)
     chosen = {
         "tree": DecisionTreeClassifier(max_depth=depth + 2),
         "forest": RandomForestClassifier(trees, max_depth=depth, random_state=seed),
@@ -99,13 +115,37 @@ def fitted(kind: str, table: pd.DataFrame, seed: int, trees: int, depth: int) ->
     return chosen.fit(table, y)
 
 
-EVERY_COLUMN = ("xgboost", "xgboost3", "lightgbm", "hist", "hist3")
+ENCODED = ("one-hot", "ordinal")
+EVERY_COLUMN = ("xgboost", "xgboost3", "lightgbm", "hist", "hist3", *ENCODED)
 NUMBERS_ONLY = ("tree", "forest", "forest3", "extra", "gradient", "ada", "isolation", "regression", "boosted")
 DISTANCES: tuple[Any, ...] = ("l2", "l1", "l0", "gower", {"l2": 1.0, "l0": 0.1}, {"l2": 0.5, "l1": 0.3, "gower": 1.0})
 
 
+class Drawn(NamedTuple):
+    """A model, its reference, two rows, and what is asked of them."""
+
+    model: Any
+    table: pd.DataFrame
+    rows: pd.DataFrame
+    question: dict[str, Any]
+
+    def problem(self, *more: Any) -> Problem | None:
+        """The problem, with further constraints; None where it cannot be asked."""
+        words = self.question | {"constraints": [*self.question["constraints"], *more]}
+        try:
+            problem = problem_of(self.model, self.table, self.rows, **words)
+        except (cp.ConstraintError, AttributeError):  # words that contradict each other, or every row is there already
+            return None
+        return problem if getattr(problem.model, "leaves", None) is not None else None  # some models split nothing
+
+
 def question_of(seed: int) -> Problem | None:
     """A problem of two rows about a small model, drawn by number; None where it cannot be asked."""
+    return drawn(seed).problem()
+
+
+def drawn(seed: int) -> Drawn:
+    """A question drawn by number."""
     rng = np.random.default_rng(seed)
     kind = _one(rng, (*EVERY_COLUMN, *NUMBERS_ONLY))
     known = NAMES if kind in EVERY_COLUMN else NAMES[:4]
@@ -114,8 +154,10 @@ def question_of(seed: int) -> Problem | None:
     model = fitted(kind, table, seed % 2**20, int(rng.integers(2, 7)), int(rng.integers(1, 4)))
     question: dict[str, Any] = {"distance": _one(rng, DISTANCES), "bounds": _one(rng, ("observed", None))}
     question["constraints"] = constraints(rng, table)
-    question["values"] = "any"  # brute force knows tenths and whole numbers, not the grid that a column's values show
-    question |= _one(rng, ({"lam": 0}, {"lam": 0.1, "regularizers": [Sparsity()]}, {"lam": 0.3}))
+    question["values"] = _one(rng, ("auto", "any", "seen"))
+    if rng.random() < 0.3:
+        question["weights"] = {names[0]: 2.5}
+    question |= _one(rng, ({"lam": 0}, {"lam": 0.1, "regularizers": [Sparsity()]}, {"lam": 0.3}, {}))
     if kind in ("regression", "boosted"):
         low = float(_one(rng, (0.3, 0.5, 0.7)))
         question["target"] = _one(rng, ((low, low + 0.2), (low, np.inf), (-np.inf, low)))
@@ -123,11 +165,7 @@ def question_of(seed: int) -> Problem | None:
         question |= {"target": int(rng.integers(2)), "threshold": float(_one(rng, (0.4, 0.55, 0.7)))}
     elif kind.endswith("3") and rng.random() < 0.3:
         question["target"] = [1, 2]
-    try:
-        problem = problem_of(model, table, table.iloc[rng.integers(100) :][:2], **question)
-    except (cp.ConstraintError, AttributeError):  # words that contradict each other, or every row is there already
-        return None
-    return problem if getattr(problem.model, "leaves", None) is not None else None  # some models split nothing
+    return Drawn(model, table, table.iloc[rng.integers(100) :][:2], question)
 
 
 def _one(rng: np.random.Generator, values: Any) -> Any:
@@ -203,6 +241,7 @@ def _worth_trying(problem: Problem, column: int) -> np.ndarray:
     if np.isfinite(own):
         near += [own + 0.3 * np.arange(-40, 41), own + np.arange(-12.0, 13.0)]
     near += [values for number, values in region.lattice.choices if number == column]
+    near += grid_values(problem, column, marks)
     values = np.concatenate([np.asarray(part, dtype=np.float64) for part in near])
     values = np.unique(np.concatenate([values, values.astype(np.float32)]))
     points = np.repeat(region.row_in_box[:, None, :], len(values), axis=1)
@@ -220,6 +259,17 @@ def _worth_trying(problem: Problem, column: int) -> np.ndarray:
     first = np.unique(kind[order], return_index=True)[1]
     kept = legal[order][first]
     return kept if not np.isnan(legal[-1]) else np.append(kept[~np.isnan(kept)], np.nan)
+
+
+def grid_values(problem: Problem, column: int, marks: np.ndarray) -> list[np.ndarray]:
+    """The values of a column's grid around some marks, if it has one."""
+    lattice = problem.region.lattice
+    place = int(lattice.place_by_column[column])
+    if place < 0:
+        return []
+    step, parts, origin = lattice.step[place], lattice.divisor[place], lattice.origin[0, place]
+    counts = np.floor((marks - origin) * parts / step)
+    return [(counts + shift) * step / parts + origin for shift in range(-2, 4)]
 
 
 def column_is_coded(problem: Problem, column: int) -> bool:

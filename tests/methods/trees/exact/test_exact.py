@@ -7,13 +7,16 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+import counterpoise as cp
 from counterpoise.methods.settings.proof import ProofSettings
 from counterpoise.methods.trees.exact.sum_of_trees import Proof, prove
 from counterpoise.problem import Problem
-from methods.trees.exact.oracle import least_efforts, next_best, question_of
+from methods.trees.exact.oracle import constraints, drawn, least_efforts, next_best, question_of
 
 ROUNDING = 1e-6  # relative
 ENOUGH = 100_000  # nodes for any of these questions
+NARROW = (cp.Immutable, cp.Increasing, cp.Decreasing, cp.MaxChanges)  # words that only take away; lists and ranges
+# of the user's own take the place of those that the reference shows, and may be wider
 
 
 @settings(max_examples=150)
@@ -69,6 +72,36 @@ def test_a_row_alone_is_a_row_in_a_batch(seed: int) -> None:
         assert alone is not None
         for one, all_of_them in zip(alone, together, strict=True):
             np.testing.assert_array_equal(one[0], all_of_them[row])
+
+
+@settings(max_examples=60)
+@given(seed=st.integers(0, 2**31))
+def test_further_constraints_never_lower_a_proven_least_effort(seed: int) -> None:
+    check_constrained(seed)
+
+
+@pytest.mark.long
+@settings(max_examples=1_000)
+@given(seed=st.integers(0, 2**31))
+def test_further_constraints_never_lower_it_in_a_thousand_draws(seed: int) -> None:
+    check_constrained(seed)
+
+
+def check_constrained(seed: int) -> None:
+    """The same question with more words costs as much, or more, or has no answer."""
+    question = drawn(seed)
+    words = [word for word in constraints(np.random.default_rng(seed + 1), question.table) if isinstance(word, NARROW)]
+    free, bound = question.problem(), question.problem(*words)
+    assume(words and free is not None and bound is not None)
+    assert free is not None
+    assert bound is not None
+    assume(len(free) == len(bound))  # rows that are there already are not asked about
+    before, after = (prove(each, np.full(len(each), np.inf), ProofSettings(nodes=ENOUGH)) for each in (free, bound))
+    assert before is not None
+    assert after is not None
+    assert before.exhausted.all()
+    assert after.exhausted.all()
+    assert (after.effort[:, 0] >= before.effort[:, 0] * (1 - ROUNDING)).all()
 
 
 @pytest.mark.long
