@@ -159,7 +159,7 @@ class Question:
     @property
     def _firmness_settings(self) -> dict[str, str]:
         """What was asked of noise, as texts; empty where noise plays no part."""
-        settings = {}
+        settings: dict[str, str] = {}
         if self.asks_for_firmness:
             settings |= {"keep": f"{self.keep:g}"} if self.keep else {"temperature": f"{self.temperature:g}"}
         if self.asks_for_firmness or self.kept:
