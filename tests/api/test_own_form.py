@@ -205,3 +205,27 @@ def test_an_object_that_changes_what_it_is_given_gets_a_copy():
     found = cp.explain(Changes(), reference[:10], reference=reference)
     assert found.valid.all()
     assert ((found.frame["a"] > 0) != (reference["a"][:10] > 0)).all()
+
+
+def test_a_model_that_dislikes_one_row_is_not_asked_about_rounded_digits_instead():
+    reference = pd.DataFrame({"load": np.uint64(2**63) + RNG.integers(0, 4000, 40).astype("uint64")})
+    reference["size"] = RNG.normal(size=40)
+    disliked = int(reference["load"][1])
+
+    def model(frame):
+        if (frame["load"] == disliked).any():
+            raise RuntimeError("not this one")
+        return np.where(frame["load"] % 2 + frame["size"] > 0.5, "yes", "no")
+
+    with pytest.raises(cp.ModelError, match="not this one"):
+        cp.explain(model, reference[:3], reference=reference[2:])
+
+
+def test_a_note_says_in_which_order_a_model_without_names_is_asked():
+    from sklearn.linear_model import LogisticRegression
+
+    reference = pd.DataFrame(RNG.normal(size=(60, 2)) * [1, 5], columns=[7, ("a", 1)])
+    model = LogisticRegression().fit(reference, reference[7] + reference[("a", 1)] > 1)
+    found = cp.explain(model, reference[:10].iloc[:, ::-1], reference=reference)
+    assert (model.predict(found.frame[list(reference.columns)]) != model.predict(reference[:10]))[found.valid].all()
+    assert any("fitted without names in that of the reference" in note for note in found.notes)

@@ -83,6 +83,7 @@ def draw_case(seed: int) -> Case:
         "seed": int(rng.integers(100)),
         "progress": False,
     }
+    asked["budget"] = 20.0 if asked["proof"] is True else None  # which goes on to the end, or to the budget's
     if asked["keep"] is not None:
         asked["temperature"] = 0.0
     if asked["keep"] is None and asked["temperature"] == 0:

@@ -77,7 +77,7 @@ def draw_remote(rng: Rng, table: Table) -> Subject:
     name = str(rng.integers(2**60))
     SERVICES[name] = say
     remote = cp.Remote(f"{_address()}/{name}", retries=0)
-    return Subject("remote", remote, lambda frame: np.asarray(remote(frame)), None, reads_arrays=True)
+    return Subject("remote", remote, lambda frame: np.asarray(remote(frame)), None)
 
 
 def draw_agreement(rng: Rng, table: Table) -> Subject:

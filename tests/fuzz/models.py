@@ -241,10 +241,15 @@ def _draw_classifier(rng: Rng, table: Table, *, is_plain: bool) -> Subject:
         asked.predict(table.reference), _likeliest(asked, table)
     )
     classes = tuple(np.asarray(model.classes_).tolist())
-    by_place = as_array or name == "lightgbm"  # it reads columns by their place, whatever their names
+    by_place = as_array or _reads_by_place(name, model)
     return Subject(
         name, model, asked.predict, classes, asked.probabilities if has_odds else None, reads_arrays=by_place
     )
+
+
+def _reads_by_place(name: str, model: Any) -> bool:
+    """Whether it reads columns by their place: LightGBM whatever their names, scikit-learn if not all are texts."""
+    return name.startswith("lightgbm") or not hasattr(model, "feature_names_in_")
 
 
 def _likeliest(asked: _Asked, table: Table) -> Any:
@@ -255,7 +260,7 @@ def _draw_regressor(rng: Rng, table: Table, *, is_plain: bool) -> Subject:
     name = str(rng.choice(list(REGRESSORS)))
     score = learnable_score(rng, table)(table.reference)
     model, as_array = _fit(rng, table, REGRESSORS[name](), score, is_plain=is_plain)
-    by_place = as_array or name.startswith("lightgbm")  # it reads columns by their place, whatever their names
+    by_place = as_array or _reads_by_place(name, model)
     return Subject(name, model, _Asked(model, as_array).predict, None, reads_arrays=by_place)
 
 

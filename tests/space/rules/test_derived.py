@@ -63,3 +63,26 @@ def test_a_row_that_its_table_rounds_keeps_its_own_value() -> None:
     )
     assert explanation.valid.all()
     assert (explanation.frame["bmi"] == table["bmi"][:6]).all()
+
+
+@pytest.mark.parametrize("scale", [1e-12, 1.0])
+@pytest.mark.parametrize("method", [None, cp.NearestNeighbour()], ids=["search", "nearest"])
+def test_the_ends_of_an_observed_range_do_not_bend_a_derived_value(scale: float, method: object) -> None:
+    rng = np.random.default_rng(3)
+    table = pd.DataFrame({"part": rng.normal(size=60) * scale, "whole": rng.integers(1, 4, size=60).astype(float)})
+    table["share"] = 0.5 * table["part"] / table["whole"] + rng.normal(size=60) * 4e-7 * scale
+    model = GradientBoostingClassifier(n_estimators=8, random_state=0).fit(table, table["part"] > 0)
+    words = [cp.Derived("share", "part / whole")]
+    found = cp.explain(model, table[:20], reference=table, constraints=words, values="any", method=method)
+    wanted = found.frame["part"] / found.frame["whole"]
+    moved = (found.frame != table[:20]).any(axis=1) & found.valid
+    assert (found.frame["share"] - wanted).abs()[moved].max() <= 1e-15 * scale
+
+
+def test_a_cell_that_is_not_what_a_tiny_column_is_made_of_does_not_pass_for_it() -> None:
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"load": rng.normal(size=40), "drift": rng.normal(size=40) * 1e-13})
+    schema = cp.Schema.infer(table)
+    drift = cp.Derived("drift", "load - load").compile_relation(schema)
+    x = np.array([[1.0, 1.0], [4e-13, 0.0]])
+    assert drift.holds(x, x + 5.0).tolist() == [False, True]

@@ -100,7 +100,10 @@ def choose_form(model: Model, rows: InputRows, schema: Schema, steadiness: Stead
     if not unlike and schema.matches_columns(form.table):
         return ChosenForm(replace(form, is_reference_form=True), None, ())
     owners, failure = np.arange(len(rows)), ""
-    for way in ("own", "reordered", "reference"):
+    ways: tuple[Way, ...] = ("own", "reordered", "reference")
+    if any(feature.has_large_integers for feature in schema):  # the reference's form has not all of their digits
+        ways = ("own", "reordered")
+    for way in ways:
         tried = RowForm.of(schema, rows, steadiness, way)
         try:
             said = model_predictions(model, tried.own_rows, owners, tally)
@@ -138,7 +141,8 @@ def _form_notes(form: RowForm, way: Way, unlike: list[str], failure: str) -> Ite
         if way == "own":
             yield (
                 "the columns of the rows stand in another order than the reference's: a model that knows its columns "
-                "by name is asked in its own order, any other in that of the rows"
+                "by name is asked in its own order; one that was fitted without names in that of the reference, and so "
+                "must whoever asks it about the answers; a function in that of the rows"
             )
         else:
             yield "the model cannot read the columns in the order of the rows: it is asked in that of the reference"

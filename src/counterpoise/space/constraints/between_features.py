@@ -99,7 +99,8 @@ class Derived:
         step = 1.0 if feature.kind == "integer" else 0.0
         storage = feature.storage_dtype
         narrow = storage if storage is not None and storage.kind == "f" and storage.itemsize < 8 else None
-        return Derivation(repr(self), number, made, self.tolerance, step, feature.decimals, narrow, self.relax)
+        size = min(1.0, max(abs(feature.lower), abs(feature.upper)))
+        return Derivation(repr(self), number, made, self.tolerance, step, feature.decimals, narrow, self.relax, size)
 
     def apply(self, draft: Draft) -> None:
         draft.record_column(self.name, self)

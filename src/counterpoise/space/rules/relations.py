@@ -75,6 +75,7 @@ class Derivation:
     decimals: int | None
     storage_dtype: np.dtype[Any] | None  # a float dtype below double precision
     relax: bool = False
+    size: float = 1.0  # the tolerance is relative to the two values, and at least to this
 
     def round_to_column(self, value: Array) -> Array:
         """Values as the column's dtype holds them."""
@@ -83,7 +84,7 @@ class Derivation:
 
     def is_computed_value(self, cell: Array, value: Array) -> Mask:
         """Whether cells hold the computed values, within the tolerance or as the dtype holds them."""
-        slack = self.tolerance * np.maximum(np.maximum(np.abs(cell), np.abs(value)), 1.0)
+        slack = self.tolerance * np.maximum(np.maximum(np.abs(cell), np.abs(value)), self.size)
         return np.asarray((np.abs(cell - value) <= slack) | (self.round_to_column(value) == cell))
 
     def is_rows_own(self, value: Array, x0: ColumnTable) -> Mask:
@@ -94,6 +95,12 @@ class Derivation:
             fits = fits | (round_to_decimals(value, self.decimals, self.storage_dtype) == before)
         blur = 4 * np.spacing(np.maximum(np.abs(value), np.abs(before)))  # sums of the same parts in another order
         return np.asarray((fits & (value == own)) | (np.abs(value - before) <= blur))
+
+    def _rounding_error(self, x: ColumnTable, x0: ColumnTable) -> Array:
+        """What the rounding of double precision does to the computed values at most, ``(...)``."""
+        value, slopes = self.expression.value_and_slopes(x, x0)
+        parts = (np.abs(slope * x[column]) for column, slope in slopes.items())
+        return 2 * np.spacing(np.maximum(np.abs(value), np.nan_to_num(sum(parts, np.zeros(())))))
 
     def holds(self, x: ColumnTable, x0: ColumnTable) -> Mask:
         value, cell = self.expression.value(x, x0), x[self.number]
@@ -107,12 +114,14 @@ class Derivation:
     def compute_column(self, x: ColumnTable, given: ColumnTable, width: int) -> Array:
         """The column, computed anew, given ``(x0, lower, upper)`` side by side, ``width`` columns each.
 
-        It is the row's own value where that stays, in its box where that fits, the old one where it is undefined.
+        It is the row's own value where that stays, the end of its box where only rounding parts them, and the old one
+        where it is undefined.
         """
         value, before = self.expression.value(x, given), np.asarray(given[self.number])
-        written = self.round_to_column(value)
-        inside = np.minimum(np.maximum(written, given[width + self.number]), given[2 * width + self.number])
-        made = np.where(self.is_computed_value(inside, value), inside, written)
+        made = self.round_to_column(value)
+        inside = np.minimum(np.maximum(made, given[width + self.number]), given[2 * width + self.number])
+        if (inside != made).any():
+            made = np.where(np.abs(inside - made) <= self._rounding_error(x, given), inside, made)
         made = np.where(self.is_rows_own(value, given), before, made)
         return np.where(np.isnan(value), x[self.number], made)
 
@@ -244,8 +253,8 @@ def compile_clauses(
             made = table[relation.number]
             if made.columns:
                 low, high = RowColumn(width + relation.number), RowColumn(2 * width + relation.number)
-                out.append(Clause(Compare("<=", low, made, relation.tolerance), source))
-                out.append(Clause(Compare("<=", made, high, relation.tolerance), source))
+                out.append(Clause(Compare("<=", low, made), source))
+                out.append(Clause(Compare("<=", made, high), source))
                 values = choices[relation.number]
                 if values is not None:
                     options = (Compare("==", made, Number(float(value)), relation.tolerance) for value in values)
