@@ -16,6 +16,7 @@ from counterpoise.api.inputs.rows_in import model_predictions
 from counterpoise.api.mu import find_neighbours
 from counterpoise.explanation.tables import keep_own_cells
 from counterpoise.methods.base import Run
+from counterpoise.methods.tidy import tidy_run
 from counterpoise.problem import Problem
 from counterpoise.space.schema.tables_in import take_points
 from counterpoise.types import Array, Index, Mask, Points
@@ -47,6 +48,7 @@ def verify(
     predict says of the rows; None: it is asked here. A run that ranks its answers is given in this order, and whole.
     """
     n, _, d = run.x.shape
+    run = tidy_run(problem, run)
     judge = _Judge(problem, form, before)
     none = np.zeros((n, alternatives), dtype=bool)
     unknown = np.empty(n, dtype=object)

@@ -93,6 +93,8 @@ class SmoothSettings(Settings):
     """Share of a step that repairing a relation may take back afterwards."""
     ridge_share: float = 1e-12
     """Ridge that lets relations which say the same be solved for."""
+    facet_count_step: int = 8
+    """Points are solved together whose numbers of binding relations round up to the same multiple of this."""
     reweighting_rounds: int = 12
     """Reweighting rounds of a step in L1 under relations."""
     weight_floor_share: float = 0.3

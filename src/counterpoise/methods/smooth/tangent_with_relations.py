@@ -190,8 +190,40 @@ def _solve_multipliers(
 ) -> Array:
     """The multipliers ``(p, 1 + m)`` of the boundary and of the facets with which those that are ``used`` are met.
 
-    Cells that are not ``inner`` ``(p, d)`` stay where the box has ``cut`` them.
+    Cells that are not ``inner`` ``(p, d)`` stay where the box has ``cut`` them. Few facets bind a point, so each point's
+    equations hold these alone; their number is rounded up, by the point's own count, so that points of about the same
+    size are solved together and no point's rounding depends on the others.
     """
+    p, m = bound.shape
+    out = np.zeros((p, m + 1))
+    step = settings.smooth.facet_count_step
+    sizes = np.minimum(-(-used[:, 1:].sum(axis=1) // step) * step, m)
+    ridge = settings.smooth.ridge_share * np.square(slope).sum(axis=-1).max(axis=1, initial=0.0)
+    binding_first = np.argsort(~used[:, 1:], axis=1, kind="stable")
+    for size in np.unique(sizes).tolist():
+        at = np.flatnonzero(sizes == size)
+        facets = binding_first[at, :size]
+        places = np.pad(facets + 1, ((0, 0), (1, 0)))
+        out[at[:, None], places] = _solve_binding_facets(
+            h[at], need[at], direction[at], inner[at], cut[at], columns, slope[at[:, None], facets],
+            bound[at[:, None], facets], used[at[:, None], places], ridge[at],
+        )  # fmt: skip
+    return out
+
+
+def _solve_binding_facets(
+    h: Array,
+    need: Array,
+    direction: Array,
+    inner: Mask,
+    cut: Array,
+    columns: Index,
+    slope: Array,
+    bound: Array,
+    used: Mask,
+    ridge: Array,
+) -> Array:
+    """The same for points that ``m`` facets may bind: one linear system for each point."""
     p, m = bound.shape
     free = slope * inner[:, None, columns]
     system = np.empty((p, m + 1, m + 1))
@@ -204,9 +236,7 @@ def _solve_multipliers(
     )
     diagonal = np.arange(m + 1)
     used = used & (system[:, diagonal, diagonal] != 0)  # a facet all of whose cells are cut has no say
-    system[:, diagonal[1:], diagonal[1:]] -= (
-        settings.smooth.ridge_share * np.square(slope).sum(axis=-1).max(axis=1, initial=0.0)[:, None]
-    )
+    system[:, diagonal[1:], diagonal[1:]] -= ridge[:, None]
     system *= used[:, :, None] & used[:, None, :]
     system[:, diagonal, diagonal] += ~used
     return np.linalg.solve(system, np.where(used, right, 0.0)[..., None])[..., 0]

@@ -56,6 +56,7 @@ class Region:
     constraint_texts: tuple[tuple[str, ...], ...]  # per column, the constraints that touched it
     max_changes_text: str  # the constraint behind max_changes
     infeasibility_causes: NDArray[Any]  # (n,) the constraints that leave a row no point; None where there is one
+    own_steps: Array  # (d,) the finest step that the reference shows of computed numbers; 0: none
 
     @classmethod
     def build(
@@ -79,6 +80,7 @@ class Region:
             tuple(map(tuple, draft.constraint_texts)),
             draft.max_changes_text,
             np.full(len(x0), None, dtype=object),
+            np.divide(1.0, schema.resolution_divisors, out=np.zeros(len(schema)), where=schema.resolution_divisors > 0),
         )
         alone = replace(region, system=system.without_relations()) if len(system) else region
         boxed = alone.project(x0[:, None, :])

@@ -62,15 +62,19 @@ def expand_relations(
     ``moved`` ``(n, k, d)`` is how far x is from the row, in units of ``scales`` ``(d,)`` or ``(n, k, d)``; ``box`` the
     lower and the upper ends ``(n, d)``; ``free`` ``(n, d)`` the cells that a step may move, while the others count as
     they are. A step within ``rounding_distance`` of a plane, in the same units, counts as on it. Points are those of
-    all rows, one after the other.
+    all rows, one after the other. What rounding has left between the sides of an equation in the row is left there:
+    to take it out would change the last digit of cells that nothing else moves.
     """
     scales = np.broadcast_to(scales, x.shape)
+    row = system.x0.T[:, :, None]
     y, given = np.moveaxis(x, -1, 0), np.concatenate([system.x0, *box], axis=1).T[:, :, None]
     groups: list[tuple[set[int], list[PlaneEntry]]] = []
     for formula, source, rounding in _iterate_comparisons(system):
         with np.errstate(all="ignore"):
             gap, slopes = BinaryOperation("-", formula.left, formula.right).value_and_slopes(y, given)
             slack = formula.slack(formula.left.value(y, given), formula.right.value(y, given)) + rounding
+            if formula.operator == "==":
+                gap = gap - _rounding_in_row(formula, row, given, rounding)
             columns = sorted(column for column in slopes if free[:, column].any())
             parts = [slopes[column] * scales[..., column] * free[:, None, column] for column in columns]
             ends = (np.broadcast_to(number, x.shape[:2]) for number in (gap, slack))
@@ -92,6 +96,12 @@ def expand_relations(
             if columns:
                 groups.append((set(columns), [entry]))
     return [_gather_planes(entries, x.shape[0] * x.shape[1]) for _, entries in groups]
+
+
+def _rounding_in_row(equation: Compare, row: Array, given: Array, rounding: float) -> Array:
+    """How far apart the sides of an equation are in rows ``(d, n, 1)`` that obey it; 0 in others, ``(n, 1)``."""
+    left, right = equation.left.value(row, given), equation.right.value(row, given)
+    return np.where(np.abs(left - right) <= equation.slack(left, right) + rounding, left - right, 0.0)
 
 
 def _iterate_comparisons(system: RelationSystem) -> Iterator[tuple[Compare, int, float]]:
