@@ -22,11 +22,11 @@ PROVEN = cp.explain(BOOSTED, TABLE[:4], reference=TABLE)
 HARD = cp.explain(FOREST, TABLE[:30], reference=TABLE, method=cp.Proven(cp.Search(), cp.ProofSettings(nodes=3)))
 
 
-def test_sentences_tell_cost_and_bound():
-    assert "and no valid answer costs less: that is proven." in PROVEN[0].text()
+def test_sentences_tell_effort_and_bound():
+    assert "and no valid answer takes less: that is proven." in PROVEN[0].text()
     some = HARD[HARD.status == "bounded"]
     assert len(some)
-    assert f"No valid answer costs less than {some.bound[0]:.3g}"[:36] in some[0].text()
+    assert f"no valid answer takes less than {some.bound[0]:.3g}"[:36] in some[0].text()
     assert "proven" not in cp.explain(BOOSTED, TABLE[:1], reference=TABLE, proof=False).text()
 
 

@@ -44,6 +44,7 @@ from counterpoise.objective.regularizers import Regularizer
 from counterpoise.space.constraints.between_features import ConstraintOrFunction, as_constraints
 from counterpoise.space.region.region import Bounds, check_constraints
 from counterpoise.space.schema.schema import Schema
+from counterpoise.space.schema.tables_in import quote_names
 from counterpoise.space.schema.values import ValuesSetting
 from counterpoise.types import Array, Model
 
@@ -67,7 +68,7 @@ class Explainer:
     weights: by feature, how much a change counts in the penalty: 1 by default, infinity forbids it. "permutation"
         and "shap" take the weights from how much the model depends on each feature.
     new_categories: whether rows may have categories that neither reference nor schema has, where the model takes
-        them; no answer takes them. False by default.
+        them; no answer takes them. False by default. Columns that are held fixed, as dates always are, may have any.
 
     The model is asked about the reference once; these rows are not in the ``model_rows`` of an explanation.
 
@@ -255,15 +256,19 @@ class Explainer:
                     todo = f"{error.todo}; new ones have no place in an order, or in a dtype that lists its categories"
                     raise InputError(error.must, error.given, todo) from None
                 raise
-            if not self.new_categories:
-                todo = f"{error.todo}, or allow them: new_categories=True, --new-categories"
-                raise InputError(error.must, error.given, todo) from None
+            new = [feature.name for feature in wide if feature.categories != self.schema[feature.name].categories]
+            free = [name for name in new if name not in self.held]  # what is held fixed may be new in every row
+            if free and not self.new_categories:
+                given = error.given if free == new else f"{quote_names(free)} has values that no reference row has"
+                todo = f"{error.todo}, or hold it fixed: cp.Immutable({free[0]!r})"
+                todo = f"{todo}, or allow them: new_categories=True, --new-categories"
+                raise InputError(error.must, given, todo) from None
             asked = copy(self)
             asked.schema, asked.reference = wide, copy(self.reference)
             asked._distance_builder = DistanceBuilder(wide, self.constraints, self.weights)
             asked.reference.schema = wide
             asked.model = as_model(self._user_model, wide, self.reference.sample_rows(PROBE_ROWS))
-            return asked, note_unknown_categories(asked.model, read_rows(data, wide), wide, error)
+            return asked, note_unknown_categories(asked.model, read_rows(data, wide), wide, error, self.held)
 
     @cached_property
     def fingerprint(self) -> str:

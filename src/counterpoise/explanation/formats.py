@@ -22,6 +22,7 @@ class FormatSettings:
 
     significant_digits: int = 4  # of a number whose feature gives no decimals
     max_category_letters: int = 60
+    max_padded_decimals: int = 3  # decimals up to which zeros are written at the end, as in 12.50
 
 
 FORMATS = FormatSettings()
@@ -34,6 +35,8 @@ def format_value(feature: Feature, value: Any) -> str:
     '12.0 ms'
     >>> format_value(Feature("rate", "continuous"), 0.123456)
     '0.1235'
+    >>> format_value(Feature("load", "continuous", decimals=6), 57e6)
+    '57000000'
     >>> format_value(Feature("encrypted", "boolean", categories=(False, True)), True)
     'true'
     """
@@ -110,6 +113,8 @@ def _format_number(value: Any, decimals: int | None) -> str:
     if decimals is None:
         return _format_digits(value, FORMATS.significant_digits)
     text = f"{float(value):.{decimals}f}"
+    if decimals > FORMATS.max_padded_decimals:  # 57000000.000000 says no more than 57000000
+        text = text.rstrip("0").rstrip(".")
     return text.removeprefix("-") if float(text) == 0 else text
 
 

@@ -132,8 +132,8 @@ def _say_bound(verdict: RowOutcome) -> str:
         return ""
     bound, effort = (f"{value:.3g}" for value in (verdict.bound, verdict.effort))
     if verdict.status == "optimal":
-        return f"It costs {effort}, and no valid answer costs less: that is proven."
-    return f"No valid answer costs less than {bound}; this one costs {effort}."
+        return f"Its effort is {effort}, and no valid answer takes less: that is proven."
+    return f"Its effort is {effort}; no valid answer takes less than {bound}."
 
 
 def _join_clauses(schema: Schema, changes: Sequence[Change], been: str) -> str:

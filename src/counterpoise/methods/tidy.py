@@ -33,9 +33,7 @@ def tidy_run(problem: Problem, run: Run) -> Run:
         return run
     part, slots = problem.take(rows), run.x.shape[1]
     # whole answers first, then those of which only trifles are set back
-    trial = np.concatenate(
-        [np.where(slight, x0, shown)[rows] for shown in (rounded, run.x)] + [rounded[rows]], axis=1
-    )
+    trial = np.concatenate([np.where(slight, x0, shown)[rows] for shown in (rounded, run.x)] + [rounded[rows]], axis=1)
     found = make_points(part, trial, part.score(trial), part.region.contains(trial))
     x, margin, effort = run.x.copy(), run.margin.copy(), run.effort.copy()
     open_slots = run.valid[rows]

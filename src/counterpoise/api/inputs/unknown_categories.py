@@ -6,7 +6,7 @@ explained: an answer may keep or replace the unknown category, and no other row 
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Collection, Hashable
 from dataclasses import replace
 from typing import Any
 
@@ -52,8 +52,13 @@ def _unknown_values(feature: Feature, column: pd.Series[Any]) -> tuple[Any, ...]
     return tuple(strange)
 
 
-def note_unknown_categories(model: Model, intake: InputRows, schema: Schema, error: InputError) -> InputRows:
-    """The rows with a note that names their unknown categories; an error where the model does not accept them."""
+def note_unknown_categories(
+    model: Model, intake: InputRows, schema: Schema, error: InputError, held: Collection[Hashable] = ()
+) -> InputRows:
+    """The rows with a note on their unknown categories; an error where the model does not accept them.
+
+    Columns that are ``held`` fixed, such as identifiers and dates, are new in every row, which needs no note.
+    """
     assert schema.listed_category_counts is not None, "there are unknown categories"
     strange = intake.x0 >= schema.listed_category_counts
     rows = np.flatnonzero(strange.any(axis=1))
@@ -65,9 +70,11 @@ def note_unknown_categories(model: Model, intake: InputRows, schema: Schema, err
         ) from refusal
     said = []
     for column in np.flatnonzero(strange.any(axis=0)).tolist():
+        if schema.names[column] in held:
+            continue
         places = np.flatnonzero(strange[:, column])
         more = f" and {len(places) - 1} more" if len(places) > 1 else ""
         # the note does not name the category: notes are on redacted pages too
         said.append(f"{schema.names[column]!r} of row {as_python_value(intake.table.index[places[0]])!r}{more}")
     told = f"a category that no reference row has, and no answer takes: {'; '.join(said)}"
-    return replace(intake, notes=(*intake.notes, told))
+    return replace(intake, notes=(*intake.notes, told)) if said else intake

@@ -190,9 +190,9 @@ def _solve_multipliers(
 ) -> Array:
     """The multipliers ``(p, 1 + m)`` of the boundary and of the facets with which those that are ``used`` are met.
 
-    Cells that are not ``inner`` ``(p, d)`` stay where the box has ``cut`` them. Few facets bind a point, so each point's
-    equations hold these alone; their number is rounded up, by the point's own count, so that points of about the same
-    size are solved together and no point's rounding depends on the others.
+    Cells that are not ``inner`` ``(p, d)`` stay where the box has ``cut`` them. Few facets bind a point, so each
+    point's equations hold these alone; their number is rounded up, by the point's own count, so that points of about
+    the same size are solved together and no point's rounding depends on the others.
     """
     p, m = bound.shape
     out = np.zeros((p, m + 1))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass, replace
+from datetime import date, time, timedelta
 from functools import cached_property
 from typing import Any, Literal
 
@@ -18,6 +19,7 @@ Kind = Literal["continuous", "integer", "boolean", "categorical", "ordinal"]
 Scale = Literal["std", "mad", "range"]
 KINDS: tuple[Kind, ...] = ("continuous", "integer", "boolean", "categorical", "ordinal")
 NORMAL_STD_PER_MAD = 1.4826  # makes the median absolute deviation of a Gaussian its standard deviation
+DATE_TYPES = (date, time, timedelta, np.datetime64, np.timedelta64, pd.Period)  # held fixed, as no search moves them
 CELL_TYPES = (str, bool, int, float, np.bool_, np.integer, np.floating)  # what a cell of an object column may hold
 
 
@@ -175,8 +177,10 @@ def infer_feature(column: pd.Series[Any], name: Hashable, scale: Scale) -> Featu
     if not len(seen):
         return Feature(name, kind, dtype, categories, missing=True, fixed="it is missing everywhere in the reference")
     if kind not in ("continuous", "integer"):
-        found = set(pd.unique(seen))
+        found = set(pd.unique(seen) if seen.dtype.kind not in "mM" else seen)
         fixed = "" if len(found) > 1 else "it is constant in the reference"
+        if categories and all(isinstance(value, DATE_TYPES) for value in categories):
+            fixed = "it holds dates or times"
         unseen = tuple(value for value in categories if value not in found)
         return Feature(
             name, kind, dtype, categories, missing=missing, fixed=fixed, unseen=unseen, mark=_find_missing_mark(column)
@@ -212,10 +216,14 @@ def _infer_kind(column: pd.Series[Any], seen: pd.Series[Any], name: Hashable) ->
         return "continuous", ()
     if types.is_object_dtype(dtype) or types.is_string_dtype(dtype):
         return _infer_object_kind(seen, name)
+    if dtype.kind in "mM" or isinstance(dtype, pd.PeriodDtype):
+        return "categorical", tuple(sorted(set(seen)))
     raise _unsupported_column_error(name, str(dtype))
 
 
 def _infer_object_kind(seen: pd.Series[Any], name: Hashable) -> tuple[Kind, tuple[Any, ...]]:
+    if len(seen) and all(isinstance(value, DATE_TYPES) for value in seen):
+        return "categorical", tuple(sorted(set(seen), key=str))
     for value in seen:
         if not isinstance(value, CELL_TYPES):
             raise _unsupported_column_error(name, f"an object column with {value!r} ({type(value).__name__})")
@@ -230,7 +238,7 @@ def _infer_object_kind(seen: pd.Series[Any], name: Hashable) -> tuple[Kind, tupl
 
 def _unsupported_column_error(name: Hashable, what: str) -> InputError:
     return InputError(
-        "columns must hold numbers, booleans, text or categories",
+        "columns must hold numbers, booleans, text, categories or dates",
         f"{name!r} is {what}",
         "convert it, or leave it out of the reference: columns that only the rows have are carried through",
     )

@@ -140,7 +140,7 @@ def _decode_categories(feature: Feature, values: Array) -> Any:
     codes = np.where(np.isnan(values), -1, values).astype(np.intp)
     if isinstance(dtype, pd.CategoricalDtype):
         return pd.Categorical.from_codes(codes, dtype=dtype)
-    if isinstance(dtype, np.dtype):
+    if isinstance(dtype, np.dtype) and dtype.kind not in "mM":
         levels = np.empty(len(feature.categories) + 1, dtype=object)
         levels[:-1] = feature.categories
         levels[-1] = MISSING_MARKS[feature.mark]
