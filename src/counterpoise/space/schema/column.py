@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, replace
 from datetime import date, time, timedelta
 from functools import cached_property
@@ -179,7 +179,7 @@ def infer_feature(column: pd.Series[Any], name: Hashable, scale: Scale) -> Featu
     if kind not in ("continuous", "integer"):
         found = set(pd.unique(seen) if seen.dtype.kind not in "mM" else seen)
         fixed = "" if len(found) > 1 else "it is constant in the reference"
-        if categories and all(isinstance(value, DATE_TYPES) for value in categories):
+        if _holds_dates(categories):
             fixed = "it holds dates or times"
         unseen = tuple(value for value in categories if value not in found)
         return Feature(
@@ -222,7 +222,7 @@ def _infer_kind(column: pd.Series[Any], seen: pd.Series[Any], name: Hashable) ->
 
 
 def _infer_object_kind(seen: pd.Series[Any], name: Hashable) -> tuple[Kind, tuple[Any, ...]]:
-    if len(seen) and all(isinstance(value, DATE_TYPES) for value in seen):
+    if _holds_dates(seen):
         return "categorical", tuple(sorted(set(seen), key=str))
     for value in seen:
         if not isinstance(value, CELL_TYPES):
@@ -234,6 +234,12 @@ def _infer_object_kind(seen: pd.Series[Any], name: Hashable) -> tuple[Kind, tupl
         whole = all(is_whole_number(value) or float(value).is_integer() for value in seen if value - value == 0)
         return ("integer" if whole else "continuous"), ()
     return "categorical", tuple(sorted(pd.unique(seen), key=lambda value: (type(value).__name__, str(value))))
+
+
+def _holds_dates(values: Iterable[Any]) -> bool:
+    """Whether there are values, and all of them are dates, times or spans."""
+    kinds = {*map(type, values)}
+    return bool(kinds) and all(issubclass(kind, DATE_TYPES) for kind in kinds)
 
 
 def _unsupported_column_error(name: Hashable, what: str) -> InputError:
