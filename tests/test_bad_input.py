@@ -77,7 +77,8 @@ def test_wrong_dtype():
     refused(cp.InputError, "'load' must hold numbers", X=ALERTS.assign(load=pd.Timestamp("2024-01-01")))
     refused(cp.InputError, "'ports' holds whole numbers", "2.5", X=ALERTS.assign(ports=2.5))
     dated = TRAIN.assign(spare=pd.Timestamp("2024-01-01"))
-    refused(cp.InputError, "'spare' is datetime64", reference=dated)
+    refused(cp.ModelError, "must accept rows as the reference has them", reference=dated)
+    refused(cp.InputError, "'spare' is complex128", reference=TRAIN.assign(spare=1j))
 
 
 def test_infinite_value():
