@@ -22,7 +22,7 @@ def test_the_example_says_what_the_readme_says(capsys: pytest.CaptureFixture[str
     # the sentence, not its numbers: those may move with the versions of the libraries
     sentence = re.compile(
         r"Had [\w ]+ been \S+.* instead of \S+.*, the model would have said benign \(0\.\d\d\)\. "
-        r"It costs .* that is proven. It holds in \d+ of 100 noisy copies.*\.\n"
+        r"Its effort is .* that is proven. It holds in \d+ of 100 noisy copies.*\.\n"
     )
     assert sentence.fullmatch(said)
     assert sentence.fullmatch(told)

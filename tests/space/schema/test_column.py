@@ -50,9 +50,7 @@ def test_kinds(values, dtype, kind):
 @pytest.mark.parametrize(
     ("values", "dtype", "named"),
     [
-        (["2024-01-01"], "datetime64[ns]", "datetime64"),
         ([1 + 2j], "complex128", "complex128"),
-        ([dt.date(2024, 1, 1)], object, "date"),
         ([Decimal("1.5")], object, "Decimal"),
         ([[1, 2]], object, "list"),
     ],
@@ -60,6 +58,13 @@ def test_kinds(values, dtype, kind):
 def test_columns_of_other_kinds_are_refused_by_name(values, dtype, named):
     with pytest.raises(InputError, match=f"'c' is .*{named}"):
         infer(values, dtype)
+
+
+@pytest.mark.parametrize(
+    ("values", "dtype"), [(["2024-01-01", "2024-01-02"], "datetime64[ns]"), ([dt.date(2024, 1, 1)], object)]
+)
+def test_dates_are_held_fixed(values, dtype):
+    assert infer(values, dtype).fixed == "it holds dates or times"
 
 
 def test_ranges_and_scales():
