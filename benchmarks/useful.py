@@ -107,6 +107,8 @@ def one(name: str, kind: str, count: int, lams: list[float]) -> tuple[list[str],
     changed = found.changed[found.valid]
     line = [name, kind, str(len(plain.relations)), str(len(laws)), f"{found.valid.sum()} / {exists}"]
     line += [f"{np.median(changed):g}, {np.quantile(changed, 0.95):g}", f"{np.median(free.changed[free.valid]):g}"]
+    least = found.changed[found.status == "optimal"]
+    line += [f"{len(least)}: {np.median(least):g}" if len(least) else "0"]
     line += [str(wrong[key]) for key in ("unseen", "small", "broken")]
     line += [f"{far:.3f}", f"{price:.3f}", f"{seconds / before:.2f}", f"{1000 * seconds / len(rows):.1f}"]
     weights = []
@@ -143,6 +145,7 @@ def main() -> None:
 
 def write(chosen: argparse.Namespace, lines: list[list[str]], weights: list[list[str]]) -> None:
     heads = ["table", "model", "relations kept", "enumerated", "valid / exist", "changed: median, 95 %", "of L2 alone"]
+    heads += ["proven least, and their median changed"]
     heads += ["values never seen", "changes below the step", "relations broken", "L2 ÷ that of lam=0"]
     heads += ["effort ÷ that without values and relations", "CPU ÷ L2 alone, any values", "ms a row"]
     command = f"python benchmarks/useful.py --rows {chosen.rows} --tables {' '.join(chosen.tables)}"
