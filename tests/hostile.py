@@ -102,7 +102,21 @@ def _explanation(path: str) -> Any:
     return Explanation.load(path)
 
 
+def _mapping(path: str) -> Any:
+    from counterpoise.security.logs.mapping import load_mapping
+
+    return load_mapping(path)
+
+
+def _attacks(path: str) -> Any:
+    from counterpoise.security.findings.writers import load_attacks
+
+    return load_attacks(path)
+
+
 OPENERS = {
+    "mapping": _mapping,
+    "attacks": _attacks,
     "model": _model,
     "models": _models,
     "torch": _torch,

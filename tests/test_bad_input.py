@@ -29,7 +29,7 @@ def explain(X=ALERTS, model=MODEL, reference=TRAIN, **settings):
 def refused(kind, *parts, X=ALERTS, **settings):
     """The error of this kind that a call ends in; its message has the three parts, and these words."""
     with pytest.raises(kind) as caught:
-        explain(X, **settings)
+        explain(X, **{"on_error": "raise", **settings})
     error = caught.value
     assert type(error) is kind
     assert all(isinstance(part, str) and part for part in (error.must, error.given, error.todo))

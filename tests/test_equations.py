@@ -1,4 +1,4 @@
-"""The table of equations in docs/equations.md against the tags in the code."""
+"""The table of equations in docs/understand/equations.md against the tags in the code."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Row(NamedTuple):
 
 def table() -> list[Row]:
     rows = []
-    for line in (ROOT / "docs" / "equations.md").read_text(encoding="utf-8").splitlines():
+    for line in (ROOT / "docs" / "understand" / "equations.md").read_text(encoding="utf-8").splitlines():
         if re.match(r"\| \d+ \|", line):
             cells = [cell.strip() for cell in line.strip("|").split("|")]
             assert len(cells) == 5, f"row {cells[0]} has {len(cells)} cells: write a bar inside a formula as ∣"
@@ -83,7 +83,7 @@ def test_every_tag_in_the_code_is_in_the_table():
                 for number in sorted(set(TAG.findall(text)), key=int)
                 if (int(number), file, name) not in listed
             ]
-    assert not missing, "add to docs/equations.md: " + ", ".join(missing)
+    assert not missing, "add to docs/understand/equations.md: " + ", ".join(missing)
 
 
 def test_nothing_is_left_to_plan():

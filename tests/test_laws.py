@@ -211,7 +211,7 @@ def test_entropies_of_known_laws() -> None:
 def test_at_the_row_itself_the_least_subgradient_of_the_distance_is_taken() -> None:
     schema = Schema.infer(pd.DataFrame({"a": [0.0, 1.0], "b": [0.0, 4.0]}))
     x0 = np.array([[0.3, 1.0]])
-    for norm in ("l2", "l1", "gower", "l0"):
+    for norm in ("l2", "l1", "gower", "l0", "mad"):
         assert (Distance.of(schema, norm).gradient(x0[:, None], x0) == 0).all()
 
 

@@ -8,7 +8,9 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # for type checkers; at run time a name is imported when it is first used
+    from counterpoise import scale, security
     from counterpoise.api.explainer import Explainer
+    from counterpoise.api.load_explainer import load_explainer
     from counterpoise.api.one_call import explain
     from counterpoise.errors import (
         CapabilityError,
@@ -24,6 +26,7 @@ if TYPE_CHECKING:  # for type checkers; at run time a name is imported when it i
     from counterpoise.judge.compare import compare
     from counterpoise.judge.curves import frontier, sensitivity
     from counterpoise.judge.proof import prove
+    from counterpoise.judge.receipt import check_receipt, write_receipt
     from counterpoise.judge.robustness import robustness
     from counterpoise.judge.stability import stability
     from counterpoise.landscape.ensemble import ensemble
@@ -51,6 +54,7 @@ if TYPE_CHECKING:  # for type checkers; at run time a name is imported when it i
     from counterpoise.objective.plausibility import LocalOutlier, Mahalanobis, NearTarget
     from counterpoise.objective.regularizers import Regularizer
     from counterpoise.physics.cooling import Cooling
+    from counterpoise.security.triage.triage import triage
     from counterpoise.show import figures
     from counterpoise.show.report import report
     from counterpoise.space.constraints.between_features import Derived, Linked, Lookup, OneHot, Rule
@@ -69,6 +73,8 @@ if TYPE_CHECKING:  # for type checkers; at run time a name is imported when it i
     from counterpoise.space.distance import Distance
     from counterpoise.space.schema.schema import Feature, Schema
     from counterpoise.space.yaml.load_save import load_schema, save_schema
+    from counterpoise.web.widget import row_widget
+    from counterpoise.web.workbench import workbench
 
 __version__: str
 
@@ -127,6 +133,7 @@ __all__ = [
     "Search",
     "Step",
     "Within",
+    "check_receipt",
     "compare",
     "discover",
     "ensemble",
@@ -134,16 +141,23 @@ __all__ = [
     "figures",
     "frontier",
     "landscape",
+    "load_explainer",
     "load_model",
     "load_schema",
     "profile",
     "prove",
     "report",
     "robustness",
+    "row_widget",
     "save_schema",
+    "scale",
+    "security",
     "sensitivity",
     "stability",
     "trajectory",
+    "triage",
+    "workbench",
+    "write_receipt",
 ]
 
 _HOME_BY_NAME = {  # "module:attribute" below this package, or a module that is public itself
@@ -201,6 +215,7 @@ _HOME_BY_NAME = {  # "module:attribute" below this package, or a module that is 
     "Search": "methods.search:Search",
     "Step": "space.constraints.relative_to_row:Step",
     "Within": "space.constraints.relative_to_row:Within",
+    "check_receipt": "judge.receipt:check_receipt",
     "compare": "judge.compare:compare",
     "discover": "space.discover.discover:discover",
     "ensemble": "landscape.ensemble:ensemble",
@@ -208,16 +223,23 @@ _HOME_BY_NAME = {  # "module:attribute" below this package, or a module that is 
     "figures": "show.figures",
     "frontier": "judge.curves:frontier",
     "landscape": "landscape.plane:landscape",
+    "load_explainer": "api.load_explainer:load_explainer",
     "load_model": "models.files:load",
     "load_schema": "space.yaml.load_save:load_schema",
     "profile": "landscape.profile:profile",
     "prove": "judge.proof:prove",
     "report": "show.report:report",
     "robustness": "judge.robustness:robustness",
+    "row_widget": "web.widget:row_widget",
     "save_schema": "space.yaml.load_save:save_schema",
+    "scale": "scale",
+    "security": "security",
     "sensitivity": "judge.curves:sensitivity",
     "stability": "judge.stability:stability",
     "trajectory": "landscape.trajectory:trajectory",
+    "triage": "security.triage.triage:triage",
+    "workbench": "web.workbench:workbench",
+    "write_receipt": "judge.receipt:write_receipt",
 }
 
 

@@ -11,6 +11,11 @@ from counterpoise.plain_text import escape_controls
 class CounterpoiseError(Exception):
     """Root of every error raised here; keeps the three parts of its message and what was found as attributes.
 
+    must: what must hold.
+    given: what was given instead.
+    todo: what to do about it.
+    found: what was found, kept as attributes of the error.
+
     >>> error = CounterpoiseError("rows must be finite", "'latency' is inf in row 3", "clean the row", row=3)
     >>> print(error)
     rows must be finite; 'latency' is inf in row 3; clean the row
@@ -30,15 +35,24 @@ class CounterpoiseError(Exception):
 
 
 class InputError(CounterpoiseError, ValueError):
-    """Rows, a reference, a schema, a target or a setting that cannot be worked with."""
+    """Rows, a reference, a schema, a target or a setting that cannot be worked with.
+
+    must, given, todo, found: as for `CounterpoiseError`.
+    """
 
 
 class ConstraintError(CounterpoiseError, ValueError):
-    """Constraints that contradict each other, or name what is not there."""
+    """Constraints that contradict each other, or name what is not there.
+
+    must, given, todo, found: as for `CounterpoiseError`.
+    """
 
 
 class CapabilityError(CounterpoiseError, TypeError):
-    """A model was asked for something that it cannot do, such as a gradient of a forest."""
+    """A model was asked for something that it cannot do, such as a gradient of a forest.
+
+    must, given, todo, found: as for `CounterpoiseError`.
+    """
 
 
 class ModelError(CounterpoiseError, RuntimeError):
@@ -46,6 +60,10 @@ class ModelError(CounterpoiseError, RuntimeError):
 
     ``row`` is the position of the first row that caused it, ``partial`` the Explanation of the rows that were finished;
     each is None where there is none. The model's own exception is the ``__cause__``.
+
+    must, given, todo, found: as for `CounterpoiseError`.
+    row: the position of the first row that caused it, from 0, or None.
+    partial: the Explanation of the rows that were finished, or None.
 
     >>> ModelError("a score must be a number", "row 4 got NaN", "check the model on that row", row=4).row
     4
@@ -60,7 +78,11 @@ class ModelError(CounterpoiseError, RuntimeError):
 
 
 class Interrupted(CounterpoiseError):
-    """A run was stopped from outside; ``partial`` is the Explanation of the rows that were finished, or None."""
+    """A run was stopped from outside; ``partial`` is the Explanation of the rows that were finished, or None.
+
+    must, given, todo, found: as for `CounterpoiseError`.
+    partial: the Explanation of the rows that were finished, or None.
+    """
 
     def __init__(self, must: str, given: str, todo: str, *, partial: Any = None, **found: Any) -> None:
         super().__init__(must, given, todo, **found)
@@ -69,6 +91,8 @@ class Interrupted(CounterpoiseError):
 
 class MissingExtra(CounterpoiseError, ImportError):
     """An optional package is not installed; the message gives the line that installs it.
+
+    extra: the name of the extra, as in ``pip install 'counterpoise[plots]'``.
 
     >>> print(MissingExtra("plots"))
     this needs the extra 'plots'; it is not installed; run: pip install 'counterpoise[plots]'

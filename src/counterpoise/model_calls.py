@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from counterpoise.cancellation import stop_if_cancelled
 from counterpoise.errors import CapabilityError, InputError, ModelError
 from counterpoise.types import Array, Index, Model, Points
 
@@ -18,6 +19,7 @@ class Tally:
 
     rows: int = 0
     calls: int = 0
+    opened_rows: int = 0  # rows put to trees or layers that were read, by a firm search: the model was not asked
 
 
 def call_model(call: Callable[[Any], Any], x: Points, owners: Index, tally: Tally, what: str = "row") -> Any:
@@ -26,6 +28,7 @@ def call_model(call: Callable[[Any], Any], x: Points, owners: Index, tally: Tall
     ``owners`` ``(p,)`` is the row of each point. The error's ``row`` is the first row whose points alone make the
     function raise again, or None if it does not raise again.
     """
+    stop_if_cancelled()
     tally.rows += len(x)
     tally.calls += 1
     try:

@@ -21,7 +21,6 @@ from counterpoise.objective.calibration import Calibration
 from counterpoise.objective.energy import Energy
 from counterpoise.objective.noise import Noise, RankNoise
 from counterpoise.objective.noise_by_feature import check_copies
-from counterpoise.physics.boltzmann import log_mean_exp
 from counterpoise.space.distance import Distance
 from counterpoise.space.nearest_rows import NeighbourIndex, spread_places
 from counterpoise.space.region.region import Region
@@ -30,26 +29,20 @@ from counterpoise.types import Array, Index, Mask, Model, Pullback, is_identity_
 
 
 class Score(NamedTuple):
-    """What the model says of points: the margin ``f - c`` and whether the target is reached, each ``(n, k)``.
-
-    ``fragility_cost`` is ``-T ln P(kept)``, ``(n, k)``, the price of a fragile point; 0 where the temperature is 0.
-    """
+    """What the model says of points: the margin ``f - c`` and whether the target is reached, each ``(n, k)``."""
 
     margin: Array
     reached: Mask
-    fragility_cost: Array | float = 0.0
 
 
 class NoiseScore(NamedTuple):
     """Points ``(n, k)`` under noise: ``kept`` is the share of noisy copies that keep the target.
 
-    ``margin`` is reached by the share of copies that is asked for; ``log_survival`` is ``ln <exp(-kappa phi)>`` over
-    the copies.
+    ``margin`` is reached by the share of copies that is asked for.
     """
 
     kept: Array
     margin: Array
-    log_survival: Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,6 +59,10 @@ class Cloud:
     T: float = 0.0
     kappa: Array | float = np.inf
     max_cells_together: int = 8_000_000  # numbers in the noisy copies made at once
+
+    def make_copies(self, region: Region, x: Array, draws: Array, scales: Array, numeric: Mask) -> Array:
+        """Noisy copies ``(n, k, m, d)`` of points ``x`` ``(n, k, d)`` of rows with this region, checked."""
+        return check_copies(self.noise.copies(x, draws, region, scales, numeric), x, draws, self.noise)
 
     def take(self, rows: Index) -> Cloud:
         """The cloud of some rows."""
@@ -234,7 +231,7 @@ class Problem:
         if np.any(self.cloud.keep):
             enough = shares.kept >= np.reshape(self.cloud.keep, (-1, 1))
             margin, reached = np.minimum(margin, shares.margin), reached & enough
-        return Score(margin, reached, -self.cloud.T * shares.log_survival)
+        return Score(margin, reached)
 
     def are_reached(self, rows: Index, x: Array) -> Mask:
         """Whether points ``x`` ``(p, d)`` of these rows ``(p,)`` reach their targets, ``(p,)``: one model call."""
@@ -250,7 +247,7 @@ class Problem:
         assert cloud is not None, "a problem without a cloud has no shares"
         n, k, d = x.shape
         m = cloud.draws.shape[1]
-        kept, margin, log = np.empty((n, k)), np.empty((n, k)), np.zeros((n, k))
+        kept, margin = np.empty((n, k)), np.empty((n, k))
         place = np.minimum(np.floor((1 - np.asarray(cloud.keep)) * m + 1e-9).astype(np.intp), m - 1)
         places = np.broadcast_to(place.reshape(-1, 1, 1), (n, k, 1))
         rows_at_once = max(1, cloud.max_cells_together // (k * m * d))
@@ -258,17 +255,19 @@ class Problem:
             rows = np.arange(start, min(start + rows_at_once, n))
             part = self if len(rows) == n else self.take(rows)
             assert part.cloud is not None
-            made = cloud.noise.copies(x[rows], part.cloud.draws, part.region, self.scales, self.numeric)
-            copies = check_copies(made, x[rows], part.cloud.draws, cloud.noise)
-            outputs = part.outputs(copies.reshape(len(rows), k * m, d))
-            margins = part.goal.margin(outputs).reshape(len(rows), k, m)
-            kept[rows] = part.goal.is_reached(outputs).reshape(len(rows), k, m).mean(axis=-1)
+            margins, reached = part.judge_copies(x[rows], part.cloud.draws)
+            kept[rows] = reached.mean(axis=-1)
             margins = np.partition(margins, np.unique(place), axis=-1)
             margin[rows] = np.take_along_axis(margins, places[rows], axis=-1)[..., 0]
-            if cloud.T:
-                kappa = part.cloud.kappa if isinstance(part.cloud.kappa, float) else part.cloud.kappa[:, None, None]
-                log[rows] = log_mean_exp(-kappa * np.maximum(0.0, -margins))
-        return NoiseScore(kept, margin, log)
+        return NoiseScore(kept, margin)
+
+    def judge_copies(self, x: Array, draws: Array) -> tuple[Array, Mask]:
+        """Margins ``(n, k, m)`` of noisy copies of points ``x`` ``(n, k, d)``, and whether they keep the target."""
+        assert self.cloud is not None, "noisy copies need a cloud"
+        copies = self.cloud.make_copies(self.region, x, draws, self.scales, self.numeric)
+        outputs = self.outputs(copies.reshape(len(x), -1, x.shape[2]))
+        shape = copies.shape[:3]
+        return self.goal.margin(outputs).reshape(shape), self.goal.is_reached(outputs).reshape(shape)
 
     def gradient(self, x: Array) -> tuple[Score, Array]:
         """Score and the margin's gradient ``(n, k, d)`` in raw units, for a model that has one."""

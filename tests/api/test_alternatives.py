@@ -15,6 +15,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 import counterpoise as cp
+from counterpoise import telemetry
 
 TABLE, TARGET = load_breast_cancer(return_X_y=True, as_frame=True)
 MODELS = {
@@ -72,3 +73,15 @@ def test_what_has_to_change_anyway_is_not_held_back() -> None:
     found = cp.explain(model, row, reference=table, constraints=[cp.Range("a", -1, 1)], distance="l1", alternatives=3)
     assert found.count[0] >= 2
     assert (found.answers[0, : found.count[0], 0] <= 1).all()
+
+
+def test_the_best_answer_and_its_proof_are_the_same_with_and_without_alternatives() -> None:
+    train, label, _ = telemetry.simulate(rows=1500, seed=0)
+    model = HistGradientBoostingClassifier(random_state=0).fit(train, label)
+    ask = cp.Explainer(model, reference=train)
+    rows = train[label == "alert"][:10]
+    alone, several = (ask(rows, target="benign", alternatives=count) for count in (1, 3))
+    assert list(several.status) == list(alone.status)
+    assert (several.effort <= alone.effort * (1 + 1e-9)).all()
+    assert (several.bound >= alone.bound * (1 - 1e-9)).all()
+    assert (several.count > 1).any()

@@ -56,6 +56,16 @@ def test_effort_never_falls_as_the_share_rises(kind, first, shares, noise, seed)
     assert (np.diff(np.array(efforts), axis=0) >= 0).all()
 
 
+@pytest.mark.parametrize("kind", ["forest", "tree", "logistic"])
+@settings(max_examples=4, deadline=None)
+@given(first=st.integers(0, 390), seed=st.integers(0, 99), noise=st.sampled_from([0.05, 0.2, 0.6]))
+def test_effort_never_falls_as_the_temperature_rises(kind, first, seed, noise):
+    explainer, table = model_and_table(kind)
+    rows = table[first : first + 4]
+    efforts = [explainer(rows, temperature=T, noise=noise, seed=seed, kept=False).effort for T in (0.1, 0.7, 3.0)]
+    assert (np.diff(np.array(efforts), axis=0) >= 0).all()
+
+
 def test_the_answer_to_a_share_does_not_depend_on_the_batch():
     explainer, table = model_and_table("forest")
     together = explainer(table[:5], keep=0.8, noise=0.2, kept=False)
@@ -71,3 +81,27 @@ def test_other_copies_decide_what_is_claimed():
     assert firm.valid.all()
     assert firm.firm["kept"].iloc[0] < 0.5
     assert "not surely in the 90%" in firm.reason[0]
+
+
+@pytest.mark.parametrize("kind", ["forest", "tree", "logistic"])
+def test_noisy_copies_of_a_model_that_was_read_are_not_asked_of_it(kind):
+    """The claim is: its copies are, and the user's own predict decides."""
+    explainer, table = model_and_table(kind)
+    firm = explainer(table[:6], keep=0.9, noise=0.2)
+    assert firm.model_rows / 6 < 5000
+
+
+@pytest.mark.parametrize("kind", ["forest", "tree", "logistic"])
+def test_claims_hold_on_copies_that_neither_search_nor_verification_saw(kind):
+    explainer, table = model_and_table(kind)
+    firm = explainer(table[:20], keep=0.8, noise=0.1)
+    claims = np.flatnonzero((firm.firm["kept_low"] >= 0.8).to_numpy() & firm.valid)
+    assert len(claims) >= 15
+    rng = np.random.default_rng(99)
+    low, high = table.min().to_numpy(), table.max().to_numpy()
+    for row in claims:
+        copies = firm.x[row] + 0.1 * firm.schema.scales * rng.normal(size=(2000, 3))
+        copies = np.where(copies < low, 2 * low - copies, np.where(copies > high, 2 * high - copies, copies))
+        copies[:, 2] = np.rint(copies[:, 2])
+        said = explainer.model.predict(np.clip(copies, low, high))
+        assert np.mean(said == firm.scores["after"].iloc[row]) > 0.8 - 3 * 0.009

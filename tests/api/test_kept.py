@@ -10,7 +10,10 @@ from sklearn.tree import DecisionTreeClassifier
 from tests.api.houses import FAST, MODEL, ROWS, TRAIN, explainer
 
 import counterpoise as cp
+from counterpoise.api.firmness.noise import fit_noise
 from counterpoise.errors import InputError, ModelError
+from counterpoise.objective.noise import RankNoise
+from counterpoise.problem import ReferenceRows
 
 TREES = HistGradientBoostingClassifier(max_iter=20, random_state=0).fit(TRAIN[["area", "rooms"]], MODEL.predict(TRAIN))
 NUMBERS = TRAIN[["area", "rooms"]]
@@ -151,3 +154,13 @@ def test_a_saved_answer_keeps_its_measures(tmp_path):
     document = json.loads((tmp_path / "e.json").read_text())
     del document["explanation"]["measures"]  # as the first documents of version 2
     assert np.isnan(cp.Explanation.from_json(json.dumps(document)).kept).all()
+
+
+def test_ranks_of_a_reference_are_learnt_once():
+    """Rank noise that a user gives is fitted once, and says what the noise fitted by hand says."""
+    reference = ReferenceRows(np.random.default_rng(0).exponential(size=(50, 2)), np.zeros((50, 2)))
+    first, second = fit_noise(RankNoise(0.02), reference), fit_noise(RankNoise(0.1, flips=0.2), reference)
+    assert first.ranks is second.ranks
+    by_hand = RankNoise(0.1, flips=0.2).fitted(reference.x)
+    assert (second.level, second.flips) == (0.1, 0.2)
+    assert np.array_equal(second.ranks.table, by_hand.ranks.table)

@@ -218,7 +218,7 @@ def test_a_model_that_dislikes_one_row_is_not_asked_about_rounded_digits_instead
         return np.where(frame["load"] % 2 + frame["size"] > 0.5, "yes", "no")
 
     with pytest.raises(cp.ModelError, match="not this one"):
-        cp.explain(model, reference[:3], reference=reference[2:])
+        cp.explain(model, reference[:3], reference=reference[2:], on_error="raise")
 
 
 def test_a_note_says_in_which_order_a_model_without_names_is_asked():
@@ -229,3 +229,19 @@ def test_a_note_says_in_which_order_a_model_without_names_is_asked():
     found = cp.explain(model, reference[:10].iloc[:, ::-1], reference=reference)
     assert (model.predict(found.frame[list(reference.columns)]) != model.predict(reference[:10]))[found.valid].all()
     assert any("fitted without names in that of the reference" in note for note in found.notes)
+
+
+def test_an_answer_to_the_rows_that_is_of_no_use_is_told_and_no_other_form_is_tried():
+    kinds = pd.Series(["a", "b", None] * 20, dtype=object)
+    reference = pd.DataFrame({"load": RNG.normal(size=60), "kind": kinds.where(kinds.notna(), np.nan)})
+
+    def model(frame):
+        said = np.where(frame["load"] > 0, "yes", "no").astype(object)
+        return np.where([cell is None for cell in frame["kind"].tolist()], "unset", said)
+
+    rows = reference[:20].assign(kind=kinds[:20])
+    with pytest.raises(cp.ModelError, match="the model said 'unset'"):
+        cp.explain(model, rows, reference=reference, on_error="raise")
+    found = cp.explain(model, rows, reference=reference)
+    assert ((found.status == "rejected") == rows["kind"].isna()).all()
+    assert all("the model said 'unset'" in reason for reason in found.reason[found.status == "rejected"])

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.linear_model import LogisticRegression
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
 import counterpoise as cp
@@ -82,7 +85,7 @@ def test_relations_and_values_are_asked_again_from_a_saved_explanation() -> None
 
 
 @pytest.mark.parametrize(
-    ("lam", "distance"), [(0.1, "l2"), (0.1, "l1"), (0.1, "linf"), (0.1 / 9, "gower"), (0.0, "l0")]
+    ("lam", "distance"), [(0.1, "l2"), (0.1, "l1"), (0.1, "linf"), (0.1, "mad"), (0.1 / 9, "gower"), (0.0, "l0")]
 )
 def test_auto_lam_is_a_tenth_of_what_a_change_costs(lam: float, distance: str) -> None:
     table, label = flows()
@@ -167,3 +170,11 @@ def test_a_distance_that_gives_no_number_is_refused() -> None:
     np.testing.assert_allclose(
         explainer(table[:4], distance=own).terms.distance, explainer(table[:4], distance="l1").terms.distance
     )
+
+
+@pytest.mark.parametrize("model", [RandomForestClassifier(4, random_state=0), LinearRegression()])
+def test_a_model_of_several_outputs_is_refused_with_what_to_do(model: Any) -> None:
+    table, label = flows()
+    fitted = model.fit(table, np.column_stack([label == label[0], table["fwd"] > 20]).astype(int))
+    with pytest.raises(cp.CounterpoiseError, match=r"model\.predict\(rows\)\[:, 0\]"):
+        cp.explain(fitted, table[:2], reference=table)

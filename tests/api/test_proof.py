@@ -19,7 +19,7 @@ FOREST = RandomForestClassifier(30, max_depth=6, random_state=0).fit(TABLE, LABE
 ASK = cp.Explainer(BOOSTED, reference=TABLE)
 
 
-@pytest.mark.parametrize("distance", ["l2", "l1", "l0", "gower"])
+@pytest.mark.parametrize("distance", ["l2", "l1", "l0", "gower", "mad"])
 def test_a_proof_bounds_every_answer_and_says_which_are_the_least(distance):
     found = ASK(TABLE[:12], distance=distance)
     assert set(found.status) == {"optimal"}

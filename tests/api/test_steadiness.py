@@ -137,3 +137,18 @@ def test_probabilities_and_predictions_are_the_models_own(width):
         own = model.predict_proba(found.frame)[:, place]
         np.testing.assert_allclose(found.scores["probability_after"], own, rtol=1e-12, atol=1e-12)
         assert found.scores["after"].tolist() == model.predict(found.frame).tolist()
+
+
+def test_labels_alone_hide_rounding_so_answers_are_asked_about_in_other_company():
+    table = pd.DataFrame(np.random.default_rng(0).normal(size=(40, 2)), columns=["load", "rate"])
+
+    def model(frame):
+        rounding = {1: 1e-4, 6: -1e-4}.get(len(frame), 0.0)
+        return np.where(frame["load"].to_numpy() + rounding > 0.1, "yes", "no")
+
+    found = cp.explain(model, table[:6], reference=table, values="any")
+    before, after = model(table[:6]), model(found.frame)
+    alone = np.concatenate([model(found.frame[place : place + 1]) for place in range(6)])
+    assert found.valid.any()
+    assert (before != after)[found.valid].all()
+    assert (before != alone)[found.valid].all()

@@ -217,7 +217,7 @@ def test_a_document_from_before_there_was_evidence_can_be_read() -> None:
 
 
 def test_the_version_is_the_one_that_the_documentation_describes() -> None:
-    described = (Path(__file__).parents[2] / "docs" / "explanation-format.md").read_text(encoding="utf-8")
+    described = (Path(__file__).parents[2] / "docs" / "reference" / "explanation-format.md").read_text(encoding="utf-8")
     assert f"format version {FORMAT_VERSION}." in described
     named = [field.name for kind in (Explanation, Feature) for field in fields(kind)]
     assert [name for name in named if f"`{name}`" not in described] == []

@@ -82,6 +82,7 @@ def draw_case(seed: int) -> Case:
         "method": method,
         "seed": int(rng.integers(100)),
         "progress": False,
+        "on_error": "raise",
     }
     asked["budget"] = 20.0 if asked["proof"] is True else None  # which goes on to the end, or to the budget's
     if asked["keep"] is not None:

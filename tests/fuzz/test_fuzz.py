@@ -25,6 +25,9 @@ def test_no_answer_is_refuted_no_constraint_broken_and_nothing_crashes(block):
         200030,  # a network whose sums are rounded otherwise where a frame has its columns side by side
         301794,  # a linear model of categories alone
         301656,  # an answer that was verified, of a row that was taken for proven to have none
+        210359,  # a derived value that was set back to the row's, within its tolerance
+        821357,  # a vote of a linear model among others, whose sums round otherwise in other company
+        601872,  # a derived value that Integer rounded
     ],
 )
 def test_what_once_failed_fails_no_more(seed):

@@ -1,4 +1,4 @@
-"""The table of docs/conformance.md: some of its cells, run again, and nothing left out of it."""
+"""The table of docs/reference/conformance.md: some of its cells, run again, and nothing left out of it."""
 
 import sys
 from pathlib import Path
@@ -11,7 +11,7 @@ for library in ("xgboost", "torch", "onnxruntime", "skl2onnx"):
     pytest.importorskip(library)
 
 ROOT = Path(__file__).parents[2]
-PAGE = (ROOT / "docs" / "conformance.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "reference" / "conformance.md").read_text(encoding="utf-8")
 
 
 @pytest.fixture(scope="module")

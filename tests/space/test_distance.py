@@ -12,8 +12,8 @@ from counterpoise.space.schema.schema import Feature, Schema
 
 SCHEMA = Schema(
     (
-        Feature("a", "continuous", scale=2.0, lower=0.0, upper=10.0),
-        Feature("n", "integer", scale=4.0, lower=0.0, upper=8.0),
+        Feature("a", "continuous", scale=2.0, lower=0.0, upper=10.0, mad=1.0),
+        Feature("n", "integer", scale=4.0, lower=0.0, upper=8.0, mad=5.0),
         Feature("c", "categorical", categories=("x", "y", "z")),
         Feature("o", "ordinal", categories=("low", "mid", "high")),
         Feature("b", "boolean"),
@@ -30,6 +30,7 @@ X = np.array([[[5.0, 2.0, 2.0, 1.0, 1.0]]])  # scaled: 2, 0, 1, 1/2, 0
         ("l1", 3.5),
         ("l0", 3.0),
         ("gower", (0.4 + 1 + 0.5) / 5),
+        ("mad", 4 + 1 + 0.5),
         ({"l1": 2.0, "l0": 0.1}, 7.3),
     ],
 )
@@ -41,7 +42,7 @@ def test_a_missing_cell_given_a_value_is_one_away_under_every_norm():
     x0, filled = X0.copy(), X0.copy()[:, None, :]
     x0[0, 0] = np.nan
     filled[0, 0, 0] = 7.0
-    for norm in ("l2", "l1", "l0"):
+    for norm in ("l2", "l1", "l0", "mad"):
         assert Distance.of(SCHEMA, norm)(filled, x0)[0, 0] == 1.0
     assert Distance.of(SCHEMA, "gower")(filled, x0)[0, 0] == pytest.approx(1 / 5)
     assert Distance.of(SCHEMA, "l2")(x0[:, None, :], x0)[0, 0] == 0.0
@@ -132,3 +133,14 @@ def test_a_class_of_ones_own_is_made_in_the_units_of_the_schema():
     assert distance.gradient(X, X0)[0, 0].tolist() == [0.5, 0, 0, 0, 0]
     with pytest.raises(InputError, match="subclass of Distance"):
         Distance.of(SCHEMA, Distance)
+
+
+def test_mad_needs_deviations_that_a_reference_shows():
+    shown = pd.DataFrame({"a": [0.0, 1.0, 2.0, 3.0, 1000.0]})
+    schema = Schema.infer(shown)
+    assert schema.features[0].mad == pytest.approx(1.4826)
+    assert Distance.of(schema, "mad")(np.array([[[3.4826]]]), np.array([[2.0]]))[0, 0] == pytest.approx(1.0)
+    with pytest.raises(InputError, match=r"needs the median absolute deviation.*'a'.*mad:"):
+        Distance.of(Schema((Feature("a", "continuous", scale=2.0),)), "mad")
+    with pytest.raises(InputError, match="mad must be a positive number"):
+        Feature("a", "continuous", mad=0.0)

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from counterpoise.space.distance import NormMixture
+from counterpoise.space.known_distances import NormMixture
 from counterpoise.space.nearest_rows import NeighbourIndex
 
 NOMINAL = np.array([False, False, True, False])

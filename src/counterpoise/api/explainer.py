@@ -10,45 +10,43 @@ import time
 from collections.abc import Hashable, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
-from functools import cache, cached_property
-from typing import Any, Literal
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal, cast
 
 import pandas as pd
 
+from counterpoise.api.batch.ask_rows import RowsAsked
+from counterpoise.api.batch.make_question import make_question
+from counterpoise.api.batch.rejected import OnError, check_on_error
+from counterpoise.api.batch.workers import Workers, count_workers
 from counterpoise.api.evidence import fingerprint
-from counterpoise.api.firmness.firm import check_firmness
-from counterpoise.api.firmness.kept import KeptSetting, check_kept
-from counterpoise.api.firmness.noise import NoiseWish, parse_noise
+from counterpoise.api.firmness.kept import KeptSetting
+from counterpoise.api.firmness.noise import NoiseWish
 from counterpoise.api.inputs.binding import check_relations, check_weights, fixed_features, keep_possible_relations
 from counterpoise.api.inputs.importance import ImportanceMethod, importance_weights
 from counterpoise.api.inputs.reference import PROBE_ROWS, Reference, RelationsSetting
-from counterpoise.api.inputs.rows_in import InputRows, Rows, check_settings, read_rows
-from counterpoise.api.inputs.targets import as_target
+from counterpoise.api.inputs.rows_in import InputRows, Rows, read_rows
 from counterpoise.api.inputs.unknown_categories import add_unknown_categories, note_unknown_categories
 from counterpoise.api.problems import ExplainedModel
 from counterpoise.api.progress import ProgressSetting
 from counterpoise.api.run import ChunkSettings, ExplanationRun
+from counterpoise.api.saving.explainer_file import SavedExplainer, write_explainer_file
 from counterpoise.errors import InputError
 from counterpoise.explanation.explanation import Explanation
 from counterpoise.explanation.question import DistanceSpec, Question, Target
 from counterpoise.methods.base import Method
-from counterpoise.methods.basin_search import BasinSearch
-from counterpoise.methods.polish import Polished
-from counterpoise.methods.proven import Proven
-from counterpoise.methods.search import Search
-from counterpoise.methods.settings.proof import ProofSettings
 from counterpoise.models.registry import as_model
-from counterpoise.objective.measures import DistanceBuilder, Penalty, check_distance, check_regularizers, choose_lam
+from counterpoise.objective.measures import DistanceBuilder, Penalty
 from counterpoise.objective.plausibility import Fittable
 from counterpoise.objective.regularizers import Regularizer
 from counterpoise.space.constraints.between_features import ConstraintOrFunction, as_constraints
+from counterpoise.space.constraints.words import Constraint
 from counterpoise.space.region.region import Bounds, check_constraints
 from counterpoise.space.schema.schema import Schema
 from counterpoise.space.schema.tables_in import quote_names
 from counterpoise.space.schema.values import ValuesSetting
 from counterpoise.types import Array, Model
-
-BASIN_ANSWERS = BasinSearch.answers  # answers of a row, at most, where one is given for each basin
 
 
 class Explainer:
@@ -104,19 +102,61 @@ class Explainer:
         self.chunks = ChunkSettings()  # how many rows are searched together, which bounds the memory of a call
         self.new_categories = new_categories
         self.weights = check_weights(self.schema, {} if isinstance(weights, str) else weights)
-        self._given_constraints = as_constraints(constraints)
-        asked = Question(constraints=self._given_constraints, weights=self.weights)
-        check_constraints(self.schema, asked.binding_constraints, bounds)  # found before any row is seen
-        self.relations = keep_possible_relations(
-            self.reference.relations, self.schema, asked.binding_constraints, bounds
-        )
-        self.constraints = replace(asked, relations=self.relations.constraints).binding_constraints
-        self.held = fixed_features(self.schema, self.constraints)
+        self._bind_constraints(as_constraints(constraints))
         self.model: Model = as_model(model, self.schema, self.reference.sample_rows(PROBE_ROWS))
         if isinstance(weights, str):
             found = importance_weights(weights, self.model, self.reference.x)
             self.weights = dict(zip(self.schema.names, found.tolist(), strict=True))
         self._distance_builder = DistanceBuilder(self.schema, self.constraints, self.weights)
+
+    def _bind_constraints(self, constraints: tuple[Constraint, ...]) -> None:
+        """Take these constraints, and of the relations that were discovered those that go with them."""
+        self._given_constraints = constraints
+        asked = Question(constraints=constraints, weights=self.weights)
+        check_constraints(self.schema, asked.binding_constraints, self.bounds)  # found before any row is seen
+        self.relations = keep_possible_relations(
+            self.reference.relations, self.schema, asked.binding_constraints, self.bounds
+        )
+        self.constraints = replace(asked, relations=self.relations.constraints).binding_constraints
+        self.held = fixed_features(self.schema, self.constraints)
+
+    def with_constraints(self, *constraints: ConstraintOrFunction) -> Explainer:
+        """The same explainer with further constraints; the reference and the model are not read again.
+
+        >>> from sklearn.linear_model import LogisticRegression
+        >>> from counterpoise.space.constraints.words import Immutable
+        >>> train = pd.DataFrame({"load": [0.5, 1.25, 3.75, 4.5], "ports": [1, 2, 7, 9]})
+        >>> model = LogisticRegression().fit(train, ["benign", "benign", "alert", "alert"])
+        >>> Explainer(model, reference=train).with_constraints(Immutable("load"))
+        Explainer of LogisticRegression: 2 features, 4 reference rows, 1 constraint
+        """
+        asked = self._copy_with_model()
+        asked._bind_constraints((*self._given_constraints, *as_constraints(list(constraints))))
+        asked._distance_builder = DistanceBuilder(asked.schema, asked.constraints, asked.weights)
+        return asked
+
+    def _copy_with_model(self) -> Explainer:
+        """A copy that shares the adapted model; `copy` goes by the pickled state, which is without it."""
+        found = object.__new__(type(self))
+        found.__dict__.update(self.__dict__)
+        return found
+
+    def save(self, path: str | Path, *, with_model: bool = True) -> None:
+        """Write the explainer to a file that `load_explainer` reads: no pickle, nothing in it is ever run.
+
+        It holds the schema, the encoded reference rows, relations, constraints, and the model in its library's own
+        safe format (scikit-learn, XGBoost, boosters of LightGBM, CatBoost). Other models are left out with
+        ``with_model=False`` and given again when it is loaded.
+        """
+        asked = Question(
+            constraints=self._given_constraints,
+            relations=self.reference.relations.constraints,
+            weights=self.weights,
+            bounds=self.bounds,
+            new_categories=self.new_categories,
+        )
+        name, model = type(self._user_model).__name__, self._user_model if with_model else None
+        write_explainer_file(Path(path), SavedExplainer(asked, self.reference, model, name, self.fingerprint))
 
     def __repr__(self) -> str:
         counts = {
@@ -162,6 +202,8 @@ class Explainer:
         gap: float = 0.0,
         seed: int = 0,
         progress: ProgressSetting = None,
+        on_error: OnError = "reject",
+        n_jobs: int | None = 1,
     ) -> Explanation:
         """Explain rows: the least change inside the constraints that gives each of them the target.
 
@@ -170,7 +212,8 @@ class Explainer:
             labels (any of them), an array of labels (one per row), `AnythingBut`, or a range (low, high) of a model
             that gives numbers.
         threshold: the probability, between 0 and 1, that the target must have; None: the model's own decision counts.
-        distance: "l2" (the default), "l1", "l0" or "gower", or weights of them such as {"l2": 1, "l0": 0.1}.
+        distance: "l2" (the default), "l1", "l0", "gower", "mad" (L1 in median absolute deviations), "linf", or weights
+            of them such as {"l2": 1, "l0": 0.1}.
             Differences are in standard deviations of the reference.
         lam: the weight of the penalty in Eq. (3), at least 0; "auto": 0.1, so that a further change has to save a tenth
             of a standard deviation (Gower: 0.1/d, L0: 0); 0: the bare distance.
@@ -197,53 +240,49 @@ class Explainer:
         seed: of all random numbers; the same seed gives the same answers. 0 by default.
         progress: True shows a bar, False does not, a function is called with (rows done, rows in all); None: a bar on a
             terminal where there are many rows.
+        on_error: what happens to a row that cannot be read, or that the model fails on: "reject" (the default) gives it
+            the status "rejected" and its reason, and answers the others; "raise" ends the call in an error. Where no
+            row at all can be answered, the call ends in an error too.
+        n_jobs: how many processes answer the rows; -1: one for each core. 1 by default. Answers do not depend on it.
 
         What was asked is in the ``question`` of the explanation that comes back.
         """
         started = time.perf_counter()
-        wants_basins = isinstance(alternatives, str) and alternatives == "basins"
-        alternatives = BASIN_ANSWERS if wants_basins else alternatives
-        check_settings(lam, penalty, mu, alternatives, budget, seed, proof, gap)
-        _check_method(method)
-        withstand = parse_noise(noise, self.schema)
-        check_firmness(keep, temperature)
-        kept = check_kept(kept)
-        if keep is None and not temperature and withstand is not None and kept is False:
-            raise InputError(
-                "noise must go with keep, temperature or kept", "none of them was given", "for instance keep=0.9"
-            )
-        asked, intake = self.prepare_rows(X)
-        measure, _ = asked._distance_builder(distance, penalty)  # a name that is none is refused here
-        check_distance(measure, self.reference.x)
-        method = _choose_method(method, int(alternatives), proof, float(gap))
-        if wants_basins:
-            method = _search_basins(method, keep, temperature)
-        question = Question(
-            target=as_target(target),
+        check_on_error(on_error)
+        question = make_question(
+            self,
+            target=target,
             threshold=threshold,
-            distance=dict(distance) if isinstance(distance, Mapping) else distance,
-            lam=choose_lam(measure) if isinstance(lam, str) else float(lam),
+            distance=distance,
+            lam=lam,
             penalty=penalty,
-            mu=None if isinstance(mu, str) else float(mu),
-            weights=self.weights,
-            regularizers=tuple(check_regularizers(regularizers)),
-            constraints=self._given_constraints,
-            relations=self.relations.constraints,
-            bounds=self.bounds,
-            keep=None if keep is None else float(keep),
-            temperature=float(temperature),
-            noise=withstand,
+            mu=mu,
+            regularizers=regularizers,
+            temperature=temperature,
+            keep=keep,
+            noise=noise,
             kept=kept,
-            alternatives=int(alternatives),
-            seed=int(seed),
+            alternatives=alternatives,
+            budget=budget,
             method=method,
             proof=proof,
-            gap=float(gap),
-            budget=None if budget is None else float(budget),
-            new_categories=self.new_categories,
+            gap=gap,
+            seed=seed,
         )
+        asking = RowsAsked(self, question, started, count_workers(n_jobs), progress)
+        return asking.answer_every_row(X) if on_error == "raise" else asking.answer_what_can_be(X)
+
+    def start_run(
+        self, X: Rows, question: Question, start_time: float, on_error: OnError = "raise", n_jobs: int = 1
+    ) -> ExplanationRun:
+        """A run of a question about some rows, which are read and not yet answered."""
+        asked, intake = self.prepare_rows(X)
         explained = ExplainedModel(asked.model, asked.schema, asked._distance_builder, self.held, self.fingerprint)
-        return ExplanationRun(question, explained, method, asked.reference, intake, started, self.chunks).run(progress)
+        workers = None if n_jobs == 1 else Workers(asked, question, on_error, n_jobs)
+        method = cast(Method, question.method)
+        return ExplanationRun(
+            question, explained, method, asked.reference, intake, start_time, self.chunks, on_error, workers
+        )
 
     def prepare_rows(self, data: Any) -> tuple[Explainer, InputRows]:
         """An explainer that knows the categories of these rows as well (often itself), and the rows it reads."""
@@ -263,7 +302,7 @@ class Explainer:
                 todo = f"{error.todo}, or hold it fixed: cp.Immutable({free[0]!r})"
                 todo = f"{todo}, or allow them: new_categories=True, --new-categories"
                 raise InputError(error.must, given, todo) from None
-            asked = copy(self)
+            asked = self._copy_with_model()
             asked.schema, asked.reference = wide, copy(self.reference)
             asked._distance_builder = DistanceBuilder(wide, self.constraints, self.weights)
             asked.reference.schema = wide
@@ -274,35 +313,3 @@ class Explainer:
     def fingerprint(self) -> str:
         """A hash of what the model says of up to 256 reference rows; empty without a reference."""
         return fingerprint(self.model, self.reference.sample_rows(PROBE_ROWS)) if len(self.reference.x) else ""
-
-
-def _check_method(method: Any) -> None:
-    """An error for a method that cannot be run; None stands for the default one."""
-    if method is not None and (not hasattr(method, "iterate") or isinstance(method, type)):
-        raise InputError("method must be a method", f"{method!r}", "for instance cp.Search() or cp.NearestNeighbour()")
-
-
-def _choose_method(given: Method | None, alternatives: int, proof: bool | str, gap: float) -> Method:
-    """The method that is run: the one given, or the default one, with a proof where that is asked for."""
-    if given is not None and proof is not True:
-        return given
-    method = _default_search(alternatives) if given is None else given
-    if proof is False:
-        return method
-    settings = ProofSettings.to_the_end(gap) if proof is True else ProofSettings(gap=gap)
-    return Proven(method, settings, alternatives, solves_first=given is None)
-
-
-def _search_basins(method: Method, keep: float | None, temperature: float) -> Method:
-    """A method whose answers are the minima of separate basins; firm answers have no basins."""
-    if keep is not None or temperature:
-        raise InputError(
-            "alternatives='basins' must not go with keep or temperature", "one of them was given", "ask twice"
-        )
-    return BasinSearch(method, answers=BASIN_ANSWERS)
-
-
-@cache
-def _default_search(alternatives: int) -> Method:
-    """The search that is run where none is given."""
-    return Polished(Search(), answers=2 * alternatives - 1)

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 import pandas as pd
 
+from counterpoise.api.batch.rejected import OnError
 from counterpoise.api.explainer import Explainer
 from counterpoise.api.firmness.kept import KeptSetting
 from counterpoise.api.firmness.noise import NoiseWish
@@ -57,6 +58,8 @@ def explain(
     gap: float = 0.0,
     seed: int = 0,
     progress: ProgressSetting = None,
+    on_error: OnError = "reject",
+    n_jobs: int | None = 1,
 ) -> Explanation:
     """The least change that turns the decision on each row: `Explainer` and its call in one.
 
@@ -66,7 +69,8 @@ def explain(
         (any of them), an array of labels (one per row), `AnythingBut`, or a range (low, high) of a model that gives
         numbers.
     threshold: the probability, between 0 and 1, that the target must have; None: the model's own decision counts.
-    distance: "l2" (the default), "l1", "l0" or "gower", or weights of them such as {"l2": 1, "l0": 0.1}. Differences
+    distance: "l2" (the default), "l1", "l0", "gower", "mad" (L1 in median absolute deviations), "linf", or weights
+        of them such as {"l2": 1, "l0": 0.1}. Differences
         are in standard deviations of the reference.
     lam: the weight of the penalty in Eq. (3), at least 0; "auto": 0.1, so that a further change has to save a tenth of
         a standard deviation (Gower: 0.1/d, L0: 0); 0: the bare distance.
@@ -92,6 +96,10 @@ def explain(
     seed: of all random numbers; the same seed gives the same answers. 0 by default.
     progress: True shows a bar, False does not, a function is called with (rows done, rows in all); None: a bar on a
         terminal where there are many rows.
+    on_error: what happens to a row that cannot be read, or that the model fails on: "reject" (the default) gives it the
+        status "rejected" and its reason, and answers the others; "raise" ends the call in an error. Where no row at all
+        can be answered, the call ends in an error too.
+    n_jobs: how many processes answer the rows; -1: one for each core. 1 by default. Answers do not depend on it.
     reference: the data that the model was trained on, or a sample of it: scales, ranges, categories, rows to start
         from. A frame or an array ``(r, d)``; None: the schema must tell scales and ranges.
     schema: the features; None: inferred from the reference.
@@ -145,4 +153,6 @@ def explain(
         gap=gap,
         seed=seed,
         progress=progress,
+        on_error=on_error,
+        n_jobs=n_jobs,
     )

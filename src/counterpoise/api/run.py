@@ -13,10 +13,14 @@ from numpy.typing import NDArray
 from counterpoise.api.asking.row_form import choose_form
 from counterpoise.api.asking.steadiness import find_steadiness
 from counterpoise.api.assemble import assemble_explanation
+from counterpoise.api.batch.finished import is_model_down
+from counterpoise.api.batch.rejected import OnError, state_reason
+from counterpoise.api.batch.run_notes import collect_notes
+from counterpoise.api.batch.workers import Workers
 from counterpoise.api.evidence import nearest_target_rows
 from counterpoise.api.firmness.firm import Firmness, find_firm_answers
 from counterpoise.api.firmness.kept import KeptSettings, KeptShares, measure_kept, reason_to_skip
-from counterpoise.api.inputs.binding import note_relations, record_rows_let_off
+from counterpoise.api.inputs.binding import record_rows_let_off
 from counterpoise.api.inputs.reference import Reference
 from counterpoise.api.inputs.rows_in import InputRows, first_predictions, model_predictions
 from counterpoise.api.inputs.targets import RowTargets, current_decisions, resolve_target
@@ -50,7 +54,6 @@ class ChunkSettings:
 
 
 LOGGER = logging.getLogger("counterpoise")
-FEW_ANSWERS_NOTE = "have fewer answers, each without something that a better one needs, than the"
 
 
 class ExplanationRun:
@@ -65,9 +68,12 @@ class ExplanationRun:
         intake: InputRows,
         start_time: float,
         chunks: ChunkSettings,
+        on_error: OnError = "raise",
+        workers: Workers | None = None,
     ) -> None:
         self.question, self.explained, self.method = question, explained.asked_for(question), method
         self.reference, self.input_rows, self.start_time, self.chunks = reference, intake, start_time, chunks
+        self.on_error, self.workers = on_error, workers
         self.deadline = np.inf if question.budget is None else start_time + question.budget
         self.tally = Tally()
         self.finished_rows: list[Index] = []
@@ -79,34 +85,37 @@ class ExplanationRun:
         self.rows_let_off: dict[str, set[int]] = {}  # by relation, the rows that break it themselves
         self.evidence: list[Array] = []  # the nearest reference rows; empty where there is no reference
         self.rows_out_of_time = 0  # rows whose search the budget may have ended
+        self.rejected: dict[int, str] = {}  # rows that the model failed on, with reasons
+        self.has_asked = False  # whether the model was asked about the rows themselves
+
+    def ask_about_rows(self) -> None:
+        """Ask the model about the rows themselves: what it predicts for them, and in which form it takes them."""
+        if self.has_asked:
+            return
+        model, schema = self.explained.model, self.explained.schema
+        steadiness = find_steadiness(model, self.reference, self.input_rows.x0)
+        self.form, said, self.form_notes = choose_form(model, self.input_rows, schema, steadiness, self.tally)
+        if said is None and steadiness.needs_other_company:  # what it says must not depend on the answers beside
+            said = model_predictions(model, self.form.own_rows, np.arange(len(self.input_rows)), self.tally)
+        self.row_predictions = first_predictions(model, self.input_rows, schema, self.form.own_rows, said, self.tally)
+        self.has_asked = True
 
     def run(self, progress: ProgressSetting) -> Explanation:
         """The explanation of all rows, or an error whose ``partial`` is that of the rows that were finished."""
-        model = self.explained.model
         try:
-            schema = self.explained.schema
-            steadiness = find_steadiness(model, self.reference, self.input_rows.x0)
-            self.form, said, self.form_notes = choose_form(model, self.input_rows, schema, steadiness, self.tally)
-            if said is None and steadiness.jumps:  # what it says of the rows must not depend on the answers beside them
-                said = model_predictions(model, self.form.own_rows, np.arange(len(self.input_rows)), self.tally)
-            self.row_predictions = first_predictions(
-                model, self.input_rows, schema, self.form.own_rows, said, self.tally
-            )
+            self.ask_about_rows()
         except ModelError as error:
             if error.row:  # the rows before the failing one are answered
                 error.partial = self._run_of_rows_before(error.row).run(progress)
             raise
-        self.row_targets = self._resolve_targets()
-        self.reference_rows = self.reference.donors(model)
+        self.resolve_goals()
         n = len(self.input_rows)
         try:
             with show_progress(progress, n) as tell:
-                chunks = self._split_into_chunks()
-                for number, rows in enumerate(chunks):
-                    left = max(self.deadline - time.perf_counter(), 0.0) / (len(chunks) - number)
-                    LOGGER.debug("rows %d to %d of %d", rows[0], rows[-1], n)
-                    self._answer_chunk(rows, time.perf_counter() + left, tell)
-                    tell(sum(map(len, self.finished_rows)), n)
+                if self.workers is not None:
+                    self._answer_in_workers(self.workers, tell)
+                else:
+                    self.answer_all(tell)
         except KeyboardInterrupt:
             raise Interrupted(
                 "a run must be left to finish",
@@ -119,12 +128,46 @@ class ExplanationRun:
             raise
         found = self.build_explanation()
         LOGGER.info(
-            "%d of %d rows reach the target; %.3g s, %d rows asked of the model",
-            *(int(found.valid.sum()), len(found), found.seconds, found.model_rows),
+            "%d of %d rows reach the target; %.3g s, %d rows asked of the model, %d put to what was read of it",
+            *(int(found.valid.sum()), len(found), found.seconds, found.model_rows, self.tally.opened_rows),
         )
         for note in found.notes:
             LOGGER.info("note: %s", note)
         return found
+
+    def resolve_goals(self) -> None:
+        """Find the targets of the rows, and the reference rows to start from."""
+        self.row_targets = self._resolve_targets()
+        self.reference_rows = self.reference.donors(self.explained.model)
+
+    def answer_all(self, tell: ProgressCallback) -> None:
+        """Answer the rows chunk by chunk; a row that the model fails on ends the run, or is set aside."""
+        n, chunks = len(self.input_rows), self._split_into_chunks()
+        for number, chunk in enumerate(chunks):
+            left = max(self.deadline - time.perf_counter(), 0.0) / (len(chunks) - number)
+            LOGGER.debug("rows %d to %d of %d", chunk[0], chunk[-1], n)
+            rows = chunk
+            while len(rows):
+                try:
+                    self._answer_chunk(rows, time.perf_counter() + left, tell)
+                    break
+                except ModelError as error:
+                    if self.on_error == "raise" or error.row is None or is_model_down(self):
+                        raise
+                    self.rejected[error.row] = state_reason(error)
+                    rows = rows[rows > error.row]  # those before it are answered
+            tell(sum(map(len, self.finished_rows)), n)
+
+    def _answer_in_workers(self, workers: Workers, tell: ProgressCallback) -> None:
+        """Have chunks of the rows answered in other processes, and gather what they found."""
+        n, most = len(self.input_rows), max(map(len, self._split_into_chunks()))
+        size = workers.chunk_rows(n, most)
+        chunks = [np.arange(start, min(start + size, n)) for start in range(0, n, size)]
+        targets = self.question.target if self.question.has_target_per_row else None
+        found_parts = workers.answer(self.input_rows.table, chunks, targets, self.question.budget)
+        for rows, found in zip(chunks, found_parts, strict=True):
+            found.add_to(self, rows)
+            tell(sum(map(len, self.finished_rows)), n)
 
     def build_explanation(self) -> Explanation:
         """The Explanation of the rows that are finished."""
@@ -142,7 +185,7 @@ class ExplanationRun:
             rows[order],
             seconds=time.perf_counter() - self.start_time,
             model_rows=self.tally.rows,
-            notes=self._notes(),
+            notes=collect_notes(self),
         )
         evidence = np.concatenate(self.evidence)[order] if self.evidence else None
         if not self.question.asks_for_firmness:
@@ -191,7 +234,7 @@ class ExplanationRun:
             region = task.problem.region
             record_rows_let_off(self.rows_let_off, self.question.relations, region, rows)
             answers = answer_rows(task, lambda finished: tell(done + finished, n), search=not over)
-            wrong = self._record_predictions(rows, answers.before)
+            wrong = self.record_predictions(rows, answers.before)
             if len(wrong):  # rows whose target was chosen for another class than predict now says
                 again = self._build_task(rows[wrong], soon, region.take(wrong))
                 right = answer_rows(again, lambda _: None, search=not over)
@@ -261,57 +304,10 @@ class ExplanationRun:
         now = current_decisions(model, self.form.own_rows, self.row_predictions.predicted)
         return resolve_target(model, question.target, question.threshold, now)
 
-    def _record_predictions(self, rows: Index, before: NDArray[np.object_]) -> Index:
+    def record_predictions(self, rows: Index, before: NDArray[np.object_]) -> Index:
         """Store the user's own predictions for rows; return the places where the outputs had told another class."""
         wrong = np.flatnonzero(self.row_predictions.predicted[rows] != before)
         self.row_predictions.predicted[rows], self.row_predictions.is_from_predict[rows] = before, True
         if len(wrong):
             self.row_targets = self._resolve_targets()
         return wrong
-
-    def _notes(self) -> tuple[str, ...]:
-        """The notes of the explanation: what holds for all rows."""
-        return (
-            *self.reference.notes,
-            *self.explained.model.notes,
-            *self.input_rows.notes,
-            *self.form_notes,
-            *note_relations(self.question.relations, self.rows_let_off),
-            *self.form.steadiness.notes(),
-            *self._missing_reference_notes(),
-            *self._budget_notes(),
-            *self._few_answers_notes(),
-            *dict.fromkeys(self.kept_notes),
-        )
-
-    def _budget_notes(self) -> tuple[str, ...]:
-        """A note where the budget ended a search."""
-        if not self.rows_out_of_time:
-            return ()
-        whose = (
-            "of the row"
-            if len(self.input_rows) == 1
-            else f"of {self.rows_out_of_time} of the {len(self.input_rows)} rows"
-        )
-        return (
-            f"the budget of {self.question.budget:g} s ended the search {whose}: more time may find nearer answers",
-        )
-
-    def _few_answers_notes(self) -> tuple[str, ...]:
-        """A note where rows have fewer answers than were asked for."""
-        asked = self.question.alternatives
-        found = [answers for answers, _ in self.firm_answers] or self.finished_answers
-        few = sum(int((part.valid & (part.answer_count < asked)).sum()) for part in found)
-        rows = sum(len(part.valid) for part in found)
-        return (f"{few} of {rows} rows {FEW_ANSWERS_NOTE} {asked} asked for",) if few else ()
-
-    def _missing_reference_notes(self) -> tuple[str, ...]:
-        """A note where the reference has no row to start a search from."""
-        if not len(self.reference_rows.x):
-            return ("there are no reference rows: the search starts from random directions",)
-        goal = self.row_targets.goal
-        for group in goal.group_rows():
-            if not len(self.reference_rows.find_target_rows(goal.take(group[:1]))):
-                said = self.row_targets.target[group[0]]
-                return (f"no reference row is {said}: the search starts from random directions",)
-        return ()

@@ -144,7 +144,7 @@ def answer_rows(task: AnswerTask, watch: FinishedRowsCallback, *, search: bool =
     filled = np.where(holds[..., None], x, x[:, :1])
     probability = _target_probabilities(task, filled, outputs)
     terms = problem.energy.terms(x[:, :1], problem.x0, margin[:, None])
-    if task.form.steadiness.jumps:
+    if task.form.steadiness.needs_other_company:
         holds = hold_together(problem, task.form, x, holds)
     valid = holds[:, 0]
     effort = np.where(valid, terms.distance[:, 0] + terms.regularizer[:, 0], np.inf)

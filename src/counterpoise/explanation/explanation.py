@@ -36,8 +36,8 @@ class Explanation(AnsweredRows):
     count: how many answers of each row `changes` and `alternatives` list, ``(n,)``; 0 leaves a nearest miss out.
     valid: whether the best answer reaches the target, ``(n,)``.
     status, reason: what is known of the best answer, and why, ``(n,)``: "optimal" (valid, and proven to be the least),
-        "bounded" (valid, and none costs less than a bound above 0), "valid", "not_found", or "infeasible" (nothing
-        legal reaches the target).
+        "bounded" (valid, and none costs less than a bound above 0), "valid", "not_found", "infeasible" (nothing legal
+        reaches the target), or "rejected" (the row could not be read, or the model failed on it).
     target: what was asked for, ``(n,)``: the label, or "anything but dog", or "[10, 20]" of a predicted number.
     model_scores: what the model says of the rows and of their answers; `scores` is the table of it.
     terms: the terms of Eq. (3) at the best answers; `energy` is the table of them.
@@ -121,7 +121,9 @@ class Explanation(AnsweredRows):
         return tabulate_importance(self)
 
     def to_frame(self, library: Library = "pandas") -> Any:
-        """A line for each answer: the input's columns as the answer has them, then all that is known of it (cp_…).
+        """A line for each answer: the input's columns as the answer has them, then what is known of it.
+
+        The columns of the second kind have names that begin with ``cp_``.
 
         library: whose table it is: "pandas" (the default), "polars" or "pyarrow".
         """
@@ -137,7 +139,7 @@ class Explanation(AnsweredRows):
         write_excel(path, sheets)
 
     def to_json(self) -> str:
-        """The explanation as a JSON document, format version 2 (docs/explanation-format.md)."""
+        """The explanation as a JSON document, format version 2 (docs/reference/explanation-format.md)."""
         return json_archive.dump_document(self._archive_fields())
 
     @classmethod

@@ -21,7 +21,7 @@ class FormatSettings:
     """How long a value may be."""
 
     significant_digits: int = 4  # of a number whose feature gives no decimals
-    max_category_letters: int = 60
+    max_category_letters: int = 60  # longer names of categories are cut
     max_padded_decimals: int = 3  # decimals up to which zeros are written at the end, as in 12.50
 
 

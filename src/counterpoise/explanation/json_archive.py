@@ -12,6 +12,7 @@ import numpy as np
 from counterpoise.errors import InputError
 from counterpoise.explanation import json_question, json_values
 from counterpoise.explanation.fields import AnswerMeasures
+from counterpoise.explanation.json_checks import check_fields
 from counterpoise.explanation.question import Question
 
 FORMAT_NAME = "counterpoise.explanation"
@@ -93,7 +94,7 @@ def load_document(text: str | bytes, max_parts: int = 1_000_000, letters_per_par
     if parts > max(max_parts, len(text) // letters_per_part):
         raise InputError(must, "this has far more lists and objects than an explanation of its length", todo)
     try:
-        document = json.loads(text)
+        document = json.loads(text, parse_constant=_refuse_constant)
     except (ValueError, RecursionError) as error:
         raise InputError(must, f"this is not JSON ({error})", todo) from None
     if not isinstance(document, dict) or document.get("format") != FORMAT_NAME:
@@ -114,6 +115,10 @@ def load_document(text: str | bytes, max_parts: int = 1_000_000, letters_per_par
             f"this one cannot be read ({type(error).__name__}: {error})",
             "save it again",
         ) from error
+
+
+def _refuse_constant(word: str) -> None:
+    raise ValueError(f"{word} is no JSON")  # which Python reads all the same
 
 
 def _pack_fields(fields: Fields) -> Fields:
@@ -147,7 +152,9 @@ def _unpack_fields(data: Fields) -> Fields:
     if parts:  # the first documents with measures had no bounds of alternatives
         parts.setdefault("bound", np.full(parts["effort"].shape, np.nan))
     found["measures"] = AnswerMeasures(**parts) if parts else None
-    return {**found, "question": _unpack_question(data, found)}
+    found["question"] = _unpack_question(data, found)
+    check_fields(found)
+    return found
 
 
 def _unpack_question(data: Fields, found: Fields) -> Question:

@@ -1,7 +1,7 @@
 """Values, columns and frames as plain JSON data and back, with nothing lost: dtypes, missing cells, categories, bits.
 
 What JSON has (null, true, text, numbers) stands for itself; what it lacks is an object with one tag that says what it
-is. The forms are written down in docs/explanation-format.md.
+is. The forms are written down in docs/reference/explanation-format.md.
 """
 
 from __future__ import annotations

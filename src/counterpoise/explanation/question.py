@@ -32,12 +32,14 @@ Target: TypeAlias = "Hashable | list[Any] | set[Any] | frozenset[Any] | np.ndarr
 """What the decision should become: "opposite", a label, several labels, one label per row, `AnythingBut`, a range."""
 
 DistanceSpec: TypeAlias = str | Mapping[str, float] | type[Distance] | Distance
-"""A distance as the user names it: "l2", "l1", "l0", "gower", "linf", weights of them, or one of the user's own."""
+"""A distance as the user names it: "l2", "l1", "l0", "gower", "mad", "linf", weights of them, or the user's own."""
 
 
 @dataclass(frozen=True, init=False)
 class AnythingBut:
     """A target: any class except these.
+
+    labels: one or more classes.
 
     >>> AnythingBut("attack")
     AnythingBut(labels=('attack',))

@@ -73,6 +73,8 @@ def describe_outcome(explanation: AnsweredRows, row: int) -> sentences.RowOutcom
 
 def compose_row_text(explanation: AnsweredRows, row: int, *, names_alternatives: bool = True) -> str:
     """What is said of one row, in a sentence or two, and its alternatives unless these are shown beside it."""
+    if explanation.status[row] == "rejected":
+        return f"The row was rejected: {explanation.reason[row]}."
     changes, outcome = explanation.changes_by_answer[row][0], describe_outcome(explanation, row)
     outcome = outcome if names_alternatives else outcome._replace(others=())
     return sentences.compose_text(explanation.schema, changes, outcome)

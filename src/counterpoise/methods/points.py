@@ -72,7 +72,7 @@ def join_points(*parts: Points) -> Points:
 
 def make_points(problem: Problem, x: Array, score: Score, inside: Mask) -> Points:
     """Points of the region with what the model says of them."""
-    effort = problem.energy.effort(x, problem.x0) + score.fragility_cost
+    effort = problem.energy.effort(x, problem.x0)
     return Points(x, score.margin, np.where(score.reached & inside, effort, np.inf))
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from counterpoise.bisection import bisect
 from counterpoise.methods.base import Method, Run, last_run
 from counterpoise.methods.model_kinds import leaves_of
 from counterpoise.methods.points import Points, score_points
@@ -20,7 +21,16 @@ from counterpoise.types import Array, Index, Mask
 
 @dataclass(frozen=True)
 class Polished:
-    """Another method's best ``answers``, with redundant changes removed and the rest shortened."""
+    """Another method's best ``answers``, with redundant changes removed and the rest shortened.
+
+    method: the method whose answers are polished.
+    answers: how many of its best answers are polished.
+    settings: how; see docs/reference/settings.md.
+
+    >>> from counterpoise.methods.baselines.nearest import NearestNeighbour
+    >>> Polished(NearestNeighbour()).answers
+    1
+    """
 
     method: Method
     answers: int = 1
@@ -163,16 +173,17 @@ def _bisect_columns(problem: Problem, points: Points, settings: PolishSettings) 
         return held
     rows, slots = np.nonzero(real)
     column = columns[rows, slots]
-    near, far = problem.x0[rows, column], x[rows, column]
-    for _ in range(settings.halvings):
+
+    def stays_valid(middle: Array) -> Mask | None:
+        if problem.has_expired:
+            return None
         trial = held.x.copy()
-        middle = (near + far) / 2
         trial[rows, slots, column] = middle
         tried = score_points(problem, trial)
         good = tried.valid[rows, slots]
         for mine, new in zip(held, tried, strict=True):
             mine[rows[good], slots[good]] = new[rows[good], slots[good]]
-        near, far = np.where(good, near, middle), np.where(good, middle, far)
-        if problem.has_expired:
-            break
+        return good
+
+    bisect(problem.x0[rows, column], x[rows, column], stays_valid, settings.halvings)
     return held

@@ -46,6 +46,14 @@ class Search(SearchSettings):
 
     Its fields are the settings of each family of stages; the repr shows those that are not the default.
 
+    starts: where searches start.
+    trials: single changes and their combinations, for models of which nothing is known.
+    smooth: for models with a slope.
+    trees: for models whose leaves are known.
+    batches: how many points go to the model at once.
+    votes: how thorough the search is on models that vote or give probabilities.
+    sums: the same for scores that add up.
+
     >>> from counterpoise.methods.settings.smooth import SmoothSettings
     >>> Search(), Search(smooth=SmoothSettings(walkers=8))
     (Search(), Search(smooth=SmoothSettings(walkers=8)))

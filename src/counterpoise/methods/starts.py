@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from counterpoise.bisection import bisect
 from counterpoise.methods.model_kinds import leaves_of
 from counterpoise.methods.points import Points, join_points, score_points, stack_rows
 from counterpoise.methods.settings.search import DEFAULTS, SearchSettings
@@ -26,7 +27,7 @@ def start_at_reference_rows(problem: Problem, count: int, settings: SearchSettin
     looked_at = 2 * count if problem.has_gradient else max(settings.starts.reference_rows_tried_first, count)
     if leaves_of(problem) is not None and problem.region.max_changes is None:
         looked_at = count  # surveys, as walkers, set out from the nearest alone
-    feasible = problem.region.project(_find_nearest_reference_rows(problem, looked_at, settings=settings))
+    feasible = problem.region.project(list_reference_rows(problem, looked_at, settings=settings))
     points = score_points(problem, feasible).best(count)
     for further in (
         settings.starts.reference_rows_tried_first,
@@ -39,7 +40,7 @@ def start_at_reference_rows(problem: Problem, count: int, settings: SearchSettin
         looked_at = int(min(further, part.model_rows_left / 2))
         if looked_at >= points.effort.shape[1]:
             more = score_points(
-                part, part.region.project(_find_nearest_reference_rows(part, looked_at, settings=settings))
+                part, part.region.project(list_reference_rows(part, looked_at, settings=settings))
             ).best(count)
             for mine, found in zip(points, more, strict=True):
                 mine[lost] = found
@@ -50,7 +51,7 @@ def start_at_reference_rows(problem: Problem, count: int, settings: SearchSettin
     )
 
 
-def _find_nearest_reference_rows(problem: Problem, count: int, settings: SearchSettings = DEFAULTS) -> Array:
+def list_reference_rows(problem: Problem, count: int, settings: SearchSettings = DEFAULTS) -> Array:
     """The nearest reference rows of the target, with the row's own value in fixed cells, ``(n, count, d)``.
 
     Rows with fewer of them are filled up with the row itself.
@@ -76,7 +77,7 @@ def _find_nearest_reference_rows(problem: Problem, count: int, settings: SearchS
 
 def is_far_from_reference(problem: Problem, effort: Array, settings: SearchSettings = DEFAULTS) -> Index:
     """Rows whose answers, of such an ``effort`` ``(n,)``, are none, or are far beside the nearest reference row."""
-    near = problem.energy.effort(_find_nearest_reference_rows(problem, 1, settings=settings), problem.x0)[:, 0]
+    near = problem.energy.effort(list_reference_rows(problem, 1, settings=settings), problem.x0)[:, 0]
     return np.flatnonzero(
         effort > np.where(near > 0, settings.starts.far_effort_share * near, np.finfo(np.float64).max)
     )
@@ -131,13 +132,13 @@ def _find_crossings_of_chunk(problem: Problem, settings: SearchSettings = DEFAUL
     order = np.argsort(effort, axis=1, kind="stable")[:, : settings.starts.max_crossings]
     far = np.take_along_axis(others, order[..., None], axis=1)
     start = np.where(problem.numeric & ~np.isnan(home), home, far)  # categories switch at once
-    near, end = np.zeros(order.shape), np.ones(order.shape)
-    for _ in range(settings.starts.crossing_halvings):
-        middle = (near + end) / 2
-        past = is_in_or_past_range(problem, problem.region.project(start + middle[..., None] * (far - start)), below)
-        near, end = np.where(past, near, middle), np.where(past, middle, end)
+
+    def is_past(share: Array) -> Mask | None:
         if problem.has_expired:
-            break
+            return None
+        return is_in_or_past_range(problem, problem.region.project(start + share[..., None] * (far - start)), below)
+
+    _, end = bisect(np.zeros(order.shape), np.ones(order.shape), is_past, settings.starts.crossing_halvings)
     return score_points(problem, start + end[..., None] * (far - start))
 
 
@@ -227,17 +228,19 @@ def bisect_towards_row(problem: Problem, points: Points, rounds: int = 10) -> Po
 
 def bisect_towards(problem: Problem, points: Points, goal: Array, rounds: int) -> Points:
     """Valid points moved along the line to ``goal`` ``(n, k, d)`` while they stay valid; others are left alone."""
-    near, far = np.zeros(points.margin.shape), np.ones(points.margin.shape)
     valid, found = points.valid, points
-    for _ in range(rounds):
+
+    def stays_valid(share: Array) -> Mask | None:
+        nonlocal found
         if not valid.any() or problem.has_expired:
-            break
-        middle = (near + far) / 2
-        line = np.where(problem.numeric, goal + middle[..., None] * (points.x - goal), points.x)
+            return None
+        line = np.where(problem.numeric, goal + share[..., None] * (points.x - goal), points.x)
         trial = score_points(problem, line)
         good = trial.valid & valid
         found = found.replace_where(trial, good & (trial.effort < found.effort))  # nearer may be dearer: an odd row
-        near, far = np.where(good, near, middle), np.where(good, middle, far)
+        return good
+
+    bisect(np.zeros(valid.shape), np.ones(valid.shape), stays_valid, rounds)
     return found
 
 

@@ -1,7 +1,8 @@
 """Answers as the columns would show them: no change below a column's step, no digits that the column never has.
 
 A relation gives a computed column the exact number that follows from the others. Where the relation also holds, within
-its tolerance, with the row's own value or with a rounded one, people should see that.
+its tolerance, with the row's own value or with a rounded one, people should see that. A Derived column is what its
+expression says to the bit, so it is computed anew from what was rounded and never rounded itself.
 """
 
 from __future__ import annotations
@@ -19,8 +20,9 @@ def tidy_run(problem: Problem, run: Run) -> Run:
     Only columns that equations bind are off their step, so without relations a run is returned as it is. A tidied
     answer takes the place of the first one where it is inside the region and reaches the target by the model.
     """
-    steps = problem.region.own_steps
-    if not len(problem.region.system) or not steps.any() or problem.cloud is not None:
+    system = problem.region.system
+    steps = np.where(system.is_derived, 0.0, problem.region.own_steps)
+    if not len(system) or not steps.any() or problem.cloud is not None:
         return run
     x0, on_grid = problem.x0[:, None, :], steps > 0
     unit = np.where(on_grid, steps, 1.0)
@@ -34,6 +36,7 @@ def tidy_run(problem: Problem, run: Run) -> Run:
     part, slots = problem.take(rows), run.x.shape[1]
     # whole answers first, then those of which only trifles are set back
     trial = np.concatenate([np.where(slight, x0, shown)[rows] for shown in (rounded, run.x)] + [rounded[rows]], axis=1)
+    trial = part.region.system.compute_derived(trial)
     found = make_points(part, trial, part.score(trial), part.region.contains(trial))
     x, margin, effort = run.x.copy(), run.margin.copy(), run.effort.copy()
     open_slots = run.valid[rows]

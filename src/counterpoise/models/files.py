@@ -33,6 +33,10 @@ def load(path: str | Path, *, trust: bool = False, factory: str | Callable[[], A
 
     A factory that is given by name is imported and called, as if you had written the import yourself: it is your code,
     and no file can name one.
+
+    path: the file; its ending says what it is.
+    trust: True opens it unchecked; False by default.
+    factory: for .pt and .pth: what makes the module, a callable or "package.module:name".
     """
     path = Path(path)
     if not path.is_file():

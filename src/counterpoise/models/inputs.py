@@ -126,6 +126,14 @@ def make_frame_input_function(schema: Schema) -> InputFunction:
     )
 
 
+def make_ordered_input_function(schema: Schema) -> InputFunction:
+    """A function that gives a model rows as the user has them, but the columns in the reference's order."""
+    return _InputMaker(
+        partial(decode, schema),
+        partial(_copy_columns, schema.columns) if schema.frame else partial(_copy_as_array, list(schema.names)),
+    )
+
+
 def make_encoded_input_function(schema: Schema) -> InputFunction:
     """A function that gives a model encoded rows."""
     return _InputMaker(np.array, partial(encode, schema))

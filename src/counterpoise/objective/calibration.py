@@ -16,7 +16,7 @@ class CalibrationSettings:
     """How noise "auto" is found: the levels, the share that must keep the target, and what it is counted on."""
 
     levels: tuple[float, ...] = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2)  # shares of the reference's ranks
-    wanted_share: float = 0.95
+    wanted_share: float = 0.95  # of copies of these rows that must keep the target
     rows: int = 200  # reference rows of the target, evenly spread
     copies: int = 4  # noisy copies of each: many rows and few copies tell more than the reverse
 

@@ -12,7 +12,8 @@ from counterpoise.objective.plausibility import Fittable
 from counterpoise.objective.regularizers import ChangeCount, Regularizer, WeightedL1
 from counterpoise.space.constraints.relative_to_row import prices_of_changes
 from counterpoise.space.constraints.words import Constraint
-from counterpoise.space.distance import Distance, LargestDifference, NormMixture
+from counterpoise.space.distance import Distance
+from counterpoise.space.known_distances import LargestDifference, NormMixture
 from counterpoise.space.schema.schema import Schema
 from counterpoise.types import Array
 

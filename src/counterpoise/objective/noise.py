@@ -63,6 +63,9 @@ class Noise(Protocol):
 class Gaussian:
     """Normal noise of standard deviation ``sigma``, in feature scales.
 
+    sigma: the standard deviation of the noise, in standard deviations of the reference.
+    flips: the probability that a category is replaced by another; 0 by default.
+
     >>> import pandas as pd
     >>> from counterpoise.space.schema.schema import Schema
     >>> schema = Schema.infer(pd.DataFrame({"a": [0.0, 2.0], "b": [0, 8]}), scale="range")
@@ -131,6 +134,10 @@ class RankNoise:
     A rank that would leave the bounds is reflected, so that reference rows stay, feature by feature, distributed as
     they were. A value that many reference rows share has a stretch of ranks, and one of them is drawn. Beyond the
     reference's range a value keeps its distance from it. The ranks are learnt by ``fitted``.
+
+    level: the standard deviation of the shift, as a share of all ranks: 0.02 is two of a hundred places.
+    flips: the probability that a category is replaced by another; 0 by default.
+    ranks: the reference's ranks; None: learnt when the noise is first used.
 
     >>> import pandas as pd
     >>> from counterpoise.space.schema.schema import Schema

@@ -67,6 +67,9 @@ class Fittable(Protocol):
 class NearTarget:
     """``R`` = the mean distance to the k nearest reference rows of the target.
 
+    neighbours: how many nearest rows are looked at; 5 by default.
+    weight: how much it counts beside the other terms; 1 by default.
+
     >>> space = Coordinates(np.ones(1), np.zeros(1, dtype=int), np.zeros(1))
     >>> penalty = NearTarget(neighbours=2).fit_to(np.array([[0.0], [1.0], [9.0]]), space)
     >>> x = np.array([[[3.0]]])
@@ -90,6 +93,9 @@ class Mahalanobis:
     """``R`` = the Mahalanobis distance to the target's rows: in units of their spread, along their correlations.
 
     ``shrinkage`` of the covariance towards its diagonal keeps it invertible where features depend on each other.
+
+    shrinkage: between 0 and 1; 0.1 by default.
+    weight: how much it counts beside the other terms; 1 by default.
 
     >>> space = Coordinates(np.ones(1), np.zeros(1, dtype=int), np.zeros(1))
     >>> penalty = Mahalanobis().fit_to(np.array([[-2.0], [2.0]]), space)
@@ -124,6 +130,9 @@ class LocalOutlier:
     """``R`` = the local outlier factor among the target's rows (Breunig et al.), less 1, which is what inliers have.
 
     It compares how thinly a point's surroundings are peopled with those of its k nearest rows.
+
+    neighbours: how many nearest rows are looked at; 20 by default.
+    weight: how much it counts beside the other terms; 1 by default.
 
     >>> space = Coordinates(np.ones(1), np.zeros(1, dtype=int), np.zeros(1))
     >>> penalty = LocalOutlier(neighbours=2).fit_to(np.arange(8.0)[:, None], space)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from counterpoise.bisection import bisect
 from counterpoise.physics.fields import Field, Gradient, Hvp
 from counterpoise.types import Array, Mask
 
@@ -136,9 +137,6 @@ def _shrink_along_segment(
         return np.asarray((segment * _shrink(smooth + t[..., None] * segment, box)).sum(axis=-1) > 0)
 
     at_left, at_right = rises(left), ~rises(right)
-    for _ in range(80):
-        middle = 0.5 * (left + right)
-        up = rises(middle)
-        left, right = np.where(up, left, middle), np.where(up, middle, right)
+    left, right = bisect(left, right, rises, 80)
     t = np.where(at_left, low, np.where(at_right, high, 0.5 * (left + right)))
     return _shrink(smooth + t[..., None] * segment, box)

@@ -45,8 +45,8 @@ class Distance:
     ) -> Distance:
         """The distance that the user asks for.
 
-        ``spec`` is "l2", "l1", "l0", "gower", weights of these such as {"l2": 1, "l0": 0.1}, or a subclass of
-        `Distance`; ``prices`` ``(2, d)`` are how many times a difference downwards, and upwards, counts.
+        ``spec`` is "l2", "l1", "l0", "gower", "mad", weights of these such as {"l2": 1, "l0": 0.1}, "linf", or a
+        subclass of `Distance`; ``prices`` ``(2, d)`` are how many times a difference downwards, and upwards, counts.
         """
         if isinstance(spec, Distance):
             if spec.unit.shape != (len(schema),):
@@ -56,12 +56,18 @@ class Distance:
                     "make it with its for_schema",
                 )
             return spec
+        from counterpoise.space.known_distances import LargestDifference, NormMixture, check_deviations
+
         if spec == "linf":
             return LargestDifference.for_schema(schema, prices)
         if isinstance(spec, type) and issubclass(spec, Distance) and spec not in (Distance, NormMixture):
             return spec.for_schema(schema, prices)
         mixture = check_mixture(spec)
-        return NormMixture(schema.units, schema.observed_spans, schema.nominal, prices, mixture)
+        if any(norm == "mad" for norm, _ in mixture):
+            check_deviations(schema)
+        return NormMixture(
+            schema.units, schema.observed_spans, schema.nominal, prices, mixture, schema.median_deviations
+        )
 
     @classmethod
     def for_schema(cls, schema: Schema, prices: Array | None = None) -> Self:
@@ -70,6 +76,8 @@ class Distance:
 
     def with_norm(self, norm: Norm) -> Distance:
         """One norm in the same units, at the same prices."""
+        from counterpoise.space.known_distances import NormMixture
+
         return NormMixture(self.unit, self.span, self.nominal, self.prices, ((norm, 1.0),))
 
     # What a distance must say.
@@ -182,124 +190,6 @@ class Distance:
             missing = np.isnan(x0)
             delta = np.where(missing[:, None, :], np.where(np.isnan(x), 0.0, 1.0), delta)
         return delta
-
-
-@dataclass(frozen=True, eq=False)
-class LargestDifference(Distance):
-    """The largest difference of a feature: the norm L-infinity, "linf"."""
-
-    @property
-    def name(self) -> str:
-        """How people write it."""
-        return "linf"
-
-    def norm(self, delta: Array, x0: Array) -> Array:
-        """The largest of the differences ``(n, k, d)``, ``(n, k)``."""
-        return np.asarray(delta.max(axis=-1))
-
-    def slopes(self, delta: Array, x0: Array) -> Array:
-        """1 at the largest difference, 0 elsewhere, ``(n, k, d)``."""
-        return np.where((delta > 0) & (delta == delta.max(axis=-1, keepdims=True)), 1.0, 0.0)
-
-    def reach(self, effort: Array) -> Array:
-        """The effort itself."""
-        return np.asarray(effort)
-
-
-@dataclass(frozen=True, eq=False)
-class NormMixture(Distance):
-    """A norm, or a weighted mixture of norms. L2, L1 and L0 are the usual ones of the differences.
-
-    Gower is their mean, with numbers divided by their range instead of their unit.
-
-    >>> mixture = NormMixture(np.ones(2), np.ones(2), np.zeros(2, dtype=bool), mixture=(("l2", 1.0), ("l0", 0.1)))
-    >>> mixture.name, float(mixture(np.array([[[3.0, 4.0]]]), np.zeros((1, 2)))[0, 0])
-    ('1 l2 + 0.1 l0', 5.2)
-    """
-
-    mixture: tuple[tuple[Norm, float], ...] = (("l2", 1.0),)
-
-    @property
-    def name(self) -> str:
-        """How people write it: the norm's name, or the mixture."""
-        return name_mixture(self.mixture)
-
-    @cached_property
-    def length_weight(self) -> float:
-        """The weight of L2."""
-        return self._weight("l2")
-
-    @cached_property
-    def unit_prices(self) -> Array | None:
-        """What L1 and Gower ask for one unit of each difference, ``(d,)``."""
-        l1, gower = self._weight("l1"), self._weight("gower")
-        return np.asarray(l1 + gower * self.unit / self.span / len(self.unit)) if l1 or gower else None
-
-    @cached_property
-    def change_price(self) -> float:
-        """The weight of L0."""
-        return self._weight("l0")
-
-    @property
-    def typical_cost(self) -> float:
-        """The weights of the norms together, Gower's over the number of features."""
-        return sum(weight / (len(self.unit) if name == "gower" else 1) for name, weight in self.mixture)
-
-    @property
-    def averages_features(self) -> bool:
-        """Whether Gower has a part in it."""
-        return self._weight("gower") > 0
-
-    @property
-    def is_single_norm(self) -> bool:
-        """Whether there is one norm in it."""
-        return len(self.mixture) == 1
-
-    def reach(self, effort: Array) -> Array:
-        """The effort over what L2 and L1 together ask for one unit; L0 and Gower set no limit."""
-        least = self._weight("l2") + self._weight("l1")
-        return np.asarray(effort / least) if least else np.full_like(effort, np.inf)
-
-    def norm(self, delta: Array, x0: Array) -> Array:
-        """The weighted sum ``(n, k)`` of the norms of the differences ``(n, k, d)``."""
-        if self._is_plain_l2:
-            return np.asarray(np.sqrt(np.vecdot(delta, delta)))
-        total = np.zeros(delta.shape[:-1])
-        for name, weight in self.mixture:
-            if name == "l2":
-                total += weight * np.sqrt(np.vecdot(delta, delta))
-            elif name == "l1":
-                total += weight * delta.sum(axis=-1)
-            elif name == "l0":
-                total += weight * np.count_nonzero(delta, axis=-1)
-            else:
-                total += weight * np.einsum("nkd,nd->nk", delta, self._gower_shares(x0)) / delta.shape[-1]
-        return total
-
-    def slopes(self, delta: Array, x0: Array) -> Array:
-        """The slopes of L2, L1 and Gower, weighted, ``(n, k, d)``; L0 has none."""
-        total = np.zeros_like(delta)
-        for name, weight in self.mixture:
-            if name == "l2":
-                length = np.sqrt(np.vecdot(delta, delta))[..., None]
-                total += weight * np.divide(delta, length, out=np.zeros_like(delta), where=length > 0)
-            elif name == "l1":
-                total += weight
-            elif name == "gower":
-                total += weight * self._gower_shares(x0)[:, None, :] / delta.shape[-1]
-        return total
-
-    def _weight(self, norm: Norm) -> float:
-        return dict(self.mixture).get(norm, 0.0)
-
-    @cached_property
-    def _is_plain_l2(self) -> bool:
-        """Whether it is L2 and nothing else."""
-        return self.mixture == (("l2", 1.0),)
-
-    def _gower_shares(self, x0: Array) -> Array:
-        """What Gower makes of a scaled difference, ``(n, d)``: numbers by their range, a cell once missing in full."""
-        return np.where(np.isnan(x0), 1.0, self.unit / self.span)
 
 
 def name_of_distance(spec: str | Mapping[str, float] | type[Distance] | Distance) -> str:

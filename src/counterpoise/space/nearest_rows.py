@@ -50,7 +50,7 @@ def pad_lists(lists: Sequence[Index], cells: int) -> Iterator[tuple[Index, Index
 class NeighbourIndex:
     """Rows ``(r, d)``, centred and scaled; differences of categories are 0 or 1, a cell that only one has counts 1.
 
-    >>> from counterpoise.space.distance import NormMixture
+    >>> from counterpoise.space.known_distances import NormMixture
     >>> measure = NormMixture(np.ones(2), np.ones(2), np.zeros(2, dtype=bool))
     >>> pool = NeighbourIndex.of(np.array([[0.0, 0.0], [3.0, 4.0], [1.0, 1.0]]), measure)
     >>> [near.tolist() for near in pool.find_nearest(np.array([[0.9, 0.9]]), 2)]

@@ -10,7 +10,7 @@ import numpy as np
 from counterpoise.errors import InputError
 from counterpoise.types import is_number
 
-Norm = Literal["l2", "l1", "l0", "gower"]
+Norm = Literal["l2", "l1", "l0", "gower", "mad"]
 NORMS: tuple[Norm, ...] = get_args(Norm)
 
 

@@ -53,7 +53,7 @@ def test_a_category_that_the_model_takes_is_explained_and_taken_by_no_answer(
     table: pd.DataFrame, rows: pd.DataFrame, last: Any, encoder: Any, bounds: Any
 ) -> None:
     model = fitted(table, last, encoder)
-    found = cp.explain(model, rows, reference=table, bounds=bounds, new_categories=True)
+    found = cp.explain(model, rows, reference=table, bounds=bounds, new_categories=True, on_error="raise")
     assert found.valid.all()
     assert (model.predict(found.frame) != model.predict(rows)).all()
     assert (found.frame["service"].isin(KNOWN) | (found.frame["service"] == rows["service"])).all()
@@ -74,7 +74,7 @@ def test_an_explanation_of_strange_rows_is_kept_and_checked_like_others(
     table: pd.DataFrame, rows: pd.DataFrame
 ) -> None:
     model = fitted(table, LogisticRegression())
-    found = cp.explain(model, rows, reference=table, new_categories=True)
+    found = cp.explain(model, rows, reference=table, new_categories=True, on_error="raise")
     again = cp.Explanation.from_json(found.to_json())
     pd.testing.assert_frame_equal(again.frame, found.frame)
     assert again.schema["service"].strange == ("quic", "gopher")
@@ -84,27 +84,27 @@ def test_an_explanation_of_strange_rows_is_kept_and_checked_like_others(
 def test_a_model_that_refuses_it_is_not_asked_to_explain_it(table: pd.DataFrame, rows: pd.DataFrame) -> None:
     model = fitted(table, LogisticRegression(), OneHotEncoder())
     with pytest.raises(cp.InputError, match=r"'quic' in row 1, 'gopher' in row 5.*encoder ignore"):
-        cp.explain(model, rows, reference=table, new_categories=True)
+        cp.explain(model, rows, reference=table, new_categories=True, on_error="raise")
 
 
 @pytest.mark.parametrize("column", [[1, 2, 3], [["ssh"], "dns", "ssh"]], ids=["numbers", "lists"])
 def test_a_value_of_another_kind_is_no_new_category(table: pd.DataFrame, column: list[Any]) -> None:
     strange = table[:3].assign(service=pd.Series(column, dtype=object))
     with pytest.raises(cp.InputError, match="categories must be known"):
-        cp.explain(fitted(table, LogisticRegression()), strange, reference=table, new_categories=True)
+        cp.explain(fitted(table, LogisticRegression()), strange, reference=table, new_categories=True, on_error="raise")
 
 
 def test_a_dtype_that_lists_its_categories_leaves_no_place_for_another(table: pd.DataFrame, rows: pd.DataFrame) -> None:
     listed = table.astype({"service": "category"})
     with pytest.raises(cp.InputError, match="categories must be known"):
-        cp.explain(fitted(listed, LogisticRegression()), rows, reference=listed, new_categories=True)
+        cp.explain(fitted(listed, LogisticRegression()), rows, reference=listed, new_categories=True, on_error="raise")
 
 
 def test_without_being_allowed_it_is_an_error_that_says_how_to_allow_it(
     table: pd.DataFrame, rows: pd.DataFrame
 ) -> None:
     with pytest.raises(cp.InputError, match=r"'quic' in row 1, 'gopher' in row 5.*new_categories=True"):
-        cp.explain(fitted(table, LogisticRegression()), rows, reference=table)
+        cp.explain(fitted(table, LogisticRegression()), rows, reference=table, on_error="raise")
 
 
 def test_a_dtype_that_lists_its_categories_is_said_to_have_no_place_for_another(
@@ -112,4 +112,4 @@ def test_a_dtype_that_lists_its_categories_is_said_to_have_no_place_for_another(
 ) -> None:
     model = fitted(table, LogisticRegression())
     with pytest.raises(cp.InputError, match="a dtype that lists its categories"):
-        cp.explain(model, rows, reference=table.astype({"service": "category"}), new_categories=True)
+        cp.explain(model, rows, reference=table.astype({"service": "category"}), new_categories=True, on_error="raise")

@@ -88,7 +88,7 @@ def check(problem: Problem, values: list[np.ndarray], boxes: int = 5_000) -> flo
 VALUES = [np.arange(7.0), np.arange(21) / 10, np.arange(3.0), np.arange(4.0)]
 
 
-@pytest.mark.parametrize("distance", ["l2", "l1", "l0", "gower"])
+@pytest.mark.parametrize("distance", ["l2", "l1", "l0", "gower", "mad"])
 @pytest.mark.parametrize("lam", [0.0, 0.1])
 @pytest.mark.parametrize("name", MODELS)
 def test_least_of_all_points(name, lam, distance):
@@ -102,7 +102,7 @@ def test_least_of_all_points(name, lam, distance):
 @given(
     seed=st.integers(0, 10_000),
     classes=st.sampled_from([1, 2, 3, 4]),
-    distance=st.sampled_from(["l2", "l1", "l0", "gower"]),
+    distance=st.sampled_from(["l2", "l1", "l0", "gower", "mad"]),
     lam=st.sampled_from([0.0, 0.1, 0.5]),
     ordinal=st.booleans(),
     weights=st.sampled_from([None, {"packets": 2.0, "protocol": 0.5}]),

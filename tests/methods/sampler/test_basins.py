@@ -126,7 +126,9 @@ def test_the_weight_of_a_basin_is_its_share_of_the_boltzmann_law() -> None:
     draws = sample(case.problem, case.problem.make_streams(0), starts, np.array([T]), 2000, SMALL)[0]
     assert draws is not None
     places = Places.of(case.problem, np.array([1.0]), SMALL)
-    found = find_basins(case.problem, places, 0, draws, BasinSettings(quenched=2000, min_depth=0.0, min_weight=0.0))
+    found = find_basins(
+        case.problem, places, 0, draws, BasinSettings(quenched=2000, min_depth=0.0, min_weight=0.0), draws.flat()[0][:0]
+    )
     graph = NeighbourGraph(case.problem, places, 0)
     place = graph.places.locate(case.exact.x[None])[0]
     ends = [tuple(end) for end in graph.values(quench(graph, place)).tolist()]

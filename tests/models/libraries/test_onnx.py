@@ -13,6 +13,7 @@ skl2onnx = pytest.importorskip("skl2onnx")
 
 from skl2onnx.common.data_types import FloatTensorType, Int64TensorType, StringTensorType  # noqa: E402
 
+import counterpoise as cp  # noqa: E402
 from counterpoise.errors import InputError  # noqa: E402
 from counterpoise.models.callables.function import Function  # noqa: E402
 from counterpoise.models.registry import as_model  # noqa: E402
@@ -101,3 +102,13 @@ def test_an_exported_network_gives_logits() -> None:
     assert (model.labels, model.link) == ((0, 1, 2, 3), "identity")
     with torch.no_grad():
         assert np.allclose(model.outputs(X), layer(torch.as_tensor(X, dtype=torch.float32)).numpy(), atol=1e-5)
+
+
+def test_a_matrix_has_the_columns_of_the_reference_whatever_the_order_of_the_rows() -> None:
+    table = pd.DataFrame(X, columns=["a", "b", "c"])
+    own = session(LogisticRegression().fit(X, X[:, 0] > 0), MATRIX)
+    rows = table[["c", "a", "b"]][:20]
+    found = cp.explain(own, rows, reference=table)
+    after, *_ = own.run(None, {"x": found.frame[["a", "b", "c"]].to_numpy(dtype=np.float32)})
+    assert found.valid.all()
+    assert (np.asarray(after) != (rows["a"] > 0)).all()

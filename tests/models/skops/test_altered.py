@@ -20,6 +20,8 @@ from counterpoise.errors import InputError
 from counterpoise.models.files import load
 
 skops = pytest.importorskip("skops.io")
+from skops.io.exceptions import UnsupportedTypeException  # noqa: E402
+
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="children are forked, with the limits of Linux")
 
 X = np.random.default_rng(0).normal(size=(60, 3))
@@ -137,7 +139,10 @@ def _find_crashes(names: Any, draws: int, folder: Path) -> tuple[list[str], int]
             model = _fitted(made[name])
             if model is None:
                 continue
-            data = skops.dumps(model)
+            try:
+                data = skops.dumps(model)
+            except UnsupportedTypeException:  # Birch: no file of it can be made
+                continue
             for draw in range(draws):
                 path.write_bytes(_altered(rng, data))
                 ended = _outcome(path)

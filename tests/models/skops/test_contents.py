@@ -10,13 +10,13 @@ from zipfile import ZIP_BZIP2, ZIP_DEFLATED, ZipFile
 import numpy as np
 import pytest
 from scipy import sparse
-from sklearn.cluster import KMeans
+from sklearn.cluster import FeatureAgglomeration, KMeans
 from sklearn.ensemble import HistGradientBoostingClassifier, IsolationForest, RandomForestClassifier
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.neural_network import MLPClassifier
 from sklearn.preprocessing import OneHotEncoder
-from sklearn.svm import SVC
+from sklearn.svm import SVC, SVR
 from sklearn.tree import DecisionTreeClassifier
 
 from counterpoise.errors import InputError
@@ -106,6 +106,7 @@ def in_array(name: str, alter: Callable[[Any], Any]) -> Change:
 
 TREE = DecisionTreeClassifier().fit(X, Y)
 CENTRES = KMeans(2, n_init=1, random_state=0).fit(X)
+MERGED = FeatureAgglomeration(2).fit(X)
 BRUTE = KNeighborsClassifier(algorithm="brute").fit(X, Y)
 FOREST = RandomForestClassifier(2, random_state=0).fit(X, Y)
 HISTOGRAMS = HistGradientBoostingClassifier(max_iter=2).fit(X, Y)
@@ -114,6 +115,7 @@ NETWORK = MLPClassifier((2,), max_iter=300, tol=1, random_state=np.random.Random
 ISOLATION = IsolationForest(n_estimators=2, random_state=0).fit(X)
 ENCODER = OneHotEncoder(sparse_output=False).fit([["tcp"], ["udp"], ["icmp"]])
 MACHINE = SVC().fit(X, Y)
+REGRESSION = SVR().fit(X, Y)
 ALTERED: dict[str, tuple[Any, Change, str]] = {
     "a tree in a circle": (TREE, in_tree("left_child", 0), "leads back or nowhere"),
     "a tree that leads nowhere": (TREE, in_tree("right_child", 10**6), "leads back or nowhere"),
@@ -137,10 +139,16 @@ ALTERED: dict[str, tuple[Any, Change, str]] = {
     "words without columns": (CountVectorizer().fit(["ab cd"]), in_attributes(vocabulary_={"ab": 9}), "puts words"),
     "categories without columns": (ENCODER, in_attributes(_n_features_outs=[1]), "puts categories"),
     "vectors without coefficients": (MACHINE, in_attributes(_n_support=[2, 900]), "parts of different sizes"),
+    "a regression of many classes": (
+        REGRESSION,
+        in_array("_n_support", lambda each: each.repeat(9)),
+        "different sizes",
+    ),
     "a machine for other rows": (MACHINE, in_attributes(n_features_in_=2), "parts of different sizes"),
     "centres of other rows": (CENTRES, in_array("cluster_centers_", lambda each: each[:, :1]), "another size"),
     "no centres": (CENTRES, in_array("cluster_centers_", lambda each: each[:0]), "another size"),
     "centres of whole numbers": (CENTRES, in_array("cluster_centers_", lambda each: each.astype(int)), "cannot be"),
+    "clusters of columns": (MERGED, in_array("labels_", lambda each: each + 2**62), "into clusters that cannot be"),
     "a million threads": (CENTRES, in_attributes(_n_threads=10**6), "cannot be"),
     "a million jobs": (BRUTE, in_attributes(n_jobs=10**6), "jobs"),
     "a class that is not listed": (BRUTE, in_array("_y", lambda each: each + 10**6), "does not list"),

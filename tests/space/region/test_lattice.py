@@ -89,3 +89,10 @@ def test_codes_of_categories_are_rounded_as_any_listed_values_are(values):
         np.testing.assert_array_equal(np.where(x[..., 0] == 1.0, 1.0, expected), rounded)
         off = region.lattice.is_off_lattice(x, x != 1.0)[..., 0]
         np.testing.assert_array_equal(off, ~np.isin(x[..., 0], listed) & ~np.isnan(x[..., 0]))
+
+
+@pytest.mark.parametrize("size", [2.5e-13, 2**0.5])
+def test_a_step_that_no_whole_number_is_a_multiple_of_is_refused_beside_integer(size: float) -> None:
+    schema = cp.Schema.infer(pd.DataFrame({"load": [0.5, 4.25, 7.125]}))
+    with pytest.raises(cp.ConstraintError, match="multiples that are whole"):
+        Region.build(schema, np.array([[4.0]]), [cp.Step("load", size), cp.Integer("load")], None)

@@ -86,3 +86,16 @@ def test_a_cell_that_is_not_what_a_tiny_column_is_made_of_does_not_pass_for_it()
     drift = cp.Derived("drift", "load - load").compile_relation(schema)
     x = np.array([[1.0, 1.0], [4e-13, 0.0]])
     assert drift.holds(x, x + 5.0).tolist() == [False, True]
+
+
+def test_integer_does_not_round_a_derived_value() -> None:
+    rng = np.random.default_rng(1)
+    table = pd.DataFrame({"load": rng.normal(size=80).round(), "rate": rng.normal(size=80).round(1)})
+    table["sum"] = table["load"] + table["rate"]
+    model = GradientBoostingClassifier(n_estimators=8, random_state=0).fit(table, table["load"] > 0)
+    whole = table[table["sum"] == table["sum"].round()].head(10)
+    words = [cp.Derived("sum", "load + rate"), cp.Integer("sum")]
+    found = cp.explain(model, whole, reference=table, constraints=words, relations=None)
+    assert found.valid.any()
+    assert np.allclose(found.frame["sum"], found.frame["load"] + found.frame["rate"], rtol=0, atol=1e-12)
+    assert (found.frame["sum"] == found.frame["sum"].round()).all()

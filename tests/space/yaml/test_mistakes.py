@@ -19,7 +19,7 @@ from counterpoise.space.schema.encode import decode, encode
 from counterpoise.space.yaml.constraint_entries import CONSTRAINT_SPELLINGS
 from counterpoise.space.yaml.load_save import SchemaFile
 
-PAGE = Path(__file__).parents[3] / "docs" / "constraints.md"
+PAGE = Path(__file__).parents[3] / "docs" / "reference" / "constraints.md"
 COLUMNS, ENTRIES = (
     yaml.safe_load(block) for block in re.findall(r"```yaml\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
 )

@@ -96,9 +96,9 @@ def _asked_again(problem: Problem, points: Points) -> Mask:
 
 def _hold_in_any_call(problem: Problem, form: RowForm, points: Points, settings: AskingSettings) -> Mask:
     """Which points keep the target in calls of other sizes: their margin is above the model's rounding."""
-    rounding, jumps = form.steadiness.rounding, form.steadiness.jumps
+    rounding = form.steadiness.rounding
     margin, sure = _margins(problem, points), settings.sure_roundings * rounding
-    near = np.flatnonzero(margin < sure) if not jumps else np.arange(len(margin))
+    near = np.flatnonzero(margin < sure) if not form.steadiness.needs_other_company else np.arange(len(margin))
     if len(near):
         margin[near] = _margins_in_blocks(problem.take(near), take_points(points, near), settings.block_rows)
     least = settings.min_roundings * rounding

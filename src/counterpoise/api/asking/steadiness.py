@@ -21,12 +21,14 @@ from counterpoise.types import Array, Model, OwnModel
 class AskingSettings:
     """How often and in what company the model is asked about final answers.
 
-    block_rows: rows of a call whose size is always the same; rows_alone: rows asked about alone when the rounding is
-    measured; askings: how often a model that answers differently each
-    time is asked; min_roundings: the least margin of an answer, in units of the model's own rounding; sure_roundings:
-    from how many of them on a row need not be asked about alone; min_spreads: the least margin in units of how far the
-    margins of one row lie apart in different company; max_rounding: a relative difference above this is a jump, unless
-    more than max_jumping of the rows do it.
+    block_rows: rows of a call whose size is always the same.
+    rows_alone: rows asked about alone when the rounding is measured.
+    askings: how often a model that answers differently each time is asked.
+    min_roundings: the least margin of an answer, in units of the model's own rounding.
+    sure_roundings: from how many of them on a row need not be asked about alone.
+    min_spreads: the least margin in units of how far the margins of one row lie apart in different company.
+    max_rounding, max_jumping: a relative difference above the first is a jump, unless more than this share of the rows
+        do it.
     """
 
     block_rows: int = 64
@@ -47,18 +49,25 @@ class Steadiness(NamedTuple):
 
     asked: of how many rows it was asked; changed: of how many the answer changed in an equal call; jumps: of how many
     it changed with the company by more than rounding does; rounding: the largest other difference of a row's outputs,
-    logarithms under a "log" link, between calls of different sizes.
+    logarithms under a "log" link, between calls of different sizes; says_labels: its outputs are labels alone, behind
+    which sums may round otherwise in other company and nobody sees it, as in a vote of linear models.
     """
 
     asked: int = 0
     changed: int = 0
     jumps: int = 0
     rounding: float = 0.0
+    says_labels: bool = False
 
     @property
     def is_plain(self) -> bool:
         """Whether one asking tells all: nothing changes, however the model is asked."""
-        return not (self.changed or self.jumps or self.rounding)
+        return not (self.changed or self.rounding or self.needs_other_company)
+
+    @property
+    def needs_other_company(self) -> bool:
+        """Whether an answer must be asked about alone and among others, since no margin tells how firm it is."""
+        return bool(self.jumps or self.says_labels)
 
     def notes(self, askings: int = DEFAULT_ASKING.askings) -> tuple[str, ...]:
         """What the user should know of it."""
@@ -89,11 +98,15 @@ def measure_steadiness(own: OwnModel, rows: Array, settings: AskingSettings = DE
         return Steadiness()
     rows = np.resize(rows, (max(len(rows), settings.block_rows // 2), rows.shape[1]))  # a few rows are asked repeatedly
 
-    def ask(x: Array) -> Array:
+    def ask_plainly(x: Array) -> Array:
         said = call_model(own.outputs, x, np.arange(len(x)), Tally(), "reference row")  # what it raises is told
-        return apply_link(np.asarray(said, dtype=np.float64), own.link)
+        return np.asarray(said, dtype=np.float64)
 
-    together = ask(rows)
+    def ask(x: Array) -> Array:
+        return apply_link(ask_plainly(x), own.link)
+
+    said = ask_plainly(rows)
+    together, says_labels = apply_link(said, own.link), said.shape[1] > 1 and bool(np.isin(said, (0.0, 1.0)).all())
     some = np.unique(np.linspace(0, len(rows) - 1, settings.rows_alone).astype(np.intp))
     alone = np.concatenate([ask(rows[[place]]) for place in some])
     away = np.abs(ask(rows[::-1])[::-1] - together)
@@ -101,14 +114,14 @@ def measure_steadiness(own: OwnModel, rows: Array, settings: AskingSettings = DE
     away[some] = np.fmax(away[some], np.abs(alone - together[some]))
     away = np.fmax(away, _last_place(together))
     if not away.any():
-        return Steadiness(len(rows))
+        return Steadiness(len(rows), says_labels=says_labels)
     most = settings.max_rounding * max(float(np.abs(together).max(initial=0.0)), np.finfo(np.float64).tiny)
     again = np.abs(ask(rows) - together)
     changed, jumps = (int((each > most).any(axis=1).sum()) for each in (again, away))
     away = np.fmax(away, again)
     if jumps <= settings.max_jumping * len(rows):  # else the outputs are made of little but rounding
         away = away[away <= most]
-    return Steadiness(len(rows), changed, jumps, float(away.max(initial=0.0)))
+    return Steadiness(len(rows), changed, jumps, float(away.max(initial=0.0)), says_labels)
 
 
 def _last_place(outputs: Array) -> float:

@@ -9,14 +9,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from counterpoise.api.firmness.kept import copies_kept
 from counterpoise.api.firmness.noise import choose_noise
 from counterpoise.api.solve import Answers, AnswerTask, answer_rows
 from counterpoise.errors import InputError
 from counterpoise.explanation.answered_rows import FIRM_COLUMNS
 from counterpoise.explanation.question import Question
-from counterpoise.methods.base import Method
-from counterpoise.methods.firm.free_energy import FirmSearch
-from counterpoise.methods.firm.shares import FirmShareSearch
+from counterpoise.methods.firm.search import FirmSearch
 from counterpoise.objective.noise import Noise
 from counterpoise.physics.robustness import share_interval
 from counterpoise.problem import Cloud, Problem
@@ -33,7 +32,9 @@ class FirmnessCheck:
     confidence: float = 0.95
     """Of the interval around that share."""
     overshoot: float = 1.1
-    """The price of fragility is measured at this many times the change."""
+    """The price of fragility is measured at this many times the change,"""
+    price_copies: int = 200
+    """on so many of the copies."""
 
 
 CHECK = FirmnessCheck()
@@ -104,31 +105,34 @@ def _search_firm_answers(task: AnswerTask, tipping: Answers, noise: Noise, kappa
     kappa = kappa_times_margin / np.maximum(margin, 1e-6)
     none = np.empty((len(problem), 0, d))
     cloud = Cloud(noise, none, keep=asked.keep or 0.0, T=asked.temperature, kappa=kappa)
-    method: Method = FirmSearch() if asked.keep is None else FirmShareSearch()
     return answer_rows(
-        task._replace(problem=replace(problem, cloud=cloud, hints=hints), method=method), lambda finished: None
+        task._replace(problem=replace(problem, cloud=cloud, hints=hints), method=FirmSearch()), lambda finished: None
     )
 
 
 def _measure_firmness(problem: Problem, answers: Answers, asked: Question, noise: Noise, said: str) -> Firmness:
-    """The share of fresh copies that keep the target, with its confidence interval, and the price of fragility."""
+    """The share of fresh copies that keep the target, with its confidence interval, and the price of fragility.
+
+    The user's own predict decides, whatever the search looked at.
+    """
     n, d = problem.x0.shape
     draws = problem.make_streams(asked.seed ^ StreamKey.FRESH_COPIES).normal((CHECK.copies, d))
-    own = replace(problem, cloud=Cloud(noise, draws, keep=asked.keep or 0.0))
     x = answers.x[:, 0]
     start = np.where(np.isnan(problem.x0), x, problem.x0)
     beside, _ = problem.region.bring_inside(
         np.where(problem.numeric, start + CHECK.overshoot * (x - start), x)[:, None, :]
     )
-    points = np.concatenate([x[:, None, :], beside], axis=1)
-    kept = own.score_under_noise(points).kept
-    effort = problem.energy.effort(points, problem.x0)
+    held = copies_kept(problem, x, noise, draws)
+    kept = held.mean(axis=1)
+    before = held[:, : CHECK.price_copies].mean(axis=1)
+    after = copies_kept(problem, beside[:, 0], noise, draws[:, : CHECK.price_copies]).mean(axis=1)
+    effort = problem.energy.effort(np.concatenate([x[:, None], beside], axis=1), problem.x0)
     with np.errstate(divide="ignore", invalid="ignore"):
-        gain = np.log(kept[:, 1]) - np.log(kept[:, 0])
+        gain = np.log(after) - np.log(before)
         price = np.where(gain > 0, (effort[:, 1] - effort[:, 0]) / gain, np.nan)
-    low, high = share_interval(np.rint(kept[:, 0] * CHECK.copies), CHECK.copies, CHECK.confidence)
+    low, high = share_interval(np.rint(kept * CHECK.copies), CHECK.copies, CHECK.confidence)
     words = np.full(n, said, dtype=object)
-    return Firmness(kept[:, 0], low, high, np.full(n, asked.temperature) if asked.temperature else price, words)
+    return Firmness(kept, low, high, np.full(n, asked.temperature) if asked.temperature else price, words)
 
 
 def _explain_shortfalls(answers: Answers, shares: Firmness, asked: Question) -> Answers:

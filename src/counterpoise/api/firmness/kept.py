@@ -31,8 +31,8 @@ KEPT_STREAM_NAME = b"kept"  # sets these draws apart from those of any search
 class KeptSettings:
     """How the share of noisy copies that keep the target is measured."""
 
-    copies: int = 200
-    confidence: float = 0.95
+    copies: int = 200  # noisy copies of each answer
+    confidence: float = 0.95  # of the interval around the share kept
     close_call: float = 1e-6  # margins this near to 0, beside the outputs, are decided by the user's own predict
     cells_together: int = 4_000_000  # numbers in the copies that are made at once
 
@@ -150,6 +150,26 @@ def shares_kept(
 def kept_share(problem: Problem, x: Array, noise: Noise, draws: Array) -> Array:
     """The share ``(n,)`` of noisy copies of points ``x`` ``(n, d)`` that keep the target; ``draws`` ``(n, m, d)``."""
     return shares_kept(problem, x[:, None], [(np.arange(len(x)), noise)], draws)[:, 0] if len(x) else np.empty(0)
+
+
+def copies_kept(
+    problem: Problem, x: Array, noise: Noise, draws: Array, settings: KeptSettings = KeptSettings()
+) -> Mask:
+    """Which noisy copies ``(n, m)`` of points ``x`` ``(n, d)`` the user's own predict gives the target.
+
+    ``draws`` ``(n, m, d)`` are those of the copies.
+    """
+    (n, d), m = x.shape, draws.shape[1]
+    kept = np.empty((n, m), dtype=bool)
+    for some in split_rows(n, settings.cells_together, m * d):
+        part = problem.take(some)
+        copies = _make_copies(part, x[some, None], noise, draws[some]).reshape(-1, d)
+        owners = np.repeat(np.arange(len(some)), m)
+        numbers = part.row_numbers[owners]
+        predicted = model_predictions(part.model, copies, numbers, part.tally)
+        reached = meets_goal(part.model, part.goal.take(owners), copies, predicted, numbers, part.tally)
+        kept[some] = reached.reshape(len(some), m)
+    return kept
 
 
 def _take_draws(draws: Array, rows: Index) -> Array:

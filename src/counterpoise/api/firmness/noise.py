@@ -12,7 +12,7 @@ from counterpoise.errors import InputError
 from counterpoise.explanation.question import Question
 from counterpoise.model_calls import Tally
 from counterpoise.objective.calibration import Calibration, CalibrationSettings, calibrate
-from counterpoise.objective.noise import Gaussian, Noise
+from counterpoise.objective.noise import Gaussian, Noise, RankNoise
 from counterpoise.objective.noise_by_feature import NoiseByFeature
 from counterpoise.problem import Problem, ReferenceRows
 from counterpoise.space.nearest_rows import spread_places
@@ -49,6 +49,13 @@ def parse_noise(noise: object, schema: Schema | None = None) -> Noise | None:
     return noise
 
 
+def fit_noise(noise: Noise, reference: ReferenceRows) -> Noise:
+    """The noise, knowing the reference rows where there are any; their ranks are learnt once."""
+    if isinstance(noise, RankNoise) and not noise.is_fitted and len(reference.x):
+        return replace(noise, ranks=reference.rank_noise.ranks)
+    return noise.fitted(reference.x) if len(reference.x) else noise
+
+
 def choose_noise(
     problem: Problem,
     schema: Schema,
@@ -68,7 +75,7 @@ def choose_noise(
     if wish is not None:
         if not wish.is_fitted and not len(reference.x):
             raise InputError("rank noise needs reference rows", "there are none", "give reference=, or noise=0.2")
-        return ChosenNoise(wish.fitted(reference.x) if len(reference.x) else wish, repr(wish))
+        return ChosenNoise(fit_noise(wish, reference), repr(wish))
     known = question.noise_levels.get(str(target))
     if known is not None and len(reference.x):
         return ChosenNoise(reference.rank_noise.scaled(known), f"rank noise {known:g}, as it was calibrated", known)

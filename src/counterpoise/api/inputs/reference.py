@@ -31,15 +31,21 @@ Seen = TypeVar("Seen")
 
 
 def fill_assumed_scales(schema: Schema, table: pd.DataFrame) -> Schema:
-    """The schema with scales, decimals and dtypes from the reference in features that had assumed ones."""
+    """The schema with scales, decimals and dtypes from the reference in features that had assumed ones.
+
+    What a schema does not say of the median absolute deviation of numbers comes from the reference too.
+    """
     features = []
     for feature in schema:
         if feature.assumed and feature.name in table.columns:
             seen = infer_feature(table[feature.name], feature.name, "std")
             if seen.is_numeric:
                 decimals = seen.decimals if feature.decimals is None else feature.decimals
-                features.append(replace(feature, scale=seen.scale, decimals=decimals, dtype=seen.dtype, assumed=False))
+                found = replace(feature, scale=seen.scale, decimals=decimals, dtype=seen.dtype, assumed=False)
+                features.append(replace(found, mad=seen.mad if feature.mad is None else feature.mad))
                 continue
+        if feature.is_numeric and feature.mad is None and not feature.fixed and feature.name in table.columns:
+            feature = replace(feature, mad=infer_feature(table[feature.name], feature.name, "std").mad)
         features.append(feature)
     return replace(schema, features=tuple(features))
 
@@ -92,6 +98,15 @@ class Reference:
         self.x: Array = np.empty((0, len(schema))) if table is None else self._encode_rows(data, table, max_rows)
         self._donors: dict[str, tuple[ReferenceRows, dict[Any, Array]]] = {}
         self._remembered: dict[tuple[str, str], Any] = {}
+
+    @classmethod
+    def from_parts(cls, schema: Schema, x: Array, relations: Discoveries, notes: tuple[str, ...]) -> Reference:
+        """A reference whose rows ``x`` ``(r, d)`` are encoded already, and whose relations are known."""
+        if x.ndim != 2 or x.shape[1] != len(schema):
+            raise ValueError(f"rows of the shape {x.shape} for {len(schema)} features")
+        made = cls(None, None, schema)
+        made.x, made.relations, made.notes = np.asarray(x, dtype=np.float64), relations, notes
+        return made
 
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"_donors": {}, "_remembered": {}}  # the model can be asked again

@@ -107,7 +107,7 @@ def build_cards(explanation: AnsweredRows, *, redact: bool = False) -> list[Card
                 status=str(explanation.status[row]),
                 reason="" if redact else str(explanation.reason[row]),
                 target=format_label(explanation.target[row]),
-                prediction=format_label(explanation.scores["before"].iloc[row]),
+                prediction=_say_prediction(explanation, row),
                 probability=format_probability(float(explanation.scores["probability_before"].iloc[row])),
                 best_answer=answers[0],
                 tipping=None if tipping is None else tipping[row][0],
@@ -121,6 +121,12 @@ def build_cards(explanation: AnsweredRows, *, redact: bool = False) -> list[Card
             )
         )
     return cards
+
+
+def _say_prediction(explanation: AnsweredRows, row: int) -> str:
+    """What the model says of the row; "" where the row was rejected."""
+    rejected = explanation.status[row] == "rejected"
+    return "" if rejected else format_label(explanation.scores["before"].iloc[row])
 
 
 def _list_carried(explanation: AnsweredRows) -> list[CarriedCells]:

@@ -35,7 +35,7 @@ def tabulate_flat(explanation: AnsweredRows, measure: Distance | None = None, *,
         measure = Distance.of(explanation.schema, "l2" if isinstance(spec, StoredObject) else spec)
     count = np.maximum(explanation.count, 1)
     rows = np.repeat(np.arange(len(explanation)), count)
-    number = np.concatenate([np.arange(size) for size in count.tolist()])
+    number = np.concatenate([np.arange(0), *(np.arange(size) for size in count.tolist())])
     x0, answers = explanation.x0[rows], explanation.answers[rows, number]
     frame = tables.restore_table(explanation.schema, explanation.rows.iloc[rows], x0, answers)
     names = [str(name) for name in explanation.schema.names]
@@ -60,6 +60,9 @@ def tabulate_flat(explanation: AnsweredRows, measure: Distance | None = None, *,
         "bound": bound,
         "gap": gap_to_bound(np.where(explanation.valid[rows], effort, np.inf), bound),
         "changed": ["; ".join(name for name, moved in zip(names, line, strict=True) if moved) for line in changed],
+        "changes": [
+            _write_changes(explanation, row, slot) for row, slot in zip(rows.tolist(), number.tolist(), strict=True)
+        ],
         **kept_columns(explanation, rows, number),
         "evidence_distance": np.array([min(apart.tolist(), default=np.nan) for _, apart in real_rows(explanation)])[
             rows
@@ -67,8 +70,22 @@ def tabulate_flat(explanation: AnsweredRows, measure: Distance | None = None, *,
     }
     if redact:
         frame = frame[[]]
-        del added["reason"]
+        for name in ("reason", "changes"):
+            del added[name]
     return frame.reset_index(drop=True).assign(**{ADDED_COLUMN_PREFIX + name: values for name, values in added.items()})
+
+
+def _write_changes(explanation: AnsweredRows, row: int, slot: int) -> str:
+    """The changes of an answer, old and new values side by side."""
+    changes = explanation.changes_by_answer[row][slot]
+    return "; ".join(
+        f"{explanation.schema.names[change.column]} {_write_value(change.before)} -> {_write_value(change.after)}"
+        for change in changes
+    )
+
+
+def _write_value(value: Any) -> str:
+    return "missing" if value is None or (pd.api.types.is_scalar(value) and pd.isna(value)) else str(value)
 
 
 def kept_columns(explanation: AnsweredRows, rows: Index, slots: Index) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from counterpoise.bisection import bisect
 from counterpoise.errors import CapabilityError, InputError
 from counterpoise.methods.base import Run, last_run
 from counterpoise.methods.baselines.algorithm1_state import Info, State, scatter_flags, select_rows
@@ -28,11 +29,8 @@ from counterpoise.types import Array, Index, Mask
 class Algorithm1:
     """Descent on the free energy with Metropolis acceptance, from the row to the boundary.
 
-    ``alpha`` is the learning rate in feature scales, ``beta`` the inverse temperature, ``epsilon`` the tolerance around
-    the boundary, ``c1`` bounds the gradient's norm at a candidate (else alpha is halved), ``c2`` the largest curvature
-    (else the update is refused), ``xi`` is the size of the perturbations that an answer must survive. lam and mu are
-    those of the call. The free energy is that of a cloud of width ``sigma`` with ``samples`` points; ``sigma=0`` is the
-    paper's own, whose entropy over all of space is one constant, so that F falls with E alone.
+    lam and mu are those of the call. The free energy is that of a cloud; ``sigma=0`` is the paper's own, whose entropy
+    over all of space is one constant, so that F falls with E alone.
 
     Corrected by default; `literal` gives the printed form. The corrections: f in log-odds, where its gradient does not
     vanish, not a probability (``probability``); a one-sided phi, not ``|f - c|`` (``two_sided``); and in the flow
@@ -43,12 +41,22 @@ class Algorithm1:
 
     "Repeat optimization with updated constraints" is read as: the threshold c is raised by what the worst perturbation
     of size xi takes from the score, so that the next answer lies that much deeper; at most ``repeats`` times. The
-    printed check, F(x + eta) close to F(x), is taken as a rise of F by no more than epsilon. That perturbation is
-    looked for in ``directions`` directions, the curvature found in ``lanczos_steps``, a crossing by ``halvings``; a
-    run is reported every ``report_every`` iterations.
+    printed check, F(x + eta) close to F(x), is taken as a rise of F by no more than epsilon.
 
     ``langevin`` is the faithful form of the annealing: normal noise in every step, Hastings' ratio in the acceptance,
     and beta rising over the iterations to ``final_beta_factor`` times where it began (`baselines.langevin`).
+
+    alpha, iterations: the learning rate, in standard deviations; the cap of iterations.
+    beta: the inverse temperature, above 0.
+    epsilon: the tolerance around the boundary, in units of the score.
+    c1, c2: the greatest norm of the gradient at a candidate, and the greatest curvature.
+    xi: the size of the perturbations that an answer must survive, in standard deviations; 0: none are tried.
+    sigma, samples: the width of the cloud, in standard deviations (0: the paper's own free energy), and its points.
+    repeats: how often the threshold is raised at most.
+    probability, two_sided, printed: True for f, phi and the flow as printed; False by default.
+    directions, lanczos_steps: directions in which the worst perturbation is looked for, steps to find the curvature.
+    halvings, report_every: of a step that crosses the boundary, at most; iterations between two reports.
+    langevin, final_beta_factor: True: noise in every step, and beta rising to so many times its start.
 
     >>> Algorithm1.literal(alpha=0.5)
     Algorithm1(alpha=0.5, ... sigma=0.0, ... probability=True, two_sided=True, printed=True, ...)
@@ -254,14 +262,16 @@ class Algorithm1:
         """Candidates that crossed the boundary, brought back to within epsilon of it on the target's side."""
         part = chart.take(rows)
         outside, inside, left = state.z[rows], trial.z[rows], trial.margin[rows]
-        for _ in range(self.halvings):
-            middle = (outside + inside) / 2
-            margin = part.margin(middle)
-            reached = margin >= 0
-            inside, outside = select_rows(reached, middle, inside), select_rows(reached, outside, middle)
-            left = np.where(reached, margin, left)
+
+        def is_inside(middle: Array) -> Mask | None:
+            nonlocal left
             if (left < self.epsilon).all():
-                break
+                return None
+            margin = part.margin(middle)
+            left = np.where(margin >= 0, margin, left)
+            return np.asarray(margin >= 0)[:, None]
+
+        _, inside = bisect(outside, inside, is_inside, self.halvings)
         return trial.replace_rows(rows, self._evaluate_state(part, noise[rows], inside, trial.alpha[rows]))
 
     def _shortfall(self, chart: CoordinateChart, noise: Array, state: State, draws: Array) -> Array:

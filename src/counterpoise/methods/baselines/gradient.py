@@ -46,6 +46,16 @@ class GradientDescent:
     starts with. The first has the row's, the others those of the single switches that bring the row nearest to its
     target, where these bring it nearer at all.
 
+    alpha: the learning rate, in standard deviations.
+    iterations: steps of a round at most.
+    phi: the loss of the decision: "squared" or "hinge".
+    rule: how steps are taken: "adam" or "momentum".
+    restarts: chains; the first starts at the row.
+    noise: the size of the noise around the row, in standard deviations.
+    patience: iterations without a gain after which a row is finished.
+    samples: points of the cloud that stands in for a gradient.
+    rounds: how often a row without an answer starts over.
+
     >>> GradientDescent(phi="hinge").alpha
     0.05
     """

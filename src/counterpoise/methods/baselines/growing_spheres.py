@@ -24,6 +24,10 @@ class GrowingSpheres:
     radius are added, up to ``shells``, each with ``samples`` points, until one does. A switched category lies at a
     distance of 1: a point at distance r has up to r^2 of them, drawn at random, and the rest of r in its numbers.
 
+    samples: points in each shell.
+    radius: of the first ball, in standard deviations.
+    shells: how many shells at most.
+
     >>> GrowingSpheres(samples=50).radius
     1.0
     """

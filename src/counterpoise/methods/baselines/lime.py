@@ -58,6 +58,12 @@ class Lime:
     the perturbations reach. A category is 0 in the surrogate where it is as in the row, else 1, as there; where leaving
     it is part of the least step, it takes the value whose perturbations did best.
 
+    samples: perturbations in a round.
+    sigma: their standard deviation, in standard deviations of the reference.
+    width: of the weights by nearness, times the root of the number of features.
+    ridge: the penalty of the linear fit.
+    rounds: how many times a surrogate is fitted at most.
+
     >>> Lime(samples=200).width
     0.75
     """

@@ -17,7 +17,10 @@ from counterpoise.streams import Streams
 class NearestNeighbour:
     """The nearest reference rows of the target, with fixed features kept and the rest made feasible, Eq. (1).
 
-    ``answers`` is how many of them come back per row.
+    answers: how many of them come back per row; 8 by default.
+
+    >>> NearestNeighbour(answers=3)
+    NearestNeighbour(answers=3)
     """
 
     answers: int = 8

@@ -22,6 +22,10 @@ class RandomSearch:
     Numbers are drawn evenly from the region's box, categories from their list: nothing is learnt on the way. How many
     features change is drawn evenly on a logarithmic scale, so that few are as likely as many.
 
+    samples: points in a round.
+    rounds: how many rounds.
+    answers: how many of the best come back per row.
+
     >>> RandomSearch(samples=10)
     RandomSearch(samples=10, rounds=20, answers=8, unbounded_reach=8.0)
     """

@@ -1,16 +1,20 @@
 """Which candidate is the least that is firm enough: candidates counted on the same noisy copies, as few as it takes.
 
-A candidate is as firm as the share that its count surely shows, the lower end of Wilson's interval. `keep=q` takes the
-candidate of least effort that is at least as firm as q, or as the firmest where none is: a higher q chooses from fewer
-candidates, so its effort is never less. Copies are counted only until that choice is known.
+Copies are counted in stages. After each, a candidate may be as firm as the upper end of the interval around its count,
+and no firmer than after the stages before; after the last, it is as firm as the lower end, the share that it surely
+keeps. `keep=q` takes the candidate of least effort that is at least as firm as q, or the firmest where none is: a
+higher q chooses from fewer candidates, so its effort is never less. What can no longer be chosen is not counted on.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
+from counterpoise.methods.firm.guided import copy_margins
+from counterpoise.methods.settings.finish import FirmSettings
+from counterpoise.physics.boltzmann import log_mean_exp
 from counterpoise.problem import Problem
 from counterpoise.types import Array, Index, Mask
 
@@ -43,92 +47,91 @@ class CountedCandidates:
     problem: Problem  # its cloud holds the copies
     x: Array  # (n, k, d)
     effort: Array  # infinite where a candidate is none
-    counted: Index  # copies counted
-    kept: Index  # of these, copies that keep the target
-    deviations: float
+    stage: Index  # stages counted
+    kept: Index  # copies counted that keep the target
+    firmness: Array  # how firm a candidate may still be; how firm it is after the last stage; -1 where it is none
+    settings: FirmSettings
 
     @classmethod
-    def of(cls, problem: Problem, x: Array, effort: Array, deviations: float) -> CountedCandidates:
+    def of(cls, problem: Problem, x: Array, effort: Array, settings: FirmSettings) -> CountedCandidates:
         """Candidates of which nothing is counted yet."""
         order = np.argsort(effort, axis=1, kind="stable")
-        zeros = np.zeros(effort.shape, dtype=np.intp)
         x, effort = x[np.arange(len(x))[:, None], order], np.take_along_axis(effort, order, axis=1)
-        return cls(problem, x, effort, zeros, zeros.copy(), deviations)
+        zeros = np.zeros(effort.shape, dtype=np.intp)
+        return cls(problem, x, effort, zeros, zeros.copy(), np.where(np.isfinite(effort), 1.0, -1.0), settings)
 
     @property
-    def copies(self) -> int:
-        """How many copies there are of each candidate."""
-        assert self.problem.cloud is not None
-        return int(self.problem.cloud.draws.shape[1])
+    def is_whole(self) -> Mask:
+        """Which candidates ``(n, k)`` are counted to the end."""
+        return np.asarray(self.stage == len(self.settings.check_stages))
 
-    @property
-    def firmness(self) -> Array:
-        """The share that each candidate surely keeps, at most: copies not counted are taken to keep the target."""
-        most = (self.copies - self.counted + self.kept) / self.copies
-        return np.where(np.isfinite(self.effort), sure_share(most, self.copies, self.deviations), -1.0)
+    def count_next_stage(self, wanted: Mask) -> None:
+        """Count the ``wanted`` candidates ``(n, k)`` on the copies of their next stage."""
+        settings, cloud = self.settings, self.problem.cloud
+        assert cloud is not None
+        for stage in np.unique(self.stage[wanted]).tolist():
+            rows, places = np.nonzero(wanted & (self.stage == stage))
+            begun, end = (0, *settings.check_stages)[stage : stage + 2]
+            kept = copy_margins(self.problem, rows, self.x[rows, places], cloud.draws[rows, begun:end])[1]
+            count = self.kept[rows, places] + np.count_nonzero(kept, axis=1)
+            share, last = count / end, stage + 1 == len(settings.check_stages)
+            # the upper end is the lower end of the share lost
+            likely = 1 - sure_share(1 - share, end, settings.race_deviations)
+            able = sure_share(share if last else likely, settings.check_samples, settings.spare_deviations)
+            self.kept[rows, places], self.stage[rows, places] = count, stage + 1
+            self.firmness[rows, places] = np.minimum(self.firmness[rows, places], able)
 
-    def join(self, others: CountedCandidates, rows: Index) -> CountedCandidates:
-        """These candidates with ``others`` of some ``rows``."""
-        n, k, d = len(self.x), *others.x.shape[1:]
-        x, effort = np.broadcast_to(self.x[:, :1], (n, k, d)).copy(), np.full((n, k), np.inf)
-        counted, kept = np.zeros((n, k), dtype=np.intp), np.zeros((n, k), dtype=np.intp)
-        x[rows], effort[rows], counted[rows], kept[rows] = others.x, others.effort, others.counted, others.kept
-        every = [
-            np.concatenate(pair, axis=1)
-            for pair in ((self.x, x), (self.effort, effort), (self.counted, counted), (self.kept, kept))
-        ]
-        order, line = np.argsort(every[1], axis=1, kind="stable"), np.arange(n)[:, None]
-        x, effort, counted, kept = (array[line, order] for array in every)
-        return replace(self, x=x, effort=effort, counted=counted, kept=kept)
-
-    def count(self, wanted: Mask, copies: int) -> None:
-        """Count the ``wanted`` candidates ``(n, k)`` on their next copies, up to as many as ``copies`` in all."""
-        for begun in np.unique(self.counted[wanted]).tolist():
-            rows, places = np.nonzero(wanted & (self.counted == begun))
-            if begun >= copies:
-                continue
-            part = self.problem.take(rows)
-            assert part.cloud is not None
-            some = replace(part, cloud=replace(part.cloud, draws=part.cloud.draws[:, begun:copies], keep=0.0, T=0.0))
-            share = some.score_under_noise(self.x[rows, places][:, None]).kept[:, 0]
-            self.kept[rows, places] += np.rint(share * (copies - begun)).astype(np.intp)
-            self.counted[rows, places] = copies
-
-    def choose(self, keep: float, answers: int, first_copies: int) -> Mask:
-        """Which candidates ``(n, k)`` answer ``keep``: the least that are firm enough, or the firmest of all.
+    def choose(self, keep: float, answers: int) -> Mask:
+        """Which candidates ``(n, k)`` answer ``keep``: the least that is firm enough, or the firmest of all.
 
         More than one ``answers`` a row: all that are firm enough.
         """
         real = np.isfinite(self.effort)
-        self.count(real, min(first_copies, self.copies))
-        while True:  # the nearest that may be firm enough is counted to its end
+        self.count_next_stage(real & (self.stage == 0))
+        while True:
             may = real & (self.firmness >= keep)
-            whole = may & (self.counted == self.copies)
-            if answers == 1:
-                may &= ~(np.cumsum(whole, axis=1) > 0)  # what comes after one that is firm is not needed
-            wanted = may & (self.counted < self.copies)
+            chosen = may & self.is_whole
+            if answers == 1:  # what comes after one that is firm is not needed; the nearest that may be is counted
+                may &= ~(np.cumsum(chosen, axis=1) > 0)
+            wanted = may & ~self.is_whole
             if answers == 1:
                 wanted &= np.cumsum(wanted, axis=1) == 1
             if not wanted.any() or self.problem.has_expired:
                 break
-            for begun in np.unique(self.counted[wanted]).tolist():  # a few at a time: most are out soon
-                self.count(wanted & (self.counted == begun), min(2 * begun, self.copies))
-        lost = real.any(axis=1) & ~whole.any(axis=1)
-        return np.asarray(whole | self._find_firmest(real & lost[:, None]))
+            self.count_next_stage(wanted)
+        lost = np.asarray(real.any(axis=1) & ~chosen.any(axis=1))
+        return np.asarray(chosen | self._find_firmest(real & lost[:, None]))
+
+    def choose_by_free_energy(self, T: float) -> Mask:
+        """Which candidate ``(n, k)`` has the least free energy, effort - T ln <exp(-kappa phi)> over all copies.
+
+        The same candidates and copies for every T: as T rises, effort never falls. A candidate whose effort alone is
+        more than the least free energy so far is not counted.
+        """
+        cloud, n, energy = self.problem.cloud, len(self.x), np.full(self.effort.shape, np.inf)
+        assert cloud is not None
+        kappa = np.broadcast_to(np.asarray(cloud.kappa, dtype=np.float64), (n,))
+        for place in range(self.effort.shape[1]):  # by effort
+            rows = np.flatnonzero(self.effort[:, place] < energy.min(axis=1))
+            if not len(rows) or self.problem.has_expired:
+                break
+            margin, _ = copy_margins(self.problem, rows, self.x[rows, place], cloud.draws[rows])
+            survival = log_mean_exp(-kappa[rows, None] * np.maximum(0.0, -margin))
+            energy[rows, place] = self.effort[rows, place] - T * survival
+        least = np.isfinite(energy) & (energy == energy.min(axis=1, keepdims=True))
+        return np.asarray(least & (np.cumsum(least, axis=1) == 1))
 
     def _find_firmest(self, real: Mask) -> Mask:
         """The firmest of the ``real`` candidates ``(n, k)``, the nearest of equals."""
         while not self.problem.has_expired:
-            whole = self.counted == self.copies
-            best = np.where(real & whole, self.firmness, -1.0).max(axis=1, initial=-1.0)
-            open_ones = real & ~whole & (self.firmness >= best[:, None])
-            firmest = np.where(open_ones, self.firmness, -1.0)
-            wanted = open_ones & (firmest == firmest.max(axis=1, initial=-1.0)[:, None])
+            firmness = np.where(real, self.firmness, -1.0)
+            top = real & (firmness == firmness.max(axis=1, initial=-1.0)[:, None])
+            wanted = top & ~self.is_whole
             if not wanted.any():
                 break
-            self.count(wanted, self.copies)
-        whole = real & (self.counted == self.copies)
-        judged = np.where(whole.any(axis=1)[:, None], whole, real)
+            self.count_next_stage(wanted)
+        whole = real & self.is_whole
+        judged = np.where(np.any(whole, axis=1, keepdims=True), whole, real)
         firmness = np.where(judged, self.firmness, -1.0)
         top = judged & (firmness == firmness.max(axis=1, initial=-1.0)[:, None])
         return np.asarray(top & (np.cumsum(top, axis=1) == 1))

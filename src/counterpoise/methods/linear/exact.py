@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -81,6 +81,7 @@ class _Search:
     def __post_init__(self) -> None:
         n = len(self.problem)
         self.best, self.x = np.full(n, np.inf), self.problem.x0.copy()
+        self.relaxed = np.full(n, np.inf)  # least effort of points that relations alone forbid
         self.opened, self.floor = np.zeros(n, dtype=np.intp), np.full(n, np.inf)  # least bound of undividable boxes
         square = self.menus.root > 0 and not self.menus.unit_price.any()
         self.known = self.menus.settled & np.isfinite(self.cases_reach()).all(axis=1)
@@ -143,7 +144,9 @@ class _Search:
             rank = np.arange(len(order)) - np.searchsorted(row[order], row[order])
             chosen = np.zeros(len(order), dtype=bool)
             chosen[order] = rank < self.settings.roots_together
-            chosen &= self.opened[row] < max_boxes
+            unprovable = self.relaxed[row] * (1 + self.settings.optimal) < self.limit[row]
+            most = np.where(unprovable, min(self.settings.boxes_for_answers, max_boxes), max_boxes)
+            chosen &= self.opened[row] < most
             if not chosen.any() or len(order) > self.settings.max_waiting:
                 break
             boxes, self.waiting = self.waiting.at(chosen), self.waiting.at(~chosen)
@@ -202,6 +205,8 @@ class _Search:
         if len(self.menus.coded):
             x[:, self.menus.coded] = np.where(changed[:, f:], solved.enough.level, x[:, self.menus.coded])
         part = self.problem.take(row)
+        if len(part.region.system):
+            self._relax(part, row, x)
         x = part.region.project(x[:, None, :])
         effort = np.where(part.region.contains(x), part.energy.effort(x, part.x0), np.inf)[:, 0]
         order = np.lexsort((effort, row))
@@ -212,6 +217,19 @@ class _Search:
         reached = self.problem.take(row[first]).score(x[first]).reached[:, 0]
         good = first[reached]
         self.best[row[good]], self.x[row[good]] = effort[good], x[good, 0]
+
+    def _relax(self, part: Problem, row: Index, x: Array) -> None:
+        """Keep what points ``x`` ``(b, d)`` cost that reach the target and that relations alone forbid.
+
+        The bound leaves relations out, so that it cannot pass the least of these.
+        """
+        region = replace(part.region, system=part.region.system.without_relations())
+        points = region.project(x[:, None, :])
+        effort = np.where(region.contains(points), part.energy.effort(points, part.x0), np.inf)[:, 0]
+        near = np.flatnonzero(effort < self.relaxed[row])
+        if len(near):
+            good = near[part.take(near).score(points[near]).reached[:, 0]]
+            np.minimum.at(self.relaxed, row[good], effort[good])
 
     def _fill(self, boxes: Boxes, solved: Solved) -> Array:
         """Numbers ``(b, f)`` of points that meet the conditions, if setting one column anew can bring that about.

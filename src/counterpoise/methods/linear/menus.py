@@ -10,7 +10,7 @@ import numpy as np
 from counterpoise.methods.trees.exact.legal_values import legal_ends
 from counterpoise.models.affine import AffineOutputs
 from counterpoise.problem import Problem
-from counterpoise.space.distance import NormMixture
+from counterpoise.space.known_distances import NormMixture
 from counterpoise.space.region.lattice import MAX_EXACT_COUNT
 from counterpoise.types import Array, Index, Mask
 

@@ -25,7 +25,7 @@ class SamplerSettings:
     """Rounds of adaptation."""
     block_sweeps: int = 50
     """Sweeps between two looks at the diagnostics."""
-    max_sweeps: int = 3000
+    max_sweeps: int = 9000
     """Sweeps after which the sampler stops, converged or not."""
     max_r_hat: float = 1.01
     """R-hat that counts as converged."""

@@ -1,5 +1,5 @@
 """The numbers that steer the default search, one frozen dataclass for each family of stages.
 
-Each field has its sentence. `docs/choices.md` says what other values cost. A repr shows the fields that differ from
-their defaults.
+Each field has its sentence. `docs/reference/settings.md` says what other values cost. A repr shows the fields that
+differ from their defaults.
 """

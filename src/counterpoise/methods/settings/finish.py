@@ -58,73 +58,78 @@ class PolishSettings(Settings):
 
 @dataclass(frozen=True, repr=False)
 class FirmSettings(Settings):
-    """The search for answers of least free energy."""
-
-    points: int = 5
-    """Points of each row that are carried along."""
-    sweeps: int = 4
-    """Sweeps of each row at most; the first without a gain is the last."""
-    swept_points: int = 2
-    """Best points that are swept, beside the row itself."""
-    sweep_width: int = 3
-    """Values each way that such a sweep tries."""
-    samples: int = 32
-    """Noisy copies of a point that guide the search."""
-    check_samples: int = 512
-    """Other copies that choose among its answers."""
-    stretch_factors: tuple[float, ...] = (1.0, 1.08, 1.2, 1.4, 1.7, 2.2, 3.0, 4.5)
-    """Multiples of the change of the minimal answers that searches start from."""
-    final_stretch_factors: tuple[float, ...] = (1.0, 1.02, 1.05, 1.09, 1.15, 1.25, 1.4, 1.7)
-    """Multiples of the change of what was found that the other copies choose from."""
-    blend_shares: tuple[float, ...] = (0.25, 0.5, 0.75)
-    """Shares of the way from the minimal answer to reference rows that searches start from."""
-    start_halvings: int = 5
-    """Halvings of each start towards the minimal answer."""
-    search_time_share: float = 0.5
-    """Share of the time left that the search may take: checking on other copies takes time too."""
-    far_starts: int = 64
-    """Reference rows, and random points, tried where nothing nearer survives."""
-    deep_reference_rows: int = 24
-    """Reference rows tried where what was found does not survive on the other copies."""
-
-
-@dataclass(frozen=True, repr=False)
-class FirmShareSettings(Settings):
-    """The search for answers of which a share of noisy copies keeps the target."""
+    """The search for answers that withstand noise."""
 
     shares: tuple[float, ...] = (0.95, 0.9, 0.8, 0.5)
-    """The grid of shares that is searched, whatever share is asked for."""
+    """The grid of shares that is searched from the top, whatever share is asked for."""
+    stages: tuple[int, ...] = (2, 2, 1, 0)
+    """Sweeps for each of these shares; before and after each, points are brought nearer to the row."""
+    rounds: int = 2
+    """Rounds of proposals nearer to the row each time."""
     points: int = 5
     """Reference rows that searches start from, and answers that are given at most for each one asked for."""
-    start_candidates: int = 12
-    """Starts, the firmest first, that are candidates as they are."""
-    samples: int = 32
+    samples: int = 64
     """Noisy copies of a point that guide the search."""
-    first_samples: int = 8
-    """Of these, copies that points farther away must keep all to be counted further."""
-    check_samples: int = 256
-    """Other copies, on which candidates are counted."""
-    first_check_samples: int = 32
-    """Of these, copies that every candidate is counted on."""
+    deciding_copies: int = 6
+    """Of these, copies around the share asked for that a proposal is tried on first."""
+    first_counted: int = 20
+    """Of these, copies that a point is counted on before the others."""
+    first_copies: int = 8
+    """Of these, copies that every start is tried on."""
+    counted_starts: int = 4
+    """Starts of each share, the nearest first, that are counted on all of these copies."""
+    counted_proposals: int = 2
+    """Proposals of a round, the nearest first, that are counted on all of these copies."""
+    sweep_width: int = 2
+    """Values each way that a sweep tries."""
+    swept_features: int = 10
+    """Features that a sweep tries: those that do most to the score, and those that noise works through most."""
+    noisiest_features: int = 4
+    """How many of these are the latter."""
+    jump_samples: int = 8
+    """Of these, copies that random points must all keep."""
+    check_stages: tuple[int, ...] = (8, 32, 96, 256)
+    """Other copies that choose among what was found, counted in stages: what has lost is not counted further."""
     spare_deviations: float = 2.5
     """Standard deviations that the share counted must lie above the share asked for."""
+    race_deviations: float = 2.5
+    """Standard deviations by which a candidate must have lost before a stage to be left alone."""
     stretch_factors: tuple[float, ...] = (1.0, 1.08, 1.2, 1.4, 1.7, 2.2, 3.0, 4.5)
     """Multiples of the change of the minimal answers that searches start from."""
-    final_stretch_factors: tuple[float, ...] = (1.0, 1.03, 1.08, 1.2, 1.5)
-    """Multiples of the change of what was found for each share that are candidates."""
-    blend_shares: tuple[float, ...] = (0.25, 0.5, 0.75)
-    """Shares of the way from the minimal answer to reference rows that searches start from."""
-    start_halvings: int = 5
-    """Halvings of each start towards the minimal answer."""
-    sweeps: int = 2
-    """Sweeps for each share at most; the first without a gain is the last."""
-    sweep_width: int = 3
-    """Values each way that a sweep tries."""
-    swept_features: int = 8
-    """Features that a sweep tries: those that do most without noise."""
-    min_gain_share: float = 0.01
-    """Share of the effort that a sweep has to gain for another to follow."""
-    far_starts: int = 64
-    """Reference rows, and random points, tried where nothing nearer survives."""
+    blended_starts: int = 6
+    """Starts that may be firm, the nearest first, on the ways to which firm points are looked for."""
+    blend_shares: tuple[float, ...] = (0.15, 0.3, 0.45, 0.6, 0.75, 0.9)
+    """Shares of the way from the minimal answer to a firm point that are tried."""
+    shortened_features: int = 8
+    """Changed features, the largest first, that are set back or shortened one by one."""
+    share_cycle: int = 3
+    """Rounds after which the shares that follow are the same again: a round tries every third of them."""
+    shortened_shares: tuple[float, ...] = (0.5, 0.7, 0.6, 0.8, 0.9, 0.95)
+    """Shares of a single change that are left."""
+    scaled_shares: tuple[float, ...] = (0.5, 0.65, 0.7, 0.75, 0.85, 0.93, 0.9, 0.95, 0.98)
+    """Shares of the whole change that are left."""
+    traded_share: float = 0.3
+    """Share by which one change is stretched and the others are shortened."""
+    min_gain_share: float = 0.003
+    """Share of the effort that a proposal has to gain."""
+    final_stretch_factors: tuple[float, ...] = (1.03, 1.08, 1.2)
+    """Multiples of the change of what was found for each share that are candidates as well."""
+    deep_rows: int = 10
+    """Reference rows that searches start from, each deeper inside the target than every nearer one."""
+    deep_rows_from: int = 2000
+    """Reference rows of the target that these are taken from."""
+    climbed_levels: tuple[int, ...] = (0, 1)
+    """Places of the shares for which a row without a firm start is searched from its firmest one."""
+    climbing_sweeps: int = 3
+    """Sweeps of such a row at most."""
+    climbing_factors: tuple[float, ...] = (1.0, 1.1, 1.25, 1.5)
+    """Multiples of the change of what such a sweep led to that are tried."""
+    jumps: int = 24
+    """Random points tried where nothing survives."""
     search_time_share: float = 0.5
     """Share of the time left that the search may take: counting candidates takes time too."""
+
+    @property
+    def check_samples(self) -> int:
+        """Copies that choose among what was found."""
+        return self.check_stages[-1]

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 class LinearSettings:
     """How boxes are bounded and divided; limits count boxes, never time."""
 
-    boxes: int = 16  # of a row that are opened at most, but for the last few together
+    boxes: int = 256  # of a row that are opened at most, but for the last few together
+    boxes_for_answers: int = 16  # of a row whose answer relations keep above what the bound, without them, can reach
     slack: float = 1e-9  # share of a condition by which an answer goes beyond it
     doublings: int = 40  # times that a price is raised until a point meets the condition
     halvings: int = 60  # of the interval that holds the best price, at most

@@ -15,10 +15,14 @@ from counterpoise.types import is_number, is_whole_number
 
 @dataclass(frozen=True, repr=False)
 class ProofSettings:
-    """Limits of a proof, a row; they count work, never time, so that answers do not depend on the machine."""
+    """Limits of a proof, a row; they count work, never time, so that answers do not depend on the machine.
 
-    nodes: int = 500  # boxes that are opened at most
-    nodes_at_first: int = 500  # boxes of each row before any row is given more
+    >>> ProofSettings(nodes=10_000).nodes
+    10000
+    """
+
+    nodes: int = 1000  # boxes that are opened at most
+    nodes_at_first: int = 1000  # boxes of each row before any row is given more
     visits: int = 500_000_000  # trees of boxes that are looked at, at most
     waiting: int = 2_000_000  # boxes that wait to be opened, at most
     first_together: int = 4  # boxes opened at once at first, the cheapest first,
@@ -29,8 +33,8 @@ class ProofSettings:
     joinable: int = 1_200  # leaves of a row beyond which its trees are not joined: all pairs of them are looked at
     repairs: int = 64  # boxes whose cheapest point breaks a relation: so many points are repaired, then the proof ends
     gap: float = 0.0  # the proof ends where the answer costs at most this share more than the bound
-    linear: LinearSettings = DEFAULT_LINEAR
-    networks: NetworkSettings = DEFAULT_NETWORKS
+    linear: LinearSettings = DEFAULT_LINEAR  # of linear models
+    networks: NetworkSettings = DEFAULT_NETWORKS  # of networks
     tolerance: float = 1e-9  # relative: an answer that is nearer by less is not looked for
 
     @classmethod

@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields
 
 from counterpoise.errors import InputError
 from counterpoise.methods.settings.base import show_changed_fields
-from counterpoise.methods.settings.finish import BatchSettings, FirmSettings, FirmShareSettings, PolishSettings
+from counterpoise.methods.settings.finish import BatchSettings, FirmSettings, PolishSettings
 from counterpoise.methods.settings.smooth import SmoothSettings
 from counterpoise.methods.settings.starts import StartSettings
 from counterpoise.methods.settings.trees import TreeSettings
@@ -46,10 +46,15 @@ class SearchSettings:
     """
 
     starts: StartSettings = StartSettings()
+    """Where searches start."""
     trials: TrialSettings = TrialSettings()
+    """Single changes and sweeps."""
     smooth: SmoothSettings = SmoothSettings()
+    """Models with a slope."""
     trees: TreeSettings = TreeSettings()
+    """Trees whose leaves are known."""
     batches: BatchSettings = BatchSettings()
+    """How many points go to the model at once."""
     votes: Thoroughness = Thoroughness(48, 6, 5, 30, 3, (8,), (1.3, 1.6, 2.0), 4, 1e-3)
     """For models that vote or give probabilities, of which single changes tell little."""
     sums: Thoroughness = Thoroughness(24, 3, 4, 14, 1, (8, 3), (2.0,), 4, 0.1)
@@ -67,4 +72,4 @@ class SearchSettings:
 
 
 DEFAULTS, POLISH_DEFAULTS = SearchSettings(), PolishSettings()
-FIRM_DEFAULTS, FIRM_SHARE_DEFAULTS = FirmSettings(), FirmShareSettings()
+FIRM_DEFAULTS = FirmSettings()

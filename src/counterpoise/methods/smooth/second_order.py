@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from counterpoise.bisection import bisect
 from counterpoise.methods.points import Points, make_points
 from counterpoise.methods.settings.search import DEFAULTS, SearchSettings
 from counterpoise.methods.slopes import score_and_gradient
@@ -133,11 +134,13 @@ def _solve_quadratic_step(hessian: Array, b: Array, c: Array, settings: SearchSe
     def along(nu: Array) -> Array:
         return np.asarray(nu[..., None] * b / (1 - nu[..., None] * values))
 
-    for _ in range(settings.smooth.multiplier_halvings):
-        # nu may span many decades: halved as a power where it is large
-        middle = np.where(low > 0, np.sqrt(low * high), np.minimum(high / 2, high * 1e-6))
-        v = along(middle)
-        enough = c + np.einsum("nkd,nkd->nk", b, v) + 0.5 * np.einsum("nkd,nkd,nkd->nk", values, v, v) >= 0
-        low, high = np.where(enough, low, middle), np.where(enough, middle, high)
+    def is_enough(nu: Array) -> Mask:
+        v = along(nu)
+        return np.asarray(c + np.einsum("nkd,nkd->nk", b, v) + 0.5 * np.einsum("nkd,nkd,nkd->nk", values, v, v) >= 0)
+
+    def middle_of(low: Array, high: Array) -> Array:  # nu may span many decades: halved as a power where it is large
+        return np.where(low > 0, np.sqrt(low * high), np.minimum(high / 2, high * 1e-6))
+
+    _, high = bisect(low, high, is_enough, settings.smooth.multiplier_halvings, middle_of)
     v = np.einsum("nkij,nkj->nki", axes, along(high))
     return np.where(c[..., None] >= 0, 0.0, v)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from counterpoise.bisection import bisect
 from counterpoise.methods.settings.search import DEFAULTS, SearchSettings
 from counterpoise.methods.smooth.support import choose_support
 from counterpoise.methods.smooth.tangent_with_relations import keep_relations, solve_nearest_step, solve_sparsest_step
@@ -135,12 +136,12 @@ def _shrink_by_penalty(h: Array, lam: Array, settings: SearchSettings = DEFAULTS
             left = np.maximum(size - lam * high, 0.0)
             high = np.sqrt(np.einsum("nkd,nkd->nk", left, left))[..., None]
         return np.asarray(sign * left)
-    low = np.zeros_like(high)
-    for _ in range(settings.smooth.shrinkage_halvings):
-        middle = (low + high) / 2
-        left = np.maximum(size - lam * middle, 0.0)
-        longer = np.sqrt(np.einsum("nkd,nkd->nk", left, left))[..., None] > middle
-        low, high = np.where(longer, middle, low), np.where(longer, high, middle)
+
+    def is_long_enough(length: Array) -> Mask:
+        left = np.maximum(size - lam * length, 0.0)
+        return np.asarray(np.sqrt(np.einsum("nkd,nkd->nk", left, left))[..., None] <= length)
+
+    low, _ = bisect(np.zeros_like(high), high, is_long_enough, settings.smooth.shrinkage_halvings)
     return np.asarray(sign * np.maximum(size - lam * low, 0.0))
 
 

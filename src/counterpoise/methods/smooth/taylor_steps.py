@@ -147,7 +147,7 @@ def descend(
     merit, share, extra = np.full(margin.shape, np.inf), np.ones(margin.shape), np.zeros(margin.shape)
     for number in range(rounds):
         score, steep = score_and_gradient(problem, trial, settings=settings)
-        effort = problem.energy.effort(trial, problem.x0) + score.fragility_cost
+        effort = problem.energy.effort(trial, problem.x0)
         better = score.reached & (effort < best.effort) & inside
         best.x[better], best.margin[better], best.effort[better] = trial[better], score.margin[better], effort[better]
         if number == rounds - 1 or problem.has_expired:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from counterpoise.bisection import bisect
 from counterpoise.methods.categories import switch_single_categories, switchable_columns, values_like_reference
 from counterpoise.methods.cell_values import Cells
 from counterpoise.methods.points import Points, join_points, score_points, stack_rows
@@ -136,14 +137,14 @@ def _bisect_into_range(
     settings: SearchSettings = DEFAULTS,
 ) -> Array:
     """The share ``(n, f, 2)`` of each way at which numbers come into a range, between ``near`` and ``far`` ones."""
-    for _ in range(settings.trials.range_halvings):
-        middle = (near + far) / 2
+
+    def is_past(share: Array) -> Mask:
         x, _ = problem.region.bring_inside(
-            _move_columns(problem.region.nearest_feasible, columns, (way * middle)[..., None])
+            _move_columns(problem.region.nearest_feasible, columns, (way * share)[..., None])
         )
-        past = is_in_or_past_range(problem, x, below).reshape(way.shape)
-        near, far = np.where(past, near, middle), np.where(past, middle, far)
-    return far
+        return is_in_or_past_range(problem, x, below).reshape(way.shape)
+
+    return bisect(near, far, is_past, settings.trials.range_halvings)[1]
 
 
 def _switch_few_categories(problem: Problem, settings: SearchSettings = DEFAULTS) -> Array:

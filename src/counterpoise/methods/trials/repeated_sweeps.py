@@ -52,7 +52,7 @@ class RepeatedSweeps:
                 break
             part = problem if len(active) == len(rows) else problem.take(active)
             before = board.points.at(rows[active]).lowest_effort
-            found, effect = sweep(
+            found, effect, _ = sweep(
                 part,
                 cells,
                 points,

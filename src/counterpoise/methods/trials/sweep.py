@@ -22,10 +22,14 @@ from counterpoise.types import Array, Index, Mask, split_rows
 
 
 class SweepResult(NamedTuple):
-    """What a sweep found: the best point around each ``(n, q, d)``, and how much each feature did ``(n, f)``."""
+    """What a sweep found: the best point around each ``(n, q, d)``, and how much each feature did ``(n, f)``.
+
+    ``combinations`` ``(n, c, d)`` are the single changes put together, as they were tried.
+    """
 
     points: Points
     effect: Array
+    combinations: Array
 
 
 def sweep(
@@ -45,7 +49,7 @@ def sweep(
     n, q, d = points.x.shape
     tries = list_candidates(problem, cells, points.x, reach, width, settings=settings)
     if not len(tries.places_by_feature):
-        return SweepResult(points, np.zeros((n, 0)))
+        return SweepResult(points, np.zeros((n, 0)), points.x[:, :0])
     per_point = tries.places_by_feature.size if only is None else only.shape[1] * tries.places_by_feature.shape[1]
     chunks = split_rows(n, settings.batches.cells, q * d * per_point)
     if len(chunks) > 1:  # rows know nothing of each other
@@ -61,7 +65,8 @@ def sweep(
             )
             for rows in chunks
         ]
-        return SweepResult(stack_rows(part.points for part in parts), np.concatenate([part.effect for part in parts]))
+        effect, tried = (np.concatenate(arrays) for arrays in zip(*(part[1:] for part in parts), strict=True))
+        return SweepResult(stack_rows(part.points for part in parts), effect, tried)
     chosen = (
         np.broadcast_to(np.arange(len(tries.places_by_feature)), (n, len(tries.places_by_feature)))
         if only is None
@@ -100,7 +105,7 @@ def sweep(
     best = Points(*(array.reshape(n, q, *array.shape[2:]) for array in best))
     effect = np.full((n, len(tries.places_by_feature)), -1.0)  # less than nothing where it was not tried
     np.put_along_axis(effect, chosen, np.abs(gain).reshape(n, q, g, w).max(axis=(1, 3)), axis=1)
-    return SweepResult(best, effect)
+    return SweepResult(best, effect, together.x)
 
 
 def columns_without_relations(problem: Problem, settings: SearchSettings = DEFAULTS) -> Index:

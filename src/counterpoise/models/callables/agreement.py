@@ -28,6 +28,9 @@ UNDECIDED_LABEL = "undecided"
 class Agreement:
     """Models that must agree: all of them, or at least a ``share``, which must be more than a half.
 
+    models: fitted models of the same classes, each in any form that `explain` takes.
+    share: of the models that must give the target, above 0.5 and at most 1 (the default: all of them).
+
     >>> Agreement([len, len, len], share=0.6).members_needed
     2
     """

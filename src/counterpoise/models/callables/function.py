@@ -23,12 +23,14 @@ AnswerShape = Literal["score", "decision", "chance", "columns", "labels"]
 class Function:
     """A model given by its functions, each of which takes rows as the reference has them: a frame or an array.
 
-    ``scores``: ``(p, c)`` probabilities or decision values, ``(p,)`` scores, or labels; a PyTorch module or an ONNX
-    session will do. ``gradient(rows)``: the derivatives of the scores by the columns, ``(p, d)`` for one score,
-    ``(p, c, d)`` for several. ``hvp(rows, v)``: the Hessian of each score times ``v`` ``(p, d)``, shaped like the
-    gradient. ``labels``: the classes in the order of the scores; with two labels one score is enough. ``link``: "log"
-    where the scores are probabilities, "identity" where they are not; None to see by looking. ``array=True`` gives
-    encoded arrays even where the reference is a frame.
+    scores: gives ``(p, c)`` probabilities or decision values, ``(p,)`` scores, or labels of p rows; a PyTorch module or
+        an ONNX session will do.
+    gradient: gives the derivatives of the scores by the columns, ``(p, d)`` for one score, ``(p, c, d)`` for several;
+        None: there is none.
+    hvp: called with rows and ``v`` ``(p, d)``, gives the Hessian of each score times v, shaped like the gradient.
+    labels: the classes in the order of the scores; with two labels one score is enough.
+    link: "log" where the scores are probabilities, "identity" where they are not; None to see by looking.
+    array: True gives encoded arrays even where the reference is a frame; False by default.
 
     >>> square = Function(lambda x: (x**2).sum(1), gradient=lambda x: 2 * x, hvp=lambda x, v: 2 * v, array=True)
     >>> square.gradient(np.ones((1, 2)))

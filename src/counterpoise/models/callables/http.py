@@ -24,10 +24,20 @@ class Remote:
     """A callable that posts rows as JSON and returns what the service answers: probabilities, scores or labels.
 
     Each request holds ``{"columns": [names], "rows": [[values], …]}``, a missing cell as null; the answer is a list
-    with one entry per row, bare or as the value of ``answer``. A request that fails in passing (no connection, a
-    time-out, one of ``retried_statuses``) is sent again up to ``retries`` times, after ``wait`` seconds, then twice
-    that, and so on. The whole reply must be there after ``timeout`` seconds, with at most ``reply_bytes``. Redirects
-    are not followed: they would send rows and headers to an address that was not given.
+    with one entry per row, bare or as the value of ``answer``. Redirects are not followed: they would send rows and
+    headers to an address that was not given.
+
+    url: where rows are posted to.
+    batch: rows of a request at most; 1000 by default.
+    timeout: seconds after which the whole reply must be there; 30 by default.
+    retries: how often a request that fails in passing (no connection, a time-out, one of ``retried_statuses``) is sent
+        again; 3 by default.
+    wait: seconds before the first of these, then twice that, and so on; 0.5 by default.
+    workers: requests at the same time; 1 by default.
+    answer: the key of the reply that holds the list.
+    reply_bytes: the greatest size of a reply.
+    retried_statuses: the HTTP statuses after which a request is sent again.
+    headers: of every request; they are in no repr, message or file.
 
     >>> Remote("https://example.org/score", batch=500, headers={"Authorization": "Bearer …"}).batch
     500

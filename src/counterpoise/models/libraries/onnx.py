@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from counterpoise.errors import CapabilityError, InputError
 from counterpoise.models.callables.function import Function, FunctionModel, infer_answer_format
-from counterpoise.models.inputs import make_frame_input_function
+from counterpoise.models.inputs import make_ordered_input_function
 from counterpoise.space.schema.schema import Schema
 from counterpoise.types import Array, Model, Points
 
@@ -77,7 +77,7 @@ def adapt(model: Any, schema: Schema, probe: Array) -> Model:
     """The Model of a session, or of a Function whose scores are one."""
     function = model if isinstance(model, Function) else Function(model)
     session = _name_outputs(function.scores)
-    make_input = make_frame_input_function(schema)
+    make_input = make_ordered_input_function(schema)  # a matrix has no names to tell its columns by
     answer = np.asarray(session(make_input(probe)))
     if function.labels is None and answer.ndim == 2:
         function = replace(function, labels=session.find_labels(make_input(probe), answer.shape[1]))

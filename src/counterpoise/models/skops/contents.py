@@ -22,6 +22,7 @@ from counterpoise.models.skops.neighbours import (
     NEIGHBOUR_CLASSES,
     check_centres,
     check_jobs,
+    check_merged_columns,
     check_stored_rows,
 )
 
@@ -249,6 +250,7 @@ def _check_machine(part: Any) -> None:
     chances = {np.shape(part._probA), np.shape(part._probB)}
     if (
         np.shape(part.support_) != (vectors,)
+        or np.shape(part._n_support) != (classes,)  # compiled code takes its length for the number of classes
         or ("classes_" in vars(part) and int(np.sum(part._n_support)) != vectors)
         or (np.asarray(part._n_support) < 0).any()
         or coefficients != [(classes - 1, vectors)] * 2
@@ -267,6 +269,7 @@ CHECKS: dict[str, Callable[[Any], None]] = {
     "sklearn.neighbors._ball_tree.BallTree": _check_neighbours,
     **{f"sklearn.neighbors.{name}": check_stored_rows for name in NEIGHBOUR_CLASSES},
     **{f"sklearn.cluster.{name}": check_centres for name in CENTRE_CLASSES},
+    "sklearn.cluster._agglomerative.FeatureAgglomeration": check_merged_columns,
     "scipy.interpolate._bsplines.BSpline": _check_spline,
     "numpy.random.mtrand.RandomState": _check_random,
     "numpy.random._generator.Generator": _check_random,

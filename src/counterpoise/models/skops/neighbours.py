@@ -57,6 +57,16 @@ def check_centres(part: Any, max_threads: int = 1024) -> None:
         raise ValueError("a model of clusters has centres or threads that cannot be")
 
 
+def check_merged_columns(part: Any) -> None:
+    """Columns that were merged into clusters, if they were, have a cluster each: NumPy counts up to the highest."""
+    fitted = vars(part)
+    if "labels_" not in fitted:
+        return
+    labels, width = np.asarray(fitted["labels_"]), fitted["n_features_in_"]
+    if labels.shape != (width,) or labels.dtype.kind not in "iu" or not ((labels >= 0) & (labels < width)).all():
+        raise ValueError("a model of clusters puts columns into clusters that cannot be")
+
+
 def check_jobs(part: Any, max_jobs: int = 1024) -> None:
     """A model does not ask for thousands of threads or processes."""
     jobs = vars(part).get("n_jobs")

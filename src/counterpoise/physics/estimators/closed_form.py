@@ -21,7 +21,7 @@ from counterpoise.types import Array
 
 @dataclass(frozen=True)
 class ClosedForm:
-    """Closed-form free energy: exact for a parabola (full form) and for a linear score (decision form).
+    """Closed-form free energy, exact for a linear score (decision form) and for a parabola whose Hessian is as asked.
 
     ``covariance`` is that of the Boltzmann law of the full form: "diagonal", O(d) once the curvatures are known, or
     "full", O(d^3). The linear score of the decision form has one direction only and needs neither. With ``samples``

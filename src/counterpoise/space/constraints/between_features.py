@@ -43,6 +43,11 @@ class Rule:
     ``tolerance`` is relative to ``max(1, |a|, |b|)`` of the two sides of each ``==`` and ``<=``. With ``relax=True``
     the rule does not bind rows that break it themselves.
 
+    text: a comparison, or several joined by ``and``, ``or``, ``not``, ``if … then``, ``implies``; names with spaces in
+        backquotes, the row's own value as ``x0.name``.
+    tolerance: how far the two sides may differ, relative to the larger of them and at least to 1; 1e-6 by default.
+    relax: True lets rows off the rule that break it themselves; False by default.
+
     >>> Rule("min <= mean <= max"), Rule("fwd + bwd == total", tolerance=0.001)
     (Rule('min <= mean <= max'), Rule('fwd + bwd == total', tolerance=0.001))
     """
@@ -69,6 +74,11 @@ class Rule:
 @dataclass(frozen=True, repr=False)
 class Derived:
     """A feature that is computed from others: recomputed after every change, never moved on its own.
+
+    name: the feature that is computed.
+    text: what it is computed from, such as ``bytes / duration``: the left side of a `Rule`.
+    tolerance: how far the two sides may differ, relative to the larger of them and at least to 1; 1e-6 by default.
+    relax: True lets rows off the rule that break it themselves; False by default.
 
     >>> Derived("rate", "bytes / duration")
     Derived('rate', 'bytes / duration')
@@ -111,6 +121,8 @@ class Derived:
 class Linked:
     """These features change together or not at all.
 
+    names: two or more names of features.
+
     >>> Linked("source", "destination")
     Linked('source', 'destination')
     """
@@ -140,9 +152,17 @@ class Linked:
 
 @dataclass(frozen=True, init=False)
 class Lookup:
-    """A feature has the value that a table gives for another one: Lookup("port", of="service", table={"http": 80}).
+    """A feature has the value that a table gives for another one.
 
     Values of the other feature that are not in the table are not allowed.
+
+    name: the feature that follows.
+    of: the feature that it follows.
+    table: a mapping from values of ``of`` to values of ``name``.
+    relax: True lets rows off the rule that break it themselves; False by default.
+
+    >>> Lookup("port", of="service", table={"http": 80, "dns": 53}).of
+    'service'
     """
 
     name: Hashable
@@ -168,6 +188,9 @@ class Lookup:
 @dataclass(frozen=True, init=False, repr=False)
 class OneHot:
     """Of these columns of zeros and ones exactly one is 1, as where a user has made columns of a category.
+
+    names: two or more names of columns of zeros and ones.
+    relax: True lets rows off the rule that break it themselves; False by default.
 
     >>> OneHot("tcp", "udp", "icmp")
     OneHot('tcp', 'udp', 'icmp')

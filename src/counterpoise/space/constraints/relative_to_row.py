@@ -18,6 +18,9 @@ from counterpoise.types import Array, is_number
 class Step:
     """These features change by whole multiples of a step, counted from the row's own value.
 
+    name: the name of a feature, or a list of names.
+    size: the length of a step, above 0, in the units of the table.
+
     >>> Step("days", 7)
     Step(name='days', size=7)
     """
@@ -51,6 +54,10 @@ class Step:
 class Within:
     """The answer's value stays near the row's own: within a percentage of it, or within a distance.
 
+    name: the name of a feature, or a list of names.
+    percent: how far, in per cent of the row's own value; None: not bounded so.
+    distance: how far, in the units of the table; None: not bounded so. One of the two is given.
+
     >>> Within("latency", percent=10)
     Within(name='latency', percent=10, distance=None)
     """
@@ -80,6 +87,10 @@ class Within:
 @dataclass(frozen=True)
 class Cost:
     """How many times a change upwards, and downwards, counts in the distance; infinity forbids it.
+
+    name: the name of a feature, or a list of names.
+    up: how many times a unit of change upwards counts; 1 by default, infinity forbids it.
+    down: the same downwards.
 
     >>> Cost("firmware_age", up=1.0, down=float("inf"))
     Cost(name='firmware_age', up=1.0, down=inf)

@@ -57,6 +57,8 @@ class _FeatureNamesConstraint:
 class Immutable(_FeatureNamesConstraint):
     """These features never change.
 
+    names: one or more names of features, or lists of names.
+
     >>> Immutable("protocol")
     Immutable('protocol')
     """
@@ -71,6 +73,8 @@ class Immutable(_FeatureNamesConstraint):
 @dataclass(frozen=True, init=False, repr=False)
 class Mutable(_FeatureNamesConstraint):
     """Only these features may change; everything else is fixed.
+
+    names: one or more names of features, or lists of names.
 
     >>> Mutable(["rate", "packets"])
     Mutable('rate', 'packets')
@@ -89,6 +93,8 @@ class Mutable(_FeatureNamesConstraint):
 class Increasing(_FeatureNamesConstraint):
     """These features may only stay or go up.
 
+    names: one or more names of features, or lists of names.
+
     >>> Increasing("age")
     Increasing('age')
     """
@@ -105,6 +111,8 @@ class Increasing(_FeatureNamesConstraint):
 class Decreasing(_FeatureNamesConstraint):
     """These features may only stay or go down.
 
+    names: one or more names of features, or lists of names.
+
     >>> Decreasing("firmware_age")
     Decreasing('firmware_age')
     """
@@ -120,6 +128,8 @@ class Decreasing(_FeatureNamesConstraint):
 @dataclass(frozen=True, init=False, repr=False)
 class Integer(_FeatureNamesConstraint):
     """These features take whole numbers in every answer.
+
+    names: one or more names of features, or lists of names.
 
     >>> Integer("packets")
     Integer('packets')
@@ -138,6 +148,10 @@ class Range:
     """The answer's value lies in [low, high]; an end that is None is left as it was.
 
     A range that the user gives takes the place of the observed one, and binds even where the row itself is outside.
+
+    name: the name of a feature, or a list of names.
+    low: the least value, in the units of the table (of an ordinal feature: a category); None: as it was.
+    high: the greatest value, likewise.
 
     >>> Range("rate", 0, 100)
     Range(name='rate', low=0, high=100)
@@ -172,6 +186,9 @@ class Range:
 class OneOf:
     """The answer's value is one of these.
 
+    name: the name of a feature, or a list of names.
+    values: the values that are allowed, in the units of the table.
+
     >>> OneOf("protocol", ["tcp", "udp"])
     OneOf(name='protocol', values=('tcp', 'udp'))
     """
@@ -202,6 +219,8 @@ class OneOf:
 @dataclass(frozen=True)
 class MaxChanges:
     """At most this many features differ from the row.
+
+    count: how many, at least 1; features that a relation moves along count too.
 
     >>> MaxChanges(4)
     MaxChanges(count=4)

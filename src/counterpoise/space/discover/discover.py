@@ -77,6 +77,13 @@ def discover(
     not what must be: look through them first. Of a large reference a seeded sample is looked through; what is found
     is counted on all rows. ``settings`` say how much evidence a relation must have.
 
+    reference: the table: a frame or an array ``(r, d)``.
+    schema: its columns; None: inferred.
+    share: of the rows that must obey a relation, between 0 and 1; 0.99 by default.
+    most: relations of each sort at most; 50 by default.
+    sorts: which sorts are looked for; all by default.
+    settings: how much evidence a relation must have.
+
     >>> rng = np.random.default_rng(0)
     >>> table = pd.DataFrame(rng.integers(1, 90, (60, 2)), columns=["fwd", "bwd"])
     >>> table["total"] = table.fwd + table.bwd

@@ -52,7 +52,7 @@ def compile_draft(
     determined = determined_columns(draft.relations)
     for number in {*schema.category_columns, *draft.listed_columns, *(set(schema.listed_columns) - determined)}:
         choices[number] = _allowed_values(draft, number, schema.features[number], bounds)
-    system = RelationSystem.of(schema, draft.relations, x0, draft.choices, draft.step)
+    system = RelationSystem.of(schema, draft.relations, x0, draft.choices)
     for number in draft.step_from_row:
         if system.is_derived[number]:
             name = schema.names[number]

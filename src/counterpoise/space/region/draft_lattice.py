@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from counterpoise.errors import ConstraintError
 from counterpoise.space.constraints.draft import Draft
 from counterpoise.types import Array, Index
 
@@ -22,8 +23,20 @@ def column_steps(draft: Draft) -> Array:
     integer, numeric = draft.schema.integer, draft.schema.numeric
     step = np.where(integer, np.maximum(draft.step, 1.0), np.where(numeric, draft.step, 0.0))
     for number, size in draft.step_from_row.items():
-        step[number] = size if step[number] == 0 else Fraction(size).limit_denominator(1000).numerator
+        step[number] = size if step[number] == 0 else _whole_multiple(draft, number, size)
     return step
+
+
+def _whole_multiple(draft: Draft, number: int, size: float) -> int:
+    """The least multiple of a step that is a whole number; an error that names the constraints where there is none."""
+    fraction = Fraction(size).limit_denominator(1000)
+    if abs(float(fraction) - size) > 1e-12 * size:
+        raise ConstraintError(
+            "a Step of whole numbers must have multiples that are whole",
+            f"{' and '.join(draft.constraint_texts[number])}: no multiple of {size!r} up to a thousand of them is",
+            "give a whole step, or drop one of them",
+        )
+    return fraction.numerator
 
 
 def count_from_rows(draft: Draft, places: Index, origin: Array) -> Array:

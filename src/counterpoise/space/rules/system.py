@@ -62,20 +62,10 @@ class RelationSystem:
         relations: Sequence[Relation],
         x0: Array,
         choices: Sequence[Array | None] | None = None,
-        step: Array | None = None,
     ) -> RelationSystem:
-        """The system of some relations for the rows ``x0`` ``(n, d)``.
-
-        ``choices`` and ``step`` are the values and the lattice that the user gave each column.
-        """
+        """The system of some relations for the rows ``x0`` ``(n, d)``; ``choices`` are listed values by column."""
         if not relations:
             return cls((), (), EMPTY_CLAUSE_SET, (), *_initial_arrays(schema, x0, 0))
-        relations = [
-            replace(relation, step=max(relation.step, float(step[relation.number])))
-            if isinstance(relation, Derivation) and step is not None
-            else relation
-            for relation in relations
-        ]
         derivations = order_derivations(relations, schema)
         parts = compile_clauses(relations, derivations, choices or [None] * len(schema), len(schema))
         balances = tuple(part.formula for part in parts if _is_balance_equation(part.formula, schema.numeric))

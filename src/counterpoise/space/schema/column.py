@@ -27,14 +27,24 @@ CELL_TYPES = (str, bool, int, float, np.bool_, np.integer, np.floating)  # what 
 class Feature:
     """One column: its kind, its values and the unit in which distances count.
 
-    ``scale`` is the raw length of one unit of distance; ``lower`` and ``upper`` are the observed range; ``decimals``
-    is the precision answers are rounded to (None: not rounded); ``values`` are those that a changed number may take: a
-    list, "any", "seen" (those of the reference) or "auto" (seen ones where they are few, else any with the decimals);
-    ``resolution`` are the decimals of a column of computed numbers, which gives way where an equation asks for others;
-    ``dtype`` is the reference's own, or what fits the kind; ``fixed`` says why the column may not change at all (empty:
-    it may); ``unseen`` are categories that may come but that no reference row has, ``strange`` those of them, the last
-    ones, that nobody listed and a row to explain has all the same; ``assumed`` marks a scale that nobody gave:
-    reference data puts its own in its place; ``mark`` is how an object column writes a missing cell.
+    name: the name of the column.
+    kind: "continuous", "integer", "categorical", "ordinal" or "boolean".
+    dtype: the reference's own, or what fits the kind.
+    categories: of a categorical or ordinal feature; of an ordinal one in rising order.
+    lower, upper: the observed range, in the units of the table.
+    scale: the length of one unit of distance, in the units of the table: often the standard deviation.
+    decimals: digits behind the decimal point that answers are rounded to; None: not rounded.
+    missing: whether cells may be empty.
+    fixed: why the column may not change at all; empty: it may.
+    unit, label, description: texts for people.
+    unseen: categories that may come but that no reference row has.
+    assumed: whether nobody gave the scale: reference data puts its own in its place.
+    mark: how an object column writes a missing cell: "nan", "None" or "NA".
+    strange: those of the unseen categories, the last ones, that nobody listed and a row to explain has all the same.
+    values: what a changed number may be: a list, "any", "seen" (values of the reference) or "auto" (seen ones where
+        they are few, else any with the decimals).
+    resolution: the decimals of a column of computed numbers, which give way where an equation asks for others.
+    mad: the median absolute deviation, as that of a Gaussian with this standard deviation; None: not known.
 
     >>> Feature("packets", "integer", scale=3.0, lower=0, upper=9).is_numeric
     True
@@ -59,6 +69,7 @@ class Feature:
     strange: tuple[Any, ...] = ()
     values: tuple[float, ...] | Literal["auto", "any", "seen"] = "auto"
     resolution: int | None = None
+    mad: float | None = None
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
@@ -72,6 +83,12 @@ class Feature:
                 "a feature's scale must be a positive number",
                 f"{self.name!r} has {self.scale!r}",
                 "give the length of one unit of distance, for instance a standard deviation",
+            )
+        if self.mad is not None and not (np.isfinite(self.mad) and self.mad > 0):
+            raise InputError(
+                "a feature's mad must be a positive number",
+                f"{self.name!r} has {self.mad!r}",
+                "leave it out, or give 1.4826 times its median absolute deviation",
             )
         object.__setattr__(self, "categories", tuple(self.categories))
         self._check_values()
@@ -201,7 +218,7 @@ def infer_feature(column: pd.Series[Any], name: Hashable, scale: Scale) -> Featu
     feature = replace(feature, decimals=_count_decimals(values, feature.storage_dtype))
     if lower == upper:
         return replace(feature, fixed="it is constant in the reference")
-    return replace(feature, scale=_compute_scale(values, scale))
+    return replace(feature, scale=_compute_scale(values, scale), mad=_compute_scale(values, "mad"))
 
 
 def _infer_kind(column: pd.Series[Any], seen: pd.Series[Any], name: Hashable) -> tuple[Kind, tuple[Any, ...]]:

@@ -26,6 +26,9 @@ CellType = TypeVar("CellType", np.float64, np.bool_)
 class Schema(Readable):
     """The features of a table, in order.
 
+    features: the columns, in order.
+    frame: whether the model is given a frame (True, the default) or an array.
+
     >>> table = pd.DataFrame({"packets": [1, 5, 9], "proto": ["tcp", "udp", "tcp"]})
     >>> [(f.name, f.kind) for f in Schema.infer(table)]
     [('packets', 'integer'), ('proto', 'categorical')]
@@ -180,6 +183,15 @@ class Schema(Readable):
         return _make_read_only(
             np.array([f.scale if f.is_numeric else max(len(f.categories) - 1.0, 1.0) for f in self.features])
         )
+
+    @cached_property
+    def median_deviations(self) -> Array:
+        """The median absolute deviation of each number, ``(d,)``; the unit for categories, and where it is unknown.
+
+        It is scaled so that it is the standard deviation of a Gaussian.
+        """
+        known = zip(self.features, self.units.tolist(), strict=True)
+        return _make_read_only(np.array([unit if f.mad is None else f.mad for f, unit in known]))
 
     @cached_property
     def observed_spans(self) -> Array:

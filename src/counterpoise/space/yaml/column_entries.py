@@ -40,7 +40,7 @@ COLUMN_FORMS: dict[str, KeyForm] = {
     "monotone": choice_form("increase", "decrease"),
     **dict.fromkeys(("decimals", "resolution"), DECIMALS),
     "values": NUMBER_VALUES,
-    "scale": LENGTH,
+    **dict.fromkeys(("scale", "mad"), LENGTH),
     "mark": choice_form(*MISSING_MARK_NAMES),
     "unset": TEXTS,
 }

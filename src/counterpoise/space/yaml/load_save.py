@@ -32,11 +32,11 @@ from counterpoise.space.schema.schema import Feature, Schema
 from counterpoise.space.yaml.column_entries import check_known_categories, read_column, read_entries
 from counterpoise.space.yaml.constraint_entries import CONSTRAINT_SPELLINGS, RULE_EXAMPLE, read_constraints, read_rules
 from counterpoise.space.yaml.key_forms import FLAG, read_keys, shorten_repr
-from counterpoise.space.yaml.text import YamlLimits, load_yaml
+from counterpoise.space.yaml.text import load_yaml_file
 from counterpoise.types import Array
 
 COPIED_KEYS = (  # as Feature has them
-    *("unit", "label", "description", "decimals", "resolution", "values", "scale", "missing", "fixed", "mark"),
+    *("unit", "label", "description", "decimals", "resolution", "values", "scale", "mad", "missing", "fixed", "mark"),
 )
 COLUMN_EXAMPLE = "{name: age, kind: integer}"
 
@@ -55,6 +55,9 @@ def load_schema(path: str | Path, reference: pd.DataFrame | Array | None = None)
 
     Reference data gives what the file does not: scales, decimals and dtypes. Without either, one unit of distance is
     the whole observed range of a feature.
+
+    path: the YAML file.
+    reference: a frame or an array ``(r, d)`` that gives what the file does not; None: nothing.
     """
     content = read_yaml(path)
     columns = [
@@ -82,7 +85,19 @@ def load_schema(path: str | Path, reference: pd.DataFrame | Array | None = None)
 def save_schema(
     path: str | Path, schema: Schema, constraints: Sequence[Constraint] = (), about: Mapping[str, Any] | None = None
 ) -> None:
-    """Write features and constraints as YAML; `load_schema` reads the same back."""
+    """Write features and constraints as YAML; `load_schema` reads the same back.
+
+    path: the file to write.
+    schema: the features.
+    constraints: the constraints, none of them a function; none by default.
+    about: what else the file should hold, such as where the data comes from; None: nothing.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save_schema(folder + "/s.yaml", Schema.infer(pd.DataFrame({"ports": [1, 9]})))
+    ...     load_schema(folder + "/s.yaml").schema["ports"].kind
+    'integer'
+    """
     relations = [_unusual_fields(word) for word in constraints if isinstance(word, Rule)]
     others = [_constraint_entry(word) for word in constraints if not isinstance(word, Rule)]
     content: dict[str, Any] = dict(about or {})
@@ -104,9 +119,8 @@ def save_schema(
 def read_yaml(path: str | Path) -> dict[Any, Any]:
     """The content of a schema file, within the limits of `YamlLimits`."""
     try:
-        with Path(path).open(encoding="utf-8") as file:
-            content = load_yaml(file.read(YamlLimits().characters + 1))  # what is longer is refused unread
-    except Exception as error:  # a date that is none, or a wrong tag, is refused in as many ways
+        content = load_yaml_file(path)
+    except (OSError, ValueError) as error:
         raise InputError("a schema file must be readable YAML", f"{path}: {error}", "correct the file") from error
     if not isinstance(content, dict):
         raise InputError(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import yaml
@@ -46,6 +47,15 @@ def load_yaml(text: str, limits: YamlLimits | None = None) -> Any:
         return loader.construct_document(root)
     finally:
         loader.dispose()
+
+
+def load_yaml_file(path: str | Path) -> Any:
+    """The value in a YAML file; an OSError where it cannot be opened, a ValueError where it is no such plain data."""
+    with Path(path).open(encoding="utf-8") as file:
+        try:
+            return load_yaml(file.read(YamlLimits().characters + 1))  # what is longer is refused unread
+        except Exception as error:  # a date that is none, a wrong tag or deep nesting is refused in as many ways
+            raise ValueError(str(error)) from error
 
 
 class _Loader(yaml.SafeLoader):

@@ -118,7 +118,15 @@ def fitted(kind: str, table: pd.DataFrame, seed: int, trees: int, depth: int) ->
 ENCODED = ("one-hot", "ordinal")
 EVERY_COLUMN = ("xgboost", "xgboost3", "lightgbm", "hist", "hist3", *ENCODED)
 NUMBERS_ONLY = ("tree", "forest", "forest3", "extra", "gradient", "ada", "isolation", "regression", "boosted")
-DISTANCES: tuple[Any, ...] = ("l2", "l1", "l0", "gower", {"l2": 1.0, "l0": 0.1}, {"l2": 0.5, "l1": 0.3, "gower": 1.0})
+DISTANCES: tuple[Any, ...] = (
+    "l2",
+    "l1",
+    "l0",
+    "gower",
+    "mad",
+    {"l2": 1.0, "l0": 0.1},
+    {"l2": 0.5, "l1": 0.3, "gower": 1.0},
+)
 
 
 class Drawn(NamedTuple):

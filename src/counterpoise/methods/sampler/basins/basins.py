@@ -14,7 +14,7 @@ from counterpoise.methods.sampler.draws import Draws
 from counterpoise.methods.sampler.places import Places
 from counterpoise.problem import Problem
 from counterpoise.space.nearest_rows import spread_places
-from counterpoise.types import Array, Index, Mask
+from counterpoise.types import Array, Index
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class BasinSettings:
     max_exact_points: int = 20_000
     """Rows with at most so many points, valid or not, are flooded exactly."""
     min_weight: float = 0.01
-    """Basins that hold less of the ensemble are left out, except the one of least effort."""
+    """Basins that hold less of the ensemble are left out, except that of least effort and those of known answers."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,22 +52,34 @@ class Basins:
     )
 
 
-def find_basins(problem: Problem, places: Places, row: int, draws: Draws, settings: BasinSettings) -> Basins:
-    """The basins of a row at the temperature of its draws, and the merge tree of their minima."""
+def find_basins(
+    problem: Problem, places: Places, row: int, draws: Draws, settings: BasinSettings, known: Array
+) -> Basins:
+    """The basins of a row at the temperature of its draws, and the merge tree of their minima.
+
+    ``known`` ``(a, d)`` are valid points found elsewhere, such as the row's answers; NaN: none. A way out that the
+    search knows is a basin however seldom the draws went there: its weight is what they say, 0 where none did.
+    """
     graph = NeighbourGraph(problem, places, row)
     x, effort = draws.flat()
     picks = spread_places(len(x), settings.quenched)
     x, effort = x[picks], effort[picks]
     place = bring_to_graph(graph, x)
     is_exact = graph.size() <= settings.max_exact_points
-    minima, owner, guessed = _quench_draws(graph, place, all_points=is_exact)
+    known = known[~np.isnan(np.where(np.isnan(graph.problem.x0), 0.0, known)).any(axis=1)]
+    known_place = bring_to_graph(graph, known)
+    minima, owner, known_owner, guessed = _quench_draws(graph, place, known_place, all_points=is_exact)
     if not is_exact:
         explore_ways(graph, minima)
     tree = flood(graph, minima)
     order = {key: number for number, key in enumerate(graph.keys(tree.places).tolist())}
-    owner = np.array([order[key] for key in graph.keys(minima).tolist()])[owner]
+    number = np.array([order[key] for key in graph.keys(minima).tolist()], dtype=np.intp)
+    owner = number[owner]
     weight = np.bincount(owner, minlength=len(tree.effort)) / len(owner)
-    tree, into = drop_shallow(tree, settings.min_depth * float(draws.T[0]), _group_weights(weight, settings.min_weight))
+    keep = weight >= settings.min_weight
+    keep[:1] = True
+    keep[number[known_owner]] = True
+    tree, into = drop_shallow(tree, settings.min_depth * float(draws.T[0]), keep)
     owner = into[owner]
     weight = np.bincount(owner, minlength=len(tree.effort)) / len(owner)
     size = max(min(draws.effective_size, len(owner)), 1.0)
@@ -82,29 +94,27 @@ def find_basins(problem: Problem, places: Places, row: int, draws: Draws, settin
     return Basins(graph.values(tree.places), tree.effort, weight, error, mean, width, tree, is_exact, guessed)
 
 
-def _group_weights(weight: Array, least: float) -> Mask:
-    """Minima worth keeping ``(b,)``: that of least effort, and those whose own draws are at least a share ``least``."""
-    keep = weight >= least
-    keep[:1] = True
-    return keep
-
-
-def _quench_draws(graph: NeighbourGraph, place: Index, *, all_points: bool) -> tuple[Index, Index, float]:
-    """The distinct minima ``(b, d)``, which of them each draw ``(p, d)`` runs down to, and the share of guesses."""
+def _quench_draws(
+    graph: NeighbourGraph, place: Index, known: Index, *, all_points: bool
+) -> tuple[Index, Index, Index, float]:
+    """The distinct minima ``(b, d)``, which of them draws ``(p, d)`` and known points run down to, share of guesses."""
     valid = np.isfinite(graph.efforts(place))
-    starts = place[valid]
+    known = known[np.isfinite(graph.efforts(known))]
+    drawn, others = int(valid.sum()), len(known)
+    starts = np.concatenate([place[valid], known])
     if all_points:
         every = graph.all_points()
         graph.efforts(every)
         starts = np.concatenate([starts, np.array(graph.points, dtype=np.intp).reshape(-1, place.shape[1])])
     if not len(starts):  # intervals whose ends are all not valid: each kind of change counts as a basin of its own
         minima, owner = np.unique(place, axis=0, return_inverse=True)
-        return minima[:0], owner, 1.0
+        return minima[:0], owner, owner[:0], 1.0
     ends = quench(graph, starts)
     minima, found = np.unique(ends, axis=0, return_inverse=True)
     owner = np.zeros(len(place), dtype=np.intp)
-    owner[valid] = found.ravel()[: int(valid.sum())]
+    owner[valid] = found.ravel()[:drawn]
     for point in np.flatnonzero(~valid).tolist():
         unlike = ((minima > 0) != (place[point] > 0)).sum(axis=1)
         owner[point] = np.lexsort((np.abs(minima - place[point]).sum(axis=1), unlike))[0]
-    return minima, owner, float(1 - valid.mean()) if len(valid) else 0.0
+    guessed = float(1 - valid.mean()) if len(valid) else 0.0
+    return minima, owner, found.ravel()[drawn : drawn + others], guessed

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from counterpoise.cancellation import stop_if_cancelled
 from counterpoise.methods.trees.exact.cell_costs import CellCosts
 from counterpoise.methods.trees.exact.row_leaves import Cells, RowLeaves
 from counterpoise.models.trees.leaves import Leaves
@@ -64,7 +65,8 @@ class KnownAnswers:
 
     @property
     def has_expired(self) -> bool:
-        """Whether the time for the row is over."""
+        """Whether the time for the row is over; ends the work where nobody waits for it."""
+        stop_if_cancelled()
         return time.perf_counter() >= self.deadline
 
     @property

@@ -17,7 +17,7 @@ from counterpoise.models.trees.leaves import Leaves
 from counterpoise.objective.energy import Energy
 from counterpoise.objective.regularizers import ChangeCount, Sparsity, WeightedL1
 from counterpoise.problem import Problem
-from counterpoise.space.distance import NormMixture
+from counterpoise.space.known_distances import NormMixture
 from counterpoise.types import Array, Index, Mask
 
 
@@ -140,10 +140,8 @@ def _effort_terms(problem: Problem, column: Index, delta: Array) -> tuple[Array,
     assert isinstance(distance, NormMixture), "`is_separable` said so"
     weights, changed = dict(distance.mixture), delta != 0
     rest = energy.change_prices[column] * changed + weights.get("l1", 0.0) * delta
-    gower = weights.get("gower", 0.0)
-    if gower:
-        shares = np.where(np.isnan(problem.x0), 1.0, distance.unit / distance.span) / problem.x0.shape[1]
-        rest = rest + gower * delta * shares[:, column]
+    if "gower" in weights or "mad" in weights:
+        rest = rest + delta * distance.cell_shares(problem.x0)[:, column]
     for part in energy.regularizers if energy.lam else ():
         if isinstance(part, WeightedL1):
             rest = rest + energy.lam * part.weights[column] * delta

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from counterpoise.bisection import bisect
 from counterpoise.methods.trees.exact.leaf_walls import LeafWalls
 from counterpoise.models.goals import ClassGoal, Goal, RangeGoal, ThresholdGoal
 from counterpoise.models.leaf_sum_outputs import affine_outputs, is_monotone
@@ -87,11 +88,7 @@ def _turning(goal: Goal, leaves: Leaves, walls: LeafWalls, n: int) -> tuple[Arra
     pad = 1e-6 * (1.0 + np.abs(np.stack([low, high])).max())
     low, high = low - pad, high + pad
     below, above = _meets(goal, leaves, low), _meets(goal, leaves, high)
-    start, end = low.copy(), high.copy()
-    for _ in range(BISECTIONS):
-        middle = (start + end) / 2
-        as_above = _meets(goal, leaves, middle) == above
-        start, end = np.where(as_above, start, middle), np.where(as_above, middle, end)
+    start, end = bisect(low, high, lambda sums: _meets(goal, leaves, sums) == above, BISECTIONS)
     infinite = np.full(n, np.inf)
     first = np.where(below, -infinite, np.where(above, start, infinite))
     last = np.where(above, infinite, np.where(below, end, -infinite))

@@ -1,0 +1,1 @@
+"""An explainer as a file and back, without pickle."""

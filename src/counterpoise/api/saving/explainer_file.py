@@ -1,0 +1,112 @@
+"""The file of a saved explainer: a zip of one JSON document and, where there is one, the model's own file.
+
+The document has the schema, the encoded reference rows, the relations found in them, and the part of a question that an
+explainer decides: constraints, bounds, weights. Entries are stored as they are, so that a file cannot unfold to more
+than its own size.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, NamedTuple
+from zipfile import ZIP_STORED, BadZipFile, ZipFile
+
+from counterpoise.api.inputs.reference import Reference
+from counterpoise.api.saving.model_file import read_model, write_model
+from counterpoise.errors import CounterpoiseError, InputError
+from counterpoise.explanation import json_question, json_values
+from counterpoise.explanation.question import Question
+from counterpoise.explanation.stored_objects import StoredObject
+from counterpoise.space.discover.discover import Discoveries
+from counterpoise.space.discover.patterns import FoundRelation
+
+FORMAT_NAME, FORMAT_VERSION = "counterpoise.explainer", 1
+DOCUMENT = "explainer.json"
+
+
+class SavedExplainer(NamedTuple):
+    """What a file holds: what is asked, of which reference, and the model with the hash of what it says there."""
+
+    question: Question
+    reference: Reference
+    model: Any | None
+    model_name: str
+    fingerprint: str
+
+
+def write_explainer_file(path: Path, saved: SavedExplainer) -> None:
+    """Write an explainer; ``model`` None leaves the model out."""
+    packed = json_question.pack_question(saved.question)
+    unpacked = json_question.unpack_question(packed)
+    own = [part.text for part in unpacked.constraints if isinstance(part, StoredObject)]
+    if own:
+        raise InputError(
+            "constraints of a saved explainer must be data",
+            f"{own[0]} is a function of your own",
+            "leave it out, and give it after loading: cp.load_explainer(path).with_constraints(function)",
+        )
+    document = {
+        "format": FORMAT_NAME,
+        "version": FORMAT_VERSION,
+        "question": packed,
+        "schema": json_values.pack_schema(saved.reference.schema),
+        "reference": json_values.pack_array(saved.reference.x),
+        "notes": list(saved.reference.notes),
+        "relations": [[found.sort, found.holds, found.support] for found in saved.reference.relations],
+        "model": saved.model_name,
+        "fingerprint": saved.fingerprint,
+    }
+    with TemporaryDirectory() as folder:
+        model = None if saved.model is None else write_model(saved.model, Path(folder))
+        try:
+            with ZipFile(path, "w", ZIP_STORED) as archive:
+                archive.writestr(DOCUMENT, json.dumps(document, allow_nan=False))
+                if model is not None:
+                    archive.write(model, model.name)
+        except OSError as error:
+            raise InputError("the path must be writable", f"{path}: {error.strerror}", "give another path") from error
+
+
+def read_explainer_file(path: Path) -> SavedExplainer:
+    """What `write_explainer_file` wrote; an error says what is wrong with any other file."""
+    must, todo = "a saved explainer must be whole, as Explainer.save wrote it", "save it again"
+    if not path.is_file():
+        raise InputError("a saved explainer must exist", f"there is no file {str(path)!r}", "correct the path")
+    try:
+        with ZipFile(path) as archive, TemporaryDirectory() as folder:
+            if any(entry.compress_type != ZIP_STORED for entry in archive.infolist()):
+                raise InputError(must, f"{path.name!r} has parts that unfold", todo)
+            document = json.loads(archive.read(DOCUMENT))
+            if document["format"] != FORMAT_NAME or document["version"] != FORMAT_VERSION:
+                given = f"{path.name!r} is version {document['version']!r} of {document['format']!r}"
+                raise InputError(f"a saved explainer must have version {FORMAT_VERSION}", given, todo)
+            names = [name for name in archive.namelist() if name.startswith("model.") and "/" not in name]
+            model = None
+            if names:
+                held = Path(folder) / names[0]
+                held.write_bytes(archive.read(names[0]))
+                model = read_model(held, str(document["model"]))
+            return _unpack(document, model)
+    except CounterpoiseError:
+        raise
+    except (BadZipFile, KeyError, OSError) as error:
+        raise InputError(must, f"{path.name!r} is something else ({error})", todo) from error
+    except Exception as error:  # a file that was changed by hand can be wrong in any way
+        raise InputError(must, f"{path.name!r} cannot be read ({type(error).__name__}: {error})", todo) from error
+
+
+def _unpack(document: dict[str, Any], model: Any | None) -> SavedExplainer:
+    question = json_question.unpack_question(document["question"])
+    found = (
+        FoundRelation(sort, constraint, float(holds), int(support))
+        for (sort, holds, support), constraint in zip(document["relations"], question.relations, strict=True)
+    )
+    reference = Reference.from_parts(
+        json_values.unpack_schema(document["schema"]),
+        json_values.unpack_array(document["reference"]),
+        Discoveries(tuple(found)),
+        tuple(map(str, document["notes"])),
+    )
+    return SavedExplainer(question, reference, model, str(document["model"]), str(document["fingerprint"]))
