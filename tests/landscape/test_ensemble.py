@@ -84,6 +84,15 @@ def test_the_two_ways_out_are_two_basins_with_a_barrier_between_them() -> None:
     assert len(barriers) == len(basins) - 1
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_a_way_out_that_the_search_knows_is_a_basin_whatever_the_seed(seed: int) -> None:
+    ways = cp.ensemble(world()[1], alerts(), target=(0.5, None), samples=20, settings=QUICK, seed=seed)
+    changed = {frozenset(text.split(", ")) for text in ways.basins["changes"]}
+    assert {frozenset({"ports", "load"}), frozenset({"ports", "root"})} <= changed
+    assert ways.basins["weight"].sum() == pytest.approx(1.0)
+    assert "NaN" not in ways.to_json()
+
+
 def test_mean_effort_and_heat_capacity_rise_and_the_ground_is_below() -> None:
     energy = found().energy
     assert energy["mean"].is_monotonic_increasing

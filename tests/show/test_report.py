@@ -103,7 +103,7 @@ def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
 
 
 def test_only_an_explanation_can_be_reported(tmp_path: Path) -> None:
-    with pytest.raises(cp.InputError, match="a report is of an Explanation; a DataFrame was given"):
+    with pytest.raises(cp.InputError, match="a report is of an Explanation or an Ensemble; a DataFrame was given"):
         cp.report(explained().frame, tmp_path / "page.html")  # type: ignore[arg-type]
 
 

@@ -69,7 +69,12 @@ def prove(
     The search is best-first branch and bound over boxes of leaves: it goes on until nothing cheaper is left, or until
     its ``settings`` (numbers of boxes, never a clock) or the ``budget`` in seconds for the whole call end it; what is
     then known is a bound. Relations between features are left out of the bound, which so only gets lower.
-    ``constraints`` and ``weights`` are needed only where the explanation could not store them.
+
+    explanation: answers of this model.
+    model: the model that was explained.
+    settings: how much work a proof may take, in boxes; None: to the end.
+    budget: seconds for the whole call; None: no limit.
+    constraints, weights: those of the explanation, needed only where it was saved and could not hold them.
 
     >>> from sklearn.tree import DecisionTreeClassifier
     >>> from counterpoise.api import explain
@@ -97,7 +102,7 @@ def prove(
         raise CapabilityError(
             "a proof needs to know what the model computes, and a distance and a penalty that add up over features",
             f"{type(problem.model).__name__} with {problem.energy.distance.name}",
-            "explain trees, a linear model or a network of known layers with l2, l1, l0 or gower",
+            "explain trees, a linear model or a network of known layers with l2, l1, l0, gower or mad",
         )
     schema, tally = explanation.schema, problem.tally
     rows = read_rows(explanation.rows, schema)

@@ -10,6 +10,7 @@ import numpy as np
 from counterpoise.api.replay import as_reference
 from counterpoise.errors import InputError
 from counterpoise.explanation.explanation import Explanation
+from counterpoise.explanation.rank_axis import RankAxis, piles_up
 from counterpoise.explanation.tables import scaled_differences
 from counterpoise.objective.plausibility import Fittable
 from counterpoise.space.distance import Distance
@@ -168,10 +169,13 @@ def _label_direction(schema: Schema, words: str, direction: Array, max_named: in
     return f"{words} (standard deviations)\n{', '.join(named)}{', …' if len(order) > max_named else ''}"
 
 
-def axis_values(plane: Plane, number: int, size: int, seen: Array, shown_beyond: float = 0.35) -> Array:
+def axis_values(
+    plane: Plane, number: int, size: int, seen: Array, ranks: RankAxis | None = None, shown_beyond: float = 0.35
+) -> tuple[Array, bool]:
     """Values of one axis ``(g,)`` that cover the row, its answer, and the nearby ones among ``seen`` ``(p,)``.
 
-    Along a feature they are rounded as answers are, and inside the range of the reference.
+    Along a feature they are rounded as answers are, and inside the range of the reference. Where they would crowd on a
+    straight axis, they are even by ``ranks`` and cover all of them, which the second result tells.
     """
     one = plane.features[number] if plane.is_along_features else None
     ends = [end[number] for end in (plane.start, plane.answer) if not np.isnan(end[number])]
@@ -184,9 +188,11 @@ def axis_values(plane: Plane, number: int, size: int, seen: Array, shown_beyond:
     near = seen[(seen >= 2 * low - high) & (seen <= 2 * high - low)]
     low, high = min([low, *near]), max([high, *near])
     if one is None:
-        return np.union1d(np.linspace(low, high, size), ends)
+        return np.union1d(np.linspace(low, high, size), ends), False
     low, high = max(low, min(one.lower, *ends)), min(high, max(one.upper, *ends))
-    return np.unique(round_as_answers(one, np.union1d(np.linspace(low, high, size), ends)))
+    by_rank = ranks is not None and piles_up(ranks, low, high, (min(ends), max(ends)))
+    even = ranks.value(np.linspace(0.0, 1.0, size)) if ranks is not None and by_rank else np.linspace(low, high, size)
+    return np.unique(round_as_answers(one, np.union1d(even, ends))), by_rank
 
 
 def round_as_answers(feature: Feature, values: Array) -> Array:

@@ -136,7 +136,7 @@ def _describe_sampled_row(
     else:
         places = make_places(problem, explanation.answers[[row]], settings)
         notes += places.determined.describe(explanation.schema.names, 0)
-        basins = find_basins(problem, places, 0, draws, basin_settings)
+        basins = find_basins(problem, places, 0, draws, basin_settings, explanation.answers[row])
         kept, valid = _judge_minima(part, problem, basins.x, explanation, row, seed)
         notes += _say_what_is_wrong(draws, least, share)
     label = explanation.rows.index[row]

@@ -28,6 +28,8 @@ class Ensemble:
 
     The probability of a point is in proportion to ``w exp(-(d + lam R) / T)``; w gives "unchanged" the weight 1 and all
     changed values of a feature together the weight 1, spread as the reference has them.
+
+    seconds, model_rows: what the call took, and the rows that the model was asked about.
     """
 
     explanation: Explanation

@@ -50,6 +50,20 @@ def count_ways(row: RowEnsemble) -> str:
     )
 
 
+def describe_ways(row: RowEnsemble) -> list[str]:
+    """Sentences without values: how many separate ways out, what must change, what is one choice among others."""
+    if row.draws is None or row.basins is None:
+        return []
+    table = row.importance()
+    lines = [count_ways(row)]
+    for role, words in (("necessary", "must change"), ("optional", "one choice among others")):
+        mine = table[table["role"] == role]
+        if len(mine):
+            shares = (f"{f} ({100 * p:.0f} of 100)" for f, p in zip(mine["feature"], mine["p_change"], strict=True))
+            lines.append(f"{words}: {', '.join(shares)}")
+    return lines if row.draws.has_converged else [*lines, "the sampling has not converged: shares are rough"]
+
+
 def ensemble_card(row: RowEnsemble) -> str:
     """The row as a card of HTML."""
     style = "font-family:sans-serif;border:1px solid #8A8A8A;border-radius:6px;padding:8px 12px;margin:6px 0"

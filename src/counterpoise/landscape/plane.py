@@ -12,6 +12,7 @@ from counterpoise.api.replay import Constraints, Replay, check_one_row, replay
 from counterpoise.errors import InputError
 from counterpoise.explanation.explanation import Explanation
 from counterpoise.explanation.formats import format_value
+from counterpoise.explanation.rank_axis import RankAxis
 from counterpoise.explanation.tables import decode_value, differs
 from counterpoise.landscape.directions import Plane, axis_values, choose_plane
 from counterpoise.landscape.trajectory import Trajectory
@@ -48,7 +49,8 @@ class Landscape(Readable):
     cloud of width ``sigma`` around each point. ``features`` are those that vary over the slice, the most first; all
     others, and every category, are as in the answer. ``share_in_plane`` is the share of the squared change that lies in
     the plane: below 1 the row is drawn at its projection. ``path`` has the states of a search, if one was given;
-    ``note`` says this in words.
+    ``note`` says this in words. ``rank_axes`` are those along which places are even by rank among the reference,
+    because its values would crowd; None where an axis is straight.
     """
 
     features: tuple[Feature, ...]
@@ -66,6 +68,7 @@ class Landscape(Readable):
     share_in_plane: float = 1.0
     path: ProjectedPath | None = None
     note: str = ""
+    rank_axes: tuple[RankAxis | None, RankAxis | None] = (None, None)
 
     def summarize(self) -> Summary:
         """Where the slice lies, and how much of it reaches the target."""
@@ -142,7 +145,10 @@ def landscape(
     )
     _check_energy(explanation, asked)
     places = plane.project_rows(states)
-    columns, lines = (axis_values(plane, number, size, places[..., number].ravel()) for number in (0, 1))
+    ranks = [_rank_axis(explanation, plane, number) for number in (0, 1)]
+    (columns, by_rank), (lines, up_by_rank) = (
+        axis_values(plane, number, size, places[..., number].ravel(), ranks[number]) for number in (0, 1)
+    )
     points = plane.points(np.tile(columns, len(lines)), np.repeat(lines, len(columns)), x)
     margin = asked.margins(points)
     height = (
@@ -170,8 +176,18 @@ def landscape(
         sigma=float(sigma) if T else 0.0,
         share_in_plane=plane.share_in_plane(schema, explanation.x0, x),
         path=walked,
+        rank_axes=(ranks[0] if by_rank else None, ranks[1] if up_by_rank else None),
     )
     return replace(seen, note=_describe_plane(explanation, plane, seen))
+
+
+def _rank_axis(explanation: Explanation, plane: Plane, number: int) -> RankAxis | None:
+    """The ranks of the feature along one axis among the reference; None for a direction of several."""
+    if not plane.is_along_features:
+        return None
+    column = explanation.schema.position(plane.features[number].name)
+    ends = [end[number] for end in (plane.start, plane.answer) if not np.isnan(end[number])]
+    return RankAxis.of([levels[:, column] for levels in explanation.quantiles.values()], ends)
 
 
 def _check_path(explanation: Explanation, path: Trajectory | None) -> None:

@@ -35,7 +35,7 @@ class PageSettings:
 
     max_bars: int = 10  # features in the summary
     max_changes_listed: int = 3  # changes of a row in the list
-    max_histogram_bins: int = 16
+    max_histogram_bins: int = 16  # of distances in the summary
     histogram_log_from: float = 30.0  # where the farthest answer is this many times as far as the nearest
 
 
@@ -53,9 +53,16 @@ COLUMN_HEADINGS = (
 
 
 def compose_page(
-    explanation: Explanation, cards: Sequence[Card], seen: Overview, *, title: str, written: str, redact: bool
+    explanation: Explanation,
+    cards: Sequence[Card],
+    seen: Overview,
+    *,
+    title: str,
+    written: str,
+    redact: bool,
+    ways: Sequence[Sequence[str]],
 ) -> str:
-    """The page, from the template report.html; ``written`` says when."""
+    """The page, from the template report.html; ``written`` says when, ``ways`` what was sampled of each row, if so."""
     return render_template(
         "counterpoise.show",
         "report.html",
@@ -71,7 +78,7 @@ def compose_page(
         headings=COLUMN_HEADINGS,
         lines=[_list_line(card) for card in cards],
         facts=_list_facts(explanation, written, redact=redact),
-        data=_page_data(explanation, cards, redact=redact),
+        data=_page_data(explanation, cards, ways, redact=redact),
     )
 
 
@@ -112,7 +119,7 @@ def _proof_tiles(explanation: Explanation) -> list[tuple[str, str]]:
     tiles = [(f"{100 * np.mean(gap == 0):.0f}%", "proven to be the least")]
     open_gap = gap[(gap > 0) & np.isfinite(gap)]
     return (
-        [*tiles, (f"{100 * np.median(open_gap):.0f}%", "above the bound, median of the rest")]
+        [*tiles, (_format_gap(float(np.median(open_gap))), "above the bound, median of the rest")]
         if len(open_gap)
         else tiles
     )
@@ -142,6 +149,15 @@ def _frequency_bars(seen: Overview) -> list[dict[str, Any]]:
         }
         for feature in seen.features[: PAGE.max_bars]
     ]
+
+
+def _format_gap(gap: float) -> str:
+    """A gap as people read it: a share, or how many times, beyond a hundred times no number tells more.
+
+    >>> _format_gap(0.31), _format_gap(4.2), _format_gap(6171.0)
+    ('31%', '4.2 ×', 'over 100 ×')
+    """
+    return f"{100 * gap:.0f}%" if gap < 1 else f"{gap:.1f} ×" if gap <= 100 else "over 100 ×"
 
 
 def _measure_histogram(distances: Array) -> dict[str, Any]:
@@ -226,7 +242,9 @@ def _describe_model(explanation: Explanation) -> str:
     return known and f"sha256 of what it says of reference rows: {known[:16]}"
 
 
-def _page_data(explanation: Explanation, cards: Sequence[Card], *, redact: bool) -> dict[str, Any]:
+def _page_data(
+    explanation: Explanation, cards: Sequence[Card], ways: Sequence[Sequence[str]], *, redact: bool
+) -> dict[str, Any]:
     """The data that the page draws cards from."""
     return {
         "redacted": redact,
@@ -255,12 +273,13 @@ def _page_data(explanation: Explanation, cards: Sequence[Card], *, redact: bool)
                 "firmness": card.firmness,
                 "noise": card.noise,
                 "others": [_answer_data(other) for other in card.other_answers],
+                "ways": list(ways[place]) if ways else [],
                 "evidence": {
                     "distances": [_round_number(distance) for distance in card.evidence.distances],
                     "lines": [[line.column, line.own, line.answer, *line.real] for line in card.evidence.lines],
                 },
             }
-            for card in cards
+            for place, card in enumerate(cards)
         ],
     }
 

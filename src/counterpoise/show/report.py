@@ -8,14 +8,21 @@ from pathlib import Path
 from counterpoise.errors import InputError
 from counterpoise.explanation.cards.cards import build_cards
 from counterpoise.explanation.explanation import Explanation
+from counterpoise.landscape.ensemble_result import Ensemble
+from counterpoise.landscape.ensemble_words import describe_ways
 from counterpoise.show.overview import build_overview
 from counterpoise.show.page import compose_page
 
 
 def report(
-    explanation: Explanation, path: str | Path, *, redact: bool = False, title: str = "Counterfactual report"
+    explanation: Explanation | Ensemble, path: str | Path, *, redact: bool = False, title: str = "Counterfactual report"
 ) -> Path:
     """Write the explanation as one HTML file, with a summary and a card for each row; gives the file's path.
+
+    explanation: what explain returns; of an Ensemble its answers, with the number of separate ways out on each card.
+    path: the file to write.
+    redact: leave values out, see below; False by default.
+    title: the heading of the page.
 
     The file loads nothing from anywhere. ``redact`` leaves out the values of features, here and in the data inside the
     file, and keeps their names and the direction of each change: the answer for an attack is also a recipe for evasion.
@@ -30,9 +37,11 @@ def report(
     ...     page.read_text(encoding="utf-8")[:15]
     '<!doctype html>'
     """
-    if not isinstance(explanation, Explanation):
+    if not isinstance(explanation, Explanation | Ensemble):
         raise InputError(
-            "a report is of an Explanation", f"a {type(explanation).__name__} was given", "give what explain returns"
+            "a report is of an Explanation or an Ensemble",
+            f"a {type(explanation).__name__} was given",
+            "give what explain returns",
         )
     target = Path(path)
     text = render_page(explanation, redact=redact, title=title)
@@ -47,8 +56,14 @@ def report(
     return target
 
 
-def render_page(explanation: Explanation, *, redact: bool = False, title: str = "Counterfactual report") -> str:
+def render_page(
+    explanation: Explanation | Ensemble, *, redact: bool = False, title: str = "Counterfactual report"
+) -> str:
     """The page itself, as text."""
+    ways: list[list[str]] = []
+    if isinstance(explanation, Ensemble):
+        ways, explanation = [describe_ways(row) for row in explanation.rows], explanation.explanation
     cards = build_cards(explanation, redact=redact)
     written = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
-    return compose_page(explanation, cards, build_overview(explanation), title=title, written=written, redact=redact)
+    seen = build_overview(explanation)
+    return compose_page(explanation, cards, seen, title=title, written=written, redact=redact, ways=ways)

@@ -17,6 +17,7 @@ from counterpoise.show.figures.style import (
     escape_dollars,
     get_axes,
     hide_sides,
+    set_heading,
     text_colour,
 )
 
@@ -25,7 +26,11 @@ if TYPE_CHECKING:
 
 
 def boundary(seen: Profile, ax: Axes | None = None) -> Axes:
-    """What the model says on the way from the row to the answer and beyond: how much of the change is slack."""
+    """What the model says on the way from the row to the answer and beyond: how much of the change is slack.
+
+    seen: what `counterpoise.profile` returns.
+    ax: the axes to draw on; None: new ones.
+    """
     check_kind(seen, Profile, "cp.profile(explanation[0], model)")
     ax = get_axes(ax, 6.0, 3.4)
     likely = not np.isnan(seen.probability).any()
@@ -53,6 +58,7 @@ def boundary(seen: Profile, ax: Axes | None = None) -> Axes:
         ax.set_ylim(-0.04, 1.04)
     ax.set_ylabel(escape_dollars(f"probability of {seen.target}" if likely else f"margin of {seen.target}"))
     ax.set_xlabel("share of the change made")
+    set_heading(ax, "The way from the row to the answer", 22.0)
     ax.legend(
         loc="lower center",
         bbox_to_anchor=(0.5, 1.0),

@@ -12,6 +12,7 @@ from counterpoise.explanation import tables
 from counterpoise.explanation.cards.cards import compared_labels
 from counterpoise.explanation.explanation import Explanation
 from counterpoise.explanation.formats import format_label, format_pair
+from counterpoise.explanation.rank_axis import RankAxis, piles_up
 from counterpoise.explanation.sentences import sort_by_size
 from counterpoise.show.figures.style import (
     AFTER_COLOUR,
@@ -23,6 +24,7 @@ from counterpoise.show.figures.style import (
     get_axes,
     hide_sides,
     name_with_unit,
+    set_heading,
     text_colour,
 )
 from counterpoise.types import Array
@@ -36,7 +38,6 @@ class LaneSettings:
     """How the lanes are drawn."""
 
     max_lanes: int = 8  # more cannot be read
-    max_quartile_ranges: float = 25.0  # a lane longer than this many interquartile ranges is compressed
     label_margin_share: float = 0.12  # share of the lane left free at either end for the labels
 
 
@@ -47,8 +48,11 @@ def changes(explanation: Explanation, ax: Axes | None = None) -> Axes:
     """Before → after of the best answer to one row, each feature on its own scale.
 
     The bars are the reference rows that the model gives each class: thin from their 1st to their 99th percentile,
-    thick from the 10th to the 90th, a tick at the median. A feature with a few very large values has a lane that is
-    compressed at the ends; its name says so.
+    thick from the 10th to the 90th, a tick at the median. A feature whose values would crowd goes by their rank; its
+    name says so.
+
+    explanation: what `counterpoise.explain` returns, one row of it.
+    ax: the axes to draw on; None: new ones.
     """
     explanation = check_one_row(explanation)
     listed = tables.list_changes(explanation.schema, explanation.rows, explanation.x0, explanation.answers[:, :1], [1])
@@ -63,10 +67,10 @@ def changes(explanation: Explanation, ax: Axes | None = None) -> Axes:
         if feature.is_numeric and not np.isnan(explanation.x0[0, change.column]):
             ends = np.array([change.before, change.after], dtype=np.float64)
             bands = [explanation.quantiles[label][:, change.column] for label in groups]
-            place, squeezed = _make_ruler(ends, [band for band in bands if not np.isnan(band).any()])
+            place, by_rank = _make_ruler(ends, [band for band in bands if not np.isnan(band).any()])
             _draw_bands(ax, lane, [place(band) for band in bands])
             start, end = place(ends)
-            name += ", compressed" if squeezed else ""
+            name += ", by rank" if by_rank else ""
         else:
             start, end = 0.3, 0.7
         _draw_arrow(ax, lane, (float(start), float(end)), (before, after))
@@ -83,15 +87,14 @@ def changes(explanation: Explanation, ax: Axes | None = None) -> Axes:
 
 
 def _make_ruler(ends: Array, bands: list[Array]) -> tuple[Callable[[Array], Array], bool]:
-    """A function from values to places in [0, 1], and whether it compresses the ends of a lane with far values."""
+    """A function from values to places in [0, 1], and whether it goes by rank."""
     seen = np.concatenate([ends, *(band[1:-1] for band in bands)])
     low, high = float(seen.min()), float(seen.max())
-    bulk = max((float(band[6] - band[4]) for band in bands), default=0.0)  # quartiles, see tables.QUANTILES
-    middle = float(np.median([band[5] for band in bands])) if bands else 0.0
-    squeezed = bulk > 0 and high - low > LANES.max_quartile_ranges * bulk
+    ranks = RankAxis.of(bands, ends.tolist())
+    by_rank = ranks is not None and piles_up(ranks, low, high, ends.tolist())
 
     def bend(values: Array) -> Array:
-        return np.arcsinh((values - middle) / bulk) if squeezed else values
+        return ranks.place(values) if ranks is not None and by_rank else values
 
     first, last = bend(np.array([low, high]))
     length = float(last - first) or 1.0
@@ -101,7 +104,7 @@ def _make_ruler(ends: Array, bands: list[Array]) -> tuple[Callable[[Array], Arra
             LANES.label_margin_share + (1 - 2 * LANES.label_margin_share) * (bend(values) - first) / length
         )
 
-    return place, squeezed
+    return place, by_rank
 
 
 def _draw_bands(ax: Axes, lane: int, bands: list[Array]) -> None:
@@ -123,8 +126,8 @@ def _draw_arrow(ax: Axes, lane: int, ends: tuple[float, float], labels: tuple[st
         (ends[0], level),
         arrowprops={"arrowstyle": "-|>", "color": text_colour(), "lw": 1.4, "shrinkA": 4, "shrinkB": 4},
     )
-    ax.plot([ends[0]], [level], "o", color=BEFORE_COLOUR, ms=7, zorder=3)
-    ax.plot([ends[1]], [level], "D", color=AFTER_COLOUR, ms=7, zorder=3)
+    ax.plot([ends[0]], [level], "o", color=BEFORE_COLOUR, ms=9, zorder=3)  # seen also where both are close
+    ax.plot([ends[1]], [level], "D", color=AFTER_COLOUR, ms=6, zorder=4)
     rising = ends[1] >= ends[0]
     for end, label, colour, left in (
         (ends[0], labels[0], BEFORE_COLOUR, rising),
@@ -180,5 +183,6 @@ def _finish_axes(ax: Axes, names: list[str], groups: list[str], explanation: Exp
         handlelength=1.2,
         columnspacing=1.4,
     )
+    set_heading(ax, "The change: from the row to the answer", 22.0)
     if not names:
         ax.text(0.5, 0, "nothing needs to change", ha="center", va="center", color=text_colour())

@@ -18,6 +18,7 @@ from counterpoise.show.figures.style import (
     escape_dollars,
     get_axes,
     hide_sides,
+    set_heading,
     text_colour,
 )
 
@@ -30,6 +31,9 @@ def disconnectivity(ensemble: Ensemble, ax: Axes | None = None) -> Axes:
 
     The colour of a line is the basin's free energy, -T ln(weight): dark ones hold much of the ensemble. Trees that do
     not meet are separate: no way between them is known. Marked are the least effort and the firmest minimum.
+
+    ensemble: one row of what `counterpoise.ensemble` returns.
+    ax: the axes to draw on; None: new ones.
     """
     check_kind(ensemble, Ensemble, "cp.ensemble(explainer, rows)")
     row = ensemble.get_row()
@@ -68,6 +72,7 @@ def disconnectivity(ensemble: Ensemble, ax: Axes | None = None) -> Axes:
     ax.set_xticks([])
     ax.set_ylabel("effort, d + λR")
     hide_sides(ax, "top", "right", "bottom")
+    set_heading(ax, "Separate ways out, and the barriers between them", 30.0)
     ax.legend(frameon=False, fontsize=SMALL_FONT_POINTS, loc="upper left", bbox_to_anchor=(0.0, 1.13), ncols=2)
     return ax
 

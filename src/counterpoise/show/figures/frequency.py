@@ -17,6 +17,7 @@ from counterpoise.show.figures.style import (
     escape_dollars,
     get_axes,
     hide_sides,
+    set_heading,
     text_colour,
 )
 from counterpoise.show.overview import build_overview
@@ -28,7 +29,9 @@ if TYPE_CHECKING:
 def frequency(explanation: Explanation, ax: Axes | None = None, *, max_features: int = 15) -> Axes:
     """In what share of the rows with an answer each feature changes: down, up, or to another category.
 
-    The ``max_features`` that change most often are shown; 15 by default.
+    explanation: what `counterpoise.explain` returns.
+    ax: the axes to draw on; None: new ones.
+    max_features: how many features are shown at most; 15 by default.
     """
     if not isinstance(explanation, Explanation):
         raise InputError(
@@ -71,6 +74,7 @@ def frequency(explanation: Explanation, ax: Axes | None = None, *, max_features:
     ax.grid(axis="x", color=FAINT_COLOUR, alpha=0.3, lw=0.6)
     ax.set_axisbelow(True)
     ax.set_xlabel(f"share of the {rows} rows with an answer that change it (%)")
+    set_heading(ax, "How often each feature changes")
     if shown:
         ax.legend(frameon=False, fontsize=SMALL_FONT_POINTS, loc="lower right")
     return ax

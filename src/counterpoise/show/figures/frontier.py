@@ -26,7 +26,11 @@ if TYPE_CHECKING:
 
 
 def frontier(found: Frontier, ax: Axes | None = None) -> Axes:
-    """Distance against the share of noisy copies kept: what firmness takes, from the tipping point on."""
+    """Distance against the share of noisy copies kept: what firmness takes, from the tipping point on.
+
+    found: what `counterpoise.frontier` returns.
+    ax: the axes to draw on; None: new ones.
+    """
     check_kind(found, Frontier, "cp.frontier(explainer, rows)")
     ax = get_axes(ax, 6.0, 3.8)
     distance, kept = (found.table[name].to_numpy(dtype=np.float64) for name in ("distance", "kept"))

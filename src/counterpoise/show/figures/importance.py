@@ -16,6 +16,7 @@ from counterpoise.show.figures.style import (
     escape_dollars,
     get_axes,
     hide_sides,
+    set_heading,
     text_colour,
 )
 
@@ -24,7 +25,12 @@ if TYPE_CHECKING:
 
 
 def importance(ensemble: Ensemble, ax: Axes | None = None, max_features: int = 15) -> Axes:
-    """P(change) of each feature of one row, with two standard errors: necessary, optional and idle features."""
+    """P(change) of each feature of one row, with two standard errors: necessary, optional and idle features.
+
+    ensemble: one row of what `counterpoise.ensemble` returns.
+    ax: the axes to draw on; None: new ones.
+    max_features: how many features are shown at most; 15 by default.
+    """
     check_kind(ensemble, Ensemble, "cp.ensemble(explainer, rows)")
     table = ensemble.get_row().importance().head(max_features)
     ax = get_axes(ax, 6.4, 1.3 + 0.34 * len(table))
@@ -56,5 +62,6 @@ def importance(ensemble: Ensemble, ax: Axes | None = None, max_features: int = 1
     ax.set_xticks(np.linspace(0, 1, 6))
     ax.tick_params(axis="y", length=0)
     ax.set_xlabel("share of all the ways out that change it, P(change)")
+    set_heading(ax, "How often the ways out change each feature", 6.0)
     ax.legend(frameon=False, fontsize=SMALL_FONT_POINTS, loc="lower right")
     return ax

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from textwrap import fill
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from counterpoise.show.figures.style import (
     SMALL_FONT_POINTS,
     escape_dollars,
     get_axes,
+    set_heading,
     text_colour,
 )
 from counterpoise.types import Array
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 class SurfaceSettings:
     """How the surface and its note are drawn."""
 
-    contour_levels: int = 14
+    contour_levels: int = 14  # steps of colour
     lift_share: float = 0.01  # what lies on a surface is drawn this share of its height above it
     note_width_letters: int = 78  # letters of a line under the figure
 
@@ -38,11 +39,20 @@ SURFACE = SurfaceSettings()
 PATH_COLOUR = LINE_COLOURS[3]
 
 
-def landscape(seen: Landscape, ax: Axes | None = None) -> Axes:
-    """The energy E, or the free energy F, on a plane, and where the decision turns; on 3-D axes, a surface.
+def landscape(
+    seen: Landscape, ax: Axes | None = None, *, heights: Literal["auto", "probability", "energy"] = "auto"
+) -> Axes:
+    """The probability of the target on a plane, or the energy, and where the decision turns; on 3-D axes, a surface.
 
+    heights: "probability", "energy" (E, or the free energy F), or "auto": the probability on a flat map where the model
+        has one, and the energy elsewhere: on 3-D axes, and where a temperature asks for the free energy.
+
+    An axis along which the reference's values would crowd goes by their rank, as its label says.
     States of a search are dots, fainter the earlier they are, with a line through the best of each step. Those outside
     the plane are drawn where they are projected to; the text under the figure says how much of them lies in it.
+
+    seen: what `counterpoise.landscape` returns.
+    ax: the axes to draw on; None: new, flat ones.
     """
     if not isinstance(seen, Landscape):
         raise InputError(
@@ -50,11 +60,16 @@ def landscape(seen: Landscape, ax: Axes | None = None) -> Axes:
             f"a {type(seen).__name__} was given",
             "compute it first: cp.landscape(explanation[0], model)",
         )
+    shows_probability = _shows_probability(seen, heights, is_flat=getattr(ax, "name", "") != "3d")
     ax = get_axes(ax, 5.8, 5.0)
     if getattr(ax, "name", "") == "3d":
         return _draw_surface(seen, ax)
-    filled = ax.contourf(seen.x, seen.y, seen.energy, levels=SURFACE.contour_levels, cmap="cividis")
-    colours: Any = ax.figure.colorbar(filled, ax=ax, label=_height_label(seen), pad=0.02)
+    shown = seen.probability if shows_probability else seen.energy
+    levels: Any = np.linspace(0.0, 1.0, 11) if shows_probability else SURFACE.contour_levels
+    filled = ax.contourf(seen.x, seen.y, shown, levels=levels, cmap="cividis")
+    told = f"probability of {seen.target}" if shows_probability else _height_label(seen)
+    colours: Any = ax.figure.colorbar(filled, ax=ax, label=escape_dollars(told), pad=0.02)
+    set_heading(ax, f"{told[0].upper()}{told[1:]} around the answer", 22.0)
     colours.outline.set_visible(False)
     if seen.margin.min() < 0 <= seen.margin.max():
         line = ax.contour(seen.x, seen.y, seen.margin, levels=[0.0], colors="white", linewidths=2.0)
@@ -73,8 +88,9 @@ def landscape(seen: Landscape, ax: Axes | None = None) -> Axes:
     _draw_arrow(seen, ax)
     ax.set_xlim(float(seen.x[0]), float(seen.x[-1]))
     ax.set_ylim(float(seen.y[0]), float(seen.y[-1]))
-    ax.set_xlabel(escape_dollars(seen.labels[0]))
-    ax.set_ylabel(escape_dollars(seen.labels[1]))
+    _set_rank_scales(seen, ax)
+    ax.set_xlabel(escape_dollars(seen.labels[0] + (", by rank" if seen.rank_axes[0] else "")))
+    ax.set_ylabel(escape_dollars(seen.labels[1] + (", by rank" if seen.rank_axes[1] else "")))
     ax.annotate(
         escape_dollars(fill(seen.note, SURFACE.note_width_letters)),
         (0.5, 0),
@@ -89,6 +105,27 @@ def landscape(seen: Landscape, ax: Axes | None = None) -> Axes:
     )
     _draw_legend(seen, ax)
     return ax
+
+
+def _shows_probability(seen: Landscape, heights: str, *, is_flat: bool) -> bool:
+    """Whether the map is of the probability; an error where what is asked for is not there."""
+    if heights not in ("auto", "probability", "energy"):
+        raise InputError("heights must be 'auto', 'probability' or 'energy'", f"{heights!r}", "choose one of them")
+    known = not bool(np.isnan(seen.probability).any())
+    if heights == "probability" and not (known and is_flat):
+        given = "3-D axes were given" if known else "the model has none"
+        raise InputError("heights='probability' draws a flat map of probabilities", given, "leave heights out")
+    return heights == "probability" or (heights == "auto" and known and is_flat and not seen.T)
+
+
+def _set_rank_scales(seen: Landscape, ax: Axes) -> None:
+    """Let places along an axis go by rank where its values would crowd, with marks at the quantiles."""
+    for name, ranks in zip("xy", seen.rank_axes, strict=True):
+        if ranks is not None:
+            getattr(ax, f"set_{name}scale")("function", functions=(ranks.place, ranks.value))
+            marks = ranks.ticks()
+            getattr(ax, f"set_{name}ticks")(marks, [f"{mark:.4g}" for mark in marks])
+            getattr(ax, f"{name}axis").minorticks_off()
 
 
 def _height_label(seen: Landscape) -> str:
@@ -166,8 +203,9 @@ def _draw_arrow(seen: Landscape, ax: Axes) -> None:
     if not np.isnan(seen.start).any() and seen.start != seen.answer:
         line = ax.plot(*zip(seen.start, seen.answer, strict=True), color="white", lw=1.2, ls=":")[0]
         line.set_path_effects(_outline_effects())
-    ax.plot(*seen.start, "o", color=BEFORE_COLOUR, ms=10, mec="white", mew=1.5, zorder=4, clip_on=False)
-    ax.plot(*seen.answer, "D", color=AFTER_COLOUR, ms=10, mec="white", mew=1.5, zorder=4, clip_on=False)
+    # the row is larger and below: both are seen even where they are close
+    ax.plot(*seen.start, "o", color=BEFORE_COLOUR, ms=12, mec="white", mew=1.5, zorder=4, clip_on=False)
+    ax.plot(*seen.answer, "D", color=AFTER_COLOUR, ms=7, mec="white", mew=1.5, zorder=5, clip_on=False)
 
 
 def _draw_legend(seen: Landscape, ax: Axes) -> None:

@@ -18,6 +18,7 @@ from counterpoise.show.figures.style import (
     escape_dollars,
     get_axes,
     hide_sides,
+    set_heading,
     text_colour,
 )
 from counterpoise.space.schema.schema import Feature
@@ -32,7 +33,9 @@ LINE_STYLES = ("-", "--", "-.", ":")
 def parallel(explanation: Explanation, ax: Axes | None = None, *, max_features: int = 10) -> Axes:
     """The alternatives of one row as lines across the features that they change; each scale spans the values shown.
 
-    At most ``max_features`` are shown; 10 by default.
+    explanation: what `counterpoise.explain` returns, one row of it.
+    ax: the axes to draw on; None: new ones.
+    max_features: how many features are shown at most; 10 by default.
     """
     explanation = check_one_row(explanation)
     answers = explanation.answers[0, : max(int(explanation.count[0]), 1)]
@@ -62,11 +65,21 @@ def parallel(explanation: Explanation, ax: Axes | None = None, *, max_features: 
         places, [escape_dollars(explanation.schema.features[column].title) for column in columns], color=text_colour()
     )
     ax.tick_params(axis="x", length=0, pad=14)
+    _tilt_long_names(ax)
     ax.set_yticks([])
     ax.set_xlim(-0.4, max(len(columns) - 0.6, 0.4))
     ax.set_ylim(-0.12, 1.12)
+    set_heading(ax, "The row and its answers", 26.0)
     ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.02), ncols=4, frameon=False, fontsize=SMALL_FONT_POINTS)
     return ax
+
+
+def _tilt_long_names(ax: Axes, longest: int = 12) -> None:
+    """Tilt the names of the scales if one is too long, in letters, to fit between two of them."""
+    labels = ax.get_xticklabels()
+    if any(len(label.get_text()) > longest for label in labels):
+        for label in labels:
+            label.set(rotation=20, ha="right", rotation_mode="anchor")
 
 
 def _draw_scale(ax: Axes, place: int, feature: Feature, values: Array) -> Array:

@@ -26,6 +26,10 @@ def robustness(found: Robustness, ax: Axes | None = None, *, points: int = 25) -
 
     The dark band holds the middle half of the answers, the light one eight in ten. ``points`` is how many levels of
     noise are drawn; rows whose noise was tried at other levels are read between these.
+
+    found: what `counterpoise.robustness` returns.
+    ax: the axes to draw on; None: new ones.
+    points: levels of noise that are drawn; 25 by default.
     """
     check_kind(found, Robustness, "cp.robustness(explanation, model)")
     curve = found.curve

@@ -23,7 +23,11 @@ if TYPE_CHECKING:
 
 
 def sensitivity(found: Sensitivity, ax: Axes | None = None) -> Axes:
-    """Distance over lam, with the number of changed features at each point; with several mu, a map over both."""
+    """Distance over lam, with the number of changed features at each point; with several mu, a map over both.
+
+    found: what `counterpoise.sensitivity` returns.
+    ax: the axes to draw on; None: new ones.
+    """
     check_kind(found, Sensitivity, "cp.sensitivity(explainer, rows)")
     table = found.table
     ax = get_axes(ax, 6.0, 3.8)

@@ -71,6 +71,11 @@ def check_one_row(explanation: Explanation) -> Explanation:
     return explanation
 
 
+def set_heading(ax: Axes, text: str, points_above: float = 6.0) -> None:
+    """Write above the axes what they show; ``points_above`` leaves room for a legend between the two."""
+    ax.set_title(escape_dollars(text), loc="left", fontsize="medium", pad=points_above)
+
+
 def hide_sides(ax: Axes, *sides: str) -> None:
     """Leave out the frame's sides that carry no scale."""
     for side in sides:

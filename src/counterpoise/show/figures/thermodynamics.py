@@ -16,6 +16,7 @@ from counterpoise.show.figures.style import (
     escape_dollars,
     get_axes,
     hide_sides,
+    set_heading,
     text_colour,
 )
 
@@ -30,6 +31,10 @@ def thermodynamics(ensemble: Ensemble, ax: Axes | None = None, max_features: int
     """Mean effort, heat capacity, and P(change) of the features that depend most on the temperature.
 
     The axes given, or made, are the frame of the three panels.
+
+    ensemble: one row of what `counterpoise.ensemble` returns.
+    ax: the axes to draw on; None: new ones.
+    max_features: how many features are shown at most; 5 by default.
     """
     check_kind(ensemble, Ensemble, "cp.ensemble(explainer, rows)")
     row = ensemble.get_row()
@@ -45,6 +50,7 @@ def thermodynamics(ensemble: Ensemble, ax: Axes | None = None, max_features: int
     mean, error = table["mean"].to_numpy(), 2 * table["mean_error"].to_numpy()
     above.errorbar(T, mean, yerr=error, marker="o", ms=4, lw=1.6, color=text_colour(), capsize=2.5)
     above.axhline(row.least, color=FAINT_COLOUR, lw=1, ls=":", label="effort of the answer")
+    set_heading(above, "Effort and changes over the temperature")
     above.set_ylabel("mean effort ⟨E⟩")
     above.legend(frameon=False, fontsize=SMALL_FONT_POINTS, loc="lower right")
     middle.plot(T, table["heat_capacity"], marker="s", ms=4, lw=1.6, color=BEFORE_COLOUR)

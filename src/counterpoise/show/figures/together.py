@@ -14,6 +14,7 @@ from counterpoise.show.figures.style import (
     escape_dollars,
     get_axes,
     hide_sides,
+    set_heading,
 )
 
 if TYPE_CHECKING:
@@ -21,7 +22,12 @@ if TYPE_CHECKING:
 
 
 def together(ensemble: Ensemble, ax: Axes | None = None, max_features: int = 12) -> Axes:
-    """Correlations of the changed marks of one row: red together, blue instead of each other."""
+    """Correlations of the changed marks of one row: red together, blue instead of each other.
+
+    ensemble: one row of what `counterpoise.ensemble` returns.
+    ax: the axes to draw on; None: new ones.
+    max_features: how many features are shown at most; 12 by default.
+    """
     check_kind(ensemble, Ensemble, "cp.ensemble(explainer, rows)")
     row = ensemble.get_row()
     table = row.together()
@@ -42,6 +48,7 @@ def together(ensemble: Ensemble, ax: Axes | None = None, max_features: int = 12)
             colour = "#FFFFFF" if abs(value) > 0.6 else "#1A1A1A"
             ax.text(column, line, f"{value:+.1f}", ha="center", va="center", fontsize=SMALL_FONT_POINTS, color=colour)
     ax.tick_params(length=0)
+    set_heading(ax, "Changes that go together, or instead of each other")
     hide_sides(ax, "top", "right", "bottom", "left")
     bar = ax.figure.colorbar(image, ax=ax, shrink=0.8)
     bar.set_label("instead of each other  ←  correlation  →  together", fontsize=SMALL_FONT_POINTS)

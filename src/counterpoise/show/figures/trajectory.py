@@ -13,6 +13,7 @@ from counterpoise.show.figures.style import (
     check_kind,
     get_axes,
     hide_sides,
+    set_heading,
 )
 
 if TYPE_CHECKING:
@@ -20,13 +21,18 @@ if TYPE_CHECKING:
 
 
 def trajectory(seen: Trajectory, ax: Axes | None = None) -> Axes:
-    """Energy over the steps of a search; on the right scale the moves accepted and the relative temperature."""
+    """Energy over the steps of a search; on the right scale the moves accepted and the relative temperature.
+
+    seen: what `counterpoise.trajectory` returns.
+    ax: the axes to draw on; None: new ones.
+    """
     check_kind(seen, Trajectory, "cp.trajectory(explainer, row)")
     ax = get_axes(ax, 6.4, 3.6)
     table = seen.table
     ax.plot(table["step"], table["energy"], color=AFTER_COLOUR, lw=2.2, label=seen.energy_label)
     hide_sides(ax, "top")
     ax.set_xlabel(f"step of {seen.method}")
+    set_heading(ax, "The search, step by step", 22.0)
     ax.set_ylabel(seen.energy_label)
     right: Any = ax.twinx()
     hide_sides(right, "top")

@@ -112,6 +112,7 @@
       ].join("")));
       add("other ways", make("ul", "", ...ways));
     }
+    if (row.ways.length) add("all the ways out", make("ul", "", ...row.ways.map((way) => make("li", "", way))));
     if (row.evidence.lines.length) add(`nearest real ${row.target} rows`, drawEvidence(row.evidence));
     if (row.noise) add("noise", row.noise);
     const held = data.held.map(([title, why]) => why ? `${title} (${why})` : title).join(", ");
