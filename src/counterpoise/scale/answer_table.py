@@ -1,0 +1,183 @@
+"""One pure function from rows to a table of answers, whose columns and types depend on the explainer alone.
+
+Nothing in the table was measured by a clock, and no line of it depends on the rows beside it: rows may be cut into
+chunks, shuffled, and sent to other processes and machines, and each line keeps its bytes.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from counterpoise.api.batch.ask_rows import explain_no_rows
+from counterpoise.api.batch.make_question import make_question
+from counterpoise.api.explainer import Explainer
+from counterpoise.errors import InputError, ModelError
+from counterpoise.explanation.explanation import Explanation
+from counterpoise.explanation.exports.flat import ADDED_COLUMN_PREFIX, tabulate_flat
+from counterpoise.space.constraints.relative_to_row import prices_of_changes
+from counterpoise.space.distance import Distance
+from counterpoise.space.schema.schema import Feature
+from counterpoise.types import is_number
+
+ADDED_DTYPES: Mapping[str, str] = {  # of the columns that are added to the input's own
+    "row": "str",
+    "position": "int64",
+    "alternative": "int64",
+    "status": "str",
+    "reason": "str",
+    "target": "str",
+    "before": "label",
+    "after": "label",
+    "probability_before": "float64",
+    "probability_after": "float64",
+    "distance": "float64",
+    "effort": "float64",
+    "bound": "float64",
+    "gap": "float64",
+    "changed": "str",
+    "changes": "str",
+    "kept": "float64",
+    "kept_low": "float64",
+    "kept_high": "float64",
+    "fragile": "bool",
+    "edge": "bool",
+    "unusual": "str",
+    "evidence_distance": "float64",
+}
+
+
+def explain_table(explainer: Explainer, frame: pd.DataFrame, *, first: int = 0, **settings: Any) -> pd.DataFrame:
+    """The answers to the rows of a frame: a line for each, the input columns, then what is known of it.
+
+    explainer: the model with its reference and constraints.
+    frame: the rows.
+    first: the place of the frame's first row in the whole input, from which ``cp_position`` counts; 0 by default.
+    settings: those of a call of the explainer, such as ``target="benign"``.
+
+    A row that cannot be read has the status "rejected" and its reason, also where there is no other row. No rows give
+    no lines and all columns. The line of a row does not depend on the other rows.
+
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> train = pd.DataFrame({"load": [0.5, 1.25, 3.75, 4.5], "ports": [1, 2, 7, 9]})
+    >>> model = LogisticRegression().fit(train, ["benign", "benign", "alert", "alert"])
+    >>> rows = pd.DataFrame({"load": [4.0, "high"], "ports": [8, 8]}, index=["a", "b"])
+    >>> table = explain_table(Explainer(model, reference=train), rows, target="benign")
+    >>> table[["cp_row", "cp_status", "cp_after"]].values.tolist()
+    [['a', 'optimal', 'benign'], ['b', 'rejected', nan]]
+    """
+    return tabulate_answers(explainer, explain_rows(explainer, frame, **settings), first=first)
+
+
+def explain_rows(explainer: Explainer, frame: pd.DataFrame, **settings: Any) -> Explanation:
+    """The explanation of the rows of a frame; of none, or of rejected rows alone, where no row can be answered."""
+    if not len(frame):
+        given = {name: value for name, value in settings.items() if name not in ("on_error", "n_jobs", "progress")}
+        return explain_no_rows(explainer, frame, make_question(explainer, **given))
+    try:
+        return explainer(frame, **settings)
+    except (InputError, ModelError) as error:
+        rejected = getattr(error, "rejected", None)
+        if rejected is None:
+            raise
+        return rejected  # type: ignore[no-any-return]
+
+
+def tabulate_answers(
+    explainer: Explainer, explanation: Explanation, *, first: int = 0, redact: bool = False
+) -> pd.DataFrame:
+    """The answers of an explanation as a table with types that depend on the explainer alone."""
+    prices = prices_of_changes(explainer.schema, explainer.constraints)
+    spec: Any = explanation.question.distance
+    table = tabulate_flat(explanation, Distance.of(explanation.schema, spec, prices), redact=redact)
+    labels = explainer.model.labels
+    label_dtype = "float64" if labels is None else common_dtype(labels)
+    columns: dict[Any, Any] = {}
+    for name in table.columns:
+        column = table[name]
+        added = ADDED_DTYPES.get(str(name).removeprefix(ADDED_COLUMN_PREFIX)) if is_added(name) else None
+        if added is not None:
+            columns[str(name)] = cast_column(column, label_dtype if added == "label" else added)
+        elif name in explainer.schema:
+            columns[str(name)] = cast_column(column, feature_dtype(explainer.schema[name]))
+        else:
+            columns[str(name)] = carry_column(column)
+    out = pd.DataFrame(columns, index=table.index)
+    if len(out):
+        out[ADDED_COLUMN_PREFIX + "position"] += first
+    return out
+
+
+def is_added(name: Any) -> bool:
+    """Whether a column was added to the input's own."""
+    return str(name).startswith(ADDED_COLUMN_PREFIX)
+
+
+def feature_dtype(feature: Feature) -> str:
+    """The dtype of a feature's column in a table of answers: it can hold every answer, and a missing cell.
+
+    >>> feature_dtype(Feature("ports", "integer")), feature_dtype(Feature("proto", "categorical", categories=("tcp",)))
+    ('Int64', 'str')
+    """
+    if feature.kind == "integer":
+        return "UInt64" if getattr(feature.dtype, "kind", "") == "u" else "Int64"
+    return "float64" if feature.is_numeric else common_dtype(feature.categories)
+
+
+def common_dtype(values: Any) -> str:
+    """The dtype that holds all of some labels or categories: truth values, whole numbers, numbers, else texts.
+
+    >>> common_dtype((0, 1)), common_dtype((True, False)), common_dtype(("a", 1))
+    ('Int64', 'boolean', 'str')
+    """
+    kinds = {
+        "boolean"
+        if isinstance(value, (bool, np.bool_))
+        else "Int64"
+        if isinstance(value, (int, np.integer))
+        else "float64"
+        if is_number(value)
+        else "str"
+        for value in values
+    }
+    return next(iter(kinds)) if len(kinds) == 1 else "float64" if kinds == {"Int64", "float64"} else "str"
+
+
+def cast_column(column: pd.Series[Any], dtype: str) -> Any:
+    """A column in a dtype; a cell that does not fit is empty (that of a rejected row, whose reason names it)."""
+    if str(column.dtype) == dtype:
+        return column
+    if dtype == "str":
+        gone = column.isna()
+        return column.astype(object).map(str).where(~gone, np.nan).astype("str")
+    if dtype == "bool":
+        return column.fillna(value=False).astype(bool)
+    if dtype == "boolean":
+        return pd.array([bool(cell) if cell in (0, 1) else None for cell in column.astype(object)], dtype="boolean")
+    if dtype == "float64":
+        return pd.to_numeric(column, errors="coerce").astype("float64")
+    whole: Any = pd.Series([_as_whole(cell) for cell in column.astype(object)], index=column.index, dtype=object)
+    return whole.astype(dtype)
+
+
+def _as_whole(cell: Any) -> int | None:
+    whole = is_number(cell) and np.isfinite(cell) and int(cell) == cell
+    return int(cell) if whole else None
+
+
+def carry_column(column: pd.Series[Any]) -> Any:
+    """A column that the model does not see, as it came; objects of several kinds become texts, nested ones JSON."""
+    if isinstance(column.dtype, pd.StringDtype):
+        return column.astype("str")  # texts have one type here, whichever of theirs they came in
+    if column.dtype != object:
+        return column
+    gone = [pd.api.types.is_scalar(cell) and pd.isna(cell) for cell in column]
+    texts = [
+        np.nan if lost else cell if isinstance(cell, str) else json.dumps(cell, default=str, ensure_ascii=False)
+        for cell, lost in zip(column, gone, strict=True)
+    ]
+    return pd.Series(texts, index=column.index, dtype="str")

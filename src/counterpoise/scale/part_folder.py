@@ -1,0 +1,211 @@
+"""A folder of answers: one Parquet file a part, a manifest beside them, and a mark at the end; it can be resumed.
+
+pandas, pyarrow and Spark read the folder as one table, for they leave out names that begin with an underscore. A part
+is there whole or not at all; its line in the manifest says what it was made from, so that a later run can leave it out.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from counterpoise.api.assemble import package_versions
+from counterpoise.api.batch.make_question import make_question
+from counterpoise.api.batch.rejected import REJECTED
+from counterpoise.api.explainer import Explainer
+from counterpoise.errors import InputError
+from counterpoise.explanation.fields import STATUSES_WITH_ANSWER
+from counterpoise.scale.answer_table import carry_column, explain_table
+from counterpoise.scale.files import replace_file, sync
+
+MANIFEST, SUCCESS = "_manifest.jsonl", "_SUCCESS"
+CALL_ONLY = ("on_error", "n_jobs", "progress", "budget")  # settings that no answer depends on
+
+
+@dataclass
+class FolderProgress:
+    """What a run made of a folder: parts, rows, answers, rejected rows; of these, parts that were there already."""
+
+    parts: int = 0
+    skipped: int = 0
+    rows: int = 0
+    answered: int = 0
+    rejected: int = 0
+    seconds: float = field(default=0.0, compare=False)
+
+    def add(self, line: Mapping[str, Any], *, skipped: bool) -> None:
+        """Count a part by its line in the manifest."""
+        self.parts, self.skipped = self.parts + 1, self.skipped + int(skipped)
+        self.rows, self.answered = self.rows + line["rows"], self.answered + line["answered"]
+        self.rejected, self.seconds = self.rejected + line["rejected"], self.seconds + line["seconds"]
+
+
+def explain_to_folder(
+    explainer: Explainer,
+    parts: Iterable[pd.DataFrame],
+    folder: str | Path,
+    *,
+    resume: bool = False,
+    tell: Callable[[FolderProgress], None] | None = None,
+    **settings: Any,
+) -> FolderProgress:
+    """Write the answers to frames of rows, part after part, into a folder.
+
+    explainer: the model with its reference and constraints.
+    parts: the rows, frame by frame; each becomes one file, and is in memory alone.
+    folder: where to; it must be new or empty, unless ``resume`` is given.
+    resume: leave out parts whose rows are the same as when they were written. An error names what else differs: the
+        model, the question, the reference or the code. False by default.
+    tell: called after each part with what was done so far.
+    settings: those of a call of the explainer.
+
+    The answers do not depend on how often the work was ended and resumed. Answers are read back by `read_folder`.
+    """
+    place = Path(folder)
+    book = _Manifest(place, describe_run(explainer, settings), resume=resume)
+    progress = FolderProgress()
+    for number, frame in enumerate(parts):
+        name, print_of_rows = f"part-{number:05d}.parquet", fingerprint_rows(frame)
+        line = book.find(name, print_of_rows)
+        skipped = line is not None
+        if line is None:
+            start = time.perf_counter()
+            table = explain_table(explainer, frame, first=progress.rows, **settings)
+            with replace_file(place / name) as temporary:
+                table.to_parquet(temporary, index=False)
+            status = table.loc[table["cp_alternative"] == 0, "cp_status"]
+            line = {
+                "part": name,
+                "status": "done",
+                "input": print_of_rows,
+                "first": progress.rows,
+                "rows": len(frame),
+                "lines": len(table),
+                "answered": int(status.isin(STATUSES_WITH_ANSWER).sum()),
+                "rejected": int((status == REJECTED).sum()),
+                **book.hashes,
+                "seconds": round(time.perf_counter() - start, 3),
+            }
+            book.append(line)
+        progress.add(line, skipped=skipped)
+        if tell is not None:
+            tell(progress)
+    book.finish(progress.parts)
+    return progress
+
+
+def read_folder(folder: str | Path) -> pd.DataFrame:
+    """The table of answers in a folder that `explain_to_folder` has filled.
+
+    folder: the folder.
+    """
+    return pd.read_parquet(Path(folder))
+
+
+def fingerprint_rows(frame: pd.DataFrame) -> str:
+    """A hash of the rows of a frame: their labels, columns, types and cells."""
+    plain = frame.apply(carry_column) if len(frame) else frame
+    words = json.dumps([[str(name), str(dtype)] for name, dtype in plain.dtypes.items()])
+    cells = pd.util.hash_pandas_object(plain, index=True).to_numpy().tobytes() if len(frame) else b""
+    return hashlib.sha256(words.encode() + cells).hexdigest()[:32]
+
+
+def describe_run(explainer: Explainer, settings: Mapping[str, Any]) -> dict[str, dict[str, str]]:
+    """What answers depend on beside the rows: the question, the model's own answers, the reference and the code."""
+    asked = {name: value for name, value in settings.items() if name not in CALL_ONLY}
+    question = make_question(explainer, **asked)
+    words = {**question.settings, "seed": str(question.seed), "kept": str(question.kept)}
+    words["relations"] = "; ".join(map(repr, question.relations))
+    reference = hashlib.sha256(explainer.reference.x.tobytes() + repr(explainer.schema.features).encode()).hexdigest()
+    return {
+        "question": words,
+        "model": {"answers": explainer.fingerprint},
+        "reference": {"rows": reference[:32]},
+        "code": dict(package_versions()),
+    }
+
+
+class _Manifest:
+    """The lines of a manifest; the first says what the answers depend on, each other what a part was made from."""
+
+    def __init__(self, folder: Path, run: dict[str, dict[str, str]], *, resume: bool) -> None:
+        self.folder, self.path, self.run = folder, folder / MANIFEST, run
+        self.hashes = {
+            name: hashlib.sha256(json.dumps(part, sort_keys=True).encode()).hexdigest()[:16]
+            for name, part in run.items()
+        }
+        folder.mkdir(parents=True, exist_ok=True)
+        there = [path.name for path in folder.iterdir() if not path.name.startswith(".partial")]
+        if there and not resume:
+            raise InputError(
+                "the folder of answers must be new or empty", f"{str(folder)!r} has {there[0]!r}", "give --resume"
+            )
+        self.lines: dict[str, dict[str, Any]] = {}
+        if self.path.exists():
+            self._read()
+        elif there:
+            raise InputError(
+                "a folder to resume must have a manifest", f"{str(folder)!r} has none", "choose another folder"
+            )
+        else:
+            self.append({"run": run})
+        for path in folder.glob(".partial*"):  # of a run that was killed
+            path.unlink()
+        (folder / SUCCESS).unlink(missing_ok=True)
+
+    def _read(self) -> None:
+        whole = self.path.read_bytes()
+        end = whole.rfind(b"\n") + 1  # a line that was being written when the run was killed is none
+        if end < len(whole):
+            os.truncate(self.path, end)
+        lines = [json.loads(line) for line in whole[:end].splitlines()]
+        if not lines:
+            self.append({"run": self.run})
+            return
+        self._check(lines[0]["run"])
+        self.lines = {line["part"]: line for line in lines[1:]}
+
+    def _check(self, before: Mapping[str, Mapping[str, str]]) -> None:
+        """An error that names what differs from the run that began the folder."""
+        differs = [
+            f"{name} {key} was {was.get(key, 'not given')!r} and is {now.get(key, 'not given')!r}"
+            for name, now in self.run.items()
+            for was in [before.get(name, {})]
+            for key in {**was, **now}
+            if was.get(key) != now.get(key)
+        ]
+        if differs:
+            raise InputError(
+                "a run can be resumed with the same question, model, reference and code",
+                "; ".join(differs[:3]) + (f"; and {len(differs) - 3} more" if len(differs) > 3 else ""),
+                "ask as before, or choose another folder",
+            )
+
+    def find(self, name: str, print_of_rows: str) -> dict[str, Any] | None:
+        """The line of a part that is there and was made from these rows."""
+        line = self.lines.get(name)
+        there = line is not None and line["input"] == print_of_rows and (self.folder / name).is_file()
+        return line if there else None
+
+    def append(self, line: dict[str, Any]) -> None:
+        """Write a line, down to the disk."""
+        with self.path.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(line, ensure_ascii=False) + "\n")
+            file.flush()
+            os.fsync(file.fileno())
+        sync(self.folder)
+
+    def finish(self, parts: int) -> None:
+        """Take away parts of an input that has become shorter, and mark the folder as complete."""
+        for path in sorted(self.folder.glob("part-*.parquet"))[parts:]:
+            path.unlink()
+        (self.folder / SUCCESS).touch()
+        sync(self.folder)
