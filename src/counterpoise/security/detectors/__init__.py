@@ -1,0 +1,1 @@
+"""Two detectors: where they disagree, and whether answers of one hold in the other."""

@@ -1,0 +1,194 @@
+"""Finding: what an explanation says of one alert, in the terms that security formats share.
+
+Whatever the writers write comes from here, so that a finding made with ``redact`` cannot leak a value in any format.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from math import isnan
+from typing import Any, NamedTuple
+from uuid import NAMESPACE_URL, UUID, uuid5
+
+import numpy as np
+import pandas as pd
+
+from counterpoise.explanation.cards.cards import build_cards, direction_of
+from counterpoise.explanation.explanation import Explanation
+from counterpoise.explanation.exports.flat import real_rows
+from counterpoise.explanation.sentences import sort_by_size
+from counterpoise.explanation.tables import Change
+from counterpoise.space.schema.schema import Feature
+
+FIELD_ROLES = {  # what the formats call a field of a log, and the names that tools give it
+    "source_ip": ("id.orig_h", "src_ip", "Src IP", "Source IP", "srcip", "saddr"),
+    "source_port": ("id.orig_p", "src_port", "Src Port", "Source Port", "sport"),
+    "destination_ip": ("id.resp_h", "dest_ip", "dst_ip", "Dst IP", "Destination IP", "dstip", "daddr"),
+    "destination_port": ("id.resp_p", "dest_port", "dst_port", "Dst Port", "Destination Port", "dsport"),
+    "transport": ("proto", "protocol", "Protocol", "protocol_type"),
+    "time": ("ts", "timestamp", "Timestamp", "bidirectional_first_seen_ms", "@timestamp"),
+    "flow": ("uid", "flow_id", "Flow ID"),
+}
+BASELINE_SHARES = {"5 %": 2, "median": 5, "95 %": 8}  # places in `tables.QUANTILE_SHARES`
+MILLISECONDS_FROM = 1e11  # a time above this is not in seconds
+
+
+class FindingChange(NamedTuple):
+    """One change of the best answer; values and baseline are None where they are left out."""
+
+    feature: str
+    direction: str  # up, down, other, given
+    before: Any = None
+    after: Any = None
+    unit: str = ""
+    baseline: Mapping[str, float] | None = None  # of the target's reference rows
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What is known of one alert: what the model said, what would have turned it, and how sure that is."""
+
+    uid: UUID
+    row: str
+    position: int
+    status: str
+    before: str
+    after: str
+    target: str
+    probability_before: float | None  # of the target
+    probability_after: float | None
+    distance: float | None  # standard deviations
+    effort: float | None
+    bound: float | None
+    kept: float | None
+    evidence_distance: float | None  # to the nearest real row of the target
+    text: str
+    changes: tuple[FindingChange, ...]
+    fields: Mapping[str, Any]  # by role (`FIELD_ROLES`); empty where redacted
+    model: str  # a hash of what it says of reference rows
+    attacks: tuple[str, ...] = ()
+    time: datetime | None = None
+
+    @property
+    def has_answer(self) -> bool:
+        """Whether something legal turns the decision."""
+        return self.status in ("optimal", "bounded", "valid")
+
+    @property
+    def summary(self) -> str:
+        """The changes in a few words, without values."""
+        words = {"up": "higher", "down": "lower", "other": "another", "given": "a known"}
+        return ", ".join(f"{words[change.direction]} {change.feature}" for change in self.changes) or "nothing changes"
+
+
+def make_findings(
+    explanation: Explanation, *, redact: bool = False, attacks: Mapping[str, Sequence[str]] | None = None
+) -> list[Finding]:
+    """The findings of all rows, in order.
+
+    attacks: ATT&CK technique ids by what the model says of a row; only these are ever written.
+
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from counterpoise.api import explain
+    >>> train = pd.DataFrame({"ports": [1, 2, 7, 9]})
+    >>> model = LogisticRegression().fit(train, ["benign", "benign", "alert", "alert"])
+    >>> finding, = make_findings(explain(model, train[3:], reference=train))
+    >>> finding.before, finding.after, finding.changes[0].feature, finding.changes[0].before
+    ('alert', 'benign', 'ports', 9)
+    """
+    nearest = [min(apart.tolist(), default=float("nan")) for _, apart in real_rows(explanation)]
+    model = explanation.versions.get("model", "")
+    findings = []
+    for place, card in enumerate(build_cards(explanation, redact=redact)):
+        scores, measures = explanation.model_scores, explanation.measures
+        fields = {} if redact else _read_fields(explanation.rows.iloc[place])
+        changes = explanation.changes_by_answer[place][0]
+        known = dict(attacks or {})
+        findings.append(
+            Finding(
+                uid=uuid5(NAMESPACE_URL, json.dumps(["counterpoise", model, card.row, place, card.target])),
+                row=card.row,
+                position=place,
+                status=card.status,
+                before=card.prediction,
+                after=card.best_answer.prediction,
+                target=card.target,
+                probability_before=_number(scores.probability_before[place]),
+                probability_after=_number(scores.probability_after[place]),
+                distance=_number(card.best_answer.distance),
+                effort=_number(measures.effort[place, 0]),
+                bound=_number(explanation.bound[place]),
+                kept=_number(explanation.kept[place]),
+                evidence_distance=_number(nearest[place]),
+                text=card.best_answer.text,
+                changes=tuple(_describe(explanation, place, change, redact) for change in sort_by_size(changes)),
+                fields=fields,
+                model=model,
+                attacks=tuple(known.get(card.prediction, ())),
+                time=_read_time(fields.get("time")),
+            )
+        )
+    return findings
+
+
+def _describe(explanation: Explanation, place: int, change: Change, redact: bool) -> FindingChange:
+    feature = explanation.schema.features[change.column]
+    direction = direction_of(feature, change.before, change.after)
+    if redact:
+        return FindingChange(str(feature.name), direction)
+    after = explanation.model_scores.after[place]
+    levels = explanation.quantiles.get(after)
+    baseline = None
+    if levels is not None and feature.is_numeric and not np.isnan(levels[:, change.column]).any():
+        baseline = {name: float(levels[share, change.column]) for name, share in BASELINE_SHARES.items()}
+    return FindingChange(
+        str(feature.name), direction, plain_value(change.before), plain_value(change.after), _unit(feature), baseline
+    )
+
+
+def _unit(feature: Feature) -> str:
+    return feature.unit or ""
+
+
+def plain_value(value: Any) -> Any:
+    """A value that JSON has; what it does not know becomes text."""
+    value = value.item() if isinstance(value, np.generic) else value
+    if value is None or (pd.api.types.is_scalar(value) and pd.isna(value)):
+        return None
+    return value if isinstance(value, (bool, int, float, str)) else str(value)
+
+
+def _number(value: Any) -> float | None:
+    number = float(value)
+    return None if isnan(number) or np.isinf(number) else number
+
+
+def _read_fields(row: pd.Series[Any]) -> dict[str, Any]:
+    """The row's fields by their roles, those that it has and that are not missing."""
+    fields: dict[str, Any] = {}
+    for role, names in FIELD_ROLES.items():
+        found = (plain_value(row[name]) for name in names if name in row.index)
+        value = next((value for value in found if value not in (None, "")), None)
+        if value is not None:
+            fields[role] = value
+    return fields
+
+
+def _read_time(value: Any) -> datetime | None:
+    """A time as seconds or milliseconds since 1970, or as text; None where it is neither.
+
+    >>> _read_time(1591367999.3059881).isoformat(timespec="seconds"), _read_time("soon")
+    ('2020-06-05T14:39:59+00:00', None)
+    """
+    try:
+        if isinstance(value, (int, float)) and not isinstance(value, bool):
+            return datetime.fromtimestamp(value / 1000 if value > MILLISECONDS_FROM else value, UTC)
+        stamp = pd.Timestamp(str(value)) if value is not None else None
+    except (ValueError, OverflowError, OSError):
+        return None
+    if stamp is None or pd.isna(stamp):
+        return None
+    return (stamp.tz_localize(UTC) if stamp.tzinfo is None else stamp.tz_convert(UTC)).to_pydatetime()

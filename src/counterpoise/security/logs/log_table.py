@@ -1,0 +1,69 @@
+"""LogTable: the rows of a log, where each was, and the lines that could not be read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from math import isfinite
+from typing import Any, NamedTuple
+
+import pandas as pd
+
+from counterpoise.errors import InputError
+
+
+class LineProblem(NamedTuple):
+    """A line of a log that was left out, counted from 1, and why; line 0 stands for the whole log."""
+
+    line: int
+    why: str
+
+    def __str__(self) -> str:
+        return f"line {self.line}: {self.why}" if self.line else self.why
+
+
+@dataclass(frozen=True, eq=False)
+class LogTable:
+    """The rows of a log, their lines, counted from 1, ``(n,)``, and the lines that were left out."""
+
+    kind: str
+    table: pd.DataFrame
+    lines: tuple[int, ...]
+    problems: tuple[LineProblem, ...]
+
+
+def build_log_table(
+    kind: str, records: Iterable[tuple[int, Mapping[str, Any]]], problems: Iterable[LineProblem]
+) -> LogTable:
+    """The table of records with their line numbers; a field that a record does not have is a missing cell.
+
+    >>> build_log_table("zeek", [(9, {"a": 1}), (10, {"b": "x"})], []).table.to_dict("list")
+    {'a': [1.0, nan], 'b': [nan, 'x']}
+    """
+    found = list(records)
+    names = list(dict.fromkeys(name for _, record in found for name in record))
+    columns = {name: _make_column([record.get(name) for _, record in found]) for name in names}
+    table = pd.DataFrame(columns, index=pd.RangeIndex(len(found)))
+    return LogTable(kind, table, tuple(line for line, _ in found), tuple(problems))
+
+
+def _make_column(values: list[Any]) -> pd.Series[Any]:
+    kinds = {type(value) for value in values if value is not None}
+    if kinds and kinds <= {int, float}:
+        whole = kinds == {int} and None not in values
+        return pd.Series(values, dtype="int64" if whole and max(map(abs, values)) < 2**63 else "float64")
+    return pd.Series([float("nan") if value is None else value for value in values], dtype=object).infer_objects()
+
+
+def check_finite(record: Mapping[str, Any]) -> None:
+    """Raise a ValueError that names the first field that is infinite."""
+    for name, value in record.items():
+        if isinstance(value, float) and not isfinite(value) and value == value:
+            raise ValueError(f"{name!r} is infinite")
+
+
+def refuse_empty(kind: str, problems: Iterable[LineProblem]) -> None:
+    """Raise an error about a log of which no line can be read; it names the first problem."""
+    told = list(problems)
+    why = f"{len(told)} could not be read; {told[0]}" if told else "it has none"
+    raise InputError(f"a log of {kind} must have at least one record", why, "check where the log is from, or --format")

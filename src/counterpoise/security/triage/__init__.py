@@ -1,0 +1,1 @@
+"""Triage: which alerts are likely false alarms, which stand, and which share a way out."""

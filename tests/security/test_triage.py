@@ -1,0 +1,152 @@
+"""Triage puts alerts into classes whose worth it knows, and groups those with the same way out."""
+
+import json
+import re
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import counterpoise as cp
+import flow_logs
+from alerts import TRICK, many
+from counterpoise.cli import main
+from counterpoise.security.triage.scorer import CLASSES
+
+FOUND = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+
+
+def _explained(rows: int = 60) -> tuple[cp.Explanation, np.ndarray]:
+    """Alerts of a detector, of which those close to the boundary are false."""
+    table, label = flow_logs.training()
+    model = make_pipeline(StandardScaler(), LogisticRegression()).fit(table, label)
+    raised = table[model.predict(table) == "ddos"].head(rows).reset_index(drop=True)
+    near = model.predict_proba(raised)[:, 0]
+    verdicts = np.where(near >= np.quantile(near, 0.7), "benign", "ddos")
+    return cp.explain(model, raised, reference=table, target="benign", alternatives=1), verdicts
+
+
+def test_verdicts_calibrate_the_classes() -> None:
+    explanation, verdicts = _explained()
+    found = cp.triage(explanation, verdicts)
+    assert found.quality is not None
+    assert found.quality.rows == len(explanation)
+    lines = found.quality.classes
+    assert lines.loc["likely false alarm", "precision"] >= 0.5
+    assert lines.loc["stands", "precision"] >= 0.95
+    low, high = found.cut_offs
+    score = found.table["score"].to_numpy()
+    assert (score[found.table["class"] == "stands"] <= low).all()
+    assert (score[found.table["class"] == "likely false alarm"] >= high).all()
+    later = cp.triage(explanation[:5], scorer=found.scorer)
+    assert later.table["class"].tolist() == found.table["class"].tolist()[:5]
+
+
+def test_without_verdicts_the_classes_are_ranks_and_say_so() -> None:
+    explanation, verdicts = _explained()
+    found = cp.triage(explanation)
+    assert found.quality is None
+    assert "ranks" in found.note
+    assert set(found.table["class"]) <= set(CLASSES)
+    few = cp.triage(explanation, [verdicts[0], *[None] * (len(verdicts) - 1)])
+    assert few.quality is None
+    assert "too few" in few.note
+
+
+def test_groups_share_their_way_out() -> None:
+    explanation, _ = _explained()
+    found = cp.triage(explanation)
+    members = [row for group in found.groups for row in group.rows]
+    assert len(members) == len(set(members))
+    assert found.share_grouped > 0.5
+    for group in found.groups:
+        for row in group.rows:
+            changed = {str(name) for name in explanation[row].changes["feature"]}
+            assert {move.feature for move in group.moves} <= changed
+
+
+def _run(folder: Path, *more: str) -> int:
+    import joblib
+
+    table, label = flow_logs.training()
+    table.assign(label=label).to_csv(folder / "train.csv", index=False)
+    joblib.dump(flow_logs.detector(), folder / "model.pkl")
+    (folder / "conn.log").write_text(flow_logs.zeek_tsv(), encoding="utf-8")
+    (folder / "map.yaml").write_text(flow_logs.mapping_text("zeek"), encoding="utf-8")
+    model = ["-m", str(folder / "model.pkl"), "--trust", "-d", str(folder / "train.csv"), "-l", "label", "-t", "benign"]
+    rows = ["-r", str(folder / "conn.log"), "--mapping", str(folder / "map.yaml")]
+    with pytest.raises(SystemExit) as ended:
+        main(["triage", *model, *rows, *more])
+    return int(ended.value.code or 0)
+
+
+def test_the_command_writes_page_and_table(tmp_path: Path) -> None:
+    assert _run(tmp_path, "-o", str(tmp_path / "t.csv")) == 0
+    table = pd.read_csv(tmp_path / "t.csv")
+    assert len(table) == len(flow_logs.raised())
+    assert set(table["class"]) <= set(CLASSES)
+    assert _run(tmp_path, "-o", str(tmp_path / "t.html")) == 0
+    page = (tmp_path / "t.html").read_text(encoding="utf-8")
+    for known in ("model.pkl", "train.csv", "conn.log", "192.168.4.70", "target benign"):
+        assert known in page
+
+
+def test_a_redacted_page_has_no_value(tmp_path: Path) -> None:
+    assert _run(tmp_path, "-o", str(tmp_path / "t.html"), "--redact") == 0
+    page = (tmp_path / "t.html").read_text(encoding="utf-8")
+    data = json.loads(re.search(r'<script id="data" type="application/json">(.*?)</script>', page, re.S)[1])  # type: ignore[index]
+    assert data["carried"] == []
+    assert all(group["median"] == "" for group in data["groups"])
+    text = json.dumps([data["changes"], data["text"], data["groups"]])
+    values = {f"{value:g}" for value in flow_logs.raised().to_numpy(dtype=float).ravel() if value >= 100}
+    assert not values & set(re.findall(r"\d+", text))
+    assert "192.168" not in page
+    assert "CMdzit" not in page
+
+
+@pytest.mark.skipif(FOUND is None, reason="no browser: the page is tested in Chromium where one is on the path")
+@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (390, "dark")])
+def test_the_page_sorts_filters_copies_and_exports(tmp_path: Path, width: int, scheme: Any) -> None:
+    sync = pytest.importorskip("playwright.sync_api", reason="no playwright: it drives the browser")
+    explanation = many(600)
+    path = cp.triage(explanation).save(tmp_path / "page.html", model="m.pkl")
+    with sync.sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=FOUND, args=["--no-sandbox", "--disable-dev-shm-usage"])
+        context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
+        page = context.new_page()
+        said: list[str] = []
+        page.on("console", lambda message: said.append(message.text))
+        page.on("pageerror", lambda error: said.append(str(error)))
+        page.goto(path.as_uri())
+        assert page.locator("tr.line").count() == 200
+        page.click("#more")
+        assert page.locator("tr.line").count() == 400
+        page.fill("#search", "T-577")
+        assert page.locator("tr.line").count() == 1
+        page.click("button.open")
+        assert "load" in page.locator("tr.card").inner_text()
+        page.click("tr.card button")
+        page.wait_for_function("document.querySelector('tr.card button').textContent === 'Copied'")
+        page.fill("#search", "")
+        page.select_option("#class", "0")
+        shown = int(page.locator("#count").inner_text().split()[0])
+        assert 0 < shown < 600
+        with page.expect_download() as saved:
+            page.click("#download")
+        table = pd.read_csv(saved.value.path())
+        assert len(table) == shown
+        assert set(table["class"]) == {"likely false alarm"}
+        page.select_option("#class", "")
+        page.locator(".group").first.click()
+        assert int(page.locator("#count").inner_text().split()[0]) < 600
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        assert page.title() == "Alert triage"
+        assert TRICK not in page.title()
+        assert said == []
+        browser.close()
