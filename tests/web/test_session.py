@@ -1,0 +1,206 @@
+"""What the page is told: verdicts, answers under wishes, the list; each the same as the library says."""
+
+import json
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import counterpoise as cp
+from counterpoise.errors import InputError
+from counterpoise.web.questions import answer_question
+from counterpoise.web.session import Session
+from web.subjects import detector, explainer, make_session
+
+
+@pytest.fixture(scope="module")
+def session() -> Iterator[Session]:
+    found = make_session()
+    yield found
+    found.close()
+
+
+def test_the_verdict_on_edited_cells_is_the_models_own(session: Session) -> None:
+    model, _, alerts = detector()
+    column = session.explainer.schema.names.index("latency")
+    edited = alerts.iloc[[0]].drop(columns="device").assign(latency=12.0)
+    found = answer_question(session, "verdict", {"place": 0, "cells": {str(column): 12.0}})
+    assert found["verdict"] == str(model.predict(edited)[0])
+    share = model.predict_proba(edited)[0, list(model.classes_).index("benign")]
+    assert found["probability"] == pytest.approx(share)
+
+
+def test_a_cell_outside_the_constraints_is_said(session: Session) -> None:
+    column = session.explainer.schema.names.index("latency")
+    assert answer_question(session, "verdict", {"place": 0, "cells": {str(column): 1e9}})["broken"]
+
+
+def test_the_answer_is_that_of_the_library(session: Session) -> None:
+    asked = explainer()(detector()[2][:1], target="benign", alternatives=3)
+    found = answer_question(session, "complete", {"place": 0, "wishes": {}})
+    assert found["text"] == asked.text()
+    assert found["answers"][0]["cells"] == asked.x[0].tolist()
+
+
+@pytest.mark.parametrize("place", range(3))
+def test_wishes_bind(session: Session, place: int) -> None:
+    first = answer_question(session, "answer", {"place": place, "wishes": {}})["answers"][0]
+    column = first["changed"][0]
+    locked = answer_question(session, "answer", {"place": place, "wishes": {"locked": [column]}})
+    assert all(column not in each["changed"] for each in locked["answers"])
+    few = answer_question(session, "answer", {"place": place, "wishes": {"max_changes": 2}})
+    assert all(len(each["changed"]) <= 2 for each in few["answers"])
+    out = answer_question(
+        session, "answer", {"place": place, "wishes": {"excluded": {column: [first["cells"][column]]}}}
+    )
+    assert all(each["cells"][column] != first["cells"][column] for each in out["answers"])
+    own = answer_question(session, "row", {"place": place})["cells"][column]
+    span = sorted([own, (own + first["cells"][column]) / 2])
+    ranged = answer_question(session, "answer", {"place": place, "wishes": {"ranges": {column: span}}})
+    assert all(span[0] <= each["cells"][column] <= span[1] for each in ranged["answers"])
+
+
+def test_a_harder_feature_costs_more(session: Session) -> None:
+    first = answer_question(session, "answer", {"place": 0, "wishes": {}})["answers"][0]
+    prices = {str(column): "harder" for column in first["changed"]}
+    dearer = answer_question(session, "answer", {"place": 0, "wishes": {"prices": prices}})["answers"][0]
+    assert dearer["effort"] > first["effort"]
+
+
+def test_a_firm_answer_comes_with_its_tipping_point(session: Session) -> None:
+    found = answer_question(session, "answer", {"place": 0, "wishes": {"keep": 0.8}})
+    assert found["tipping"]["effort"] <= found["answers"][0]["effort"]
+
+
+def test_everything_that_is_told_is_plain_json(session: Session) -> None:
+    columns = [session.explainer.schema.names.index(name) for name in ("latency", "packet_loss")]
+    for what, more in (
+        ("setup", {}),
+        ("list", {}),
+        ("row", {}),
+        ("way", {}),
+        ("plane", {"columns": columns}),
+        ("ways", {}),
+        *(("export", {"kind": kind}) for kind in ("report", "ticket", "json", "receipt")),
+    ):
+        json.dumps(answer_question(session, what, {"place": 0, **more}), allow_nan=False)
+
+
+@pytest.mark.parametrize(
+    ("what", "body"),
+    [
+        ("nothing", {}),
+        ("row", {}),
+        ("row", {"place": 99}),
+        ("row", {"place": True}),
+        ("verdict", {"place": 0, "cells": []}),
+        ("verdict", {"place": 0, "cells": {"99": 1}}),
+        ("verdict", {"place": 0, "cells": {"0": float("inf")}}),
+        ("answer", {"place": 0, "wishes": []}),
+        ("answer", {"place": 0, "wishes": {"tame": 1}}),
+        ("answer", {"place": 0, "wishes": {"keep": 2}}),
+        ("answer", {"place": 0, "wishes": {"max_changes": 0}}),
+        ("answer", {"place": 0, "wishes": {"locked": [99]}}),
+        ("answer", {"place": 0, "wishes": {"prices": {"0": "free"}}}),
+        ("answer", {"place": 0, "wishes": {"ranges": {"0": [1]}}}),
+        ("answer", {"place": 0, "wishes": {"ranges": []}}),
+        ("way", {"place": 0, "stage": "third"}),
+        ("plane", {"place": 0, "columns": [0, 99]}),
+        ("ways", {"place": 0, "wishes": {"keep": 0.9}}),
+        ("export", {"place": 0, "kind": "film"}),
+        ("list", {"sort": "; drop table rows"}),
+        ("list", {"limit": 10**9}),
+        ("list", {"equal": {"words": "x"}}),
+    ],
+)
+def test_a_wrong_question_is_one_line(session: Session, what: str, body: dict[str, object]) -> None:
+    with pytest.raises(InputError):
+        answer_question(session, what, body)
+
+
+def test_the_list_searches_filters_and_sorts() -> None:
+    session = make_session(rows_ahead=4)
+    for step in session.steps_ahead():
+        step()
+    found = session.list_rows({"sort": "effort", "descending": True})
+    efforts = [line["effort"] for line in found["lines"] if line["effort"] is not None]
+    assert found["answered"] == found["total"] == 12
+    assert efforts == sorted(efforts, reverse=True)
+    assert len(efforts) > 6
+    assert session.list_rows({"search": "onerror dev7"})["matching"] == 1
+    assert session.list_rows({"search": "100%"})["matching"] == 0
+    way = found["values"]["way"][0]
+    assert {line["way"] for line in session.list_rows({"equal": {"way": way}})["lines"]} == {way}
+    session.close()
+
+
+def test_an_answer_ahead_is_the_answer_when_opened() -> None:
+    session = make_session(rows_ahead=5)
+    for step in session.steps_ahead():
+        step()
+    ahead = session.list_rows({})["lines"][3]
+    alone = explainer()(detector()[2][3:4], target="benign")
+    assert ahead["effort"] == pytest.approx(float(alone.answer_table["effort"].iloc[0]))
+    session.close()
+
+
+def test_the_first_stage_is_a_verified_answer_that_the_complete_one_may_only_better(session: Session) -> None:
+    for place in range(3):
+        first = answer_question(session, "answer", {"place": place})
+        complete = answer_question(session, "complete", {"place": place})
+        assert first["isValid"]
+        assert first["proof"] == ""
+        assert complete["answers"][0]["effort"] <= first["answers"][0]["effort"] + 1e-12
+        cells = {str(column): first["answers"][0]["cells"][column] for column in first["answers"][0]["changed"]}
+        assert answer_question(session, "verdict", {"place": place, "cells": cells})["isReached"]
+
+
+def test_models_without_probabilities_have_a_workbench() -> None:
+    from sklearn.linear_model import Ridge
+    from sklearn.svm import LinearSVC
+
+    _, train, alerts = detector()
+    numbers = train.drop(columns="maker")
+    rows = alerts.drop(columns=["maker", "device"])[:3]
+    marked = numbers["latency"] > numbers["latency"].median()
+    for model, target in ((LinearSVC(), "opposite"), (Ridge(), (None, 0.2))):
+        session = Session(cp.Explainer(model.fit(numbers, marked), reference=numbers), rows, target=target)
+        opened = answer_question(session, "row", {"place": 0})
+        assert opened["probability"] is None
+        assert answer_question(session, "answer", {"place": 0, "wishes": {}})["isValid"]
+        assert not answer_question(session, "plane", {"place": 0, "columns": [0, 1]})["isProbability"]
+        session.close()
+
+
+def test_missing_cells_and_one_feature() -> None:
+    import pandas as pd
+
+    train = pd.DataFrame({"load": [0.1, 0.2, np.nan, 0.7, 0.8, 0.9] * 5})
+    from sklearn.ensemble import HistGradientBoostingClassifier
+
+    model = HistGradientBoostingClassifier(min_samples_leaf=2).fit(train, [0, 0, 0, 1, 1, 1] * 5)
+    session = Session(cp.Explainer(model, reference=train), train[2:4])
+    assert answer_question(session, "row", {"place": 0})["cells"] == [None]
+    assert answer_question(session, "verdict", {"place": 1, "cells": {"0": None}})["verdict"] == "0"
+    session.close()
+
+
+def test_no_rows_is_a_clear_line() -> None:
+    with pytest.raises(InputError, match="at least one"):
+        Session(explainer(), detector()[2][:0])
+
+
+def test_a_further_constraint_is_that_of_a_new_explainer() -> None:
+    _, train, alerts = detector()
+    model = make_pipeline(StandardScaler(), LogisticRegression()).fit(
+        train.drop(columns="maker"), train["latency"] > 60
+    )
+    rows = alerts.drop(columns=["maker", "device"])[:4]
+    words = [cp.Immutable("latency"), cp.MaxChanges(3)]
+    whole = cp.Explainer(model, reference=train.drop(columns="maker"), constraints=words)(rows)
+    later = cp.Explainer(model, reference=train.drop(columns="maker")).with_constraints(*words)(rows)
+    np.testing.assert_array_equal(whole.answers, later.answers)
+    assert whole.question.constraints == later.question.constraints
