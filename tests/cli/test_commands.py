@@ -203,8 +203,10 @@ def write_strangers(folder: Path) -> None:
 def test_new_categories_are_refused_or_allowed(run: Run, folder: Path) -> None:
     write_strangers(folder)
     ask = "-m", "coded.pkl", "--trust", "-d", "flows.csv", "-r", "new.csv", "-o", "strange.csv"
-    code, _, said = run("explain", *ask)
+    code, _, said = run("explain", *ask, "--on-error", "raise")
     assert (code, "--new-categories" in said) == (2, True)
+    assert run("explain", *ask)[0] == 1
+    assert "rejected" in set(pd.read_csv(folder / "strange.csv")["cp_status"])
     code, _, said = run("explain", *ask, "--new-categories")
     assert (code, "no reference row has, and no answer takes: 'proto' of row 0" in said) == (0, True)
     assert len(pd.read_csv(folder / "strange.csv")) == 2
@@ -310,8 +312,9 @@ def fragile() -> tuple[str, ...]:
 
 
 def test_a_share_that_is_not_kept_is_told_and_ends_in_one(run: Run, folder: Path, fragile: tuple[str, ...]) -> None:
-    code, _, said = run("explain", *fragile, "-o", "loud.csv")
+    code, _, said = run("explain", *fragile, "-o", "loud.csv", "--strict")
     assert code == 1
+    assert run("explain", *fragile, "-o", "loud.csv")[0] == 0  # a share that is missed is told, and no error
     assert "6 of 6 rows reach the target; 0 surely keep it in 99 % of noisy copies" in said
     loud = pd.read_csv(folder / "loud.csv")
     assert set(loud["cp_status"]) == {"valid"}
@@ -468,8 +471,8 @@ def test_data_is_checked_against_a_schema(run: Run, folder: Path) -> None:
 
 WRONG: dict[str, tuple[tuple[str, ...], str]] = {
     "no such file": (("-r", "nowhere.csv"), "--rows must name a file; there is no file 'nowhere.csv'"),
-    "an empty file": (("-r", "empty.csv"), "--rows must hold a table; 'empty.csv' is empty"),
-    "no rows": (("-r", "bare.csv"), "'bare.csv' has no rows"),
+    "an empty file": (("-d", "empty.csv"), "--data must hold a table; 'empty.csv' is empty"),
+    "no rows": (("-r", "bare.csv", "--on-error", "raise"), "'bare.csv' has no rows"),
     "other columns": (("-r", "other.csv", "--id", "a"), "rows must have every column of the reference"),
     "not JSON": (("-r", "lines.ndjson"), "cannot be read as ndjson (line 2: Expecting value"),
     "not a table": (("-r", "binary.csv"), "'binary.csv' cannot be read as csv"),
@@ -478,7 +481,7 @@ WRONG: dict[str, tuple[tuple[str, ...], str]] = {
     "a broken model": (("-m", "broken.pkl"), "--model must name a fitted model; 'broken.pkl' cannot be opened"),
     "something that is no model": (("-m", "list.pkl"), "a model must be one of"),
     "nowhere to write": (("-o", "nowhere/x.csv"), "--out must name a file that can be written"),
-    "a folder to write": (("-o", ".."), "--out must"),
+    "a folder that holds other things": (("-o", ".."), "the folder of answers must be new or empty"),
     "an unknown output": (("-o", "x.docx"), "--out must end in one of .html, .json, .csv"),
     "redacted values": (("-o", "x.json", "--redact"), "--redact goes with a report"),
     "an unknown target": (("-t", "cheese"), "--target must be a class that the model knows; 'cheese'"),
@@ -518,7 +521,11 @@ def test_the_cell_that_is_no_number_is_named(run: Run, folder: Path) -> None:
     rows = alerts().rename_axis("name").reset_index().astype(object)
     rows.loc[4, "latency"] = "n.a."
     rows.to_csv(folder / "text.csv", index=False)
-    code, _, said = run("explain", *ASK, "-r", "text.csv")
+    code, out, _ = run("explain", *ASK, "-r", "text.csv", "-o", "-")
+    records = [json.loads(line) for line in out.splitlines()]
+    assert (code, [record["row"] for record in records if record["status"] == "rejected"]) == (1, ["A4"])
+    assert "'n.a.'" in records[4]["reason"]
+    code, _, said = run("explain", *ASK, "-r", "text.csv", "--on-error", "raise")
     assert code == 2
     assert "'latency' of --rows must hold numbers; row 'A4' (position 4, counted from 0) has 'n.a.'" in said
 
@@ -537,8 +544,8 @@ def test_a_file_that_cannot_be_written_in_the_end_is_named(
 
     monkeypatch.setattr(pd.DataFrame, "to_csv", full)
     code, _, said = run("explain", *ASK, "-o", "found.csv")
-    assert code == 2
-    assert "'found.csv': No space left on device" in said
+    assert code == 3
+    assert "No space left on device" in said
 
 
 @pytest.mark.parametrize("case", WRONG)
@@ -571,7 +578,7 @@ def _replaced(words: list[str], option: str, value: str) -> list[str]:
 
 
 def test_a_missing_extra_is_named_before_the_work(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("counterpoise.cli.table_files.find_spec", lambda name: None)
+    monkeypatch.setattr("counterpoise.cli.batch.output_places.find_spec", lambda name: None)
     code, _, said = run("explain", *ASK, "-o", "x.parquet")
     assert code == 2
     assert "pip install 'counterpoise[parquet]'" in said

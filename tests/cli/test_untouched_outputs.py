@@ -70,6 +70,27 @@ WRONG: dict[str, list[str]] = {  # every option, with values that cannot be
     "--force": ["maybe"],
     "--quick": ["maybe"],
     "--title": [],  # any text is a title
+    "--receipt": ["nothing.json"],
+    "--port": ["x"],
+    "--serve": ["maybe"],
+    "--format": ["cheese", "eve"],
+    "--mapping": ["nothing.yaml", "rows.csv"],
+    "--explanation": ["nothing.json"],
+    "--flow-rules": ["cheese"],
+    "--verdict": ["cheese"],
+    "--to": ["cheese"],
+    "--attack-table": ["nothing.yaml", "rows.csv"],
+    "--on-error": ["maybe"],
+    "--jobs": ["0", "x"],
+    "--limit": ["-1", "x"],
+    "--where": ["cheese > 1", "proba >"],
+    "--only": ["cheese"],
+    "--strict": ["maybe"],
+    "--quiet": ["maybe"],
+    "--resume": ["maybe"],
+    "--offsets": ["x.offset"],
+    "--memory": ["much", "0"],
+    "--config": ["nothing.yaml", "rows.csv"],
 }
 GIVEN_TWICE = {"--model": "-m", "--data": "-d", "--rows": "-r", "--label": "-l"}
 
@@ -87,7 +108,7 @@ def test_every_option_of_every_command_is_tried_here() -> None:
 def _cases() -> list[tuple[str, str, str]]:
     return [
         (command, option, value)
-        for command in ("explain", "landscape", "check", "compare", "schema", "report")
+        for command in ("explain", "landscape", "check", "compare", "schema", "report", "triage")
         for option in _options(command)
         for value in WRONG.get(option, [])
     ]
@@ -101,6 +122,7 @@ def _words(command: str, option: str, value: str, out: str) -> list[str]:
         "compare": [*ASK, "--method", "nearest"],
         "schema": ["-d", "train.csv"],
         "report": ["model.pkl"],
+        "triage": [*ASK],
     }[command]
     short = GIVEN_TWICE.get(option, option)
     if short in words:

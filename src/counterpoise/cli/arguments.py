@@ -9,12 +9,15 @@ from typing import Any, Literal
 
 import pandas as pd
 
+from counterpoise.cli.batch.output_places import is_folder
 from counterpoise.cli.table_files import explain_wrong_name
 from counterpoise.errors import InputError
 from counterpoise.explanation.question import AnythingBut
 from counterpoise.models import files
 from counterpoise.objective.noise import Noise, RankNoise
-from counterpoise.space.constraints.words import Constraint, Decreasing, Immutable, Increasing, MaxChanges
+from counterpoise.scale.part_sizes import parse_memory
+from counterpoise.security.traffic.flow_rules import flow_rules
+from counterpoise.space.constraints.words import Constraint, Decreasing, Immutable, Increasing, MaxChanges, Mutable
 from counterpoise.space.schema.schema import Schema
 from counterpoise.space.yaml.load_save import SchemaFile, load_schema
 from counterpoise.space.yaml.unset_marks import UnsetMarks, load_unset_marks
@@ -36,6 +39,7 @@ def read_constraints(
     increasing: list[str] | None,
     decreasing: list[str] | None,
     max_changes: int | None,
+    only: list[str] | None = None,
 ) -> tuple[Schema | None, list[Constraint]]:
     """The schema and constraints of the file at ``path``, or None, and the constraints that the options add."""
     found = None if path is None else open_schema(path, reference)
@@ -43,6 +47,7 @@ def read_constraints(
         ("--fixed", Immutable, fixed),
         ("--increasing", Increasing, increasing),
         ("--decreasing", Decreasing, decreasing),
+        ("--only", Mutable, only),
     )
     known = list(reference.columns if found is None else found.schema.names)
     words: list[Constraint] = [] if found is None else [*found.constraints]
@@ -55,6 +60,16 @@ def read_constraints(
         *words,
         *([MaxChanges(max_changes)] if max_changes is not None else []),
     ]
+
+
+def read_flow_rules(text: str | None, schema: Schema | None, reference: pd.DataFrame) -> list[Constraint]:
+    """The rules of traffic that --flow-rules asks for; none without it."""
+    if text is None:
+        return []
+    if text not in ("any", "attacker", "operator"):
+        raise InputError("--flow-rules must be any, attacker or operator", f"{text!r}", "choose one")
+    known = Schema.infer(reference) if schema is None else schema
+    return flow_rules(known, reference, changeable=None if text == "any" else text).constraints  # type: ignore[arg-type]
 
 
 def read_unset_marks(schema: str | None, unset: list[str] | None) -> UnsetMarks:
@@ -115,6 +130,34 @@ def check_seconds(seconds: float | None, option: str = "--budget") -> None:
     """Raise an error unless ``seconds`` is None or a finite number of at least 0."""
     if seconds is not None and not 0 <= seconds < math.inf:
         raise InputError(f"{option} must be seconds, of at least 0", f"{seconds!r}", "for instance 10")
+
+
+def check_on_error(text: str) -> str:
+    """The setting of --on-error, if it is one."""
+    if text not in ("reject", "raise"):
+        raise InputError("--on-error must be reject or raise", f"{text!r}", "leave it at reject")
+    return text
+
+
+def check_jobs(jobs: int) -> int:
+    """The number of processes of --jobs, if it is one."""
+    if jobs == 0:
+        raise InputError("--jobs must be a number of processes, or -1", "0", "for instance 2; -1: one for each core")
+    return jobs
+
+
+def check_limit(limit: int | None) -> None:
+    """Raise an error for a --limit below 0."""
+    if limit is not None and limit < 0:
+        raise InputError("--limit must be a number of rows, of at least 0", f"{limit}", "for instance 100")
+
+
+def check_folder_words(out: str | None, *, resume: bool, memory: str | None) -> int | None:
+    """The bytes of --memory; raise an error where it, or --resume, is given and --out is no folder."""
+    if not is_folder(out) and (resume or memory is not None):
+        given = "--resume" if resume else "--memory"
+        raise InputError(f"{given} goes with a folder of parts", f"--out is {out!r}", "for instance --out answers/")
+    return None if memory is None else parse_memory(memory)
 
 
 def open_model(path: str, *, trust: bool, factory: str | None) -> Any:

@@ -73,7 +73,7 @@ def read_delimited(
     before = csv.field_size_limit(max_cell_letters)
     try:
         return (
-            _read_separated(source, _guess_separator(source), unset or UnsetMarks(), noticed=True)
+            _read_separated(source, find_separator(source), unset or UnsetMarks(), noticed=True)
             if mark is None
             else _read_separated(source, mark, unset or UnsetMarks())
         )
@@ -127,7 +127,7 @@ def _iterate_lines(text: Iterable[str], mark: str) -> Iterator[tuple[int, list[s
     return ((reader.line_num, cells) for cells in reader if len(cells) > 1 or (cells and cells[0].strip()))
 
 
-def _guess_separator(source: TextSource) -> str:
+def find_separator(source: TextSource) -> str:
     """The separator that the header uses."""
     with open_text(source) as text:
         _, header = next(_iterate_lines(text, ","), (0, [""]))

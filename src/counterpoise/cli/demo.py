@@ -21,14 +21,15 @@ from counterpoise.show.report import report
 from counterpoise.show.terminal import draw_card
 from counterpoise.space.constraints.words import Decreasing
 from counterpoise.space.schema.schema import Schema
+from counterpoise.web.workbench import Workbench, workbench
 
 
 @dataclass(frozen=True)
 class DemoSettings:
     """How much the demonstration explains and prints."""
 
-    alert_count: int = 20
-    cards_shown: int = 3
+    alert_count: int = 20  # alerts that are explained
+    cards_shown: int = 3  # of them on the terminal
 
 
 DEMO = DemoSettings()
@@ -38,17 +39,9 @@ def run_demo(folder: Path) -> None:
     """Train, explain, show cards, and write demo.html and demo.png to the folder."""
     started = time.perf_counter()
     console = Console(highlight=False)
-    train, label, _ = telemetry.simulate(rows=3000, seed=0)
-    detector = HistGradientBoostingClassifier(max_iter=80, max_depth=4, random_state=0).fit(train, label)
-    console.print(f"A detector has learned from {len(train)} simulated IoT devices. What would change its mind?\n")
-
-    explainer = Explainer(
-        detector,
-        reference=train,
-        schema=telemetry.describe(Schema.infer(train)),
-        # firmware can be renewed and ports can be closed; neither goes the other way by itself
-        constraints=[Decreasing("firmware_age", "open_ports")],
-    )
+    explainer, detector = make_explainer()
+    count = len(explainer.reference.x)
+    console.print(f"A detector has learned from {count} simulated IoT devices. What would change its mind?\n")
     explanation = explainer(pick_alerts(detector), target="benign", keep=0.9, alternatives=3, seed=0)
 
     cards = build_cards(explanation)
@@ -61,7 +54,30 @@ def run_demo(folder: Path) -> None:
     draw_figures(explanation, detector, folder / "demo.png")
     console.print(f"every alert on a page: {page}", soft_wrap=True, markup=False)
     console.print(f"and in a picture:      {folder / 'demo.png'}", soft_wrap=True, markup=False)
+    console.print("move these decisions yourself: counterpoise demo --serve, or make workbench", markup=False)
     console.print(f"in {time.perf_counter() - started:.0f} seconds")
+
+
+def make_explainer() -> tuple[Explainer, HistGradientBoostingClassifier]:
+    """The detector of simulated devices, and an explainer of it."""
+    train, label, _ = telemetry.simulate(rows=3000, seed=0)
+    detector = HistGradientBoostingClassifier(max_iter=80, max_depth=4, random_state=0).fit(train, label)
+    explainer = Explainer(
+        detector,
+        reference=train,
+        schema=telemetry.describe(Schema.infer(train)),
+        # firmware can be renewed and ports can be closed; neither goes the other way by itself
+        constraints=[Decreasing("firmware_age", "open_ports")],
+    )
+    return explainer, detector
+
+
+def open_workbench(port: int = 0) -> Workbench:
+    """The workbench of the demonstration's alerts."""
+    explainer, detector = make_explainer()
+    return workbench(
+        explainer, pick_alerts(detector), target="benign", port=port, title="Alerts of simulated IoT devices"
+    )
 
 
 def pick_alerts(detector: HistGradientBoostingClassifier) -> pd.DataFrame:

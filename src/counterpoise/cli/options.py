@@ -67,4 +67,47 @@ SafeCsvOption = Annotated[
 NoRelationsOption = Annotated[
     bool, typer.Option("--no-relations", help="Do not keep the relations that every row of the data obeys.")
 ]
+FlowRulesOption = Annotated[
+    str | None,
+    typer.Option(
+        "--flow-rules",
+        help="Keep the rules of traffic: any (protocols and ports fixed), attacker or operator (what they can change).",
+    ),
+]
+FormatOption = Annotated[
+    str | None,
+    typer.Option(
+        "--format",
+        help="What the rows are: zeek, eve (Suricata), nfstream, cicflowmeter or table; without it, as they look.",
+    ),
+]
+MappingOption = Annotated[
+    str | None,
+    typer.Option("--mapping", help="YAML that makes the model's columns of a log's fields: columns: {dur: duration}."),
+]
 RedactOption = Annotated[bool, typer.Option("--redact", help="Write names and directions of changes, no values.")]
+OnErrorOption = Annotated[
+    str,
+    typer.Option("--on-error", help="A row that cannot be answered is set aside (reject), or ends the run (raise)."),
+]
+JobsOption = Annotated[int, typer.Option("--jobs", "-j", help="Processes that answer the rows; -1: one for each core.")]
+LimitOption = Annotated[int | None, typer.Option("--limit", help="Answer so many rows, the first ones, and no more.")]
+WhereOption = Annotated[
+    str | None,
+    typer.Option(
+        "--where", help="Answer the rows that a rule holds for, such as \"proba > 0.9 and prediction == 'alert'\"."
+    ),
+]
+OnlyOption = Annotated[
+    list[str] | None, typer.Option("--only", help="A feature that may change, and no other; repeatable.")
+]
+QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="No notes and no summary on standard error.")]
+StrictOption = Annotated[
+    bool, typer.Option("--strict", help="Exit code 1 where an answer misses the share that --keep asks for.")
+]
+ResumeOption = Annotated[
+    bool, typer.Option("--resume", help="Go on with a folder of parts: those that are there are left out.")
+]
+MemoryOption = Annotated[
+    str | None, typer.Option("--memory", help="For a folder: how much memory the run may take, such as 2GB.")
+]

@@ -102,7 +102,7 @@ def _row_record(
     return {
         "row": card.row,
         "position": place,
-        "carried": dict(card.carried_columns),
+        "carried": {name: _keep_nested(explanation, place, name, cell) for name, cell in card.carried_columns},
         "status": card.status,
         "reason": card.reason,
         "target": _to_json_value(explanation.target[place]),
@@ -137,6 +137,13 @@ def _change_record(feature: Feature, change: tables.Change, *, redact: bool) -> 
         if redact
         else line | {"from": _to_json_value(change.before), "to": _to_json_value(change.after), "unit": feature.unit}
     )
+
+
+def _keep_nested(explanation: Explanation, place: int, name: str, text: str) -> Any:
+    """A carried cell as it is shown; an object or a list that came as JSON goes out as JSON."""
+    column = explanation.rows.get(name)
+    cell = None if column is None or column.dtype != object else column.iloc[place]
+    return cell if isinstance(cell, (dict, list)) else text
 
 
 def _to_json_value(value: Any) -> Any:

@@ -13,12 +13,16 @@ import typer
 
 from counterpoise.cli.commands.check import check
 from counterpoise.cli.commands.compare import compare
+from counterpoise.cli.commands.compare_models import compare_models
 from counterpoise.cli.commands.explain import explain
 from counterpoise.cli.commands.landscape import landscape
 from counterpoise.cli.commands.pages import demo, paper, report
 from counterpoise.cli.commands.schema import schema
+from counterpoise.cli.commands.serve import serve
+from counterpoise.cli.commands.triage import triage
+from counterpoise.cli.commands.watch import watch
 from counterpoise.cli.exit_codes import EXIT_CODES_HELP, ExitCode, print_to_stderr
-from counterpoise.errors import CounterpoiseError
+from counterpoise.errors import CounterpoiseError, InputError
 
 
 def _unwrap_paragraphs(text: str) -> str:
@@ -34,7 +38,20 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (explain, landscape, check, compare, schema, report, paper, demo):
+for command in (
+    explain,
+    triage,
+    watch,
+    serve,
+    landscape,
+    check,
+    compare,
+    compare_models,
+    schema,
+    report,
+    paper,
+    demo,
+):
     app.command(help=_unwrap_paragraphs(command.__doc__ or ""), epilog=EXIT_CODES_HELP)(command)
 
 
@@ -56,11 +73,21 @@ def _root_options(
     """The least change that turns a model's decision, checked, and honest about how fragile it is."""
 
 
+def _refuse_second_model(given: Sequence[str]) -> None:
+    """Raise an error for a second --model where one is meant: the parser would take the last without a word."""
+    models = [word for word in given if word in ("-m", "--model") or word.startswith("--model=")]
+    if len(models) > 1 and "compare-models" not in given:
+        raise InputError(
+            "this command takes one --model", f"{len(models)} were given", "leave one out, or use compare-models"
+        )
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the program; every error ends in one line on standard error, and in an exit code."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     debug = "--debug" in given
     try:
+        _refuse_second_model(given)
         app([word for word in given if word != "--debug"], prog_name="counterpoise")
     except Exception as error:
         if debug:

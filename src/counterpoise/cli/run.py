@@ -9,12 +9,14 @@ from typing import Any
 
 import pandas as pd
 
+from counterpoise.api.batch.rejected import REJECTED
+from counterpoise.api.batch.run_notes import FEW_ANSWERS_NOTE
 from counterpoise.api.explainer import Explainer
-from counterpoise.api.run import FEW_ANSWERS_NOTE
-from counterpoise.cli.exit_codes import ExitCode, print_to_stderr
+from counterpoise.cli.exit_codes import SIGNALS, ExitCode, print_to_stderr
 from counterpoise.errors import CounterpoiseError, InputError, Interrupted, ModelError
 from counterpoise.explanation.explanation import Explanation
 from counterpoise.explanation.sentences import name_row
+from counterpoise.scale.answer_table import explain_rows
 from counterpoise.show.redaction import redact_notes
 
 BUDGET_NOTE_START = "the budget of "  # how the note of a budget that ended a search begins
@@ -43,23 +45,28 @@ class CommandRun:
         size: int,
         *,
         redact: bool = False,
+        strict: bool = False,
+        quiet: bool = False,
     ) -> None:
         self.explainer, self.table, self.question, self.first_part_rows = explainer, table, question, size
-        self.redact = redact
+        self.redact, self.strict, self.quiet = redact, strict, quiet
         self.budget, self.start_time = budget, time.monotonic()
         self.part_count = self.finished_count = self.valid_count = self.firm_count = self.short_count = 0
+        self.rejected_count = 0
         self.notes: dict[str, None] = {}  # in order, each once
         self.error: CounterpoiseError | None = None
         self.error_place = ""  # the row that the error is about
 
     def __iter__(self) -> Iterator[Explanation]:
         start, size = 0, self.first_part_rows
+        if not len(self.table):
+            yield explain_rows(self.explainer, self.table, **self.question)
         while start < len(self.table):
             left = self.budget
             if left is not None and start:
                 left = max(0.0, self.start_time + left - time.monotonic())
             try:
-                part = self.explainer(self.table.iloc[start : start + size], budget=left, **self.question)
+                part = explain_rows(self.explainer, self.table.iloc[start : start + size], budget=left, **self.question)
             except (Interrupted, ModelError, InputError) as error:
                 partial = getattr(error, "partial", None)
                 if partial is None and not self.finished_count:
@@ -79,23 +86,33 @@ class CommandRun:
         self.valid_count += int(part.valid.sum())
         self.firm_count += int(part.firm_enough.sum())
         self.short_count += int((part.valid & (part.count < self.question["alternatives"])).sum())
+        self.rejected_count += int((part.status == REJECTED).sum())
         self.notes |= dict.fromkeys(part.notes)
         return part
 
     def finish(self) -> int:
         """Print how the run went on standard error; gives the exit code."""
-        for note in self._final_notes():
-            print_to_stderr(f"note: {note}")
+        if not self.quiet:
+            for note in self._final_notes():
+                print_to_stderr(f"note: {note}")
         if self.error is not None:
             where = " and are in the output" if self.finished_count else "; nothing was written"
             why = "interrupted" if isinstance(self.error, Interrupted) else str(self.error)
             finished = f"{self.finished_count} of {len(self.table)} rows were finished{where}"
             print_to_stderr(f"counterpoise: {why}{self.error_place}; {finished}")
-            return ExitCode.INTERRUPTED if isinstance(self.error, Interrupted) else ExitCode.STOPPED
+            return SIGNALS.exit_code if isinstance(self.error, Interrupted) else ExitCode.STOPPED
         keep = self.question["keep"]
         share = "" if keep is None else f"; {self.firm_count} surely keep it in {100 * keep:g} % of noisy copies"
-        print_to_stderr(f"{self.valid_count} of {self.finished_count} rows reach the target{share}")
-        return ExitCode.ALL_FOUND if self.firm_count == self.finished_count else ExitCode.NOT_ALL_FOUND
+        rejected = f"; {self.rejected_count} rejected" if self.rejected_count else ""
+        if not self.quiet:
+            print_to_stderr(f"{self.valid_count} of {self.finished_count} rows reach the target{share}{rejected}")
+        enough = self.firm_count if self.strict else self.valid_count
+        if enough == self.finished_count:
+            return ExitCode.ALL_FOUND
+        return ExitCode.STOPPED if self._was_cut_by_budget() else ExitCode.NOT_ALL_FOUND
+
+    def _was_cut_by_budget(self) -> bool:
+        return any(note.startswith(BUDGET_NOTE_START) for note in self.notes)
 
     def _final_notes(self) -> list[str]:
         """The notes that concern all rows, each once."""

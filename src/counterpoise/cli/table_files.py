@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import json
-import os
 import shlex
 import sys
 import zlib
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from difflib import get_close_matches
 from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from counterpoise.cli.batch.output_places import check_writable
 from counterpoise.cli.csv_dialect import (
     NotText,
     TextSource,
@@ -29,6 +28,7 @@ from counterpoise.cli.inert_cells import make_inert
 from counterpoise.cli.table_limits import TableLimits, TooMuch
 from counterpoise.errors import InputError, MissingExtra
 from counterpoise.explanation.sentences import name_row
+from counterpoise.scale.files import replace_file
 from counterpoise.space.schema.tables_in import quote_names
 from counterpoise.space.yaml.unset_marks import UnsetMarks
 
@@ -70,18 +70,24 @@ PACKER_ENDINGS = (".gz",)
 CUSTOMARY_MARKS = ("na", "n/a", "#n/a", "nan", "null", "none", "?", "-", ".")  # for "missing", beside numbers
 
 
-def read_table(path: str, what: str, unset: UnsetMarks | None = None) -> pd.DataFrame:
+def read_table(
+    path: str, what: str, unset: UnsetMarks | None = None, given: Any = None, *, may_be_empty: bool = False
+) -> pd.DataFrame:
     """The table in a file, or on standard input for "-"; ``what`` is its name in messages.
 
-    ``unset``: what stands for an empty cell in CSV beside nothing.
+    ``unset``: what stands for an empty cell in CSV beside nothing. ``given``: what came on standard input, if it was
+    read already. ``may_be_empty``: no rows are a table too.
     """
     if path == STANDARD_STREAM:
-        given = sys.stdin.buffer.read()  # bytes: text would already be decoded, by whatever the terminal is set to
-        return _parse_table(given, ".ndjson" if _begins_with_a_brace(given) else ".csv", what, "standard input", unset)
+        if given is None:
+            given = sys.stdin.buffer.read()  # bytes: text would already be decoded, by whatever the terminal is set to
+        ending = ".ndjson" if _begins_with_a_brace(given) else ".csv"
+        return _parse_table(given, ending, what, "standard input", unset, may_be_empty=may_be_empty)
     place = Path(path)
     if not place.is_file():
         raise InputError(f"{what} must name a file", f"there is no file {path!r}", "correct the path")
-    return _parse_table(place, ending_of(path, tuple(READERS), what), what, repr(path), unset)
+    ending = ending_of(path, tuple(READERS), what)
+    return _parse_table(place, ending, what, repr(path), unset, may_be_empty=may_be_empty)
 
 
 def read_data_and_rows(
@@ -141,7 +147,7 @@ def ending_of(path: str, known: tuple[str, ...], what: str) -> str:
 
 def name_rows_by(table: pd.DataFrame, column: str | None) -> pd.DataFrame:
     """Name the rows by a column; the column stays in the table."""
-    if column is None:
+    if column is None or not (len(table) or len(table.columns)):
         return table
     if column not in table.columns:
         raise InputError("--id must name a column of the rows", *explain_wrong_name(column, list(table.columns)))
@@ -197,10 +203,13 @@ def check_files_differ(outputs: Mapping[str, str | None], inputs: Mapping[str, s
         seen.setdefault(place, option)
 
 
-def convert_to_numbers(table: pd.DataFrame, reference: pd.DataFrame, what: str) -> pd.DataFrame:
+def convert_to_numbers(
+    table: pd.DataFrame, reference: pd.DataFrame, what: str, *, keep_wrong: bool = False
+) -> pd.DataFrame:
     """Turn columns of text into numbers where the reference has numbers; a cell that is no number is an error.
 
-    One such cell makes a CSV reader take its whole column for text, so the cell itself is looked for.
+    One such cell makes a CSV reader take its whole column for text, so the cell itself is looked for. ``keep_wrong``
+    leaves it as it is instead.
     """
     out = table.copy(deep=False)
     for name in table.columns.intersection(reference.columns):
@@ -209,6 +218,11 @@ def convert_to_numbers(table: pd.DataFrame, reference: pd.DataFrame, what: str) 
             continue
         numbers = pd.to_numeric(column, errors="coerce")
         wrong = np.flatnonzero(numbers.isna() & column.notna())
+        if len(wrong) and keep_wrong:
+            mixed = numbers.astype(object)
+            mixed.iloc[wrong] = column.iloc[wrong].astype(object)
+            out[name] = mixed
+            continue
         if len(wrong):
             more = f", and {len(wrong) - 1} more" if len(wrong) > 1 else ""
             raise InputError(
@@ -218,36 +232,6 @@ def convert_to_numbers(table: pd.DataFrame, reference: pd.DataFrame, what: str) 
             )
         out[name] = numbers
     return out
-
-
-def check_writable(path: str, what: str = "--out") -> None:
-    """Raise an error if no file can be written there: a user should learn this before the work, not after it."""
-    place = Path(path)
-    folder = place.parent
-    problem = ""
-    if place.is_dir():
-        problem = "it is a folder"
-    elif not folder.is_dir():
-        problem = f"there is no folder {str(folder)!r}"
-    elif not os.access(place if place.exists() else folder, os.W_OK):
-        problem = "it may not be written"
-    if Path(path).suffix == ".parquet" and find_spec("pyarrow") is None:
-        raise MissingExtra("parquet")
-    if problem:
-        raise InputError(f"{what} must name a file that can be written", f"{path!r}: {problem}", "choose another place")
-
-
-def make_folder(path: str) -> Path:
-    """Make the folder if it is not there; raise an error if it cannot be made or written to."""
-    place = Path(path)
-    try:
-        place.mkdir(parents=True, exist_ok=True)
-        problem = "" if os.access(place, os.W_OK) else "it may not be written"
-    except OSError as error:
-        problem = "it is a file" if place.is_file() else error.strerror or str(error)
-    if problem:
-        raise InputError("--out must name a folder that can be written", f"{path!r}: {problem}", "choose another place")
-    return place
 
 
 def write_table(
@@ -260,9 +244,11 @@ def write_table(
     """
     if ending == ".csv":
         names = [] if safe is False else [name for name in table.columns if safe or name not in features]
-        make_inert(table, names).to_csv(path, index=False)
+        with replace_file(path) as temporary:
+            make_inert(table, names).to_csv(temporary, index=False)
         return
-    _mixed_columns_as_text(table).to_parquet(path, index=False)
+    with replace_file(path) as temporary:
+        _mixed_columns_as_text(table).to_parquet(temporary, index=False)
 
 
 def _mixed_columns_as_text(table: pd.DataFrame) -> pd.DataFrame:
@@ -289,13 +275,17 @@ def _begins_with_a_brace(given: bytes, peek_letters: int = 4096) -> bool:
         return False
 
 
-def _parse_table(source: Any, ending: str, what: str, name: str, unset: UnsetMarks | None) -> pd.DataFrame:
+def _parse_table(
+    source: Any, ending: str, what: str, name: str, unset: UnsetMarks | None, *, may_be_empty: bool = False
+) -> pd.DataFrame:
     must, todo = f"{what} must hold a table", "give a table with a line of column names and at least one row"
     try:
         table = READERS[ending](source, unset)
     except ImportError:
         raise MissingExtra("parquet") from None
     except pd.errors.EmptyDataError:
+        if may_be_empty:
+            return pd.DataFrame()
         raise InputError(must, f"{name} is empty", todo) from None
     except (ValueError, OSError, EOFError, zlib.error) as error:  # from pandas, pyarrow, gzip
         first = next(iter(str(error).strip().splitlines()), type(error).__name__)
@@ -308,6 +298,6 @@ def _parse_table(source: Any, ending: str, what: str, name: str, unset: UnsetMar
         elif isinstance(error, TooMuch):
             todo = "check where it is from; if it is right, unpack it or leave out what is not needed"
         raise InputError(must, f"{name} cannot be read as {ending[1:]} ({first})", todo) from error
-    if not len(table):
+    if not len(table) and not may_be_empty:
         raise InputError(must, f"{name} has no rows", todo)
     return table

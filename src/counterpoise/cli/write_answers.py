@@ -2,26 +2,36 @@
 
 from __future__ import annotations
 
+import os
 import sys
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, field
-from typing import TextIO
+from pathlib import Path
+from typing import NamedTuple, TextIO
 
+import pandas as pd
 from rich.console import Console
 
-from counterpoise.cli.output import format_json_lines
-from counterpoise.cli.table_files import STANDARD_STREAM, check_writable, ending_of, write_table
+from counterpoise.api.explainer import Explainer
+from counterpoise.cli.batch.output_places import check_writable
+from counterpoise.cli.exit_codes import SIGNALS
+from counterpoise.cli.output import format_json_lines, list_evidence
+from counterpoise.cli.table_files import STANDARD_STREAM, ending_of, write_table
 from counterpoise.errors import InputError
 from counterpoise.explanation.cards.cards import CAUTION, Card, build_cards
 from counterpoise.explanation.explanation import Explanation
-from counterpoise.explanation.exports.flat import tabulate_flat
+from counterpoise.explanation.exports.flat import ADDED_COLUMN_PREFIX
+from counterpoise.scale.answer_table import tabulate_answers
+from counterpoise.scale.files import replace_file
+from counterpoise.security.findings.writers import check_finding_format, load_attacks, write_findings
 from counterpoise.show.report import report
 from counterpoise.show.terminal import draw_card, write_card
-from counterpoise.space.distance import Distance
 
 NDJSON_ENDINGS = (".ndjson", ".jsonl")
 TABLE_ENDINGS = (".csv", ".parquet")
-OUTPUT_ENDINGS = (".html", ".json", ".csv", ".parquet", *NDJSON_ENDINGS)
+OUTPUT_ENDINGS = (".html", ".json", ".csv", ".parquet", ".md", ".xlsx", *NDJSON_ENDINGS)
+MADE_OF_VALUES = (".json", ".md", ".xlsx")
 
 
 def output_ending(out: str | None, *, redact: bool) -> str:
@@ -31,13 +41,32 @@ def output_ending(out: str | None, *, redact: bool) -> str:
     ending = ".ndjson" if out == STANDARD_STREAM else ending_of(out, OUTPUT_ENDINGS, "--out")
     if out != STANDARD_STREAM:
         check_writable(out)
-    if redact and ending == ".json":
+    if redact and ending in MADE_OF_VALUES:
         raise InputError(
             "--redact goes with a report, a table, NDJSON and cards",
             f"{out!r} is the whole explanation, made of values",
             "write .html, .csv, .parquet or .ndjson, or leave --redact out",
         )
     return ending
+
+
+class FindingFormat(NamedTuple):
+    """The security format that --to names, and the user's ATT&CK ids."""
+
+    kind: str
+    attacks: Mapping[str, Sequence[str]]
+
+
+def finding_format(to: str | None, attack_table: str | None, out: str | None, *, redact: bool) -> FindingFormat | None:
+    """What --to and --attack-table mean; raises an error before any work if it cannot be written."""
+    if to is None:
+        if attack_table is not None:
+            raise InputError("--attack-table goes with --to", "there is no --to", "give both, or neither")
+        return None
+    check_finding_format(to, redact=redact)
+    if out is not None and out != STANDARD_STREAM:
+        check_writable(out)
+    return FindingFormat(to, {} if attack_table is None else load_attacks(attack_table))
 
 
 def evidence_ending(evidence: str | None, *, redact: bool) -> str:
@@ -54,41 +83,116 @@ def evidence_ending(evidence: str | None, *, redact: bool) -> str:
 
 
 @dataclass
+class EvidenceWriter:
+    """Gathers the real rows that back answers up, and writes them as a table of their own."""
+
+    path: str | None
+    ending: str
+    explainer: Explainer
+    safe_csv: bool | None
+    found: list[pd.DataFrame] = field(default_factory=list, init=False)
+
+    def add(self, part: Explanation, first: int) -> None:
+        """Take the real rows of a part, whose first row is at the place ``first`` of the input."""
+        if self.path is not None:
+            self.found.append(list_evidence(part, first))
+
+    def write(self) -> None:
+        """Write what was gathered."""
+        if self.path is not None and self.found:
+            table = pd.concat(self.found, ignore_index=True)
+            names = self.explainer.schema.names
+            write_table(table, self.path, self.ending, features=names, safe=self.safe_csv)
+
+
+@dataclass
 class AnswerWriter:
     """Writes the answers of parts of the rows to ``out``; a file is opened when there is something to write."""
 
     out: str | None
     ending: str
     standard: TextIO
-    measure: Distance
+    explainer: Explainer
     redact: bool
     safe_csv: bool | None
+    findings: FindingFormat | None = None
     count: int = field(default=0, init=False)  # rows written
 
     def write(self, part: Explanation) -> None:
-        """Write the answers of the next rows."""
+        """Write the answers of the next rows; a signal waits until they are written."""
+        with SIGNALS.hold():
+            self._write(part)
+
+    def _write(self, part: Explanation) -> None:
         first, self.count = self.count, self.count + len(part)
-        if self.ending in NDJSON_ENDINGS:
+        if self.findings is not None:
+            kind, attacks = self.findings
+            text = write_findings(part, kind, redact=self.redact, attacks=attacks)
+            with self._open_lines(first) as stream:
+                write_whole_lines(stream, text)
+        elif self.ending in NDJSON_ENDINGS:
             lines = format_json_lines(part, redact=self.redact, first=first)
             with self._open_lines(first) as stream:
-                for line in lines:
-                    stream.write(line + "\n")
-                stream.flush()
+                write_whole_lines(stream, "".join(f"{line}\n" for line in lines))
         elif self.ending == "" or self.out is None:
             _print_cards(part, redact=self.redact)
-        elif self.ending == ".html":
-            report(part, self.out, redact=self.redact)
-        elif self.ending == ".json":
-            part.save(self.out)
-        else:
-            table = tabulate_flat(part, self.measure, redact=self.redact)
+        elif self.ending in TABLE_ENDINGS:
+            table = tabulate_answers(self.explainer, part, redact=self.redact)
+            if not self.redact:
+                _add_texts(table, part)
             write_table(table, self.out, self.ending, features=part.schema.names, safe=self.safe_csv)
+        else:
+            with replace_file(self.out) as temporary:
+                _write_document(part, temporary, self.ending, redact=self.redact)
 
     def _open_lines(self, first: int) -> AbstractContextManager[TextIO]:
         """The stream that lines are written to: standard output, or the file, which the first rows begin anew."""
         if self.out is None or self.out == STANDARD_STREAM:
             return nullcontext(self.standard)
         return open(self.out, "a" if first else "w", encoding="utf-8")
+
+
+def _add_texts(table: pd.DataFrame, part: Explanation) -> None:
+    """Add what is said of each row to the line of its best answer."""
+    said = [card.best_answer.text for card in build_cards(part)]
+    best, places = table[ADDED_COLUMN_PREFIX + "alternative"] == 0, table[ADDED_COLUMN_PREFIX + "position"]
+    texts = [said[place] if is_best else "" for place, is_best in zip(places, best, strict=True)]
+    table[ADDED_COLUMN_PREFIX + "text"] = pd.Series(texts, index=table.index, dtype="str")
+
+
+def _write_document(part: Explanation, path: Path, ending: str, *, redact: bool) -> None:
+    """Write one document; a disk that is full raises an OSError, whatever the format."""
+    try:
+        if ending == ".html":
+            report(part, path, redact=redact)
+        elif ending == ".xlsx":
+            part.to_excel(path)
+        else:
+            text = part.to_markdown() + "\n" if ending == ".md" else part.to_json()
+            path.write_text(text, encoding="utf-8")
+    except InputError as error:
+        raise (error.__cause__ if isinstance(error.__cause__, OSError) else error) from None
+
+
+def write_whole_lines(stream: TextIO, text: str) -> None:
+    """Write lines; of a file that the disk has no more room for, the line that did not fit is taken back."""
+    before = stream.tell() if stream.seekable() else None
+    try:
+        stream.write(text)
+        stream.flush()
+    except OSError:
+        if before is not None:
+            _cut_after_last_line(stream, before)
+        raise
+
+
+def _cut_after_last_line(stream: TextIO, before: int) -> None:
+    """Cut a file after its last whole line; up to ``before`` all lines are whole."""
+    with suppress(OSError, ValueError):
+        with open(stream.name, "rb") as file:
+            file.seek(before)
+            written = file.read()
+        os.truncate(stream.name, before + written.rfind(b"\n") + 1)
 
 
 def _print_cards(part: Explanation, *, redact: bool) -> None:

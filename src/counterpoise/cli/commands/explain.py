@@ -9,7 +9,8 @@ from typing import Annotated, Any
 import typer
 
 from counterpoise.cli import options
-from counterpoise.cli.exit_codes import exit_when_cut_short, reserve_stdout
+from counterpoise.cli.config_file import ConfigOption
+from counterpoise.cli.exit_codes import ExitCode, exit_when_cut_short, print_to_stderr, reserve_stdout
 
 
 def explain(
@@ -32,7 +33,7 @@ def explain(
         ),
     ] = None,
     alternatives: Annotated[int, typer.Option("--alternatives", "-a", help="Answers for each row, at most.")] = 1,
-    distance: Annotated[str, typer.Option("--distance", help="l2, l1, l0 or gower.")] = "l2",
+    distance: Annotated[str, typer.Option("--distance", help="l2, l1, l0, gower, mad or linf.")] = "l2",
     lam: Annotated[
         str, typer.Option("--lam", help="What each change costs beside its size: auto (0.1), or a number; 0: nothing.")
     ] = "auto",
@@ -57,22 +58,43 @@ def explain(
     fixed: options.FixedOption = None,
     increasing: options.IncreasingOption = None,
     decreasing: options.DecreasingOption = None,
+    only: options.OnlyOption = None,
     max_changes: options.MaxChangesOption = None,
+    flow_rules: options.FlowRulesOption = None,
     new_categories: options.NewCategoriesOption = False,
     no_relations: options.NoRelationsOption = False,
     out: Annotated[
         str | None,
-        typer.Option("--out", "-o", help="Where to: .html, .json, .csv, .parquet or .ndjson; - for NDJSON lines."),
+        typer.Option("--out", "-o", help="A .html, .json, .csv, .parquet, .md, .xlsx, .ndjson or FOLDER/; -: NDJSON."),
     ] = None,
     evidence: Annotated[
         str | None,
         typer.Option("--evidence", help="Where to write the real rows of the target nearest to each: .csv, .parquet."),
     ] = None,
+    to: Annotated[
+        str | None,
+        typer.Option("--to", help="Write findings: ocsf or ecs (JSON lines), stix, sigma (YAML), ticket (Markdown)."),
+    ] = None,
+    attack_table: Annotated[
+        str | None,
+        typer.Option("--attack-table", help="For --to: YAML of ATT&CK ids by what the model says: ddos: [T1498]."),
+    ] = None,
     redact: options.RedactOption = False,
+    log_format: options.FormatOption = None,
+    mapping: options.MappingOption = None,
     unset: options.UnsetOption = None,
     safe_csv: options.SafeCsvOption = None,
     trust: options.TrustOption = False,
     factory: options.FactoryOption = None,
+    on_error: options.OnErrorOption = "reject",
+    jobs: options.JobsOption = 1,
+    limit: options.LimitOption = None,
+    where: options.WhereOption = None,
+    resume: options.ResumeOption = False,
+    memory: options.MemoryOption = None,
+    strict: options.StrictOption = False,
+    quiet: options.QuietOption = False,
+    config: ConfigOption = None,
 ) -> None:
     """The least change that would have given each row another decision.
 
@@ -85,60 +107,67 @@ def explain(
     0), cp_status and so on. The real rows that back an answer up are in NDJSON (evidence), in JSON and in the report;
     beside a .csv, give --evidence a table of their own: they are joined by cp_position.
     """
-    import pandas as pd
-
-    from counterpoise.api.explainer import Explainer
+    given = dict(locals())
     from counterpoise.cli import arguments, table_files, write_answers
-    from counterpoise.cli.output import list_evidence
+    from counterpoise.cli.batch import output_places
+    from counterpoise.cli.batch.question import QuestionOptions, prepare_question, read_asked_rows
+    from counterpoise.cli.batch.stream_run import answer_standard_input, can_stream
     from counterpoise.cli.run import PART_SIZES, CommandRun
-    from counterpoise.space.constraints.relative_to_row import prices_of_changes
-    from counterpoise.space.distance import Distance
+    from counterpoise.cli.soc.log_files import RowsFile
 
-    ending = write_answers.output_ending(out, redact=redact)
+    arguments.check_limit(limit)
+    bytes_of_memory = arguments.check_folder_words(out, resume=resume, memory=memory)
+    if output_places.is_folder(out):
+        raise typer.Exit(_explain_into_folder(given, bytes_of_memory))
+    findings = write_answers.finding_format(to, attack_table, out, redact=redact)
+    ending = "" if findings is not None else write_answers.output_ending(out, redact=redact)
+    rows_file = RowsFile(rows, log_format, mapping)
     evidence_ending = write_answers.evidence_ending(evidence, redact=redact)
     arguments.check_seconds(budget)
     table_files.check_streams(data=data, rows=rows)
     table_files.check_files_differ(
-        {"--out": out, "--evidence": evidence}, {"--model": model, "--data": data, "--rows": rows, "--schema": schema}
+        {"--out": out, "--evidence": evidence},
+        {"--model": model, "--data": data, "--rows": rows, "--schema": schema, "--mapping": mapping},
     )
     to_stdout = out == table_files.STANDARD_STREAM
     with exit_when_cut_short(), reserve_stdout() if to_stdout else nullcontext(sys.stdout) as standard:
-        marks = arguments.read_unset_marks(schema, unset)
-        reference, table = table_files.read_data_and_rows(data, rows, label=label, name=name, unset=marks)
-        features, words = arguments.read_constraints(schema, reference, fixed, increasing, decreasing, max_changes)
-        fitted = arguments.open_model(model, trust=trust, factory=factory)
-        relations: Any = None if no_relations else "discovered"
-        explainer = Explainer(
-            fitted,
-            reference=reference,
-            schema=features,
-            constraints=words,
-            new_categories=new_categories,
-            relations=relations,
+        asked = prepare_question(QuestionOptions.pick(given))
+        if ending in write_answers.NDJSON_ENDINGS and can_stream(rows_file, evidence, budget):
+            raise typer.Exit(answer_standard_input(asked, given, standard))
+        table = read_asked_rows(asked, rows_file, name, where, limit)
+        size = PART_SIZES.first if ending in write_answers.NDJSON_ENDINGS else max(1, len(table))
+        run = CommandRun(
+            asked.explainer, table, asked.settings, budget, size, redact=redact, strict=strict, quiet=quiet
         )
-        question = {
-            "target": arguments.parse_target(target, explainer.model.labels),
-            "threshold": threshold,
-            "keep": keep,
-            "noise": arguments.parse_noise(noise),
-            "kept": "auto" if kept is None else kept,
-            "distance": distance,
-            "lam": arguments.parse_lam(lam),
-            "penalty": penalty,
-            "alternatives": alternatives,
-            "proof": "auto" if proof is None else proof,
-            "gap": gap,
-            "seed": seed,
-        }
-        size = PART_SIZES.first if ending in write_answers.NDJSON_ENDINGS else len(table)
-        measure = Distance.of(explainer.schema, distance, prices_of_changes(explainer.schema, explainer.constraints))
-        run = CommandRun(explainer, table, question, budget, size, redact=redact)
-        writer = write_answers.AnswerWriter(out, ending, standard, measure, redact, safe_csv)
-        real_rows = []
-        for part in run:
-            real_rows += [list_evidence(part, writer.count)] if evidence is not None else []
-            writer.write(part)
-        if evidence is not None and real_rows:
-            found = pd.concat(real_rows, ignore_index=True)
-            table_files.write_table(found, evidence, evidence_ending, features=explainer.schema.names, safe=safe_csv)
-    raise typer.Exit(run.finish())
+        writer = write_answers.AnswerWriter(out, ending, standard, asked.explainer, redact, safe_csv, findings)
+        real_rows = write_answers.EvidenceWriter(evidence, evidence_ending, asked.explainer, safe_csv)
+        try:
+            for part in run:
+                real_rows.add(part, writer.count)
+                writer.write(part)
+            real_rows.write()
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            print_to_stderr(
+                f"counterpoise: the output must be writable; {error.strerror or error}; {writer.count} of {len(table)} "
+                "rows had been finished; make room, or choose another place"
+            )
+            raise typer.Exit(ExitCode.STOPPED) from None
+        code = max(run.finish(), rows_file.exit_code)
+    raise typer.Exit(code)
+
+
+def _explain_into_folder(given: dict[str, Any], memory: int | None) -> int:
+    """The same for a folder of parts: rows are read part by part, and each part is written when it is finished."""
+    from counterpoise.cli.batch.folder_run import check_folder_options, run_into_folder
+    from counterpoise.cli.batch.output_places import check_folder
+    from counterpoise.cli.batch.question import QuestionOptions, prepare_question
+
+    rows, out = given["rows"], given["out"]
+    check_folder_options(given)
+    check_folder(out)
+    with exit_when_cut_short():
+        asked = prepare_question(QuestionOptions.pick(given))
+        chosen = {name: given[name] for name in ("name", "where", "limit", "resume", "quiet")}
+        return run_into_folder(asked, rows, out, memory=memory, **chosen)

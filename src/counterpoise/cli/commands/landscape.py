@@ -47,6 +47,7 @@ def landscape(
     """
     from counterpoise.api.explainer import Explainer
     from counterpoise.cli import arguments, table_files
+    from counterpoise.cli.batch.output_places import check_writable
     from counterpoise.landscape.ensemble import ensemble
     from counterpoise.show.landscape_page import write_landscape_page
 
@@ -61,7 +62,7 @@ def landscape(
         {"--out": out}, {"--model": model, "--data": data, "--rows": rows, "--schema": schema}
     )
     if out is not None:
-        table_files.check_writable(out)
+        check_writable(out)
     with exit_when_cut_short():
         marks = arguments.read_unset_marks(schema, unset)
         reference, table = table_files.read_data_and_rows(data, rows, label=label, name=name, unset=marks)

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from counterpoise.cli import options
+from counterpoise.cli.commands.serve import serve_until_interrupted
 from counterpoise.cli.exit_codes import exit_when_cut_short
 from counterpoise.errors import InputError, MissingExtra
 
@@ -25,7 +26,8 @@ def report(
 
     Example: counterpoise report alerts.json --out alerts.html --redact
     """
-    from counterpoise.cli.table_files import check_files_differ, check_writable
+    from counterpoise.cli.batch.output_places import check_writable
+    from counterpoise.cli.table_files import check_files_differ
     from counterpoise.explanation.explanation import Explanation
     from counterpoise.show.report import report as write_report
 
@@ -53,7 +55,7 @@ def paper(
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-    from counterpoise.cli.table_files import make_folder
+    from counterpoise.cli.batch.output_places import make_folder
     from counterpoise.paper import write
 
     place = make_folder(out)
@@ -72,14 +74,19 @@ def paper(
 
 def demo(
     out: Annotated[str, typer.Option("--out", "-o", help="The folder for the page and the picture.")] = "out",
+    serve: Annotated[bool, typer.Option("--serve", help="Open the workbench on the alerts instead.")] = False,
+    port: Annotated[int, typer.Option("--port", help="For --serve: where, on this machine; 0: a free one.")] = 0,
 ) -> None:
     """A detector of attacks on simulated IoT devices, and what would change its decisions.
 
     Example: counterpoise demo --out out
     """
-    from counterpoise.cli.demo import run_demo
-    from counterpoise.cli.table_files import make_folder
+    from counterpoise.cli.batch.output_places import make_folder
+    from counterpoise.cli.demo import open_workbench, run_demo
 
+    if serve:
+        serve_until_interrupted(open_workbench(port))
+        return
     place = make_folder(out)
     with exit_when_cut_short():
         run_demo(place)

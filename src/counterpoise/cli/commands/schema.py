@@ -62,7 +62,8 @@ def schema(
 
 
 def _check_output(out: str, data: str, *, force: bool) -> None:
-    from counterpoise.cli.table_files import check_files_differ, check_writable
+    from counterpoise.cli.batch.output_places import check_writable
+    from counterpoise.cli.table_files import check_files_differ
 
     check_writable(out)
     check_files_differ({"--out": out}, {"--data": data})

@@ -1,0 +1,1 @@
+"""Questions asked of many rows: folders of parts, streams, files that grow."""

@@ -1,0 +1,119 @@
+"""What explain and watch ask: the options that make an explainer and its question, and both made from them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Any
+
+import pandas as pd
+
+from counterpoise.api.batch.make_question import make_question
+from counterpoise.api.explainer import Explainer
+from counterpoise.cli import arguments, table_files
+from counterpoise.cli.soc.log_files import RowsFile
+from counterpoise.scale.row_filter import RowFilter
+from counterpoise.space.yaml.unset_marks import UnsetMarks
+
+
+@dataclass(frozen=True)
+class QuestionOptions:
+    """The options of a question, as the command line has them; docs/command-line.md says what each means."""
+
+    model: str
+    data: str
+    target: str
+    threshold: float | None
+    schema: str | None
+    keep: float | None
+    noise: str
+    kept: bool | None
+    alternatives: int
+    distance: str
+    lam: str
+    penalty: str
+    seed: int
+    proof: bool | None
+    gap: float
+    label: str | None
+    fixed: list[str] | None
+    only: list[str] | None
+    increasing: list[str] | None
+    decreasing: list[str] | None
+    max_changes: int | None
+    flow_rules: str | None
+    new_categories: bool
+    no_relations: bool
+    unset: list[str] | None
+    trust: bool
+    factory: str | None
+    on_error: str
+    jobs: int
+
+    @classmethod
+    def pick(cls, options: dict[str, Any]) -> QuestionOptions:
+        """Those of the options of a command that make the question."""
+        return cls(**{item.name: options[item.name] for item in fields(cls)})
+
+
+@dataclass(frozen=True)
+class PreparedQuestion:
+    """Who is asked, and what: the settings of a call; and how the rows are read."""
+
+    explainer: Explainer
+    settings: dict[str, Any]
+    reference: pd.DataFrame
+    unset: UnsetMarks
+
+
+def prepare_question(options: QuestionOptions) -> PreparedQuestion:
+    """Read the data, the schema and the model, and check every setting before any row is answered."""
+    marks = arguments.read_unset_marks(options.schema, options.unset)
+    reference = table_files.read_data(options.data, options.label, marks)
+    features, words = arguments.read_constraints(
+        options.schema,
+        reference,
+        options.fixed,
+        options.increasing,
+        options.decreasing,
+        options.max_changes,
+        options.only,
+    )
+    words += arguments.read_flow_rules(options.flow_rules, features, reference)
+    fitted = arguments.open_model(options.model, trust=options.trust, factory=options.factory)
+    explainer = Explainer(
+        fitted,
+        reference=reference,
+        schema=features,
+        constraints=words,
+        new_categories=options.new_categories,
+        relations=None if options.no_relations else "discovered",
+    )
+    settings = {
+        "target": arguments.parse_target(options.target, explainer.model.labels),
+        "threshold": options.threshold,
+        "keep": options.keep,
+        "noise": arguments.parse_noise(options.noise),
+        "kept": "auto" if options.kept is None else options.kept,
+        "distance": options.distance,
+        "lam": arguments.parse_lam(options.lam),
+        "penalty": options.penalty,
+        "alternatives": options.alternatives,
+        "proof": "auto" if options.proof is None else options.proof,
+        "gap": options.gap,
+        "seed": options.seed,
+    }
+    make_question(explainer, **settings)
+    settings |= {"on_error": arguments.check_on_error(options.on_error), "n_jobs": arguments.check_jobs(options.jobs)}
+    return PreparedQuestion(explainer, settings, reference, marks)
+
+
+def read_asked_rows(
+    asked: PreparedQuestion, rows: RowsFile, name: str | None, where: str | None, limit: int | None
+) -> pd.DataFrame:
+    """The rows of a file, named by column ``name``: those that the rule ``where`` holds for, at most ``limit``."""
+    rejects = asked.settings["on_error"] == "reject"
+    row_filter = None if where is None else RowFilter(asked.explainer, where)
+    table = rows.read(asked.reference, name, asked.unset, rejects=rejects)
+    if row_filter is not None:
+        table = table[row_filter(table)]
+    return table if limit is None else table.iloc[:limit]

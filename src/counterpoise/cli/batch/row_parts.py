@@ -1,0 +1,155 @@
+"""Rows of a file in parts, so that a file larger than memory can be read: Parquet, CSV and NDJSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from importlib import import_module
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from counterpoise.cli import csv_dialect, table_files
+from counterpoise.cli.batch.question import PreparedQuestion
+from counterpoise.errors import InputError, MissingExtra
+
+TRUTH_WORDS = {"true": True, "false": False, "1": True, "0": False}
+
+
+def iterate_parts(asked: PreparedQuestion, rows: str, name: str | None, part_rows: int) -> Iterator[pd.DataFrame]:
+    """Frames of ``part_rows`` rows each, the last one shorter, labelled by place or by the column ``name``.
+
+    How a cell is read does not depend on the part that it is in: columns of the reference have its kinds, others are
+    texts, or what Parquet says.
+    """
+    ending = ".parquet" if Path(rows).is_dir() else table_files.ending_of(rows, tuple(table_files.READERS), "--rows")
+    if not Path(rows).exists():
+        raise InputError("--rows must name a file", f"there is no file {rows!r}", "correct the path")
+    frames = {".parquet": _parquet_frames, ".ndjson": _ndjson_frames, ".jsonl": _ndjson_frames}.get(ending, _csv_frames)
+    first = 0
+    try:
+        for frame in frames(asked, rows, ending, part_rows):
+            labelled = frame.set_axis(pd.RangeIndex(first, first + len(frame)), axis=0)
+            yield table_files.name_rows_by(labelled, name)
+            first += len(frame)
+    except (pd.errors.ParserError, UnicodeError, OSError) as error:
+        raise InputError(
+            "--rows must hold a table", f"{rows!r} cannot be read as {ending[1:]} ({error})", "mend the file"
+        ) from error
+
+
+def as_typed(asked: PreparedQuestion, frame: pd.DataFrame) -> pd.DataFrame:
+    """A frame of texts, or of JSON values, with the kinds that the reference's columns have."""
+    out = table_files.convert_to_numbers(frame, asked.reference, "--rows", keep_wrong=True)
+    for name in frame.columns.intersection(asked.reference.columns):
+        if asked.reference[name].dtype == bool:
+            cells = [TRUTH_WORDS.get(str(cell).lower(), cell) for cell in frame[name]]
+            out[name] = pd.Series(cells, index=frame.index, dtype=object).infer_objects()
+    return out
+
+
+def frame_of_records(asked: PreparedQuestion, records: list[dict[str, Any]]) -> pd.DataFrame:
+    """JSON objects as a frame; a feature that an object does not have is missing there."""
+    names = dict.fromkeys([*(key for record in records for key in record), *map(str, asked.explainer.schema.names)])
+    cells = {name: [record.get(name) for record in records] for name in names}
+    frame = pd.DataFrame({name: pd.Series(column, dtype=object) for name, column in cells.items()})
+    known = asked.reference.columns
+    frame = frame.assign(**{str(name): _numbers(frame[str(name)]) for name in known if _is_number_column(asked, name)})
+    return frame
+
+
+def _is_number_column(asked: PreparedQuestion, name: Any) -> bool:
+    return pd.api.types.is_numeric_dtype(asked.reference[name]) and asked.reference[name].dtype != bool
+
+
+def _numbers(column: pd.Series[Any]) -> Any:
+    """A column of JSON values as numbers, where all are such or missing."""
+    plain = all(cell is None or (isinstance(cell, (int, float)) and not isinstance(cell, bool)) for cell in column)
+    return pd.to_numeric(column) if plain else column
+
+
+def _parquet_frames(asked: PreparedQuestion, rows: str, ending: str, part_rows: int) -> Iterator[pd.DataFrame]:
+    try:
+        datasets, arrow = import_module("pyarrow.dataset"), import_module("pyarrow")
+    except ImportError:
+        raise MissingExtra("parquet") from None
+    source = datasets.dataset(rows, format="parquet")
+    whole = [pd.Int8Dtype, pd.Int16Dtype, pd.Int32Dtype, pd.Int64Dtype]
+    kinds = dict(zip([arrow.int8(), arrow.int16(), arrow.int32(), arrow.int64()], whole, strict=True))
+    features = set(map(str, asked.explainer.schema.names))
+
+    def as_frame(table: Any) -> pd.DataFrame:
+        frame: pd.DataFrame = table.to_pandas()
+        for field in table.schema:  # a carried column of whole numbers stays one where some are missing
+            if field.name not in features and field.type in kinds:
+                frame[field.name] = pd.array(table[field.name].to_pylist(), dtype=kinds[field.type]())
+        return frame
+
+    waiting: list[Any] = []
+    for batch in source.to_batches(batch_size=part_rows, batch_readahead=1, fragment_readahead=1):
+        waiting.append(batch)
+        if sum(map(len, waiting)) >= part_rows:
+            table = arrow.Table.from_batches(waiting)
+            for start in range(0, len(table) - len(table) % part_rows, part_rows):
+                yield as_frame(table.slice(start, part_rows))
+            waiting = table.slice(len(table) - len(table) % part_rows).to_batches()
+    if sum(map(len, waiting)):
+        yield as_frame(arrow.Table.from_batches(waiting))
+
+
+def _csv_frames(asked: PreparedQuestion, rows: str, ending: str, part_rows: int) -> Iterator[pd.DataFrame]:
+    path = Path(rows)
+    separator = "\t" if ending == ".tsv" else csv_dialect.find_separator(path)
+    with csv_dialect.open_text(path) as text:
+        try:
+            chunks = pd.read_csv(
+                text, sep=separator, index_col=False, dtype=str, keep_default_na=False, chunksize=part_rows
+            )
+            for chunk in chunks:
+                marks = asked.unset.of_columns(chunk.columns)
+                yield as_typed(asked, empty_marked_cells(chunk, marks))
+        except pd.errors.EmptyDataError:
+            return
+
+
+def empty_marked_cells(frame: pd.DataFrame, marks: Any) -> pd.DataFrame:
+    """A frame of texts in which empty cells, and those with a mark for that, are missing."""
+    out = frame.astype(object)
+    for name in frame.columns:
+        mine = {"", *(marks.get(name, ()) if isinstance(marks, dict) else marks)}
+        out[name] = out[name].where(~out[name].isin(mine), np.nan)
+    return out
+
+
+def _ndjson_frames(asked: PreparedQuestion, rows: str, ending: str, part_rows: int) -> Iterator[pd.DataFrame]:
+    with csv_dialect.open_text(Path(rows)) as text:
+        lines = (line for line in text if line.strip())
+        while records := [_parse_line(line) for line in islice(lines, part_rows)]:
+            yield as_typed(asked, frame_of_records(asked, records))
+
+
+def _parse_line(line: str) -> dict[str, Any]:
+    try:
+        record = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise InputError("a line of NDJSON must be a JSON object", f"{error}", "mend the line") from None
+    if not isinstance(record, dict):
+        raise InputError("a line of NDJSON must be a JSON object", f"{line[:40]!r}", "mend the line")
+    return record
+
+
+def limit_parts(parts: Iterable[pd.DataFrame], limit: int | None) -> Iterator[pd.DataFrame]:
+    """The first ``limit`` rows of all parts together."""
+    left = limit
+    for part in parts:
+        if left is None:
+            yield part
+            continue
+        if left > 0:
+            yield part.iloc[:left]
+        left -= len(part)
+        if left <= 0:
+            return

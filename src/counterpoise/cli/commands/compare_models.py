@@ -1,0 +1,63 @@
+"""counterpoise compare-models: two detectors on the same rows."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from counterpoise.cli import options
+from counterpoise.cli.exit_codes import ExitCode, exit_when_cut_short, print_to_stderr
+from counterpoise.errors import InputError
+
+OUTPUT_ENDINGS = (".csv", ".parquet")
+
+
+def compare_models(
+    model: Annotated[list[str], typer.Option("--model", "-m", help="A fitted model; give two.")],
+    data: options.DataOption,
+    rows: options.RowsOption,
+    target: Annotated[str, typer.Option("--target", "-t", help="The class that answers lead to, such as benign.")],
+    schema: options.SchemaOption = None,
+    label: options.LabelOption = None,
+    name: Annotated[str | None, typer.Option("--id", help="The column of the rows that names them.")] = None,
+    fixed: options.FixedOption = None,
+    increasing: options.IncreasingOption = None,
+    decreasing: options.DecreasingOption = None,
+    max_changes: options.MaxChangesOption = None,
+    seed: Annotated[int, typer.Option("--seed", help="The same seed gives the same answers.")] = 0,
+    out: Annotated[str | None, typer.Option("--out", "-o", help="Where to write the rows: .csv or .parquet.")] = None,
+    unset: options.UnsetOption = None,
+    safe_csv: options.SafeCsvOption = None,
+    trust: options.TrustOption = False,
+    factory: options.FactoryOption = None,
+) -> None:
+    """Where two models disagree, how far each row is from turning in each, and on which features each leans.
+
+    Example: counterpoise compare-models -m old.skops -m new.skops -d train.csv -l label -r alerts.csv -t benign
+
+    The answers of each are judged by the other. Ends in 1 where the models disagree about a row.
+    """
+    from counterpoise.api.explainer import Explainer
+    from counterpoise.cli import arguments, table_files
+    from counterpoise.security.detectors.compare_models import compare_models as compare
+
+    if len(model) != 2:
+        raise InputError("compare-models takes two models", f"{len(model)} were given", "give --model twice")
+    ending = table_files.check_table_output(out, OUTPUT_ENDINGS)
+    table_files.check_streams(data=data, rows=rows)
+    read = {"--model": model[0], "--model (2)": model[1], "--data": data, "--rows": rows, "--schema": schema}
+    table_files.check_files_differ({"--out": out}, read)
+    with exit_when_cut_short():
+        marks = arguments.read_unset_marks(schema, unset)
+        reference, table = table_files.read_data_and_rows(data, rows, label=label, name=name, unset=marks)
+        _, words = arguments.read_constraints(schema, reference, fixed, increasing, decreasing, max_changes)
+        first, second = (arguments.open_model(path, trust=trust, factory=factory) for path in model)
+        wanted = arguments.parse_target(target, Explainer(first, reference=reference).model.labels)
+        found = compare(first, second, table, reference=reference, target=wanted, constraints=words, seed=seed)
+        if out is None:
+            typer.echo(repr(found))
+        else:
+            table_files.write_table(found.table.reset_index(names="row"), out, ending, safe=safe_csv)
+    print_to_stderr(found.summarize().headline)
+    raise typer.Exit(ExitCode.ALL_FOUND if found.table["agree"].all() else ExitCode.NOT_ALL_FOUND)

@@ -1,0 +1,103 @@
+"""counterpoise triage: alerts in, a page out that says which are likely false alarms and which share a way out."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from counterpoise.cli import options
+from counterpoise.cli.exit_codes import exit_when_cut_short, print_to_stderr
+from counterpoise.errors import InputError
+
+OUTPUT_ENDINGS = (".html", ".csv", ".parquet")
+
+
+def triage(
+    model: options.ModelOption,
+    data: options.DataOption,
+    rows: options.RowsOption,
+    target: options.TargetOption = "opposite",
+    schema: options.SchemaOption = None,
+    label: options.LabelOption = None,
+    name: Annotated[str | None, typer.Option("--id", help="The column of the rows that names them.")] = None,
+    verdict: Annotated[
+        str | None,
+        typer.Option(
+            "--verdict", help="The column of the rows that says what an alert turned out to be, empty where unknown."
+        ),
+    ] = None,
+    fixed: options.FixedOption = None,
+    increasing: options.IncreasingOption = None,
+    decreasing: options.DecreasingOption = None,
+    max_changes: options.MaxChangesOption = None,
+    flow_rules: options.FlowRulesOption = None,
+    new_categories: options.NewCategoriesOption = False,
+    no_relations: options.NoRelationsOption = False,
+    seed: Annotated[int, typer.Option("--seed", help="The same seed gives the same answers.")] = 0,
+    out: Annotated[str | None, typer.Option("--out", "-o", help="Where to: .html, .csv or .parquet.")] = None,
+    redact: options.RedactOption = False,
+    log_format: options.FormatOption = None,
+    mapping: options.MappingOption = None,
+    unset: options.UnsetOption = None,
+    safe_csv: options.SafeCsvOption = None,
+    trust: options.TrustOption = False,
+    factory: options.FactoryOption = None,
+) -> None:
+    """Which alerts are likely false alarms, which stand, and which share a way out.
+
+    Example: counterpoise triage -m detector.skops -d train.csv -l label -r alerts.csv -t benign -o triage.html
+
+    With --verdict the cut-offs of the classes are calibrated on the alerts whose verdict is known, and their precision
+    and recall are shown; without it they are ranks. The page sorts, filters and exports.
+    """
+    from pathlib import Path
+    from typing import Any
+
+    from counterpoise.api.explainer import Explainer
+    from counterpoise.cli import arguments, table_files
+    from counterpoise.cli.soc.log_files import RowsFile
+    from counterpoise.security.triage.triage import triage as sort_alerts
+
+    ending = table_files.check_table_output(out, OUTPUT_ENDINGS)
+    if redact and ending != ".html":
+        raise InputError("--redact of a triage goes with a page", f"--out is {out!r}", "write .html")
+    rows_file = RowsFile(rows, log_format, mapping)
+    table_files.check_streams(data=data, rows=rows)
+    read = {"--model": model, "--data": data, "--rows": rows, "--schema": schema, "--mapping": mapping}
+    table_files.check_files_differ({"--out": out}, read)
+    with exit_when_cut_short():
+        marks = arguments.read_unset_marks(schema, unset)
+        reference = table_files.read_data(data, label, marks)
+        table = rows_file.read(reference, name, marks)
+        if verdict is not None and verdict not in table.columns:
+            raise InputError(
+                "--verdict must name a column of the rows",
+                *table_files.explain_wrong_name(verdict, list(table.columns)),
+            )
+        features, words = arguments.read_constraints(schema, reference, fixed, increasing, decreasing, max_changes)
+        words += arguments.read_flow_rules(flow_rules, features, reference)
+        fitted = arguments.open_model(model, trust=trust, factory=factory)
+        relations: Any = None if no_relations else "discovered"
+        explainer = Explainer(
+            fitted,
+            reference=reference,
+            schema=features,
+            constraints=words,
+            new_categories=new_categories,
+            relations=relations,
+        )
+        wanted = arguments.parse_target(target, explainer.model.labels)
+        explanation = explainer(table, target=wanted, seed=seed, alternatives=1)
+        found = sort_alerts(explanation, None if verdict is None else table[verdict])
+        if out is None:
+            typer.echo(repr(found))
+        elif ending == ".html":
+            found.save(out, redact=redact, model=Path(model).name, data=Path(data).name, alerts=Path(rows).name)
+        else:
+            lines = found.table.assign(
+                way_out=[found.groups[place].title if place >= 0 else "" for place in found.table["group"]]
+            )
+            table_files.write_table(lines.reset_index(names="row"), out, ending, safe=safe_csv)
+    print_to_stderr(found.summarize().headline)
+    raise typer.Exit(rows_file.exit_code)

@@ -1,0 +1,1 @@
+"""The command line's side of counterpoise.security: logs read from files, findings written to them."""
