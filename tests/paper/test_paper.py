@@ -14,8 +14,10 @@ import counterpoise as cp
 from counterpoise import paper
 from counterpoise.paper import datasets, paired, scene
 from counterpoise.paper.build import EXHIBIT_ORDER
+from counterpoise.paper.claims import landscape, verdict
 from counterpoise.paper.exhibit import RunSize
-from counterpoise.paper.exhibits import claims, figure6_complexity, real_data
+from counterpoise.paper.exhibits import figure6_complexity, local_minima, real_data
+from counterpoise.paper.exhibits.claims import PAPER_COLUMN
 from counterpoise.paper.exhibits.figure1_surface import free_energies
 
 HEADINGS = ["Claims", *(f"Figure {n}." for n in range(1, 7)), "Table I.", "Table II.", "Real data", "Choices made"]
@@ -96,8 +98,10 @@ def data_of_every_figure_is_beside_the_page(made: Made) -> None:
 
 def every_claim_has_a_measure_a_verdict_and_an_exhibit(made: Made) -> None:
     listed = pd.read_csv(made[0].parent / "claims-table-1.csv")
-    assert len(listed) >= 12
-    assert set(listed["verdict"]) <= {claims.VERDICT_HOLDS, claims.VERDICT_PARTLY, claims.VERDICT_FAILS}
+    assert len(listed) >= 30
+    both = listed[[PAPER_COLUMN, verdict.OURS]]
+    assert set(both.to_numpy().ravel()) <= {*verdict.VERDICTS, verdict.NONE}
+    assert (both != verdict.NONE).any(axis=1).all()  # every claim is judged
     assert set(listed["shown"]) <= set(EXHIBIT_ORDER)
     assert listed["measured"].str.contains(r"\d").all()
     assert not listed["measured"].str.contains("nan").any()
@@ -105,10 +109,12 @@ def every_claim_has_a_measure_a_verdict_and_an_exhibit(made: Made) -> None:
 
 def real_flips_are_in_table_one_and_none_as_printed(made: Made) -> None:
     runs = pd.read_csv(made[0].parent / "table-1-table-2.csv").set_index("method")
-    assert runs.loc["Free energy, annealed", "flipped"] == 1
-    assert runs.loc["Algorithm 1, corrected", "flipped"] == 1
-    assert runs.loc["Algorithm 1, as printed", "flipped"] == 0
-    firm, thin = runs.loc["Free energy, firm"], runs.loc["Free energy, annealed"]
+    printed, corrected, langevin = verdict.PAPER_FORMS
+    assert runs.loc[verdict.OURS, "flipped"] == 1
+    assert runs.loc[corrected, "flipped"] == 1
+    assert runs.loc[langevin, "flipped"] == 1
+    assert runs.loc[printed, "flipped"] == 0
+    firm, thin = runs.loc[f"{verdict.OURS}, keep = 0.9"], runs.loc[verdict.OURS]
     assert firm["kept under noise 0.1"] > thin["kept under noise 0.1"]
     assert firm["L2"] > thin["L2"]
 
@@ -120,6 +126,7 @@ def both_budgets_are_compared_on_the_same_rows(made: Made) -> None:
     assert (table["feasibility"] >= table["validity"]).all()
     each = pd.read_csv(made[0].parent / "comparison-answers.csv")
     asked = each.groupby(["table", "model", "budget", "method", "seed"])["row"].agg(list)
+    assert verdict.PAPER_FORMS[0] not in set(each[each["model"] == "forest"]["method"])  # it needs a slope
     assert asked.apply(lambda rows: rows == asked.iloc[0]).all()
     assert each["seed"].nunique() == len(real_data.COMPARISON.seeds)
 
@@ -175,9 +182,9 @@ def test_exponents_are_fitted_to_what_was_timed():
     assert figure6_complexity._fit_exponents(times)["measured"].iloc[0] == pytest.approx(2.0)
 
 
-def answered(method: str, l2: list[float], valid: list[bool]) -> pd.DataFrame:
+def answered(method: str, l2: list[float], valid: list[bool], budget: str = "b") -> pd.DataFrame:
     lines = pd.DataFrame({"method": method, "l2": l2, "valid": valid, "row": range(len(l2))})
-    return lines.assign(feasible=True, seed=0, table="t", model="m", budget="b")
+    return lines.assign(feasible=True, seed=0, table="t", model="m", budget=budget)
 
 
 def test_methods_are_compared_on_the_rows_that_both_turn_alone():
@@ -199,19 +206,53 @@ def test_an_interval_has_the_mean_inside_and_narrows_with_rows():
     assert many.low < 1 < many.high
 
 
-@pytest.mark.parametrize(("left", "word"), [(0.01, claims.VERDICT_FAILS), (0.5, claims.VERDICT_HOLDS)])
-def test_large_and_small_beta_are_judged_by_one_rule(left, word):
-    facts = {f"norm {beta:g}": left for beta in (0.001, 0.01, 0.1, 1.0, 3.0, 10.0)}
-    facts |= dict.fromkeys(("path_drop", "path_f", "norm_fresh_large", "norm_fresh_small"), 1.0)
-    facts |= {"flipped Algorithm 1, as printed": 0.0, "flipped Algorithm 1, corrected": 1.0}
-    _, small, large, _ = claims._judge_search(facts)
-    assert large.verdict == word
-    assert (small.verdict == claims.VERDICT_HOLDS) == (word == claims.VERDICT_FAILS)
+def test_a_row_counts_once_whatever_the_budgets():
+    near, far = [1.0, 1.0, 1.0], [2.0, 2.0, 8.0]
+    one = pd.concat([answered("near", near, [True] * 3), answered("far", far, [True] * 3)])
+    again = pd.concat([answered("near", near, [True] * 3, "c"), answered("far", far, [True] * 3, "c")])
+    assert paired.mean_ratio(one, "l2", "far", "near") == paired.mean_ratio(
+        pd.concat([one, again]), "l2", "far", "near"
+    )
+
+
+def test_five_tables_are_five_tables_however_many_rows_they_have():
+    means = np.array([0.0, 1.0, 2.0, 3.0, 4.0])
+    few, many = (paired.bootstrap_mean(np.repeat(means, n), np.repeat(list("abcde"), n)) for n in (2, 200))
+    assert few.mean == many.mean == 2
+    assert many.high - many.low > 1.5
+
+
+def test_what_the_choice_of_f_decides_cannot_be_judged():
+    assert verdict.judge_shares([1.0, 0.0, 1.0]) == verdict.OPEN
+    assert verdict.judge_shares([1.0, 1.0, 0.95]) == verdict.HOLDS
+    assert landscape.judge_against_zero(paired.Interval(0.1, -0.1, 0.2)) == verdict.OPEN
+
+
+def test_the_nearest_valid_cell_is_no_farther_than_any_valid_answer():
+    score = scene.SCORES[0]
+    rows = local_minima.draw_rows(score, 6, 0)
+    least = local_minima.nearest_valid(score, rows)
+    problem = scene.build_problem(rows, np.full(6, 5.0), 0.0, 0, score)
+    run = cp.Search()(problem, scene.build_streams(6, 0))
+    length = np.linalg.norm(run.x[:, 0] - rows, axis=1)
+    assert run.valid[:, 0].all()
+    assert (length >= least - local_minima.MINIMA.cell).all()
+
+
+@pytest.mark.parametrize(("share", "word"), [(1.0, verdict.FAILS), (0.0, verdict.HOLDS), (0.5, verdict.PARTLY)])
+def test_large_and_small_beta_are_judged_by_one_rule(share, word):
+    facts = {f"{key}, f1": share for key in ("small converge", "large converge", "path falls", "path reaches")}
+    facts |= {f"{key}, f1": share for key in ("path hill", "path left", "stable widens", "stable middle")}
+    facts |= dict.fromkeys(("norm_fresh_large", "norm_fresh_small"), 1.0)
+    claims = {claim.claim: claim.paper for claim in landscape.judge_figures(facts)}
+    assert claims["For β between 1 and 10 the algorithm oscillates and does not converge."] == word
+    assert claims["For β of 0.001 to 0.1 the gradient norm goes to 0."] == verdict.judge_shares([share])
 
 
 def test_a_seed_must_be_a_number(tmp_path):
-    with pytest.raises(cp.InputError):
-        paper.write(tmp_path, seed=-1)
+    for wrong in ({"seed": -1}, {"rows": 0}, {"rows": True}):
+        with pytest.raises(cp.InputError):
+            paper.write(tmp_path, **wrong)
 
 
 def test_the_quick_form_measures_less():

@@ -20,6 +20,7 @@ def main() -> int:
     words.add_argument("--out", default="paper", help="the folder to write to (paper)")
     words.add_argument("--quick", action="store_true", help="measure less: a minute or two, not a quarter of an hour")
     words.add_argument("--seed", type=int, default=0)
+    words.add_argument("--rows", type=int, help="rows of each traffic table that are compared (50; quick: 4)")
     given = words.parse_args()
     try:
         Path(given.out).mkdir(parents=True, exist_ok=True)
@@ -39,6 +40,7 @@ def main() -> int:
                 given.quick,
                 lambda done, total, name: bar.update(task, completed=done, total=total, description=name),
                 given.seed,
+                given.rows,
             )
     except CounterpoiseError as error:
         sys.stderr.write(f"counterpoise: {error}\n")

@@ -14,12 +14,14 @@ from pathlib import Path
 from counterpoise.errors import InputError
 from counterpoise.paper.exhibit import Exhibit, RunSize
 from counterpoise.paper.exhibits import (
+    basins,
     claims,
     figure1_surface,
     figure2_convergence,
     figure3_sensitivity,
     figure5_boundary,
     figure6_complexity,
+    local_minima,
     real_data,
     table1_devices,
 )
@@ -36,46 +38,44 @@ EXHIBIT_MEASURES: tuple[tuple[str, Callable[[RunSize], Exhibits]], ...] = (
     ("Figure 1", figure1_surface.measure),
     ("Figure 2", figure2_convergence.measure),
     ("Figure 3", figure3_sensitivity.measure),
+    ("local minima", local_minima.measure),
+    ("basins", basins.measure),
     ("Table I and Figure 4", table1_devices.measure),
     ("Figure 5", figure5_boundary.measure),
     ("Figure 6", figure6_complexity.measure),
     ("the comparison", real_data.measure),
 )
 EXHIBIT_ORDER = (
-    *("claims", "figure-1", "figure-2", "figure-3", "table-1"),
+    *("claims", "figure-1", "figure-2", "figure-3", "local-minima", "basins", "table-1"),
     *("figure-4", "figure-5", "figure-6", "table-2", "comparison", "choices"),
 )
 
 
-def write(folder: str | Path, quick: bool = False, progress: ProgressCallback | None = None, seed: int = 0) -> Path:
+def write(
+    folder: str | Path,
+    quick: bool = False,
+    progress: ProgressCallback | None = None,
+    seed: int = 0,
+    rows: int | None = None,
+) -> Path:
     """Make every figure and table of the paper into ``folder``; returns the page, paper.html.
 
     ``quick`` measures less, in a minute or two instead of a quarter of an hour. ``progress`` is called with the parts
-    done, the parts in all and the name of the next.
+    done, the parts in all and the name of the next. ``rows`` of each traffic table are compared; None: 50, quick 4.
     """
-    if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
-        raise InputError("seed must be a whole number of at least 0", f"{seed!r}", "for instance 0")
+    _check_number("seed", seed, 0)
+    if rows is not None:
+        _check_number("rows", rows, 1)
     place = Path(folder)
     place.mkdir(parents=True, exist_ok=True)
-    began = time.perf_counter()
-    exhibits: dict[str, Exhibit] = {}
-    for number, (name, measure) in enumerate(EXHIBIT_MEASURES):
-        report = _make_reporter(progress, number)
-        report(name)
-        scale = RunSize(quick, seed, report)
-        started = time.perf_counter()
-        made = measure(scale)
-        took = time.perf_counter() - started
-        for exhibit in made if isinstance(made, tuple) else (made,):
-            exhibits[exhibit.name] = replace(exhibit, seconds=took)
-    facts = {key: value for exhibit in exhibits.values() for key, value in exhibit.facts.items()}
-    for exhibit in (build_table_two(facts), claims.build_claims(facts, scale), build_choices()):
-        exhibits[exhibit.name] = exhibit
-    command = f"python -m counterpoise.paper{' --quick' if quick else ''} --seed {seed} --out DIR"
+    began, began_cpu = time.perf_counter(), time.process_time()
+    exhibits = _measure_exhibits(RunSize(quick, seed, rows), progress)
+    words = (["--quick"] if quick else []) + [f"--seed {seed}"] + ([f"--rows {rows}"] if rows else [])
+    command = f"python -m counterpoise.paper {' '.join(words)} --out DIR"
     about = (
         f"{datetime.now(UTC):%Y-%m-%d}, counterpoise {version('counterpoise')}, Python {platform.python_version()}, "
         f"{os.cpu_count()} cores, seed {seed}, {'quick' if quick else 'full'} form, {time.perf_counter() - began:.0f} "
-        "s in all."
+        f"s in all, {time.process_time() - began_cpu:.0f} s of processor time."
     )
     shown = [exhibits[name] for name in EXHIBIT_ORDER]
     for exhibit in shown:
@@ -85,6 +85,28 @@ def write(folder: str | Path, quick: bool = False, progress: ProgressCallback | 
     if progress is not None:
         progress(len(EXHIBIT_MEASURES), len(EXHIBIT_MEASURES), "the page")
     return page
+
+
+def _check_number(name: str, value: object, least: int) -> None:
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        raise InputError(f"{name} must be a whole number of at least {least}", f"{value!r}", f"for instance {least}")
+
+
+def _measure_exhibits(size: RunSize, progress: ProgressCallback | None) -> dict[str, Exhibit]:
+    """Every exhibit by its name, the claims last: they rest on the facts of all others."""
+    exhibits: dict[str, Exhibit] = {}
+    for number, (name, measure) in enumerate(EXHIBIT_MEASURES):
+        report = _make_reporter(progress, number)
+        report(name)
+        started = time.perf_counter()
+        made = measure(replace(size, report_progress=report))
+        took = time.perf_counter() - started
+        for exhibit in made if isinstance(made, tuple) else (made,):
+            exhibits[exhibit.name] = replace(exhibit, seconds=took)
+    facts = {key: value for exhibit in exhibits.values() for key, value in exhibit.facts.items()}
+    for exhibit in (build_table_two(facts), claims.build_claims(facts, size), build_choices()):
+        exhibits[exhibit.name] = exhibit
+    return exhibits
 
 
 def _make_reporter(progress: ProgressCallback | None, number: int) -> Callable[[str], None]:

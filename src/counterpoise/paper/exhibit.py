@@ -24,11 +24,13 @@ MARKS = ("o", "s", "^", "D", "v", "P", "X", "*")
 class RunSize:
     """How much is measured: everything, or in ``quick`` form enough to see every figure.
 
-    ``report_progress`` is called with the name of what a long part is doing now.
+    ``rows`` of each table are compared on real data; None: as many as the form has. ``report_progress`` is called with
+    the name of what a long part is doing now.
     """
 
     quick: bool = False
     seed: int = 0
+    rows: int | None = None
     report_progress: Callable[[str], None] = lambda name: None
 
     def pick(self, quick: Any, full: Any) -> Any:

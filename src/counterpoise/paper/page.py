@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from counterpoise.paper.claims.verdict import OURS, VERDICTS
 from counterpoise.paper.exhibit import Exhibit
-from counterpoise.paper.exhibits.claims import VERDICT_FAILS, VERDICT_HOLDS, VERDICT_PARTLY
+from counterpoise.paper.exhibits.claims import PAPER_COLUMN
 from counterpoise.paper.exhibits.real_data import BETTER_SIGN
 from counterpoise.show.templates import render_template
 
@@ -79,7 +80,7 @@ def _describe_table(table: pd.DataFrame) -> dict[str, Any]:
     """The headings and cells of a table, each with its class; "shown" names the exhibit that a line is about."""
     best = _best_cells(table)
     return {
-        "kind": "stack" if "verdict" in table.columns else "",
+        "kind": "stack" if PAPER_COLUMN in table.columns else "",
         "headings": [(str(name), "" if _is_numeric(table[name]) else "words") for name in table.columns],
         "lines": [
             [
@@ -87,6 +88,7 @@ def _describe_table(table: pd.DataFrame) -> dict[str, Any]:
                     "text": _format_cell(value),
                     "kind": _cell_class(value, table.iloc[:, column], (place, column) in best),
                     "is_link": table.columns[column] == "shown",
+                    "whose": str(table.columns[column]) if table.columns[column] in (PAPER_COLUMN, OURS) else "",
                 }
                 for column, value in enumerate(line)
             ]
@@ -96,7 +98,7 @@ def _describe_table(table: pd.DataFrame) -> dict[str, Any]:
 
 
 def _cell_class(value: object, column: pd.Series[Any], best: bool) -> str:
-    if value in (VERDICT_HOLDS, VERDICT_PARTLY, VERDICT_FAILS):
+    if value in VERDICTS:
         return str(value).replace(" ", "-")
     if best:
         return "best"

@@ -25,96 +25,97 @@ class StabilitySettings:
     stable_score: float = 0.5  # score from which an answer counts as stable
     moderate_range: tuple[float, float] = (0.3, 3.3)  # lambda and mu of the middle of the grid
     alpha: float = 2e-3  # step size
+    same_share: float = 0.02  # shares of the grid that are nearer than this are equal
 
 
 STABILITY = StabilitySettings()
 
 
+SCORE_NAMES = {"stability": "S = v · exp(−s / L)", "strict": "S′ = v · exp(−s / ξ√2)"}
+"""Two scores: the spread s of the answers against their length, and against the perturbation of the row."""
+
+
 def measure(scale: RunSize) -> Exhibit:
-    """The stability score on a grid of (lambda, mu), for each beta."""
+    """Two scores on a grid of (lambda, mu), for each beta and each f; the first f and score are drawn."""
     betas = scale.pick((0.001, 0.1, 10.0), (0.001, 0.01, 0.1, 1.0, 10.0))
     values = np.geomspace(0.1, 10.0, scale.pick(5, 9))
-    starts, iterations = scale.pick(6, 12), scale.pick(200, 600)
-    cells = []
-    for beta in betas:
-        for lam in values:
-            cells.append(_score_line(beta, float(lam), values, starts, iterations, scale.seed))
+    starts, iterations = scale.pick(6, 12), scale.pick(150, 600)
+    cells = [
+        _score_line(beta, float(lam), values, starts, iterations, scale.seed, score).assign(f=number + 1)
+        for number, score in enumerate(scene.SCORES)
+        for beta in betas
+        for lam in values
+    ]
     grid = pd.concat(cells, ignore_index=True)
-    shares = grid.assign(stable=grid["stability"] >= STABILITY.stable_score).groupby("beta")
-    table = pd.DataFrame(
-        {
-            "share of cells with S ≥ 0.5": shares["stable"].mean(),
-            "mean S": shares["stability"].mean(),
-            "mean share that turns": shares["turned"].mean(),
-            "mean length ‖Δ‖": shares["length"].mean(),
-        }
-    ).reset_index()
-    best = grid.loc[grid.groupby("beta")["stability"].idxmax()]
-    best_cells = "; ".join(f"β = {line.beta:g}: λ = {line.lam:.2g}, μ = {line.mu:.2g}" for line in best.itertuples())
-    wide = table.set_index("beta")["share of cells with S ≥ 0.5"]
-    middle, edges = _middle_and_edges(grid)
+    facts: dict[str, float] = {}
+    lines = []
+    for number, part in grid.groupby("f"):
+        for column, formula in SCORE_NAMES.items():
+            wide = (part[column] >= STABILITY.stable_score).groupby(part["beta"]).mean()
+            middle, edges = _middle_and_edges(part, column)
+            worse = float(np.mean([value < middle for value in edges.values()]))
+            widens = bool(wide.iloc[0] > wide.iloc[-1] + STABILITY.same_share)
+            facts[f"stable widens, f{number} {column}"] = float(widens)
+            facts[f"stable middle, f{number} {column}"] = worse
+            share = {f"β = {beta:g}": f"{value:.0%}" for beta, value in wide.items()}
+            lines.append({"f": number, "score": formula, **share, "middle": middle, **edges})
+    shown = grid[grid["f"] == 1]
+    turned = shown[shown["turned"] > 0]
+    agree = float((turned["stability"] / turned["turned"]).mean())
+    both = shown.pivot_table(index=["lam", "mu"], columns="beta", values="length", dropna=False)[[betas[0], betas[-1]]]
+    solved = shown.pivot_table(index=["lam", "mu"], columns="beta", values="turned")[[betas[0], betas[-1]]].min(axis=1)
+    lengths = both[solved > 0].dropna()
+    facts["length hot over cold"] = float((lengths[betas[0]] / lengths[betas[-1]]).mean()) if len(lengths) else np.nan
     notes = (
         (
-            f"The score: start from {starts} copies of the row, each moved by a normal vector of size ξ = "
-            f"{STABILITY.xi}. Let s "
-            "be the root mean square distance of their answers from the answers' mean, L the mean length ‖Δ‖ of the "
-            "answers, and v the share that reaches f ≤ c. Then S = v · exp(−s / L): 1 where every copy turns and all "
-            "end in the same place, 0 where none turns. The paper does not define its score. Ours is the second that "
-            "we tried, on the second f: with the spread measured against ξ instead of L, with a wider grid and with "
-            "the first f no cell of any β reached 0.5. What this figure says of β therefore depends on these choices."
+            f"Start from {starts} copies of the row, each moved by a normal vector of size ξ = {STABILITY.xi}. Let v "
+            "be the share of them that reaches f ≤ c, s the root mean square distance of their answers from the "
+            "answers' mean, L the answers' mean length. The paper does not define its score; two are measured: "
+            f"{'; '.join(SCORE_NAMES.values())}. The maps show the first, for the first f. Where copies turn at all, "
+            f"their answers agree (S / v is {agree:.2f} on average): the map is, in effect, one of which (λ, μ) turn "
+            "the row."
+        ),
+        (
+            f"The table has, for every f and score, the share of the grid with a score of {STABILITY.stable_score} or "
+            "more at each β, the mean score where λ and μ are moderate "
+            f"({STABILITY.moderate_range[0]} to {STABILITY.moderate_range[1]}), and that along each edge of the grid. "
+            "What f and score disagree on depends on what the paper leaves open."
         ),
         (
             "All copies share one cloud and one sequence of random numbers, so that only the row's own perturbation "
-            "counts."
-        ),
-        f"Share of the grid with S ≥ {STABILITY.stable_score}, by β: "
-        + ", ".join(f"{beta:g}: {share:.0%}" for beta, share in wide.items())
-        + f". Best cells: {best_cells}.",
-        (
-            f"Mean S over every β: {middle:.2f} where λ and μ are moderate ({STABILITY.moderate_range[0]} to "
-            f"{STABILITY.moderate_range[1]}); along the "
-            "edges of the grid: "
-            + ", ".join(f"{name} {value:.2f}" for name, value in edges.items())
-            + ". Where copies turn "
-            "at all, their answers agree, so that S is nearly v; and they turn where μ outweighs λ. With a large β "
-            "the soft minimum over a cloud is content once its luckiest point is at the boundary, and the row itself "
-            "stops short of it."
+            "counts. With a large β the soft minimum over a cloud is content once its luckiest point is at the "
+            "boundary, and the row itself stops short of it."
         ),
     )
     return Exhibit(
         "figure-3",
-        "Figure 3. Stability over (λ, μ)",
+        "Figure 3. Share of copies that turn, times how well their answers agree, over (λ, μ)",
         notes,
         f"corrected Algorithm 1, α = {STABILITY.alpha:g}, {iterations} iterations, a cloud of σ = "
-        f"{scene.SCENE.cloud_sigma}; grid of "
-        f"{len(values)} × {len(values)}, 0.1 to 10 in even steps of the logarithm (the paper gives none); f as in "
-        "Figure 1.",
-        "maps of the stability score over lambda and mu, one for each beta",
-        {f"beta-{beta:g}": _draw(grid[grid["beta"] == beta], values, beta) for beta in betas},
-        {"By β": table},
+        f"{scene.SCENE.cloud_sigma}; grid of {len(values)} × {len(values)}, 0.1 to 10 in even steps of the logarithm "
+        "(the paper gives none); the three f of Figure 1",
+        "maps of the score over lambda and mu, one for each beta",
+        {f"beta-{beta:g}": _draw(shown[shown["beta"] == beta], values, beta) for beta in betas},
+        {"Every f and score": pd.DataFrame(lines)},
         {"grid": grid},
-        {
-            "stable_cold": float(wide.iloc[-1]),
-            "stable_hot": float(wide.iloc[0]),
-            "stable_widest_rise": float(np.diff(wide.to_numpy()).max()),
-            "stable_middle": middle,
-            **{f"stable {name}": value for name, value in edges.items()},
-        },
+        facts,
     )
 
 
-def _middle_and_edges(grid: pd.DataFrame) -> tuple[float, dict[str, float]]:
+def _middle_and_edges(grid: pd.DataFrame, score: str) -> tuple[float, dict[str, float]]:
     """The mean score where lambda and mu are moderate, and along each edge of the grid, over every beta."""
     inside = grid[grid["lam"].between(*STABILITY.moderate_range) & grid["mu"].between(*STABILITY.moderate_range)]
     edges = {
-        f"{word} {letter}": float(grid.loc[grid[column] == end, "stability"].mean())
+        f"{word} {letter}": float(grid.loc[grid[column] == end, score].mean())
         for letter, column in (("λ", "lam"), ("μ", "mu"))
         for word, end in (("least", grid[column].min()), ("greatest", grid[column].max()))
     }
-    return float(inside["stability"].mean()), edges
+    return float(inside[score].mean()), edges
 
 
-def _score_line(beta: float, lam: float, values: Array, starts: int, iterations: int, seed: int) -> pd.DataFrame:
+def _score_line(
+    beta: float, lam: float, values: Array, starts: int, iterations: int, seed: int, score: scene.SceneScore
+) -> pd.DataFrame:
     """Scores of one lambda and every mu."""
     shift = STABILITY.xi * np.random.default_rng(seed + 1).standard_normal((starts, 2))
     rows = np.tile(np.array(scene.SCENE.x0) + shift, (len(values), 1))
@@ -129,7 +130,7 @@ def _score_line(beta: float, lam: float, values: Array, starts: int, iterations:
         sigma=scene.SCENE.cloud_sigma,
         samples=32,
     )
-    run = method(scene.build_problem(rows, mu, lam, seed), scene.build_streams(len(rows), seed, alike=True))
+    run = method(scene.build_problem(rows, mu, lam, seed, score), scene.build_streams(len(rows), seed, alike=True))
     x = run.x[:, 0].reshape(len(values), starts, 2)
     turned = run.valid[:, 0].reshape(len(values), starts).mean(axis=1)
     spread = np.sqrt(((x - x.mean(axis=1, keepdims=True)) ** 2).sum(axis=-1).mean(axis=1))
@@ -143,6 +144,7 @@ def _score_line(beta: float, lam: float, values: Array, starts: int, iterations:
             "spread": spread,
             "length": length,
             "stability": turned * np.exp(-spread / np.maximum(length, 1e-9)),
+            "strict": turned * np.exp(-spread / (STABILITY.xi * np.sqrt(2))),
         }
     )
 
@@ -153,7 +155,7 @@ def _draw(grid: pd.DataFrame, values: Array, beta: float) -> Figure:
     step = np.sqrt(values[1] / values[0])
     sides = np.append(values / step, values[-1] * step)  # even in the logarithm, as the cells are
     shown = ax.pcolormesh(sides, sides, score, cmap="cividis", vmin=0, vmax=1, shading="flat")
-    figure.colorbar(shown, ax=ax, label="stability S", pad=0.02)
+    figure.colorbar(shown, ax=ax, label="S = v · exp(−s / L)", pad=0.02)
     ax.set_xscale("log")
     ax.set_yscale("log")
     ax.set_xlabel("λ (no unit)")
