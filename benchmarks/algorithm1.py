@@ -1,6 +1,6 @@
-"""What each correction of Algorithm 1 buys: breast cancer, logistic regression, one run; for docs/algorithm1.md.
+"""What each correction of Algorithm 1 buys: breast cancer, logistic regression; for docs/understand/algorithm1.md.
 
-python benchmarks/algorithm1.py [--rows 100] [--out docs/algorithm1.md]
+python benchmarks/algorithm1.py [--rows 100] [--out docs/understand/algorithm1.md]
 
 All forms have the same learning rate, inverse temperature, tolerance and cap on iterations, and start from the same
 rows. The optimal distance is the distance to the separating plane, in closed form. "Kept" is the share of noisy copies
@@ -82,7 +82,7 @@ def measure(rows: int) -> list[str]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", type=int, default=100)
-    parser.add_argument("--out", type=Path, default=Path(__file__).parents[1] / "docs" / "algorithm1.md")
+    parser.add_argument("--out", type=Path, default=Path(__file__).parents[1] / "docs" / "understand" / "algorithm1.md")
     asked = parser.parse_args()
     lines = measure(asked.rows)
     text = asked.out.read_text(encoding="utf-8")

@@ -1,7 +1,7 @@
 """Conformance: every kind of model on every kind of table and task, each cell a run whose answers are checked.
 
-`python benchmarks/conformance.py` writes docs/conformance.md. An answer counts if the model itself, asked without this
-project, gives the row the target.
+`python benchmarks/conformance.py` writes docs/reference/conformance.md. An answer counts if the model itself,
+asked without this project, gives the row the target.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from sklearn.utils import all_estimators
 
 import counterpoise as cp
 
-PAGE = Path(__file__).parents[1] / "docs" / "conformance.md"
+PAGE = Path(__file__).parents[1] / "docs" / "reference" / "conformance.md"
 ROWS = 3
 COUNTS = {"CategoricalNB", "ComplementNB", "MultinomialNB"}  # read whole numbers that are not negative
 SMALLER = {"n_estimators": 5, "max_iter": 200, "cv": 2, "hidden_layer_sizes": (6,), "Cs": 2, "alpha": 0.1}

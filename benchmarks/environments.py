@@ -80,14 +80,14 @@ PEERS = (
     Peer("nice", ("nice-proximity", "nice-sparsity", "nice-proximity-std", "nice-sparsity-std"), alone=("NICEx",)),
     Peer(
         "foolbox",
-        ("ddn-100", "ddn-1000", "deepfool"),
+        ("ddn-100", "ddn-1000", "deepfool", "fmn-100", "brendel-bethge"),
         install=("foolbox", "torch==2.13.0"),
-        slow=("ddn-1000",),
+        slow=("ddn-1000", "brendel-bethge"),
         tasks=("logistic", "mlp", "wide"),
     ),
     Peer(
         "hopskipjump",
-        ("hopskipjump", "hopskipjump-nearest"),
+        ("hopskipjump", "hopskipjump-10", "hopskipjump-nearest"),
         install=("adversarial-robustness-toolbox",),
         slow=("hopskipjump-nearest",),
     ),

@@ -1,4 +1,4 @@
-"""Every kind of model that can be explained, fitted on small tables: what the page docs/conformance.md is made from."""
+"""Every kind of model that can be explained, fitted on small tables: the source of docs/reference/conformance.md."""
 
 from __future__ import annotations
 

@@ -15,19 +15,24 @@ SAME = 1e-9  # in standard deviations: less is the rounding of a change of units
 
 
 def judge(task: Task, rows: np.ndarray, answers: np.ndarray) -> pd.DataFrame:
-    """One line a row. Distances count numeric cells in standard deviations of the training rows, a category as 1."""
+    """One line a row, of the row as it would be written: whole numbers whole, categories by their label.
+
+    Distances count numeric cells in standard deviations of the training rows, a category as 1; changes are the cells of
+    the written row that differ. ``whole`` says whether the answer had whole numbers of its own, before it was written.
+    """
     numeric, scale = task.numeric, task.scale
     found = np.isfinite(answers).all(axis=1)
     x = np.where(found[:, None], answers, rows)
-    decoded = np.where(numeric, x, np.rint(x))  # a category between two others is illegal, and read as the nearer one
+    # a category between two others is illegal, and read as the nearer one; a count between two others is rounded
+    decoded = np.where(numeric & ~task.whole, x, np.rint(x))
     ceilings = np.array([len(task.categories.get(column, ())) - 1 for column in range(x.shape[1])])
-    legal = (numeric | ((x == decoded) & (x >= 0) & (x <= ceilings))).all(axis=1)
+    legal = (numeric | ((x == np.rint(x)) & (x >= 0) & (x <= ceilings))).all(axis=1)
     lower, upper = np.minimum(task.train.min(axis=0), rows), np.maximum(task.train.max(axis=0), rows)
     slack = FLOAT32 * scale
     inside = (~numeric | ((x >= lower - slack) & (x <= upper + slack))).all(axis=1)
     steps = np.where(numeric, np.abs(decoded - rows) / scale, decoded != rows)
     steps[steps < SAME] = 0
-    whole = (~task.whole | (steps == 0) | (x == np.rint(x))).all(axis=1)
+    whole = (~task.whole | (np.abs(x - np.rint(x)) < SAME * scale)).all(axis=1)
     return pd.DataFrame(
         {
             "valid": found & (task.predict(decoded) != task.predict(rows)),

@@ -21,6 +21,7 @@ from pathlib import Path
 
 import comparison
 import ours
+import ratios
 import tables
 import targets
 from environments import ONE_THREAD, PEERS, NotMade, Peer, python_of
@@ -154,6 +155,7 @@ def write(skipped: dict[str, str], tasks: list[Task], effort: Effort) -> None:
     effort.results.mkdir(parents=True, exist_ok=True)
     measured = [comparison.gather(task, effort.answers / task.name) for task in tasks]
     tables.write(measured, skipped, effort.results)
+    ratios.write(measured, effort.results)
     targets.write(measured, effort.answers, effort.results)
     say(f"written to {effort.results.relative_to(HERE.parent)}")
 

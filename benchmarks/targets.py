@@ -57,7 +57,7 @@ def of_task(comparison: Comparison) -> Iterator[Claim]:
 
 def _good(method: Measured) -> list[np.ndarray]:
     tables = [method.rows, *method.batches.values()]
-    return [(t["valid"] & t["legal"] & t["whole"] & (t["inside"] | method.free)).to_numpy() for t in tables]
+    return [(t["valid"] & t["legal"] & (t["inside"] | method.free)).to_numpy() for t in tables]
 
 
 def of_best(comparison: Comparison) -> Iterator[Claim]:

@@ -64,8 +64,8 @@ class Task:
 
     @cached_property
     def whole(self) -> np.ndarray:
-        """Numeric columns that the model's table has as integers; an array has none."""
-        return self.numeric & bool(self.categories) & (self.train == np.round(self.train)).all(axis=0)
+        """Numeric columns that hold whole numbers alone: counts, ports, flags."""
+        return self.numeric & (self.train == np.round(self.train)).all(axis=0)
 
     def table(self, x: np.ndarray) -> Any:
         """What the model is given: the array itself or, where there are categories, a frame with their labels."""

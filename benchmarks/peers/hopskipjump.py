@@ -11,7 +11,7 @@ from task import Task
 from peers.runner import Counted, Made, Method, serve
 
 
-def hopskipjump(nearest: bool) -> Made:
+def hopskipjump(nearest: bool, iterations: int = 50) -> Made:
     """In standard deviations, within the observed range; a category is a number like any other.
 
     It begins at a uniform draw from the box that has the target. Where it finds none, and everywhere if ``nearest``,
@@ -29,7 +29,7 @@ def hopskipjump(nearest: bool) -> Made:
 
         box = starts.min(axis=0), starts.max(axis=0)
         model = BlackBoxClassifier(probabilities, (len(scale),), 2, clip_values=box)
-        attack = HopSkipJump(model, targeted=False, verbose=False)
+        attack = HopSkipJump(model, targeted=False, max_iter=iterations, verbose=False)
 
         def one(row: np.ndarray) -> np.ndarray | None:
             z = ((row - mean) / scale).astype(np.float32)
@@ -46,5 +46,9 @@ def hopskipjump(nearest: bool) -> Made:
 
 
 if __name__ == "__main__":
-    settings = {"hopskipjump": hopskipjump(nearest=False), "hopskipjump-nearest": hopskipjump(nearest=True)}
+    settings = {
+        "hopskipjump": hopskipjump(nearest=False),
+        "hopskipjump-10": hopskipjump(nearest=False, iterations=10),
+        "hopskipjump-nearest": hopskipjump(nearest=True),
+    }
     serve(settings, f"ART {art.__version__}")

@@ -1,0 +1,186 @@
+"""How quickly the workbench answers, measured by the browser: an edit, a lock, a firm answer, a list of many rows.
+
+python benchmarks/workbench.py [--rows 1000000] [--repeats 40]
+
+Writes benchmarks/results/workbench.md. Each server is `counterpoise serve` in a process of its own, on files, as a user
+starts it. Needs the table unsw_nb15 and a Chromium on the path.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from time import process_time
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import skops.io
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+
+import counterpoise as cp
+from counterpoise.web.questions import answer_question
+from counterpoise.web.session import Session
+
+ROOT = Path(__file__).parents[1]
+DATA = Path(os.environ.get("COUNTERPOISE_DATA", ROOT.parent / "shared" / "data"))
+SETTLED_SECONDS = 8.0  # the page is left alone for so long, as by a person who reads the list; the server warms up
+CLOCK = """async ([path, bodies]) => {
+  const times = [];
+  for (const body of bodies) {
+    const started = performance.now();
+    const response = await fetch(path, {method: "POST", body: JSON.stringify({page: "clock", ...body})});
+    const found = await response.json();
+    times.push(performance.now() - started);
+    if (found.error || found.isCancelled) throw new Error(JSON.stringify(found));
+    const proof = {method: "POST", body: JSON.stringify({page: "clock", ...body})};
+    if (path === "/api/answer") fetch("/api/complete", proof);
+  }
+  return times;
+}"""
+
+
+def load() -> tuple[pd.DataFrame, pd.Series[Any]]:
+    table = pd.read_csv(DATA / "unsw_nb15.csv.gz", keep_default_na=False)
+    label = table["target"].map({0: "benign", 1: "attack"})
+    return table.drop(columns=["label", "target"]).select_dtypes("number"), label
+
+
+@contextmanager
+def serve(folder: Path, model: str, rows: str) -> Iterator[tuple[str, Path]]:
+    """The address of a workbench that another process serves, and where the system tells about that process."""
+    command = [sys.executable, "-m", "counterpoise", "serve", "-m", f"{model}.skops", "-d", "train.csv", "-r", rows]
+    process = subprocess.Popen([*command, "-t", "benign"], cwd=folder, stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    try:
+        yield process.stdout.readline().strip(), Path("/proc") / str(process.pid) / "status"
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def open_page(browser: Any, address: str) -> Any:
+    page = browser.new_context().new_page()
+    page.goto(address)
+    page.wait_for_selector("#rows tbody tr")
+    page.wait_for_timeout(1000 * SETTLED_SECONDS)
+    return page
+
+
+def measure(page: Any, path: str, bodies: list[dict[str, Any]]) -> str:
+    times = page.evaluate(CLOCK, [path, bodies])
+    return f"{np.median(times):.0f} | {np.quantile(times, 0.95):.0f}"
+
+
+def measure_row(page: Any, name: str, session: Session, repeats: int) -> list[str]:
+    """An edit, a lock and the slider, each on rows drawn anew; a proof follows every answer, as on the page."""
+    rng = np.random.default_rng(0)
+    places = rng.integers(0, len(session), repeats).tolist()
+    edits = [{"place": place, "cells": {"0": float(rng.random())}} for place in places]
+    locks = [{"place": place, "wishes": {"locked": [int(rng.integers(0, 30))]}} for place in places]
+    firm = [{"place": place, "wishes": {"keep": 0.9}} for place in places]
+    asks = (
+        ("edit to verdict", "verdict", edits, "50"),
+        ("lock to verified answer", "answer", locks, "200"),
+        ("slider to firm answer", "answer", firm, "500"),
+        ("the proof of an answer, afterwards", "complete", locks[:6], ""),
+    )
+    lines = []
+    for words, what, bodies, asked in asks:
+        wall, cpu = measure(page, f"/api/{what}", bodies), measure_cpu(session, what, bodies)
+        lines.append(f"| {name} | {words} | {wall} | {cpu} | {asked} |")
+    return lines
+
+
+def measure_cpu(session: Session, what: str, bodies: list[dict[str, Any]]) -> str:
+    """The same questions, each alone in this process, by the processor's clock: what an idle machine would need."""
+    answer_question(session, what, bodies[-1])
+    times = []
+    for body in bodies[:-1]:
+        started = process_time()
+        answer_question(session, what, body)
+        times.append(1000 * (process_time() - started))
+    return f"{np.median(times):.0f} | {np.quantile(times, 0.95):.0f}"
+
+
+def read_memory(status: Path, name: str) -> float:
+    """GiB that the system says of a process."""
+    line = next(line for line in status.read_text().splitlines() if line.startswith(name))
+    return int(line.split()[1]) / 2**20
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--rows", type=int, default=1_000_000)
+    parser.add_argument("--repeats", type=int, default=40)
+    given = parser.parse_args()
+    from playwright.sync_api import sync_playwright
+
+    lines = [
+        "| model | what | wall median | wall p95 | CPU median | CPU p95 | asked, p95 |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    with tempfile.TemporaryDirectory() as name, sync_playwright() as driver:
+        folder = Path(name)
+        train, label = load()
+        models = {
+            "boosted": HistGradientBoostingClassifier(random_state=0).fit(train, label),
+            "forest": RandomForestClassifier(100, random_state=0).fit(train, label),
+        }
+        for file, model in models.items():
+            skops.io.dump(model, folder / f"{file}.skops")
+        train.to_csv(folder / "train.csv", index=False)
+        alerts = train[(label == "attack").to_numpy()].head(200)
+        alerts.to_csv(folder / "alerts.csv", index=False)
+        many = np.random.default_rng(0).integers(0, len(train), given.rows)
+        train.iloc[many].to_csv(folder / "many.csv", index=False)
+        browser = driver.chromium.launch(
+            executable_path=shutil.which("chromium"), args=["--no-sandbox", "--disable-dev-shm-usage"]
+        )
+        for file, words in (("boosted", "boosted trees"), ("forest", "forest of 100")):
+            session = Session(cp.Explainer(models[file], reference=train), alerts, target="benign")
+            with serve(folder, file, "alerts.csv") as (address, _):
+                lines += measure_row(open_page(browser, address), words, session, given.repeats)
+            session.close()
+        with serve(folder, "boosted", "many.csv") as (address, status):
+            page = open_page(browser, address)
+            asks = {
+                "filtered by verdict": {"equal": {"verdict": "attack"}},
+                "searched by words": {"search": "9999"},
+                "sorted by probability": {"sort": "probability", "descending": True},
+            }
+            for words, body in asks.items():
+                times = measure(page, "/api/list", [body] * 10)
+                lines.append(f"| list of {given.rows:,} rows | {words} | {times} | | | 300 |")
+            held, peak = read_memory(status, "VmRSS"), read_memory(status, "VmHWM")
+        browser.close()
+    text = "\n".join(
+        [
+            "# The workbench, measured by the browser",
+            "",
+            f"`python benchmarks/workbench.py --rows {given.rows} --repeats {given.repeats}`: unsw_nb15, numbers only;",
+            "`counterpoise serve` in a process of its own; the wall clock of a request in Chromium, so that what else",
+            f"the machine did shows: a load average of {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores at the end.",
+            "Milliseconds. CPU: the same questions, each alone in one process, by the processor's clock.",
+            "An answer is asked for while the proof of the one before is still at work, which the question calls off.",
+            "",
+            *lines,
+            "",
+            f"Memory of the server with {given.rows:,} rows: {held:.2f} GiB held, {peak:.2f} GiB at most, while it",
+            "read the file (asked: 1 GiB).",
+            "",
+        ]
+    )
+    (ROOT / "benchmarks" / "results" / "workbench.md").write_text(text, encoding="utf-8")
+    print(text)
+
+
+if __name__ == "__main__":
+    main()
