@@ -1,0 +1,54 @@
+"""The directive `commands`: every command of the program with its options, read from the program itself."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import typer
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.util.docutils import SphinxDirective
+
+from counterpoise.cli.program import app as program
+
+
+def describe_commands() -> str:
+    """Markdown: a section for each command, with a table of its arguments and options."""
+    root = typer.main.get_command(program)
+    parts = []
+    for name, command in root.commands.items():  # type: ignore[attr-defined]
+        parts += [f"## `counterpoise {name}`", "", (command.help or "").strip(), ""]
+        parts += ["| option | default | |", "|---|---|---|"]
+        parts += [_line(option) for option in command.params if not getattr(option, "hidden", False)]
+        parts.append("")
+    return "\n".join(parts)
+
+
+def _line(option: Any) -> str:
+    names = " ".join(f"`{name}`" for name in (*option.opts, *option.secondary_opts))
+    if option.param_type_name == "argument":
+        names = f"`{option.name.upper()}`"
+    many = " Repeatable." if option.multiple or option.nargs == -1 else ""
+    default = "required" if option.required else _default(option)
+    text = " ".join((option.help or "").split()).replace("|", "\\|")
+    return f"| {names} | {default} | {text}{many} |"
+
+
+def _default(option: Any) -> str:
+    value = option.default
+    if value is None or value == () or value == [] or value is False or callable(value):
+        return ""
+    return f"`{value}`"
+
+
+class Commands(SphinxDirective):
+    """Put the description of every command where the directive stands."""
+
+    def run(self) -> list[nodes.Node]:
+        return self.parse_text_to_nodes(describe_commands(), allow_section_headings=True)
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Register with Sphinx."""
+    app.add_directive("commands", Commands)
+    return {"version": "1", "parallel_read_safe": True}
