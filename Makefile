@@ -1,23 +1,37 @@
 # make demo    explain an alert of a simulated IoT device
+# make workbench  the same alerts on a page where you move the decision yourself
+# make docs    the site, into out/docs
 # make test    every gate, in the order in which they are quickest to fail
 # make test-long  larger draws of what make test samples: some ten minutes
 # make fuzz    random questions, judged by code of its own: DRAWS=20000 for more, SEED=123 for one alone
 # make bench   the measurements
+# make release  sdist and wheel into dist/, each tested in an empty environment of every Python found
 # make clean   remove what the tools leave behind; make distclean: the environment too
 
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check
 
+SITE := $(BIN)/python -m sphinx -q -W --keep-going -b html docs out/docs
+
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-long fuzz bench clean distclean
+.PHONY: help demo workbench docs test test-long fuzz bench release clean distclean
 
 help:
 	@sed -n 's/^# make/make/p' Makefile
 
 demo: $(VENV)/.installed-demo
 	$(BIN)/python examples/demo.py
+
+workbench: $(VENV)/.installed-demo
+	$(BIN)/counterpoise demo --serve
+
+# Notebooks and gallery scripts run when they have changed: what they made last time is kept in out/ and docs/gallery/.
+docs: export OMP_NUM_THREADS := 1
+docs: $(VENV)/.installed-dev
+	$(SITE)
+	@echo "open out/docs/index.html"
 
 test: export OMP_NUM_THREADS := 1
 test: $(VENV)/.installed-dev
@@ -26,9 +40,10 @@ test: $(VENV)/.installed-dev
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python -m pytest -n 2 -q
-	@for example in $(wildcard examples/*.py); do \
+	@for example in $(filter-out examples/plot_%,$(wildcard examples/*.py)); do \
 		echo "$$example"; $(BIN)/python "$$example" || exit 1; \
 	done
+	$(SITE)
 
 test-long: export OMP_NUM_THREADS := 1
 test-long: $(VENV)/.installed-dev
@@ -48,7 +63,7 @@ bench: $(VENV)/.installed-dev
 
 $(VENV)/.installed-demo: pyproject.toml constraints.txt | $(BIN)/python
 	@echo "installing into $(VENV) ..."
-	$(PIP) -c constraints.txt -e '.[plots]'
+	$(PIP) -c constraints.txt -e '.[plots,web]'
 	@touch $@
 
 $(VENV)/.installed-dev: pyproject.toml constraints.txt requirements-dev.txt | $(BIN)/python
@@ -71,8 +86,11 @@ $(BIN)/python:
 	echo "Python 3.11 or later is needed; none was found on the path; install it or say: make PYTHON=/path/to/python" >&2; \
 	exit 1
 
+release:
+	./.ci/release
+
 clean:
-	rm -rf .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis build dist out
+	rm -rf .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis build dist out docs/gallery docs/sg_execution_times.rst
 	find src tests examples benchmarks -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 
 distclean: clean
