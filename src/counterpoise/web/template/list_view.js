@@ -67,14 +67,14 @@ export function mountList(element, { ask, history, setup }) {
   function lookAgain() {
     clearTimeout(again);
     again = setTimeout(async () => {
-      if (document.visibilityState === "visible") await load();
+      if (document.visibilityState === "visible") await load(true);
       if (isOpen) lookAgain();
     }, 3000);
   }
 
-  async function load() {
+  async function load(isAgain = false) {
     const number = ++asked;
-    const found = await ask("list", { ...list(), limit: LIMIT });
+    const found = await ask("list", { ...list(), limit: LIMIT, isAgain });
     if (number !== asked || !found) return;
     const drawn = JSON.stringify([found, list()]);
     if (drawn === lastDrawn) return;
