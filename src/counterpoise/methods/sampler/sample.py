@@ -21,9 +21,10 @@ from counterpoise.types import Array, Index, Mask
 
 
 def list_sweep(places: Places) -> tuple[Move, ...]:
-    """The moves of one sweep, in order; swaps between temperatures follow."""
-    names = ["set_or_unset", "stride", "exchange", "jump", "set_or_unset", "redraw", "trade", "stride", "jump"]
-    return tuple(MOVES[name] for name in (*names, *(["transfer"] if places.transfers else [])))
+    """The moves of one sweep, in order; swaps between temperatures follow every third."""
+    names = ["set_or_unset", "stride", "jump", "exchange", "redraw", "jump", "set_or_unset", "trade", "jump"]
+    relations = ["transfer", "stride", "dart"] if places.transfers else []
+    return tuple(MOVES[name] for name in (*names, *relations))
 
 
 @dataclass(eq=False)
@@ -93,18 +94,23 @@ class Sampler:
         return other
 
     def sweep(self) -> None:
-        """All moves once, then swaps between neighbouring temperatures."""
-        chains, settings = self.chains, self.settings
-        _n, k, _ = chains.x.shape
-        T = self.T[:, self.slots]
-        moves = list_sweep(chains.places)
+        """All moves once; after every third, swaps between neighbouring temperatures."""
+        chains = self.chains
+        k = chains.x.shape[1]
+        T, moves = self.T[:, self.slots], list_sweep(chains.places)
         sizes = [move.numbers + move.columns + 1 for move in moves]
-        u, end = chains.streams.uniform((sum(sizes) + 1, k)), 0
-        for size, move in zip(sizes, moves, strict=True):
-            chains.step(move, self.tables, T, np.moveaxis(u[:, end : end + size], 1, 2))
-            end += size
+        ends = np.cumsum([0, *sizes])
+        swaps = len(moves) // 3
+        u = chains.streams.uniform((int(ends[-1]) + swaps, k))
+        for number, move in enumerate(moves):
+            chains.step(move, self.tables, T, np.moveaxis(u[:, ends[number] : ends[number + 1]], 1, 2))
             self._note_best()
-        tried, taken = chains.swap(T, settings.temperatures, self.parity, u[:, -1])
+            if number % 3 == 2:
+                self._swap(T, u[:, ends[-1] + number // 3])
+
+    def _swap(self, T: Array, u: Array) -> None:
+        """Swaps of every other pair of neighbouring temperatures, noted in the record."""
+        tried, taken = self.chains.swap(T, self.settings.temperatures, self.parity, u)
         self.parity = 1 - self.parity
         self.record.tried += tried.sum(axis=1)
         self.record.taken += taken.sum(axis=1)
