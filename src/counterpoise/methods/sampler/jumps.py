@@ -93,7 +93,7 @@ class Jumps:
         )
 
     def draw(self, u: Array) -> tuple[Index, Array]:
-        """Places ``(n, k, c)`` of the core columns, by uniform numbers ``u`` ``(n, k, 1 + c)``, and their log density."""
+        """Places ``(n, k, c)`` of the core columns, by numbers ``u`` ``(n, k, 1 + c)``, and their log density."""
         pattern = self.table.draw_columns(u[..., 0])
         rows = np.arange(len(u))[:, None]
         drawn = np.zeros((*pattern.shape, u.shape[2] - 1), dtype=np.intp)

@@ -196,7 +196,9 @@ class _Builder:
         reference, lattice = self.reference_column(column), self.problem.region.lattice
         scale = self.problem.energy.distance.unit[column]
         start, (low, high) = self._start_and_ends(row, column, scale)
-        if not low <= start <= high:  # a row outside its box: the values begin at the end of the box
+        if np.isnan(self.problem.x0[row, column]):  # where intervals begin is a value that the cell can have
+            start -= unit / 2
+        elif not low <= start <= high:  # a row outside its box: the values begin at the end of the box
             start = low - unit if start < low else high + unit
         width = self.settings.resolution * scale * (length if np.isfinite(length) and length > 0 else 1.0)
         made = ColumnPlaces.of_intervals(start, (low, high), max(width, unit), reference, self.settings, unit, origin)

@@ -9,8 +9,8 @@ import numpy as np
 from counterpoise.methods.sampler.chains import Chains
 from counterpoise.methods.sampler.darts import Darts
 from counterpoise.methods.sampler.draws import Draws, check_draws, choose_burn_in
-from counterpoise.methods.sampler.ladder import adapt_ladder, first_ladder
 from counterpoise.methods.sampler.jumps import Jumps
+from counterpoise.methods.sampler.ladder import adapt_ladder, first_ladder
 from counterpoise.methods.sampler.moves import MOVES, Move, MoveTables
 from counterpoise.methods.sampler.places import Places
 from counterpoise.methods.sampler.proposal_table import ProposalTable, mix_proposals, tilted_probabilities
