@@ -141,9 +141,9 @@ def measure(scale: RunSize) -> tuple[Exhibit, Exhibit]:
         "Figure 4. How much each feature is changed, and how much that varies",
         (
             "Lines: mean over seeds, in standard deviations of the feature; shaded: one standard deviation over seeds. "
-            "Left, as in the paper, the magnitude of the change; right, the change with its sign. "
+            "First, as in the paper, the magnitude of the change; then the change with its sign. "
             "Spread over seeds, averaged over features: "
-            + ", ".join(f"{name} {value:.3f}" for name, value in spread.items())
+            + "; ".join(f"{name}: {value:.3f}" for name, value in spread.items())
             + ".",
         ),
         settings,
