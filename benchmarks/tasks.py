@@ -74,7 +74,7 @@ def adult(name: str = "adult", words: str = "one-hot + HistGradientBoosting", la
     one_hot = OneHotEncoder(categories=list(categories.values()), sparse_output=False)
     rest = "passthrough" if last is None else StandardScaler()
     front = make_column_transformer((one_hot, list(categories)), remainder=rest)
-    model = make_pipeline(front, last or HistGradientBoostingClassifier(random_state=0))
+    model = make_pipeline(front, HistGradientBoostingClassifier(random_state=0) if last is None else last)
     train, rest, labels, _ = train_test_split(x, y, test_size=0.25, stratify=y, random_state=0)
     model.fit(train, labels)
     numbered = {x.columns.get_loc(name): labels_ for name, labels_ in categories.items()}
