@@ -136,9 +136,9 @@ TASKS: dict[str, Callable[[], Task]] = {
     "rt_iot2022": lambda: flows("rt_iot2022", "HistGradientBoosting", boosted(), drop=("id.resp_p",)),
     "adult": adult,
     "wide": wide,
-    "nice-wdbc-rf": lambda: cancer("nice-wdbc-rf", "forest of 500", forest(500)),
+    "nice-wdbc-rf": lambda: cancer("nice-wdbc-rf", "forest of 100", forest()),
     "nice-wdbc-ann": lambda: cancer("nice-wdbc-ann", "network", small_network()),
-    "nice-adult-rf": lambda: adult("nice-adult-rf", "forest of 500", forest(500, min_samples_leaf=5)),
+    "nice-adult-rf": lambda: adult("nice-adult-rf", "forest of 100", forest(min_samples_leaf=5)),
     "nice-adult-ann": lambda: adult("nice-adult-ann", "network", MLPClassifier((32,), max_iter=60, random_state=0)),
 }
 NICE_TASKS = tuple(name for name in TASKS if name.startswith("nice-"))
