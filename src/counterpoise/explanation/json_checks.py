@@ -70,7 +70,10 @@ def _check_numbers(fields: dict[str, Any]) -> None:
     for name, part in numbers.items():
         if part.dtype.kind != "f":
             raise ValueError(f"{name} has {part.dtype} values")
-        if name.startswith(("kept", "probability")) and not (np.isnan(part) | ((part >= 0) & (part <= 1))).all():
+        if name == "agree_of" and not (np.isnan(part) | ((part >= 1) & np.isfinite(part))).all():
+            raise ValueError("agree_of has values that are no numbers of models")
+        is_share = name.startswith(("kept", "probability")) or name == "agree"
+        if is_share and not (np.isnan(part) | ((part >= 0) & (part <= 1))).all():
             raise ValueError(f"{name} has values that are no shares")
 
 
