@@ -97,11 +97,12 @@ def _write_value(value: Any) -> str:
 
 
 def kept_columns(explanation: AnsweredRows, rows: Index, slots: Index) -> dict[str, Any]:
-    """The share of noisy copies that answers keep, its interval, and what is odd about them, ``(p,)`` each."""
+    """The share of noisy copies that answers keep, of models that agree, and what is odd, ``(p,)`` each."""
     measures, marks = explanation.measures, explanation.odd_marks
     names = np.array([str(name) for name in explanation.schema.names], dtype=object)
     return {
         **{name: getattr(measures, name)[rows, slots] for name in ("kept", "kept_low", "kept_high")},
+        **{name: getattr(measures, name)[rows, slots] for name in ("agree", "agree_of")},
         "fragile": marks.is_fragile[rows, slots],
         "edge": marks.is_edge[rows, slots],
         "unusual": ["; ".join(names[mask]) for mask in marks.unusual[rows, slots]],

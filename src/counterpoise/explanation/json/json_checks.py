@@ -73,7 +73,10 @@ def _check_numbers(fields: dict[str, Any], rounding: float) -> None:
     for name, part in numbers.items():
         if part.dtype.kind != "f":
             raise ValueError(f"{name} has {part.dtype} values")
-        if name.startswith(("kept", "probability")) and not _are_shares(part, rounding):
+        if name == "agree_of" and not (np.isnan(part) | ((part >= 1) & np.isfinite(part))).all():
+            raise ValueError("agree_of has values that are no numbers of models")
+        is_share = name.startswith(("kept", "probability")) or name == "agree"
+        if is_share and not _are_shares(part, rounding):
             raise ValueError(f"{name} has values that are no shares")
 
 
