@@ -53,7 +53,8 @@ class Cloud:
     fragility, in the decision form of the free energy, Eq. (6): ``-T ln <exp(-kappa phi)>``, with ``kappa`` ``(n,)``.
     """
 
-    noise: Noise
+    noises: tuple[Noise, ...]
+    owners: Index  # (n,) which of the noises is that of each row
     draws: Array
     keep: Array | float = 0.0
     T: float = 0.0
@@ -62,12 +63,21 @@ class Cloud:
 
     def make_copies(self, region: Region, x: Array, draws: Array, scales: Array, numeric: Mask) -> Array:
         """Noisy copies ``(n, k, m, d)`` of points ``x`` ``(n, k, d)`` of rows with this region, checked."""
-        return check_copies(self.noise.copies(x, draws, region, scales, numeric), x, draws, self.noise)
+        present = np.unique(self.owners)
+        if len(present) == 1:
+            noise = self.noises[present[0]]
+            return check_copies(noise.copies(x, draws, region, scales, numeric), x, draws, noise)
+        out = np.empty((*x.shape[:2], *draws.shape[1:]))
+        for owner in present.tolist():
+            rows, noise = np.flatnonzero(self.owners == owner), self.noises[owner]
+            copies = noise.copies(x[rows], draws[rows], region.take(rows), scales, numeric)
+            out[rows] = check_copies(copies, x[rows], draws[rows], noise)
+        return out
 
     def take(self, rows: Index) -> Cloud:
         """The cloud of some rows."""
         keep, kappa = (each if isinstance(each, float) else each[rows] for each in (self.keep, self.kappa))
-        return replace(self, draws=self.draws[rows], keep=keep, kappa=kappa)
+        return replace(self, owners=self.owners[rows], draws=self.draws[rows], keep=keep, kappa=kappa)
 
 
 @dataclass(frozen=True, eq=False)

@@ -162,6 +162,11 @@ class AnsweredRows:
         return np.asarray(self.measures.kept[:, 0])
 
     @property
+    def agree(self) -> Array:
+        """The share of further models that give the best answers the target too, ``(n,)``; NaN where none was asked."""
+        return np.asarray(self.measures.agree[:, 0])
+
+    @property
     def kept_interval(self) -> Array:
         """The confidence interval of `kept`, ``(n, 2)``."""
         return np.column_stack([self.measures.kept_low[:, 0], self.measures.kept_high[:, 0]])

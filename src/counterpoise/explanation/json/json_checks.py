@@ -16,8 +16,11 @@ _TEXT_FIELDS = ("fixed", "unit", "label", "description")
 _NUMBER_FIELDS = ("threshold", "lam", "mu", "keep", "temperature", "alternatives", "seed", "budget", "gap")
 
 
-def check_fields(fields: dict[str, Any], max_decimals: int = 400) -> None:
-    """A ValueError where fields of an explanation do not belong together; ``max_decimals`` of a double are enough."""
+def check_fields(fields: dict[str, Any], max_decimals: int = 400, rounding: float = 1e-5) -> None:
+    """A ValueError where fields of an explanation do not belong together; ``max_decimals`` of a double are enough.
+
+    Probabilities are the model's own, which may be above 1 by its ``rounding``.
+    """
     schema: Schema = fields["schema"]
     columns = fields["rows"].columns
     absent = [name for name in schema.names if name not in columns]
@@ -31,7 +34,7 @@ def check_fields(fields: dict[str, Any], max_decimals: int = 400) -> None:
         raise ValueError("the numbers of answers are not whole, or the validities no truth values")
     if not all(isinstance(text, str) for name in ("status", "reason") for text in fields[name].tolist()):
         raise ValueError("a status or a reason is no text")
-    _check_numbers(fields)
+    _check_numbers(fields, rounding)
     _check_question(fields["question"])
 
 
@@ -60,7 +63,7 @@ def _check_codes(schema: Schema, cells: Array) -> None:
                 raise ValueError(f"{feature.name!r} has codes that stand for no category")
 
 
-def _check_numbers(fields: dict[str, Any]) -> None:
+def _check_numbers(fields: dict[str, Any], rounding: float) -> None:
     """What was measured is numbers, and shares are between 0 and 1 or unknown."""
     measures = {} if fields["measures"] is None else vars(fields["measures"])
     numbers = {name: part for name, part in measures.items() if name != "noise"} | {"bound": fields["bound"]}
@@ -70,8 +73,15 @@ def _check_numbers(fields: dict[str, Any]) -> None:
     for name, part in numbers.items():
         if part.dtype.kind != "f":
             raise ValueError(f"{name} has {part.dtype} values")
-        if name.startswith(("kept", "probability")) and not (np.isnan(part) | ((part >= 0) & (part <= 1))).all():
+        if name == "agree_of" and not (np.isnan(part) | ((part >= 1) & np.isfinite(part))).all():
+            raise ValueError("agree_of has values that are no numbers of models")
+        is_share = name.startswith(("kept", "probability")) or name == "agree"
+        if is_share and not _are_shares(part, rounding):
             raise ValueError(f"{name} has values that are no shares")
+
+
+def _are_shares(numbers: Array, rounding: float) -> bool:
+    return bool((np.isnan(numbers) | ((numbers >= 0) & (numbers <= 1 + rounding))).all())
 
 
 def _check_question(question: Question) -> None:
