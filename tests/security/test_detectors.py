@@ -71,6 +71,16 @@ def test_the_commands(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "one --model" in capsys.readouterr().err
 
 
+def test_two_models_are_compared_on_a_log(folder: Path) -> None:
+    (folder / "conn.log").write_text(flow_logs.zeek_tsv(), encoding="utf-8")
+    (folder / "map.yaml").write_text(flow_logs.mapping_text("zeek"), encoding="utf-8")
+    models = ("-m", "@a.pkl", "-m", "@b.pkl", "-t", "benign")
+    _run(folder, "compare-models", *models, "-r", "@rows.csv", "-o", "@table.csv")
+    _run(folder, "compare-models", *models, "-r", "@conn.log", "--mapping", "@map.yaml", "-o", "@log.csv")
+    one, two = (pd.read_csv(folder / name).drop(columns="row") for name in ("table.csv", "log.csv"))
+    pd.testing.assert_frame_equal(one, two)
+
+
 def test_answers_side_by_side_with_text_and_as_markdown_and_excel(folder: Path) -> None:
     asked = ("-m", "@a.pkl", "-r", "@rows.csv", "-t", "benign")
     assert _run(folder, "explain", *asked, "-o", "@out.csv") == 0

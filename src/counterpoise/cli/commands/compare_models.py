@@ -27,6 +27,8 @@ def compare_models(
     max_changes: options.MaxChangesOption = None,
     seed: Annotated[int, typer.Option("--seed", help="The same seed gives the same answers.")] = 0,
     out: Annotated[str | None, typer.Option("--out", "-o", help="Where to write the rows: .csv or .parquet.")] = None,
+    log_format: options.FormatOption = None,
+    mapping: options.MappingOption = None,
     unset: options.UnsetOption = None,
     safe_csv: options.SafeCsvOption = None,
     trust: options.TrustOption = False,
@@ -40,17 +42,21 @@ def compare_models(
     """
     from counterpoise.api.explainer import Explainer
     from counterpoise.cli import arguments, table_files
+    from counterpoise.cli.soc.log_files import RowsFile
     from counterpoise.security.detectors.compare_models import compare_models as compare
 
     if len(model) != 2:
         raise InputError("compare-models takes two models", f"{len(model)} were given", "give --model twice")
     ending = table_files.check_table_output(out, OUTPUT_ENDINGS)
+    rows_file = RowsFile(rows, log_format, mapping)
     table_files.check_streams(data=data, rows=rows)
     read = {"--model": model[0], "--model (2)": model[1], "--data": data, "--rows": rows, "--schema": schema}
+    read["--mapping"] = mapping
     table_files.check_files_differ({"--out": out}, read)
     with exit_when_cut_short():
         marks = arguments.read_unset_marks(schema, unset)
-        reference, table = table_files.read_data_and_rows(data, rows, label=label, name=name, unset=marks)
+        reference = table_files.read_data(data, label, marks)
+        table = rows_file.read(reference, name, marks)
         _, words = arguments.read_constraints(schema, reference, fixed, increasing, decreasing, max_changes)
         first, second = (arguments.open_model(path, trust=trust, factory=factory) for path in model)
         wanted = arguments.parse_target(target, Explainer(first, reference=reference).model.labels)
@@ -60,4 +66,4 @@ def compare_models(
         else:
             table_files.write_table(found.table.reset_index(names="row"), out, ending, safe=safe_csv)
     print_to_stderr(found.summarize().headline)
-    raise typer.Exit(ExitCode.ALL_FOUND if found.table["agree"].all() else ExitCode.NOT_ALL_FOUND)
+    raise typer.Exit(rows_file.exit_code if found.table["agree"].all() else ExitCode.NOT_ALL_FOUND)
