@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 import numpy as np
 
@@ -12,6 +11,7 @@ from counterpoise.methods.linear.cases import Cases, largest_values, make_cases
 from counterpoise.methods.linear.division import divide
 from counterpoise.methods.linear.dual import Solved, solve
 from counterpoise.methods.linear.first_boxes import first_boxes
+from counterpoise.methods.linear.linear_proof import LinearProof
 from counterpoise.methods.linear.menus import Menus
 from counterpoise.methods.linear.relations import LinearRelations
 from counterpoise.methods.settings.linear import DEFAULT_LINEAR, LinearSettings
@@ -19,26 +19,6 @@ from counterpoise.methods.trees.exact.cell_costs import is_separable
 from counterpoise.models.layers import LayerOutputs
 from counterpoise.problem import Problem
 from counterpoise.types import Array, Index, Mask
-
-
-class LinearProof(NamedTuple):
-    """What is known of the least effort of n rows; no answer costs less than ``bound``, NaN where nothing is known."""
-
-    bound: Array  # (n,)
-    is_infeasible: Mask  # (n,)
-    x: Array  # (n, d) an answer that costs less than the incumbent; the row where there is none
-    effort: Array  # (n,) of it; infinite where there is none
-    boxes: Index  # (n,) opened
-
-    def sharpened(self, rows: Index, found: LinearProof) -> LinearProof:
-        """With what was found of some rows ``(r,)`` after that."""
-        out = LinearProof._make(part.copy() for part in self)
-        out.bound[rows] = np.fmax(out.bound[rows], found.bound)
-        out.is_infeasible[rows] |= found.is_infeasible
-        nearer = found.effort < out.effort[rows]
-        out.x[rows[nearer]], out.effort[rows[nearer]] = found.x[nearer], found.effort[nearer]
-        out.boxes[rows] += found.boxes
-        return out
 
 
 def prove_linear(
