@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
+from counterpoise.call_blocks import call_in_blocks
 from counterpoise.errors import CapabilityError
 from counterpoise.model_calls import Tally, call_model, check_outputs
 from counterpoise.models.goals import Goal
@@ -308,10 +309,15 @@ class Problem:
 
     def _call_derivative(self, call: Callable[..., Array], *arrays: Array) -> Array:
         """A derivative of the model at points, each array ``(p, ...)``; an exception names the row that caused it."""
+        widths = np.cumsum([array.shape[1] for array in arrays])[:-1]
         try:
-            return call(*arrays)
+            if not self.tally.block_rows:
+                return call(*arrays)
+            together = np.concatenate(arrays, axis=1)
+            return np.asarray(
+                call_in_blocks(lambda rows: call(*np.split(rows, widths, axis=1)), together, self.tally.block_rows)
+            )
         except Exception:
-            widths = np.cumsum([array.shape[1] for array in arrays])[:-1]
             owners = np.repeat(self.row_numbers, len(arrays[0]) // len(self))
             together = np.concatenate(arrays, axis=1)
             return np.asarray(call_model(lambda rows: call(*np.split(rows, widths, axis=1)), together, owners, Tally()))

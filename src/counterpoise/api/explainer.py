@@ -135,6 +135,12 @@ class Explainer:
         asked._distance_builder = DistanceBuilder(asked.schema, asked.constraints, asked.weights)
         return asked
 
+    def in_chunks(self, chunks: ChunkSettings) -> Explainer:
+        """The same explainer with other settings of its chunks, which no answer depends on."""
+        found = self._copy_with_model()
+        found.chunks = chunks
+        return found
+
     def _copy_with_model(self) -> Explainer:
         """A copy that shares the adapted model; `copy` goes by the pickled state, which is without it."""
         found = object.__new__(type(self))
