@@ -15,9 +15,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from counterpoise.cli.batch.broken_lines import read_around_broken_lines
+from counterpoise.cli.batch.broken_lines import read_around_broken_lines, read_objects_around_broken_lines
 from counterpoise.cli.batch.output_places import check_writable
-from counterpoise.cli.batch.tolerant_lines import UNDECODED, parse_object
 from counterpoise.cli.csv_dialect import (
     NotText,
     TextSource,
@@ -31,7 +30,6 @@ from counterpoise.cli.table_limits import TableLimits, TooMuch
 from counterpoise.errors import InputError, MissingExtra
 from counterpoise.explanation.sentences import name_row
 from counterpoise.scale.files import replace_file
-from counterpoise.scale.unreadable import insert_unreadable
 from counterpoise.space.schema.tables_in import quote_names
 from counterpoise.space.yaml.unset_marks import UnsetMarks
 
@@ -56,14 +54,6 @@ def _read_ndjson(source: TextSource, unset: UnsetMarks | None = None) -> pd.Data
     return pd.DataFrame(records)
 
 
-def _read_objects(source: TextSource, unset: UnsetMarks) -> pd.DataFrame:
-    """The same with lines that are no objects between the others, marked."""
-    with open_text(source, errors=UNDECODED) as text:
-        lines = [parse_object(line) for line in text if line.strip()]
-    found = pd.DataFrame([line for line in lines if not isinstance(line, str)])
-    return insert_unreadable(found, {place: line for place, line in enumerate(lines) if isinstance(line, str)})
-
-
 def _read_parquet(path: Path, unset: UnsetMarks | None = None) -> pd.DataFrame:
     with import_module("pyarrow.parquet").ParquetFile(path) as file:
         TableLimits().check(file.metadata.num_rows, file.metadata.num_columns, path.stat().st_size)
@@ -80,8 +70,8 @@ READERS: dict[str, Callable[[Any, UnsetMarks | None], pd.DataFrame]] = {
 TOLERANT_READERS: dict[str, Callable[[Any, UnsetMarks], pd.DataFrame]] = {  # of rows, a broken one of which is rejected
     ".csv": lambda source, unset: read_around_broken_lines(source, None, unset),
     ".tsv": lambda source, unset: read_around_broken_lines(source, "\t", unset),
-    ".ndjson": _read_objects,
-    ".jsonl": _read_objects,
+    ".ndjson": read_objects_around_broken_lines,
+    ".jsonl": read_objects_around_broken_lines,
 }
 PACKER_ENDINGS = (".gz",)
 CUSTOMARY_MARKS = ("na", "n/a", "#n/a", "nan", "null", "none", "?", "-", ".")  # for "missing", beside numbers

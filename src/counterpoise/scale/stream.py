@@ -25,8 +25,10 @@ class StreamSettings:
 
     batch_rows: int = 64
     """Lines of a batch, at most: more would make the first of them wait."""
-    wait_seconds: float = 0.2
-    """How long the first line of a batch waits for others."""
+    wait_seconds: float = 0.02
+    """How long the first line of a batch waits for others: those that come while a batch is answered are the next."""
+    idle_seconds: float = 0.2
+    """How long a source without lines is waited for at a time."""
     tick_seconds: float = 0.05
     """How often a source without lines is looked at."""
     lines_ahead: int = 256
@@ -106,7 +108,7 @@ class PipeLines:
         if self._has_ended:
             return None
         try:
-            first = self._queue.get(timeout=settings.wait_seconds)
+            first = self._queue.get(timeout=settings.idle_seconds)
         except queue.Empty:
             return []
         lines, until = [], time.monotonic() + settings.wait_seconds

@@ -1,4 +1,4 @@
-"""A file of CSV with lines that are no rows: read without them, and marked where they are."""
+"""A file of CSV or NDJSON with lines that are no rows: read without them, and marked where they are."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import io
 
 import pandas as pd
 
-from counterpoise.cli.batch.tolerant_lines import UNDECODED, Header, iterate_cells
+from counterpoise.cli.batch.tolerant_lines import UNDECODED, Header, iterate_cells, parse_object
 from counterpoise.cli.csv_dialect import TextSource, find_separator, open_text, read_delimited
 from counterpoise.scale.unreadable import insert_unreadable
 from counterpoise.space.yaml.unset_marks import UnsetMarks
@@ -28,6 +28,14 @@ def read_around_broken_lines(source: TextSource, mark: str | None, unset: UnsetM
     if not reasons or not header.names or len(reasons) == place + 1:
         return read_delimited(source, mark, unset)
     return insert_unreadable(read_delimited(_without(source, separator, header, reasons), mark, unset), reasons)
+
+
+def read_objects_around_broken_lines(source: TextSource, unset: UnsetMarks) -> pd.DataFrame:
+    """The table of the objects of NDJSON in a source; a line that is none is marked."""
+    with open_text(source, errors=UNDECODED) as text:
+        lines = [parse_object(line) for line in text if line.strip()]
+    found = pd.DataFrame([line for line in lines if not isinstance(line, str)])
+    return insert_unreadable(found, {place: line for place, line in enumerate(lines) if isinstance(line, str)})
 
 
 def _without(source: TextSource, separator: str, header: Header, reasons: dict[int, str]) -> bytes:
