@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from counterpoise.call_blocks import call_in_blocks
 from counterpoise.errors import CapabilityError
 from counterpoise.model_calls import Tally, call_model, check_outputs
 from counterpoise.models.goals import Goal
@@ -240,9 +241,8 @@ class Problem:
             outputs = self.outputs(x)
         slopes = self.goal.slopes(outputs).reshape(-1, outputs.shape[-1])
         gradient = self._call_derivative(model.gradient, flat, slopes) if pull is None else pull(slopes)
-        gradient = gradient.reshape(x.shape)
         score = Score(self.goal.margin(outputs), self.goal.is_reached(outputs))
-        return (score if self.cloud is None else self.score(x)), gradient
+        return (score if self.cloud is None else self.score(x)), gradient.reshape(x.shape)
 
     def hvp(self, x: Array, v: Array) -> Array:
         """Hessian of the margin times ``v``, ``(n, k, d)``, for a model with curvature and an identity link."""
@@ -253,17 +253,19 @@ class Problem:
                 f"{type(model).__name__} has none",
                 "use finite differences or the cloud instead",
             )
-        outputs = self.outputs(x)
-        slopes = self.goal.slopes(outputs).reshape(-1, outputs.shape[-1])
-        flat = (-1, x.shape[-1])
-        return self._call_derivative(model.hvp, x.reshape(flat), slopes, v.reshape(flat)).reshape(x.shape)
+        slopes, flat = self.goal.slopes(self.outputs(x)), (-1, x.shape[-1])
+        arrays = x.reshape(flat), slopes.reshape(-1, slopes.shape[-1]), v.reshape(flat)
+        return self._call_derivative(model.hvp, *arrays).reshape(x.shape)
 
     def _call_derivative(self, call: Callable[..., Array], *arrays: Array) -> Array:
         """A derivative of the model at points, each array ``(p, ...)``; an exception names the row that caused it."""
+        widths, size = np.cumsum([array.shape[1] for array in arrays])[:-1], self.tally.block_rows
+
+        def call_joined(rows: Array) -> Array:
+            return call(*np.split(rows, widths, axis=1))
+
         try:
-            return call(*arrays)
+            return call_in_blocks(call_joined, np.concatenate(arrays, axis=1), size) if size else call(*arrays)
         except Exception:
-            widths = np.cumsum([array.shape[1] for array in arrays])[:-1]
             owners = np.repeat(self.row_numbers, len(arrays[0]) // len(self))
-            together = np.concatenate(arrays, axis=1)
-            return np.asarray(call_model(lambda rows: call(*np.split(rows, widths, axis=1)), together, owners, Tally()))
+            return np.asarray(call_model(call_joined, np.concatenate(arrays, axis=1), owners, Tally()))

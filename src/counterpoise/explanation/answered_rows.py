@@ -115,6 +115,11 @@ class AnsweredRows:
         return self.model_scores.to_frame(self.rows.index)
 
     @cached_property
+    def score_cells(self) -> dict[str, list[Any]]:
+        """The columns of `scores` as lists: what is said row by row is looked up a hundred times faster there."""
+        return {str(name): self.scores[name].tolist() for name in self.scores.columns}
+
+    @cached_property
     def energy(self) -> pd.DataFrame:
         """The terms of Eq. (3) at the best answers: distance, regularizer, decision, their total, its lam and mu.
 
