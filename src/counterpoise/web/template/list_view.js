@@ -1,6 +1,6 @@
 // The list of rows: search, filter, sort; a hundred lines at a time, whatever their number.
 
-import { button, make, percent, replaceChildren, shortNumber } from "./dom.js";
+import { button, keptShare, make, percent, replaceChildren, shortNumber } from "./dom.js";
 
 const COLUMNS = [
   ["label", "Row"],
@@ -118,7 +118,7 @@ export function mountList(element, { ask, history, setup }) {
       make("td", {}, line.verdict ?? ""),
       make("td", { class: "number" }, percent(line.probability)),
       make("td", { class: "number" }, shortNumber(line.effort)),
-      make("td", { class: "number" }, percent(line.kept)),
+      make("td", { class: "number" }, keptShare(line.kept)),
       make("td", { class: "number" }, line.gap === 0 ? "proven" : percent(line.gap)),
       make("td", {}, line.way ?? ""),
       make("td", {}, (line.status ?? "").replaceAll("_", " ")),
