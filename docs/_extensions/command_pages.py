@@ -38,7 +38,9 @@ def _mark_code(text: str) -> str:
             lines = [" ".join(line.split()) for line in re.split(r"\n\s*(?=counterpoise )", example[2])]
             parts += [example[1], "\n".join(f"    {line}" for line in lines)]
         else:
-            parts.append(re.sub(r"(?<![\w`-])(--\w[\w-]*)", r"`\1`", part))
+            texts = part.split("`")  # every second one is code already
+            texts[::2] = [re.sub(r"(?<![\w-])(--\w[\w-]*)", r"`\1`", text) for text in texts[::2]]
+            parts.append("`".join(texts))
     return "\n\n".join(parts)
 
 
