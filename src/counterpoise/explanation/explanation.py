@@ -42,7 +42,8 @@ class Explanation(AnsweredRows):
     target: what was asked for, ``(n,)``: the label, or "anything but dog", or "[10, 20]" of a predicted number.
     model_scores: what the model says of the rows and of their answers; `scores` is the table of it.
     terms: the terms of Eq. (3) at the best answers; `energy` is the table of them.
-    measures: effort, probability and share kept of every answer; `kept` and `kept_interval` are those of the best.
+    measures: effort, probability, share kept and share of further models that agree, of every answer; `kept`,
+        `kept_interval` and `agree` are those of the best.
     held: features that could not change, and why.
     quantiles: by label, the reference's quantiles ``(q, d)`` at `tables.QUANTILES`, NaN for categories.
     firm: where noise was asked about: the share of noisy copies that keep the target (kept), its confidence
@@ -72,8 +73,8 @@ class Explanation(AnsweredRows):
 
         row (its label), position, alternative (0: the best), changed (how many features), distance (L2, in standard
         deviations), effort, bound (of what could stand in its place), probability (of the target), kept, kept_low,
-        kept_high, fragile, edge (no real row is anywhere near), unusual (features whose new values hardly any row of
-        the target has).
+        kept_high, agree (share of further models that give the target too), agree_of (of how many), fragile, edge (no
+        real row is anywhere near), unusual (features whose new values hardly any row of the target has).
         """
         return views.tabulate_answers(self)
 

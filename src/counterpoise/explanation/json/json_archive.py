@@ -149,8 +149,9 @@ def _unpack_fields(data: Fields) -> Fields:
         "bound": np.full(len(index), np.nan) if bound is None else json_values.unpack_array(bound),
     }
     parts = {name: json_values.unpack_array(part) for name, part in data.get("measures", {}).items()}
-    if parts:  # the first documents with measures had no bounds of alternatives
-        parts.setdefault("bound", np.full(parts["effort"].shape, np.nan))
+    if parts:  # the first documents with measures had fewer of them
+        for name in ("bound", "agree", "agree_of"):
+            parts.setdefault(name, np.full(parts["effort"].shape, np.nan))
     found["measures"] = AnswerMeasures(**parts) if parts else None
     found["question"] = _unpack_question(data, found)
     check_fields(found)

@@ -9,6 +9,7 @@ import pandas as pd
 
 from counterpoise.explanation.fields import ENERGY_COLUMNS, SCORE_COLUMNS
 from counterpoise.explanation.question import Question
+from counterpoise.explanation.stored_objects import StoredObject
 from counterpoise.space.schema.schema import Feature, Schema
 from counterpoise.types import Array, is_number
 
@@ -32,6 +33,9 @@ def check_fields(fields: dict[str, Any], max_decimals: int = 400, rounding: floa
         _check_codes(schema, cells)
     if fields["count"].dtype.kind not in "iu" or fields["valid"].dtype != np.bool_:
         raise ValueError("the numbers of answers are not whole, or the validities no truth values")
+    most = fields["answers"].shape[1]
+    if not ((fields["count"] >= 0) & (fields["count"] <= most)).all():
+        raise ValueError(f"a row has a number of answers that is not from 0 to {most}")
     if not all(isinstance(text, str) for name in ("status", "reason") for text in fields[name].tolist()):
         raise ValueError("a status or a reason is no text")
     _check_numbers(fields, rounding)
@@ -73,7 +77,10 @@ def _check_numbers(fields: dict[str, Any], rounding: float) -> None:
     for name, part in numbers.items():
         if part.dtype.kind != "f":
             raise ValueError(f"{name} has {part.dtype} values")
-        if name.startswith(("kept", "probability")) and not _are_shares(part, rounding):
+        if name == "agree_of" and not (np.isnan(part) | ((part >= 1) & np.isfinite(part))).all():
+            raise ValueError("agree_of has values that are no numbers of models")
+        is_share = name.startswith(("kept", "probability")) or name == "agree"
+        if is_share and not _are_shares(part, rounding):
             raise ValueError(f"{name} has values that are no shares")
 
 
@@ -86,3 +93,6 @@ def _check_question(question: Question) -> None:
         value = getattr(question, name)
         if value is not None and value != "auto" and not is_number(value):
             raise ValueError(f"{name} of the question is {value!r}")
+    for part in question.regularizers:
+        if not (callable(part) or isinstance(part, StoredObject)):
+            raise ValueError(f"a regularizer of the question is {part!r}")
