@@ -50,16 +50,30 @@ def ratio(cell: dict[str, object] | None) -> str:
     """ "0.71 [0.62, 0.80]", in bold where ours loses."""
     if cell is None or not isinstance(cell["word"], str):
         return "no peer"
-    said = f"{cell['ratio']:.2g} [{cell['low']:.2g}, {cell['high']:.2g}]"
-    return f"**{said}**" if cell["word"] == "loses" else said
+    return bold_if_lost(cell, interval(cell))
 
 
 def counts(cell: dict[str, object] | None) -> str:
     """ "5.1, 1.2 (4.2 [3.6, 4.9])", in bold where ours loses."""
     if cell is None or not isinstance(cell["word"], str):
         return "no peer"
-    said = f"{cell['ours']:.1f}, {cell['theirs']:.1f}: {cell['ratio']:.2g} [{cell['low']:.2g}, {cell['high']:.2g}]"
+    return bold_if_lost(cell, f"{cell['ours']:.1f}, {cell['theirs']:.1f}: {interval(cell)}")
+
+
+def bold_if_lost(cell: dict[str, object], said: str) -> str:
+    """What is lost stands out."""
     return f"**{said}**" if cell["word"] == "loses" else said
+
+
+def interval(cell: dict[str, object]) -> str:
+    """ "0.71 [0.62, 0.80]"."""
+    ratio, low, high = (number(float(str(cell[name]))) for name in ("ratio", "low", "high"))
+    return f"{ratio} [{low}, {high}]"
+
+
+def number(value: float) -> str:
+    """Two digits that tell: 0.014, 0.67, 1.02, 47."""
+    return f"{value:.2g}" if value < 0.1 else f"{value:.2f}" if value < 10 else f"{value:.0f}"
 
 
 def losses() -> str:
@@ -72,8 +86,7 @@ def losses() -> str:
         return "Lost cells: none."
     lines = ["| task | asked with | what | ours ÷ the peer's | peer |", "|---|---|---|---|---|"]
     lines += [
-        f"| {line['title']} | {line['way']} | {SECTIONS[str(line['column'])]} | {line['ratio']:.2g} "
-        f"[{line['low']:.2g}, {line['high']:.2g}] | {line['peer']} |"
+        f"| {line['title']} | {line['way']} | {SECTIONS[str(line['column'])]} | {interval(line)} | {line['peer']} |"
         for line in lost.to_dict("records")
     ]
     return "\n".join(lines)

@@ -119,8 +119,8 @@ class RowIndex:
         """Write what answers say into the lines of their rows."""
         with self._lock, self._file:
             for each in answers:
-                known = self._file.execute("SELECT status, way FROM rows WHERE place = ?", [each.place])
-                status, way = known.fetchone()
+                query = "SELECT status, way FROM rows WHERE place = ?"
+                status, way = self._file.execute(query, [each.place]).fetchone()
                 self._count_answer(status, way, -1)
                 self._count_answer(each.status, each.way, 1)
                 self._file.execute(

@@ -132,6 +132,40 @@ def measure_steadiness(
     return Steadiness(len(rows), changed, jumps, float(away.max(initial=0.0)), says_labels)
 
 
+def depends_on_call_size(model: Model, reference: Reference) -> bool:
+    """Whether outputs may change, in their last place too, with how many rows are asked about together.
+
+    Trees that were read add up row by row. Formulas multiply matrices, so that they may. Any other model is tried, once
+    for each reference; a remote one is not, since every row filled up would be sent.
+    """
+    if model.trees is not None or model.is_remote:
+        return False
+    if model.gradient is not None or model.layers is not None:
+        return True
+    return reference.remember("call size", model, lambda: _changes_with_call_size(model, reference))
+
+
+def _changes_with_call_size(model: Model, reference: Reference, settings: AskingSettings = DEFAULT_ASKING) -> bool:
+    rows = reference.sample_rows(settings.block_rows)
+    complete = ~np.isnan(rows).any(axis=1)
+    rows = rows[complete] if complete.any() else rows
+
+    def ask(x: Array) -> Array:
+        said, likely = (
+            call_model(method, x, np.arange(len(x)), Tally(), "reference row")
+            for method in (model.outputs, model.probabilities)
+        )
+        return np.column_stack([np.asarray(part, dtype=np.float64) for part in (said, likely) if part is not None])
+
+    together = ask(rows)
+    parts = np.array_split(np.arange(len(rows)), 5)
+    alone = np.arange(min(len(rows), settings.rows_alone))
+    return not (
+        np.array_equal(np.concatenate([ask(rows[part]) for part in parts if len(part)]), together)
+        and np.array_equal(np.concatenate([ask(rows[[place]]) for place in alone]), together[alone])
+    )
+
+
 def _last_place(outputs: Array) -> float:
     """The last place of outputs ``(p, c)`` kept in single precision; 0 for others, such as shares and labels."""
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):

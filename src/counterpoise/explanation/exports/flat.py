@@ -86,14 +86,19 @@ def _distance_to_real_rows(explanation: AnsweredRows) -> Array:
 def _write_changes(explanation: AnsweredRows, row: int, slot: int) -> str:
     """The changes of an answer, old and new values side by side."""
     changes = explanation.changes_by_answer[row][slot]
+    single = [explanation.rows.dtypes.iloc[change.column] == np.float32 for change in changes]
     return "; ".join(
-        f"{explanation.schema.names[change.column]} {_write_value(change.before)} -> {_write_value(change.after)}"
-        for change in changes
+        f"{explanation.schema.names[change.column]} {_write_value(change.before, is_single)}"
+        f" -> {_write_value(change.after, is_single)}"
+        for change, is_single in zip(changes, single, strict=True)
     )
 
 
-def _write_value(value: Any) -> str:
-    return "missing" if value is None or (pd.api.types.is_scalar(value) and pd.isna(value)) else str(value)
+def _write_value(value: Any, is_single: bool) -> str:
+    """A value to the digits that its column holds: those of a double say nothing of one in single precision."""
+    if value is None or (pd.api.types.is_scalar(value) and pd.isna(value)):
+        return "missing"
+    return str(np.float32(value)) if is_single else str(value)
 
 
 def kept_columns(explanation: AnsweredRows, rows: Index, slots: Index) -> dict[str, Any]:

@@ -159,7 +159,7 @@ def jump(tables: MoveTables, place: Index, u: Array) -> Proposal:
     return Proposal(columns, then, ratio)
 
 
-class Move(NamedTuple):
+class SamplerMove(NamedTuple):
     """A move, with how many uniform numbers it reads and how many columns it changes at most."""
 
     propose: Propose
@@ -175,14 +175,14 @@ class Move(NamedTuple):
 MOVES = {
     move.name: move
     for move in (
-        Move(set_or_unset, 2, 1),
-        Move(stride, 2, 1),
-        Move(exchange, 3, 2),
-        Move(redraw, 2, 1),
-        Move(trade, 4, 2),
-        Move(transfer, 2, 2),
-        Move(dart, 1, 4),
-        Move(jump, 1 + CORE_COLUMNS, CORE_COLUMNS),
+        SamplerMove(set_or_unset, 2, 1),
+        SamplerMove(stride, 2, 1),
+        SamplerMove(exchange, 3, 2),
+        SamplerMove(redraw, 2, 1),
+        SamplerMove(trade, 4, 2),
+        SamplerMove(transfer, 2, 2),
+        SamplerMove(dart, 1, 4),
+        SamplerMove(jump, 1 + CORE_COLUMNS, CORE_COLUMNS),
     )
 }
 """All moves; each satisfies detailed balance by itself."""
