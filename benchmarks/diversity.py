@@ -48,7 +48,7 @@ def ask_ours(task: Task, rows: int, alternatives: int | str) -> tuple[np.ndarray
 
 
 def judge(task: Task, answers: np.ndarray, rows: np.ndarray) -> tuple[list[float], list[str]]:
-    """Share valid, distance, apart; and as cells of a table: answers a row, share valid, mean distance, mean pairwise distance of the sets of changed features."""
+    """Share valid, mean distance, mean pairwise distance of the sets of changed features; and as cells of a table."""
     there = ~np.isnan(answers).any(axis=2)
     before = task.predict(rows)
     valid, far, apart, given = [], [], [], []
@@ -82,9 +82,8 @@ def compare_with_dice(table: str, found: dict[str, list[float]]) -> list[str]:
         dice = found[title]
         apart, far, spent = ours[2] / dice[2], ours[1] / dice[1], ours[3] / dice[3]
         holds = "holds" if apart >= 2 and far <= 0.5 and ours[0] == 1 and spent < 1 else "does not hold"
-        out.append(
-            f"- {table}, {title}: {apart:.1f} x as far apart, {far:.2f} x the distance, {spent:.1f} x the time: {holds}."
-        )
+        ratios = f"{apart:.1f} x as far apart, {far:.2f} x the distance, {spent:.1f} x the time"
+        out.append(f"- {table}, {title}: {ratios}: {holds}.")
     return out
 
 
