@@ -159,7 +159,7 @@ def jump(tables: MoveTables, place: Index, u: Array) -> Proposal:
     return Proposal(columns, then, ratio)
 
 
-class Move(NamedTuple):
+class ChainMove(NamedTuple):
     """A move, with how many uniform numbers it reads and how many columns it changes at most."""
 
     propose: Propose
@@ -175,14 +175,14 @@ class Move(NamedTuple):
 MOVES = {
     move.name: move
     for move in (
-        Move(set_or_unset, 2, 1),
-        Move(stride, 2, 1),
-        Move(exchange, 3, 2),
-        Move(redraw, 2, 1),
-        Move(trade, 4, 2),
-        Move(transfer, 2, 2),
-        Move(dart, 1, 4),
-        Move(jump, 1 + CORE_COLUMNS, CORE_COLUMNS),
+        ChainMove(set_or_unset, 2, 1),
+        ChainMove(stride, 2, 1),
+        ChainMove(exchange, 3, 2),
+        ChainMove(redraw, 2, 1),
+        ChainMove(trade, 4, 2),
+        ChainMove(transfer, 2, 2),
+        ChainMove(dart, 1, 4),
+        ChainMove(jump, 1 + CORE_COLUMNS, CORE_COLUMNS),
     )
 }
 """All moves; each satisfies detailed balance by itself."""
