@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from counterpoise.methods.sampler.moves import ChainMove, MoveTables
+from counterpoise.methods.sampler.moves import MoveTables, SamplerMove
 from counterpoise.methods.sampler.places import Places
 from counterpoise.problem import Problem
 from counterpoise.streams import Streams
@@ -44,7 +44,7 @@ class Chains:
             self.effort[rows],
         )
 
-    def step(self, move: ChainMove, tables: MoveTables, T: Array, u: Array) -> Mask:
+    def step(self, move: SamplerMove, tables: MoveTables, T: Array, u: Array) -> Mask:
         """One proposal of every chain, taken or not: which were, ``(n, k)``.
 
         ``T`` ``(n, k)`` are the temperatures, ``u`` ``(n, k, q)`` uniform numbers: those that the move reads, one a

@@ -159,7 +159,7 @@ def jump(tables: MoveTables, place: Index, u: Array) -> Proposal:
     return Proposal(columns, then, ratio)
 
 
-class ChainMove(NamedTuple):
+class SamplerMove(NamedTuple):
     """A move, with how many uniform numbers it reads and how many columns it changes at most."""
 
     propose: Propose
@@ -175,14 +175,14 @@ class ChainMove(NamedTuple):
 MOVES = {
     move.name: move
     for move in (
-        ChainMove(set_or_unset, 2, 1),
-        ChainMove(stride, 2, 1),
-        ChainMove(exchange, 3, 2),
-        ChainMove(redraw, 2, 1),
-        ChainMove(trade, 4, 2),
-        ChainMove(transfer, 2, 2),
-        ChainMove(dart, 1, 4),
-        ChainMove(jump, 1 + CORE_COLUMNS, CORE_COLUMNS),
+        SamplerMove(set_or_unset, 2, 1),
+        SamplerMove(stride, 2, 1),
+        SamplerMove(exchange, 3, 2),
+        SamplerMove(redraw, 2, 1),
+        SamplerMove(trade, 4, 2),
+        SamplerMove(transfer, 2, 2),
+        SamplerMove(dart, 1, 4),
+        SamplerMove(jump, 1 + CORE_COLUMNS, CORE_COLUMNS),
     )
 }
 """All moves; each satisfies detailed balance by itself."""

@@ -11,7 +11,7 @@ from counterpoise.methods.sampler.darts import Darts
 from counterpoise.methods.sampler.draws import Draws, check_draws, choose_burn_in
 from counterpoise.methods.sampler.jumps import Jumps
 from counterpoise.methods.sampler.ladder import adapt_ladder, first_ladder
-from counterpoise.methods.sampler.moves import MOVES, ChainMove, MoveTables
+from counterpoise.methods.sampler.moves import MOVES, MoveTables, SamplerMove
 from counterpoise.methods.sampler.places import Places
 from counterpoise.methods.sampler.proposal_table import ProposalTable, mix_proposals, tilted_probabilities
 from counterpoise.methods.sampler.settings import SamplerSettings
@@ -20,7 +20,7 @@ from counterpoise.streams import Streams
 from counterpoise.types import Array, Index, Mask
 
 
-def list_sweep(places: Places) -> tuple[ChainMove, ...]:
+def list_sweep(places: Places) -> tuple[SamplerMove, ...]:
     """The moves of one sweep, in order; swaps between temperatures follow every third."""
     names = ["set_or_unset", "stride", "jump", "exchange", "redraw", "jump", "set_or_unset", "trade", "jump"]
     relations = ["transfer", "stride", "dart"] if places.transfers else []
