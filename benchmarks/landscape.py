@@ -52,26 +52,33 @@ def sample_batch(model: object, frame: pd.DataFrame, rows: pd.DataFrame, seed: i
 
 def measure_speed_and_seeds() -> list[str]:
     frame, label, _ = telemetry.simulate(2000, seed=0)
-    rows = frame[label == "alert"][:20]
+    later, later_label, _ = telemetry.simulate(400, seed=7)
+    batches = {"first": frame[label == "alert"][:20], "another": later[later_label == "alert"][:20]}
     lines = [
-        "| model | CPU s a row | samples, median | CPU s for 1,000 | R̂ ≤ 1.01 | 1,000 reached | seeds agree |",
-        "|---|---:|---:|---:|---:|---:|---:|",
+        "| model | day | CPU s a row | samples, median | CPU s for 1,000 | R̂ ≤ 1.01 | 1,000 reached | seeds agree |",
+        "|---|---|---:|---:|---:|---:|---:|---:|",
     ]
+    misses = []
     for name, model in fit_models(frame, label).items():
-        print(name, flush=True)
-        (first, seconds), (second, _) = (sample_batch(model, frame, rows, seed) for seed in (0, 1))
-        table = first.diagnostics
-        size = table["effective_samples"].to_numpy(float)
-        one, other = (each.importance.set_index(["row", "feature"]) for each in (first, second))
-        other = other.loc[one.index]
-        mixed = (one["p_change"] > 0.02) & (one["p_change"] < 0.98)
-        apart = (one["p_change"] - other["p_change"]).abs() / np.hypot(one["p_error"], other["p_error"])
-        agree = float((apart[mixed] <= 2).mean())
-        lines.append(
-            f"| {name} | {seconds:.2f} | {np.median(size):.0f} | {seconds * 1000 / np.median(size):.2f} | "
-            f"{(table['r_hat'] <= 1.01).mean():.0%} | {(size >= 1000).mean():.0%} | {agree:.0%} |"
-        )
-    return lines
+        for day, rows in batches.items():
+            (first, seconds), (second, _) = (sample_batch(model, frame, rows, seed) for seed in (0, 1))
+            table = first.diagnostics.dropna(subset="r_hat")
+            size = table["effective_samples"].to_numpy(float)
+            one, other = (each.importance.set_index(["row", "feature"]) for each in (first, second))
+            other = other.loc[one.index]
+            mixed = (one["p_change"] > 0.02) & (one["p_change"] < 0.98)
+            apart = (one["p_change"] - other["p_change"]).abs() / np.hypot(one["p_error"], other["p_error"])
+            agree, agreed = float((apart[mixed] <= 2).mean()), float((table["r_hat"] <= 1.01).mean())
+            cost = seconds * 1000 / float(np.median(size))
+            lines.append(
+                f"| {name} | {day} | {seconds:.2f} | {np.median(size):.0f} | {cost:.2f} | "
+                f"{agreed:.0%} | {(size >= 1000).mean():.0%} | {agree:.0%} |"
+            )
+            print(lines[-1], flush=True)
+            found = {"CPU s for 1,000": cost <= 1, "R̂": agreed >= 0.95, "seeds": agree >= 0.9}
+            misses += [f"{what} ({name}, {day} day)" for what, holds in found.items() if not holds]
+    wanted = "Wanted: 1,000 in at most 1 s, R̂ ≤ 1.01 on 95 % of rows, seeds that agree in 90 %."
+    return [*lines, "", f"{wanted} Missed: {', '.join(misses) or 'none'}."]
 
 
 def measure_growth() -> list[str]:
@@ -123,7 +130,7 @@ def measure_annealing() -> list[str]:
 
 PARTS = {
     "speed": (
-        "Speed, convergence and seeds: 20 alerts of simulated devices in one batch, T = 0.05",
+        "Speed, convergence and seeds: batches of 20 alerts of simulated devices, T = 0.05",
         measure_speed_and_seeds,
     ),
     "growth": ("Growth with the columns: logistic regression, 8 rows in one batch", measure_growth),
@@ -140,7 +147,9 @@ def main() -> None:
         "every changed mark with 0.02 < P < 0.98. CPU seconds are of sampling alone: the search before it, which finds",
         "the least effort, is left out, and so are basins. Two seeds agree where P(change) of a feature with",
         "0.02 < P < 0.98 differs by at most two combined errors.",
-        f"Python {platform.python_version()}, numpy {np.__version__}; other programs ran on the same two cores.",
+        "The sampler's moves and settings were chosen on boosted trees and network of the first day, seed 0 of the",
+        "simulation; no setting was chosen on the other day, seed 7.",
+        f"Python {platform.python_version()}, numpy {np.__version__}.",
     ]
     for part in wanted:
         title, measure = PARTS[part]

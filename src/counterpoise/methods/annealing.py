@@ -78,7 +78,8 @@ class Annealing:
             T = self.start * np.maximum(chains.effort.min(axis=1), 1e-12)
             sampler = Sampler(chains, np.maximum(T, 1e-12), settings)
             best = _as_points(chains.x, chains.effort)
-            moves = list_sweep(chains.places)
+            # jumps and darts lead to where chains were while they adapted, which these never do
+            moves = [move for move in list_sweep(chains.places) if move.name not in ("jump", "dart")]
             for step in range(self.steps):
                 if problem.has_expired:
                     break

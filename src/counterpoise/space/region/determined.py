@@ -50,18 +50,9 @@ class DeterminedColumns:
         chosen = np.full((len(region.x0), len(equations)), -1, dtype=np.intp)
         passes = 1
         for row, free in enumerate(region.free & system.numeric):
-            sources = dict(made_from)  # for each column that is computed in this row, those that it is computed from
-            for number, equation in enumerate(equations):
-                if system.is_binding[row, stated[number].relation_number]:
-                    usable = [
-                        c
-                        for c in sorted(equation.columns)
-                        if free[c] and c not in sources and not _leads_to(c, equation.columns - {c}, sources)
-                    ]
-                    column = chosen[row, number] = _choose_column(equation, usable)
-                    if column >= 0:
-                        sources[column] = equation.columns - {column}
-            passes = max(passes, _count_passes([int(c) for c in chosen[row]], sources))
+            binds = [bool(system.is_binding[row, part.relation_number]) for part in stated]
+            chosen[row], needed = _choose_columns(equations, binds, free, made_from)
+            passes = max(passes, needed)
         return cls(region, equations, chosen, passes)
 
     @property
@@ -125,6 +116,29 @@ class DeterminedColumns:
                 some = ", ".join(str(names[c]) for c in sorted(equation.columns))
                 out.append(f"no column is computed from the equation of {some}: ways that keep it may be missing")
         return out
+
+
+def _choose_columns(
+    equations: tuple[Compare, ...], binds: list[bool], free: Mask, made_from: Mapping[int, frozenset[int]]
+) -> tuple[list[int], int]:
+    """The column that each equation determines in one row, and the passes that computing them takes.
+
+    ``made_from`` has for each derived column those that it is computed from.
+    """
+    sources, chosen = dict(made_from), []
+    for equation, is_binding in zip(equations, binds, strict=True):
+        column = -1
+        if is_binding:
+            usable = [
+                c
+                for c in sorted(equation.columns)
+                if free[c] and c not in sources and not _leads_to(c, equation.columns - {c}, sources)
+            ]
+            column = _choose_column(equation, usable)
+        if column >= 0:
+            sources[column] = equation.columns - {column}
+        chosen.append(column)
+    return chosen, _count_passes(chosen, sources)
 
 
 def _choose_column(equation: Compare, usable: list[int]) -> int:
