@@ -58,7 +58,7 @@ def boundary(seen: Profile, ax: Axes | None = None) -> Axes:
         ax.set_ylim(-0.04, 1.04)
     ax.set_ylabel(escape_dollars(f"probability of {seen.target}" if likely else f"margin of {seen.target}"))
     ax.set_xlabel("share of the change made")
-    set_heading(ax, "The way from the row to the answer", 22.0)
+    set_heading(ax, "The way from the row to the answer", 38.0 if seen.noise else 22.0)  # two lines of legend, or one
     ax.legend(
         loc="lower center",
         bbox_to_anchor=(0.5, 1.0),

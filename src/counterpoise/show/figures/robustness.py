@@ -43,7 +43,7 @@ def robustness(found: Robustness, ax: Axes | None = None, *, points: int = 25) -
         levels = np.geomspace(low, high, points) if high > low else np.array([low])
     kept = np.stack([np.interp(np.log(levels), np.log(part["noise"]), part["kept"]) for part in lines])
     if len(lines) > 1:
-        for ends, alpha, name in (((10, 90), 0.15, "eight in ten answers"), ((25, 75), 0.3, "half of the answers")):
+        for ends, alpha, name in (((10, 90), 0.22, "eight in ten answers"), ((25, 75), 0.35, "half of the answers")):
             band = np.percentile(kept, ends, axis=0)
             ax.fill_between(levels, *band, color=AFTER_COLOUR, alpha=alpha, lw=0, label=name, zorder=1)
     name = "the answer" if len(lines) == 1 else f"median of {len(lines)} answers"

@@ -1,0 +1,91 @@
+"""Whatever the reference is made of: no answer leaves the values and the relations that it shows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pandas as pd
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.linear_model import LogisticRegression
+from sklearn.tree import DecisionTreeClassifier
+
+import counterpoise as cp
+
+ROWS = 240
+Law = Callable[[pd.DataFrame], "pd.Series[bool]"]
+
+
+def one_hot(table: pd.DataFrame, rng: np.random.Generator, name: str) -> Law:
+    columns = [f"{name}{number}" for number in range(int(rng.integers(2, 5)))]
+    chosen = rng.integers(0, len(columns), ROWS)
+    for number, column in enumerate(columns):
+        table[column] = (chosen == number).astype(rng.choice([np.int64, np.float64]))
+    return lambda t: t[columns].isin([0, 1]).all(axis=1) & (t[columns].sum(axis=1) == 1)
+
+
+def total(table: pd.DataFrame, rng: np.random.Generator, name: str) -> Law:
+    a, b, c = f"{name}a", f"{name}b", f"{name}c"
+    table[a], table[b] = rng.integers(0, 50, ROWS), rng.integers(0, 50, ROWS)
+    table[c] = table[a] + table[b]
+    return lambda t: t[c] == t[a] + t[b]
+
+
+def product(table: pd.DataFrame, rng: np.random.Generator, name: str) -> Law:
+    a, b, c = f"{name}a", f"{name}b", f"{name}c"
+    table[a], table[b] = rng.integers(1, 30, ROWS), rng.integers(2, 9, ROWS)
+    table[c] = table[a] * table[b]
+    return lambda t: t[c] == t[a] * t[b]
+
+
+def order(table: pd.DataFrame, rng: np.random.Generator, name: str) -> Law:
+    low, high = f"{name}low", f"{name}high"
+    table[low] = rng.uniform(0, 10, ROWS).round(2)
+    table[high] = (table[low] + rng.uniform(0, 3, ROWS)).round(2)
+    return lambda t: t[low] <= t[high]
+
+
+def twins(table: pd.DataFrame, rng: np.random.Generator, name: str) -> Law:
+    table[f"{name}x"] = rng.normal(size=ROWS).round(1)
+    table[f"{name}y"] = table[f"{name}x"]
+    return lambda t: t[f"{name}x"] == t[f"{name}y"]
+
+
+def few(table: pd.DataFrame, rng: np.random.Generator, name: str) -> Law:
+    seen = rng.choice(1000, 4, replace=False) * float(rng.choice([1.0, 0.25, 1e-6]))
+    table[name] = rng.choice(seen, ROWS)
+    return lambda t: t[name].isin(seen)
+
+
+def decimals(table: pd.DataFrame, rng: np.random.Generator, name: str) -> Law:
+    places = int(rng.integers(0, 7))
+    table[name] = rng.exponential(3.0, ROWS).round(places)
+    return lambda t: t[name] == t[name].round(places)
+
+
+SORTS = (one_hot, total, product, order, twins, few, decimals)
+
+
+@settings(max_examples=8, deadline=None)
+@given(st.integers(0, 10**6), st.lists(st.sampled_from(SORTS), min_size=2, max_size=4), st.booleans(), st.booleans())
+def test_no_answer_leaves_what_every_reference_row_obeys(
+    seed: int, sorts: list[Callable[..., Law]], is_linear: bool, is_strict: bool
+) -> None:
+    rng, table = np.random.default_rng(seed), pd.DataFrame(index=range(ROWS))
+    laws = [sort(table, rng, f"{sort.__name__}{place}_") for place, sort in enumerate(sorts)]
+    scaled = (table - table.mean()) / table.std().replace(0, 1)
+    label = scaled.to_numpy() @ rng.normal(size=table.shape[1]) > 0
+    model = LogisticRegression(max_iter=4000) if is_linear else DecisionTreeClassifier(max_depth=5, random_state=0)
+    found = cp.explain(
+        model.fit(table, label), table[:6], reference=table, values="seen" if is_strict else "auto", alternatives=2,
+        kept=False,
+    ).to_frame()  # fmt: skip
+    for law, sort in zip(laws, sorts, strict=True):
+        assert law(table).all(), sort.__name__
+        kept = law(found)
+        assert kept.all(), f"{sort.__name__} of seed {seed}: {found[~kept].to_dict('records')[:1]}"
+    if is_strict:
+        free = [name for name in table if not name.startswith(("total", "product"))]
+        for name in free:
+            assert found[name].isin(table[name]).all(), name
