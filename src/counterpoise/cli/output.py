@@ -117,6 +117,8 @@ def _row_record(
         "effort": _to_json_value(explanation.measures.effort[place, 0]),
         "bound": _to_json_value(explanation.bound[place]),
         "gap": _to_json_value(explanation.gap[place]),
+        "agree": _to_json_value(explanation.measures.agree[place, 0]),
+        "agree_of": _to_json_value(explanation.measures.agree_of[place, 0]),
         "changes": answers[0],
         "alternatives": answers[1:],
         "alternatives_measured": [_measure_record(explanation, place, slot) for slot in range(1, len(answers))],
@@ -126,7 +128,7 @@ def _row_record(
 
 def _measure_record(explanation: Explanation, place: int, slot: int) -> dict[str, Any]:
     """Effort, bound, probability and share kept of an alternative."""
-    names = ("effort", "bound", "probability", "kept", "kept_low", "kept_high")
+    names = ("effort", "bound", "probability", "kept", "kept_low", "kept_high", "agree", "agree_of")
     return {name: _to_json_value(getattr(explanation.measures, name)[place, slot]) for name in names}
 
 

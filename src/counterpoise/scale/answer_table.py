@@ -49,11 +49,16 @@ ADDED_DTYPES: Mapping[str, str] = {  # of the columns that are added to the inpu
     "kept": "float64",
     "kept_low": "float64",
     "kept_high": "float64",
+    "agree": "float64",
+    "agree_of": "float64",
     "fragile": "bool",
     "edge": "bool",
     "unusual": "str",
     "evidence_distance": "float64",
 }
+
+
+UNASKED = ("on_error", "n_jobs", "progress", "agree")  # settings of a call that are no part of the question
 
 
 def explain_table(explainer: Explainer, frame: pd.DataFrame, *, first: int = 0, **settings: Any) -> pd.DataFrame:
@@ -96,7 +101,7 @@ def explain_rows(explainer: Explainer, frame: pd.DataFrame, **settings: Any) -> 
 
 
 def _make_question(explainer: Explainer, settings: Mapping[str, Any]) -> Question:
-    given = {name: value for name, value in settings.items() if name not in ("on_error", "n_jobs", "progress")}
+    given = {name: value for name, value in settings.items() if name not in UNASKED}
     return make_question(explainer, **given)
 
 

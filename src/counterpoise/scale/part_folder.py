@@ -10,18 +10,21 @@ import hashlib
 import json
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
+from counterpoise.api.agreement import adapt_models
 from counterpoise.api.assemble import package_versions
 from counterpoise.api.batch.make_question import make_question
 from counterpoise.api.batch.rejected import REJECTED
+from counterpoise.api.evidence import fingerprint
 from counterpoise.api.explainer import Explainer
-from counterpoise.errors import InputError
+from counterpoise.api.inputs.reference import PROBE_ROWS
+from counterpoise.errors import CounterpoiseError, InputError
 from counterpoise.explanation.fields import STATUSES_WITH_ANSWER
 from counterpoise.scale.answer_table import carry_column, explain_table
 from counterpoise.scale.files import replace_file, sync
@@ -136,17 +139,29 @@ def fingerprint_rows(frame: pd.DataFrame) -> str:
 
 def describe_run(explainer: Explainer, settings: Mapping[str, Any]) -> dict[str, dict[str, str]]:
     """What answers depend on beside the rows: the question, the model's own answers, the reference and the code."""
-    asked = {name: value for name, value in settings.items() if name not in CALL_ONLY}
+    asked = {name: value for name, value in settings.items() if name not in (*CALL_ONLY, "agree")}
     question = make_question(explainer, **asked)
     words = {**question.settings, "seed": str(question.seed), "kept": str(question.kept)}
     words["relations"] = "; ".join(map(repr, question.relations))
     reference = hashlib.sha256(explainer.reference.x.tobytes() + repr(explainer.schema.features).encode()).hexdigest()
     return {
         "question": words,
-        "model": {"answers": explainer.fingerprint},
+        "model": {"answers": explainer.fingerprint, **_describe_others(explainer, settings.get("agree", ()))},
         "reference": {"rows": reference[:32]},
         "code": dict(package_versions()),
     }
+
+
+def _describe_others(explainer: Explainer, models: Sequence[Any]) -> dict[str, str]:
+    """What further models say of reference rows, as hashes; one that cannot be asked is known by its place alone."""
+    rows = explainer.reference.sample_rows(PROBE_ROWS)
+    found = {}
+    for place, other in enumerate(adapt_models(models, explainer.schema, rows)):
+        try:
+            found[f"agree {place}"] = "" if other.model is None else fingerprint(other.model, rows)
+        except CounterpoiseError:
+            found[f"agree {place}"] = ""
+    return found
 
 
 def list_answers(folder: Path) -> list[str]:

@@ -23,6 +23,7 @@ def watch(
     keep: Annotated[float | None, typer.Option("--keep", help="The share of noisy copies that must keep it.")] = None,
     noise: Annotated[str, typer.Option("--noise", help="For --keep: auto, a number, or rank:0.02.")] = "auto",
     kept: Annotated[bool, typer.Option("--kept/--no-kept", help="Measure how many noisy copies keep each.")] = False,
+    agree: options.AgreeOption = None,
     alternatives: Annotated[int, typer.Option("--alternatives", "-a", help="Answers for each row, at most.")] = 1,
     distance: Annotated[str, typer.Option("--distance", help="l2, l1, l0 or gower.")] = "l2",
     lam: Annotated[str, typer.Option("--lam", help="What each change costs beside its size.")] = "auto",

@@ -16,7 +16,7 @@ import pandas as pd
 from counterpoise.explanation import tables
 from counterpoise.explanation.answered_rows import AnsweredRows
 from counterpoise.explanation.cards.evidence import Evidence, build_evidence
-from counterpoise.explanation.formats import format_label, format_pair, format_probability
+from counterpoise.explanation.formats import format_label, format_pair, format_probability, format_times
 from counterpoise.explanation.sentences import say_proof, sort_by_size
 from counterpoise.explanation.views import compose_row_text
 from counterpoise.space.distance import Distance
@@ -235,7 +235,7 @@ def _say_quality(explanation: AnsweredRows, row: int, slot: int, *, redact: bool
         "fragile: fewer than half of its noisy copies keep the decision" if marks.is_fragile[row, slot] else "",
         f"unusual for {format_label(explanation.target[row])}: {', '.join(unusual)}" if unusual else "",
         "an edge of the model, not a path that data takes: the nearest real row is "
-        f"{marks.far[row, slot]:.0f} times as far"
+        f"{format_times(marks.far[row, slot])} times as far"
         if marks.is_edge[row, slot]
         else "",
     ]
