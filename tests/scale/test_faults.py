@@ -4,6 +4,7 @@ import json
 import os
 import signal
 import subprocess
+import time
 from pathlib import Path
 
 import pandas as pd
@@ -173,6 +174,7 @@ def test_a_stream_that_is_ended_while_it_waits_keeps_what_is_answered(folder: Pa
         process.stdin.flush()
         while not (folder / "waited.ndjson").exists() or not (folder / "waited.ndjson").read_bytes():
             assert process.poll() is None
+            time.sleep(0.1)
         process.send_signal(signal.SIGTERM)  # while its reader waits for more
         assert (process.wait(timeout=60), b"Fatal" in process.stderr.read()) == (143, False)
     assert _readable(folder / "waited.ndjson") > 0

@@ -129,6 +129,7 @@ def test_csv_is_watched_through_a_restart_and_a_rotation(folder: Path) -> None:
         with start(folder, "watch", grows.name, *ASK, "-o", out.name, "--offsets", "csv.offset") as process:
             while out.read_text().count("\n") < before + wanted:
                 assert process.poll() is None
+                time.sleep(0.1)
             process.send_signal(signal.SIGTERM)
             process.communicate()
         with grows.open("a") as file:
