@@ -4,6 +4,7 @@ import json
 import os
 import signal
 import subprocess
+import time
 from pathlib import Path
 
 import pandas as pd
@@ -134,3 +135,46 @@ def test_limit_where_only_quiet_and_config(folder: Path) -> None:
     assert run(folder, "explain", "--config", "night.yaml", "-o", "few.csv", "--limit", "0").returncode == 0
     (folder / "wrong.yaml").write_text("modle: model.pkl\n")
     assert run(folder, "explain", "--config", "wrong.yaml").returncode == 2
+
+
+def test_a_worker_that_is_killed_costs_nothing() -> None:
+    from joblib.externals.loky import get_reusable_executor
+
+    from counterpoise.scale import explain_table
+    from scale.night import SETTINGS, explainer
+    from scale.test_same_bytes import as_bytes
+
+    def kill_one(done: int, total: int) -> None:
+        if done and not killed:
+            killed.append(next(iter(get_reusable_executor()._processes)))
+            os.kill(killed[0], signal.SIGKILL)
+
+    rows, killed = alerts(200), list[int]()
+    shared = explain_table(explainer(), rows, n_jobs=2, progress=kill_one, **SETTINGS)
+    assert len(killed) == 1
+    assert as_bytes(shared) == as_bytes(explain_table(explainer(), rows, **SETTINGS))
+
+
+@pytest.mark.parametrize("words", [("-r", "-"), ("-r", "rows.ndjson")], ids=["stream", "file"])
+def test_a_full_disk_under_standard_output_ends_in_three(folder: Path, words: tuple[str, ...]) -> None:
+    with open("/dev/full", "wb") as full, (folder / "rows.ndjson").open("rb") as rows:
+        asked = command("explain", *ASK, *words, "--limit", "20", "-o", "-")
+        done = subprocess.run(
+            asked, cwd=folder, env=environment(), stdin=rows, stdout=full, stderr=subprocess.PIPE, timeout=300
+        )
+    assert (done.returncode, done.stderr.count(b"counterpoise:")) == (3, 1), done.stderr
+
+
+def test_a_stream_that_is_ended_while_it_waits_keeps_what_is_answered(folder: Path) -> None:
+    rows = (folder / "rows.ndjson").read_bytes().splitlines(keepends=True)[:5]
+    with start(folder, "explain", *ASK, "-r", "-", "-o", "waited.ndjson", stdin=subprocess.PIPE) as process:
+        assert process.stdin is not None
+        assert process.stderr is not None
+        process.stdin.write(b"".join(rows))
+        process.stdin.flush()
+        while not (folder / "waited.ndjson").exists() or not (folder / "waited.ndjson").read_bytes():
+            assert process.poll() is None
+            time.sleep(0.1)
+        process.send_signal(signal.SIGTERM)  # while its reader waits for more
+        assert (process.wait(timeout=60), b"Fatal" in process.stderr.read()) == (143, False)
+    assert _readable(folder / "waited.ndjson") > 0

@@ -1,6 +1,7 @@
 """Streams: real pipes, a real growing file, Kafka's own mock broker."""
 
 import json
+import os
 import signal
 import subprocess
 import time
@@ -83,6 +84,69 @@ def test_a_file_is_followed_through_rotation_and_truncation(tmp_path: Path) -> N
     source = FileLines(log, note)
     assert _all(source) == [b"e\n", b"f\n"]  # another process goes on there
     source.close()
+
+
+def test_a_file_is_known_again_though_it_was_cut_and_has_grown_past_the_place(tmp_path: Path) -> None:
+    log, note = tmp_path / "log", tmp_path / "log.offset"
+    log.write_bytes(b"a\nb\n")
+    source = FileLines(log, note)
+    assert _all(source) == [b"a\n", b"b\n"]
+    log.write_bytes(b"longer\nthan before\n")
+    assert _all(source) == [b"longer\n", b"than before\n"]
+    source.close()
+    log.write_bytes(b"another file of the same inode\n")
+    source = FileLines(log, note)
+    assert source.is_lost
+    assert _all(source) == [b"another file of the same inode\n"]
+    source.close()
+
+
+def test_files_rotated_twice_are_read_in_order(tmp_path: Path) -> None:
+    log, note = tmp_path / "log", tmp_path / "log.offset"
+    log.write_bytes(b"a\n")
+    source = FileLines(log, note)
+    assert _all(source) == [b"a\n"]
+    source.close()
+    for number, line in enumerate((b"b\n", b"c\n")):
+        with log.open("ab") as file:
+            file.write(line)
+        log.rename(tmp_path / f"log.{2 - number}")
+        os.utime(tmp_path / f"log.{2 - number}", (number, number))
+    log.write_bytes(b"d\n")
+    source = FileLines(log, note)
+    assert _all(source) == [b"b\n", b"c\n", b"d\n"]
+    source.close()
+
+
+def test_csv_is_watched_through_a_restart_and_a_rotation(folder: Path) -> None:
+    header, *lines = (folder / "rows.csv").read_text().splitlines(keepends=True)
+    grows, out = folder / "grows.csv", folder / "watched-csv.ndjson"
+    out.write_text('{"row": "cut off by kill -9')
+    grows.write_text(header + "".join(lines[:3]))
+    for more in (2, 2):
+        before = out.read_text().count("\n")
+        wanted = 3 if not before else 4
+        with start(folder, "watch", grows.name, *ASK, "-o", out.name, "--offsets", "csv.offset") as process:
+            while out.read_text().count("\n") < before + wanted:
+                assert process.poll() is None
+                time.sleep(0.1)
+            process.send_signal(signal.SIGTERM)
+            process.communicate()
+        with grows.open("a") as file:
+            file.write("".join(lines[3 : 3 + more]))
+        if not before:
+            grows.rename(folder / "grows.csv.1")
+            grows.write_text(header + "".join(lines[5:7]))
+    tickets = [json.loads(line)["carried"]["ticket"] for line in out.read_text().splitlines()]
+    assert tickets == [f"T-{number}" for number in range(7)]
+
+
+def test_a_limit_counts_the_rows_that_a_rule_picks(folder: Path) -> None:
+    pick = "--where", "packets > 30", "--limit", "3"
+    run(folder, "explain", *ASK, "-r", "rows.ndjson", "-o", "picked.ndjson", *pick)
+    streamed = run(folder, "explain", *ASK, "-r", "-", "-o", "-", *pick, input=(folder / "rows.ndjson").read_bytes())
+    assert streamed.stdout == (folder / "picked.ndjson").read_bytes()
+    assert streamed.stdout.count(b"\n") == 3
 
 
 def test_a_watch_that_was_ended_goes_on_where_it_was(folder: Path) -> None:

@@ -1,8 +1,4 @@
-"""Explainer: a model with its reference and constraints; a call makes the Question and has it answered.
-
-The stages of a call: table -> encoded rows -> model -> targets -> regions -> problem -> chunks -> method ->
-verification -> Explanation.
-"""
+"""Explainer: a model with its reference and constraints; a call makes the Question and has it answered."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ import pandas as pd
 
 from counterpoise.api.batch.finished import answer_alone
 from counterpoise.api.batch.rejected import OnError
-from counterpoise.errors import InputError
+from counterpoise.errors import InputError, ModelError
 from counterpoise.explanation.question import Question
 from counterpoise.types import Index, is_whole_number
 
@@ -49,6 +49,7 @@ class Workers:
     question: Question
     on_error: OnError
     count: int
+    most_losses: int = 3  # how often a worker may be lost, as where memory runs out, before the run ends
 
     def chunk_rows(self, rows: int, most: int, per_worker: int = 4) -> int:
         """How many rows a chunk has: several chunks a worker, so that all of them end at about the same time."""
@@ -59,6 +60,27 @@ class Workers:
 
         ``targets`` are those of the rows, or None where all have one. ``budget`` is in seconds, for all of them.
         """
+        from joblib.externals.loky.process_executor import TerminatedWorkerError
+
+        done = lost = 0
+        while done < len(chunks):
+            try:
+                for found in self._share_out(table, chunks, done, targets, budget):
+                    done += 1
+                    yield found
+            except TerminatedWorkerError:  # what it was at is asked again, of new workers
+                lost += 1
+                if lost > self.most_losses:
+                    raise ModelError(
+                        "the worker processes must live until the rows are answered",
+                        f"{lost} of them were ended from outside, which the system does where memory runs out",
+                        "give fewer n_jobs, or less --memory",
+                    ) from None
+
+    def _share_out(
+        self, table: pd.DataFrame, chunks: Sequence[Index], done: int, targets: Any, budget: float | None
+    ) -> Iterator[Any]:
+        """What was found for each of the chunks but the first ``done`` of them, in their order."""
         from joblib import Parallel, delayed, parallel_config
 
         folder = tempfile.mkdtemp(prefix="counterpoise-")
@@ -73,7 +95,7 @@ class Workers:
             with parallel_config(backend="loky", n_jobs=self.count, inner_max_num_threads=1):
                 run = Parallel(return_as="generator", batch_size=1, pre_dispatch="2*n_jobs")
                 yield from run(
-                    delayed(answer_in_worker)(str(file), table.iloc[rows], own_settings(rows)) for rows in chunks
+                    delayed(answer_in_worker)(str(file), table.iloc[rows], own_settings(rows)) for rows in chunks[done:]
                 )
         except BaseException:  # stopped: nobody waits for what the workers still do
             stop_workers()
