@@ -84,11 +84,11 @@ def write_line(table: str, kind: str, noise: str, before: Case | None, now: Case
 def page(arguments: argparse.Namespace, lines: list[str], absent: list[str]) -> Iterator[str]:
     """The whole page so far."""
     yield from ("# Firm answers: keep = 0.9" + (" beside the search before" if arguments.before else ""), "")
-    yield f"{arguments.rows} rows a line, default energy. Models: 100 boosted trees, a forest of 100, a network of 32, a"
-    yield "logistic model, behind encoders (`benchmarks/firm.py`; `before → now`). Efforts and distances are means over"
-    yield 'rows that are firm in both; the interval is a paired bootstrap of 95 % over rows. "met" is the share of claims'
-    yield "kept on 1,000 copies that neither search nor verification saw, by the user's own `predict` (at least 0.88, the"
-    yield "sampling error below 0.9). Plain and firm call are CPU seconds of one process. Model rows count what the model"
+    yield f"{arguments.rows} rows a line, default energy. Models: 100 boosted trees, a forest of 100, a network"
+    yield "of 32, a logistic model, behind encoders (`before → now`). Efforts and distances are means over"
+    yield 'rows that are firm in both; the interval is a paired bootstrap of 95 %. "met" is the share of claims'
+    yield "kept on 1,000 copies that neither search nor verification saw, by the model itself (at least 0.88, the"
+    yield "sampling error below 0.9). Plain and firm call: CPU seconds of one process. Model rows: what the model"
     yield "is asked; noisy copies of models that were read (trees, linear models, networks) are put to what was read."
     yield from ("", HEADER, "|" + " --- |" * (HEADER.count("|") - 1), *lines)
     if absent:

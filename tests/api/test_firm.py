@@ -148,17 +148,3 @@ def test_the_frontier_is_that_search_and_cores_do_not_matter():
     assert line["effort"] == pytest.approx(wanted.effort[wanted.valid].mean())
     assert (curve["effort"].iloc[:3].diff().dropna() >= 0).all()
     assert curve["effort"].iloc[4] >= curve["effort"].iloc[3]
-
-
-def test_rows_beside_do_not_matter_where_they_differ_in_how_much_they_change():
-    """Rows that need many changes, or have no firm point yet, beside rows of which neither is true."""
-    rng = np.random.default_rng(1)
-    table = rng.normal(size=(600, 9)) * np.array([1, 1, 1, 1, 1, 5, 5, 5, 5])
-    table[:, 0] = rng.integers(0, 3, 600)
-    weights = np.array([2.0, 1, 1, 1, 0.5, 0.1, 0.1, 0.1, 0.1])
-    model = LogisticRegression(max_iter=500).fit(table, table @ weights > 3)
-    explainer = cp.Explainer(model, reference=table)
-    rows = table[np.argsort(table @ weights)[[5, 100, 250, 300, 340, 380, 420, 500]]]
-    together = explainer(rows, keep=0.9, noise=0.5, lam=0.02, kept=False)
-    alone = [explainer(rows[[row]], keep=0.9, noise=0.5, lam=0.02, kept=False).x[0].tolist() for row in range(8)]
-    assert together.x.tolist() == alone
