@@ -136,10 +136,14 @@ class Explainer:
         asked._distance_builder = DistanceBuilder(asked.schema, asked.constraints, asked.weights)
         return asked
 
-    def _copy_with_model(self) -> Explainer:
+    def in_chunks(self, chunks: ChunkSettings) -> Explainer:
+        """The same explainer with other settings of its chunks, which no answer depends on."""
+        return self._copy_with_model(chunks=chunks)
+
+    def _copy_with_model(self, **changed: Any) -> Explainer:
         """A copy that shares the adapted model; `copy` goes by the pickled state, which is without it."""
         found = object.__new__(type(self))
-        found.__dict__.update(self.__dict__)
+        found.__dict__.update(self.__dict__, **changed)
         return found
 
     def save(self, path: str | Path, *, with_model: bool = True) -> None:

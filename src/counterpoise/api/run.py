@@ -53,6 +53,8 @@ class ChunkSettings:
     """The same for large trees, where a row takes a third of a second."""
     slow_tree_nodes: int = 300_000
     """Trees with more nodes than this are large."""
+    call_rows: int = 0
+    """Rows of every call of the model, filled up where there are fewer; 0: calls are as large as they come."""
 
 
 LOGGER = logging.getLogger("counterpoise")
@@ -77,7 +79,7 @@ class ExplanationRun:
         self.reference, self.input_rows, self.start_time, self.chunks = reference, intake, start_time, chunks
         self.on_error, self.workers = on_error, workers
         self.deadline = np.inf if question.budget is None else start_time + question.budget
-        self.tally = Tally()
+        self.tally = Tally(block_rows=chunks.call_rows)
         self.finished_rows: list[Index] = []
         self.finished_answers: list[Answers] = []
         self.firm_answers: list[tuple[Answers, Firmness]] = []

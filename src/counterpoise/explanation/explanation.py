@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from counterpoise.errors import InputError
-from counterpoise.explanation import json_archive, tables, views
+from counterpoise.explanation import tables, views
 from counterpoise.explanation.answered_rows import AnsweredRows
 from counterpoise.explanation.cards.cards import build_cards
 from counterpoise.explanation.cards.html import draw_card_html
@@ -18,6 +18,7 @@ from counterpoise.explanation.exports.flat import Library, convert_table, tabula
 from counterpoise.explanation.exports.importance import tabulate_importance
 from counterpoise.explanation.exports.wide import tabulate_wide, write_markdown
 from counterpoise.explanation.fields import AnswerEnergies, ModelScores
+from counterpoise.explanation.json import json_archive
 from counterpoise.explanation.repr import REPR_LIMITS, draw_html, draw_text, headline
 from counterpoise.plain_text import escape_controls
 

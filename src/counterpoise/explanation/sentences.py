@@ -10,7 +10,14 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from counterpoise.explanation.formats import format_label, format_pair, format_probability, is_missing, is_real
+from counterpoise.explanation.formats import (
+    format_label,
+    format_pair,
+    format_probability,
+    format_times,
+    is_missing,
+    is_real,
+)
 from counterpoise.explanation.tables import Change
 from counterpoise.plain_text import escape_controls
 from counterpoise.space.schema.schema import Schema
@@ -231,8 +238,8 @@ def _say_oddities(verdict: RowOutcome) -> list[str]:
         out.append(f"Hardly any {format_label(verdict.after)} row of the reference has such {named}.")
     if not isnan(verdict.far):
         out.append(
-            f"The nearest real row of the target is {verdict.far:.0f} times as far: an edge of the model, not a path "
-            "that data takes."
+            f"The nearest real row of the target is {format_times(verdict.far)} times as far: an edge of the model, "
+            "not a path that data takes."
         )
     return out
 

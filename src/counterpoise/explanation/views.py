@@ -40,7 +40,7 @@ def tabulate_answers(explanation: AnsweredRows) -> pd.DataFrame:
 
 def describe_outcome(explanation: AnsweredRows, row: int) -> sentences.RowOutcome:
     """What is said of one row."""
-    after, probability = explanation.scores["after"].iloc[row], float(explanation.scores["probability_after"].iloc[row])
+    after, probability = explanation.score_cells["after"][row], float(explanation.score_cells["probability_after"][row])
     said = (
         explanation.target[row],
         after,

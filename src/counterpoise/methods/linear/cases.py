@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from counterpoise.methods.linear.relations import LinearRelations
 from counterpoise.methods.trees.exact.conditions import Conditions, conditions_on_outputs
 from counterpoise.models.affine import AffineLink, AffineOutputs
 from counterpoise.models.goals import ClassGoal, Goal, RangeGoal, ThresholdGoal
@@ -29,6 +30,24 @@ class Cases(NamedTuple):
     def take(self, cases: Index) -> Cases:
         """Some of the cases."""
         return Cases._make(part[cases] for part in self)
+
+    def on(self, columns: Index) -> Cases:
+        """The cases on some of the columns ``(f,)``."""
+        return self._replace(slope=np.ascontiguousarray(self.slope[:, :, columns]))
+
+    def with_relations(self, relations: LinearRelations) -> Cases:
+        """The same with the conditions that relations add."""
+        rows, (p, _, t, levels) = self.row, self.level_gain.shape
+        more = relations.slope.shape[1]
+        if not more:
+            return self
+        return Cases(
+            rows,
+            np.concatenate([self.slope, relations.slope[rows]], axis=1),
+            np.concatenate([self.need_least, relations.need_least[rows]], axis=1),
+            np.concatenate([self.need_most, relations.need_most[rows]], axis=1),
+            np.concatenate([self.level_gain, np.zeros((p, more, t, levels))], axis=1),
+        )
 
 
 class Ways(NamedTuple):
@@ -68,13 +87,18 @@ def make_cases(problem: Problem, affine: AffineOutputs, slack: float) -> Cases |
     return None if ways is None else cases_on_columns(problem, affine, ways, slack)
 
 
+def largest_values(problem: Problem) -> Array:
+    """The largest absolute values ``(n, d)`` that cells can have."""
+    ends = np.fmax(np.abs(problem.region.lower), np.abs(problem.region.upper))
+    x0 = np.nan_to_num(np.abs(problem.x0))
+    return np.where(np.isfinite(ends), np.fmax(ends, x0), 2 * x0 + 100 * problem.scales)
+
+
 def cases_on_columns(problem: Problem, affine: AffineOutputs, ways: Ways, slack: float) -> Cases:
     """Conditions on outputs as conditions on columns."""
     x0, (row, direction, least) = problem.x0, ways
     here = np.vecdot(direction, affine(x0)[row][:, None, :])
-    ends = np.fmax(np.abs(problem.region.lower), np.abs(problem.region.upper))
-    largest = np.where(np.isfinite(ends), np.fmax(ends, np.abs(x0)), 2 * np.abs(x0) + 100 * problem.scales)
-    error = np.vecdot(np.abs(direction), affine.error(np.nan_to_num(largest))[row][:, None, :])
+    error = np.vecdot(np.abs(direction), affine.error(largest_values(problem))[row][:, None, :])
     error += 4 * affine.rounding * np.abs(least)
     if affine.link == "softmax":  # what rounding of a probability is worth in log-odds
         odds = problem.goal.min_probability if isinstance(problem.goal, ThresholdGoal) else np.full(len(x0), 0.5)

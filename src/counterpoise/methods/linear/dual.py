@@ -45,7 +45,8 @@ def solve(pricing: Pricing, boxes: Boxes, settings: LinearSettings) -> Solved:
             break
         part = terms if len(some) == len(going) else pricing.gather(boxes.at(some))
         condition = off[some].argmax(axis=1)
-        found = _turn_one(pricing, part, price[some], condition, target[some], settings)
+        short_by = lacking[some, condition]
+        found = _turn_one(pricing, part, price[some], condition, target[some], short_by, settings)
         (price[some], value[some]), (below, above) = found[:2], found[2:]
         short, enough = _put(short, some, below), _put(enough, some, above)
         met = _between(short.gain, enough.gain, target, some, condition)
@@ -80,9 +81,26 @@ class _Side(NamedTuple):
         price, gap, bound = (np.where(where, theirs, own) for own, theirs in zip(self[:3], new[:3], strict=True))
         return _Side(price, gap, bound, _pick(where, new.choice, self.choice))
 
+    def at(self, boxes: Index) -> _Side:
+        """The ends of some of the boxes."""
+        price, gap, bound = (part[boxes] for part in self[:3])
+        return _Side(price, gap, bound, Choice._make(part[boxes] for part in self.choice))
+
+    def with_some(self, boxes: Index, new: _Side) -> _Side:
+        """Set anew in some boxes ``(s,)``."""
+        price, gap, bound = (part.copy() for part in self[:3])
+        price[boxes], gap[boxes], bound[boxes] = new[:3]
+        return _Side(price, gap, bound, _put(self.choice, boxes, new.choice))
+
 
 def _turn_one(
-    pricing: Pricing, terms: BoxTerms, price: Array, condition: Index, target: Array, settings: LinearSettings
+    pricing: Pricing,
+    terms: BoxTerms,
+    price: Array,
+    condition: Index,
+    target: Array,
+    lacking: Array,
+    settings: LinearSettings,
 ) -> tuple[Array, Array, Choice, Choice]:
     """Prices with that of one condition ``(b,)`` turned to where its gain reaches the target.
 
@@ -91,37 +109,18 @@ def _turn_one(
     """
     line = np.arange(len(price))
     need, own = target[line, condition], price[line, condition]
-    others = (price * target).sum(axis=1) - own * need
-
-    def ask(value: Array) -> _Side:
-        asked = price.copy()
-        asked[line, condition] = value
-        choice = pricing.choose(terms, asked)
-        return _Side(value, choice.gain[line, condition] - need, others + value * need - choice.value, choice)
-
+    turn = _Turn(pricing, terms, price, condition, need, (price * target).sum(axis=1) - own * need)
     guess = np.maximum(terms.boxes.price[line, condition], own)
-    low, high = ask(np.zeros(len(own))), ask(_first_price(pricing, terms, guess, condition, need, settings))
-    for _ in range(settings.doublings):
+    first = _first_price(pricing, terms, guess, condition, np.where(need > 0, need, lacking), settings)
+    low, high = turn.ask(np.zeros(len(own))), turn.ask(first)
+    for number in range(settings.raises):
         behind = (high.gap < 0) & (low.gap < 0)
         if not behind.any():
             break
-        low, high = low.moved(behind, high), ask(np.where(behind, 2.0 * high.price, high.price))
+        low = low.moved(behind, high)
+        high = turn.ask(np.where(behind, 2.0 ** (1 + number) * high.price, high.price))
+    low, high = _close_in(turn, low, high, settings.halvings, settings)
     settled = low.gap >= 0  # free of charge
-    for number in range(settings.halvings):
-        with np.errstate(divide="ignore", invalid="ignore"):
-            meet = (high.bound - low.bound - low.gap * low.price + high.gap * high.price) / (high.gap - low.gap)
-            ceiling = low.bound - low.gap * (meet - low.price)
-            secant = high.price - high.gap * (high.price - low.price) / (high.gap - low.gap)
-            secant = secant + settings.overshoot * (high.price - secant)  # so that both ends close in
-        reached = ceiling - np.maximum(low.bound, high.bound) <= settings.bound_tolerance * np.abs(ceiling)
-        near = settled | (np.abs(high.gap) <= settings.gain_tolerance * np.abs(need)) | reached
-        near |= high.price - low.price <= settings.price_tolerance * high.price
-        if near.all():
-            break
-        middle = meet if number % 2 else secant
-        middle = np.where((middle > low.price) & (middle < high.price), middle, (low.price + high.price) / 2)
-        new = ask(np.where(near, high.price, middle))
-        low, high = low.moved((new.gap < 0) & ~near, new), high.moved((new.gap >= 0) & ~near, new)
     lower = settled | (low.bound > high.bound)
     asked = price.copy()
     asked[line, condition] = np.where(lower, low.price, high.price)
@@ -129,10 +128,59 @@ def _turn_one(
     return asked, value, low.choice, _pick(settled, low.choice, high.choice)
 
 
+class _Turn(NamedTuple):
+    """One condition of each box, whose price is turned while those of the others stay."""
+
+    pricing: Pricing
+    terms: BoxTerms
+    price: Array  # (b, m)
+    condition: Index  # (b,)
+    need: Array  # (b,)
+    others: Array  # (b,) what the other prices add to the bound
+
+    def at(self, boxes: Index) -> _Turn:
+        """That of some of the boxes."""
+        terms = self.pricing.gather(self.terms.boxes.at(boxes))
+        rest = (self.price[boxes], self.condition[boxes], self.need[boxes], self.others[boxes])
+        return _Turn(self.pricing, terms, *rest)
+
+    def ask(self, value: Array) -> _Side:
+        """The best points at a price ``(b,)`` of the condition."""
+        line, asked = np.arange(len(value)), self.price.copy()
+        asked[line, self.condition] = value
+        choice = self.pricing.choose(self.terms, asked)
+        gap = choice.gain[line, self.condition] - self.need
+        return _Side(value, gap, self.others + value * self.need - choice.value, choice)
+
+
+def _close_in(turn: _Turn, low: _Side, high: _Side, halvings: int, settings: LinearSettings) -> tuple[_Side, _Side]:
+    """Both ends of the interval that holds the best price, moved towards each other."""
+    for number in range(halvings):
+        with np.errstate(divide="ignore", invalid="ignore"):
+            meet = (high.bound - low.bound - low.gap * low.price + high.gap * high.price) / (high.gap - low.gap)
+            ceiling = low.bound - low.gap * (meet - low.price)
+            secant = high.price - high.gap * (high.price - low.price) / (high.gap - low.gap)
+            secant = secant + settings.overshoot * (high.price - secant)  # so that both ends close in
+        near = (low.gap >= 0) | (np.abs(high.gap) <= settings.gain_tolerance * np.abs(turn.need))
+        near |= ceiling - np.maximum(low.bound, high.bound) <= settings.bound_tolerance * np.abs(ceiling)
+        near |= high.price - low.price <= settings.price_tolerance * high.price
+        left = np.flatnonzero(~near)
+        if not len(left):
+            break
+        if len(left) <= len(near) * settings.few_left:  # the others need not wait for them
+            parts = _close_in(turn.at(left), low.at(left), high.at(left), halvings - number, settings)
+            return low.with_some(left, parts[0]), high.with_some(left, parts[1])
+        middle = meet if number % 2 else secant
+        middle = np.where((middle > low.price) & (middle < high.price), middle, (low.price + high.price) / 2)
+        new = turn.ask(np.where(near, high.price, middle))
+        low, high = low.moved((new.gap < 0) & ~near, new), high.moved((new.gap >= 0) & ~near, new)
+    return low, high
+
+
 def _first_price(
     pricing: Pricing, terms: BoxTerms, guess: Array, condition: Index, need: Array, settings: LinearSettings
 ) -> Array:
-    """A price from which to look: what the gain costs if nothing holds the columns back, or they are filled in turn."""
+    """A price from which to look: what a gain costs if nothing holds the columns back, or they are filled in turn."""
     line = np.arange(len(need))
     slope = terms.slope[line, condition]
     if not slope.shape[1]:  # categories alone

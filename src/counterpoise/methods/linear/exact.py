@@ -3,31 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 import numpy as np
 
 from counterpoise.methods.linear.boxes import Boxes, Choice, Pricing
-from counterpoise.methods.linear.cases import Cases, make_cases
+from counterpoise.methods.linear.cases import Cases, largest_values, make_cases
 from counterpoise.methods.linear.division import divide
 from counterpoise.methods.linear.dual import Solved, solve
 from counterpoise.methods.linear.first_boxes import first_boxes
+from counterpoise.methods.linear.linear_proof import LinearProof
 from counterpoise.methods.linear.menus import Menus
+from counterpoise.methods.linear.relations import LinearRelations
 from counterpoise.methods.settings.linear import DEFAULT_LINEAR, LinearSettings
 from counterpoise.methods.trees.exact.cell_costs import is_separable
 from counterpoise.models.layers import LayerOutputs
 from counterpoise.problem import Problem
 from counterpoise.types import Array, Index, Mask
-
-
-class LinearProof(NamedTuple):
-    """What is known of the least effort of n rows; no answer costs less than ``bound``, NaN where nothing is known."""
-
-    bound: Array  # (n,)
-    is_infeasible: Mask  # (n,)
-    x: Array  # (n, d) an answer that costs less than the incumbent; the row where there is none
-    effort: Array  # (n,) of it; infinite where there is none
-    boxes: Index  # (n,) opened
 
 
 def prove_linear(
@@ -48,11 +39,48 @@ def prove_linear(
     cases = make_cases(problem, affine, settings.slack)
     if cases is None:
         return None
-    menus = Menus.of(problem, affine)
-    cases = cases._replace(slope=np.ascontiguousarray(cases.slope[:, :, menus.numbers]))
-    search = _Search(problem, menus, cases, incumbent, settings)
-    search.run(settings.boxes, gap)
-    return search.proof()
+    relations = LinearRelations.of(problem, largest_values(problem))
+    menus = Menus.of(problem, affine, relations.columns)
+    if not len(relations.is_covered):
+        search = _Search(problem, menus, cases.on(menus.numbers), incumbent, settings)
+        search.run(settings.boxes, gap)
+        return search.proof()
+    return _prove_with_relations(problem, menus, cases, relations, incumbent, gap, settings)
+
+
+def _prove_with_relations(
+    problem: Problem,
+    menus: Menus,
+    cases: Cases,
+    relations: LinearRelations,
+    incumbent: Array,
+    gap: float,
+    settings: LinearSettings,
+) -> LinearProof:
+    """The proof of rows that relations bind: first without them, then again and again with those that were broken.
+
+    Most relations hold by themselves where effort is least, and each one that is a condition makes a proof dearer.
+    """
+    rows, active = np.arange(len(problem)), np.zeros((len(problem), len(relations.is_covered)), dtype=bool)
+    known: LinearProof | None = None
+    for number in range(settings.relation_rounds):
+        mine = np.flatnonzero(np.isin(cases.row, rows))
+        part = cases.take(mine)._replace(row=np.searchsorted(rows, cases.row[mine]))
+        part = part.with_relations(relations.chosen(rows, active[rows])).on(menus.numbers)
+        best = incumbent[rows] if known is None else np.minimum(incumbent, known.effort)[rows]
+        search = _Search(problem.take(rows), menus.take(rows), part, best, settings, active=active[rows])
+        search.run(min(settings.boxes, settings.boxes_with_relations) if number else settings.boxes, gap)
+        found, broken = search.proof(), search.broken & relations.is_covered & ~active[rows]
+        known = found if known is None else known.sharpened(rows, found)
+        least = np.minimum(incumbent, known.effort)[rows]
+        open_still = ~(known.is_infeasible[rows] | (least <= known.bound[rows] * (1 + max(gap, settings.optimal))))
+        going = np.flatnonzero(open_still & broken.any(axis=1))
+        if not len(going) or number + 1 == settings.relation_rounds or problem.has_expired:
+            break
+        rows = rows[going]
+        active[rows] |= broken[going]
+    assert known is not None, "there is at least one round"
+    return known
 
 
 def bound_cases(problem: Problem, menus: Menus, cases: Cases, limit: Array, settings: LinearSettings) -> Array:
@@ -60,8 +88,7 @@ def bound_cases(problem: Problem, menus: Menus, cases: Cases, limit: Array, sett
 
     Infinite where no point meets them and there is no limit; 0 where nothing is known.
     """
-    cases = cases._replace(slope=np.ascontiguousarray(cases.slope[:, :, menus.numbers]))
-    search = _Search(problem, menus, cases, limit, settings, shows=False)
+    search = _Search(problem, menus, cases.on(menus.numbers), limit, settings, shows=False)
     search.run(settings.boxes, 0.0)
     found = search.proof()
     return np.where(found.is_infeasible, np.inf, np.nan_to_num(found.bound, nan=0.0))
@@ -77,11 +104,13 @@ class _Search:
     incumbent: Array  # (n,)
     settings: LinearSettings
     shows: bool = True  # points to the model
+    active: Mask | None = None  # (n, relations) those that are conditions of the cases; None: none bind
 
     def __post_init__(self) -> None:
         n = len(self.problem)
         self.best, self.x = np.full(n, np.inf), self.problem.x0.copy()
-        self.relaxed = np.full(n, np.inf)  # least effort of points that relations alone forbid
+        self.relaxed = np.full(n, np.inf)  # least effort of points that relations alone forbid, which are no conditions
+        self.broken = np.zeros((n, 0 if self.active is None else self.active.shape[1]), dtype=bool)  # those relations
         self.opened, self.floor = np.zeros(n, dtype=np.intp), np.full(n, np.inf)  # least bound of undividable boxes
         square = self.menus.root > 0 and not self.menus.unit_price.any()
         self.known = self.menus.settled & np.isfinite(self.cases_reach()).all(axis=1)
@@ -205,8 +234,8 @@ class _Search:
         if len(self.menus.coded):
             x[:, self.menus.coded] = np.where(changed[:, f:], solved.enough.level, x[:, self.menus.coded])
         part = self.problem.take(row)
-        if len(part.region.system):
-            self._relax(part, row, x)
+        if self.active is not None:
+            self._relax(part, row, x, self.active)
         x = part.region.project(x[:, None, :])
         effort = np.where(part.region.contains(x), part.energy.effort(x, part.x0), np.inf)[:, 0]
         order = np.lexsort((effort, row))
@@ -218,18 +247,22 @@ class _Search:
         good = first[reached]
         self.best[row[good]], self.x[row[good]] = effort[good], x[good, 0]
 
-    def _relax(self, part: Problem, row: Index, x: Array) -> None:
-        """Keep what points ``x`` ``(b, d)`` cost that reach the target and that relations alone forbid.
+    def _relax(self, part: Problem, row: Index, x: Array, active: Mask) -> None:
+        """Keep what points ``x`` ``(b, d)`` cost that reach the target and that other relations alone forbid.
 
-        The bound leaves relations out, so that it cannot pass the least of these.
+        The bound leaves those out, so that it cannot pass the least of these points.
         """
-        region = replace(part.region, system=part.region.system.without_relations())
+        system = part.region.system
+        region = replace(part.region, system=system.without_relations())
         points = region.project(x[:, None, :])
-        effort = np.where(region.contains(points), part.energy.effort(points, part.x0), np.inf)[:, 0]
-        near = np.flatnonzero(effort < self.relaxed[row])
+        held = system.holds_each(points)[:, 0]
+        inside = region.contains(points)[:, 0] & (held | ~active[row]).all(axis=1)
+        effort = np.where(inside, part.energy.effort(points, part.x0)[:, 0], np.inf)
+        near = np.flatnonzero(~held.all(axis=1) & (effort < self.limit[row]))
         if len(near):
             good = near[part.take(near).score(points[near]).reached[:, 0]]
             np.minimum.at(self.relaxed, row[good], effort[good])
+            np.logical_or.at(self.broken, row[good], ~held[good])
 
     def _fill(self, boxes: Boxes, solved: Solved) -> Array:
         """Numbers ``(b, f)`` of points that meet the conditions, if setting one column anew can bring that about.

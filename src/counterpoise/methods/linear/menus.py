@@ -42,13 +42,15 @@ class Menus:
     settled: Mask  # (n,) rows of which all that matters is known
 
     @classmethod
-    def of(cls, problem: Problem, affine: AffineOutputs) -> Menus:
-        """The menus of a problem whose effort `is_separable`."""
+    def of(cls, problem: Problem, affine: AffineOutputs, bound: Mask | None = None) -> Menus:
+        """The menus of a problem whose effort `is_separable`; columns that are ``bound`` ``(d,)`` matter besides."""
         region, distance, x0 = problem.region, problem.energy.distance, problem.x0
         d = x0.shape[1]
         coded = np.array([column for column, _ in affine.tables], dtype=np.intp)
         stays = (region.fixed | (region.row_in_box == x0) | np.isnan(x0)) & ~_is_outside(problem)
         matters = (affine.weights != 0).any(axis=0) | ~stays.all(axis=0)
+        if bound is not None:
+            matters |= bound
         matters[coded] = False
         numbers = np.flatnonzero(matters)
         low, high, step, origin = _legal_ranges(problem, numbers)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from counterpoise.methods.linear.cases import Ways, cases_on_columns, find_ways
+from counterpoise.methods.linear.cases import Ways, cases_on_columns, find_ways, largest_values
 from counterpoise.methods.linear.exact import bound_cases
 from counterpoise.methods.linear.menus import Menus
 from counterpoise.methods.networks.ceilings import find_ceilings, level_gains, pull_back
@@ -77,7 +77,7 @@ def _bound_in_ball(
     mine = np.flatnonzero(np.isin(ways.row, rows))
     place = np.searchsorted(rows, ways.row[mine])
     ball = EffortBall.of(own, radius[rows], part.region.max_changes, level_gains(layers, part.x0))
-    largest = _largest(part)
+    largest = largest_values(part)
     ceilings = find_ceilings(layers, ball, part.x0, largest, settings.max_numbers_together)
     direction = ways.direction[mine]
     slope, offset = pull_back(layers, ceilings.lines, direction, place)
@@ -85,10 +85,3 @@ def _bound_in_ball(
     asked = Ways(place, slope, ways.least[mine] - offset - error)
     cases = cases_on_columns(part, layers.first, asked, 0.0)
     return bound_cases(part, own, cases, radius[rows], settings.linear)
-
-
-def _largest(problem: Problem) -> Array:
-    """The largest absolute values ``(n, d)`` that cells can have."""
-    ends = np.fmax(np.abs(problem.region.lower), np.abs(problem.region.upper))
-    x0 = np.nan_to_num(np.abs(problem.x0))
-    return np.where(np.isfinite(ends), np.fmax(ends, x0), 2 * x0 + 100 * problem.scales)

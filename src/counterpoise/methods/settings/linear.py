@@ -11,16 +11,19 @@ class LinearSettings:
 
     boxes: int = 256  # of a row that are opened at most, but for the last few together
     boxes_for_answers: int = 16  # of a row whose answer relations keep above what the bound, without them, can reach
+    boxes_with_relations: int = 32  # of a row that are opened at most in each round that has relations as conditions
+    relation_rounds: int = 4  # times a row is proven, each with the relations as conditions that were broken before
     slack: float = 1e-9  # share of a condition by which an answer goes beyond it
-    doublings: int = 40  # times that a price is raised until a point meets the condition
+    raises: int = 10  # times that a price is raised, 2, 4, 8, … times, until a point meets the condition
     halvings: int = 60  # of the interval that holds the best price, at most
+    few_left: float = 0.5  # share of the boxes up to which those whose price is not found go on by themselves
     gain_tolerance: float = 1e-10  # relative: a point this little beyond a condition meets it
     bound_tolerance: float = 2e-9  # relative: a bound that can gain no more is the greatest
     price_tolerance: float = 1e-13  # relative width of the interval at which halving ends
     overshoot: float = 1e-3  # share of the interval by which a secant is overshot
     nudge: float = 1e-9  # relative: so near to a price at which columns are filled in turn, both sides are looked at
     optimal: float = 5e-7  # relative: an answer that costs so little more than the bound is the least
-    condition_rounds: int = 12  # prices that are turned one after the other where there are several conditions
+    condition_rounds: int = 24  # prices that are turned one after the other where there are several conditions
     condition_tolerance: float = 1e-8  # relative: conditions missed by less are met
     roots_together: int = 4  # boxes of a row opened at once
     search_above: float = 1e-3  # gap: a row that the proof leaves a larger one is searched as well

@@ -10,6 +10,7 @@ import numpy as np
 
 from counterpoise.methods.cell_values import find_lattice_neighbours, round_down_to_dtype
 from counterpoise.methods.settings.search import DEFAULTS, SearchSettings
+from counterpoise.methods.trees.exact.legal_values import legal_ends
 from counterpoise.models.trees.leaf_ranges import CellWindow
 from counterpoise.models.trees.leaves import Leaves
 from counterpoise.problem import Problem
@@ -53,6 +54,8 @@ class CellValues:
     ends: CellEnds
     row_cells: Index  # (n, f) the cells that the rows are in
     home_cells: Index  # (n, f) the allowed ones that are nearest to these
+    low: Array  # (n, d) the least and the greatest value that a changed cell may have, on its lattice
+    high: Array  # (n, d)
     value_table: NearestValues | None  # (n, c) all there is, if it is not much
 
     @classmethod
@@ -61,7 +64,7 @@ class CellValues:
         ends = _get_cell_ends(problem, leaves)
         own = leaves.find_cells(problem.x0)
         home = leaves.find_cells(problem.region.row_in_box) if problem.region.has_row_outside else own
-        menu = cls(problem, leaves, ends, own, home, None)
+        menu = cls(problem, leaves, ends, own, home, *_legal_box(problem), None)
         return (
             replace(menu, value_table=menu.all_values)
             if len(own) * len(ends.column) <= settings.batches.listed_cells
@@ -84,7 +87,13 @@ class CellValues:
         """The menu of some rows, whose problem is given."""
         listed = None if self.value_table is None else self.value_table.at(rows)
         return replace(
-            self, problem=problem, row_cells=self.row_cells[rows], home_cells=self.home_cells[rows], value_table=listed
+            self,
+            problem=problem,
+            row_cells=self.row_cells[rows],
+            home_cells=self.home_cells[rows],
+            low=self.low[rows],
+            high=self.high[rows],
+            value_table=listed,
         )
 
     def window(self, reach: Array) -> CellWindow:
@@ -169,8 +178,9 @@ class CellValues:
         # where the row's own value may not be kept, another one of its cell may do
         there = (kept > low) & (kept <= high)
         other = np.where(np.abs(largest - start) < np.abs(smallest - start), largest, smallest)
-        value = np.where(own, np.where(there | gone, kept, other), value)
-        value = np.minimum(np.maximum(value, region.lower.take(at)), region.upper.take(at))
+        value = np.where(own, other, value)
+        value = np.minimum(np.maximum(value, self.low.take(at)), self.high.take(at))
+        value = np.where(own & (there | gone), kept, value)
         inside = (value > low) & (value <= high) & np.isfinite(value)
         far = np.abs(value - start)
         far /= distance.unit[column]
@@ -180,6 +190,16 @@ class CellValues:
         if distance.prices is not None:
             far = far * np.where(value > start, distance.prices[1][column], distance.prices[0][column])
         return NearestValues(value, far, region.free.take(at) & inside)
+
+
+def _legal_box(problem: Problem) -> tuple[Array, Array]:
+    """The least and the greatest value ``(n, d)`` of changed cells: the ends of the box, moved in onto its lattice."""
+    region = problem.region
+    low, high = region.lower, region.upper
+    if not (len(region.lattice.columns) or region.lattice.choices or region.lattice.narrow_floats):
+        return low, high
+    least, most = legal_ends(region.lattice, np.arange(low.shape[1]), low, high, low, high)
+    return np.where(np.isfinite(low), least, low), np.where(np.isfinite(high), most, high)
 
 
 def _get_cell_ends(problem: Problem, leaves: Leaves) -> CellEnds:

@@ -88,3 +88,13 @@ def test_adding_a_constraint_never_lowers_a_proven_least_effort() -> None:
         assert proof.exhausted.all()
         efforts.append(proof.effort[:, 0])
     assert all((after >= before - 1e-9).all() for before, after in pairwise(efforts))
+
+
+def test_ends_of_a_range_between_whole_numbers_are_no_values() -> None:
+    rng = np.random.default_rng(1)
+    table = pd.DataFrame({"packets": rng.integers(-3, 4, 120), "load": rng.normal(size=120)})
+    model = GradientBoostingClassifier(n_estimators=8, random_state=0).fit(table, table["packets"] > 0)
+    rows = table[table["packets"] == 1][:3]
+    for word in (cp.Range("packets", 0.05, 3.5), cp.Within("packets", percent=60.0)):
+        found = cp.explain(model, rows, reference=table, constraints=[word], values="any")
+        assert (found.status == "infeasible").all()

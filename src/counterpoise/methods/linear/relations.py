@@ -1,0 +1,135 @@
+"""Relations between features that are linear: conditions on the columns that every answer meets, as a goal asks them.
+
+An order, a sum or a difference is one; products, lookups and alternatives are none, and are left out of the bound.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from counterpoise.problem import Problem
+from counterpoise.space.rules.expressions import BinaryOperation, Column, Expression
+from counterpoise.space.rules.formulas import Compare, split_into_clauses
+from counterpoise.space.rules.relations import Derivation, FormulaRelation, Relation
+from counterpoise.types import Array, Index, Mask
+
+ROUNDING = 2.0**-40  # relative: beyond what sums of a few columns lose
+
+
+class LinearRelations(NamedTuple):
+    """r conditions ``slope @ (x - x0) >= need`` on the columns of n rows, which follow from relations.
+
+    The bound is over points that meet ``need_least``, answers are looked for that meet ``need_most``: between the two
+    lies what the tolerance of a relation may decide.
+    """
+
+    slope: Array  # (n, r, d)
+    need_least: Array  # (n, r)
+    need_most: Array  # (n, r)
+    relation: Index  # (r,) the number of the relation that each follows from
+    is_covered: Mask  # (relations,) those that these conditions say in full
+
+    @classmethod
+    def of(cls, problem: Problem, largest: Array) -> LinearRelations:
+        """Those of a problem, whose cells are no larger than ``largest`` ``(n, d)``."""
+        system, x0 = problem.region.system, problem.x0
+        n, d = x0.shape
+        covered = np.zeros(len(system), dtype=bool)
+        slopes, least, most = [np.zeros((n, 0, d))], [np.zeros((n, 0))], [np.zeros((n, 0))]
+        numbers: list[int] = []
+        given = np.concatenate([x0, problem.region.lower, problem.region.upper], axis=1).T
+        for number, relation in enumerate(system.relations):
+            bounds, covered[number] = _bounds_of(relation, problem.numeric)
+            binds = system.is_binding[:, number]
+            for bound in bounds:
+                slope, gap, size = _at_rows(bound.gap, x0, given, largest)
+                wide = bound.tolerance * np.maximum(size, 1.0)
+                slack = ROUNDING * size + (-bound.tolerance if bound.is_strict else wide + bound.slack)
+                known = binds & np.isfinite(slope).all(axis=1) & np.isfinite(gap) & np.isfinite(slack)
+                slopes.append(np.where(known[:, None], -slope, 0.0)[:, None, :])
+                least.append(np.where(known, gap - slack, 0.0)[:, None])
+                most.append(np.where(known, gap + (wide if bound.is_strict else 0.0), 0.0)[:, None])
+                numbers.append(number)
+        arrays = (np.concatenate(parts, axis=1) for parts in (slopes, least, most))
+        slope, least_need, most_need = arrays
+        return cls(slope, least_need, most_need, np.array(numbers, dtype=np.intp), covered)
+
+    def chosen(self, rows: Index, active: Mask) -> LinearRelations:
+        """For some rows ``(r,)`` the conditions of those relations that are active, ``(r, relations)``, side by side.
+
+        Rows with fewer of them than others have conditions that always hold beside them.
+        """
+        wanted = active[:, self.relation]
+        order = np.argsort(~wanted, axis=1, kind="stable")[:, : int(wanted.sum(axis=1).max(initial=0))]
+        there = np.take_along_axis(wanted, order, axis=1)
+        slope = np.where(there[..., None], self.slope[rows[:, None], order], 0.0)
+        least, most = (np.where(there, need[rows[:, None], order], 0.0) for need in (self.need_least, self.need_most))
+        return LinearRelations(slope, least, most, self.relation, self.is_covered)
+
+    @property
+    def columns(self) -> Mask:
+        """The columns ``(d,)`` that they bind."""
+        return np.asarray((self.slope != 0).any(axis=(0, 1)))
+
+
+class _Bound(NamedTuple):
+    """An affine expression that must not be above 0, by more than a tolerance."""
+
+    gap: Expression
+    tolerance: float  # relative to the sizes of what is compared, and at least to 1
+    slack: float  # what rounding of a computed column may add
+    is_strict: bool
+
+
+def _bounds_of(relation: Relation, numeric: Mask) -> tuple[list[_Bound], bool]:
+    """What a relation bounds, and whether that is all it says."""
+    if isinstance(relation, Derivation):
+        made = relation.expression
+        if not _is_affine(made, numeric) or not numeric[relation.number]:
+            return [], False
+        decimals = 0.0 if relation.decimals is None else 10.0**-relation.decimals
+        narrow = 0.0 if relation.storage_dtype is None else float(np.finfo(relation.storage_dtype).eps)
+        tolerance = (relation.tolerance + narrow) * max(relation.size, 1.0)
+        gap = BinaryOperation("-", Column(relation.number), made)
+        return [_Bound(side, tolerance, (relation.step or decimals) / 2, False) for side in (gap, _turned(gap))], True
+    if not isinstance(relation, FormulaRelation):
+        return [], False
+    found, complete = list[_Bound](), True
+    for clause in split_into_clauses(relation.formula):
+        bounds = list(_of_comparison(clause, numeric)) if isinstance(clause, Compare) else []
+        complete &= bool(bounds)
+        found += bounds
+    return found, complete
+
+
+def _of_comparison(formula: Compare, numeric: Mask) -> Iterator[_Bound]:
+    if formula.operator == "!=" or not all(_is_affine(side, numeric) for side in (formula.left, formula.right)):
+        return
+    gap = BinaryOperation("-", formula.left, formula.right)
+    yield _Bound(gap, formula.tolerance, 0.0, formula.operator == "<")
+    if formula.operator == "==":
+        yield _Bound(_turned(gap), formula.tolerance, 0.0, False)
+
+
+def _is_affine(expression: Expression, numeric: Mask) -> bool:
+    return expression.degree <= 1 and all(numeric[column] for column in expression.columns)
+
+
+def _turned(gap: BinaryOperation) -> BinaryOperation:
+    return BinaryOperation("-", gap.right, gap.left)
+
+
+def _at_rows(gap: Expression, x0: Array, given: Array, largest: Array) -> tuple[Array, Array, Array]:
+    """Slopes ``(n, d)`` of an affine expression, its value at the rows, and how large its parts can get, ``(n,)``."""
+    n, d = x0.shape
+    with np.errstate(all="ignore"):
+        value, parts = gap.value_and_slopes(x0.T, given)
+    slope = np.zeros((n, d))
+    for column, each in parts.items():
+        slope[:, column] = each
+    here = np.abs(slope * x0).sum(axis=1, where=slope != 0)
+    size = (np.abs(slope) * largest).sum(axis=1, where=slope != 0) + here + np.abs(value)
+    return slope, np.broadcast_to(value, (n,)), size

@@ -1,0 +1,105 @@
+"""Relations in proofs of linear models: conditions like any other, held against all points of small tables."""
+
+from itertools import product
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from tests.problems import problem_of
+
+import counterpoise as cp
+from counterpoise.methods.linear.exact import prove_linear
+from counterpoise.methods.settings.linear import LinearSettings
+from counterpoise.problem import Problem
+
+VALUES = [np.arange(6.0), np.arange(6.0), np.arange(11.0), np.arange(5.0)]
+WORDS = {
+    "order": cp.Rule("received <= sent + 2"),
+    "strict": cp.Rule("received < sent + 2"),
+    "two orders": cp.Rule("received <= sent and ports <= received + 1"),
+    "distance": cp.Rule("abs(sent - received) <= 2"),
+    "sum": cp.Rule("sent + received == total"),
+    "derived": cp.Derived("total", "sent + received"),
+    "product": cp.Rule("ports * sent <= 12"),
+    "choice": cp.Rule("ports >= 2 or sent <= 3"),
+}
+
+
+def asked(seed: int, word: str, classes: int, **question: object) -> Problem | None:
+    """Two rows of counts, and a linear model that may read three of the four."""
+    rng = np.random.default_rng(seed)
+    table = pd.DataFrame({"sent": rng.integers(0, 6, 80), "received": rng.integers(0, 6, 80)})
+    table["total"], table["ports"] = table["sent"] + table["received"], rng.integers(0, 5, 80)
+    score = table.to_numpy() @ rng.normal(size=4) + rng.normal(size=80)
+    if classes == 1:
+        model = make_pipeline(StandardScaler(), Ridge()).fit(table, score)
+        middle = float(np.median(model.predict(table)))
+        question |= {"target": (middle, middle + 1.0)}
+    else:
+        seen = table.assign(received=0) if seed % 2 else table
+        model = make_pipeline(StandardScaler(), LogisticRegression()).fit(seen, pd.qcut(score, classes, labels=False))
+    try:
+        return problem_of(model, table, table[:2], constraints=[WORDS[word]], **question)
+    except AttributeError:  # every row is there already
+        return None
+
+
+def least_effort(problem: Problem) -> np.ndarray:
+    """The least effort of each row, by trying every combination of counts."""
+    points = np.array(list(product(*VALUES)))[None].repeat(len(problem), axis=0)
+    good = problem.score(points).reached & problem.region.contains(points)
+    return np.where(good, problem.energy.effort(points, problem.x0), np.inf).min(axis=1)
+
+
+@settings(max_examples=12)
+@given(
+    seed=st.integers(0, 10_000),
+    word=st.sampled_from(sorted(WORDS)),
+    classes=st.sampled_from([1, 2, 3]),
+    distance=st.sampled_from(["l2", "l1", "l0"]),
+    lam=st.sampled_from([0.0, 0.1]),
+)
+def test_no_bound_is_above_the_least_of_all_points(seed, word, classes, distance, lam):
+    problem = asked(seed, word, classes, distance=distance, lam=lam)
+    assume(problem is not None)
+    proof = prove_linear(problem, np.full(len(problem), np.inf), settings=THOROUGH)
+    best = least_effort(problem)
+    known = ~np.isnan(proof.bound)
+    assert (proof.bound[known] <= best[known] * (1 + 1e-9) + 1e-12).all()
+    assert not (proof.is_infeasible & np.isfinite(best)).any()
+    assert (proof.effort >= best * (1 - 1e-9)).all()
+    if word in ("order", "two orders", "distance", "sum", "derived") and known.all():
+        np.testing.assert_allclose(proof.effort, best, rtol=1e-6)
+        assert (proof.bound >= best * (1 - 1e-6)).all()
+
+
+THOROUGH = LinearSettings(boxes=5_000, boxes_with_relations=5_000)
+
+
+def test_an_order_that_stands_in_the_way_is_part_of_the_bound():
+    table = pd.DataFrame({"sent": np.arange(20.0) / 4, "received": np.arange(20.0) / 5, "ports": np.arange(20) % 5})
+    model = LogisticRegression().fit(table, table["received"] + 0.2 * table["sent"] > 2.5)
+    found = cp.explain(model, table[:4], reference=table, constraints=[cp.Rule("received <= sent")])
+    free = cp.explain(model, table[:4], reference=table, relations=None)
+    assert (found.status == "optimal").all()
+    assert (found.bound > free.bound * 1.01).any()
+
+
+@pytest.mark.parametrize("proof", ["auto", True])
+def test_answers_keep_the_relations_and_are_no_farther_than_without_a_proof(proof):
+    table = pd.DataFrame(np.random.default_rng(5).normal(size=(120, 3)).round(2), columns=list("abc"))
+    table["b"] = table["a"] + table["b"].abs()
+    model = LogisticRegression().fit(table, table["b"] - 2 * table["a"] + table["c"] > 0.5)
+    plain, proven = (
+        cp.explain(model, table[:10], reference=table, constraints=[cp.Rule("a <= b")], proof=each)
+        for each in (False, proof)
+    )
+    both = plain.valid & proven.valid
+    assert both.all()
+    assert (proven.effort <= plain.effort * (1 + 1e-9)).all()
+    assert (proven.frame["a"] <= proven.frame["b"]).all()
