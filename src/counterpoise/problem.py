@@ -20,7 +20,7 @@ from counterpoise.model_calls import Tally, call_model, check_outputs
 from counterpoise.models.goals import Goal
 from counterpoise.objective.energy import Energy
 from counterpoise.objective.noise import Noise
-from counterpoise.objective.noise_by_feature import check_copies
+from counterpoise.objective.noise_by_feature import make_copies_by_row
 from counterpoise.reference_rows import ReferenceRows
 from counterpoise.space.region.region import Region
 from counterpoise.streams import Streams
@@ -62,16 +62,7 @@ class Cloud:
 
     def make_copies(self, region: Region, x: Array, draws: Array, scales: Array, numeric: Mask) -> Array:
         """Noisy copies ``(n, k, m, d)`` of points ``x`` ``(n, k, d)`` of rows with this region, checked."""
-        present = np.unique(self.owners)
-        if len(present) == 1:
-            noise = self.noises[present[0]]
-            return check_copies(noise.copies(x, draws, region, scales, numeric), x, draws, noise)
-        out = np.empty((*x.shape[:2], *draws.shape[1:]))
-        for owner in present.tolist():
-            rows, noise = np.flatnonzero(self.owners == owner), self.noises[owner]
-            copies = noise.copies(x[rows], draws[rows], region.take(rows), scales, numeric)
-            out[rows] = check_copies(copies, x[rows], draws[rows], noise)
-        return out
+        return make_copies_by_row(self.noises, self.owners, x, draws, region, scales, numeric)
 
     def take(self, rows: Index) -> Cloud:
         """The cloud of some rows."""

@@ -105,3 +105,46 @@ def test_claims_hold_on_copies_that_neither_search_nor_verification_saw(kind):
         copies[:, 2] = np.rint(copies[:, 2])
         said = explainer.model.predict(np.clip(copies, low, high))
         assert np.mean(said == firm.scores["after"].iloc[row]) > 0.8 - 3 * 0.009
+
+
+CONSTRAINTS = {
+    "none": [],
+    "held": [cp.Immutable("a")],
+    "one way": [cp.Increasing("b"), cp.Range("a", -1.5, 1.5)],
+    "few": [cp.MaxChanges(2)],
+}
+
+
+@pytest.mark.parametrize("kind", ["forest", "logistic"])
+@settings(max_examples=2, deadline=None)
+@given(
+    first=st.integers(0, 390),
+    shares=SHARES.map(lambda shares: shares[:2]),
+    given_constraints=st.sampled_from(list(CONSTRAINTS)),
+    alternatives=st.integers(2, 3),
+    budget=st.sampled_from([None, 600.0]),
+)
+def test_effort_never_falls_with_alternatives_and_constraints_and_the_first_is_the_least_listed(
+    kind, first, shares, given_constraints, alternatives, budget
+):
+    explainer, table = model_and_table(kind)
+    asked = explainer.with_constraints(*CONSTRAINTS[given_constraints])
+    settings_of_call = {"noise": 0.3, "kept": False, "alternatives": alternatives, "budget": budget}
+    found = [asked(table[first : first + 2], keep=q, **settings_of_call) for q in shares]
+    assert (np.diff(np.array([each.effort for each in found]), axis=0) >= 0).all()
+    for each in found:
+        listed = np.where(np.isnan(each.measures.effort), np.inf, each.measures.effort)
+        assert (listed.min(axis=1) >= each.effort - 1e-12).all()
+    single = asked(table[first : first + 2], keep=shares[-1], noise=0.3, kept=False)
+    assert single.x.tolist() == found[-1].x.tolist()
+
+
+def test_the_frontier_is_that_search_and_cores_do_not_matter():
+    explainer, table = model_and_table("forest")
+    rows = table[:3]
+    wanted = explainer(rows, target="no", keep=0.8, noise=0.2, kept=False, n_jobs=2)
+    curve = cp.frontier(explainer, rows, keep=(0.8, 0.95), temperature=(0.2, 2.0), noise=0.2, target="no").table
+    line = curve.set_index("asked").loc["keep 0.8"]
+    assert line["effort"] == pytest.approx(wanted.effort[wanted.valid].mean())
+    assert (curve["effort"].iloc[:3].diff().dropna() >= 0).all()
+    assert curve["effort"].iloc[4] >= curve["effort"].iloc[3]

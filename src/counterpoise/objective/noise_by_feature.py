@@ -11,7 +11,7 @@ from counterpoise.errors import InputError
 from counterpoise.objective.noise import Gaussian, Noise
 from counterpoise.space.region.region import Region
 from counterpoise.space.schema.schema import Schema
-from counterpoise.types import Array, Mask, is_number
+from counterpoise.types import Array, Index, Mask, is_number
 
 
 @dataclass(frozen=True)
@@ -70,6 +70,22 @@ class NoiseByFeature:
     def fitted(self, reference: Array) -> NoiseByFeature:
         """The same, with parts that know the reference rows."""
         return replace(self, noises=tuple((name, noise.fitted(reference)) for name, noise in self.noises))
+
+
+def make_copies_by_row(
+    noises: tuple[Noise, ...], owners: Index, x: Array, draws: Array, region: Region, scales: Array, numeric: Mask
+) -> Array:
+    """Noisy copies ``(n, k, m, d)`` of points ``x`` ``(n, k, d)``, checked; ``owners`` ``(n,)`` is each row's noise."""
+    present = np.unique(owners)
+    if len(present) == 1:
+        noise = noises[present[0]]
+        return check_copies(noise.copies(x, draws, region, scales, numeric), x, draws, noise)
+    out = np.empty((*x.shape[:2], *draws.shape[1:]))
+    for owner in present.tolist():
+        rows, noise = np.flatnonzero(owners == owner), noises[owner]
+        copies = noise.copies(x[rows], draws[rows], region.take(rows), scales, numeric)
+        out[rows] = check_copies(copies, x[rows], draws[rows], noise)
+    return out
 
 
 def check_copies(copies: object, x: Array, draws: Array, noise: object) -> Array:

@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from counterpoise.methods.base import Run, last_run
+from counterpoise.methods.firm.escapes import hold_change, start_without_change
 from counterpoise.methods.firm.firm_starts import FirmStarts
 from counterpoise.methods.firm.guided import FirmPoints, Race, copy_margins, without_repeats
 from counterpoise.methods.firm.kept_counts import CountedCandidates, share_to_count
@@ -92,7 +93,23 @@ class FirmSearch:
                 found[-1].append(now.copy())
             self._bring_nearer(race, now)
             found[-1].append(now.copy())
+            if level in settings.escape_levels:
+                self._escape(race, now, starts, tip, leverage)
+                found[-1].append(now.copy())
         return found
+
+    def _escape(self, race: Race, now: FirmPoints, starts: FirmStarts, tip: FirmPoints, leverage: Array) -> None:
+        """Replace points by nearer ones that do without one of their largest changes."""
+        for place in range(self.settings.escapes):
+            rows = now.found
+            if not len(rows) or race.problem.has_expired:
+                break
+            own = hold_change(replace(race, problem=race.problem.take(rows)), now.x[rows], place)
+            other = start_without_change(own, now.x[rows], starts.x[rows], leverage[rows], self.search)
+            self._bring_nearer(own, other)
+            sweep_features(own, other, tip.at(rows), leverage[rows], self.search, around_rows=True)
+            self._bring_nearer(own, other)
+            _improve(now, other, rows)
 
     def _blend(self, problem: Problem, x: Array) -> Array:
         """Points between the minimal answer and ``x`` ``(n, k, d)``."""

@@ -124,6 +124,10 @@ class FirmSettings(Settings):
     """Sweeps of such a row at most."""
     climbing_factors: tuple[float, ...] = (1.0, 1.1, 1.25, 1.5)
     """Multiples of the change of what such a sweep led to that are tried."""
+    escape_levels: tuple[int, ...] = (0, 1)
+    """Places of the shares for which points without one of the largest changes are looked for as well,"""
+    escapes: int = 1
+    """each of so many of the largest."""
     jumps: int = 24
     """Random points tried where nothing survives."""
     search_time_share: float = 0.5
