@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ENVIRONMENTS = Path(__file__).parent / ".envs"
+SMOOTH_TASKS = ("logistic", "mlp", "wide", "nice-wdbc-ann")  # a scaler and weights that torch can have
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS"), "1")
 
 
@@ -28,7 +29,12 @@ class Peer:
     install: tuple[str, ...] = ()
     alone: tuple[str, ...] = ()
     slow: tuple[str, ...] = ()  # settings left out of the quick run
-    tasks: tuple[str, ...] = ()  # those that it can do; none named: all
+    smooth: tuple[str, ...] = ()  # settings that need the model's weights: for SMOOTH_TASKS alone
+
+    def settings_for(self, task: str, quick: bool) -> tuple[str, ...]:
+        """What is asked of it on a task."""
+        left_out = {*(self.slow if quick else ()), *(() if task in SMOOTH_TASKS else self.smooth)}
+        return tuple(setting for setting in self.settings if setting not in left_out)
 
 
 class NotMade(Exception):
@@ -76,14 +82,15 @@ def _install(python: Path, what: list[str]) -> None:
         raise NotMade("pip: " + (lines[-1] if lines else f"exit {done.returncode}")[:200])
 
 
+ATTACKS = ("ddn-100", "ddn-1000", "deepfool", "fmn-100", "brendel-bethge")
 PEERS = (
     Peer("nice", ("nice-proximity", "nice-sparsity", "nice-proximity-std", "nice-sparsity-std"), alone=("NICEx",)),
     Peer(
         "foolbox",
-        ("ddn-100", "ddn-1000", "deepfool", "fmn-100", "brendel-bethge"),
+        ATTACKS,
         install=("foolbox", "torch==2.13.0"),
         slow=("ddn-1000", "brendel-bethge"),
-        tasks=("logistic", "mlp", "wide"),
+        smooth=ATTACKS,
     ),
     Peer(
         "hopskipjump",
@@ -94,8 +101,10 @@ PEERS = (
     Peer("lime", ("lime-step",), install=("lime",)),
     Peer(
         "dice",
-        ("dice-random", "dice-genetic"),
-        install=("jsonschema", "tqdm", "requests"),
+        ("dice-random", "dice-genetic", "dice-gradient"),
+        install=("jsonschema", "tqdm", "requests", "torch==2.13.0"),
         alone=("dice-ml", "raiutils"),
+        slow=("dice-gradient",),
+        smooth=("dice-gradient",),
     ),
 )

@@ -27,7 +27,7 @@ def main() -> None:
         r"(\d+) attacks of each table, seeds ([\d, ]+)", (folder / "paper.html").read_text(encoding="utf-8")
     )
     assert rows is not None
-    columns = ["in the paper", "claim", "the paper's method", "Counterpoise", "measured", "shown"]
+    columns = ["in the paper", "claim", "the paper's method", "Counterpoise", "measured"]
     lines = [f"| {' | '.join(columns)} |", "|" + "---|" * len(columns)]
     lines += ["| " + " | ".join(str(line[name]) for name in columns) + " |" for line in claims.to_dict("records")]
     said = f"{how} Traffic tables: {rows.group(1)} rows of each, seeds {rows.group(2)}."

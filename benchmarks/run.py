@@ -5,6 +5,9 @@ python benchmarks/run.py --quick             a few rows of a few tasks
 python benchmarks/run.py --only ours         measure ours again, keep what is known of the peers
 python benchmarks/run.py --only              measure nothing, write the tables of what is known
 python benchmarks/run.py --tasks mlp adult   these tasks alone
+python benchmarks/run.py --rows 20 --seconds 40 --jobs 2   fewer rows, a shorter limit, two processes at once
+
+Fewer rows make intervals wider and change nothing else: whatever is measured is said with the rows it was measured on.
 """
 
 from __future__ import annotations
@@ -16,7 +19,8 @@ import subprocess
 import sys
 import time
 import warnings
-from dataclasses import dataclass
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import comparison
@@ -26,7 +30,7 @@ import tables
 import targets
 from environments import ONE_THREAD, PEERS, NotMade, Peer, python_of
 from task import CACHE, Task
-from tasks import TASKS, Skipped, folder_of
+from tasks import NICE_TASKS, TASKS, Skipped, folder_of
 
 HERE = Path(__file__).parent
 QUICK_TASKS = ("logistic", "provable", "mlp", "adult")
@@ -45,6 +49,8 @@ class Effort:
     results: Path
 
 
+Run = tuple[str, str, str, tuple[str, ...]]  # module, python, task, settings
+
 FULL = Effort(50, (50,), 150.0, CACHE / "answers", HERE / "results")
 QUICK = Effort(3, (50,), 2.0, CACHE / "quick", HERE / "results" / "quick")
 
@@ -55,18 +61,30 @@ def main() -> None:
     parser.add_argument("--tasks", nargs="+", choices=list(TASKS), help="these tasks alone")
     methods = ["ours", *(peer.name for peer in PEERS), *STUDIES]
     parser.add_argument("--only", nargs="*", choices=methods, help="measure these alone, and take the rest as it is")
+    parser.add_argument("--rows", type=int, help="rows of each task that are asked one by one (50; at most 100)")
+    parser.add_argument("--seconds", type=float, help="CPU seconds for the rows of each setting of each method (150)")
+    parser.add_argument("--jobs", type=int, default=1, help="processes at once, one thread each; no more than cores")
+    parser.add_argument("--results", type=Path, help="folder of the tables (benchmarks/results)")
     asked = parser.parse_args()
     effort = QUICK if asked.quick else FULL
-    names = asked.tasks or (QUICK_TASKS if asked.quick else tuple(TASKS))
+    effort = replace(
+        effort,
+        rows=asked.rows or effort.rows,
+        limit=asked.seconds or effort.limit,
+        results=asked.results or effort.results,
+    )
+    names = asked.tasks or (QUICK_TASKS if asked.quick else tuple(name for name in TASKS if name not in NICE_TASKS))
     wanted = set(methods if asked.only is None else asked.only)
     warnings.simplefilter("ignore")
     skipped, ready = prepare(names)
-    for name in ready:
-        if "ours" in wanted:
-            run("ours", sys.executable, name, tuple(ours.settings_of(name)), effort)
+    runs: list[Run] = []
+    if "ours" in wanted:
+        runs += [("ours", sys.executable, name, tuple(ours.settings_of(name))) for name in ready]
     for peer in PEERS:
         if peer.name in wanted:
-            compare(peer, ready, effort, quick=asked.quick)
+            runs += runs_of(peer, ready, effort, quick=asked.quick)
+    with ThreadPoolExecutor(asked.jobs) as pool:
+        list(pool.map(lambda one: run(*one, effort), runs))
     for study in STUDIES:
         if study in wanted and not asked.tasks:
             execute(
@@ -88,19 +106,17 @@ def prepare(names: tuple[str, ...]) -> tuple[dict[str, str], list[str]]:
     return skipped, ready
 
 
-def compare(peer: Peer, names: list[str], effort: Effort, quick: bool) -> None:
+def runs_of(peer: Peer, names: list[str], effort: Effort, quick: bool) -> list[Run]:
     """One peer on every task it can do; an environment that cannot be made is the reason for all of them."""
-    settings = tuple(setting for setting in peer.settings if not (quick and setting in peer.slow))
-    names = [name for name in names if not peer.tasks or name in peer.tasks]
+    asked = {name: settings for name in names if (settings := peer.settings_for(name, quick))}
     try:
         python = python_of(peer)
     except NotMade as reason:
         say(f"{peer.name}: {reason}")
-        for name in names:
+        for name, settings in asked.items():
             refuse(effort.answers / name, settings, str(reason))
-        return
-    for name in names:
-        run(f"peers.{peer.name}", str(python), name, settings, effort)
+        return []
+    return [(f"peers.{peer.name}", str(python), name, settings) for name, settings in asked.items()]
 
 
 def run(module: str, python: str, name: str, settings: tuple[str, ...], effort: Effort) -> None:
@@ -157,7 +173,7 @@ def write(skipped: dict[str, str], tasks: list[Task], effort: Effort) -> None:
     tables.write(measured, skipped, effort.results)
     ratios.write(measured, effort.results)
     targets.write(measured, effort.answers, effort.results)
-    say(f"written to {effort.results.relative_to(HERE.parent)}")
+    say(f"written to {effort.results}")
 
 
 def say(words: str) -> None:

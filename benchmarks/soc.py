@@ -113,7 +113,9 @@ def measure_triage(name: str, most: int) -> tuple[list[str], list[list[str]]]:
     signals = found.table
     judgement = judge_classes(signals["score"].to_numpy(), signals, is_false, known.scorer.cut_offs)
     ranks = roc_auc_score(is_false, rank_nearness(signals))
-    line = [name, f"{len(signals)}, {is_false.sum()}", f"{judgement.auc_probability:.3f}", f"{judgement.auc:.3f}"]
+    low, high = _bound_gain(signals["score"].to_numpy(), signals["probability"].to_numpy(), is_false)
+    gain = f"{judgement.auc - judgement.auc_probability:+.3f} ({low:+.3f} to {high:+.3f})"
+    line = [name, f"{len(signals)}, {is_false.sum()}", f"{judgement.auc_probability:.3f}", f"{judgement.auc:.3f}", gain]
     line += [f"{ranks:.3f}", f"{roc_auc_score(is_false, -signals['effort'].replace(np.inf, 1e9)):.3f}"]
     line += [
         f"{roc_auc_score(is_false, -signals['real_distance'].fillna(1e9)):.3f}",
@@ -129,6 +131,17 @@ def measure_triage(name: str, most: int) -> tuple[list[str], list[list[str]]]:
     ]
     print(line, flush=True)
     return line, groups
+
+
+def _bound_gain(score: np.ndarray, probability: np.ndarray, is_false: np.ndarray, draws: int = 2000) -> np.ndarray:
+    """The middle 95 % of what the score gains in AUC over the probability, over alerts drawn anew with replacement."""
+    rng, gains = np.random.default_rng(0), []
+    for _ in range(draws):
+        drawn = rng.integers(0, len(score), len(score))
+        truth = is_false[drawn]
+        if truth.any() and not truth.all():
+            gains.append(roc_auc_score(truth, score[drawn]) - roc_auc_score(truth, probability[drawn]))
+    return np.quantile(gains, [0.025, 0.975])
 
 
 def _count_broken(pack: Any, schema: cp.Schema, before: pd.DataFrame, answers: pd.DataFrame) -> int:
@@ -198,8 +211,15 @@ def main() -> None:
         write_part("Rules of traffic", markdown(heads, body))
     if "triage" in asked.part:
         found = [measure_triage(name, 5 * asked.rows) for name in TRIAGE_TABLES]
-        heads = ["table", "alerts, false", "AUC probability", "AUC triage", "AUC ranks", "AUC effort", "AUC real row"]
-        heads += ["AUC kept", "likely false alarm: precision, recall", "stands: precision, recall", "groups: share"]
+        heads = ["table", "alerts, false", "AUC probability", "AUC triage", "gain, 95 % interval", "AUC ranks"]
+        heads += [
+            "AUC effort",
+            "AUC real row",
+            "AUC kept",
+            "likely false alarm: precision, recall",
+            "stands: precision, recall",
+            "groups: share",
+        ]
         write_part("Triage", markdown(heads, [line for line, _ in found]))
         heads = ["table", "alerts", "way out", "largest verdict"]
         write_part("Groups of alerts", markdown(heads, [line for _, groups in found for line in groups]))

@@ -1,95 +1,108 @@
-"""The README's comparison, from the measurements: run it after `benchmarks/run.py`.
-
-One line a task. Each peer is shown in the variant of it with the least L2 distance; of variants within one per cent of
-that, the quickest.
-"""
+"""README's comparison, and the list of lost cells, from results/ratios.csv: run it after `benchmarks/run.py`."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
+import pandas as pd
+
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks" / "results"
-TASKS = ("logistic", "forest", "mlp", "unsw_nb15", "rt_iot2022", "adult")
-METHODS = {
-    "Counterpoise": ("ours-l2",),
-    "NICE": ("nice-proximity", "nice-proximity-std", "nice-sparsity", "nice-sparsity-std"),
-    "DiCE": ("dice-genetic", "dice-random"),
-    "HopSkipJump": ("hopskipjump", "hopskipjump-nearest"),
-    "DDN": ("ddn-100", "ddn-1000"),
-}
+LOSSES = ROOT / "docs" / "understand" / "where-it-loses.md"
 BEGIN, END = "<!-- from benchmarks/summary.py -->", "<!-- end -->"
-Line = dict[str, str]
+WHITE, BLIND, PLAIN = "the model as it is", "the same model as a callable", "the plain call"
+SECTIONS = {"l2": "distance", "changes": "features changed", "cpu": "time"}
+HEAD = (
+    "| | distance ÷ nearest peer's | features changed: ours, the peer with fewest, ratio | "
+    "time ÷ quickest near peer's | time, the model as a callable |"
+)
+NOT_MEASURED = "*Not measured yet: `make bench` writes this table.*"
 
 
-def read(task: str) -> tuple[str, dict[str, Line]]:
-    """The title of a task and the first table of its page, by method."""
-    lines = (RESULTS / f"{task}.md").read_text(encoding="utf-8").splitlines()
-    start = next(place for place, line in enumerate(lines) if line.startswith("| method"))
-    names = cells(lines[start])
-    found = {}
-    for line in lines[start + 2 :]:
-        if not line.startswith("|"):
-            break
-        values = cells(line)
-        found[values[0].strip("`")] = dict(zip(names, values, strict=True))
-    return lines[0].removeprefix("# "), found
-
-
-def cells(line: str) -> list[str]:
-    """The cells of a line of a table."""
-    return [cell.strip() for cell in line.strip().strip("|").split("|")]
-
-
-def number(text: str) -> float:
-    """A number as the tables write it, infinity where there is none."""
-    try:
-        return float(text.replace(",", ""))
-    except ValueError:
-        return float("inf")
-
-
-def choose(lines: dict[str, Line], variants: tuple[str, ...]) -> Line | None:
-    """The variant to show."""
-    there = [lines[name] for name in variants if name in lines and number(lines[name]["L2"]) < float("inf")]
-    if not there:
-        return None
-    least = min(number(line["L2"]) for line in there)
-    close = [line for line in there if number(line["L2"]) <= 1.01 * least]
-    return min(close, key=lambda line: number(line["ms, batch of 50"]))
-
-
-def tell(line: Line | None) -> str:
-    """ "2.25 · 24.1 (1.85)", and what must be said beside it."""
-    if line is None:
-        return "–"
-    alone, batch = line["ms, one row"], line["ms, batch of 50"]
-    said = f"{line['L2']} · {alone}" + (f" ({batch})" if batch != alone else "")
-    notes = [f"{line['rows']} rows"] if line["rows"] != "50" else []
-    valid = line["valid"].split(",")
-    notes += [f"{valid[0]} valid"] if valid[0] != "100 %" else []
-    notes += [valid[1].strip()] if len(valid) > 1 and valid[1].strip() != "100 % legal" else []
-    notes += [f"{line['in range']} in range"] if line["in range"] != "100 %" else []
-    return said + (f"; {', '.join(notes)}" if notes else "")
+def read() -> pd.DataFrame:
+    """What `benchmarks/run.py` wrote, without NICE's own sets, which have a page of their own."""
+    path = RESULTS / "ratios.csv"
+    if not path.exists():
+        return pd.DataFrame()
+    table = pd.read_csv(path, keep_default_na=False, na_values=[""])
+    return table[~table["task"].str.startswith("nice-")]
 
 
 def table() -> str:
-    """The table of all tasks."""
-    out = [f"| | {' | '.join(METHODS)} |", f"|---|{'---|' * len(METHODS)}"]
-    for task in TASKS:
-        title, lines = read(task)
-        told = [tell(choose(lines, variants)) for variants in METHODS.values()]
-        out.append(f"| [{title}](benchmarks/results/{task}.md) | {' | '.join(told)} |")
-    return "\n".join(out)
+    """One line a task, three numbers each with its interval; what is lost is set in bold."""
+    measured = read()
+    if not len(measured):
+        return NOT_MEASURED
+    lines = [HEAD, "|---|---|---|---|---|"]
+    for (name, title), part in measured.groupby(["task", "title"], sort=False):
+        cells = {(line["way"], line["column"]): line for line in part.to_dict("records")}
+        told = [
+            ratio(cells.get((WHITE, "l2"))),
+            counts(cells.get((WHITE, "changes"))),
+            ratio(cells.get((WHITE, "cpu"))),
+            ratio(cells.get((BLIND, "cpu"))),
+        ]
+        lines.append(f"| [{title}](benchmarks/results/{name}.md) | {' | '.join(told)} |")
+    return "\n".join(lines)
+
+
+def ratio(cell: dict[str, object] | None) -> str:
+    """ "0.71 [0.62, 0.80]", in bold where ours loses."""
+    if cell is None or not isinstance(cell["word"], str):
+        return "no peer"
+    return bold_if_lost(cell, interval(cell))
+
+
+def counts(cell: dict[str, object] | None) -> str:
+    """ "5.1, 1.2 (4.2 [3.6, 4.9])", in bold where ours loses."""
+    if cell is None or not isinstance(cell["word"], str):
+        return "no peer"
+    return bold_if_lost(cell, f"{cell['ours']:.1f}, {cell['theirs']:.1f}: {interval(cell)}")
+
+
+def bold_if_lost(cell: dict[str, object], said: str) -> str:
+    """What is lost stands out."""
+    return f"**{said}**" if cell["word"] == "loses" else said
+
+
+def interval(cell: dict[str, object]) -> str:
+    """ "0.71 [0.62, 0.80]"."""
+    ratio, low, high = (number(float(str(cell[name]))) for name in ("ratio", "low", "high"))
+    return f"{ratio} [{low}, {high}]"
+
+
+def number(value: float) -> str:
+    """Two digits that tell: 0.014, 0.67, 1.02, 47."""
+    return f"{value:.2g}" if value < 0.1 else f"{value:.2f}" if value < 10 else f"{value:.0f}"
+
+
+def losses() -> str:
+    """Every cell that ours loses, in whatever way it was asked."""
+    measured = read()
+    if not len(measured):
+        return NOT_MEASURED
+    lost = measured[measured["word"] == "loses"]
+    if not len(lost):
+        return "Lost cells: none."
+    lines = ["| task | asked with | what | ours ÷ the peer's | peer |", "|---|---|---|---|---|"]
+    lines += [
+        f"| {line['title']} | {line['way']} | {SECTIONS[str(line['column'])]} | {interval(line)} | {line['peer']} |"
+        for line in lost.to_dict("records")
+    ]
+    return "\n".join(lines)
+
+
+def put(path: Path, text: str) -> None:
+    """Write the text into the page, between its marks."""
+    head, rest = path.read_text(encoding="utf-8").split(BEGIN)
+    tail = rest.split(END)[1]
+    path.write_text(f"{head}{BEGIN}\n{text}\n{END}{tail}", encoding="utf-8")
 
 
 def main() -> None:
-    """Write the table into the README, between its marks."""
-    path = ROOT / "README.md"
-    text = path.read_text(encoding="utf-8")
-    head, rest = text.split(BEGIN)
-    _, tail = rest.split(END)
-    path.write_text(f"{head}{BEGIN}\n{table()}\n{END}{tail}", encoding="utf-8")
+    """README's table, and the lost cells on the page that says where Counterpoise loses."""
+    put(ROOT / "README.md", table())
+    put(LOSSES, losses())
 
 
 if __name__ == "__main__":

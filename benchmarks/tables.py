@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
@@ -170,11 +171,20 @@ def draw(comparison: Comparison, path: Path) -> None:
 
 
 def index(compared: list[Comparison], skipped: dict[str, str]) -> str:
-    parts = ["# Measurements", "", f"{processor()}, Python {platform.python_version()}, one thread a method.", ""]
+    here = f"{processor()}, Python {platform.python_version()}, one thread a method"
+    asked = sorted({int(m.about["rows"]) for c in compared for m in c.methods.values() if m.about.get("rows")})
+    rows = " or ".join(map(str, asked))
+    parts = [
+        "# Measurements",
+        "",
+        f"{datetime.now(UTC):%Y-%m-%d}: {here}, {rows} rows of each task asked one by one.",
+        "",
+    ]
     parts += [", ".join(f"{library} {found}" for library in LIBRARIES if (found := installed(library))) + ".", ""]
     peers = sorted({str(m.about["version"]) for c in compared for m in c.peers if m.about.get("version")})
     parts += [f"Peers: {', '.join(peers)}.", ""] * bool(peers)
     parts += [f"- [{c.task.title}]({c.task.name}.md)" for c in compared]
+    parts += ["- [ours over the best peer](ratios.md)"] * bool(compared)
     parts += [f"- {name}: left out: {reason}" for name, reason in skipped.items()]
     parts += [
         "- [what was asked of the engine, and what was measured](targets.md)",

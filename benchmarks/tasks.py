@@ -69,19 +69,20 @@ def flows(table: str, title: str, model: object, drop: tuple[str, ...] = ()) -> 
     return fitted(table, f"{table}, {title}", model, x.to_numpy(dtype=np.float64), y, list(x.columns))
 
 
-def adult() -> Task:
+def adult(name: str = "adult", words: str = "one-hot + HistGradientBoosting", last: object = None) -> Task:
     x, y, categories = read_table("adult")
     one_hot = OneHotEncoder(categories=list(categories.values()), sparse_output=False)
-    front = make_column_transformer((one_hot, list(categories)), remainder="passthrough")
-    model = make_pipeline(front, HistGradientBoostingClassifier(random_state=0))
+    rest = "passthrough" if last is None else StandardScaler()
+    front = make_column_transformer((one_hot, list(categories)), remainder=rest)
+    model = make_pipeline(front, HistGradientBoostingClassifier(random_state=0) if last is None else last)
     train, rest, labels, _ = train_test_split(x, y, test_size=0.25, stratify=y, random_state=0)
     model.fit(train, labels)
     numbered = {x.columns.get_loc(name): labels_ for name, labels_ in categories.items()}
-    title = "adult, one-hot + HistGradientBoosting, 7 categorical"
+    title = f"adult, {words}, 7 categorical"
     empty = np.empty((0, x.shape[1]))
-    task = Task("adult", title, empty, labels, empty, empty, list(x.columns), numbered, model)
+    task = Task(name, title, empty, labels, empty, empty, list(x.columns), numbered, model)
     arrays = [task.codes(part) for part in (train, rest[:ROWS], rest[ROWS : ROWS + 1])]
-    return Task("adult", title, arrays[0], labels, *arrays[1:], list(x.columns), numbered, model)
+    return Task(name, title, arrays[0], labels, *arrays[1:], list(x.columns), numbered, model)
 
 
 def xgboosted() -> Task:
@@ -115,6 +116,10 @@ def network() -> object:
     return make_pipeline(StandardScaler(), MLPClassifier((64, 64), max_iter=100, random_state=0))
 
 
+def small_network() -> object:
+    return make_pipeline(StandardScaler(), MLPClassifier((32,), max_iter=300, random_state=0))
+
+
 def machine() -> object:
     return make_pipeline(StandardScaler(), SVC(random_state=0))
 
@@ -131,7 +136,13 @@ TASKS: dict[str, Callable[[], Task]] = {
     "rt_iot2022": lambda: flows("rt_iot2022", "HistGradientBoosting", boosted(), drop=("id.resp_p",)),
     "adult": adult,
     "wide": wide,
+    "nice-wdbc-rf": lambda: cancer("nice-wdbc-rf", "forest of 100", forest()),
+    "nice-wdbc-ann": lambda: cancer("nice-wdbc-ann", "network", small_network()),
+    "nice-adult-rf": lambda: adult("nice-adult-rf", "forest of 100", forest(min_samples_leaf=5)),
+    "nice-adult-ann": lambda: adult("nice-adult-ann", "network", MLPClassifier((32,), max_iter=60, random_state=0)),
 }
+NICE_TASKS = tuple(name for name in TASKS if name.startswith("nice-"))
+"""Two of the sets of NICE's own benchmark, with models of its two kinds: `nice_sets.py`. Asked for by name alone."""
 
 
 def folder_of(name: str) -> Path:

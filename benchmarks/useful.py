@@ -2,7 +2,8 @@
 
 python benchmarks/useful.py [--rows 200] [--tables unsw_nb15 adult] [--lam 0.05 0.1 0.25 0.5]
 
-Written to benchmarks/results/useful.md. Each answer is judged by `obedience.py`, which shares nothing with the search.
+Written to benchmarks/results/useful.md, above its notes, line by line as it goes. Each answer is judged by
+`obedience.py`, which shares nothing with the search.
 `lam=0` has the same values and relations; `bare` has neither; CPU is that of the call alone, side by side in one run.
 """
 
@@ -12,7 +13,7 @@ import argparse
 import time
 import warnings
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -29,6 +30,7 @@ from tasks import Skipped, read_table
 
 import counterpoise as cp
 
+NOTES = "## What is missed, and why"  # what is written from here on stays
 NAMES = ("unsw_nb15", "rt_iot2022", "ciciot2023", "nsl_kdd", "adult", "give_me_some_credit", "breast_cancer")
 KINDS = ("boosted", "forest", "logistic", "network")
 
@@ -86,15 +88,29 @@ def count_free(found: cp.Explanation) -> np.ndarray:
     return np.rint(2 * found.terms.regularizer[found.valid] / found.question.lam) / 2
 
 
-def one(name: str, kind: str, count: int, lams: list[float]) -> tuple[list[str], list[str]]:
-    table, target = load(name)
-    few = np.random.default_rng(0).permutation(len(table))
-    train, held = few[: min(6000, len(few) * 3 // 4)], few[min(6000, len(few) * 3 // 4) :][:count]
-    reference, rows = table.iloc[train].reset_index(drop=True), table.iloc[held].reset_index(drop=True)
+class Task(NamedTuple):
+    """A table cut into a reference and rows, and the relations that every reference row obeys."""
+
+    name: str
+    reference: pd.DataFrame
+    target: np.ndarray
+    rows: pd.DataFrame
+    laws: dict[str, Any]
+
+    @classmethod
+    def of(cls, name: str, count: int) -> Task:
+        table, target = load(name)
+        few = np.random.default_rng(0).permutation(len(table))
+        train, held = few[: min(6000, len(few) * 3 // 4)], few[min(6000, len(few) * 3 // 4) :][:count]
+        reference, rows = table.iloc[train].reset_index(drop=True), table.iloc[held].reset_index(drop=True)
+        return cls(name, reference, target[train], rows, enumerate_relations(reference))
+
+
+def one(task: Task, kind: str, lams: list[float]) -> tuple[list[str], list[str]]:
+    name, reference, target, rows, laws = task
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        model = fit(kind, reference, target[train])
-    laws = enumerate_relations(reference)
+        model = fit(kind, reference, target)
     plain = cp.Explainer(model, reference=reference)
     bare = cp.Explainer(model, reference=reference, values="any", relations=None)
     for explainer in (plain, bare):  # what is made once
@@ -137,12 +153,13 @@ def main() -> None:
     chosen = parser.parse_args()
     lines, weights = [], []
     for name in chosen.tables:
+        try:
+            task = Task.of(name, chosen.rows)
+        except Skipped as reason:
+            print(f"{name}: left out: {reason}")
+            continue
         for kind in chosen.kinds:
-            try:
-                line, weight = one(name, kind, chosen.rows, chosen.lam)
-            except Skipped as reason:
-                print(f"{name}: left out: {reason}")
-                continue
+            line, weight = one(task, kind, chosen.lam)
             lines.append(line)
             weights.append(weight)
             print(" | ".join(line), flush=True)
@@ -166,7 +183,9 @@ def write(chosen: argparse.Namespace, lines: list[list[str]], weights: list[list
     parts += ["", "## Features changed (median, 95 %) and L2 over that of lam=0, by lam", ""]
     parts += markdown(["table", "model", *(f"{lam:g}" for lam in chosen.lam)], weights)
     chosen.out.parent.mkdir(parents=True, exist_ok=True)
-    chosen.out.write_text("\n".join([*parts, ""]))
+    before = chosen.out.read_text() if chosen.out.exists() else ""
+    notes = NOTES + before.partition(NOTES)[2] if NOTES in before else ""
+    chosen.out.write_text("\n".join([*parts, "", notes]).rstrip("\n") + "\n")
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
 import counterpoise as cp
+from counterpoise.methods.sampler.places import Places
 from counterpoise.methods.sampler.settings import SamplerSettings
 from counterpoise.problem import Problem
 from enumerated import Exact, count_weights, enumerate_points
@@ -168,6 +169,64 @@ def sums() -> Case:
     return Case(problem, exact, own, menus)
 
 
+def sums_of_sums() -> Case:
+    """A total that is stated before the subtotal that it is made of: both are computed from the parts."""
+    rng = np.random.default_rng(11)
+    frame = pd.DataFrame({"a": rng.integers(0, 5, 60), "b": rng.integers(0, 5, 60), "c": rng.integers(0, 4, 60)})
+    frame["part"] = frame["a"] + frame["b"]
+    frame["total"] = frame["part"] + frame["c"]
+
+    def model(table: pd.DataFrame) -> np.ndarray:
+        return (table["total"].to_numpy(float) + table["a"].to_numpy(float) > 9).astype(float)
+
+    row = frame[model(frame) == 0].iloc[:1]
+    own = row.to_numpy(float)[0]
+    rules = [cp.Rule("part + c == total"), cp.Rule("a + b == part")]
+    problem = problem_of(model, frame, row, target=(0.5, None), distance=COST, lam=0, constraints=rules)
+    menus = [
+        count_weights(range(int(frame[c].min()), int(frame[c].max()) + 1), row[c].iloc[0], frame[c]) for c in "abc"
+    ]
+    low, high = (np.stack([ends, own]) for ends in (frame.min().to_numpy(), frame.max().to_numpy()))
+    exact = enumerate_points(
+        own[:3],
+        menus,
+        _effort(own, frame.std(ddof=0).to_numpy()),
+        lambda x: (x[:, 4] + x[:, 0] > 9) & ((x >= low.min(axis=0)) & (x <= high.max(axis=0))).all(axis=1),
+        lambda cells: (*cells, cells[0] + cells[1], sum(cells)),
+    )
+    return Case(problem, exact, own, menus)
+
+
+def missing_cells() -> Case:
+    """A missing cell that can be filled with any of 150 whole numbers, which lie in intervals: none may be left out."""
+    rng = np.random.default_rng(12)
+    frame = pd.DataFrame({"a": rng.integers(0, 150, 301).astype(float), "b": rng.integers(0, 4, 301)})
+    frame.loc[::8, "a"] = np.nan
+    frame.loc[frame.index[1:4], "a"] = np.nanmedian(frame["a"])
+
+    def model(table: pd.DataFrame) -> np.ndarray:
+        return (np.nan_to_num(table["a"].to_numpy(float)) + 30 * table["b"].to_numpy(float) >= 60).astype(float)
+
+    row = frame[(model(frame) == 0) & frame["a"].isna()].iloc[:1]
+    own = row.to_numpy(float)[0]
+    problem = problem_of(model, frame, row, target=(0.5, None), distance=COST, lam=0)
+    places = Places.of(problem, np.array([1.0]), SMALL)
+    menus: list[dict[float, float]] = [{}, count_weights(range(4), own[1], frame["b"])]
+    for place in range(1, places.count[0, 0] + 1):
+        ends = sorted([places.near[0, 0, place], places.far[0, 0, place]])
+        inside = np.arange(ends[0], ends[1] + 1)
+        menus[0] |= {value: np.exp(places.log_weight[0, 0, place]) / len(inside) for value in inside.tolist()}
+    assert sorted(menus[0]) == list(range(int(frame["a"].min()), int(frame["a"].max()) + 1))
+    scale = frame["b"].std(ddof=0)
+
+    def effort(x: np.ndarray) -> float:
+        delta = np.array([~np.isnan(x[0]), abs(x[1] - own[1]) / scale], dtype=float)
+        return float(np.sqrt(delta @ delta) + 0.1 * np.count_nonzero(delta))
+
+    exact = enumerate_points(own, menus, effort, lambda x: np.nan_to_num(x[:, 0]) + 30 * x[:, 1] >= 60)
+    return Case(problem, exact, own, menus)
+
+
 CASES = {
     "whole numbers": whole_numbers,
     "bounds": lambda: whole_numbers(
@@ -181,3 +240,6 @@ CASES = {
     "categories": categories,
     "a sum": sums,
 }
+
+LAW_CASES = CASES | {"sums of sums": sums_of_sums, "missing cells": missing_cells}
+"""Those whose points are summed up too, and whose neighbours are not written out."""

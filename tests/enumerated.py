@@ -21,7 +21,8 @@ class Exact(NamedTuple):
 
     def change_shares(self, row: Sequence[float], T: float) -> np.ndarray:
         """The probability that each column is changed, ``(d,)``."""
-        return self.law(T) @ (self.x != np.asarray(row))
+        changed = np.nan_to_num(self.x, nan=-1.0) != np.nan_to_num(np.asarray(row, dtype=float), nan=-1.0)
+        return self.law(T) @ changed
 
     def mean_effort(self, T: float) -> float:
         return float(self.law(T) @ self.effort)

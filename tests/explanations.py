@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from counterpoise.explanation.answered_rows import FIRM_COLUMNS
 from counterpoise.explanation.explanation import Explanation
 from counterpoise.explanation.fields import ENERGY_COLUMNS, AnswerEnergies, ModelScores, RowArrays
-from counterpoise.explanation.json_question import pack_question
+from counterpoise.explanation.json.json_question import pack_question
 from counterpoise.explanation.question import Question
 from counterpoise.space.schema.encode import encode
 from counterpoise.space.schema.schema import Schema

@@ -1,4 +1,4 @@
-"""DiCE (Mothilal, Sharma, Tan 2020), its two model-agnostic methods that search beyond the training rows."""
+"""DiCE (Mothilal, Sharma, Tan 2020): its two model-agnostic methods that search beyond the rows, its gradient."""
 
 from __future__ import annotations
 
@@ -39,6 +39,28 @@ def unreadable(column: pd.Series) -> bool:
     return column.dtype == np.float64 and any("." not in str(mode) for mode in column.mode())
 
 
+def model_of(task: Task, counted: Counted, method: str) -> dice_ml.Model:
+    """The model as DiCE takes it: a callable on frames; for its gradient, in torch on columns from 0 to 1."""
+    if method != "gradient":
+        return dice_ml.Model(model=Fronted(task, counted), backend="sklearn")
+    import torch
+
+    from peers.torch_model import Network
+
+    class Probability(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            low = task.train.min(axis=0)
+            self.network = Network(task, counted, low, task.train.max(axis=0) - low)
+
+        def forward(self, z: torch.Tensor) -> torch.Tensor:
+            return torch.sigmoid(self.network(z)).float()
+
+    torch.set_num_threads(1)
+    torch.manual_seed(0)
+    return dice_ml.Model(model=Probability(), backend="PYT", func="ohe-min-max")
+
+
 def dice(method: str) -> Made:
     def make(task: Task, counted: Counted) -> Method:
         random.seed(0)
@@ -51,7 +73,7 @@ def dice(method: str) -> Made:
             continuous_features_precision={name: DECIMALS for name in numbers if unreadable(train[name])},
             outcome_name="outcome",
         )
-        explainer = dice_ml.Dice(data, dice_ml.Model(model=Fronted(task, counted), backend="sklearn"), method=method)
+        explainer = dice_ml.Dice(data, model_of(task, counted, method), method=method)
 
         def answer_of(example: Any) -> np.ndarray:
             found = example.final_cfs_df_sparse if example.final_cfs_df_sparse is not None else example.final_cfs_df
@@ -60,7 +82,9 @@ def dice(method: str) -> Made:
             return task.codes(found[task.names].iloc[:1])[0]
 
         def many(rows: np.ndarray) -> np.ndarray:
-            found = explainer.generate_counterfactuals(frame(task, rows), total_CFs=1, desired_class="opposite")
+            # the default of the gradient, a linear search for cells to set back, takes minutes a row
+            more = {"posthoc_sparsity_algorithm": "binary"} if method == "gradient" else {}
+            found = explainer.generate_counterfactuals(frame(task, rows), total_CFs=1, desired_class="opposite", **more)
             return np.array([answer_of(example) for example in found.cf_examples_list])
 
         def one(row: np.ndarray) -> np.ndarray | None:
@@ -76,4 +100,5 @@ def dice(method: str) -> Made:
 
 
 if __name__ == "__main__":
-    serve({"dice-random": dice("random"), "dice-genetic": dice("genetic")}, f"dice-ml {version('dice-ml')}")
+    methods = {f"dice-{method}": dice(method) for method in ("random", "genetic", "gradient")}
+    serve(methods, f"dice-ml {version('dice-ml')}")

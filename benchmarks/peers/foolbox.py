@@ -10,33 +10,20 @@ import torch
 from task import Task
 
 from peers.runner import Counted, Made, Method, serve
+from peers.torch_model import Network
 
 BOX = 100.0  # foolbox takes one pair of bounds for all columns: wide enough, in standard deviations, to bind nowhere
 
 
-class Network(torch.nn.Module):
-    """The pipeline's weights, in double precision, on rows in standard deviations; logits (0, f). Counts its rows."""
+class TwoLogits(torch.nn.Module):
+    """Logits (0, f) of rows in standard deviations."""
 
     def __init__(self, task: Task, counted: Counted) -> None:
         super().__init__()
-        scaler, model = task.model[0], task.model[-1]
-        if hasattr(model, "coefs_"):
-            weights, biases = [w.T for w in model.coefs_], model.intercepts_
-        else:
-            weights, biases = [model.coef_], [model.intercept_]
-        layers: list[torch.nn.Module] = []
-        for w, b in zip(weights, biases, strict=True):
-            layer = torch.nn.Linear(w.shape[1], w.shape[0], dtype=torch.float64)
-            layer.weight.data, layer.bias.data = torch.tensor(w), torch.tensor(b)
-            layers += [layer, torch.nn.ReLU()]
-        self.layers = torch.nn.Sequential(*layers[:-1])
-        self.gain = torch.tensor(task.scale / scaler.scale_)
-        self.shift = torch.tensor((task.train.mean(axis=0) - scaler.mean_) / scaler.scale_)
-        self.count_support = counted
+        self.network = Network(task, counted, task.train.mean(axis=0), task.scale)
 
     def forward(self, z: torch.Tensor) -> torch.Tensor:
-        self.count_support.rows += len(z)
-        f = self.layers(z * self.gain + self.shift)
+        f = self.network(z)
         return torch.cat([torch.zeros_like(f), f], dim=1)
 
 
@@ -47,9 +34,7 @@ def attack(build: Callable[[], foolbox.Attack]) -> Made:
         how = build()
         torch.set_num_threads(1)
         torch.manual_seed(0)
-        module = Network(task, counted).eval()
-        for parameter in module.parameters():
-            parameter.requires_grad_(False)
+        module = TwoLogits(task, counted).eval()
         model = foolbox.PyTorchModel(module, bounds=(-BOX, BOX))
         mean, scale = task.train.mean(axis=0), task.scale
 

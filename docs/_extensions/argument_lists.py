@@ -10,7 +10,7 @@ from typing import Any
 from settings_pages import documented_fields, read_fields
 from sphinx.application import Sphinx
 
-ENTRY = re.compile(r"^([a-z]\w*(?:, [a-z]\w*)*): (\S.*)$")
+ENTRY = re.compile(r"^([A-Za-z]\w*(?:, [A-Za-z]\w*)*): (\S.*)$")
 
 
 def list_arguments(lines: list[str], names: set[str]) -> list[str]:

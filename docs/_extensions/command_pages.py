@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import typer
@@ -17,11 +18,30 @@ def describe_commands() -> str:
     root = typer.main.get_command(program)
     parts = []
     for name, command in root.commands.items():  # type: ignore[attr-defined]
-        parts += [f"## `counterpoise {name}`", "", (command.help or "").strip(), ""]
+        parts += [f"## `counterpoise {name}`", "", _mark_code(command.help or ""), ""]
         parts += ["| option | default | |", "|---|---|---|"]
         parts += [_line(option) for option in command.params if not getattr(option, "hidden", False)]
         parts.append("")
     return "\n".join(parts)
+
+
+def _mark_code(text: str) -> str:
+    """Help for a terminal as Markdown: options and the lines of examples are code.
+
+    >>> _mark_code("Example: counterpoise demo --serve")
+    'Example:\\n\\n    counterpoise demo --serve'
+    """
+    parts = []
+    for part in text.strip().split("\n\n"):
+        example = re.fullmatch(r"(Examples?:)\s+(counterpoise .*)", part, re.DOTALL)
+        if example:
+            lines = [" ".join(line.split()) for line in re.split(r"\n\s*(?=counterpoise )", example[2])]
+            parts += [example[1], "\n".join(f"    {line}" for line in lines)]
+        else:
+            texts = part.split("`")  # every second one is code already
+            texts[::2] = [re.sub(r"(?<![\w-])(--\w[\w-]*)", r"`\1`", text) for text in texts[::2]]
+            parts.append("`".join(texts))
+    return "\n\n".join(parts)
 
 
 def _line(option: Any) -> str:
@@ -30,7 +50,7 @@ def _line(option: Any) -> str:
         names = f"`{option.name.upper()}`"
     many = " Repeatable." if option.multiple or option.nargs == -1 else ""
     default = "required" if option.required else _default(option)
-    text = " ".join((option.help or "").split()).replace("|", "\\|")
+    text = _mark_code(" ".join((option.help or "").split())).replace("|", "\\|")
     return f"| {names} | {default} | {text}{many} |"
 
 

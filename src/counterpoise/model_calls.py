@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from counterpoise.call_blocks import call_in_blocks
 from counterpoise.cancellation import stop_if_cancelled
 from counterpoise.errors import CapabilityError, InputError, ModelError
 from counterpoise.types import Array, Index, Model, Points
@@ -20,6 +21,7 @@ class Tally:
     rows: int = 0
     calls: int = 0
     opened_rows: int = 0  # rows put to trees or layers that were read, by a firm search: the model was not asked
+    block_rows: int = 0  # the size of every call; 0: calls are as large as they come
 
 
 def call_model(call: Callable[[Any], Any], x: Points, owners: Index, tally: Tally, what: str = "row") -> Any:
@@ -29,10 +31,10 @@ def call_model(call: Callable[[Any], Any], x: Points, owners: Index, tally: Tall
     function raise again, or None if it does not raise again.
     """
     stop_if_cancelled()
-    tally.rows += len(x)
+    tally.rows += len(x) if not tally.block_rows else -(-len(x) // tally.block_rows) * tally.block_rows
     tally.calls += 1
     try:
-        return call(x)
+        return call_in_blocks(call, x, tally.block_rows) if tally.block_rows else call(x)
     except (CapabilityError, InputError):
         raise
     except Exception as error:

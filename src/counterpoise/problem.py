@@ -10,19 +10,18 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from counterpoise.call_blocks import call_in_blocks
 from counterpoise.errors import CapabilityError
 from counterpoise.model_calls import Tally, call_model, check_outputs
 from counterpoise.models.goals import Goal
-from counterpoise.objective.calibration import Calibration
 from counterpoise.objective.energy import Energy
-from counterpoise.objective.noise import Noise, RankNoise
+from counterpoise.objective.noise import Noise
 from counterpoise.objective.noise_by_feature import check_copies
-from counterpoise.space.distance import Distance
-from counterpoise.space.nearest_rows import NeighbourIndex, spread_places
+from counterpoise.reference_rows import ReferenceRows
 from counterpoise.space.region.region import Region
 from counterpoise.streams import Streams
 from counterpoise.types import Array, Index, Mask, Model, Pullback, is_identity_index
@@ -53,7 +52,8 @@ class Cloud:
     fragility, in the decision form of the free energy, Eq. (6): ``-T ln <exp(-kappa phi)>``, with ``kappa`` ``(n,)``.
     """
 
-    noise: Noise
+    noises: tuple[Noise, ...]
+    owners: Index  # (n,) which of the noises is that of each row
     draws: Array
     keep: Array | float = 0.0
     T: float = 0.0
@@ -62,68 +62,21 @@ class Cloud:
 
     def make_copies(self, region: Region, x: Array, draws: Array, scales: Array, numeric: Mask) -> Array:
         """Noisy copies ``(n, k, m, d)`` of points ``x`` ``(n, k, d)`` of rows with this region, checked."""
-        return check_copies(self.noise.copies(x, draws, region, scales, numeric), x, draws, self.noise)
+        present = np.unique(self.owners)
+        if len(present) == 1:
+            noise = self.noises[present[0]]
+            return check_copies(noise.copies(x, draws, region, scales, numeric), x, draws, noise)
+        out = np.empty((*x.shape[:2], *draws.shape[1:]))
+        for owner in present.tolist():
+            rows, noise = np.flatnonzero(self.owners == owner), self.noises[owner]
+            copies = noise.copies(x[rows], draws[rows], region.take(rows), scales, numeric)
+            out[rows] = check_copies(copies, x[rows], draws[rows], noise)
+        return out
 
     def take(self, rows: Index) -> Cloud:
         """The cloud of some rows."""
         keep, kappa = (each if isinstance(each, float) else each[rows] for each in (self.keep, self.kappa))
-        return replace(self, draws=self.draws[rows], keep=keep, kappa=kappa)
-
-
-@dataclass(frozen=True, eq=False)
-class ReferenceRows:
-    """Reference rows and the model's outputs of them: a search may start from these rows."""
-
-    x: Array  # (r, d)
-    outputs: Array  # (r, c)
-    pool_cache: dict[bytes, NeighbourIndex] = field(default_factory=dict, repr=False)  # by goal and units of distance
-    target_cache: dict[bytes, Index] = field(default_factory=dict, repr=False)  # by goal
-    sample_cache: dict[bytes, tuple[Array, Array]] = field(default_factory=dict, repr=False)  # by goal and size
-    calibration_cache: dict[bytes, Calibration] = field(default_factory=dict, repr=False)  # by goal and seed
-
-    @cached_property
-    def rank_noise(self) -> RankNoise:
-        """Rank noise that knows the ranks of these rows; its level is to be set."""
-        return RankNoise(0.0).fitted(self.x)
-
-    def get_calibration(self, goal: Goal, seed: int, make: Callable[[], Calibration]) -> Calibration:
-        """The noise "auto" of a single row's ``goal``, made once for each seed."""
-        return _get_or_make(self.calibration_cache, b"".join((goal.key, str(seed).encode())), make, 256)
-
-    def find_target_rows(self, goal: Goal) -> Index:
-        """The places of the rows that the model gives what a single row's ``goal`` asks for."""
-        return _get_or_make(self.target_cache, goal.key, lambda: np.flatnonzero(goal.is_reached(self.outputs[None])[0]))
-
-    def sample_target_rows(self, goal: Goal, count: int) -> tuple[Array, Array]:
-        """At most ``count`` of these rows, spread evenly over the reference, ``(s, d)``, and their margins ``(s,)``."""
-
-        def made() -> tuple[Array, Array]:
-            reached = self.find_target_rows(goal)
-            some = reached[spread_places(len(reached), count)]
-            return self.x[some], goal.margin(self.outputs[None, some])[0]
-
-        return _get_or_make(self.sample_cache, b"".join((goal.key, bytes(str(count), "ascii"))), made)
-
-    def get_target_pool(self, goal: Goal, distance: Distance) -> NeighbourIndex:
-        """An index of all target rows by ``distance``."""
-        key = b"".join((goal.key, distance.unit.tobytes()))
-        return _get_or_make(
-            self.pool_cache, key, lambda: NeighbourIndex.of(self.x[self.find_target_rows(goal)], distance)
-        )
-
-
-CachedValue = TypeVar("CachedValue")
-
-
-def _get_or_make(
-    ready: dict[bytes, CachedValue], key: bytes, make: Callable[[], CachedValue], max_entries: int = 8
-) -> CachedValue:
-    """The value kept under a key, made if there is none; the oldest goes where there are ``max_entries`` already."""
-    if key not in ready:
-        if len(ready) >= max_entries:
-            ready.pop(next(iter(ready)))
-        ready[key] = make()
-    return ready[key]
+        return replace(self, owners=self.owners[rows], draws=self.draws[rows], keep=keep, kappa=kappa)
 
 
 @dataclass(frozen=True, eq=False)
@@ -288,9 +241,8 @@ class Problem:
             outputs = self.outputs(x)
         slopes = self.goal.slopes(outputs).reshape(-1, outputs.shape[-1])
         gradient = self._call_derivative(model.gradient, flat, slopes) if pull is None else pull(slopes)
-        gradient = gradient.reshape(x.shape)
         score = Score(self.goal.margin(outputs), self.goal.is_reached(outputs))
-        return (score if self.cloud is None else self.score(x)), gradient
+        return (score if self.cloud is None else self.score(x)), gradient.reshape(x.shape)
 
     def hvp(self, x: Array, v: Array) -> Array:
         """Hessian of the margin times ``v``, ``(n, k, d)``, for a model with curvature and an identity link."""
@@ -301,17 +253,19 @@ class Problem:
                 f"{type(model).__name__} has none",
                 "use finite differences or the cloud instead",
             )
-        outputs = self.outputs(x)
-        slopes = self.goal.slopes(outputs).reshape(-1, outputs.shape[-1])
-        flat = (-1, x.shape[-1])
-        return self._call_derivative(model.hvp, x.reshape(flat), slopes, v.reshape(flat)).reshape(x.shape)
+        slopes, flat = self.goal.slopes(self.outputs(x)), (-1, x.shape[-1])
+        arrays = x.reshape(flat), slopes.reshape(-1, slopes.shape[-1]), v.reshape(flat)
+        return self._call_derivative(model.hvp, *arrays).reshape(x.shape)
 
     def _call_derivative(self, call: Callable[..., Array], *arrays: Array) -> Array:
         """A derivative of the model at points, each array ``(p, ...)``; an exception names the row that caused it."""
+        widths, size = np.cumsum([array.shape[1] for array in arrays])[:-1], self.tally.block_rows
+
+        def call_joined(rows: Array) -> Array:
+            return call(*np.split(rows, widths, axis=1))
+
         try:
-            return call(*arrays)
+            return call_in_blocks(call_joined, np.concatenate(arrays, axis=1), size) if size else call(*arrays)
         except Exception:
-            widths = np.cumsum([array.shape[1] for array in arrays])[:-1]
             owners = np.repeat(self.row_numbers, len(arrays[0]) // len(self))
-            together = np.concatenate(arrays, axis=1)
-            return np.asarray(call_model(lambda rows: call(*np.split(rows, widths, axis=1)), together, owners, Tally()))
+            return np.asarray(call_model(call_joined, np.concatenate(arrays, axis=1), owners, Tally()))

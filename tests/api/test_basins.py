@@ -66,3 +66,14 @@ def test_free_energy_is_effort_less_t_times_the_logarithm_of_what_is_kept() -> N
     assert (table["free_energy"] >= explanation.effort - 1e-12).all(), "fragility costs"
     again = cp.Explanation.from_json(explanation.to_json())
     assert again.energy["free_energy"].to_numpy() == pytest.approx(table["free_energy"].to_numpy())
+
+
+def test_an_answer_of_which_no_copy_was_kept_has_no_room_at_all() -> None:
+    frame = pd.DataFrame({"a": np.arange(100) / 10})
+    crack = cp.Explainer(lambda table: (table["a"].to_numpy(float) == 3.0).astype(float), reference=frame)
+    explanation = crack(frame[50:51], target=(0.5, None), noise=0.5)
+    assert explanation.valid.all()
+    assert explanation.kept[0] == 0
+    assert explanation.energy["entropy"].iloc[0] == -np.inf
+    assert explanation.energy["free_energy"].iloc[0] == np.inf
+    assert "Infinity" not in explanation.to_json()

@@ -67,6 +67,21 @@ def test_answers_of_a_module_in_single_precision_hold_in_every_call():
     assert found.valid.mean() > 0.9
 
 
+def test_a_row_that_a_model_decides_within_its_rounding_has_no_opposite_and_a_named_target_is_still_reached():
+    torch = pytest.importorskip("torch")
+    module = torch.nn.Linear(2, 2).double()
+    with torch.no_grad():  # large terms that cancel: what is left of the outputs are steps of 1/8
+        module.weight[:] = torch.tensor([[2.0**9, 1.0], [2.0**9, -1.0]])
+        module.bias[:] = -(2.0**49)
+    load = np.random.default_rng(0).normal(0, 3, 60)
+    reference = pd.DataFrame({"count": np.full(60, 2**40), "load": load})
+    close = reference.iloc[[0]].assign(load=0.01)
+    found = cp.explain(module, close, reference=reference)
+    assert not found.valid.any()
+    assert "within the model's rounding" in found.reason[0]
+    assert cp.explain(module, close, reference=reference, target=1).valid.all()
+
+
 def test_what_is_measured_of_a_model():
     schema, probe = cp.Schema.infer(SINGLE), SINGLE.to_numpy(dtype=float)
     trees = as_model(DecisionTreeClassifier(max_depth=3).fit(SINGLE, LABELS), schema, probe)

@@ -286,7 +286,7 @@ def test_the_paper_is_written_to_a_folder(run: Run, folder: Path, monkeypatch: p
     code, out, _ = run("paper", "--quick", "--out", "made", "--seed", "3")
     assert (code, out.strip()) == (0, "made/paper.html")
     assert (asked["quick"], asked["seed"], asked["place"]) == (True, 3, Path("made"))
-    assert "twenty" not in run("paper", "--help")[1]  # a quarter of an hour, as docs/paper.md says
+    assert "twenty" not in run("paper", "--help")[1]
 
 
 @pytest.mark.parametrize("command", ["paper", "demo"])

@@ -18,15 +18,9 @@ from hypothesis import strategies as st
 
 from counterpoise.errors import InputError
 from counterpoise.explanation.explanation import Explanation
-from counterpoise.explanation.json_archive import FORMAT_VERSION
-from counterpoise.explanation.json_values import (
-    pack_column,
-    pack_index,
-    pack_value,
-    unpack_column,
-    unpack_index,
-    unpack_value,
-)
+from counterpoise.explanation.json.json_archive import FORMAT_VERSION
+from counterpoise.explanation.json.json_tables import pack_column, pack_index, unpack_column, unpack_index
+from counterpoise.explanation.json.json_values import pack_value, unpack_value
 from counterpoise.explanation.question import Question
 from counterpoise.space.schema.schema import Feature, Schema
 from counterpoise.types import Array

@@ -70,6 +70,48 @@ def test_a_changed_question_is_refused(receipt: str) -> None:
     assert not check(forge(receipt, free_the_ports, digest=False)).holds
 
 
+def _set_score(name: str, value: Any) -> Any:
+    def change(document: Any) -> None:
+        columns = document["scores"]["columns"]["values"]
+        document["scores"]["data"][columns.index(name)]["values"][0] = value
+
+    return change
+
+
+def _set_shown_cell(document: Any) -> None:
+    columns = document["rows"]["columns"]["values"]
+    document["rows"]["data"][columns.index("latency")]["values"][0] += 1.0
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        _set_score("before", "benign"),
+        _set_score("after", "alert"),
+        _set_score("probability_before", 0.75),
+        _set_score("probability_after", 0.99),
+        _set_shown_cell,
+        lambda document: document["status"]["values"].__setitem__(0, "infeasible"),
+        lambda document: document["valid"]["values"].__setitem__(0, False),
+        lambda document: document["count"]["values"].__setitem__(0, 9),
+        lambda document: document["question"].__setitem__("regularizers", ["x"]),
+        lambda document: document["bound"]["values"].__setitem__(0, 0.25 * document["bound"]["values"][0]),
+    ],
+)
+def test_whatever_is_told_is_checked_again(receipt: str, change: Any) -> None:
+    try:
+        assert not check(forge(receipt, change, digest=True)).holds
+    except InputError:
+        return
+
+
+def test_receipts_of_other_questions_hold() -> None:
+    _, _, alerts = detector()
+    for words in ({"target": "benign", "threshold": 0.8}, {}, {"target": "benign", "keep": 0.6}):
+        found = check(cp.write_receipt(explainer()(alerts[1:2], **words)))
+        assert found.holds, (words, found.faults)
+
+
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"kind": "counterpoise receipt"}', "[" * 100_000])
 def test_what_is_no_receipt_is_a_clear_line(text: str) -> None:
     with pytest.raises(InputError, match="receipt"):

@@ -151,11 +151,18 @@ def test_a_computed_column_is_said_to_be_one() -> None:
         ({"T": "warm"}, "T must be a share"),
         ({"samples": 0}, "samples must be a whole number of at least 1"),
         ({"samples": 2.5}, "samples must be a whole number"),
+        ({"settings": 5}, "settings must be of the kind SamplerSettings"),
+        ({"basin_settings": "deep"}, "basin_settings must be of the kind BasinSettings"),
     ],
 )
 def test_wrong_wishes_are_named(wrong: dict[str, object], said: str) -> None:
     with pytest.raises(cp.InputError, match=said):
         cp.ensemble(world()[1], alerts(), target=(0.5, None), **wrong)
+
+
+def test_a_model_in_place_of_an_explainer_is_named() -> None:
+    with pytest.raises(cp.InputError, match="explainer must be of the kind Explainer"):
+        cp.ensemble(world()[1]._user_model, alerts(), target=(0.5, None))
 
 
 def test_a_temperature_at_which_far_points_win_is_said_with_one_that_would_do() -> None:

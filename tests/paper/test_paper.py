@@ -192,7 +192,8 @@ def test_methods_are_compared_on_the_rows_that_both_turn_alone():
         [answered("near", [1.0, 2.0, 90.0], [True, True, False]), answered("far", [3.0, 6.0, 1.0], [True] * 3)]
     )
     found = paired.mean_ratio(lines, "l2", "far", "near")
-    np.testing.assert_allclose(found, 3.0)
+    assert found.mean == pytest.approx(3.0)
+    assert (found.low, found.high) == (0, np.inf)  # two rows say nothing of others
     assert paired.mean_difference(lines, "l2", "far", "near").mean == pytest.approx(3.0)
     assert np.isnan(paired.mean_difference(lines, "l2", "far", "nobody").mean)
 
@@ -225,7 +226,23 @@ def test_five_tables_are_five_tables_however_many_rows_they_have():
 def test_what_the_choice_of_f_decides_cannot_be_judged():
     assert verdict.judge_shares([1.0, 0.0, 1.0]) == verdict.OPEN
     assert verdict.judge_shares([1.0, 1.0, 0.95]) == verdict.HOLDS
-    assert landscape.judge_against_zero(paired.Interval(0.1, -0.1, 0.2)) == verdict.OPEN
+
+
+def test_no_verdict_goes_beyond_its_interval():
+    above, below, open_ = (paired.Interval(mean, mean - 0.1, mean + 0.1) for mean in (0.2, -0.2, 0.0))
+    few = paired.bootstrap_mean(np.ones(3))
+    nothing = paired.Interval(np.nan, np.nan, np.nan)
+    assert verdict.judge_above([above, above]) == verdict.HOLDS
+    assert verdict.judge_above([above, below]) == verdict.judge_above([above, open_]) == verdict.PARTLY
+    assert verdict.judge_above([below, open_]) == verdict.FAILS
+    assert {verdict.judge_above([one]) for one in (open_, few, nothing)} == {verdict.OPEN}
+
+
+def test_rows_that_a_method_was_not_asked_count_as_not_turned():
+    asked = answered("one", [1.0] * 6, [True] * 3 + [False] * 3)
+    other = answered("two", [1.0] * 3, [True] * 3)
+    assert paired.turned_difference(asked, "one", "two").mean == 0.5
+    assert paired.turned_difference(pd.concat([asked, other]), "one", "two").mean == 0.0
 
 
 def test_the_nearest_valid_cell_is_no_farther_than_any_valid_answer():
@@ -243,6 +260,7 @@ def test_the_nearest_valid_cell_is_no_farther_than_any_valid_answer():
 def test_large_and_small_beta_are_judged_by_one_rule(share, word):
     facts = {f"{key}, f1": share for key in ("small converge", "large converge", "path falls", "path reaches")}
     facts |= {f"{key}, f1": share for key in ("path hill", "path left", "stable widens", "stable middle")}
+    facts |= {"slower, f1": share, "stable somewhere, f1": share}
     facts |= dict.fromkeys(("norm_fresh_large", "norm_fresh_small"), 1.0)
     claims = {claim.claim: claim.paper for claim in landscape.judge_figures(facts)}
     assert claims["For β between 1 and 10 the algorithm oscillates and does not converge."] == word

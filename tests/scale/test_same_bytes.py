@@ -4,6 +4,7 @@ import json
 import random
 import signal
 import time
+import warnings
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.datasets import load_breast_cancer
 
 import counterpoise as cp
 from counterpoise.scale import explain_table, explain_to_folder, read_folder
@@ -40,6 +42,43 @@ def test_chunks_and_order_change_no_byte(settings: dict[str, Any]) -> None:
     assert as_bytes(pd.concat(parts, ignore_index=True)) == whole
     order = np.random.default_rng(0).permutation(len(rows))
     shuffled = explain_table(explainer(), rows.iloc[order], **settings)
+    shuffled["cp_position"] = order[shuffled["cp_position"]]
+    assert as_bytes(shuffled) == whole
+
+
+def _multiplying_models() -> dict[str, Any]:
+    """Models whose products of matrices are rounded otherwise in calls of another size."""
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.neural_network import MLPClassifier
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    x, y = load_breast_cancer(as_frame=True, return_X_y=True)
+    lasts = LogisticRegression(), MLPClassifier((16,), max_iter=80, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        linear, network = (make_pipeline(StandardScaler(), last).fit(x, y) for last in lasts)
+
+    def score(rows: Any) -> Any:
+        return linear.predict_proba(rows)[:, 1]
+
+    return {"linear": linear, "network": network, "callable": score}
+
+
+@pytest.mark.parametrize("kind", ["linear", "network", "callable"])
+def test_models_that_multiply_matrices_change_no_byte_either(kind: str) -> None:
+    x = load_breast_cancer(as_frame=True).data
+    model = _multiplying_models()[kind]
+    asked = cp.Explainer(model, reference=x)
+    rows = x.iloc[::48].reset_index(drop=True)
+    settings: dict[str, Any] = {"proof": False, "kept": False}
+    if kind == "callable":
+        settings["target"], rows = (0.5, None), rows.iloc[[0, 2, 3]].reset_index(drop=True)
+    whole = as_bytes(explain_table(asked, rows, **settings))
+    alone = [explain_table(asked, rows.iloc[[place]], first=place, **settings) for place in range(len(rows))]
+    assert as_bytes(pd.concat(alone, ignore_index=True)) == whole
+    order = np.random.default_rng(0).permutation(len(rows))
+    shuffled = explain_table(asked, rows.iloc[order], **settings)
     shuffled["cp_position"] = order[shuffled["cp_position"]]
     assert as_bytes(shuffled) == whole
 
@@ -140,6 +179,21 @@ def test_a_folder_is_resumed_with_the_same_question_alone(tmp_path: Path) -> Non
         explain_to_folder(explainer(), frames, tmp_path / "a", resume=True, seed=1, **SETTINGS)
     with pytest.raises(cp.InputError, match="new or empty"):
         explain_to_folder(explainer(), frames, tmp_path / "a", **SETTINGS)
+
+
+def test_a_part_whose_rows_moved_is_made_anew(tmp_path: Path) -> None:
+    rows = alerts(40)
+    explain_to_folder(explainer(), [rows.iloc[:20], rows.iloc[20:]], tmp_path / "a", **SETTINGS)
+    shorter = [rows.iloc[:15], rows.iloc[20:]]
+    explain_to_folder(explainer(), shorter, tmp_path / "a", resume=True, **SETTINGS)
+    assert read_folder(tmp_path / "a")["cp_position"].tolist() == list(range(35))
+
+
+def test_a_folder_of_no_rows_is_a_table_too(tmp_path: Path) -> None:
+    explain_to_folder(explainer(), [], tmp_path / "a", **SETTINGS)
+    found = read_folder(tmp_path / "a")
+    assert len(found) == 0
+    assert {"bytes", "cp_status", "cp_effort"} <= set(found.columns)
 
 
 def test_csv_parquet_and_ndjson_in_parts_are_answered_alike(folder: Path) -> None:

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from counterpoise.scale.stream import FileLines, KafkaLines, StreamSettings
+from counterpoise.scale.growing_file import FileLines
+from counterpoise.scale.stream import KafkaLines, StreamSettings
 from scale.night import ASK, alerts, fill, run, start
 
 SETTINGS = StreamSettings(batch_rows=4, wait_seconds=0.05, tick_seconds=0.01)

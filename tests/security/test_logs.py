@@ -1,5 +1,6 @@
 """Logs are read as their tools write them, and a bad line costs that line alone."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -63,6 +64,49 @@ def test_a_header_without_types_is_told_and_read() -> None:
     found = read_log(["#fields\ta", "5"], "zeek")
     assert found.table["a"].tolist() == ["5"]
     assert "no #types" in str(found.problems[0])
+
+
+EVE_LINE = '{"event_type": "flow", "flow": {"age": 3, "state": "new"}}'
+
+
+@pytest.mark.parametrize(
+    ("age", "told"),
+    [
+        ("1e999", "'flow.age' is infinite"),
+        ("1" + "0" * 400, "'flow.age' is too large"),
+        ('"x"', "'flow.age' has 'x', which is no number"),
+        ("NaN", "no number that JSON has"),
+    ],
+)
+def test_a_cell_that_is_no_number_costs_its_own_record_alone(age: str, told: str) -> None:
+    found = read_log([EVE_LINE, EVE_LINE.replace("3", age), EVE_LINE])
+    assert found.table["flow.age"].tolist() == [3, 3]
+    assert [problem.line for problem in found.problems] == [2]
+    assert told in str(found.problems[0])
+
+
+def test_a_log_whose_first_line_is_cut_is_recognised_by_the_next() -> None:
+    assert recognise_format([EVE_LINE[:9], EVE_LINE]) == "eve"
+    assert read_log([EVE_LINE[:9], EVE_LINE]).lines == (2,)
+
+
+def test_json_records_of_another_log_of_zeek_are_left_out() -> None:
+    records = [{"_path": path, "ts": 1, "uid": "C", "n": n} for n, path in enumerate(["conn", "dns", "conn"], start=1)]
+    found = read_log(map(json.dumps, records))
+    assert found.table["n"].tolist() == [1, 3]
+    assert "'dns'" in str(found.problems[0])
+
+
+@pytest.mark.parametrize("kind", ["zeek", "nfstream"])
+def test_underscores_are_no_part_of_a_number(kind: str) -> None:
+    head = ["#fields\tn", "#types\tcount"] if kind == "zeek" else ["n"]
+    found = read_log([*head, "62", "6_2", "63"], kind)
+    assert found.table["n"].tolist() == [62, 63]
+
+
+def test_columns_of_one_name_are_told() -> None:
+    found = read_log(["src_ip,src2dst_packets,src2dst_packets", "10.0.0.1,5,6"])
+    assert "'src2dst_packets'" in str(found.problems[0])
 
 
 def _explain(folder: Path, log: str, text: str, *more: str) -> tuple[int, list[str]]:

@@ -91,3 +91,22 @@ def test_real_tables_are_known_column_by_column(name: str) -> None:
     own = found[found["source"] != "reference"]
     assert (own["source"] == name.replace("_", "-")).mean() > 0.9
     assert own["binds"].mean() > 0.9
+
+
+def test_floods_that_keep_their_protocol_have_an_answer_far_away() -> None:
+    """Fixed protocols leave floods of UDP one far corner that is benign, which each of them can reach."""
+    from sklearn.ensemble import HistGradientBoostingClassifier
+
+    path = DATA / "ciciot2023.csv.gz"
+    if not path.exists():
+        pytest.skip(f"no {path.name}: COUNTERPOISE_DATA names the folder of the tables")
+    whole = pd.read_csv(path, keep_default_na=False)
+    table = whole.iloc[np.random.default_rng(0).permutation(len(whole))[:6000]].reset_index(drop=True)
+    label = table.pop("target")
+    table = table.drop(columns=["label", "Protocol Type"])
+    model = HistGradientBoostingClassifier(random_state=0).fit(table, label)
+    floods = table[(table["UDP"] == 1.0) & (model.predict(table) == 1)].drop_duplicates()[:30]
+    pack = cp.security.flow_rules(cp.Schema.infer(table), table)
+    explainer = cp.Explainer(model, reference=table, constraints=pack.constraints)
+    found = explainer(floods, target=0, proof=False, alternatives=1)
+    assert found.valid.all()

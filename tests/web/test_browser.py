@@ -92,6 +92,12 @@ def test_every_view_is_accessible_and_fits(page: Any) -> None:
         assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
 
 
+@pytest.mark.parametrize("page", [(390, "dark")], ids=["phone"], indirect=True)
+def test_a_list_with_answers_fits_a_telephone(page: Any) -> None:
+    page.locator("#rows td", has_text="optimal").nth(11).wait_for()  # the menu of groups holds long texts by then
+    assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
+
+
 def test_nothing_overflows_at_twice_the_size(page: Any) -> None:
     page.set_viewport_size({"width": 650, "height": 450})  # what a desktop of 1300 pixels has at 200 %
     for act in (lambda: None, lambda: open_row(page), lambda: page.click("#tab-plane")):

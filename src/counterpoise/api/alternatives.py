@@ -38,9 +38,9 @@ def fill_alternatives(
 
     An alternative leaves out at least one feature that each better answer changes. So the search runs again with one
     changed feature of every answer held fixed, in several ways, until there are enough or all ways are tried. The first
-    answer stays first, so that it does not depend on how many are asked for, also where a search that is not sure to
-    find the least, as under noise, meets a nearer one on the way. ``run`` and ``form`` are those that ``verdict`` was
-    made from.
+    answer stays first, so that it does not depend on how many are asked for, and is the least of those listed: what is
+    nearer, which a search that is not sure to find the least may meet on the way, is not taken. ``run`` and ``form``
+    are those that ``verdict`` was made from.
     """
     alternatives, method = verdict.holds.shape[1], method.method if isinstance(method, Proven) else method
     found = verdict._replace(x=verdict.x.copy(), holds=verdict.holds.copy(), predicted=verdict.predicted.copy())
@@ -55,6 +55,9 @@ def fill_alternatives(
         if not plan or problem.has_expired:
             break
         again = _search_with_held_features(problem, method, seed, short, plan, settings.searches_together)
+        first = problem.energy.effort(verdict.x[short, :1], problem.x0[short])
+        farther = np.where(again.effort < first, np.inf, again.effort)
+        again = again._replace(effort=farther, margin=np.where(np.isinf(farther), -np.inf, again.margin))
         x, margin, effort = (np.concatenate(pair, axis=1) for pair in zip(run[:3], again[:3], strict=True))
         run = Run(x, margin, effort, again.done, run.steps + again.steps)
         more = verify(problem.take(short), form.take(short), run, alternatives, found.before[short])

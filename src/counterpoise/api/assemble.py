@@ -75,6 +75,7 @@ def assemble_explanation(
             kept.low,
             kept.high,
             np.asarray(kept.noise),
+            *(np.full(answers.efforts.shape, np.nan),) * 2,  # further models are asked at the end
         ),
         held=explained.held,
         quantiles=quantiles,

@@ -16,6 +16,7 @@ from typing import Any, Literal, cast
 
 import pandas as pd
 
+from counterpoise.api.agreement import adapt_models, with_agreement
 from counterpoise.api.batch.ask_rows import RowsAsked
 from counterpoise.api.batch.make_question import make_question
 from counterpoise.api.batch.rejected import OnError, check_on_error
@@ -135,10 +136,14 @@ class Explainer:
         asked._distance_builder = DistanceBuilder(asked.schema, asked.constraints, asked.weights)
         return asked
 
-    def _copy_with_model(self) -> Explainer:
+    def in_chunks(self, chunks: ChunkSettings) -> Explainer:
+        """The same explainer with other settings of its chunks, which no answer depends on."""
+        return self._copy_with_model(chunks=chunks)
+
+    def _copy_with_model(self, **changed: Any) -> Explainer:
         """A copy that shares the adapted model; `copy` goes by the pickled state, which is without it."""
         found = object.__new__(type(self))
-        found.__dict__.update(self.__dict__)
+        found.__dict__.update(self.__dict__, **changed)
         return found
 
     def save(self, path: str | Path, *, with_model: bool = True) -> None:
@@ -195,6 +200,7 @@ class Explainer:
         keep: float | None = None,
         noise: NoiseWish = "auto",
         kept: KeptSetting = "auto",
+        agree: Sequence[Any] = (),
         alternatives: int | Literal["basins"] = 1,
         budget: float | None = None,
         method: Method | None = None,
@@ -221,14 +227,14 @@ class Explainer:
             relation moves along, or "l1", the weighted sum of differences, Eq. (9).
         mu: the weight of the decision in Eq. (3), at least 0; "auto": chosen row by row.
         regularizers: further terms of the regulariser, such as `NearTarget`; none by default.
-        temperature: the price of fragility, in units of the energy: above 0, answers of least free energy are sought; 0
-            by default.
-        keep: the share of noisy copies, between 0 and 1, that must keep the target; None: the least change, firm or
-            not.
+        temperature: the price of fragility, in units of energy: above 0, answers of least free energy; 0 by default.
+        keep: the share of noisy copies, between 0 and 1, that must keep the target; None: the least change.
         noise: what ``keep``, ``temperature`` and ``kept`` are about: a number (Gaussian noise, in standard
             deviations), a noise, or "auto": rank noise calibrated on the reference, once for each target and seed.
         kept: whether the share of noisy copies of each answer that keep the target is measured, on 200 copies; "auto"
             (the default) leaves it out for remote models and where the time is up.
+        agree: further fitted models, such as refits: the share of them that give an answer its target too is in
+            ``explanation.agree``. One that fails is left out, with a note. None by default.
         alternatives: how many answers a row gets at most, each without something that a better one needs; 1 by default.
             "basins": one answer for each separate way out, up to 5, by free energy: the widest first.
         budget: seconds for the whole call; None: no limit.
@@ -269,8 +275,10 @@ class Explainer:
             gap=gap,
             seed=seed,
         )
+        others = adapt_models(agree, self.schema, self.reference.sample_rows(PROBE_ROWS))
         asking = RowsAsked(self, question, started, count_workers(n_jobs), progress)
-        return asking.answer_every_row(X) if on_error == "raise" else asking.answer_what_can_be(X)
+        found = asking.answer_every_row(X) if on_error == "raise" else asking.answer_what_can_be(X)
+        return with_agreement(found, others, started, budget)
 
     def start_run(
         self, X: Rows, question: Question, start_time: float, on_error: OnError = "raise", n_jobs: int = 1

@@ -51,6 +51,7 @@ def explain(
     keep: float | None = None,
     noise: NoiseWish = "auto",
     kept: KeptSetting = "auto",
+    agree: Sequence[Any] = (),
     alternatives: int | Literal["basins"] = 1,
     budget: float | None = None,
     method: Method | None = None,
@@ -85,6 +86,9 @@ def explain(
         noise, or "auto": rank noise calibrated on the reference, once for each target and seed.
     kept: whether the share of noisy copies of each answer that keep the target is measured, on 200 copies; "auto" (the
         default) leaves it out for remote models and where the time is up.
+    agree: further fitted models, such as refits on other draws of the data: the share of them that give an answer its
+        target too is in ``explanation.agree``. Valid is what the model itself says; a model that fails is left out,
+        with a note. None by default.
     alternatives: how many answers a row gets at most, each without something that a better one needs; 1 by default.
         "basins": one answer for each separate way out, up to 5, by free energy: the widest first.
     budget: seconds for the whole call; None: no limit.
@@ -146,6 +150,7 @@ def explain(
         keep=keep,
         noise=noise,
         kept=kept,
+        agree=agree,
         alternatives=alternatives,
         budget=budget,
         method=method,

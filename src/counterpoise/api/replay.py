@@ -22,7 +22,8 @@ from counterpoise.explanation.stored_objects import StoredObject, are_same
 from counterpoise.models.registry import as_model
 from counterpoise.objective.plausibility import Fittable
 from counterpoise.objective.regularizers import Regularizer
-from counterpoise.problem import Problem, ReferenceRows
+from counterpoise.problem import Problem
+from counterpoise.reference_rows import ReferenceRows
 from counterpoise.space.constraints.between_features import ConstraintOrFunction, as_constraints
 from counterpoise.space.nearest_rows import spread_places
 from counterpoise.types import Array, Index, Mask, Model
@@ -92,7 +93,7 @@ def replay(
     """
     question = complete_question(explanation.question, constraints, weights, regularizers)
     schema = explanation.schema
-    adapted = as_model(model, schema, _probe_rows(explanation))
+    adapted = as_model(model, schema, sample_probe_rows(explanation))
     explained = ExplainedModel.for_question(adapted, schema, question)
     goal = _resolve_goal(explanation, question, explained.model)
     if reference is None:
@@ -214,7 +215,7 @@ def _another_model(targets: list[Any]) -> InputError:
     )
 
 
-def _probe_rows(explanation: Explanation) -> Array:
+def sample_probe_rows(explanation: Explanation) -> Array:
     """Rows that show what a model gives, ``(p, d)``: the rows, their answers and the real rows beside them.
 
     A row alone is on one side of the decision: what a callable says of it does not show what it can say.

@@ -47,10 +47,14 @@ class ChunkSettings:
     """with so many chains taken for a row."""
     rows: int = 128
     """Rows at most: larger chunks make rows no cheaper, and lose more when a run is interrupted."""
+    firm_rows: int = 64
+    """The same for firm answers."""
     slow_rows: int = 32
-    """The same for firm answers and large trees, where a row takes a third of a second."""
+    """The same for large trees, where a row takes a third of a second."""
     slow_tree_nodes: int = 300_000
     """Trees with more nodes than this are large."""
+    call_rows: int = 0
+    """Rows of every call of the model, filled up where there are fewer; 0: calls are as large as they come."""
 
 
 LOGGER = logging.getLogger("counterpoise")
@@ -75,7 +79,7 @@ class ExplanationRun:
         self.reference, self.input_rows, self.start_time, self.chunks = reference, intake, start_time, chunks
         self.on_error, self.workers = on_error, workers
         self.deadline = np.inf if question.budget is None else start_time + question.budget
-        self.tally = Tally()
+        self.tally = Tally(block_rows=chunks.call_rows)
         self.finished_rows: list[Index] = []
         self.finished_answers: list[Answers] = []
         self.firm_answers: list[tuple[Answers, Firmness]] = []
@@ -218,8 +222,9 @@ class ExplanationRun:
         """The rows in chunks that are searched together; answers do not depend on the chunks."""
         settings, (n, d) = self.chunks, self.input_rows.x0.shape
         trees = self.explained.model.trees
-        slow = self.question.asks_for_firmness or (trees is not None and len(trees.feature) > settings.slow_tree_nodes)
-        most = settings.slow_rows if slow else settings.rows
+        is_slow = trees is not None and len(trees.feature) > settings.slow_tree_nodes
+        fast_rows = settings.firm_rows if self.question.asks_for_firmness else settings.rows
+        most = min(fast_rows, settings.slow_rows) if is_slow else fast_rows
         cells_per_row = max(d * settings.chains_per_row, settings.cells // most)
         return split_rows(n, settings.cells, cells_per_row)
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from counterpoise.api.alternatives import fill_alternatives
 from counterpoise.api.asking.confirm import confirm, hold_together, reaches_target
 from counterpoise.api.asking.row_form import RowForm
+from counterpoise.api.asking.steadiness import DEFAULT_ASKING
 from counterpoise.api.infeasible import InfeasibleRows
 from counterpoise.api.inputs.rows_in import RowPredictions, model_predictions
 from counterpoise.api.inputs.targets import RowTargets
@@ -146,6 +147,8 @@ def answer_rows(task: AnswerTask, watch: FinishedRowsCallback, *, search: bool =
     terms = problem.energy.terms(x[:, :1], problem.x0, margin[:, None])
     if task.form.steadiness.needs_other_company:
         holds = hold_together(problem, task.form, x, holds)
+    undecided = _is_undecided(task, outputs)
+    holds &= ~undecided[:, None]
     valid = holds[:, 0]
     effort = np.where(valid, terms.distance[:, 0] + terms.regularizer[:, 0], np.inf)
     bound = np.where(valid, np.minimum(bound, effort), bound)  # what is verified is right, whatever was proven
@@ -153,6 +156,8 @@ def answer_rows(task: AnswerTask, watch: FinishedRowsCallback, *, search: bool =
     status, reason = _status_and_reason(task, valid, already, np.where(known, margin, np.nan), bound)
     for row in np.flatnonzero(~np.isnan(share)).tolist():
         reason[row] = _add_reason(reason[row], f"the model gave the target in {share[row]:.0%} of the askings")
+    for row in np.flatnonzero(undecided).tolist():
+        reason[row] = _add_reason("the row itself is decided within the model's rounding: name a target", reason[row])
     status[valid & (bound > 0)] = "bounded"
     status[valid & (gap == 0)] = "optimal"
     found = np.where(known, np.maximum(holds.sum(axis=1), 1), 0).astype(np.intp)
@@ -162,6 +167,17 @@ def answer_rows(task: AnswerTask, watch: FinishedRowsCallback, *, search: bool =
     bounds = np.column_stack([bound, np.minimum(further[:, None], efforts[:, 1:])])
     each = efforts, np.where(is_listed, probability[:, 1:], np.nan), bounds
     return Answers(x, found, valid, status, reason, before, predicted, *numbers, *each)
+
+
+def _is_undecided(task: AnswerTask, outputs: Array) -> Mask:
+    """Which rows have no opposite, ``(n,)``: how the model decides them changes with how it is asked.
+
+    ``outputs`` ``(n, 1 + a, c)`` are those of the rows first.
+    """
+    target, rounding = task.question.target, task.form.steadiness.rounding
+    if not (isinstance(target, str) and target == "opposite" and rounding):
+        return np.zeros(len(outputs), dtype=bool)
+    return np.asarray(np.abs(task.problem.goal.margin(outputs)[:, 0]) < DEFAULT_ASKING.min_roundings * rounding)
 
 
 def _target_probabilities(task: AnswerTask, x: Array, outputs: Array) -> Array:

@@ -39,14 +39,17 @@ class UnevenLines(ValueError):
     """A line of the table has more cells than the header."""
 
 
-def open_text(source: TextSource, peek_bytes: int = 4096) -> IO[str]:
-    """Open a source as text; a byte order mark at its beginning gives the encoding, else it is UTF-8."""
+def open_text(source: TextSource, peek_bytes: int = 4096, errors: str = "strict") -> IO[str]:
+    """Open a source as text; a byte order mark at its beginning gives the encoding, else it is UTF-8.
+
+    ``errors``: what becomes of bytes that are no text, as `open` has it.
+    """
     with _open_bytes(source) as stream:
         start = stream.read(peek_bytes)
     encoding = next((name for mark, name in BYTE_ORDER_MARKS.items() if start.startswith(mark)), DEFAULT_ENCODING)
     if encoding == DEFAULT_ENCODING and b"\0" in start:
         raise NotText("it has zero bytes, as UTF-16 without a mark at its beginning and files that are no text have")
-    return io.TextIOWrapper(cast(Any, _open_bytes(source)), encoding=encoding, newline="")
+    return io.TextIOWrapper(cast(Any, _open_bytes(source)), encoding=encoding, errors=errors, newline="")
 
 
 def why_not_text(source: TextSource, error: UnicodeError) -> str:
@@ -129,7 +132,7 @@ def _iterate_lines(text: Iterable[str], mark: str) -> Iterator[tuple[int, list[s
 
 def find_separator(source: TextSource) -> str:
     """The separator that the header uses."""
-    with open_text(source) as text:
+    with open_text(source, errors="surrogateescape") as text:  # the header alone is looked at
         _, header = next(_iterate_lines(text, ","), (0, [""]))
     return next((mark for mark in (";", "\t") if mark in header[0]), ",") if len(header) == 1 else ","
 

@@ -77,6 +77,9 @@ class Signals:
     @contextmanager
     def hold(self) -> Iterator[None]:
         """Let the block end before a signal is acted on."""
+        if self.is_held:  # by a block around this one
+            yield
+            return
         self.is_held = True
         try:
             yield
@@ -127,10 +130,11 @@ def reserve_stdout() -> Iterator[TextIO]:
     sys.stdout.flush()
     kept = os.dup(out)
     os.dup2(other, out)
+    stream = os.fdopen(kept, "w", encoding="utf-8", closefd=False)
     try:
-        with open(kept, "w", encoding="utf-8", closefd=False) as stream:
-            yield stream
+        yield stream
     finally:
+        stream.close()
         sys.stdout.flush()
         os.dup2(kept, out)
         os.close(kept)

@@ -36,6 +36,10 @@ TrustOption = Annotated[
 FactoryOption = Annotated[
     str | None, typer.Option("--factory", help="For .pt: package.module:function, which makes the PyTorch module.")
 ]
+AgreeOption = Annotated[
+    list[str] | None,
+    typer.Option("--agree", help="A further fitted model, such as a refit: how many give each answer too; repeatable."),
+]
 FixedOption = Annotated[
     list[str] | None, typer.Option("--fixed", help="A feature that must not change; may be repeated.")
 ]

@@ -41,7 +41,7 @@ def format_json_lines(explanation: Explanation, *, redact: bool, first: int = 0)
 
     ``first`` is the place of the explanation's first row in the input.
     """
-    changes, evidence = _change_records(explanation, redact=redact), [] if redact else real_rows(explanation)
+    changes, evidence = _change_records(explanation, redact=redact), [] if redact else _real_row_records(explanation)
     tipping = None if explanation.tipping is None else _change_records(explanation.tipping, redact=redact)
     places = np.arange(len(explanation))
     kept = kept_columns(explanation, places, np.zeros(len(explanation), dtype=np.intp))
@@ -56,7 +56,7 @@ def format_json_lines(explanation: Explanation, *, redact: bool, first: int = 0)
                 "alternatives": tipping[place][1:],
             }
         if not redact:
-            record |= {"evidence": _real_row_records(explanation, *evidence[place])}
+            record |= {"evidence": evidence[place]}
         # JSON writes out the controls of ASCII; the others, which some terminals obey, have the same form here
         yield escape_json_controls(json.dumps(record, ensure_ascii=False, allow_nan=False))
 
@@ -81,24 +81,27 @@ def _change_records(explanation: Explanation, *, redact: bool) -> list[list[list
     return out
 
 
-def _real_row_records(explanation: Explanation, real: Array, apart: Array) -> list[dict[str, Any]]:
-    schema = explanation.schema
-    return [
-        {
-            "distance": length,
-            "values": {
-                str(feature.name): _to_json_value(tables.decode_value(feature, code))
-                for feature, code in zip(schema, cells.tolist(), strict=True)
-            },
-        }
-        for cells, length in zip(real, apart.tolist(), strict=True)
-    ]
+def _real_row_records(explanation: Explanation) -> list[list[dict[str, Any]]]:
+    """For each row, the real rows near it, with the values of all features."""
+    found = real_rows(explanation)
+    together = np.concatenate([np.empty((0, len(explanation.schema))), *(real for real, _ in found)])
+    columns = [_decode_column(feature, codes) for feature, codes in zip(explanation.schema, together.T, strict=True)]
+    names = [str(feature.name) for feature in explanation.schema]
+    values = (dict(zip(names, cells, strict=True)) for cells in zip(*columns, strict=True))
+    return [[{"distance": length, "values": next(values)} for length in apart.tolist()] for _, apart in found]
+
+
+def _decode_column(feature: Feature, codes: Array) -> list[Any]:
+    """The values of a feature that codes stand for, as JSON has them."""
+    if feature.is_numeric and np.isfinite(codes).all() and (np.abs(codes) < 2**53).all():
+        return list((codes.astype(np.int64) if feature.kind == "integer" else codes).tolist())
+    return [_to_json_value(tables.decode_value(feature, code)) for code in codes.tolist()]
 
 
 def _row_record(
     explanation: Explanation, place: int, card: Card, answers: list[list[dict[str, Any]]]
 ) -> dict[str, Any]:
-    scores = explanation.scores.iloc[place]
+    scores = {name: cells[place] for name, cells in explanation.score_cells.items()}
     return {
         "row": card.row,
         "position": place,
@@ -114,6 +117,8 @@ def _row_record(
         "effort": _to_json_value(explanation.measures.effort[place, 0]),
         "bound": _to_json_value(explanation.bound[place]),
         "gap": _to_json_value(explanation.gap[place]),
+        "agree": _to_json_value(explanation.measures.agree[place, 0]),
+        "agree_of": _to_json_value(explanation.measures.agree_of[place, 0]),
         "changes": answers[0],
         "alternatives": answers[1:],
         "alternatives_measured": [_measure_record(explanation, place, slot) for slot in range(1, len(answers))],
@@ -123,7 +128,7 @@ def _row_record(
 
 def _measure_record(explanation: Explanation, place: int, slot: int) -> dict[str, Any]:
     """Effort, bound, probability and share kept of an alternative."""
-    names = ("effort", "bound", "probability", "kept", "kept_low", "kept_high")
+    names = ("effort", "bound", "probability", "kept", "kept_low", "kept_high", "agree", "agree_of")
     return {name: _to_json_value(getattr(explanation.measures, name)[place, slot]) for name in names}
 
 

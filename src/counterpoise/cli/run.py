@@ -9,7 +9,7 @@ from typing import Any
 
 import pandas as pd
 
-from counterpoise.api.batch.rejected import REJECTED
+from counterpoise.api.batch.rejected import REJECTED, REJECTED_NOTE_END
 from counterpoise.api.batch.run_notes import FEW_ANSWERS_NOTE
 from counterpoise.api.explainer import Explainer
 from counterpoise.cli.exit_codes import SIGNALS, ExitCode, print_to_stderr
@@ -116,7 +116,8 @@ class CommandRun:
 
     def _final_notes(self) -> list[str]:
         """The notes that concern all rows, each once."""
-        notes = list(redact_notes(self.notes) if self.redact else self.notes)
+        told = {note: None for note in self.notes if not note.endswith(REJECTED_NOTE_END)}  # in the summary
+        notes = list(redact_notes(told) if self.redact else told)
         if self.part_count > 1 and any(
             note.startswith(BUDGET_NOTE_START) for note in notes
         ):  # each part speaks of what it had left

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from counterpoise.cli.batch.broken_lines import read_around_broken_lines, read_objects_around_broken_lines
 from counterpoise.cli.batch.output_places import check_writable
 from counterpoise.cli.csv_dialect import (
     NotText,
@@ -66,28 +67,34 @@ READERS: dict[str, Callable[[Any, UnsetMarks | None], pd.DataFrame]] = {
     ".jsonl": _read_ndjson,
     ".parquet": _read_parquet,
 }
+TOLERANT_READERS: dict[str, Callable[[Any, UnsetMarks], pd.DataFrame]] = {  # of rows, a broken one of which is rejected
+    ".csv": lambda source, unset: read_around_broken_lines(source, None, unset),
+    ".tsv": lambda source, unset: read_around_broken_lines(source, "\t", unset),
+    ".ndjson": read_objects_around_broken_lines,
+    ".jsonl": read_objects_around_broken_lines,
+}
 PACKER_ENDINGS = (".gz",)
 CUSTOMARY_MARKS = ("na", "n/a", "#n/a", "nan", "null", "none", "?", "-", ".")  # for "missing", beside numbers
 
 
 def read_table(
-    path: str, what: str, unset: UnsetMarks | None = None, given: Any = None, *, may_be_empty: bool = False
+    path: str, what: str, unset: UnsetMarks | None = None, given: Any = None, *, rejects: bool = False
 ) -> pd.DataFrame:
     """The table in a file, or on standard input for "-"; ``what`` is its name in messages.
 
     ``unset``: what stands for an empty cell in CSV beside nothing. ``given``: what came on standard input, if it was
-    read already. ``may_be_empty``: no rows are a table too.
+    read already. ``rejects``: no rows are a table too, and a line that is no row is marked and not an error.
     """
     if path == STANDARD_STREAM:
         if given is None:
             given = sys.stdin.buffer.read()  # bytes: text would already be decoded, by whatever the terminal is set to
         ending = ".ndjson" if _begins_with_a_brace(given) else ".csv"
-        return _parse_table(given, ending, what, "standard input", unset, may_be_empty=may_be_empty)
+        return _parse_table(given, ending, what, "standard input", unset, rejects=rejects)
     place = Path(path)
     if not place.is_file():
         raise InputError(f"{what} must name a file", f"there is no file {path!r}", "correct the path")
     ending = ending_of(path, tuple(READERS), what)
-    return _parse_table(place, ending, what, repr(path), unset, may_be_empty=may_be_empty)
+    return _parse_table(place, ending, what, repr(path), unset, rejects=rejects)
 
 
 def read_data_and_rows(
@@ -276,15 +283,16 @@ def _begins_with_a_brace(given: bytes, peek_letters: int = 4096) -> bool:
 
 
 def _parse_table(
-    source: Any, ending: str, what: str, name: str, unset: UnsetMarks | None, *, may_be_empty: bool = False
+    source: Any, ending: str, what: str, name: str, unset: UnsetMarks | None, *, rejects: bool = False
 ) -> pd.DataFrame:
     must, todo = f"{what} must hold a table", "give a table with a line of column names and at least one row"
     try:
-        table = READERS[ending](source, unset)
+        readers = {**READERS, **TOLERANT_READERS} if rejects else READERS
+        table = readers[ending](source, unset or UnsetMarks())
     except ImportError:
         raise MissingExtra("parquet") from None
     except pd.errors.EmptyDataError:
-        if may_be_empty:
+        if rejects:
             return pd.DataFrame()
         raise InputError(must, f"{name} is empty", todo) from None
     except (ValueError, OSError, EOFError, zlib.error) as error:  # from pandas, pyarrow, gzip
@@ -298,6 +306,6 @@ def _parse_table(
         elif isinstance(error, TooMuch):
             todo = "check where it is from; if it is right, unpack it or leave out what is not needed"
         raise InputError(must, f"{name} cannot be read as {ending[1:]} ({first})", todo) from error
-    if not len(table) and not may_be_empty:
+    if not len(table) and not rejects:
         raise InputError(must, f"{name} has no rows", todo)
     return table

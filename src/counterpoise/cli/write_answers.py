@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+import stat
 import sys
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext, suppress
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple, TextIO
@@ -174,25 +175,46 @@ def _write_document(part: Explanation, path: Path, ending: str, *, redact: bool)
         raise (error.__cause__ if isinstance(error.__cause__, OSError) else error) from None
 
 
-def write_whole_lines(stream: TextIO, text: str) -> None:
-    """Write lines; of a file that the disk has no more room for, the line that did not fit is taken back."""
-    before = stream.tell() if stream.seekable() else None
+def write_whole_lines(stream: TextIO, text: str, *, to_disk: bool = False) -> None:
+    """Write lines; of a file that the disk has no more room for, the line that did not fit is taken back.
+
+    ``to_disk``: not before they are on the disk itself is the call over.
+    """
     try:
+        descriptor = stream.fileno()
+    except OSError:  # not a file: somebody has put something else in its place
         stream.write(text)
         stream.flush()
+        return
+    stream.flush()
+    status, data, written = os.fstat(descriptor), text.encode(), 0
+    is_file = stat.S_ISREG(status.st_mode)
+    try:
+        while written < len(data):  # not by way of the stream, whose buffer would keep what could not be written
+            written += os.write(descriptor, data[written:])
+        if to_disk and is_file:
+            os.fsync(descriptor)
     except OSError:
-        if before is not None:
-            _cut_after_last_line(stream, before)
+        if is_file:
+            os.ftruncate(descriptor, status.st_size + data[:written].rfind(b"\n") + 1)
         raise
 
 
-def _cut_after_last_line(stream: TextIO, before: int) -> None:
-    """Cut a file after its last whole line; up to ``before`` all lines are whole."""
-    with suppress(OSError, ValueError):
-        with open(stream.name, "rb") as file:
-            file.seek(before)
-            written = file.read()
-        os.truncate(stream.name, before + written.rfind(b"\n") + 1)
+def cut_broken_line(path: str) -> None:
+    """Cut a line off the end of a file that a run was writing when it was killed."""
+    place = Path(path)
+    if place.is_file() and place.stat().st_size:
+        with place.open("rb+") as file:
+            end = file.seek(0, os.SEEK_END)
+            while end:
+                start = max(0, end - (1 << 16))
+                file.seek(start)
+                found = file.read(end - start).rfind(b"\n")
+                if found >= 0:
+                    file.truncate(start + found + 1)
+                    return
+                end = start
+            file.truncate(0)
 
 
 def _print_cards(part: Explanation, *, redact: bool) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from counterpoise.errors import InputError
-from counterpoise.explanation import json_archive, tables, views
+from counterpoise.explanation import tables, views
 from counterpoise.explanation.answered_rows import AnsweredRows
 from counterpoise.explanation.cards.cards import build_cards
 from counterpoise.explanation.cards.html import draw_card_html
@@ -18,6 +18,7 @@ from counterpoise.explanation.exports.flat import Library, convert_table, tabula
 from counterpoise.explanation.exports.importance import tabulate_importance
 from counterpoise.explanation.exports.wide import tabulate_wide, write_markdown
 from counterpoise.explanation.fields import AnswerEnergies, ModelScores
+from counterpoise.explanation.json import json_archive
 from counterpoise.explanation.repr import REPR_LIMITS, draw_html, draw_text, headline
 from counterpoise.plain_text import escape_controls
 
@@ -41,7 +42,8 @@ class Explanation(AnsweredRows):
     target: what was asked for, ``(n,)``: the label, or "anything but dog", or "[10, 20]" of a predicted number.
     model_scores: what the model says of the rows and of their answers; `scores` is the table of it.
     terms: the terms of Eq. (3) at the best answers; `energy` is the table of them.
-    measures: effort, probability and share kept of every answer; `kept` and `kept_interval` are those of the best.
+    measures: effort, probability, share kept and share of further models that agree, of every answer; `kept`,
+        `kept_interval` and `agree` are those of the best.
     held: features that could not change, and why.
     quantiles: by label, the reference's quantiles ``(q, d)`` at `tables.QUANTILES`, NaN for categories.
     firm: where noise was asked about: the share of noisy copies that keep the target (kept), its confidence
@@ -71,8 +73,8 @@ class Explanation(AnsweredRows):
 
         row (its label), position, alternative (0: the best), changed (how many features), distance (L2, in standard
         deviations), effort, bound (of what could stand in its place), probability (of the target), kept, kept_low,
-        kept_high, fragile, edge (no real row is anywhere near), unusual (features whose new values hardly any row of
-        the target has).
+        kept_high, agree (share of further models that give the target too), agree_of (of how many), fragile, edge (no
+        real row is anywhere near), unusual (features whose new values hardly any row of the target has).
         """
         return views.tabulate_answers(self)
 

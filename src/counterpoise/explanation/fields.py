@@ -110,12 +110,14 @@ class AnswerMeasures(RowArrays):
     kept_low: Array  # (n, a) its confidence interval
     kept_high: Array
     noise: NDArray[np.object_]  # (n,) the noise of these copies, in words
+    agree: Array  # (n, a) share of further models that give the target
+    agree_of: Array  # (n, a) how many these are
 
     @classmethod
     def unknown(cls, n: int, a: int) -> AnswerMeasures:
         """Nothing known of n rows with a answers each."""
         nothing = np.full((n, a), np.nan)
-        return cls(*(nothing,) * 6, np.full(n, "", dtype=object))
+        return cls(*(nothing,) * 6, np.full(n, "", dtype=object), nothing, nothing)
 
     def with_firm_answers(self, firm: pd.DataFrame) -> AnswerMeasures:
         """The same with what the table of firm answers tells of the best ones, which was counted on more copies."""

@@ -134,3 +134,12 @@ def _add_unit(feature: Feature, text: str) -> str:
     if not feature.unit:
         return text
     return text + ("" if feature.unit.startswith(ATTACHED_UNITS) else " ") + feature.unit
+
+
+def format_times(factor: float) -> str:
+    """How many times as far, in words that stay short where the answer is next to the row.
+
+    >>> format_times(12.3), format_times(9e9)
+    ('12', 'over 1000')
+    """
+    return "over 1000" if factor > 1000 else f"{factor:.0f}"

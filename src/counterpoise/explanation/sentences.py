@@ -10,7 +10,14 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from counterpoise.explanation.formats import format_label, format_pair, format_probability, is_missing, is_real
+from counterpoise.explanation.formats import (
+    format_label,
+    format_pair,
+    format_probability,
+    format_times,
+    is_missing,
+    is_real,
+)
 from counterpoise.explanation.tables import Change
 from counterpoise.plain_text import escape_controls
 from counterpoise.space.schema.schema import Schema
@@ -35,6 +42,8 @@ class OtherAnswer(NamedTuple):
     changes: Sequence[Change]
     kept: float = float("nan")
     is_fragile: bool = False
+    agreeing: int = 0  # further models that give it the target too,
+    models: int = 0  # of so many
 
 
 class RowOutcome(NamedTuple):
@@ -55,6 +64,8 @@ class RowOutcome(NamedTuple):
     others: tuple[OtherAnswer, ...] = ()  # the alternatives
     effort: float = float("nan")  # what the answer costs
     bound: float = float("nan")  # what every valid answer costs at least; infinite where it is proven that none exists
+    agreeing: int = 0  # further models that give the answer the target too,
+    models: int = 0  # of so many
 
 
 def name_row(index: pd.Index[Any], position: int) -> str:
@@ -111,6 +122,7 @@ def compose_text(schema: Schema, changes: Sequence[Change], verdict: RowOutcome)
         first,
         _say_bound(verdict) if changes else "",
         _say_firmness(verdict),
+        _say_agreement(verdict),
         *_say_oddities(verdict),
         _say_others(schema, verdict.others),
     )
@@ -202,6 +214,22 @@ def _say_firmness(verdict: RowOutcome) -> str:
     return f"It holds in {say_share(verdict.kept, is_fragile=is_fragile)}{missed}."
 
 
+def _say_agreement(verdict: RowOutcome) -> str:
+    if not verdict.models:
+        return ""
+    verb = "says" if verdict.agreeing == 1 else "say"
+    return f"{say_models(verdict.agreeing, verdict.models)} {verb} so too."
+
+
+def say_models(agreeing: int, models: int) -> str:
+    """How many of further models agree.
+
+    >>> say_models(7, 8), say_models(0, 1)
+    ('7 of 8 other models', '0 of 1 other model')
+    """
+    return f"{agreeing} of {models} other model{'' if models == 1 else 's'}"
+
+
 def _say_oddities(verdict: RowOutcome) -> list[str]:
     """What is odd about an answer, a sentence each."""
     out = []
@@ -210,8 +238,8 @@ def _say_oddities(verdict: RowOutcome) -> list[str]:
         out.append(f"Hardly any {format_label(verdict.after)} row of the reference has such {named}.")
     if not isnan(verdict.far):
         out.append(
-            f"The nearest real row of the target is {verdict.far:.0f} times as far: an edge of the model, not a path "
-            "that data takes."
+            f"The nearest real row of the target is {format_times(verdict.far)} times as far: an edge of the model, "
+            "not a path that data takes."
         )
     return out
 
@@ -220,8 +248,9 @@ def _say_others(schema: Schema, others: Sequence[OtherAnswer]) -> str:
     """The alternatives, "Or: open ports 3 instead of 8 (holds in 80 of 100 noisy copies)."."""
     parts = []
     for other in (other for other in others if other.changes):
-        holds = "" if isnan(other.kept) else f" (holds in {say_share(other.kept, is_fragile=other.is_fragile)})"
-        parts.append(_join_clauses(schema, other.changes, "") + holds)
+        held = [] if isnan(other.kept) else [say_share(other.kept, is_fragile=other.is_fragile)]
+        held += [say_models(other.agreeing, other.models)] if other.models else []
+        parts.append(_join_clauses(schema, other.changes, "") + (f" (holds in {', in '.join(held)})" if held else ""))
     return f"Or: {'; or: '.join(parts)}." if parts else ""
 
 

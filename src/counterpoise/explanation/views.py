@@ -29,7 +29,7 @@ def tabulate_answers(explanation: AnsweredRows) -> pd.DataFrame:
         "distance": Distance.of(explanation.schema, "l2")(answers[:, None], x0)[:, 0],
         **{
             name: getattr(explanation.measures, name)[rows, slots]
-            for name in ("effort", "bound", "probability", "kept", "kept_low", "kept_high")
+            for name in ("effort", "bound", "probability", "kept", "kept_low", "kept_high", "agree", "agree_of")
         },
         "fragile": marks.is_fragile[rows, slots],
         "edge": marks.is_edge[rows, slots],
@@ -40,7 +40,7 @@ def tabulate_answers(explanation: AnsweredRows) -> pd.DataFrame:
 
 def describe_outcome(explanation: AnsweredRows, row: int) -> sentences.RowOutcome:
     """What is said of one row."""
-    after, probability = explanation.scores["after"].iloc[row], float(explanation.scores["probability_after"].iloc[row])
+    after, probability = explanation.score_cells["after"][row], float(explanation.score_cells["probability_after"][row])
     said = (
         explanation.target[row],
         after,
@@ -53,7 +53,10 @@ def describe_outcome(explanation: AnsweredRows, row: int) -> sentences.RowOutcom
     names = [explanation.schema.features[column].title for column in np.flatnonzero(marks.unusual[row, 0])]
     others = [
         sentences.OtherAnswer(
-            changes[slot], float(explanation.measures.kept[row, slot]), bool(marks.is_fragile[row, slot])
+            changes[slot],
+            float(explanation.measures.kept[row, slot]),
+            bool(marks.is_fragile[row, slot]),
+            *_agreeing_models(explanation, row, slot),
         )
         for slot in range(1, int(explanation.count[row]))
     ]
@@ -68,7 +71,15 @@ def describe_outcome(explanation: AnsweredRows, row: int) -> sentences.RowOutcom
         unusual=tuple(names),
         far=float(marks.far[row, 0]) if marks.is_edge[row, 0] else np.nan,
         others=tuple(others),
+        agreeing=_agreeing_models(explanation, row, 0)[0],
+        models=_agreeing_models(explanation, row, 0)[1],
     )
+
+
+def _agreeing_models(explanation: AnsweredRows, row: int, slot: int) -> tuple[int, int]:
+    """How many further models give an answer the target, and how many could be asked about it."""
+    share, count = explanation.measures.agree[row, slot], explanation.measures.agree_of[row, slot]
+    return (0, 0) if np.isnan(share + count) else (round(share * count), int(count))
 
 
 def compose_row_text(explanation: AnsweredRows, row: int, *, names_alternatives: bool = True) -> str:

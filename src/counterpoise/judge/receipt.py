@@ -13,15 +13,18 @@ import numpy as np
 from counterpoise.api.asking.confirm import meets_goal
 from counterpoise.api.evidence import fingerprint
 from counterpoise.api.inputs.reference import PROBE_ROWS, Reference
-from counterpoise.api.replay import check_one_row, replay
+from counterpoise.api.replay import Replay, check_one_row, replay
 from counterpoise.errors import CapabilityError, InputError
 from counterpoise.explanation.explanation import Explanation
+from counterpoise.explanation.formats import format_label
 from counterpoise.judge.proof import prove
 from counterpoise.methods.settings.proof import ProofSettings
 from counterpoise.model_calls import Tally
 from counterpoise.models.registry import as_model
+from counterpoise.space.schema.encode import encode
 
 KIND, VERSION = "counterpoise receipt", 1
+WITH_ANSWER = ("optimal", "bounded", "valid")
 
 
 @dataclass(frozen=True)
@@ -59,7 +62,9 @@ def write_receipt(explanation: Explanation) -> str:
 
 
 def check_receipt(receipt: str | bytes, model: Any, *, reference: Any) -> ReceiptCheck:
-    """Check a receipt again: its digest, the model, the prediction, every constraint, the effort and the bound.
+    """Check a receipt again: its digest, the model, what the model says, every constraint, the effort and the bound.
+
+    The share of noisy copies that keep the answer is not measured again.
 
     receipt: the JSON text that `write_receipt` made.
     model: the fitted model that the receipt is about.
@@ -81,6 +86,7 @@ def check_receipt(receipt: str | bytes, model: Any, *, reference: Any) -> Receip
         faults.append(f"the model says {predicted[0]!r} of the answer, which does not reach the target")
     else:
         said.append(f"the model says {predicted[0]} of the answer")
+    _check_told(explanation, asked, faults)
     broken = problem.region.violations(x)[0]
     faults += [f"the answer breaks {word}" for word in broken]
     said += [] if broken else ["every constraint holds"]
@@ -90,6 +96,28 @@ def check_receipt(receipt: str | bytes, model: Any, *, reference: Any) -> Receip
         faults.append(f"the answer costs {effort:.6g}, not the {written:.6g} that the receipt says")
     _check_bound(explanation, model, effort, faults, said)
     return ReceiptCheck(tuple(faults), tuple(said))
+
+
+def _check_told(explanation: Explanation, asked: Replay, faults: list[str]) -> None:
+    """Hold the row and what is told of it against the row that was asked about and what the model says now."""
+    x0, scores = asked.problem.x0, explanation.model_scores
+    shown = encode(explanation.schema, explanation.rows[list(explanation.schema.names)], "row")
+    if not np.array_equal(shown, x0, equal_nan=True):
+        faults.append("the row that the receipt shows is not the one that was asked about")
+    both = np.concatenate([x0, asked.x])
+    probabilities = asked.probabilities(both)
+    for place, (name, label, written) in enumerate(
+        (
+            ("row", scores.before[0], scores.probability_before[0]),
+            ("answer", scores.after[0], scores.probability_after[0]),
+        )
+    ):
+        said = format_label(np.asarray(asked.problem.model.predict(both[place : place + 1]))[0])
+        has_label = asked.problem.model.labels is not None
+        if has_label and explanation.question.threshold is None and said != format_label(label):
+            faults.append(f"the model says {said} of the {name}, not the {format_label(label)} that the receipt says")
+        if not np.isclose(probabilities[place], written, rtol=1e-6, atol=1e-9, equal_nan=True):
+            faults.append(f"the {name} has probability {probabilities[place]:.6g}, not {written:.6g}")
 
 
 def _open_receipt(receipt: str | bytes) -> tuple[Explanation, list[str]]:
@@ -109,6 +137,8 @@ def _open_receipt(receipt: str | bytes) -> tuple[Explanation, list[str]]:
     explanation = Explanation.from_json(body)
     if len(explanation) != 1:
         raise InputError("a receipt is of one row", f"this has {len(explanation)}", "give a receipt")
+    if not explanation.valid[0] or explanation.status[0] not in WITH_ANSWER:
+        raise InputError("a receipt is of a valid answer", f"the row is {explanation.status[0]}", "give a receipt")
     changed = _digest(body) != document["sha256"]
     return explanation, ["the receipt was changed after it was written: its digest differs"] if changed else []
 
@@ -127,6 +157,8 @@ def _check_bound(explanation: Explanation, model: Any, effort: float, faults: li
         faults.append("the receipt claims a bound that this model's kind does not allow to prove")
         return
     again = float(found.table["bound"].iloc[0])
+    if explanation.status[0] == "optimal" and effort > bound * (1 + 1e-6) + 1e-12:
+        faults.append(f"the receipt calls the answer optimal at {effort:.6g} with a bound of {bound:.6g}")
     if bound > again * (1 + 1e-6) + 1e-12:
         faults.append(f"the receipt claims that no answer costs less than {bound:.6g}; the proof gives {again:.6g}")
     elif bound > effort * (1 + 1e-6) + 1e-12:

@@ -1,4 +1,4 @@
-"""Robustness: how much of the answers noise and an adversary leave."""
+"""Robustness: how much of the answers noise, an adversary and a retrained model leave."""
 
 from __future__ import annotations
 
@@ -10,11 +10,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from counterpoise.api.agreement import adapt_models, ask_models
 from counterpoise.api.firmness.kept import kept_share
 from counterpoise.api.firmness.noise import NOISE_WITHOUT_REFERENCE, NoiseWish, choose_noise, parse_noise
-from counterpoise.api.replay import Constraints, Replay, replay_valid_rows
+from counterpoise.api.replay import Constraints, Replay, replay_valid_rows, sample_probe_rows
 from counterpoise.errors import InputError
 from counterpoise.explanation.explanation import Explanation
+from counterpoise.explanation.sentences import say_models
 from counterpoise.methods.baselines.coordinates import CoordinateChart
 from counterpoise.objective.noise import Noise
 from counterpoise.objective.plausibility import Fittable
@@ -24,6 +26,8 @@ from counterpoise.readable import draw_html_table
 from counterpoise.streams import StreamKey
 from counterpoise.types import Array
 
+NOISE_COLUMNS = ("kept", "low", "high", "worst", "radius")  # of the table: what noise and an adversary leave
+NO_CURVE = pd.DataFrame({"row": np.empty(0, dtype=np.intp), "noise": np.empty(0), "kept": np.empty(0)})
 NOISE_FACTORS = 2.0 ** np.arange(-5, 2.5, 0.5)  # multiples of the noise at which the radius is looked for
 
 
@@ -42,13 +46,17 @@ DEFAULT_ASCENT = AscentSettings()
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Robustness:
-    """What noise and an adversary leave of the valid answers; ``table`` has a line for each row, NaN where not valid.
+    """What noise, an adversary and further models leave of the valid answers; ``table`` has a line for each row.
 
     kept, low, high: the share of noisy copies that keep the target, and its confidence interval. worst: the score's
     margin ``f - c`` at the worst perturbation found within ``xi``, Eq. (29), below 0 where the target is lost; every
     number is taken as continuous there. radius: the largest noise of the same kind of which ``share`` of the copies
     keep the target, 0 where even the smallest tried loses too many. ``curve`` has the share kept at each noise tried
     for that: row (its place), noise, kept.
+
+    agree, agree_of: the share of the further ``models`` that give the answer its target too, and how many could be
+    asked. ``models`` has a line for each row, a column for each of them: whether it does. ``notes`` says which could
+    not be asked, and why. What was not measured, and what is of a row without a valid answer, is NaN.
     """
 
     table: pd.DataFrame
@@ -58,9 +66,31 @@ class Robustness:
     share: float
     confidence: float
     xi: float
+    models: pd.DataFrame
+    notes: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
-        seen = self.table.dropna()
+        return "\n".join(filter(None, [self._say_noise(), self._say_models(), *self.notes]))
+
+    def _say_models(self) -> str:
+        """How many of the further models agree."""
+        asked = self.table.dropna(subset=["agree"])
+        if not len(asked):
+            return ""
+        if len(asked) == 1:
+            share, count = asked["agree"].iloc[0], int(asked["agree_of"].iloc[0])
+            return f"{say_models(round(share * count), count)} say so too"
+        every = int((asked["agree"] == 1).sum())
+        return (
+            f"{len(asked)} answers: {asked['agree'].mean():.1%} of {self.models.shape[1]} other models agree (mean), "
+            f"all of them with {every}"
+        )
+
+    def _say_noise(self) -> str:
+        """What noise and an adversary leave."""
+        seen = self.table[[*NOISE_COLUMNS]].dropna()
+        if not len(seen):
+            return ""
         if len(seen) == 1:
             kept, low, high, worst, radius = seen.iloc[0]
             return (
@@ -78,7 +108,7 @@ class Robustness:
 
     def _repr_html_(self) -> str:
         """The same words, and a line for each answer."""
-        names = ("kept", "low", "high", "worst", "radius")
+        names = [name for name in (*NOISE_COLUMNS, "agree") if self.table[name].notna().any()]
         lines = [(str(row), *(f"{line[name]:.3g}" for name in names)) for row, line in self.table.iterrows()]
         words = "".join(f"<p>{escape(part)}</p>" for part in repr(self).splitlines())
         return f"<div>{words}{draw_html_table(('row', *names), lines[:20])}</div>"
@@ -86,8 +116,9 @@ class Robustness:
 
 def robustness(
     explanation: Explanation,
-    model: Any,
+    model: Any = None,
     *,
+    models: Sequence[Any] = (),
     noise: NoiseWish = "auto",
     xi: float = 0.1,
     reference: Any = None,
@@ -100,10 +131,13 @@ def robustness(
     ascent: AscentSettings = DEFAULT_ASCENT,
     seed: int = 0,
 ) -> Robustness:
-    """How much of the answers is left under noise, and under the worst perturbation of size ``xi``.
+    """How much of the answers is left under noise, under the worst perturbation of size ``xi``, by retrained models.
 
     explanation: answers of this model; its question binds: noisy copies stay inside its constraints.
-    model: the model that was explained.
+    model: the model that was explained; None: noise is left out, and ``models`` alone are asked.
+    models: further fitted models, such as refits on other draws of the data, with other seeds or settings: the share of
+        them that gives each answer its target too is in the table as ``agree``. One that fails is left out, with a
+        note. None by default.
     noise: a number (Gaussian noise, in standard deviations), a noise, or "auto": rank noise calibrated on the
         reference where that is given, else Gaussian noise of 0.2.
     xi: the size of the worst perturbation looked for, in standard deviations; 0.1 by default.
@@ -123,13 +157,20 @@ def robustness(
     >>> found = robustness(explain(model, train[3:], reference=train), model, noise=0.1)
     >>> bool(found.table["kept"].iloc[0] < 0.7)  # a minimal answer stands on the boundary
     True
+    >>> refits = [LogisticRegression(C=C).fit(train, ["benign", "benign", "alert", "alert"]) for C in (0.1, 10)]
+    >>> robustness(explain(model, train[3:], reference=train), models=refits).table["agree_of"].tolist()
+    [2.0]
     """
     check_positive(xi=xi, share=share, copies=copies, radius_copies=radius_copies)
     wish = parse_noise(noise)
-    columns = ["kept", "low", "high", "worst", "radius"]
-    cells, noises, curves = np.full((len(explanation), len(columns)), np.nan), [], []
+    others = adapt_models(models, explanation.schema, sample_probe_rows(explanation))
+    if model is None and not others:
+        raise InputError("a model must be given", "neither model nor models", "give the model that was explained")
+    agreement = ask_models(explanation, others)
+    columns = list(NOISE_COLUMNS)
+    cells, noises, curves = np.full((len(explanation), len(columns)), np.nan), [], [NO_CURVE]
     given = {"reference": reference, "constraints": constraints, "regularizers": regularizers}
-    for part in replay_valid_rows(explanation, model, **given):
+    for part in () if model is None else replay_valid_rows(explanation, model, **given):
         target = explanation.target[part.rows[0]]
         chosen, words, _ = choose_noise(
             part.problem, explanation.schema, part.question, wish, target, NOISE_WITHOUT_REFERENCE
@@ -144,9 +185,13 @@ def robustness(
         rows, tried = np.repeat(part.rows, len(levels)), np.tile(levels, len(part.rows))
         curves.append(pd.DataFrame({"row": rows, "noise": tried, "kept": kept_at.ravel()}))
         noises.append(words)
-    table = pd.DataFrame(cells, index=explanation.rows.index, columns=columns)
-    curve = pd.concat(curves, ignore_index=True)
-    return Robustness(table, curve, " / ".join(dict.fromkeys(noises)), copies, share, confidence, xi)
+    index = explanation.rows.index
+    table = pd.DataFrame(cells, index=index, columns=columns)
+    table = table.assign(agree=agreement.share[:, 0], agree_of=agreement.asked[:, 0])
+    said = pd.DataFrame(agreement.gives_target[:, :, 0].T, index=index).astype("boolean")
+    curve = pd.concat(curves[1:] or curves, ignore_index=True)
+    words = " / ".join(dict.fromkeys(noises))
+    return Robustness(table, curve, words, copies, share, confidence, xi, said, agreement.notes)
 
 
 def _worst_margin(part: Replay, draws: Array, xi: float, ascent: AscentSettings) -> Array:

@@ -60,6 +60,13 @@ def ensemble(
     """
     started = time.perf_counter()
     share = _check_wishes(T, samples)
+    for word, given, kind in (
+        ("explainer", explainer, Explainer),
+        ("settings", settings, SamplerSettings | None),
+        ("basin_settings", basin_settings, BasinSettings | None),
+    ):
+        if not isinstance(given, kind):
+            raise InputError(f"{word} must be of the kind {_KINDS[word]}", f"{given!r:.80}", f"give a {_KINDS[word]}")
     question.setdefault("alternatives", 3)
     explanation = explainer(rows, seed=seed, budget=budget, **question)
     part = replay(explanation, explainer.model, reference=explainer.reference)
@@ -92,6 +99,9 @@ def ensemble(
     ]
     seconds = time.perf_counter() - started
     return Ensemble(explanation, tuple(out), int(samples), seconds, explanation.model_rows + problem.tally.rows)
+
+
+_KINDS = {"explainer": "Explainer", "settings": "SamplerSettings", "basin_settings": "BasinSettings"}
 
 
 def _check_wishes(T: object, samples: object) -> float:

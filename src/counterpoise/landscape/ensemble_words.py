@@ -28,7 +28,7 @@ def describe_row(row: RowEnsemble, most: int = 8) -> str:
             lines.append(f"  {role}: {said}{more}")
     idle = int((table["role"] == "idle").sum())
     if idle:
-        lines.append(f"  idle: {idle} features, each changed in fewer than 5 of 100")
+        lines.append(f"  idle: {idle} feature{'s' * (idle > 1)}, each changed in fewer than 5 of 100")
     lines.append(f"  {count_ways(row)}")
     lines += [f"  note: {note}" for note in row.notes]
     return "\n".join(lines)
@@ -78,7 +78,7 @@ def ensemble_card(row: RowEnsemble) -> str:
         if role != "idle":
             bar = f'<div style="background:#0072B2;height:8px;width:{100 * share:.0f}px"></div>'
             cells = (escape(str(feature)), bar, f"{share:.2f} ± {error:.2f}", role)
-            lines.append("<tr>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>")
+            lines.append("<tr>" + "".join(f'<td style="white-space:nowrap">{cell}</td>' for cell in cells) + "</tr>")
     notes = "".join(f"<br>{escape(note)}" for note in row.notes)
     return (
         f'<div style="{style}"><b>{title}</b><br>{escape(count_ways(row))}<table>{"".join(lines)}</table>{notes}</div>'

@@ -16,14 +16,15 @@ from counterpoise.explanation.explanation import Explanation
 from counterpoise.landscape.directions import round_as_answers
 from counterpoise.objective.plausibility import Fittable
 from counterpoise.objective.regularizers import Regularizer
+from counterpoise.readable import Readable, Summary
 from counterpoise.space.distance import Distance
 from counterpoise.space.schema.schema import Schema
 from counterpoise.streams import StreamKey, Streams
 from counterpoise.types import Array
 
 
-@dataclass(frozen=True, eq=False)
-class Profile:
+@dataclass(frozen=True, eq=False, repr=False)
+class Profile(Readable):
     """The way from a row to its answer and beyond: ``t`` ``(g,)`` is 0 at the row and 1 at the answer.
 
     Numbers go along a straight line, rounded as the schema rounds them; categories switch half-way. ``margin`` and
@@ -42,6 +43,19 @@ class Profile:
     target: str
     kept: Array
     noise: str = ""
+
+    def summarize(self) -> Summary:
+        """Where the target is reached and lost, and what the model says at tenths of the way."""
+        lost = "" if np.isnan(self.t_lost) else f" and lost again at {self.t_lost:.0%}"
+        said = f"The way from a row to its answer: {self.target} is reached at {self.t_reached:.0%} of it{lost}"
+        every = max(1, (len(self.t) - 1) // 16)
+        lines = []
+        for place in range(0, len(self.t), every):
+            share = "" if np.isnan(self.kept[place]) else f"{self.kept[place]:.0%}"
+            numbers = (self.distance[place], self.margin[place], self.probability[place])
+            shown = ["" if np.isnan(number) else f"{number:.4g}" for number in numbers]
+            lines.append((f"{self.t[place]:.0%}", *shown, share))
+        return Summary(said, ("way", "distance", "margin", "p(target)", "kept"), lines)
 
 
 def profile(

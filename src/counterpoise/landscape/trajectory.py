@@ -115,6 +115,12 @@ def trajectory(
     >>> bool(seen.table["energy"].iloc[-1] < seen.table["energy"].iloc[0])
     True
     """
+    if not isinstance(explainer, Explainer):
+        raise InputError(
+            "a trajectory is of an explainer and a row",
+            f"{type(explainer).__name__} was given first",
+            "call trajectory(Explainer(model, reference=...), rows[:1])",
+        )
     if method is None:
         method = Algorithm1() if explainer.model.gradient is not None else Annealing()
     if not isinstance(method, (Algorithm1, Annealing)):

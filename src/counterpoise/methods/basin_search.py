@@ -37,8 +37,19 @@ class BasinSearch:
     """The temperature, as a share of the effort of the row's best answer."""
     samples: int = 200
     """Effective samples of each row."""
-    sampler: SamplerSettings = field(default_factory=lambda: SamplerSettings(max_sweeps=400))
-    basins: BasinSettings = field(default_factory=BasinSettings)
+    sampler: SamplerSettings = field(
+        default_factory=lambda: SamplerSettings(
+            ladders=4,
+            temperatures=4,
+            adaptation_sweeps=20,
+            adaptation_rounds=2,
+            block_sweeps=25,
+            max_sweeps=150,
+            max_r_hat=1.05,
+        )
+    )
+    """Shorter chains than the ensemble's: which basins there are is asked, not how much exactly they weigh."""
+    basins: BasinSettings = field(default_factory=lambda: BasinSettings(quenched=60))
     polish: PolishSettings = field(default_factory=PolishSettings)
 
     def iterate(self, problem: Problem, streams: Streams) -> Iterator[Run]:

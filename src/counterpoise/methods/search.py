@@ -19,7 +19,7 @@ from counterpoise.methods.cell_values import Cells
 from counterpoise.methods.incumbents import Incumbents
 from counterpoise.methods.model_kinds import choose_thoroughness, leaves_of, starts_at_row
 from counterpoise.methods.points import Points, join_points, score_points
-from counterpoise.methods.settings.search import DEFAULTS, SearchSettings
+from counterpoise.methods.settings.search import DEFAULTS, SearchSettings, Thoroughness
 from counterpoise.methods.slopes import has_slope
 from counterpoise.methods.smooth.sphere_walk import search_by_slope
 from counterpoise.methods.starts import (
@@ -155,13 +155,15 @@ class Search(SearchSettings):
         other = replace(part, energy=energy, region=replace(part.region, max_changes=most))
         board.enter(rows, score_points(part, self(other, streams.take(rows)).x))
 
-    def _survey_rows(self, board: Incumbents, rows: Index, problem: Problem, start: Points) -> Iterator[None]:
+    def _survey_rows(
+        self, board: Incumbents, rows: Index, problem: Problem, start: Points, care: Thoroughness | None = None
+    ) -> Iterator[None]:
         """Rows of a model whose leaves are known, from themselves and from ``start`` ``(n, k, d)``."""
         waiting: list[Points] = []  # entered together, as long as they are of the same rows
         here = rows[:0]
         try:
             for some, found, still in beam_search(
-                problem, start, choose_thoroughness(problem, settings=self), settings=self
+                problem, start, care or choose_thoroughness(problem, settings=self), settings=self
             ):
                 if len(some) != len(here) or len(waiting) == self.trees.rounds_per_update:
                     self._enter_points(board, here, waiting)
@@ -172,6 +174,30 @@ class Search(SearchSettings):
                 yield
         finally:  # however the search ends, what it has found stays
             self._enter_points(board, here, waiting)
+
+    def _survey_nearest_misses(self, board: Incumbents, rows: Index, problem: Problem) -> Iterator[None]:
+        """Rows without an answer ``(n,)``, from the reference rows whose score comes closest.
+
+        Where that leads to none either, once more whatever it costs: the price of margin turns searches away from the
+        one far corner that fixed features may leave. What is found there is then brought nearer.
+        """
+        misses = nearest_misses(problem, self.starts.nearest_miss_starts, settings=self)
+        yield from self._survey_rows(board, rows, problem, misses)
+        lost = np.flatnonzero(~board.points.at(rows).valid.any(axis=1))
+        if not len(lost) or not self.trees.starts_of_lost_rows or problem.has_expired:
+            return
+        part, care = problem.take(lost), choose_thoroughness(problem, settings=self)
+        dear = replace(
+            care,
+            margin_price_factors=(self.trees.margin_price_factor_of_lost_rows,),
+            beam_widths=(self.trees.beam_width_of_lost_rows,),
+        )
+        begin = misses.at(lost).best(self.trees.starts_of_lost_rows)
+        yield from self._survey_rows(board, rows[lost], part, begin, dear)
+        found = lost[board.points.at(rows[lost]).valid.any(axis=1)]
+        if len(found):
+            begin = board.points.at(rows[found]).best(1)
+            yield from self._survey_rows(board, rows[found], problem.take(found), begin)
 
     @staticmethod
     def _enter_points(board: Incumbents, rows: Index, waiting: list[Points]) -> None:
@@ -187,11 +213,7 @@ class Search(SearchSettings):
             lost = np.flatnonzero(~board.points.at(rows).valid.any(axis=1))
             restarts = self.starts.nearest_miss_starts > 0 and start.has_been_scored and not problem.has_expired
             if len(lost) and len(problem.reference_rows.x) and restarts:
-                # no answer yet: restart from the reference rows whose score comes closest
-                part = problem.take(lost)
-                yield from self._survey_rows(
-                    board, rows[lost], part, nearest_misses(part, self.starts.nearest_miss_starts, settings=self)
-                )
+                yield from self._survey_nearest_misses(board, rows[lost], problem.take(lost))
             feeding = np.flatnonzero(problem.region.system.is_derivation_source[problem.numeric])
             if len(feeding):  # what a survey says of a column leaves out what is computed from it
                 home = score_points(problem, problem.region.nearest_feasible[:, None, :])

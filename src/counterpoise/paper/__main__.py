@@ -18,7 +18,7 @@ def main() -> int:
     """Write the page, with a bar on standard error and its path on standard output."""
     words = argparse.ArgumentParser("counterpoise.paper", description="Make every figure and table of the paper.")
     words.add_argument("--out", default="paper", help="the folder to write to (paper)")
-    words.add_argument("--quick", action="store_true", help="measure less: a minute or two, not a quarter of an hour")
+    words.add_argument("--quick", action="store_true", help="measure less: a minute or two, not most of an hour")
     words.add_argument("--seed", type=int, default=0)
     words.add_argument("--rows", type=int, help="rows of each traffic table that are compared (50; quick: 4)")
     given = words.parse_args()

@@ -60,7 +60,7 @@ def write(
 ) -> Path:
     """Make every figure and table of the paper into ``folder``; returns the page, paper.html.
 
-    ``quick`` measures less, in a minute or two instead of a quarter of an hour. ``progress`` is called with the parts
+    ``quick`` measures less, in a minute or two instead of most of an hour. ``progress`` is called with the parts
     done, the parts in all and the name of the next. ``rows`` of each traffic table are compared; None: 50, quick 4.
     """
     _check_number("seed", seed, 0)

@@ -8,17 +8,22 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from counterpoise.api.asking.steadiness import depends_on_call_size
 from counterpoise.api.batch.ask_rows import explain_no_rows
 from counterpoise.api.batch.make_question import make_question
+from counterpoise.api.batch.rejected import put_back
 from counterpoise.api.explainer import Explainer
-from counterpoise.errors import InputError, ModelError
+from counterpoise.errors import InputError, Interrupted, ModelError
 from counterpoise.explanation.explanation import Explanation
 from counterpoise.explanation.exports.flat import ADDED_COLUMN_PREFIX, tabulate_flat
+from counterpoise.explanation.question import Question
+from counterpoise.scale.unreadable import empty_cells, split_unreadable
 from counterpoise.space.constraints.relative_to_row import prices_of_changes
 from counterpoise.space.distance import Distance
 from counterpoise.space.schema.schema import Feature
@@ -44,11 +49,16 @@ ADDED_DTYPES: Mapping[str, str] = {  # of the columns that are added to the inpu
     "kept": "float64",
     "kept_low": "float64",
     "kept_high": "float64",
+    "agree": "float64",
+    "agree_of": "float64",
     "fragile": "bool",
     "edge": "bool",
     "unusual": "str",
     "evidence_distance": "float64",
 }
+
+
+UNASKED = ("on_error", "n_jobs", "progress", "agree")  # settings of a call that are no part of the question
 
 
 def explain_table(explainer: Explainer, frame: pd.DataFrame, *, first: int = 0, **settings: Any) -> pd.DataFrame:
@@ -75,16 +85,63 @@ def explain_table(explainer: Explainer, frame: pd.DataFrame, *, first: int = 0, 
 
 def explain_rows(explainer: Explainer, frame: pd.DataFrame, **settings: Any) -> Explanation:
     """The explanation of the rows of a frame; of none, or of rejected rows alone, where no row can be answered."""
-    if not len(frame):
-        given = {name: value for name, value in settings.items() if name not in ("on_error", "n_jobs", "progress")}
-        return explain_no_rows(explainer, frame, make_question(explainer, **given))
+    explainer = ask_in_blocks(explainer)
+    rows, reasons = split_unreadable(frame)
+    if reasons:
+        return _explain_around(explainer, rows, reasons, settings)
+    if not len(rows):
+        return explain_no_rows(explainer, rows, _make_question(explainer, settings))
     try:
-        return explainer(frame, **settings)
+        return explainer(rows, **settings)
     except (InputError, ModelError) as error:
         rejected = getattr(error, "rejected", None)
         if rejected is None:
             raise
         return rejected  # type: ignore[no-any-return]
+
+
+def _make_question(explainer: Explainer, settings: Mapping[str, Any]) -> Question:
+    given = {name: value for name, value in settings.items() if name not in UNASKED}
+    return make_question(explainer, **given)
+
+
+def _explain_around(
+    explainer: Explainer, rows: pd.DataFrame, reasons: Mapping[int, str], settings: Mapping[str, Any]
+) -> Explanation:
+    """The explanation of rows between which there are lines that are none, by their places."""
+    if settings.get("on_error") == "raise":
+        place, reason = min(reasons.items())
+        raise InputError("every line must be a row", f"{reason} (row {place}, counted from 0)", "mend the line")
+    question = _make_question(explainer, settings)
+    places = np.setdiff1d(np.arange(len(rows)), np.fromiter(reasons, dtype=np.intp))
+    shown = empty_cells(rows, reasons)
+    try:
+        found = explain_rows(explainer, rows.iloc[places], **settings)
+    except (Interrupted, ModelError) as stopped:
+        if stopped.partial is not None:
+            places = places[: len(stopped.partial)]
+            earlier = {place: reason for place, reason in reasons.items() if place < places.max(initial=-1)}
+            stopped.partial = put_back(stopped.partial, places, shown, earlier, question)
+        raise
+    return put_back(found, places, shown, reasons, question)
+
+
+@dataclass(frozen=True)
+class CallSettings:
+    """How a model is asked whose outputs depend on the size of a call."""
+
+    rows: int = 256
+    """Rows of every such call: fewer cost more calls, more are mostly filling where few rows are asked about."""
+
+
+DEFAULT_CALLS = CallSettings()
+
+
+def ask_in_blocks(explainer: Explainer, settings: CallSettings = DEFAULT_CALLS) -> Explainer:
+    """An explainer that asks its model in calls of one size, where outputs depend on that; else the same one."""
+    if explainer.chunks.call_rows or not depends_on_call_size(explainer.model, explainer.reference):
+        return explainer
+    return explainer.in_chunks(replace(explainer.chunks, call_rows=settings.rows))
 
 
 def tabulate_answers(

@@ -13,7 +13,7 @@ from counterpoise.api.explainer import Explainer
 from counterpoise.errors import InputError, MissingExtra
 from counterpoise.scale.answer_table import explain_table
 from counterpoise.scale.files import replace_file
-from counterpoise.scale.part_folder import MANIFEST, SUCCESS, describe_run, fingerprint_rows
+from counterpoise.scale.part_folder import MANIFEST, SUCCESS, describe_run, list_answers, write_part
 
 RETRIES = 3  # of a partition whose worker was lost
 
@@ -51,6 +51,8 @@ def explain(
         return frames.from_delayed(made, meta=empty, verify_meta=False)
     place = Path(out)
     place.mkdir(parents=True, exist_ok=True)
+    if there := list_answers(place):
+        raise InputError("out must be a new or an empty folder", f"{str(place)!r} has {there[0]!r}", "choose another")
     made = [
         answer(held, part, first, settings, str(place / f"part-{number:05d}.parquet"))
         for number, (part, first) in enumerate(zip(parts, firsts, strict=True))
@@ -66,17 +68,7 @@ def _answer_partition(explainer: Explainer, rows: pd.DataFrame, first: int, sett
 def _write_partition(
     explainer: Explainer, rows: pd.DataFrame, first: int, settings: dict[str, Any], path: str
 ) -> dict[str, Any]:
-    table = explain_table(explainer, rows, first=first, **settings)
-    with replace_file(path) as temporary:
-        table.to_parquet(temporary, index=False)
-    return {
-        "part": Path(path).name,
-        "status": "done",
-        "input": fingerprint_rows(rows),
-        "first": first,
-        "rows": len(rows),
-        "lines": len(table),
-    }
+    return write_part(explainer, rows, first, settings, Path(path))
 
 
 def _compute(dask: Any, client: Any, tasks: list[Any]) -> list[dict[str, Any]]:

@@ -10,18 +10,21 @@ import hashlib
 import json
 import os
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
+from counterpoise.api.agreement import adapt_models
 from counterpoise.api.assemble import package_versions
 from counterpoise.api.batch.make_question import make_question
 from counterpoise.api.batch.rejected import REJECTED
+from counterpoise.api.evidence import fingerprint
 from counterpoise.api.explainer import Explainer
-from counterpoise.errors import InputError
+from counterpoise.api.inputs.reference import PROBE_ROWS
+from counterpoise.errors import CounterpoiseError, InputError
 from counterpoise.explanation.fields import STATUSES_WITH_ANSWER
 from counterpoise.scale.answer_table import carry_column, explain_table
 from counterpoise.scale.files import replace_file, sync
@@ -72,34 +75,50 @@ def explain_to_folder(
     place = Path(folder)
     book = _Manifest(place, describe_run(explainer, settings), resume=resume)
     progress = FolderProgress()
-    for number, frame in enumerate(parts):
+    nothing = pd.DataFrame(columns=list(explainer.schema.names), dtype=object)
+    for number, frame in _enumerate_parts(parts, nothing):
         name, print_of_rows = f"part-{number:05d}.parquet", fingerprint_rows(frame)
-        line = book.find(name, print_of_rows)
+        line = book.find(name, print_of_rows, progress.rows)
         skipped = line is not None
         if line is None:
-            start = time.perf_counter()
-            table = explain_table(explainer, frame, first=progress.rows, **settings)
-            with replace_file(place / name) as temporary:
-                table.to_parquet(temporary, index=False)
-            status = table.loc[table["cp_alternative"] == 0, "cp_status"]
-            line = {
-                "part": name,
-                "status": "done",
-                "input": print_of_rows,
-                "first": progress.rows,
-                "rows": len(frame),
-                "lines": len(table),
-                "answered": int(status.isin(STATUSES_WITH_ANSWER).sum()),
-                "rejected": int((status == REJECTED).sum()),
-                **book.hashes,
-                "seconds": round(time.perf_counter() - start, 3),
-            }
+            line = {**write_part(explainer, frame, progress.rows, settings, place / name), **book.hashes}
             book.append(line)
         progress.add(line, skipped=skipped)
         if tell is not None:
             tell(progress)
     book.finish(progress.parts)
     return progress
+
+
+def _enumerate_parts(parts: Iterable[pd.DataFrame], nothing: pd.DataFrame) -> Iterator[tuple[int, pd.DataFrame]]:
+    """The parts with their numbers; of no parts, one without rows, so that the folder can be read as a table."""
+    number = -1
+    for number, frame in enumerate(parts):
+        yield number, frame
+    if number < 0:
+        yield 0, nothing
+
+
+def write_part(
+    explainer: Explainer, frame: pd.DataFrame, first: int, settings: Mapping[str, Any], path: Path
+) -> dict[str, Any]:
+    """Write the answers to a frame of rows, of which ``first`` rows went before; gives its line in the manifest."""
+    start = time.perf_counter()
+    table = explain_table(explainer, frame, first=first, **settings)
+    with replace_file(path) as temporary:
+        table.to_parquet(temporary, index=False)
+    status = table.loc[table["cp_alternative"] == 0, "cp_status"]
+    return {
+        "part": path.name,
+        "status": "done",
+        "input": fingerprint_rows(frame),
+        "first": first,
+        "rows": len(frame),
+        "lines": len(table),
+        "answered": int(status.isin(STATUSES_WITH_ANSWER).sum()),
+        "rejected": int((status == REJECTED).sum()),
+        "seconds": round(time.perf_counter() - start, 3),
+    }
 
 
 def read_folder(folder: str | Path) -> pd.DataFrame:
@@ -120,17 +139,34 @@ def fingerprint_rows(frame: pd.DataFrame) -> str:
 
 def describe_run(explainer: Explainer, settings: Mapping[str, Any]) -> dict[str, dict[str, str]]:
     """What answers depend on beside the rows: the question, the model's own answers, the reference and the code."""
-    asked = {name: value for name, value in settings.items() if name not in CALL_ONLY}
+    asked = {name: value for name, value in settings.items() if name not in (*CALL_ONLY, "agree")}
     question = make_question(explainer, **asked)
     words = {**question.settings, "seed": str(question.seed), "kept": str(question.kept)}
     words["relations"] = "; ".join(map(repr, question.relations))
     reference = hashlib.sha256(explainer.reference.x.tobytes() + repr(explainer.schema.features).encode()).hexdigest()
     return {
         "question": words,
-        "model": {"answers": explainer.fingerprint},
+        "model": {"answers": explainer.fingerprint, **_describe_others(explainer, settings.get("agree", ()))},
         "reference": {"rows": reference[:32]},
         "code": dict(package_versions()),
     }
+
+
+def _describe_others(explainer: Explainer, models: Sequence[Any]) -> dict[str, str]:
+    """What further models say of reference rows, as hashes; one that cannot be asked is known by its place alone."""
+    rows = explainer.reference.sample_rows(PROBE_ROWS)
+    found = {}
+    for place, other in enumerate(adapt_models(models, explainer.schema, rows)):
+        try:
+            found[f"agree {place}"] = "" if other.model is None else fingerprint(other.model, rows)
+        except CounterpoiseError:
+            found[f"agree {place}"] = ""
+    return found
+
+
+def list_answers(folder: Path) -> list[str]:
+    """The names of what a folder holds, but for temporary files of a run that was killed."""
+    return [path.name for path in folder.iterdir() if not path.name.startswith(".partial")]
 
 
 class _Manifest:
@@ -143,7 +179,7 @@ class _Manifest:
             for name, part in run.items()
         }
         folder.mkdir(parents=True, exist_ok=True)
-        there = [path.name for path in folder.iterdir() if not path.name.startswith(".partial")]
+        there = list_answers(folder)
         if there and not resume:
             raise InputError(
                 "the folder of answers must be new or empty", f"{str(folder)!r} has {there[0]!r}", "give --resume"
@@ -166,12 +202,19 @@ class _Manifest:
         end = whole.rfind(b"\n") + 1  # a line that was being written when the run was killed is none
         if end < len(whole):
             os.truncate(self.path, end)
-        lines = [json.loads(line) for line in whole[:end].splitlines()]
+        try:
+            lines = [json.loads(line) for line in whole[:end].splitlines()]
+            before = lines[0]["run"] if lines else self.run
+            self.lines = {line["part"]: line for line in lines[1:]}
+        except (ValueError, KeyError, TypeError) as error:
+            raise InputError(
+                "a manifest must have a line of JSON for each part",
+                f"{str(self.path)!r}: {error!r}",
+                "choose another folder",
+            ) from None
         if not lines:
             self.append({"run": self.run})
-            return
-        self._check(lines[0]["run"])
-        self.lines = {line["part"]: line for line in lines[1:]}
+        self._check(before)
 
     def _check(self, before: Mapping[str, Mapping[str, str]]) -> None:
         """An error that names what differs from the run that began the folder."""
@@ -189,11 +232,12 @@ class _Manifest:
                 "ask as before, or choose another folder",
             )
 
-    def find(self, name: str, print_of_rows: str) -> dict[str, Any] | None:
-        """The line of a part that is there and was made from these rows."""
+    def find(self, name: str, print_of_rows: str, first: int) -> dict[str, Any] | None:
+        """The line of a part that is there and was made from these rows, in this place."""
         line = self.lines.get(name)
-        there = line is not None and line["input"] == print_of_rows and (self.folder / name).is_file()
-        return line if there else None
+        if line is None or not (self.folder / name).is_file():
+            return None
+        return line if (line["input"], line["first"]) == (print_of_rows, first) else None
 
     def append(self, line: dict[str, Any]) -> None:
         """Write a line, down to the disk."""

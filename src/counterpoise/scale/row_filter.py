@@ -10,6 +10,7 @@ import pandas as pd
 from counterpoise.api.explainer import Explainer
 from counterpoise.errors import InputError, ModelError
 from counterpoise.models.probability import as_probability_model
+from counterpoise.scale.unreadable import split_unreadable
 from counterpoise.space.constraints.between_features import Rule
 from counterpoise.space.region.region import Region
 from counterpoise.space.schema.schema import Feature, Schema
@@ -41,9 +42,12 @@ class RowFilter:
 
     def __call__(self, frame: pd.DataFrame) -> Mask:
         """Whether the rule holds for each row ``(n,)``; a row that cannot be read is kept, to be rejected."""
-        if not len(frame):
-            return np.zeros(0, dtype=bool)
-        return self._keep(frame, np.arange(len(frame)))
+        rows, unreadable = split_unreadable(frame)
+        keep = np.ones(len(rows), dtype=bool)
+        places = np.setdiff1d(np.arange(len(rows)), np.fromiter(unreadable, dtype=np.intp))
+        if len(places):
+            keep[places] = self._keep(rows, places)
+        return keep
 
     def _keep(self, frame: pd.DataFrame, places: Index) -> Mask:
         try:

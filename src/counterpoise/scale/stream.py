@@ -6,19 +6,17 @@ a run ends are read again by the next one, where the source can do so: at least 
 
 from __future__ import annotations
 
-import json
 import os
 import queue
 import threading
 import time
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from importlib import import_module
-from pathlib import Path
-from typing import IO, Any, Protocol
+from typing import Any, Protocol
 
 from counterpoise.errors import InputError, MissingExtra
-from counterpoise.scale.files import replace_file
 
 
 @dataclass(frozen=True)
@@ -27,8 +25,10 @@ class StreamSettings:
 
     batch_rows: int = 64
     """Lines of a batch, at most: more would make the first of them wait."""
-    wait_seconds: float = 0.2
-    """How long the first line of a batch waits for others."""
+    wait_seconds: float = 0.02
+    """How long the first line of a batch waits for others: those that come while a batch is answered are the next."""
+    idle_seconds: float = 0.2
+    """How long a source without lines is waited for at a time."""
     tick_seconds: float = 0.05
     """How often a source without lines is looked at."""
     lines_ahead: int = 256
@@ -45,27 +45,62 @@ class LineSource(Protocol):
         """Note that all lines read so far are answered."""
 
 
+class LineAnswers(Protocol):
+    """What is done with lines."""
+
+    @property
+    def is_full(self) -> bool:
+        """Whether no further line is wanted."""
+
+    def __call__(self, lines: list[bytes]) -> str:
+        """The answers to some lines."""
+
+    def write(self, text: str) -> None:
+        """Have answers where they belong."""
+
+
 def answer_stream(
-    source: LineSource, answer: Callable[[list[bytes]], None], settings: StreamSettings = StreamSettings()
+    source: LineSource,
+    answers: LineAnswers,
+    settings: StreamSettings = StreamSettings(),
+    hold: Callable[[], AbstractContextManager[None]] = nullcontext,
 ) -> None:
-    """Have the lines of a source answered, batch by batch, until it ends."""
-    while (lines := source.read(settings)) is not None:
+    """Have the lines of a source answered, batch by batch, until it ends.
+
+    ``hold`` keeps signals off while a batch is written and noted, so that no run ends between the two.
+    """
+    while not answers.is_full and (lines := source.read(settings)) is not None:
         if lines:
-            answer(lines)
-            source.commit()
+            text = answers(lines)
+            with hold():
+                answers.write(text)
+                source.commit()
 
 
 class PipeLines:
-    """The lines of a pipe, read ahead by a thread; a pipe cannot be read twice, so there is nothing to note."""
+    """The lines of a pipe, read ahead by a thread; a pipe cannot be read twice, so there is nothing to note.
 
-    def __init__(self, stream: IO[bytes], settings: StreamSettings = StreamSettings()) -> None:
+    ``begun`` is what was read of it before, and all of it where there is no ``descriptor``.
+    """
+
+    def __init__(self, descriptor: int | None, begun: bytes = b"", settings: StreamSettings = StreamSettings()) -> None:
         self._queue: queue.Queue[bytes | None] = queue.Queue(settings.lines_ahead)
         self._has_ended = False
-        threading.Thread(target=self._read_ahead, args=(stream,), daemon=True).start()
+        threading.Thread(target=self._read_ahead, args=(descriptor, begun), daemon=True).start()
 
-    def _read_ahead(self, stream: IO[bytes]) -> None:
-        for line in iter(stream.readline, b""):
-            self._queue.put(line)
+    def _read_ahead(self, descriptor: int | None, begun: bytes) -> None:
+        more = True
+        while more:  # a reader that a thread waits in has a lock, which the end of the program would wait for
+            *lines, begun = begun.split(b"\n")
+            for line in lines:
+                self._queue.put(line + b"\n")
+            try:
+                given = b"" if descriptor is None else os.read(descriptor, 1 << 16)
+            except OSError:
+                given = b""
+            more, begun = bool(given), begun + given
+        if begun:
+            self._queue.put(begun)
         self._queue.put(None)
 
     def read(self, settings: StreamSettings) -> list[bytes] | None:
@@ -73,7 +108,7 @@ class PipeLines:
         if self._has_ended:
             return None
         try:
-            first = self._queue.get(timeout=settings.wait_seconds)
+            first = self._queue.get(timeout=settings.idle_seconds)
         except queue.Empty:
             return []
         lines, until = [], time.monotonic() + settings.wait_seconds
@@ -91,80 +126,6 @@ class PipeLines:
 
     def commit(self) -> None:
         """Nothing is noted."""
-
-
-class FileLines:
-    """The lines of a file that grows, through rotation and truncation; ``offsets`` names the file of notes.
-
-    A line counts once it ends. A file that was moved away is read to its end before the one that took its place.
-    """
-
-    def __init__(self, path: str | Path, offsets: str | Path | None = None) -> None:
-        self.path, self.offsets = Path(path), None if offsets is None else Path(offsets)
-        self._file: IO[bytes] | None = None
-        self._place = 0  # up to here lines were given out
-        if self.offsets is not None and self.offsets.exists():
-            self._return_to(json.loads(self.offsets.read_text(encoding="utf-8")))
-
-    def _return_to(self, note: dict[str, int]) -> None:
-        """Go on where the note says, in the file that it speaks of, wherever that was moved."""
-        near = [self.path, *sorted(self.path.parent.glob(f"{self.path.name}*"))]
-        for path in near:
-            if path.is_file() and path.stat().st_ino == note["inode"] and path.stat().st_size >= note["offset"]:
-                self._open(path, note["offset"])
-                return
-
-    def _open(self, path: Path, place: int = 0) -> None:
-        if self._file is not None:
-            self._file.close()
-        self._file, self._place = path.open("rb"), place
-
-    def read(self, settings: StreamSettings) -> list[bytes] | None:
-        """The next whole lines; none where the file has not grown."""
-        if self._file is None:
-            if not self.path.is_file():
-                time.sleep(settings.tick_seconds)
-                return []
-            self._open(self.path)
-        lines = self._whole_lines(settings.batch_rows)
-        if lines:
-            return lines
-        if not self._follow():
-            time.sleep(settings.tick_seconds)
-        return []
-
-    def _whole_lines(self, most: int) -> list[bytes]:
-        assert self._file is not None
-        self._file.seek(self._place)
-        lines: list[bytes] = []
-        while len(lines) < most and (line := self._file.readline()).endswith(b"\n"):
-            lines.append(line)
-            self._place += len(line)
-        return lines
-
-    def _follow(self) -> bool:
-        """Go to what took the file's place, or to its beginning where it was cut; whether there was such a thing."""
-        assert self._file is not None
-        mine = os.fstat(self._file.fileno())
-        if mine.st_size < self._place:
-            self._place = 0
-            return True
-        if self.path.is_file() and self.path.stat().st_ino != mine.st_ino:
-            self._open(self.path)
-            return True
-        return False
-
-    def close(self) -> None:
-        """Close the file."""
-        if self._file is not None:
-            self._file.close()
-
-    def commit(self) -> None:
-        """Note how far the file is answered."""
-        if self.offsets is not None and self._file is not None:
-            note = {"inode": os.fstat(self._file.fileno()).st_ino, "offset": self._place}
-            with replace_file(self.offsets) as temporary:
-                temporary.write_text(json.dumps(note), encoding="utf-8")
 
 
 class KafkaLines:

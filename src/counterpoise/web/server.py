@@ -117,7 +117,7 @@ class Server:
         try:
             body = await _read_body(request)
             key = str(body.get("page", "")), kind
-            if what != "list":  # the list refreshes itself while rows are answered ahead
+            if not body.get("isAgain"):  # an open list asks again by itself while rows are answered ahead
                 self._last_request = monotonic()
                 self._make_way(*key)
             future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()

@@ -10,11 +10,12 @@ from sklearn.linear_model import LogisticRegression
 import counterpoise as cp
 from counterpoise.methods.sampler.chains import Chains
 from counterpoise.methods.sampler.darts import Darts
-from counterpoise.methods.sampler.moves import MOVES, transfer
+from counterpoise.methods.sampler.jumps import Jumps
+from counterpoise.methods.sampler.moves import MOVES
 from counterpoise.methods.sampler.places import Places
 from counterpoise.methods.sampler.sample import Sampler, sample
 from counterpoise.streams import Streams
-from ensemble_cases import CASES, COST, SMALL, Case, integer_table, whole_numbers
+from ensemble_cases import CASES, COST, LAW_CASES, SMALL, Case, integer_table, whole_numbers
 from problems import problem_of
 
 
@@ -28,9 +29,9 @@ def _sample_seeds(case: Case, seeds: int, wanted: int) -> list[Any]:
     return draws
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", LAW_CASES)
 def test_marginals_efforts_and_points_are_those_of_the_sum_over_all_points(name: str) -> None:
-    case, seeds = CASES[name](), 24
+    case, seeds = LAW_CASES[name](), 24
     draws = _sample_seeds(case, seeds, 300)
     law = case.exact.law(case.temperature)
     likely = np.argsort(-law)[:8]
@@ -46,7 +47,7 @@ def test_marginals_efforts_and_points_are_those_of_the_sum_over_all_points(name:
     )
     for each in draws:
         x, effort = each.flat()
-        points = [(x == point).all(axis=1).mean() for point in case.exact.x[likely]]
+        points = [((x == point) | np.isnan(x) & np.isnan(point)).all(axis=1).mean() for point in case.exact.x[likely]]
         found.append([*each.is_changed.mean(axis=(0, 1)), effort.mean(), *points])
     mean, spread = np.mean(found, axis=0), np.std(found, axis=0, ddof=1)
     moving = spread > 1e-12
@@ -56,9 +57,9 @@ def test_marginals_efforts_and_points_are_those_of_the_sum_over_all_points(name:
     assert float((z**2).sum()) < 1.5 * chi2.ppf(1 - 1e-5, len(z)), dict(zip(known[moving], mean[moving], strict=True))
 
 
-@pytest.mark.parametrize("move", MOVES, ids=lambda move: move.__name__)
+@pytest.mark.parametrize("move", MOVES)
 @pytest.mark.parametrize("name", ["whole numbers", "categories", "a sum", "at most two changes"])
-def test_every_move_satisfies_detailed_balance(name: str, move: Any) -> None:
+def test_every_move_satisfies_detailed_balance(name: str, move: str) -> None:
     case = CASES[name]()
     law = case.exact.law(case.temperature)
     rng = np.random.default_rng(0)
@@ -72,18 +73,23 @@ def test_every_move_satisfies_detailed_balance(name: str, move: Any) -> None:
         np.array([case.temperature]),
         SMALL,
     )
-    darts = Darts.between([places.locate(case.exact.x[None])[0]])
-    tables = sampler.tables._replace(slots=np.zeros(count, dtype=np.intp), darts=darts)
-    taken = chains.step(move, tables, np.full((1, count), case.temperature), rng.random((1, count, 9)))
+    visited = places.locate(case.exact.x[rng.choice(len(law), 40, p=law)][None])
+    usual = np.exp(sampler.tables.proposals.log_probabilities[:, :, 0])
+    tables = sampler.tables._replace(
+        slots=np.zeros(count, dtype=np.intp),
+        darts=Darts.between([places.locate(case.exact.x[None])[0]]),
+        jumps=Jumps.between(visited, places, usual),
+    )
+    taken = chains.step(MOVES[move], tables, np.full((1, count), case.temperature), rng.random((1, count, 20)))
     number = {tuple(point): place for place, point in enumerate(case.exact.x)}
     after = np.array([number[tuple(point)] for point in chains.x[0]])
     flow = np.zeros((len(law), len(law)))
     np.add.at(flow, (before, after), 1)
-    assert taken.any() or (move is transfer and name != "a sum")  # there is nothing to transfer without an equation
+    assert taken.any() or (move == "transfer" and name != "a sum")  # there is nothing to transfer without an equation
     there, back = flow[np.triu_indices(len(law), 1)], flow.T[np.triu_indices(len(law), 1)]
     often = there + back >= 10
     statistic = float(((there - back)[often] ** 2 / (there + back)[often]).sum())
-    assert statistic < chi2.ppf(1 - 1e-6, max(int(often.sum()), 1)), (move.__name__, statistic, int(often.sum()))
+    assert statistic < chi2.ppf(1 - 1e-6, max(int(often.sum()), 1)), (move, statistic, int(often.sum()))
 
 
 def test_swaps_between_two_levels_are_taken_as_often_as_they_should_be() -> None:

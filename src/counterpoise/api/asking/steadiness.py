@@ -89,11 +89,17 @@ def find_steadiness(model: Model, reference: Reference, x0: Array) -> Steadiness
     rows = reference.sample_rows(most) if len(reference.x) else x0
     complete = ~np.isnan(rows).any(axis=1)  # a model need not accept missing cells
     rows = rows[complete] if complete.any() else rows
-    return reference.remember("steadiness", model, lambda: measure_steadiness(model.own, rows[:most]))
+    is_smooth = model.gradient is not None
+    return reference.remember("steadiness", model, lambda: measure_steadiness(model.own, rows[:most], is_smooth))
 
 
-def measure_steadiness(own: OwnModel, rows: Array, settings: AskingSettings = DEFAULT_ASKING) -> Steadiness:
-    """Ask a model about rows ``(p, d)`` together, in reverse and some of them alone; again, where that differs."""
+def measure_steadiness(
+    own: OwnModel, rows: Array, is_smooth: bool = False, settings: AskingSettings = DEFAULT_ASKING
+) -> Steadiness:
+    """Ask a model about rows ``(p, d)`` together, in reverse and some of them alone; again, where that differs.
+
+    is_smooth: the outputs are those of a formula with a slope, so that a coarse step between them is its rounding.
+    """
     if not len(rows):
         return Steadiness()
     rows = np.resize(rows, (max(len(rows), settings.block_rows // 2), rows.shape[1]))  # a few rows are asked repeatedly
@@ -113,6 +119,8 @@ def measure_steadiness(own: OwnModel, rows: Array, settings: AskingSettings = DE
     away = np.fmax(away, np.abs(ask(np.asfortranarray(rows)) - together))  # columns side by side, as many frames have
     away[some] = np.fmax(away[some], np.abs(alone - together[some]))
     away = np.fmax(away, _last_place(together))
+    if is_smooth:
+        away = np.fmax(away, _coarse_step(together))
     if not away.any():
         return Steadiness(len(rows), says_labels=says_labels)
     most = settings.max_rounding * max(float(np.abs(together).max(initial=0.0)), np.finfo(np.float64).tiny)
@@ -124,8 +132,59 @@ def measure_steadiness(own: OwnModel, rows: Array, settings: AskingSettings = DE
     return Steadiness(len(rows), changed, jumps, float(away.max(initial=0.0)), says_labels)
 
 
+def depends_on_call_size(model: Model, reference: Reference) -> bool:
+    """Whether outputs may change, in their last place too, with how many rows are asked about together.
+
+    Trees that were read add up row by row. Formulas multiply matrices, so that they may. Any other model is tried, once
+    for each reference; a remote one is not, since every row filled up would be sent.
+    """
+    if model.trees is not None or model.is_remote:
+        return False
+    if model.gradient is not None or model.layers is not None:
+        return True
+    return reference.remember("call size", model, lambda: _changes_with_call_size(model, reference))
+
+
+def _changes_with_call_size(model: Model, reference: Reference, settings: AskingSettings = DEFAULT_ASKING) -> bool:
+    rows = reference.sample_rows(settings.block_rows)
+    complete = ~np.isnan(rows).any(axis=1)
+    rows = rows[complete] if complete.any() else rows
+
+    def ask(x: Array) -> Array:
+        said, likely = (
+            call_model(method, x, np.arange(len(x)), Tally(), "reference row")
+            for method in (model.outputs, model.probabilities)
+        )
+        return np.column_stack([np.asarray(part, dtype=np.float64) for part in (said, likely) if part is not None])
+
+    together = ask(rows)
+    parts = np.array_split(np.arange(len(rows)), 5)
+    alone = np.arange(min(len(rows), settings.rows_alone))
+    return not (
+        np.array_equal(np.concatenate([ask(rows[part]) for part in parts if len(part)]), together)
+        and np.array_equal(np.concatenate([ask(rows[[place]]) for place in alone]), together[alone])
+    )
+
+
 def _last_place(outputs: Array) -> float:
     """The last place of outputs ``(p, c)`` kept in single precision; 0 for others, such as shares and labels."""
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         single, half = (np.array_equal(outputs.astype(kind), outputs) for kind in (np.float32, np.float16))
     return float(np.finfo(np.float32).eps * np.abs(outputs).max(initial=0.0)) if single and not half else 0.0
+
+
+def _coarse_step(outputs: Array, least: float = 2.0**-30) -> float:
+    """The largest power of two that all outputs ``(p, c)`` are multiples of, where that is coarse beside them; else 0.
+
+    A formula whose large terms cancel gives outputs of few digits: what is left of them is rounding.
+
+    >>> _coarse_step(np.array([[0.0625, -0.25]])), _coarse_step(np.array([[0.1, -0.25]]))
+    (0.0625, 0.0)
+    """
+    parts, powers = np.frexp(outputs[np.isfinite(outputs) & (outputs != 0)])
+    if not len(parts):
+        return 0.0
+    digits = np.abs(parts * 2.0**53).astype(np.int64)
+    lowest = np.log2((digits & -digits).astype(np.float64)) + powers - 53
+    step = float(np.exp2(lowest.min()))
+    return step if step > least * np.abs(outputs[np.isfinite(outputs)]).max() else 0.0

@@ -20,6 +20,7 @@ OnError: TypeAlias = Literal["reject", "raise"]
 """What happens to a row that cannot be answered: it is set aside with its reason, or the call ends in an error."""
 
 REJECTED = "rejected"  # the status of such a row
+REJECTED_NOTE_END = "rejected, with a reason, and the others answered"
 _COUNTED_PLACE = re.compile(r" (?:on|in|for) row \d+, counted from 0")  # a place among the rows of one call
 
 Arrays = TypeVar("Arrays", ModelScores, AnswerEnergies, AnswerMeasures)
@@ -118,5 +119,5 @@ def put_back(
         firm=firm,
         tipping=None if found.tipping is None else put_back(found.tipping, places, table, reasons, question),
         question=replace(question.take(every), noise_levels=found.question.noise_levels),
-        notes=(*found.notes, f"{count} rejected, with a reason, and the others answered"),
+        notes=(*found.notes, f"{count} {REJECTED_NOTE_END}"),
     )

@@ -18,10 +18,21 @@ def collect_notes(run: Any) -> tuple[str, ...]:
         *run.form_notes,
         *note_relations(run.question.relations, run.rows_let_off),
         *run.form.steadiness.notes(),
+        *_block_notes(run),
         *_missing_reference_notes(run),
         *_budget_notes(run),
         *_few_answers_notes(run),
         *dict.fromkeys(run.kept_notes),
+    )
+
+
+def _block_notes(run: Any) -> tuple[str, ...]:
+    """A note where the model is asked in calls of one size."""
+    size = run.tally.block_rows
+    return (
+        (f"what the model says depends on how many rows it is asked about: it was asked in calls of {size} rows",)
+        if size
+        else ()
     )
 
 

@@ -10,7 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from counterpoise.api.firmness.kept import copies_kept
-from counterpoise.api.firmness.noise import choose_noise
+from counterpoise.api.firmness.noise import ChosenNoise, choose_noise
 from counterpoise.api.solve import Answers, AnswerTask, answer_rows
 from counterpoise.errors import InputError
 from counterpoise.explanation.answered_rows import FIRM_COLUMNS
@@ -82,29 +82,34 @@ def find_firm_answers(task: AnswerTask, tipping: Answers) -> tuple[Answers, Firm
     Rows that share a target share the noise. When the time is up, the minimal answers are returned as they are.
     """
     asked, problem = task.question, task.problem
-    parts: list[Answers] = []
-    shares: list[Firmness] = []
-    rows: list[Index] = []
-    for group in problem.goal.group_rows():
-        part = task.take(group)
-        noise, said, _ = choose_noise(part.problem, task.schema, asked, asked.noise, part.row_targets.target[0])
-        minimal = tipping.take(group)
-        answers = minimal if part.problem.has_expired else _search_firm_answers(part, minimal, noise)
-        shares.append(_measure_firmness(part.problem, answers, asked, noise, said))
-        parts.append(_explain_shortfalls(answers, shares[-1], asked))
-        rows.append(group)
-    order = np.argsort(np.concatenate(rows), kind="stable")
-    return Answers.concatenate(parts, order), Firmness.concatenate(shares, order)
+    rows, chosen = [*problem.goal.group_rows()], list[ChosenNoise]()
+    for group in rows:
+        part = problem.take(group)
+        chosen.append(choose_noise(part, task.schema, asked, asked.noise, task.row_targets.target[group[0]]))
+    noises = [(group, choice.noise) for group, choice in zip(rows, chosen, strict=True)]
+    answers = tipping if problem.has_expired else _search_firm_answers(task, tipping, noises)
+    shares = [
+        _measure_firmness(problem.take(group), answers.take(group), asked, choice.noise, choice.words)
+        for group, choice in zip(rows, chosen, strict=True)
+    ]
+    firmness = Firmness.concatenate(shares, np.argsort(np.concatenate(rows), kind="stable"))
+    return _explain_shortfalls(answers, firmness, asked), firmness
 
 
-def _search_firm_answers(task: AnswerTask, tipping: Answers, noise: Noise, kappa_times_margin: float = 20.0) -> Answers:
+def _search_firm_answers(
+    task: AnswerTask, tipping: Answers, noises: list[tuple[Index, Noise]], kappa_times_margin: float = 20.0
+) -> Answers:
     """Answers that withstand noise; kappa, in the decision form of Eq. (6), is in units of the row's own margin."""
     problem, asked, d = task.problem, task.question, task.problem.x0.shape[1]
     hints = tipping.x[:, :1]  # not the alternatives: the best answer must not depend on how many are asked for
     margin = np.abs(problem.goal.margin(task.row_predictions.outputs[:, None, :])[:, 0])
     kappa = kappa_times_margin / np.maximum(margin, 1e-6)
     none = np.empty((len(problem), 0, d))
-    cloud = Cloud(noise, none, keep=asked.keep or 0.0, T=asked.temperature, kappa=kappa)
+    owners = np.zeros(len(problem), dtype=np.intp)
+    if asked.noise is None:  # calibrated, for each target its own
+        for number, (rows, _) in enumerate(noises):
+            owners[rows] = number
+    cloud = Cloud(tuple(noise for _, noise in noises), owners, none, asked.keep or 0.0, asked.temperature, kappa)
     return answer_rows(
         task._replace(problem=replace(problem, cloud=cloud, hints=hints), method=FirmSearch()), lambda finished: None
     )

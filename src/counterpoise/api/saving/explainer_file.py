@@ -16,7 +16,7 @@ from zipfile import ZIP_STORED, BadZipFile, ZipFile
 from counterpoise.api.inputs.reference import Reference
 from counterpoise.api.saving.model_file import read_model, write_model
 from counterpoise.errors import CounterpoiseError, InputError
-from counterpoise.explanation import json_question, json_values
+from counterpoise.explanation.json import json_question, json_tables, json_values
 from counterpoise.explanation.question import Question
 from counterpoise.explanation.stored_objects import StoredObject
 from counterpoise.space.discover.discover import Discoveries
@@ -51,7 +51,7 @@ def write_explainer_file(path: Path, saved: SavedExplainer) -> None:
         "format": FORMAT_NAME,
         "version": FORMAT_VERSION,
         "question": packed,
-        "schema": json_values.pack_schema(saved.reference.schema),
+        "schema": json_tables.pack_schema(saved.reference.schema),
         "reference": json_values.pack_array(saved.reference.x),
         "notes": list(saved.reference.notes),
         "relations": [[found.sort, found.holds, found.support] for found in saved.reference.relations],
@@ -104,7 +104,7 @@ def _unpack(document: dict[str, Any], model: Any | None) -> SavedExplainer:
         for (sort, holds, support), constraint in zip(document["relations"], question.relations, strict=True)
     )
     reference = Reference.from_parts(
-        json_values.unpack_schema(document["schema"]),
+        json_tables.unpack_schema(document["schema"]),
         json_values.unpack_array(document["reference"]),
         Discoveries(tuple(found)),
         tuple(map(str, document["notes"])),

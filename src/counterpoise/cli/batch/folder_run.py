@@ -12,7 +12,7 @@ from counterpoise.api.batch.workers import count_workers
 from counterpoise.cli.batch.question import PreparedQuestion
 from counterpoise.cli.batch.row_parts import iterate_parts, limit_parts
 from counterpoise.cli.exit_codes import SIGNALS, ExitCode, print_to_stderr
-from counterpoise.errors import InputError, Interrupted
+from counterpoise.errors import InputError, Interrupted, ModelError
 from counterpoise.scale.part_folder import FolderProgress, explain_to_folder
 from counterpoise.scale.part_sizes import fit_to_memory
 from counterpoise.scale.row_filter import RowFilter
@@ -66,6 +66,9 @@ def run_into_folder(
     except (Interrupted, KeyboardInterrupt):
         print_to_stderr(f"counterpoise: interrupted; {done.parts} parts are finished; go on with --resume")
         return SIGNALS.exit_code
+    except ModelError as error:
+        print_to_stderr(f"counterpoise: {error}; {done.parts} parts are finished; go on with --resume")
+        return ExitCode.STOPPED
     except OSError as error:
         print_to_stderr(
             f"counterpoise: the folder must be writable; {error.strerror or error}; {done.parts} parts are finished; "

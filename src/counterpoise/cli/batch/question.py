@@ -27,6 +27,7 @@ class QuestionOptions:
     keep: float | None
     noise: str
     kept: bool | None
+    agree: list[str] | None
     alternatives: int
     distance: str
     lam: str
@@ -104,6 +105,9 @@ def prepare_question(options: QuestionOptions) -> PreparedQuestion:
     }
     make_question(explainer, **settings)
     settings |= {"on_error": arguments.check_on_error(options.on_error), "n_jobs": arguments.check_jobs(options.jobs)}
+    settings["agree"] = [
+        arguments.open_model(path, trust=options.trust, factory=options.factory) for path in options.agree or ()
+    ]
     return PreparedQuestion(explainer, settings, reference, marks)
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Iterator
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
 from importlib import import_module
 from itertools import islice
 from pathlib import Path
@@ -14,7 +14,9 @@ import pandas as pd
 
 from counterpoise.cli import csv_dialect, table_files
 from counterpoise.cli.batch.question import PreparedQuestion
+from counterpoise.cli.batch.tolerant_lines import UNDECODED, Header, frame_of_cells, iterate_cells, parse_object
 from counterpoise.errors import InputError, MissingExtra
+from counterpoise.scale.unreadable import WHY, insert_unreadable
 
 TRUTH_WORDS = {"true": True, "false": False, "1": True, "0": False}
 
@@ -35,7 +37,9 @@ def iterate_parts(asked: PreparedQuestion, rows: str, name: str | None, part_row
             labelled = frame.set_axis(pd.RangeIndex(first, first + len(frame)), axis=0)
             yield table_files.name_rows_by(labelled, name)
             first += len(frame)
-    except (pd.errors.ParserError, UnicodeError, OSError) as error:
+    except (ValueError, EOFError, zlib.error, OSError) as error:
+        if isinstance(error, InputError):
+            raise
         raise InputError(
             "--rows must hold a table", f"{rows!r} cannot be read as {ending[1:]} ({error})", "mend the file"
         ) from error
@@ -51,17 +55,20 @@ def as_typed(asked: PreparedQuestion, frame: pd.DataFrame) -> pd.DataFrame:
     return out
 
 
-def frame_of_records(asked: PreparedQuestion, records: list[dict[str, Any]]) -> pd.DataFrame:
-    """JSON objects as a frame; a feature that an object does not have is missing there."""
+def frame_of_records(asked: PreparedQuestion, lines: Sequence[dict[str, Any] | str]) -> pd.DataFrame:
+    """JSON objects as a frame, with lines that are none between them; a feature that an object lacks is missing."""
+    records = [line for line in lines if not isinstance(line, str)]
     names = dict.fromkeys([*(key for record in records for key in record), *map(str, asked.explainer.schema.names)])
     cells = {name: [record.get(name) for record in records] for name in names}
     frame = pd.DataFrame({name: pd.Series(column, dtype=object) for name, column in cells.items()})
     known = asked.reference.columns
     frame = frame.assign(**{str(name): _numbers(frame[str(name)]) for name in known if _is_number_column(asked, name)})
-    return frame
+    return insert_unreadable(frame, {place: line for place, line in enumerate(lines) if isinstance(line, str)})
 
 
 def _is_number_column(asked: PreparedQuestion, name: Any) -> bool:
+    if name not in asked.reference.columns:
+        return False
     return pd.api.types.is_numeric_dtype(asked.reference[name]) and asked.reference[name].dtype != bool
 
 
@@ -103,42 +110,36 @@ def _parquet_frames(asked: PreparedQuestion, rows: str, ending: str, part_rows: 
 def _csv_frames(asked: PreparedQuestion, rows: str, ending: str, part_rows: int) -> Iterator[pd.DataFrame]:
     path = Path(rows)
     separator = "\t" if ending == ".tsv" else csv_dialect.find_separator(path)
-    with csv_dialect.open_text(path) as text:
-        try:
-            chunks = pd.read_csv(
-                text, sep=separator, index_col=False, dtype=str, keep_default_na=False, chunksize=part_rows
-            )
-            for chunk in chunks:
-                marks = asked.unset.of_columns(chunk.columns)
-                yield as_typed(asked, empty_marked_cells(chunk, marks))
-        except pd.errors.EmptyDataError:
-            return
+    with csv_dialect.open_text(path, errors=UNDECODED) as text:
+        lines = iterate_cells(text, separator)
+        first = next(lines, [])
+        if isinstance(first, str):
+            raise InputError("--rows must begin with the names of its columns", first, "mend the first line")
+        header = Header.parse(first, separator)
+        while part := list(islice(lines, part_rows)):
+            yield as_typed(asked, empty_marked_cells(asked, frame_of_cells(header, part), separator))
 
 
-def empty_marked_cells(frame: pd.DataFrame, marks: Any) -> pd.DataFrame:
-    """A frame of texts in which empty cells, and those with a mark for that, are missing."""
+def empty_marked_cells(asked: PreparedQuestion, frame: pd.DataFrame, separator: str) -> pd.DataFrame:
+    """A frame of texts in which empty cells, and those with a mark for that, are missing.
+
+    Programs that write semicolons often write 1,5 for one and a half.
+    """
+    marks = asked.unset.of_columns(map(str, frame.columns))
     out = frame.astype(object)
-    for name in frame.columns:
+    for name in frame.columns.drop(WHY, errors="ignore"):
         mine = {"", *(marks.get(name, ()) if isinstance(marks, dict) else marks)}
         out[name] = out[name].where(~out[name].isin(mine), np.nan)
+        if separator != "," and _is_number_column(asked, name):
+            out[name] = out[name].str.replace(",", ".", regex=False)
     return out
 
 
 def _ndjson_frames(asked: PreparedQuestion, rows: str, ending: str, part_rows: int) -> Iterator[pd.DataFrame]:
-    with csv_dialect.open_text(Path(rows)) as text:
+    with csv_dialect.open_text(Path(rows), errors=UNDECODED) as text:
         lines = (line for line in text if line.strip())
-        while records := [_parse_line(line) for line in islice(lines, part_rows)]:
+        while records := [parse_object(line) for line in islice(lines, part_rows)]:
             yield as_typed(asked, frame_of_records(asked, records))
-
-
-def _parse_line(line: str) -> dict[str, Any]:
-    try:
-        record = json.loads(line)
-    except (ValueError, RecursionError) as error:
-        raise InputError("a line of NDJSON must be a JSON object", f"{error}", "mend the line") from None
-    if not isinstance(record, dict):
-        raise InputError("a line of NDJSON must be a JSON object", f"{line[:40]!r}", "mend the line")
-    return record
 
 
 def limit_parts(parts: Iterable[pd.DataFrame], limit: int | None) -> Iterator[pd.DataFrame]:

@@ -3,29 +3,29 @@
 from __future__ import annotations
 
 import csv
-import json
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, field
-from typing import Any, TextIO
+from io import StringIO
+from typing import Any, TextIO, cast
 
 import pandas as pd
 
 from counterpoise.api.batch.rejected import REJECTED
 from counterpoise.cli.batch.question import PreparedQuestion
 from counterpoise.cli.batch.row_parts import as_typed, empty_marked_cells, frame_of_records
+from counterpoise.cli.batch.tolerant_lines import UNDECODED, Header, frame_of_cells, iterate_cells, parse_object
 from counterpoise.cli.exit_codes import SIGNALS, ExitCode, print_to_stderr
-from counterpoise.cli.output import escape_json_controls, format_json_lines
+from counterpoise.cli.output import format_json_lines
 from counterpoise.cli.soc.log_files import PLAIN_TABLE, RowsFile
 from counterpoise.cli.table_files import STANDARD_STREAM, name_rows_by
 from counterpoise.cli.write_answers import write_whole_lines
-from counterpoise.errors import Interrupted
+from counterpoise.errors import Interrupted, ModelError
+from counterpoise.explanation.explanation import Explanation
 from counterpoise.scale.answer_table import explain_rows
 from counterpoise.scale.row_filter import RowFilter
-from counterpoise.scale.stream import PipeLines, answer_stream
-
-NOT_A_ROW = "a line must be a JSON object, or have as many cells as the header"
+from counterpoise.scale.stream import LineSource, PipeLines, answer_stream
 
 
 @dataclass
@@ -38,85 +38,80 @@ class StreamAnswers:
     where: RowFilter | None = None
     limit: int | None = None
     redact: bool = False
-    header: list[str] | None = None  # of CSV
-    separator: str = ","
+    is_read_again: bool = False  # whether lines that were not noted as answered come again
+    header: Header | None = None  # of CSV
+    has_objects: bool = field(default=False, init=False)  # whether lines are objects of JSON
+    seen: int = field(default=0, init=False)  # lines that should have been rows
     count: int = field(default=0, init=False)  # rows answered
     found: int = field(default=0, init=False)
     rejected: int = field(default=0, init=False)
 
-    def __call__(self, lines: list[bytes]) -> None:
-        """Answer some lines."""
-        for is_row, records in self._group(lines):
-            if self.limit is not None:
-                records = records[: max(0, self.limit - self.count)]
-            if not records:
-                continue
-            if is_row:
-                self._answer(records)
-            else:
-                self._reject(records)
+    @property
+    def is_full(self) -> bool:
+        """Whether as many rows are answered as were asked for."""
+        return self.limit is not None and self.count >= self.limit
 
-    def _group(self, lines: list[bytes]) -> list[tuple[bool, list[Any]]]:
-        """The lines as records, in runs of those that are rows and of those that are none."""
-        groups: list[tuple[bool, list[Any]]] = []
-        for line in lines:
-            record = self._parse(line)
-            if record is None:
-                continue
-            is_row = isinstance(record, dict)
-            if groups and groups[-1][0] == is_row:
-                groups[-1][1].append(record)
-            else:
-                groups.append((is_row, [record]))
-        return groups
-
-    def _parse(self, line: bytes) -> dict[str, Any] | str | None:
-        """A record, the reason why a line is none, or None for a blank line and for the header of CSV."""
-        try:
-            text = line.decode("utf-8-sig").strip("\r\n")
-            if not text.strip():
-                return None
-            if self.header is None and not text.lstrip().startswith("{"):
-                if self.count:
-                    return f"{NOT_A_ROW}; {text[:60]!r}"
-                self.separator = next((mark for mark in (",", ";", "\t") if mark in text), ",")
-                self.header = next(csv.reader([text], delimiter=self.separator))
-                return None
-            if self.header is None:
-                record = json.loads(text)
-                return record if isinstance(record, dict) else f"{NOT_A_ROW}; {text[:60]!r}"
-            cells = next(csv.reader([text], delimiter=self.separator))
-            if len(cells) != len(self.header):
-                return f"{NOT_A_ROW}; {len(cells)} cells for {len(self.header)} columns"
-            return dict(zip(self.header, cells, strict=True))
-        except (ValueError, RecursionError, csv.Error) as error:
-            return f"{NOT_A_ROW}; {error}"
-
-    def _answer(self, records: list[dict[str, Any]]) -> None:
-        first = self.count
-        frame = frame_of_records(self.asked, records)
-        if self.header is not None:
-            frame = empty_marked_cells(frame, self.asked.unset.of_columns(map(str, frame.columns)))
-        frame = as_typed(self.asked, frame)
+    def __call__(self, lines: list[bytes]) -> str:
+        """The answers to some lines; of a batch that a signal ends, those that are finished are written."""
+        frame = self._read(lines)
+        if frame is None:
+            return ""
+        first = self.seen
+        self.seen += len(frame)
+        frame = name_rows_by(frame.set_axis(pd.RangeIndex(first, first + len(frame)), axis=0), self.name)
         if self.where is not None:
             frame = frame[self.where(frame)]
+        if self.limit is not None:
+            frame = frame.iloc[: self.limit - self.count]
         if not len(frame):
-            return
-        frame = frame.set_axis(pd.RangeIndex(first, first + len(frame)), axis=0)
-        explanation = explain_rows(self.asked.explainer, name_rows_by(frame, self.name), **self.asked.settings)
-        self.count += len(frame)
+            return ""
+        try:
+            return self._format(explain_rows(self.asked.explainer, frame, **self.asked.settings))
+        except (Interrupted, ModelError) as stopped:
+            if not self.is_read_again and stopped.partial is not None and len(stopped.partial):
+                self.write(self._format(stopped.partial))
+            raise
+
+    def take_header(self, line: bytes | None) -> None:
+        """Take a line as the header of CSV; an object of NDJSON is none."""
+        text = (line or b"").decode("utf-8-sig", errors=UNDECODED).strip("\r\n")
+        if text.strip() and not text.lstrip().startswith("{"):
+            separator = next((mark for mark in (",", ";", "\t") if mark in text), ",")
+            self.header = Header.parse(next(csv.reader([text], delimiter=separator)), separator)
+
+    def _format(self, explanation: Explanation) -> str:
+        first = self.count
+        self.count += len(explanation)
         self.found += int(explanation.valid.sum())
         self.rejected += int((explanation.status == REJECTED).sum())
-        self.write("".join(f"{line}\n" for line in format_json_lines(explanation, redact=self.redact, first=first)))
+        return "".join(f"{line}\n" for line in format_json_lines(explanation, redact=self.redact, first=first))
 
-    def _reject(self, reasons: list[str]) -> None:
-        lines = []
-        for reason in reasons:
-            shown = "" if self.redact else reason
-            record = {"row": str(self.count), "position": self.count, "status": REJECTED, "reason": shown}
-            lines.append(escape_json_controls(json.dumps(record, ensure_ascii=False)) + "\n")
-            self.count, self.rejected = self.count + 1, self.rejected + 1
-        self.write("".join(lines))
+    def _read(self, lines: list[bytes]) -> pd.DataFrame | None:
+        """The lines as a frame, with those that are no rows between them; None where there are none."""
+        records = [record for record in map(self._parse, lines) if record is not None]
+        if not records:
+            return None
+        if self.header is None:
+            return as_typed(self.asked, frame_of_records(self.asked, cast("list[dict[str, Any] | str]", records)))
+        frame = frame_of_cells(self.header, cast("list[list[str] | str]", records))
+        return as_typed(self.asked, empty_marked_cells(self.asked, frame, self.header.separator))
+
+    def _parse(self, line: bytes) -> dict[str, Any] | list[str] | str | None:
+        """A record, the reason why a line is none, or None for a blank line and for a header of CSV."""
+        text = line.decode("utf-8-sig", errors=UNDECODED).strip("\r\n")
+        if not text.strip():
+            return None
+        if self.header is None and not text.lstrip().startswith("{"):
+            if self.has_objects:
+                return parse_object(text)
+            self.take_header(line)
+            return None
+        if self.header is None:
+            self.has_objects = True
+            return parse_object(text)
+        cells = next(iterate_cells(StringIO(text), self.header.separator), [])
+        is_header = isinstance(cells, list) and self.header.fit(cells) == self.header.names
+        return None if is_header else cells  # a file that was rotated has its header again
 
     def finish(self, *, quiet: bool) -> int:
         """Print how it went on standard error; gives the exit code."""
@@ -133,22 +128,45 @@ def can_stream(rows: RowsFile, evidence: str | None, budget: float | None) -> bo
     return rows.kind == PLAIN_TABLE or (rows.kind is None and not rows.is_log_on_standard_input())
 
 
+def answer_lines(source: LineSource, answers: StreamAnswers, *, quiet: bool) -> int:
+    """Answer the lines of a source until it ends; gives the exit code."""
+    try:
+        answer_stream(source, answers, hold=SIGNALS.hold)
+    except (KeyboardInterrupt, Interrupted):
+        answers.finish(quiet=quiet)
+        return SIGNALS.exit_code
+    except BrokenPipeError:
+        raise
+    except ModelError as error:
+        print_to_stderr(f"counterpoise: {error}; {answers.count} rows were answered")
+        return ExitCode.STOPPED
+    except OSError as error:
+        print_to_stderr(
+            f"counterpoise: the output must be writable; {error.strerror or error}; {answers.count} rows were answered"
+        )
+        return ExitCode.STOPPED
+    return answers.finish(quiet=quiet)
+
+
+def lines_of_standard_input() -> PipeLines:
+    """The lines that come on standard input, with what somebody has looked at already."""
+    buffered: Any = sys.stdin.buffer
+    try:
+        descriptor = sys.stdin.fileno()
+    except OSError:  # not a file: somebody has put something else in its place
+        return PipeLines(None, bytes(buffered.read()))
+    return PipeLines(descriptor, bytes(buffered.read(len(buffered.peek()))))
+
+
 def answer_standard_input(asked: PreparedQuestion, given: Mapping[str, Any], standard: TextIO) -> int:
     """Answer the rows on standard input as they come; gives the exit code. ``given`` are the options of explain."""
     where = None if given["where"] is None else RowFilter(asked.explainer, given["where"])
     path = given["out"]
-    to_stdout = path == STANDARD_STREAM
-    with nullcontext(standard) if to_stdout else open(path, "w", encoding="utf-8") as stream:
+    with nullcontext(standard) if path == STANDARD_STREAM else open(path, "w", encoding="utf-8") as stream:
 
         def write(text: str) -> None:
             with SIGNALS.hold():
                 write_whole_lines(stream, text)
 
-        limit, redact = given["limit"], given["redact"]
-        answers = StreamAnswers(asked, write, given["name"], where, limit, redact=redact)
-        try:
-            answer_stream(PipeLines(sys.stdin.buffer), answers)
-        except (KeyboardInterrupt, Interrupted):
-            answers.finish(quiet=given["quiet"])
-            return SIGNALS.exit_code
-    return answers.finish(quiet=given["quiet"])
+        answers = StreamAnswers(asked, write, given["name"], where, given["limit"], redact=given["redact"])
+        return answer_lines(lines_of_standard_input(), answers, quiet=given["quiet"])

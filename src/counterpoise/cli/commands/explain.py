@@ -32,6 +32,7 @@ def explain(
             "--kept/--no-kept", help="Measure how many noisy copies keep each answer; left out for remote models."
         ),
     ] = None,
+    agree: options.AgreeOption = None,
     alternatives: Annotated[int, typer.Option("--alternatives", "-a", help="Answers for each row, at most.")] = 1,
     distance: Annotated[str, typer.Option("--distance", help="l2, l1, l0, gower, mad or linf.")] = "l2",
     lam: Annotated[

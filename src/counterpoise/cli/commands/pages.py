@@ -41,9 +41,7 @@ def report(
 
 def paper(
     out: Annotated[str, typer.Option("--out", "-o", help="The folder for the page, its images and data.")] = "paper",
-    quick: Annotated[
-        bool, typer.Option("--quick", help="Measure less: a minute or two, not a quarter of an hour.")
-    ] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Measure less: a minute or two, not most of an hour.")] = False,
     seed: Annotated[int, typer.Option("--seed", help="The same seed gives the same numbers.")] = 0,
 ) -> None:
     """Every figure and table of the paper, made by this code, beside what the paper claims.

@@ -10,7 +10,7 @@ import typer
 
 from counterpoise.cli import options
 from counterpoise.cli.config_file import ConfigOption
-from counterpoise.cli.exit_codes import SIGNALS, ExitCode, exit_when_cut_short, print_to_stderr, reserve_stdout
+from counterpoise.cli.exit_codes import SIGNALS, exit_when_cut_short, print_to_stderr, reserve_stdout
 
 
 def watch(
@@ -23,6 +23,7 @@ def watch(
     keep: Annotated[float | None, typer.Option("--keep", help="The share of noisy copies that must keep it.")] = None,
     noise: Annotated[str, typer.Option("--noise", help="For --keep: auto, a number, or rank:0.02.")] = "auto",
     kept: Annotated[bool, typer.Option("--kept/--no-kept", help="Measure how many noisy copies keep each.")] = False,
+    agree: options.AgreeOption = None,
     alternatives: Annotated[int, typer.Option("--alternatives", "-a", help="Answers for each row, at most.")] = 1,
     distance: Annotated[str, typer.Option("--distance", help="l2, l1, l0 or gower.")] = "l2",
     lam: Annotated[str, typer.Option("--lam", help="What each change costs beside its size.")] = "auto",
@@ -66,10 +67,11 @@ def watch(
     given = dict(locals())
     from counterpoise.cli import table_files, write_answers
     from counterpoise.cli.batch.question import QuestionOptions, prepare_question
-    from counterpoise.cli.batch.stream_run import StreamAnswers
-    from counterpoise.errors import InputError, Interrupted
+    from counterpoise.cli.batch.stream_run import StreamAnswers, answer_lines, lines_of_standard_input
+    from counterpoise.errors import InputError
+    from counterpoise.scale.growing_file import FileLines
     from counterpoise.scale.row_filter import RowFilter
-    from counterpoise.scale.stream import FileLines, KafkaLines, LineSource, PipeLines, answer_stream
+    from counterpoise.scale.stream import KafkaLines, LineSource
 
     is_file = source != table_files.STANDARD_STREAM and not source.startswith("kafka://")
     if offsets is not None and not is_file:
@@ -87,24 +89,22 @@ def watch(
             if is_file
             else KafkaLines(source)
             if source.startswith("kafka://")
-            else PipeLines(sys.stdin.buffer)
+            else lines_of_standard_input()
         )
+        is_read_again = offsets is not None or source.startswith("kafka://")
+        if not to_stdout:
+            write_answers.cut_broken_line(out)
         with nullcontext(standard) if to_stdout else open(out, "a", encoding="utf-8") as stream:
 
             def write(text: str) -> None:
                 with SIGNALS.hold():
-                    write_answers.write_whole_lines(stream, text)
+                    write_answers.write_whole_lines(stream, text, to_disk=is_read_again)
 
-            answers = StreamAnswers(asked, write, name, row_filter, redact=redact)
-            try:
-                answer_stream(lines, answers)
-            except (KeyboardInterrupt, Interrupted):
-                answers.finish(quiet=quiet)
-                raise typer.Exit(SIGNALS.exit_code) from None
-            except BrokenPipeError:
-                raise
-            except OSError as error:
-                print_to_stderr(f"counterpoise: the output must be writable; {error.strerror or error}; stopped")
-                raise typer.Exit(ExitCode.STOPPED) from None
-        code = answers.finish(quiet=quiet)
+            answers = StreamAnswers(asked, write, name, row_filter, redact=redact, is_read_again=is_read_again)
+            if isinstance(lines, FileLines):
+                answers.take_header(lines.first_line)
+                if lines.is_lost:
+                    gone = f"the file that {offsets!r} speaks of is gone"
+                    print_to_stderr(f"note: {gone}: {source!r} is read from its start")
+            code = answer_lines(lines, answers, quiet=quiet)
     raise typer.Exit(code)

@@ -64,7 +64,7 @@ class RowsFile:
             if self.mapping is not None:
                 raise InputError("--mapping is for logs", f"{self.path!r} is a table", "leave it out, or give --format")
             given = source if self.path == "-" else None
-            table = table_files.read_table(self.path, "--rows", unset, given, may_be_empty=rejects)
+            table = table_files.read_table(self.path, "--rows", unset, given, rejects=rejects)
         else:
             table = self._make_table(_read_source(source, kind, self.path), reference)
         named = table_files.name_rows_by(table, name)

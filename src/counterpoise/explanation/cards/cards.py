@@ -16,7 +16,7 @@ import pandas as pd
 from counterpoise.explanation import tables
 from counterpoise.explanation.answered_rows import AnsweredRows
 from counterpoise.explanation.cards.evidence import Evidence, build_evidence
-from counterpoise.explanation.formats import format_label, format_pair, format_probability
+from counterpoise.explanation.formats import format_label, format_pair, format_probability, format_times
 from counterpoise.explanation.sentences import say_proof, sort_by_size
 from counterpoise.explanation.views import compose_row_text
 from counterpoise.space.distance import Distance
@@ -108,7 +108,7 @@ def build_cards(explanation: AnsweredRows, *, redact: bool = False) -> list[Card
                 reason="" if redact else str(explanation.reason[row]),
                 target=format_label(explanation.target[row]),
                 prediction=_say_prediction(explanation, row),
-                probability=format_probability(float(explanation.scores["probability_before"].iloc[row])),
+                probability=format_probability(float(explanation.score_cells["probability_before"][row])),
                 best_answer=answers[0],
                 tipping=None if tipping is None else tipping[row][0],
                 firmness=_say_firmness(explanation, row),
@@ -126,7 +126,7 @@ def build_cards(explanation: AnsweredRows, *, redact: bool = False) -> list[Card
 def _say_prediction(explanation: AnsweredRows, row: int) -> str:
     """What the model says of the row; "" where the row was rejected."""
     rejected = explanation.status[row] == "rejected"
-    return "" if rejected else format_label(explanation.scores["before"].iloc[row])
+    return "" if rejected else format_label(explanation.score_cells["before"][row])
 
 
 def _list_carried(explanation: AnsweredRows) -> list[CarriedCells]:
@@ -141,7 +141,7 @@ def _list_carried(explanation: AnsweredRows) -> list[CarriedCells]:
 
 def compared_labels(explanation: AnsweredRows, row: int) -> list[Hashable]:
     """The labels whose reference rows a row is compared with: what the model says before, and what it says after."""
-    said = [explanation.scores[when].iloc[row] for when in ("before", "after")]
+    said = [explanation.score_cells[when][row] for when in ("before", "after")]
     found = [label for label in dict.fromkeys(said) if isinstance(label, Hashable) and label in explanation.quantiles]
     return found or list(explanation.quantiles)[:2]
 
@@ -200,9 +200,9 @@ def _list_answers(explanation: AnsweredRows, *, redact: bool) -> list[list[CardA
 def _build_best_answer(
     explanation: AnsweredRows, row: int, changes: tuple[CardChange, ...], *, redact: bool
 ) -> CardAnswer:
-    scores = explanation.scores
-    said = format_label(scores["after"].iloc[row])
-    probability = format_probability(float(scores["probability_after"].iloc[row]))
+    scores = explanation.score_cells
+    said = format_label(scores["after"][row])
+    probability = format_probability(float(scores["probability_after"][row]))
     if redact:
         text = _write_redacted_text(explanation, row, changes, said)
     else:
@@ -235,7 +235,7 @@ def _say_quality(explanation: AnsweredRows, row: int, slot: int, *, redact: bool
         "fragile: fewer than half of its noisy copies keep the decision" if marks.is_fragile[row, slot] else "",
         f"unusual for {format_label(explanation.target[row])}: {', '.join(unusual)}" if unusual else "",
         "an edge of the model, not a path that data takes: the nearest real row is "
-        f"{marks.far[row, slot]:.0f} times as far"
+        f"{format_times(marks.far[row, slot])} times as far"
         if marks.is_edge[row, slot]
         else "",
     ]

@@ -15,7 +15,8 @@ from counterpoise.explanation.answered_rows import AnsweredRows
 from counterpoise.explanation.fields import gap_to_bound
 from counterpoise.explanation.stored_objects import StoredObject
 from counterpoise.space.distance import Distance
-from counterpoise.types import Array, Index
+from counterpoise.space.schema.schema import Schema
+from counterpoise.types import Array, Index, Mask
 
 ADDED_COLUMN_PREFIX = "cp_"  # of columns that are added to the user's own
 Library = Literal["pandas", "polars", "pyarrow"]
@@ -38,8 +39,6 @@ def tabulate_flat(explanation: AnsweredRows, measure: Distance | None = None, *,
     number = np.concatenate([np.arange(0), *(np.arange(size) for size in count.tolist())])
     x0, answers = explanation.x0[rows], explanation.answers[rows, number]
     frame = tables.restore_table(explanation.schema, explanation.rows.iloc[rows], x0, answers)
-    names = [str(name) for name in explanation.schema.names]
-    changed = tables.differs(x0, answers[:, None, :])[:, 0]
     best = number == 0
     scores = explanation.scores.iloc[rows]
     distance = explanation.terms.distance[rows]
@@ -59,14 +58,12 @@ def tabulate_flat(explanation: AnsweredRows, measure: Distance | None = None, *,
         "effort": effort,
         "bound": bound,
         "gap": gap_to_bound(np.where(explanation.valid[rows], effort, np.inf), bound),
-        "changed": ["; ".join(name for name, moved in zip(names, line, strict=True) if moved) for line in changed],
+        "changed": _name_changed(explanation.schema, tables.differs(x0, answers[:, None, :])[:, 0]),
         "changes": [
             _write_changes(explanation, row, slot) for row, slot in zip(rows.tolist(), number.tolist(), strict=True)
         ],
         **kept_columns(explanation, rows, number),
-        "evidence_distance": np.array([min(apart.tolist(), default=np.nan) for _, apart in real_rows(explanation)])[
-            rows
-        ],
+        "evidence_distance": _distance_to_real_rows(explanation)[rows],
     }
     if redact:
         frame = frame[[]]
@@ -75,25 +72,42 @@ def tabulate_flat(explanation: AnsweredRows, measure: Distance | None = None, *,
     return frame.reset_index(drop=True).assign(**{ADDED_COLUMN_PREFIX + name: values for name, values in added.items()})
 
 
+def _name_changed(schema: Schema, changed: Mask) -> list[str]:
+    """The names of the features that differ, ``changed`` ``(p, d)``, one text an answer."""
+    names = [str(name) for name in schema.names]
+    return ["; ".join(name for name, moved in zip(names, line, strict=True) if moved) for line in changed.tolist()]
+
+
+def _distance_to_real_rows(explanation: AnsweredRows) -> Array:
+    """How far the nearest real row of the target is, ``(n,)``; NaN where there is none."""
+    return np.array([min(apart.tolist(), default=np.nan) for _, apart in real_rows(explanation)])
+
+
 def _write_changes(explanation: AnsweredRows, row: int, slot: int) -> str:
     """The changes of an answer, old and new values side by side."""
     changes = explanation.changes_by_answer[row][slot]
+    single = [explanation.rows.dtypes.iloc[change.column] == np.float32 for change in changes]
     return "; ".join(
-        f"{explanation.schema.names[change.column]} {_write_value(change.before)} -> {_write_value(change.after)}"
-        for change in changes
+        f"{explanation.schema.names[change.column]} {_write_value(change.before, is_single)}"
+        f" -> {_write_value(change.after, is_single)}"
+        for change, is_single in zip(changes, single, strict=True)
     )
 
 
-def _write_value(value: Any) -> str:
-    return "missing" if value is None or (pd.api.types.is_scalar(value) and pd.isna(value)) else str(value)
+def _write_value(value: Any, is_single: bool) -> str:
+    """A value to the digits that its column holds: those of a double say nothing of one in single precision."""
+    if value is None or (pd.api.types.is_scalar(value) and pd.isna(value)):
+        return "missing"
+    return str(np.float32(value)) if is_single else str(value)
 
 
 def kept_columns(explanation: AnsweredRows, rows: Index, slots: Index) -> dict[str, Any]:
-    """The share of noisy copies that answers keep, its interval, and what is odd about them, ``(p,)`` each."""
+    """The share of noisy copies that answers keep, of models that agree, and what is odd, ``(p,)`` each."""
     measures, marks = explanation.measures, explanation.odd_marks
     names = np.array([str(name) for name in explanation.schema.names], dtype=object)
     return {
         **{name: getattr(measures, name)[rows, slots] for name in ("kept", "kept_low", "kept_high")},
+        **{name: getattr(measures, name)[rows, slots] for name in ("agree", "agree_of")},
         "fragile": marks.is_fragile[rows, slots],
         "edge": marks.is_edge[rows, slots],
         "unusual": ["; ".join(names[mask]) for mask in marks.unusual[rows, slots]],

@@ -25,7 +25,8 @@ def propose_nearer(problem: Problem, x: Array, step: int, settings: FirmSettings
     parts.append(_set_smallest_back(problem, x, columns, real))
     stretched = _between(problem, home, x, 1 + settings.traded_share)
     shorter = _between(problem, home, x, 1 - settings.traded_share)
-    parts.append(_set_to(shorter, columns, real, stretched))
+    traded = _set_to(shorter, columns, real, stretched)
+    parts.append(np.where(real[..., None], traded, x[:, None]))  # nothing that depends on the changes of other rows
     return np.concatenate(parts, axis=1)
 
 

@@ -42,7 +42,7 @@ class FirmSearch:
     def iterate(self, problem: Problem, streams: Streams) -> Iterator[Run]:
         tally, opened = problem.tally, problem.model.leaves is not None or problem.model.layers is not None
         if opened:  # what was read is looked up: the model is not asked, and decides on fresh copies at the end
-            problem = replace(problem, tally=Tally())
+            problem = replace(problem, tally=Tally(block_rows=problem.tally.block_rows))
         cloud, hints, settings = problem.cloud, problem.hints, self.settings
         assert cloud is not None, "a firm search needs a cloud"
         assert hints is not None, "a firm search needs the minimal answers"

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from counterpoise.methods.sampler.moves import Move, MoveTables
+from counterpoise.methods.sampler.moves import MoveTables, SamplerMove
 from counterpoise.methods.sampler.places import Places
 from counterpoise.problem import Problem
 from counterpoise.streams import Streams
@@ -44,26 +44,22 @@ class Chains:
             self.effort[rows],
         )
 
-    def step(self, move: Move, tables: MoveTables, T: Array, u: Array) -> Mask:
+    def step(self, move: SamplerMove, tables: MoveTables, T: Array, u: Array) -> Mask:
         """One proposal of every chain, taken or not: which were, ``(n, k)``.
 
-        ``T`` ``(n, k)`` are the temperatures, ``u`` ``(n, k, 9)`` uniform numbers: four for the move, four for
-        values inside places, one for Metropolis' rule.
+        ``T`` ``(n, k)`` are the temperatures, ``u`` ``(n, k, q)`` uniform numbers: those that the move reads, one a
+        column for values inside places, and one for Metropolis' rule.
         """
-        n, k, _ = self.x.shape
         with np.errstate(invalid="ignore"):
-            proposal = move(tables, self.place, u[..., :4])
+            proposal = move.propose(tables, self.place, u[..., : move.numbers])
         log_ratio = np.where(np.isnan(proposal.log_ratio), -np.inf, proposal.log_ratio)
         y, place = self.x.copy(), self.place.copy()
-        row, chain = np.arange(n)[:, None], np.arange(k)[None, :]
-        for number in range(proposal.columns.shape[-1]):
-            columns, then = proposal.columns[..., number], proposal.places[..., number]
-            values = self.places.draw_values(
-                np.broadcast_to(row, (n, k)).ravel(), columns.ravel(), then.ravel(), u[..., 4 + number].ravel()
-            )
-            y[row, chain, columns] = values.reshape(n, k)
-            place[row, chain, columns] = then
-        return self.accept(y, place, log_ratio, T, u[..., 8])
+        rows, chains = np.nonzero(log_ratio > -np.inf)
+        columns, then = proposal.columns[rows, chains], proposal.places[rows, chains]
+        rows, chains, at = rows[:, None], chains[:, None], move.numbers + np.arange(columns.shape[1])
+        y[rows, chains, columns] = self.places.draw_values(rows, columns, then, u[rows, chains, at])
+        place[rows, chains, columns] = then
+        return self.accept(y, place, log_ratio, T, u[..., -1])
 
     def accept(self, y: Array, place: Index, log_ratio: Array, T: Array, u: Array) -> Mask:
         """Metropolis' rule with the ratio of a move: which proposals ``y`` ``(n, k, d)`` are taken, ``(n, k)``."""

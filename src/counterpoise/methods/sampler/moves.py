@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from counterpoise.methods.sampler.darts import Darts
+from counterpoise.methods.sampler.jumps import CORE_COLUMNS, Jumps
 from counterpoise.methods.sampler.places import Places
 from counterpoise.methods.sampler.proposal_table import ProposalTable
 from counterpoise.types import Array, Index, Mask
@@ -34,6 +35,7 @@ class MoveTables(NamedTuple):
     proposals: ProposalTable
     slots: Index  # (k,)
     darts: Darts
+    jumps: Jumps
 
     def weight(self, columns: Index, place: Index) -> Array:
         """Logarithm of the base measure of places ``(n, k)`` of columns ``(n, k)``."""
@@ -48,8 +50,8 @@ class MoveTables(NamedTuple):
         return self.proposals.draw(_rows(columns), columns, self.slots[None, :], u)
 
 
-Move = Callable[[MoveTables, Index, Array], Proposal]
-"""A move: tables, places ``(n, k, d)`` and uniform numbers ``(n, k, 4)`` to a proposal."""
+Propose = Callable[[MoveTables, Index, Array], Proposal]
+"""Tables, places ``(n, k, d)`` and uniform numbers ``(n, k, q)`` to a proposal."""
 
 
 def set_or_unset(tables: MoveTables, place: Index, u: Array) -> Proposal:
@@ -142,7 +144,47 @@ def dart(tables: MoveTables, place: Index, u: Array) -> Proposal:
     return Proposal(columns, after, np.where(fits, ratio, -np.inf))
 
 
-MOVES: tuple[Move, ...] = (set_or_unset, stride, exchange, redraw, trade, transfer, dart)
+def jump(tables: MoveTables, place: Index, u: Array) -> Proposal:
+    """The core columns all at once, to how the chains had them while they adapted."""
+    jumps = tables.jumps
+    columns = np.broadcast_to(jumps.columns[:, None, :], (*u.shape[:2], jumps.columns.shape[1]))
+    used = jumps.is_used[:, None, :] > 0
+    drawn, paid = jumps.draw(u)
+    now = np.take_along_axis(place, columns, axis=2)
+    then = np.where(used, drawn, drawn[..., :1])  # an unused entry repeats the first one
+    rows = np.arange(len(place))[:, None, None]
+    weight = tables.places.log_weight
+    gain = np.where(used, weight[rows, columns, then] - weight[rows, columns, now], 0.0).sum(axis=2)
+    ratio = np.where(used[..., 0], gain + jumps.log_density(now) - paid, -np.inf)
+    return Proposal(columns, then, ratio)
+
+
+class SamplerMove(NamedTuple):
+    """A move, with how many uniform numbers it reads and how many columns it changes at most."""
+
+    propose: Propose
+    numbers: int
+    columns: int
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+        return self.propose.__name__
+
+
+MOVES = {
+    move.name: move
+    for move in (
+        SamplerMove(set_or_unset, 2, 1),
+        SamplerMove(stride, 2, 1),
+        SamplerMove(exchange, 3, 2),
+        SamplerMove(redraw, 2, 1),
+        SamplerMove(trade, 4, 2),
+        SamplerMove(transfer, 2, 2),
+        SamplerMove(dart, 1, 4),
+        SamplerMove(jump, 1 + CORE_COLUMNS, CORE_COLUMNS),
+    )
+}
 """All moves; each satisfies detailed balance by itself."""
 
 

@@ -113,22 +113,19 @@ class Places:
         return self.determined.compute(x) if len(self.determined.region.system) else x
 
     def draw_values(self, rows: Index, columns: Index, place: Index, u: Array) -> Array:
-        """A value of each place ``(p,)`` of these rows and columns, drawn by uniform numbers ``u`` ``(p,)``."""
-        near, far, unit = self.near[rows, columns, place], self.far[rows, columns, place], self.unit[rows, columns]
-        wide = far - near
+        """A value of each place of these rows and columns, drawn by uniform numbers ``u``; all shapes alike."""
+        near, far = self.near[rows, columns, place], self.far[rows, columns, place]
+        wide = np.nonzero((near != far) & (place > 0))
+        if not len(wide[0]):
+            return near
+        owners, mine, start = np.broadcast_to(rows, u.shape)[wide], columns[wide], near[wide]
+        width, unit, u = far[wide] - start, self.unit[owners, mine], u[wide]
         with np.errstate(divide="ignore", invalid="ignore"):
-            values = np.rint(np.abs(wide) / unit) + 1
+            values = np.rint(np.abs(width) / unit) + 1
             steps = np.minimum(np.floor(u * values), values - 1) * unit
-        on_lattice = near + np.sign(wide) * np.where(unit > 0, steps, 0.0)
-        drawn = np.where(unit > 0, on_lattice, near + wide * (1 - u))
-        drawn = np.where(place == 0, near, drawn)
-        lattice = self.determined.region.lattice
-        if lattice.is_unrestricted:
-            return drawn
-        for column in np.unique(columns[(wide != 0)]).tolist():
-            mine = np.flatnonzero((columns == column) & (wide != 0))
-            drawn[mine] = lattice.snap(column, drawn[mine], rows[mine])
-        return drawn
+        drawn = np.where(unit > 0, start + np.sign(width) * np.where(unit > 0, steps, 0.0), start + width * (1 - u))
+        near[wide] = self.determined.region.lattice.snap_cells(mine, drawn, owners)
+        return near
 
     def is_inside(self, x: Array) -> Mask:
         """Which settled points ``(n, k, d)``, made of places, the region allows, ``(n, k)``."""
@@ -199,7 +196,9 @@ class _Builder:
         reference, lattice = self.reference_column(column), self.problem.region.lattice
         scale = self.problem.energy.distance.unit[column]
         start, (low, high) = self._start_and_ends(row, column, scale)
-        if not low <= start <= high:  # a row outside its box: the values begin at the end of the box
+        if np.isnan(self.problem.x0[row, column]):  # where intervals begin is a value that the cell can have
+            start -= unit / 2
+        elif not low <= start <= high:  # a row outside its box: the values begin at the end of the box
             start = low - unit if start < low else high + unit
         width = self.settings.resolution * scale * (length if np.isfinite(length) and length > 0 else 1.0)
         made = ColumnPlaces.of_intervals(start, (low, high), max(width, unit), reference, self.settings, unit, origin)

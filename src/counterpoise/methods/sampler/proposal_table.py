@@ -101,11 +101,7 @@ def mix_proposals(
         return mixed, _normalise(open_columns)
     been = visits.copy()
     been[..., 0] = 0.0
-    smooth = been.copy()  # a place next to one that was visited is as good a guess
-    smooth[..., 1:] += 0.5 * been[..., :-1]
-    smooth[..., :-1] += 0.5 * been[..., 1:]
-    smooth[..., 0] = 0.0
-    smooth = np.where(np.isfinite(places.log_weight)[:, :, None, :], smooth, 0.0)
+    smooth = spread_visits(visits, places.log_weight[:, :, None, :])
     seen = smooth.sum(axis=-1, keepdims=True) > 0
     learnt = np.where(seen, _normalise(smooth), _normalise(tilted))
     mixed = share * _normalise(slab)[:, :, None, :] + share * _normalise(tilted) + (1 - 2 * share) * learnt
@@ -113,6 +109,17 @@ def mix_proposals(
     changed = np.divide(been.sum(axis=(2, 3)), total, out=np.zeros_like(total), where=total > 0)
     busy = np.sqrt(changed * (1 - changed) + 1e-4) * open_columns  # columns that are sometimes changed, sometimes not
     return mixed, 0.3 * _normalise(open_columns) + 0.7 * _normalise(busy)
+
+
+def spread_visits(visits: Array, log_weight: Array) -> Array:
+    """Visits ``(..., m + 1)`` of places 1 to m, half as many added to both neighbours: they are as good a guess."""
+    been = visits.copy()
+    been[..., 0] = 0.0
+    spread = been.copy()
+    spread[..., 1:] += 0.5 * been[..., :-1]
+    spread[..., :-1] += 0.5 * been[..., 1:]
+    spread[..., 0] = 0.0
+    return np.where(np.isfinite(log_weight), spread, 0.0)
 
 
 def _normalise(weights: Array) -> Array:

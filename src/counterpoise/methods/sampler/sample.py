@@ -9,18 +9,9 @@ import numpy as np
 from counterpoise.methods.sampler.chains import Chains
 from counterpoise.methods.sampler.darts import Darts
 from counterpoise.methods.sampler.draws import Draws, check_draws, choose_burn_in
+from counterpoise.methods.sampler.jumps import Jumps
 from counterpoise.methods.sampler.ladder import adapt_ladder, first_ladder
-from counterpoise.methods.sampler.moves import (
-    Move,
-    MoveTables,
-    dart,
-    exchange,
-    redraw,
-    set_or_unset,
-    stride,
-    trade,
-    transfer,
-)
+from counterpoise.methods.sampler.moves import MOVES, MoveTables, SamplerMove
 from counterpoise.methods.sampler.places import Places
 from counterpoise.methods.sampler.proposal_table import ProposalTable, mix_proposals, tilted_probabilities
 from counterpoise.methods.sampler.settings import SamplerSettings
@@ -29,10 +20,11 @@ from counterpoise.streams import Streams
 from counterpoise.types import Array, Index, Mask
 
 
-def list_sweep(places: Places) -> tuple[Move, ...]:
-    """The moves of one sweep, in order; swaps between temperatures follow."""
-    usual = (set_or_unset, stride, exchange, dart, set_or_unset, redraw, trade, stride, dart)
-    return (*usual, transfer) if places.transfers else usual
+def list_sweep(places: Places) -> tuple[SamplerMove, ...]:
+    """The moves of one sweep, in order; swaps between temperatures follow every third."""
+    names = ["set_or_unset", "stride", "jump", "exchange", "redraw", "jump", "set_or_unset", "trade", "jump"]
+    relations = ["transfer", "stride", "dart"] if places.transfers else []
+    return tuple(MOVES[name] for name in (*names, *relations))
 
 
 @dataclass(eq=False)
@@ -74,7 +66,7 @@ class Sampler:
         self.best_x, self.best_effort = chains.x[rows, best].copy(), chains.effort[rows, best].copy()
         self.parity = 0
         self._visits: Array | None = None
-        self.darts = Darts.none(len(best))
+        self.darts, self.jumps = Darts.none(len(best)), Jumps.none(len(best), chains.places.near.shape[2])
         self._set_proposals()
         self.record = self._empty_record()
 
@@ -86,32 +78,39 @@ class Sampler:
         chains = self.chains
         tilted = tilted_probabilities(chains.problem, chains.places, self.best_x, self.T)
         mixed = mix_proposals(chains.places, tilted, self._visits, self.settings)
-        self.tables = MoveTables(chains.places, ProposalTable.of(*mixed), self.slots, self.darts)
+        self.tables = MoveTables(chains.places, ProposalTable.of(*mixed), self.slots, self.darts, self.jumps)
 
     def take(self, rows: Index) -> Sampler:
         """The sampler of some rows."""
         other = object.__new__(Sampler)
         other.chains, other.settings, other.T = self.chains.take(rows), self.settings, self.T[rows]
         other.slots, other.parity, other._visits = self.slots, self.parity, None
-        other.darts = self.darts.take(rows)
+        other.darts, other.jumps = self.darts.take(rows), self.jumps.take(rows)
         other.best_x, other.best_effort = self.best_x[rows], self.best_effort[rows]
         other.tables = MoveTables(
-            other.chains.places, self.tables.proposals.take(rows), self.slots, self.tables.darts.take(rows)
+            other.chains.places, self.tables.proposals.take(rows), self.slots, other.darts, other.jumps
         )
         other.record = self.record.take(rows)
         return other
 
     def sweep(self) -> None:
-        """All moves once, then swaps between neighbouring temperatures."""
-        chains, settings = self.chains, self.settings
-        _n, k, _ = chains.x.shape
-        T = self.T[:, self.slots]
-        moves = list_sweep(chains.places)
-        u = chains.streams.uniform((len(moves) * 9 + 1, k))
+        """All moves once; after every third, swaps between neighbouring temperatures."""
+        chains = self.chains
+        k = chains.x.shape[1]
+        T, moves = self.T[:, self.slots], list_sweep(chains.places)
+        sizes = [move.numbers + move.columns + 1 for move in moves]
+        ends = np.cumsum([0, *sizes])
+        swaps = len(moves) // 3
+        u = chains.streams.uniform((int(ends[-1]) + swaps, k))
         for number, move in enumerate(moves):
-            chains.step(move, self.tables, T, np.moveaxis(u[:, 9 * number : 9 * number + 9], 1, 2))
+            chains.step(move, self.tables, T, np.moveaxis(u[:, ends[number] : ends[number + 1]], 1, 2))
             self._note_best()
-        tried, taken = chains.swap(T, settings.temperatures, self.parity, u[:, -1])
+            if number % 3 == 2:
+                self._swap(T, u[:, ends[-1] + number // 3])
+
+    def _swap(self, T: Array, u: Array) -> None:
+        """Swaps of every other pair of neighbouring temperatures, noted in the record."""
+        tried, taken = self.chains.swap(T, self.settings.temperatures, self.parity, u)
         self.parity = 1 - self.parity
         self.record.tried += tried.sum(axis=1)
         self.record.taken += taken.sum(axis=1)
@@ -144,8 +143,11 @@ class Sampler:
         self.T = adapt_ladder(self.T, rate, settings)
         self._visits = visits.reshape(n, d, settings.temperatures, width)
         if met:
-            self.darts = Darts.between(list(np.concatenate(met, axis=1)))
-        self._set_proposals()
+            visited = np.concatenate(met, axis=1)
+            self.darts = Darts.between(list(visited))
+            self._set_proposals()
+            self.jumps = Jumps.between(visited, chains.places, np.exp(self.tables.proposals.log_probabilities[:, :, 0]))
+            self.tables = self.tables._replace(jumps=self.jumps)
         self.record = self._empty_record()
 
     def collect(self, sweeps: int) -> None:

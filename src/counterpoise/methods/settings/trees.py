@@ -47,6 +47,12 @@ class TreeSettings(Settings):
     """A change that loses more than this many times the missing margin is as bad as any other."""
     gain_tolerance: float = 1e-9
     """A gain below this share of the largest is none."""
+    margin_price_factor_of_lost_rows: float = 1000.0
+    """What missing margin is taken to cost where nothing else has led to an answer: the way there hardly counts."""
+    starts_of_lost_rows: int = 8
+    """Reference rows with the nearest scores that such a search starts from; 0: no such search."""
+    beam_width_of_lost_rows: int = 16
+    """Points that each of its rounds surveys."""
     leaf_jumps_per_point: int = 16
     """Leaves that a point is moved into, on models of few trees or leaves."""
     sufficient_jumps_per_point: int = 4

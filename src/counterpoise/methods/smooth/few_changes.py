@@ -14,6 +14,7 @@ import numpy as np
 from counterpoise.methods.incumbents import Incumbents
 from counterpoise.methods.points import Points, score_points
 from counterpoise.methods.settings.search import DEFAULTS, SearchSettings
+from counterpoise.methods.smooth.followed_steps import expand_followers
 from counterpoise.methods.smooth.taylor_steps import descend
 from counterpoise.problem import Problem
 from counterpoise.types import Array, Index, Mask
@@ -27,7 +28,7 @@ def descend_at_several_prices(problem: Problem, own: Array, settings: SearchSett
     factors = np.array(settings.smooth.change_price_factors)
     start = score_points(problem, problem.region.nearest_feasible[:, None, :])
     every = Points(*(np.repeat(array, len(factors), axis=1) for array in start))
-    return descend(problem, every, settings.smooth.taylor_steps + 1, own, factors, settings=settings)
+    return descend(problem, every, settings.smooth.taylor_steps + 1, own, factors, settings=settings, follows=True)
 
 
 def step_along_single_columns(
@@ -37,7 +38,7 @@ def step_along_single_columns(
 
     ``gradient`` ``(n, 1, d)`` and ``own`` ``(n, 1)`` are slope and margin of the rows.
     """
-    steep = np.abs(gradient[:, 0] * problem.scales) * (problem.region.free & problem.numeric)
+    steep = _slopes_with_followers(problem, gradient) * (problem.region.free & problem.numeric)
     count = min(settings.smooth.columns_stepped_alone, steep.shape[1])
     columns = np.argsort(-steep, axis=1, kind="stable")[:, :count]
     real = np.take_along_axis(steep, columns, axis=1) > 0
@@ -46,6 +47,23 @@ def step_along_single_columns(
     only[np.arange(len(row)), columns[row, slot]] = True
     home = problem.region.nearest_feasible
     return _descend_apart(problem, home[row], ~only, own, (row, slot), real.shape, settings)
+
+
+def _slopes_with_followers(problem: Problem, gradient: Array) -> Array:
+    """How steep the margin is along each feature with all that follows it, per unit of their length, ``(n, d)``."""
+    h = gradient[:, 0] * problem.scales
+    if not problem.region.system.clause_set.followers:
+        return np.abs(h)
+    slopes = expand_followers(
+        problem.region.system, problem.region.nearest_feasible[:, None, :], problem.region.free, problem.scales
+    )[:, 0]
+    total = h + np.einsum("nf,nfd->nd", h[:, _following_columns(problem)], slopes)
+    length = np.sqrt(1 + np.square(slopes).sum(axis=1))
+    return np.asarray(np.where(problem.region.system.is_following, 0.0, np.abs(total) / length))
+
+
+def _following_columns(problem: Problem) -> list[int]:
+    return [follower.column for follower in problem.region.system.clause_set.followers]
 
 
 def leave_changes_out(
@@ -70,7 +88,12 @@ def leave_changes_out(
 
 def _droppable_changes(problem: Problem, points: Points) -> Mask:
     """The changed numbers of points ``(n, 1, d)`` that may move by themselves, ``(n, d)``."""
-    return problem.region.is_changed(points.x)[:, 0] & problem.region.free & problem.numeric
+    return (
+        problem.region.is_changed(points.x)[:, 0]
+        & problem.region.free
+        & problem.numeric
+        & ~problem.region.system.is_following
+    )
 
 
 def _leave_each_out(problem: Problem, points: Points, own: Array, settings: SearchSettings) -> Points:
@@ -109,9 +132,10 @@ def _descend_apart(
     if not len(row):
         return every
     alone = problem.take(row)
+    held = held & ~alone.region.system.is_following
     alone = replace(alone, region=replace(alone.region, free=alone.region.free & ~held))
     points = score_points(alone, start[:, None, :])
-    found = descend(alone, points, settings.smooth.taylor_steps, own[row], settings=settings)
+    found = descend(alone, points, settings.smooth.taylor_steps, own[row], settings=settings, follows=True)
     for mine, new in zip(every, found, strict=True):
         mine[row, slot] = new[:, 0]
     return every

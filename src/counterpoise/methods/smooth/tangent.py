@@ -13,6 +13,7 @@ import numpy as np
 
 from counterpoise.bisection import bisect
 from counterpoise.methods.settings.search import DEFAULTS, SearchSettings
+from counterpoise.methods.smooth.followed_steps import TangentQuestion, follow_relations
 from counterpoise.methods.smooth.support import choose_support
 from counterpoise.methods.smooth.tangent_with_relations import keep_relations, solve_nearest_step, solve_sparsest_step
 from counterpoise.problem import Problem
@@ -28,12 +29,15 @@ def step_to_tangent_boundary(
     slack: Array | float = 0.0,
     price_factors: Array | float = 1.0,
     settings: SearchSettings = DEFAULTS,
+    *,
+    follows: bool = False,
 ) -> Array:
     """Points ``(n, k, d)`` where the expansion around ``x`` ``(n, k, d)`` reaches the margin ``slack``.
 
     ``slope`` is the margin's gradient ``(n, k, d)`` in raw units. Cells that may not move, categories and missing cells
     keep the value of ``x``. Where the box does not reach the target, the point of the box that comes nearest to it.
-    ``price_factors`` ``(k,)`` multiply what changes cost, so that points may differ in how many they make.
+    ``price_factors`` ``(k,)`` multiply what changes cost, so that points may differ in how many they make. ``follows``:
+    columns that relations compute move with the few that a step changes; otherwise all that relations bind may move.
     """
     region, scales = problem.region, problem.energy.distance.unit_lengths(problem.scales, slope)
     start = problem.x0[:, None, :]
@@ -50,6 +54,9 @@ def step_to_tangent_boundary(
     need = slack - margin + np.einsum("nkd,nkd->nk", h, done)
     if region.max_changes is not None and region.max_changes < h.shape[-1]:
         h = _keep_few_slopes(h, need, low, high, region.max_changes)
+    if follows and can_keep_relations(problem) and not region.system.derivations:
+        asked = TangentQuestion(h, need, low, high, done, np.asarray(scales))
+        return np.where(movable, start + _follow(problem, x, asked, price_factors, settings) * scales, x)
     faces = []
     if can_keep_relations(problem):
         faces = expand_relations(region.system, x, (region.lower, region.upper), done, scales, movable[:, 0])
@@ -72,6 +79,21 @@ def step_to_tangent_boundary(
     else:
         u = _solve_l0_step(h, need, low, high)
     return np.where(movable, start + u * scales, x)
+
+
+def _follow(
+    problem: Problem, x: Array, asked: TangentQuestion, price_factors: Array | float, settings: SearchSettings
+) -> Array:
+    """The step ``(n, k, d)`` that changes few columns, with what follows from them."""
+    prices = np.broadcast_to(problem.energy.change_prices * np.asarray(price_factors)[..., None], asked.h.shape)
+    reduced, length, slopes, used = follow_relations(problem, x, asked, prices, problem.energy.distance.length_weight)
+    direction = np.where(used, reduced.h, 0.0)
+    u = _solve_l2_step(reduced.h, reduced.need, reduced.low, reduced.high, direction, settings=settings) / length
+    moved_along: Mask = np.asarray(slopes.any(axis=-1))
+    for place, follower in enumerate(problem.region.system.clause_set.followers):
+        along = asked.done[..., follower.column] + np.einsum("nkd,nkd->nk", slopes[:, :, place], u - asked.done)
+        u[..., follower.column] = np.where(moved_along[:, :, place], along, u[..., follower.column])
+    return np.asarray(u)
 
 
 def can_keep_relations(problem: Problem) -> bool:

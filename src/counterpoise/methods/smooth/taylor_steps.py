@@ -132,11 +132,14 @@ def descend(
     own: Array | None = None,
     price_factors: Array | float = 1.0,
     settings: SearchSettings = DEFAULTS,
+    *,
+    follows: bool = False,
 ) -> Points:
     """The best valid points of chains that start at ``points`` and take ``rounds`` damped Taylor steps each.
 
     ``own`` ``(n, 1)`` is the margin of the rows themselves, where it is known; ``price_factors`` ``(k,)`` multiply what
-    changes cost in the steps of each chain.
+    changes cost in the steps of each chain; ``follows``: columns that relations compute move with those that are
+    changed.
     """
     best = Points(points.x.copy(), points.margin.copy(), points.effort.copy())
     own = problem.score(problem.x0[:, None, :]).margin if own is None else own
@@ -163,7 +166,7 @@ def descend(
         aim = np.where(
             taken[..., None],
             step_to_tangent_boundary(
-                problem, trial, score.margin, steep, slack + extra, price_factors, settings=settings
+                problem, trial, score.margin, steep, slack + extra, price_factors, settings=settings, follows=follows
             ),
             aim,
         )

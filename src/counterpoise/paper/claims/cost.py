@@ -58,9 +58,19 @@ def judge_cost(facts: Facts) -> list[Claim]:
         Claim(
             "VI; Table II",
             "It scales to high dimensions.",
-            f"Linear score, up to d = {facts['reach d']:.0f}: turned {facts['reach turned']:.0%} at least, length at "
-            f"most {facts['reach length']:.2f} of the least there is; exponent of d {free[2]:.2f}.",
-            judge_all([facts["reach turned"] >= RULES.most, facts["reach length"] <= 1.1, free[2] < 1.4]),
+            f"Up to d = {facts['reach d']:.0f}, rows turned at least, and length at most over the least known: "
+            + ", ".join(
+                f"{word} score {facts[f'reach {word} turned']:.0%}, {facts[f'reach {word} length']:.2f}"
+                for word in ("linear", "wavy")
+            )
+            + f"; exponent of d {free[2]:.2f}.",
+            judge_all(
+                [
+                    *(facts[f"reach {word} turned"] >= RULES.most for word in ("linear", "wavy")),
+                    *(facts[f"reach {word} length"] <= RULES.near for word in ("linear", "wavy")),
+                    _is_near(free[2], 1),
+                ]
+            ),
             NONE,
             "figure-6",
         ),

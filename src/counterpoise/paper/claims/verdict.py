@@ -26,8 +26,9 @@ class VerdictRules:
 
     most: float = 0.9  # share of the draws from which something holds
     least: float = 0.1  # share up to which it does not
+    near: float = 1.1  # times the least length; a longer answer is not the smallest change
+    slightly: float = 1.25  # times; more is not "slightly" more
     same_exponent: float = 0.4  # a measured exponent is the paper's if it is nearer than this
-    same_share: float = 0.02  # shares of rows that are nearer than this are equal
 
 
 RULES = VerdictRules()
@@ -100,10 +101,18 @@ def put_interval(key: str, found: Interval) -> dict[str, float]:
 
 
 def judge_above(found: Iterable[Interval], limit: float = 0.0) -> str:
-    """Holds if every interval lies above the limit, fails if none does, cannot be judged if none was measured.
+    """Whether every interval lies above the limit: an interval that has the limit inside says neither yes nor no.
 
-    >>> judge_above([Interval(0.2, 0.1, 0.3), Interval(0.1, -0.1, 0.3)])
-    'holds partly'
+    Holds if all are above, partly if some are, fails if none is and one at least is below. Otherwise it cannot be
+    judged.
+
+    >>> judge_above([Interval(0.2, 0.1, 0.3), Interval(0.1, -0.1, 0.3)]), judge_above([Interval(0.1, -0.1, 0.3)])
+    ('holds partly', 'cannot be judged')
+    >>> judge_above([Interval(-0.2, -0.3, -0.1), Interval(0.1, -0.1, 0.3)])
+    'does not hold'
     """
     known = [one for one in found if not np.isnan(one.mean)]
-    return judge_all(one.low > limit for one in known) if known else OPEN
+    above = [one.low > limit for one in known]
+    if any(above):
+        return HOLDS if all(above) else PARTLY
+    return FAILS if any(one.high < limit for one in known) else OPEN

@@ -39,6 +39,12 @@ LATER_CHOICES = (
         "and tables are drawn first."
     ),
     (
+        "Verdicts from means alone: several claims on Figure 5, plausibility, robustness and rows turned were once "
+        "“does not hold” or “holds” although the interval had both signs; now such an interval says “cannot be "
+        "judged”, and one of fewer than five rows says nothing."
+    ),
+    ("LIME in Table I and Figure 4 once had 500 samples; it has 5000 now, as the paper says it needs."),
+    (
         "Ours within a ration of model rows: seeing that it lost here led to sweeps that fit what is left of it. "
         "On trees it reads the leaves: that takes time, but no model rows, and no baseline does it."
     ),

@@ -25,7 +25,7 @@ def build_claims(facts: Facts, scale: RunSize) -> Exhibit:
     names = {"paper": PAPER_COLUMN, "ours": OURS, "place": "in the paper"}
     found = pd.DataFrame(judge_claims(facts)).rename(columns=names)
     found = found[[PAPER_COLUMN, OURS, "claim", "measured", "in the paper", "shown"]]
-    summary = "; ".join(
+    counts = "; ".join(
         f"{column}: " + ", ".join(f"“{word}” {(found[column] == word).sum()}" for word in VERDICTS)
         for column in (PAPER_COLUMN, OURS)
     )
@@ -33,7 +33,7 @@ def build_claims(facts: Facts, scale: RunSize) -> Exhibit:
         "claims",
         "Claims",
         (
-            f"Each claim of the paper in our words, what this run measured, and what follows. {summary}.",
+            f"Each claim of the paper in our words, what this run measured, and what follows. Verdicts on {counts}.",
             (
                 "The paper's method is Algorithm 1: as printed, corrected, and Langevin, with the noise and the rising "
                 "β that the text speaks of. On the traffic tables it is judged by the form that turns most rows, here "

@@ -27,6 +27,7 @@ class ConvergenceSettings:
     large_betas: tuple[float, ...] = (1.0, 3.0, 10.0)  # those that do not
     seed_count: int = 3  # clouds of each run
     converged_share: float = 0.05  # a run has converged if its last gradient norms are below this share of the first
+    slower: float = 1.05  # a run is slower than another if it takes more than so many times its iterations
     tail_share: float = 0.1  # last share of the iterations: a run that has converged is quiet there
 
 
@@ -43,14 +44,17 @@ def measure(scale: RunSize) -> Exhibit:
         parts.append(_norms_with_fresh_clouds(beta, fresh_iterations, scale.seed))
         for number, score in enumerate(scene.SCORES):
             for seed in draws:
-                norms = _norms_with_one_cloud(beta, iterations, seed, score)
-                counted.append((number + 1, seed, beta, *_share_left(norms)))
+                norms, uphill = _norms_with_one_cloud(beta, iterations, seed, score)
+                counted.append((number + 1, seed, beta, *_share_left(norms), _first_quiet(norms), *uphill))
                 if number == 0 and seed == scale.seed:
                     parts.append(_norm_table(beta, "same", norms))
     lines = pd.concat(parts, ignore_index=True)
-    runs = pd.DataFrame(counted, columns=["f", "draw of w", "beta", "left", "oscillation"])
+    runs = pd.DataFrame(
+        counted, columns=["f", "draw of w", "beta", "left", "oscillation", "iterations", "uphill", "uphill taken"]
+    )
     runs["converged"] = runs["left"] < CONVERGENCE.converged_share
-    table = runs.groupby(["beta", "f"], as_index=False)[["converged", "left", "oscillation"]].mean()
+    measured = ["converged", "left", "oscillation", "iterations", "uphill", "uphill taken"]
+    table = runs.groupby(["beta", "f"], as_index=False)[measured].mean()
     fresh = _first_and_last_norms(lines[lines["cloud"] == "fresh"]).set_index("beta")
     shares = runs.pivot_table(index="beta", columns="f", values="converged")
     said = "; ".join(
@@ -63,6 +67,13 @@ def measure(scale: RunSize) -> Exhibit:
         for word, those in (("small converge", CONVERGENCE.small_betas), ("large converge", CONVERGENCE.large_betas))
         for number in shares.columns
     }
+    quick = runs.pivot_table(index=["f", "draw of w"], columns="beta", values="iterations")
+    slower = quick[CONVERGENCE.small_betas[0]] > CONVERGENCE.slower * quick[CONVERGENCE.small_betas[-1]]
+    facts |= {f"slower, f{number}": float(part.mean()) for number, part in slower.groupby(level="f")}
+    for word, those in (("small", CONVERGENCE.small_betas), ("large", CONVERGENCE.large_betas)):
+        part = runs[runs["beta"].isin(those)]
+        facts[f"uphill {word}"] = float(part["uphill"].sum())
+        facts[f"uphill taken {word}"] = float(part["uphill taken"].sum())
     notes = (
         (
             f"A run has converged if less than {CONVERGENCE.converged_share:.0%} of its first gradient norm is left, "
@@ -88,7 +99,7 @@ def measure(scale: RunSize) -> Exhibit:
         f"rest as in Figure 1. Fresh clouds: {fresh_iterations} iterations",
         "gradient norm falling with iterations for six values of beta",
         {"small": _draw(lines, CONVERGENCE.small_betas), "large": _draw(lines, CONVERGENCE.large_betas)},
-        {"Share of runs that converge, and what is left of the first norm": table},
+        {"Share of runs that converge, what is left of the first norm, iterations until then, steps uphill": table},
         {"lines": _thin_lines(lines), "runs": runs},
         {
             **facts,
@@ -98,15 +109,30 @@ def measure(scale: RunSize) -> Exhibit:
     )
 
 
-def _norms_with_one_cloud(beta: float, iterations: int, seed: int, score: scene.SceneScore) -> Array:
-    """Gradient norms ``(iterations, clouds)``."""
+def _norms_with_one_cloud(
+    beta: float, iterations: int, seed: int, score: scene.SceneScore
+) -> tuple[Array, tuple[int, int]]:
+    """Gradient norms ``(iterations, clouds)``; how many proposed steps led uphill, and how many of them were taken."""
     rows = scene.build_problem(
         np.tile(scene.SCENE.x0, (CONVERGENCE.seed_count, 1)), np.ones(CONVERGENCE.seed_count), 1.0, seed, score
     )
     states = literal_algorithm1(CONVERGENCE.alpha, beta, iterations).trace(
         rows, scene.build_streams(CONVERGENCE.seed_count, seed)
     )
-    return np.array([np.linalg.norm(state.gradient, axis=1) for state, _, _ in states])
+    norms, values, refused, done = [], [], 0, np.zeros(CONVERGENCE.seed_count, dtype=bool)
+    for state, info, ended in states:
+        norms.append(np.linalg.norm(state.gradient, axis=1))
+        values.append(state.value)
+        refused += int((~info.is_accepted & ~done).sum()) if len(values) > 1 else 0
+        done = ended
+    taken = int((np.diff(values, axis=0) > 0).sum())
+    return np.array(norms), (taken + refused, taken)
+
+
+def _first_quiet(norms: Array) -> float:
+    """The first iteration, on average over clouds, from which less than the share of convergence is left of a norm."""
+    quiet = norms < CONVERGENCE.converged_share * norms[0]
+    return float(np.where(quiet.any(axis=0), quiet.argmax(axis=0), len(norms)).mean())
 
 
 def _share_left(norms: Array) -> tuple[float, float]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import permutations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,8 +19,9 @@ from counterpoise.methods.baselines.gradient import GradientDescent
 from counterpoise.methods.baselines.lime import Lime
 from counterpoise.methods.polish import Polished
 from counterpoise.methods.search import Search
-from counterpoise.paper.claims.verdict import OURS, PAPER_FORMS
+from counterpoise.paper.claims.verdict import OURS, PAPER_FORMS, put_interval
 from counterpoise.paper.exhibit import COLOURS, Exhibit, RunSize, make_panel
+from counterpoise.paper.paired import bootstrap_mean
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -69,8 +71,9 @@ def measure(scale: RunSize) -> Exhibit:
             "spread over seeds": good["spread"].mean(),
         }
     ).reset_index()
+    facts = _compare_moves(moves)
     again = explainer(alerts, target="benign", method=RESTARTED_GRADIENT, seed=0).valid.mean()
-    facts = {"svm Gradient over turned": float(again)} | {
+    facts |= {"svm Gradient over turned": float(again)} | {
         f"svm {line['method']} {key}": float(line[key])
         for line in table.to_dict("records")
         for key in table.columns[1:]
@@ -99,6 +102,26 @@ def measure(scale: RunSize) -> Exhibit:
         {"moves": moves},
         facts,
     )
+
+
+def _compare_moves(moves: pd.DataFrame) -> dict[str, float]:
+    """Each method less each other, on the alerts that both turn: depth, its distance from the median, length, share."""
+    good = moves["valid"]
+    middle = moves[good].groupby("method")["depth"].median()
+    lines = moves.assign(
+        scatter=(moves["depth"] - moves["method"].map(middle)).abs().where(good),
+        depth=moves["depth"].where(good),
+        distance=moves["distance"].where(good),
+        turned=good.astype(float),
+    )
+    facts: dict[str, float] = {}
+    for key in ("depth", "scatter", "distance", "turned"):
+        wide = lines.pivot_table(index="row", columns="method", values=key)
+        for one, two in permutations(METHODS, 2):
+            facts |= put_interval(
+                f"svm {key} {one} less {two}", bootstrap_mean((wide[one] - wide[two]).dropna().to_numpy())
+            )
+    return facts
 
 
 def _draw(machine: Any, frame: pd.DataFrame, alerts: pd.DataFrame, part: pd.DataFrame, name: str) -> Figure:

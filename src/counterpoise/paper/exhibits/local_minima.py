@@ -17,6 +17,7 @@ from counterpoise.paper.exhibit import COLOURS, Exhibit, RunSize, make_panel
 from counterpoise.paper.exhibits.figure1_surface import free_energies, literal_algorithm1
 from counterpoise.paper.paired import bootstrap_mean
 from counterpoise.physics import boltzmann, cloud
+from counterpoise.physics.robustness import is_robust_as_printed
 from counterpoise.types import Array
 
 if TYPE_CHECKING:
@@ -37,6 +38,11 @@ class LocalMinimaSettings:
     cell: float = 0.05  # of the grid that the nearest valid cell is looked for on
     betas: tuple[float, ...] = (0.001, 0.01, 0.1, 1.0, 10.0, 100.0)  # of the curvature
     samples: int = 4096  # of the cloud that the curvature is taken over
+    noise_sigma: float = 0.3  # of the noise that answers are tried with
+    noisy_copies: int = 200  # of each answer
+    xi: float = 0.1  # the size of a perturbation in Eq. (31)
+    steps: int = 60  # from the lowest cell of a grid to the lowest point of F
+    newton_reach: float = 0.3  # of Newton's steps: a longer one is not trusted
 
 
 MINIMA = LocalMinimaSettings()
@@ -94,12 +100,17 @@ def measure(scale: RunSize) -> Exhibit:
         ignore_index=True,
     )
     by_row = lines.groupby(["form", "f", "row"]).agg(
-        turned=("valid", "mean"), near=("near", "mean"), length=("length", "mean"), answers=("answers", "first")
+        turned=("valid", "mean"),
+        near=("near", "mean"),
+        length=("length", "mean"),
+        kept=("kept", "mean"),
+        answers=("answers", "first"),
+        spread=("spread", "first"),
     )
     table = by_row.groupby("form").mean().loc[lines["form"].unique()].reset_index()
     curves = pd.DataFrame(
         [
-            {"f": number + 1, "beta": beta, "largest eigenvalue": _curvature(beta, score, scale.seed)}
+            {"f": number + 1, "beta": beta} | _shape_at_lowest(beta, score, scale.seed)
             for number, score in enumerate(scene.SCORES)
             for beta in MINIMA.betas
         ]
@@ -110,10 +121,16 @@ def measure(scale: RunSize) -> Exhibit:
     facts |= {f"answers {name}": float(value) for name, value in zip(table["form"], table["answers"], strict=True)}
     facts |= {f"flat hot, f{number}": float(value) for number, value in flat[MINIMA.betas[0]].items()}
     facts |= {f"flat cold, f{number}": float(value) for number, value in flat[MINIMA.betas[-1]].items()}
-    near = lines.assign(near=lines["near"].astype(float)).pivot_table(index=["f", "row"], columns="form", values="near")
-    for key, one, other in (("entropy", ENTROPY, NO_ENTROPY), ("noise", NOISY, NO_ENTROPY)):
-        found = near[[one, other]].to_numpy(dtype=np.float64)
-        facts |= put_interval(f"{key} gains", bootstrap_mean(found[:, 0] - found[:, 1]))
+    facts |= {f"condition 31, f{number}": float(part["Eq. (31) holds"].mean()) for number, part in curves.groupby("f")}
+    lines["near"] = lines["near"].astype(float)
+    for key, column, one, other in (
+        ("entropy gains", "near", ENTROPY, NO_ENTROPY),
+        ("noise gains", "near", NOISY, NO_ENTROPY),
+        ("entropy kept", "kept", ENTROPY, NO_ENTROPY),
+        ("hot explores", "spread", HOT, COLD),
+    ):
+        wide = lines.pivot_table(index=["f", "row"], columns="form", values=column)[[one, other]].dropna().to_numpy()
+        facts |= put_interval(key, bootstrap_mean(wide[:, 0] - wide[:, 1]))
     lengths = lines.pivot_table(index=["f", "row"], columns="form", values="length")[[HOT, COLD]].dropna().to_numpy()
     facts |= put_interval("hot over cold", bootstrap_mean(lengths[:, 0] / lengths[:, 1]))
     return Exhibit(
@@ -124,12 +141,15 @@ def measure(scale: RunSize) -> Exhibit:
                 f"Two wavy f, {count} rows of each, {len(seeds)} seeds. Turned: share of the runs that reach f ≤ c. "
                 f"Near: turned, and at most {MINIMA.near:g} times as far as the nearest valid cell of a fine grid; "
                 "what is turned but not near ended in a local minimum. Answers: how many different answers the seeds "
-                f"give, of those more than {MINIMA.apart:g} apart. Length: of the turned ones."
+                f"give, of those more than {MINIMA.apart:g} apart. Length and kept, the share of noisy copies (σ = "
+                f"{MINIMA.noise_sigma:g}) that stay valid: of the turned ones. Spread: root mean square distance of "
+                "the ends from their mean over seeds."
             ),
             (
                 "The entropy of the whole space, as printed, is one constant, so that β changes nothing of F's "
                 "curvature. That of a cloud does: the picture has the largest eigenvalue of H_F at the lowest point "
-                "of F, against β. If a small β flattened the landscape it would be least on the left."
+                "of F, against β. If a small β flattened the landscape it would be least on the left. The table beside "
+                "it has the slope of F there and whether Eq. (31), λ_max ≤ 2 ‖∇F‖ / ξ, holds."
             ),
         ),
         f"d = L2, λ = 0, μ = {MINIMA.mu:g}, α = {MINIMA.alpha:g}, β = {MINIMA.beta:g} (Langevin: rising to 100 times "
@@ -137,7 +157,10 @@ def measure(scale: RunSize) -> Exhibit:
         f"{MINIMA.samples} points with λ = μ = 1, w ~ U(1, 10)",
         "largest eigenvalue of the free energy's Hessian against beta, for three scores",
         {"curvature": _draw(curves)},
-        {"Forms of Algorithm 1, and the default search": table},
+        {
+            "Forms of Algorithm 1, and the default search": table,
+            f"F at its lowest point, and Eq. (31) with ξ = {MINIMA.xi:g}": curves,
+        },
         {"runs": lines.drop(columns="answers"), "curvature": curves},
         facts,
     )
@@ -154,6 +177,10 @@ def _run_form(
     valid = np.stack([run.valid[:, 0] for run in runs])
     length = np.linalg.norm(x - rows, axis=-1)
     answers = [_count_different(x[valid[:, row], row]) for row in range(count)]
+    spread = np.sqrt(((x - x.mean(axis=0)) ** 2).sum(axis=-1).mean(axis=0))
+    noise = MINIMA.noise_sigma * np.random.default_rng(0).standard_normal((MINIMA.noisy_copies, 2))
+    copies = score.outputs((x[:, :, None] + noise).reshape(-1, 2)).reshape(len(seeds), count, MINIMA.noisy_copies)
+    kept = (copies <= 0).mean(axis=-1)
     parts = [
         pd.DataFrame(
             {
@@ -164,7 +191,9 @@ def _run_form(
                 "valid": valid[place],
                 "near": valid[place] & (length[place] <= MINIMA.near * least),
                 "length": np.where(valid[place], length[place], np.nan),
+                "kept": np.where(valid[place], kept[place], np.nan),
                 "answers": answers,
+                "spread": spread,
             }
         )
         for place, seed in enumerate(seeds)
@@ -181,15 +210,31 @@ def _count_different(x: Array) -> int:
     return len(found)
 
 
-def _curvature(beta: float, score: scene.SceneScore, seed: int) -> float:
-    """The largest eigenvalue of H_F at the lowest point of F on a grid, Eq. (26)."""
+def _shape_at_lowest(beta: float, score: scene.SceneScore, seed: int) -> dict[str, float | bool]:
+    """Slope and largest curvature of F at its lowest point, Eq. (26), and whether Eq. (31) holds there."""
     axis = np.linspace(-4.0, 1.0, 41)
     x = np.stack(np.meshgrid(axis, axis), axis=-1).reshape(-1, 2) + np.array(scene.SCENE.x0)
     lowest = x[free_energies(x, beta, seed, score).argmin()]
     noise = cloud.whiten(cloud.draw_antithetic(np.random.default_rng(seed), MINIMA.samples, 2))
     sigma = scene.SCENE.cloud_sigma
-    weights = boltzmann.weights(scene.energies(cloud.points(lowest, sigma, noise), seed, score), 1 / beta)
-    return float(np.linalg.eigvalsh(cloud.hessian(weights, noise, sigma, 1 / beta)).max())
+
+    def slope_and_curvature(point: Array) -> tuple[Array, Array]:
+        weights = boltzmann.weights(scene.energies(cloud.points(point, sigma, noise), seed, score), 1 / beta)
+        return cloud.gradient(weights, noise, sigma, 1 / beta), cloud.hessian(weights, noise, sigma, 1 / beta)
+
+    for _ in range(MINIMA.steps):  # from the cell of the grid to the bottom itself
+        slope, curvature = slope_and_curvature(lowest)
+        step = np.linalg.solve(curvature, slope)
+        if np.linalg.eigvalsh(curvature).min() <= 0 or np.linalg.norm(step) > MINIMA.newton_reach:
+            step = beta * sigma**2 * slope  # no curvature is above T / sigma**2, so that this leads down
+        lowest = lowest - step
+    slope, curvature = slope_and_curvature(lowest)
+    norm, largest = float(np.linalg.norm(slope)), float(np.linalg.eigvalsh(curvature).max())
+    return {
+        "largest eigenvalue": largest,
+        "slope": norm,
+        "Eq. (31) holds": bool(is_robust_as_printed(np.array([norm]), np.array([largest]), MINIMA.xi)[0]),
+    }
 
 
 def _draw(curves: pd.DataFrame) -> Figure:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 from counterpoise.security.logs.json_lines import flatten_record, read_json_objects
-from counterpoise.security.logs.log_table import LineProblem, LogTable, build_log_table, refuse_empty
+from counterpoise.security.logs.log_table import LineProblem, LogTable, build_log_table, refuse_empty, set_wrong_apart
 
 ROW_EVENTS = ("flow", "alert", "netflow")
 
@@ -34,6 +34,7 @@ def read_eve(lines: Iterable[str]) -> LogTable:
     if others:
         kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(others.items()))
         problems.append(LineProblem(0, f"records that are no flow and no alert were left out: {kinds}"))
-    if not records:
+    kept = set_wrong_apart(records, problems)
+    if not kept:
         refuse_empty("eve", problems)
-    return build_log_table("eve", records, problems)
+    return build_log_table("eve", kept, problems)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -33,6 +34,11 @@ def read_flow_csv(kind: str, lines: Iterable[str]) -> LogTable:
         for cells in reader:
             if not header:
                 header = [cell.strip() for cell in cells]
+                problems += [
+                    LineProblem(0, f"several columns are called {name!r}; the last of them is read")
+                    for name, count in Counter(header).items()
+                    if count > 1
+                ]
             elif len(cells) == len(header):
                 kept.append((reader.line_num, cells))
             elif any(cell.strip() for cell in cells):
@@ -67,7 +73,7 @@ def _is_number(text: str) -> bool:
         float(text)
     except ValueError:
         return False
-    return True
+    return "_" not in text  # Python would read 6_2 as 62
 
 
 def _parse_cells(header: Sequence[str], is_number: Sequence[bool], cells: Sequence[str]) -> dict[str, Any]:
@@ -79,8 +85,7 @@ def _parse_cells(header: Sequence[str], is_number: Sequence[bool], cells: Sequen
         elif not numeric:
             record[name] = text
         else:
-            try:
-                record[name] = int(text) if text.lstrip("+-").isdecimal() else float(text)
-            except ValueError:
-                raise ValueError(f"{name!r} has {text!r}, which is no number") from None
+            if not _is_number(text):
+                raise ValueError(f"{name!r} has {text!r}, which is no number")
+            record[name] = int(text) if text.lstrip("+-").isdecimal() and len(text) < 300 else float(text)
     return record

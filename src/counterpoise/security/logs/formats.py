@@ -31,7 +31,10 @@ def recognise_format(lines: Sequence[str], peek_lines: int = 20) -> str | None:
         if text.startswith(("#separator", "#fields", "#path", "#set_separator", "#types")):
             return "zeek"
         if text.startswith("{"):
-            return _recognise_object(text)
+            kind, is_whole = _recognise_object(text)
+            if kind is not None or is_whole:
+                return kind
+            continue  # a broken line; the next one may say it
         names = next(csv.reader([text]), [])
         if {"src2dst_packets", "bidirectional_packets"} & set(names):
             return "nfstream"
@@ -58,17 +61,16 @@ def read_log(lines: Iterable[str], kind: str | None = None, peek_lines: int = 20
     return _READERS[found](chain([line.lstrip("\ufeff") for line in first[:1]], first[1:], rest))
 
 
-def _recognise_object(text: str) -> str | None:
+def _recognise_object(text: str) -> tuple[str | None, bool]:
+    """The format of a line that begins an object, and whether the line is whole."""
     try:
         record = json.loads(text)
     except (ValueError, RecursionError):
-        return "eve" if '"event_type"' in text else None
-    if not isinstance(record, dict):
-        return None
+        return ("eve" if '"event_type"' in text else None), False
     if "event_type" in record:
-        return "eve"
+        return "eve", True
     has_endpoints = "id.orig_h" in record or isinstance(record.get("id"), dict)
-    return "zeek" if "uid" in record and ("ts" in record or has_endpoints) else None
+    return ("zeek" if "uid" in record and ("ts" in record or has_endpoints) else None), True
 
 
 def _read_any_zeek(lines: Iterable[str]) -> LogTable:

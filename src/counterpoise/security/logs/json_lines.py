@@ -20,8 +20,10 @@ def read_json_objects(lines: Iterable[str]) -> Iterator[tuple[int, dict[str, Any
             found = json.loads(line, parse_constant=_refuse_constant)
         except RecursionError:
             yield number, "it is nested too deeply"
+        except json.JSONDecodeError as error:
+            yield number, f"it is no JSON ({error.msg}, character {error.pos + 1})"
         except ValueError as error:
-            yield number, f"it is no JSON ({error})"
+            yield number, f"it is no JSON ({str(error).split(';')[0]})"
         else:
             yield number, found if isinstance(found, dict) else "it is not a JSON object"
 

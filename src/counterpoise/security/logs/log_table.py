@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import isfinite
@@ -10,6 +12,8 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from counterpoise.errors import InputError
+
+LARGEST_NUMBER = sys.float_info.max
 
 
 class LineProblem(NamedTuple):
@@ -56,10 +60,48 @@ def _make_column(values: list[Any]) -> pd.Series[Any]:
 
 
 def check_finite(record: Mapping[str, Any]) -> None:
-    """Raise a ValueError that names the first field that is infinite."""
+    """Raise a ValueError that names the first field that is infinite, or too large for a number.
+
+    >>> check_finite({"age": 10**400})
+    Traceback (most recent call last):
+    ValueError: 'age' is too large
+    """
     for name, value in record.items():
         if isinstance(value, float) and not isfinite(value) and value == value:
             raise ValueError(f"{name!r} is infinite")
+        if isinstance(value, int) and abs(value) > LARGEST_NUMBER:
+            raise ValueError(f"{name!r} is too large")
+
+
+def set_wrong_apart(
+    records: Iterable[tuple[int, Mapping[str, Any]]], problems: list[LineProblem]
+) -> list[tuple[int, Mapping[str, Any]]]:
+    """The records that can be rows; ``problems`` are told those with a number that is none, or text among numbers.
+
+    A field is of numbers where more than half of its cells are.
+
+    >>> told = []
+    >>> found = set_wrong_apart([(1, {"age": 3}), (2, {"age": "x"}), (3, {"age": 1e999}), (4, {"age": 5})], told)
+    >>> [line for line, _ in found], [str(each) for each in told]
+    ([1, 4], ["line 2: 'age' has 'x', which is no number", "line 3: 'age' is infinite"])
+    """
+    listed = list(records)
+    texts = Counter(name for _, record in listed for name, value in record.items() if isinstance(value, str))
+    filled = Counter(name for _, record in listed for name, value in record.items() if value is not None)
+    numeric = {name for name, count in texts.items() if 2 * count < filled[name]}
+    kept = []
+    for line, record in listed:
+        wrong = next((name for name in numeric if isinstance(record.get(name), str)), None)
+        try:
+            check_finite(record)
+        except ValueError as error:
+            problems.append(LineProblem(line, str(error)))
+        else:
+            if wrong is None:
+                kept.append((line, record))
+            else:
+                problems.append(LineProblem(line, f"{wrong!r} has {str(record[wrong])[:40]!r}, which is no number"))
+    return kept
 
 
 def refuse_empty(kind: str, problems: Iterable[LineProblem]) -> None:

@@ -8,7 +8,14 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from counterpoise.security.logs.json_lines import flatten_record, read_json_objects
-from counterpoise.security.logs.log_table import LineProblem, LogTable, build_log_table, check_finite, refuse_empty
+from counterpoise.security.logs.log_table import (
+    LineProblem,
+    LogTable,
+    build_log_table,
+    check_finite,
+    refuse_empty,
+    set_wrong_apart,
+)
 
 NUMBER_TYPES = {"time": float, "interval": float, "double": float, "count": int, "int": int, "port": int}
 ESCAPED_BYTES = re.compile(r"(?:\\x[0-9a-fA-F]{2})+")
@@ -64,7 +71,7 @@ class ZeekHeader:
             return text == "T"
         if kind in NUMBER_TYPES:
             try:
-                return NUMBER_TYPES[kind](text)
+                return NUMBER_TYPES[kind](text if "_" not in text else "")  # Python would read 6_2 as 62
             except ValueError:
                 raise ValueError(f"{text!r} is no {kind}") from None
         return _decode(text)
@@ -119,16 +126,24 @@ def read_zeek_json(lines: Iterable[str]) -> LogTable:
     {'uid': ['C1'], 'id.orig_p': [53]}
     """
     records, problems = [], []
+    first_path, other_path = None, None
     for number, found in read_json_objects(lines):
         if isinstance(found, str):
             problems.append(LineProblem(number, found))
         elif "event_type" in found and "uid" not in found:
             problems.append(LineProblem(number, "it is a record of Suricata, not of Zeek"))
         else:
-            records.append((number, flatten_record(found)))
-    if not records:
+            path = found.get("_path")
+            first_path = path if first_path is None else first_path
+            if path == first_path:
+                records.append((number, flatten_record(found)))
+            elif other_path is None:
+                other_path = path
+                problems.append(LineProblem(number, f"it is of a log of {path!r}; those of {first_path!r} are read"))
+    kept = set_wrong_apart(records, problems)
+    if not kept:
         refuse_empty("zeek", problems)
-    return build_log_table("zeek", records, problems)
+    return build_log_table("zeek", kept, problems)
 
 
 def _check_header(header: ZeekHeader) -> None:

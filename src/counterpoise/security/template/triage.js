@@ -3,7 +3,7 @@
 (() => {
   const data = JSON.parse(document.getElementById("data").textContent);
   const CLASSES = [...document.querySelectorAll(".tile span")].map((tile) => tile.textContent);
-  const STEP = 200;
+  const STEP = 100;
   const find = (id) => document.getElementById(id);
   const body = document.querySelector("#list > tbody");
   const total = data.row.length;
@@ -120,7 +120,8 @@
     for (const card of find("groups").children) card.setAttribute("aria-pressed", String(card.dataset.group === group));
     for (const button of document.querySelectorAll("[data-sort]")) {
       const mine = button.dataset.sort === name;
-      button.setAttribute("aria-sort", mine ? (down < 0 ? "descending" : "ascending") : "none");
+      if (mine) button.parentElement.setAttribute("aria-sort", down < 0 ? "descending" : "ascending");
+      else button.parentElement.removeAttribute("aria-sort");
     }
     find("order").value = [...find("order").options].some((option) => option.value === order) ? order : "";
   }
@@ -187,7 +188,7 @@
   document.querySelector("#list > thead").addEventListener("click", (event) => {
     const button = event.target.closest("[data-sort]");
     if (!button) return;
-    order = (button.getAttribute("aria-sort") === "ascending" ? "-" : "") + button.dataset.sort;
+    order = (button.parentElement.getAttribute("aria-sort") === "ascending" ? "-" : "") + button.dataset.sort;
     filter();
   });
   find("order").addEventListener("change", () => { order = find("order").value; filter(); });

@@ -120,7 +120,7 @@ def _page_data(
         "classes": [CLASSES.index(name) for name in table["class"]],
         "groups": [
             {
-                "title": group.title,
+                "title": _title_group(group, redact=redact),
                 "alerts": len(group.rows),
                 "median": "" if redact else str(groups["median"].iloc[place]),
             }

@@ -47,7 +47,7 @@ def disconnectivity(ensemble: Ensemble, ax: Axes | None = None) -> Axes:
     with np.errstate(divide="ignore"):
         free = -row.T * np.log(np.maximum(basins.weight, 1e-4))
     shade = (free - free.min()) / max(float(np.ptp(free)), 1e-12)
-    colours = [colormaps["viridis"](0.85 * value) for value in shade]
+    colours = [colormaps["viridis"](0.25 + 0.55 * value) for value in shade]
     top = _draw_tree(ax, tree, places, colours)
     firmest = int(np.nanargmax(np.where(np.isnan(row.basin_kept), -1.0, row.basin_kept)))
     low, high = float(basins.effort.min()), top
@@ -72,8 +72,9 @@ def disconnectivity(ensemble: Ensemble, ax: Axes | None = None) -> Axes:
     ax.set_xticks([])
     ax.set_ylabel("effort, d + λR")
     hide_sides(ax, "top", "right", "bottom")
-    set_heading(ax, "Separate ways out, and the barriers between them", 30.0)
-    ax.legend(frameon=False, fontsize=SMALL_FONT_POINTS, loc="upper left", bbox_to_anchor=(0.0, 1.13), ncols=2)
+    ax.set_yticks([tick for tick in ax.get_yticks() if 0 <= tick <= high])  # room for labels is no effort below 0
+    set_heading(ax, "Separate ways out, and the barriers between them")
+    ax.legend(frameon=False, fontsize=SMALL_FONT_POINTS, loc="upper left", bbox_to_anchor=(0.0, -0.01), ncols=2)
     return ax
 
 

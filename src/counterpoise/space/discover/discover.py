@@ -41,6 +41,8 @@ class Discoveries(Readable):
         ]
         count = f"{len(lines)} relation{'' if len(lines) == 1 else 's'}"
         header = ("sort", "constraint", "holds in", "rows that show it")
+        if not lines:
+            return Summary("no relation that the reference obeys was found", header, lines)
         return Summary(f"{count} that the reference obeys: look through them before they bind", header, lines)
 
     def __iter__(self) -> Iterator[FoundRelation]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -17,12 +18,16 @@ class DeterminedColumns:
     """For each equation that a rule states, the one free column that is computed from its other columns.
 
     It is the column that stands alone on one side ("packets" in "fwd + bwd == packets") where that one is free, and
-    otherwise the last free column, in the order of the table, that no other equation determines.
+    otherwise the last free column, in the order of the table, that no other equation determines. No column is chosen
+    that would follow from itself by way of other equations, so that all can be computed one after the other.
     """
 
     region: Region
     equations: tuple[Compare, ...]
-    chosen: Index  # (n, e) column that each equation determines in each row; -1: none
+    chosen: (
+        Index  # (n, e) column that each equation determines in each row; -1: it does not bind there, -2: it leaves none
+    )
+    passes: int = 1  # times that all equations are gone through until each has what it is computed from
 
     @classmethod
     def of(cls, region: Region) -> DeterminedColumns:
@@ -41,14 +46,23 @@ class DeterminedColumns:
             part for part in system.clause_set.clauses if any(part.formula is e for e in system.balance_equations)
         ]
         equations = tuple(part.formula for part in stated if isinstance(part.formula, Compare))
+        made_from = {derivation.number: frozenset(derivation.expression.columns) for derivation in system.derivations}
         chosen = np.full((len(region.x0), len(equations)), -1, dtype=np.intp)
+        passes = 1
         for row, free in enumerate(region.free & system.numeric):
+            sources = dict(made_from)  # for each column that is computed in this row, those that it is computed from
             for number, equation in enumerate(equations):
                 if system.is_binding[row, stated[number].relation_number]:
-                    taken = set(chosen[row, :number].tolist())
-                    usable = [c for c in sorted(equation.columns) if free[c] and c not in taken]
-                    chosen[row, number] = _choose_column(equation, usable)
-        return cls(region, equations, chosen)
+                    usable = [
+                        c
+                        for c in sorted(equation.columns)
+                        if free[c] and c not in sources and not _leads_to(c, equation.columns - {c}, sources)
+                    ]
+                    column = chosen[row, number] = _choose_column(equation, usable)
+                    if column >= 0:
+                        sources[column] = equation.columns - {column}
+            passes = max(passes, _count_passes([int(c) for c in chosen[row]], sources))
+        return cls(region, equations, chosen, passes)
 
     @property
     def is_determined(self) -> Mask:
@@ -60,15 +74,21 @@ class DeterminedColumns:
 
     def take(self, rows: Index) -> DeterminedColumns:
         """The determined columns of some rows."""
-        return DeterminedColumns(self.region.take(rows), self.equations, self.chosen[rows])
+        return replace(self, region=self.region.take(rows), chosen=self.chosen[rows])
 
     def compute(self, x: Array) -> Array:
         """Points ``x`` ``(n, k, d)`` with determined and derived columns computed from the others.
 
         What is computed depends on the other columns alone. Whether the relations then hold is for the region to say.
         """
-        region = self.region
         y = x
+        for _ in range(self.passes):
+            y = self.region.system.compute_derived(self._compute_equations(y))
+        return y
+
+    def _compute_equations(self, x: Array) -> Array:
+        """Points ``x`` ``(n, k, d)`` with the determined column of each equation computed, one after the other."""
+        region, y = self.region, x
         for number, equation in enumerate(self.equations):
             column = self.chosen[:, number]
             rows = np.flatnonzero(column >= 0)
@@ -91,7 +111,7 @@ class DeterminedColumns:
                     owners = np.repeat(rows[mine], x.shape[1])
                     snapped = region.lattice.snap(target, made.ravel(), owners).reshape(made.shape)
                     y[rows[mine], :, target] = np.where(small & ~np.isnan(own[mine])[:, None], start, snapped)
-        return region.system.compute_derived(y)
+        return y
 
     def describe(self, names: tuple[object, ...], row: int) -> list[str]:
         """What is computed from what in one row, in words."""
@@ -101,11 +121,40 @@ class DeterminedColumns:
             if column >= 0:
                 others = ", ".join(str(names[c]) for c in sorted(equation.columns) if c != column)
                 out.append(f"{names[column]} is computed from {others}")
+            elif column == -2 and self.region.free[row, sorted(equation.columns)].any():
+                some = ", ".join(str(names[c]) for c in sorted(equation.columns))
+                out.append(f"no column is computed from the equation of {some}: ways that keep it may be missing")
         return out
 
 
 def _choose_column(equation: Compare, usable: list[int]) -> int:
-    """The column that an equation determines, of those it may: one that is alone on a side, else the last; -1: none."""
+    """The column that an equation determines, of those it may: one that is alone on a side, else the last; -2: none."""
     sides = (equation.left, equation.right)
     alone = [side.number for side in sides if isinstance(side, Column) and side.number in usable]
-    return (alone or usable or [-1])[-1]
+    return (alone or usable or [-2])[-1]
+
+
+def _leads_to(column: int, start: Iterable[int], sources: Mapping[int, Iterable[int]]) -> bool:
+    """Whether any of the columns in ``start`` is computed, by way of others or not, from ``column``."""
+    open_columns, met = list(start), set()
+    while open_columns:
+        now = open_columns.pop()
+        if now == column:
+            return True
+        if now not in met:
+            met.add(now)
+            open_columns += sources.get(now, ())
+    return False
+
+
+def _count_passes(order: list[int], sources: Mapping[int, Iterable[int]]) -> int:
+    """How often columns are computed in this order, and derived ones after each time, until nothing is out of date."""
+    places = {column: place for place, column in enumerate(order) if column >= 0}
+
+    def count(column: int, by: int) -> int:
+        """Passes after which a column is right, for one that is computed at the place ``by``."""
+        own = places.get(column, len(order))  # derived columns come last in each pass
+        inner = max((count(source, own) for source in sources[column] if source in sources), default=1)
+        return inner + (own > by or (own == by and column in places))
+
+    return max((count(column, len(order) + 1) for column in sources), default=1)

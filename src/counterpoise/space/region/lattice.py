@@ -198,7 +198,11 @@ class Lattice:
             off[..., codes.columns] = (cells < 0) | (cells > codes.greatest_code) | (cells != np.rint(cells))
         for number in codes.other_choices:
             column, values = self.choices[number]
-            off[..., column] = ~np.isin(x[..., column], values)
+            if len(values):  # they are sorted
+                at = np.minimum(values.searchsorted(x[..., column]), len(values) - 1)
+                off[..., column] = values[at] != x[..., column]
+            else:
+                off[..., column] = True
         return off & ~np.isnan(x) & (changed | self.binds_unchanged)
 
     def is_empty(self, lower: Array, upper: Array) -> Mask:
@@ -213,20 +217,26 @@ class Lattice:
 
     def snap(self, column: int, values: Array, rows: Index) -> Array:
         """Values ``(p,)`` of one column, in the boxes of these rows ``(p,)``, on the lattice."""
-        for (listed, allowed), span in zip(self.choices, self.choice_spans, strict=True):
-            if listed == column:
-                return nearest_listed(allowed, values, span[rows, 0], span[rows, 1])
-        place = self.place_by_column[column]
-        if place >= 0:
-            step, parts, origin = self.step[place], self.divisor[place], self.origin[rows, place]
-            first, last = self.first_count[rows, place], self.last_count[rows, place]
-            count = np.minimum(np.maximum(np.rint((values - origin) * parts / step), first), last)
-            fits = (first <= last) & (np.abs(count) < MAX_EXACT_COUNT)
-            values = np.where(fits, origin + count * step / parts, values)
-        for number, dtype in self.narrow_floats:
-            if number == column:
-                values = values.astype(dtype).astype(np.float64)
-        return values
+        return self.snap_cells(np.full(len(values), column), values, rows)
+
+    def snap_cells(self, columns: Index, values: Array, rows: Index) -> Array:
+        """Values ``(p,)`` of these columns ``(p,)``, in the boxes of these rows ``(p,)``, on the lattice."""
+        out = values.copy()
+        on_grid = np.flatnonzero(self.place_by_column[columns] >= 0)
+        owners, place = rows[on_grid], self.place_by_column[columns[on_grid]]
+        step, parts, origin = self.step[place], self.divisor[place], self.origin[owners, place]
+        first, last = self.first_count[owners, place], self.last_count[owners, place]
+        count = np.minimum(np.maximum(np.rint((values[on_grid] - origin) * parts / step), first), last)
+        fits = (first <= last) & (np.abs(count) < MAX_EXACT_COUNT)
+        out[on_grid[fits]] = (origin + count * step / parts)[fits]
+        for column, dtype in self.narrow_floats:
+            mine = columns == column
+            out[mine] = out[mine].astype(dtype)
+        for (column, allowed), span in zip(self.choices, self.choice_spans, strict=True):
+            mine = np.flatnonzero(columns == column)
+            if len(mine):
+                out[mine] = nearest_listed(allowed, values[mine], span[rows[mine], 0], span[rows[mine], 1])
+        return out
 
     def spacing(self, column: int) -> float:
         """The distance between neighbouring values of a column; 0 where it has no lattice."""

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from counterpoise.space.rules.expressions import BinaryOperation, is_affine
+from counterpoise.space.rules.followers import Follower, find_followers
 from counterpoise.space.rules.formulas import Combination, Compare, split_into_clauses
 from counterpoise.space.rules.orderings import Orderings
 from counterpoise.space.rules.relations import Clause
@@ -22,6 +23,7 @@ class ClauseSet:
     orderings: tuple[Orderings, ...]  # clauses that can be projected together
     affine_pairs: frozenset[tuple[int, int]]  # (clause, column) where one Newton step solves the clause
     equation_groups: tuple[tuple[int, ...], ...]  # equations that share columns
+    followers: tuple[Follower, ...]  # columns that an equation gives a value
 
     @classmethod
     def of(cls, parts: Sequence[Clause]) -> ClauseSet:
@@ -48,6 +50,7 @@ class ClauseSet:
             Orderings.group_clauses(parts),
             frozenset(straight),
             group_shared_equations(parts),
+            find_followers(parts),
         )
 
     def other_clauses(self, columns: Iterable[int], number: int) -> list[Clause]:

@@ -187,7 +187,8 @@ def determined_columns(relations: Sequence[Relation]) -> set[int]:
         elif isinstance(relation, FormulaRelation) and isinstance(relation.formula, Compare):
             equation = relation.formula
             if equation.operator == "==" and len(equation.columns) > 1:
-                found |= {side.number for side in (equation.left, equation.right) if isinstance(side, Column)}
+                alone = [side.number for side in (equation.left, equation.right) if isinstance(side, Column)]
+                found |= set([column for column in alone if column not in found][:1])  # of a == b one follows the other
     return found
 
 

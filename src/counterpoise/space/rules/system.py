@@ -86,6 +86,14 @@ class RelationSystem:
         found[read] = True
         return found & ~self.is_derived
 
+    @property
+    def is_following(self) -> Mask:
+        """Which cells an equation that binds their row computes from others, ``(n, d)``, if they may move."""
+        found = np.zeros(self.x0.shape, dtype=bool)
+        for follower in self.clause_set.followers:
+            found[:, follower.column] = self.is_binding[:, follower.relation_number]
+        return found
+
     @cached_property
     def has_only_orders(self) -> bool:
         """Whether no relation makes a change of one column move another: there are none but comparisons."""
@@ -234,8 +242,13 @@ class RelationSystem:
         columns = sorted(set(self.clause_set.clauses_by_column).union(*made))  # no relation reads the others
         y = dict(zip(columns, np.moveaxis(x[..., columns], -1, 0).copy(), strict=True))
         given = np.concatenate([self.x0, lower, upper], axis=1).T[:, :, None]
-        suspects, broken = self._find_broken(y, given, x.shape[:2])
         out = x.copy()
+        for follower in self.clause_set.followers:
+            column = follower.column
+            may = (free & ~self.is_derived)[:, column], self.is_binding[:, follower.relation_number]
+            if follower.follow(y, given, *may, (lower[:, column], upper[:, column]), grid):
+                out[..., column] = y[column]
+        suspects, broken = self._find_broken(y, given, x.shape[:2])
         if suspects:
             rows = broken[0]
             workspace = RepairWorkspace(

@@ -49,6 +49,11 @@ export function percent(value) {
   return `${Math.round(share)}%`;
 }
 
+// A share of noisy copies, rounded down as everywhere: 12 of 100 is what 12.5 % of them keep.
+export function keptShare(value) {
+  return value === null || value === undefined ? "" : `${Math.floor(100 * value + 1e-9)}%`;
+}
+
 export function button(words, act, attributes) {
   return make("button", { type: "button", onclick: act, ...attributes }, words);
 }

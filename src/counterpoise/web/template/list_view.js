@@ -1,6 +1,6 @@
 // The list of rows: search, filter, sort; a hundred lines at a time, whatever their number.
 
-import { button, make, percent, replaceChildren, shortNumber } from "./dom.js";
+import { button, keptShare, make, percent, replaceChildren, shortNumber } from "./dom.js";
 
 const COLUMNS = [
   ["label", "Row"],
@@ -67,14 +67,14 @@ export function mountList(element, { ask, history, setup }) {
   function lookAgain() {
     clearTimeout(again);
     again = setTimeout(async () => {
-      if (document.visibilityState === "visible") await load();
+      if (document.visibilityState === "visible") await load(true);
       if (isOpen) lookAgain();
     }, 3000);
   }
 
-  async function load() {
+  async function load(isAgain = false) {
     const number = ++asked;
-    const found = await ask("list", { ...list(), limit: LIMIT });
+    const found = await ask("list", { ...list(), limit: LIMIT, isAgain });
     if (number !== asked || !found) return;
     const drawn = JSON.stringify([found, list()]);
     if (drawn === lastDrawn) return;
@@ -118,7 +118,7 @@ export function mountList(element, { ask, history, setup }) {
       make("td", {}, line.verdict ?? ""),
       make("td", { class: "number" }, percent(line.probability)),
       make("td", { class: "number" }, shortNumber(line.effort)),
-      make("td", { class: "number" }, percent(line.kept)),
+      make("td", { class: "number" }, keptShare(line.kept)),
       make("td", { class: "number" }, line.gap === 0 ? "proven" : percent(line.gap)),
       make("td", {}, line.way ?? ""),
       make("td", {}, (line.status ?? "").replaceAll("_", " ")),

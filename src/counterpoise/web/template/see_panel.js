@@ -1,6 +1,6 @@
 // Pictures of a decision: the way to the answer, a plane of two features, all the ways out, the nearest real rows.
 
-import { button, draw, featureNumber, make, percent, replaceChildren, shortNumber } from "./dom.js";
+import { button, draw, featureNumber, keptShare, make, percent, replaceChildren, shortNumber } from "./dom.js";
 
 const VIEWS = [["way", "The way there"], ["plane", "Two features"], ["ways", "All ways out"], ["real", "Nearest real rows"]];
 
@@ -143,7 +143,7 @@ export function mountSee(element, { ask, history, setup, known, put }) {
       make("div", { class: "bars" }, bars.map((line) => make("div", { class: "bar" }, make("span", {}, `${line.feature} (${line.role})`), make("meter", { min: "0", max: "1", value: line.share, "aria-label": `${line.feature} changes in ${percent(line.share)}` }), make("span", { class: "number" }, `${percent(line.share)} ± ${percent(line.error)}`)))),
       make("h3", {}, found.basins.length === 1 ? "One way out" : `${found.basins.length} separate ways out`),
       drawTree(found),
-      make("ul", {}, found.basins.map((basin) => make("li", {}, button(`put it here: ${basin.changes || "no change"}`, () => put(basin), { class: "basin" }), ` costs ${shortNumber(basin.effort)}, holds ${percent(basin.weight)} of the ways, kept ${percent(basin.kept)}`))),
+      make("ul", {}, found.basins.map((basin) => make("li", {}, button(`put it here: ${basin.changes || "no change"}`, () => put(basin), { class: "basin" }), ` costs ${shortNumber(basin.effort)}, holds ${percent(basin.weight)} of the ways, kept ${keptShare(basin.kept)}`))),
     ];
   }
 

@@ -9,6 +9,7 @@ import pandas as pd
 
 from counterpoise.explanation.fields import ENERGY_COLUMNS, SCORE_COLUMNS
 from counterpoise.explanation.question import Question
+from counterpoise.explanation.stored_objects import StoredObject
 from counterpoise.space.schema.schema import Feature, Schema
 from counterpoise.types import Array, is_number
 
@@ -16,8 +17,11 @@ _TEXT_FIELDS = ("fixed", "unit", "label", "description")
 _NUMBER_FIELDS = ("threshold", "lam", "mu", "keep", "temperature", "alternatives", "seed", "budget", "gap")
 
 
-def check_fields(fields: dict[str, Any], max_decimals: int = 400) -> None:
-    """A ValueError where fields of an explanation do not belong together; ``max_decimals`` of a double are enough."""
+def check_fields(fields: dict[str, Any], max_decimals: int = 400, rounding: float = 1e-5) -> None:
+    """A ValueError where fields of an explanation do not belong together; ``max_decimals`` of a double are enough.
+
+    Probabilities are the model's own, which may be above 1 by its ``rounding``.
+    """
     schema: Schema = fields["schema"]
     columns = fields["rows"].columns
     absent = [name for name in schema.names if name not in columns]
@@ -29,9 +33,12 @@ def check_fields(fields: dict[str, Any], max_decimals: int = 400) -> None:
         _check_codes(schema, cells)
     if fields["count"].dtype.kind not in "iu" or fields["valid"].dtype != np.bool_:
         raise ValueError("the numbers of answers are not whole, or the validities no truth values")
+    most = fields["answers"].shape[1]
+    if not ((fields["count"] >= 0) & (fields["count"] <= most)).all():
+        raise ValueError(f"a row has a number of answers that is not from 0 to {most}")
     if not all(isinstance(text, str) for name in ("status", "reason") for text in fields[name].tolist()):
         raise ValueError("a status or a reason is no text")
-    _check_numbers(fields)
+    _check_numbers(fields, rounding)
     _check_question(fields["question"])
 
 
@@ -60,7 +67,7 @@ def _check_codes(schema: Schema, cells: Array) -> None:
                 raise ValueError(f"{feature.name!r} has codes that stand for no category")
 
 
-def _check_numbers(fields: dict[str, Any]) -> None:
+def _check_numbers(fields: dict[str, Any], rounding: float) -> None:
     """What was measured is numbers, and shares are between 0 and 1 or unknown."""
     measures = {} if fields["measures"] is None else vars(fields["measures"])
     numbers = {name: part for name, part in measures.items() if name != "noise"} | {"bound": fields["bound"]}
@@ -70,8 +77,15 @@ def _check_numbers(fields: dict[str, Any]) -> None:
     for name, part in numbers.items():
         if part.dtype.kind != "f":
             raise ValueError(f"{name} has {part.dtype} values")
-        if name.startswith(("kept", "probability")) and not (np.isnan(part) | ((part >= 0) & (part <= 1))).all():
+        if name == "agree_of" and not (np.isnan(part) | ((part >= 1) & np.isfinite(part))).all():
+            raise ValueError("agree_of has values that are no numbers of models")
+        is_share = name.startswith(("kept", "probability")) or name == "agree"
+        if is_share and not _are_shares(part, rounding):
             raise ValueError(f"{name} has values that are no shares")
+
+
+def _are_shares(numbers: Array, rounding: float) -> bool:
+    return bool((np.isnan(numbers) | ((numbers >= 0) & (numbers <= 1 + rounding))).all())
 
 
 def _check_question(question: Question) -> None:
@@ -79,3 +93,6 @@ def _check_question(question: Question) -> None:
         value = getattr(question, name)
         if value is not None and value != "auto" and not is_number(value):
             raise ValueError(f"{name} of the question is {value!r}")
+    for part in question.regularizers:
+        if not (callable(part) or isinstance(part, StoredObject)):
+            raise ValueError(f"a regularizer of the question is {part!r}")

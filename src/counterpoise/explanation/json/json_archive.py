@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from counterpoise.errors import InputError
-from counterpoise.explanation import json_question, json_values
 from counterpoise.explanation.fields import AnswerMeasures
-from counterpoise.explanation.json_checks import check_fields
+from counterpoise.explanation.json import json_question, json_tables, json_values
+from counterpoise.explanation.json.json_checks import check_fields
 from counterpoise.explanation.question import Question
 
 FORMAT_NAME = "counterpoise.explanation"
@@ -49,7 +49,7 @@ def _unpack_quantiles(data: list[Any]) -> dict[Any, Any]:
 _ARRAY_FIELDS = ("x0", "answers", "count", "valid", "status", "reason", "target")
 _TABLE_FIELDS = ("scores", "energy", "firm")
 _PACKERS: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
-    "schema": (json_values.pack_schema, json_values.unpack_schema),
+    "schema": (json_tables.pack_schema, json_tables.unpack_schema),
     **dict.fromkeys(_ARRAY_FIELDS, (json_values.pack_array, json_values.unpack_array)),
     "held": (_pack_held, _unpack_held),
     "quantiles": (_pack_quantiles, _unpack_quantiles),
@@ -125,8 +125,8 @@ def _pack_fields(fields: Fields) -> Fields:
     rows, tipping = fields["rows"], fields["tipping"]
     return {
         **{name: pack(fields[name]) for name, (pack, _) in _PACKERS.items()},
-        "rows": {"index": json_values.pack_index(rows.index), **json_values.pack_table(rows)},
-        **{name: None if fields[name] is None else json_values.pack_table(fields[name]) for name in _TABLE_FIELDS},
+        "rows": {"index": json_tables.pack_index(rows.index), **json_tables.pack_table(rows)},
+        **{name: None if fields[name] is None else json_tables.pack_table(fields[name]) for name in _TABLE_FIELDS},
         "tipping": None if tipping is None else _pack_fields(tipping),
         "evidence": None if fields["evidence"] is None else json_values.pack_array(fields["evidence"]),
         "measures": {name: json_values.pack_array(part) for name, part in vars(fields["measures"]).items()},
@@ -137,20 +137,21 @@ def _pack_fields(fields: Fields) -> Fields:
 
 
 def _unpack_fields(data: Fields) -> Fields:
-    index = json_values.unpack_index(data["rows"]["index"])
+    index = json_tables.unpack_index(data["rows"]["index"])
     # the first documents had neither evidence nor bounds
     tipping, evidence, bound = data["tipping"], data.get("evidence"), data.get("bound")
     found = {
         **{name: unpack(data[name]) for name, (_, unpack) in _PACKERS.items()},
-        "rows": json_values.unpack_table(data["rows"], index),
-        **{name: None if data[name] is None else json_values.unpack_table(data[name], index) for name in _TABLE_FIELDS},
+        "rows": json_tables.unpack_table(data["rows"], index),
+        **{name: None if data[name] is None else json_tables.unpack_table(data[name], index) for name in _TABLE_FIELDS},
         "tipping": None if tipping is None else _unpack_fields(tipping),
         "evidence": None if evidence is None else json_values.unpack_array(evidence),
         "bound": np.full(len(index), np.nan) if bound is None else json_values.unpack_array(bound),
     }
     parts = {name: json_values.unpack_array(part) for name, part in data.get("measures", {}).items()}
-    if parts:  # the first documents with measures had no bounds of alternatives
-        parts.setdefault("bound", np.full(parts["effort"].shape, np.nan))
+    if parts:  # the first documents with measures had fewer of them
+        for name in ("bound", "agree", "agree_of"):
+            parts.setdefault(name, np.full(parts["effort"].shape, np.nan))
     found["measures"] = AnswerMeasures(**parts) if parts else None
     found["question"] = _unpack_question(data, found)
     check_fields(found)

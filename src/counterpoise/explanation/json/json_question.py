@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from counterpoise.errors import InputError
-from counterpoise.explanation import json_values
+from counterpoise.explanation.json import json_values
 from counterpoise.explanation.question import AnythingBut, Question
 from counterpoise.explanation.stored_objects import StoredObject
 from counterpoise.objective.noise import Gaussian, RankNoise
