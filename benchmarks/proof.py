@@ -3,7 +3,7 @@
     python benchmarks/proof.py [--out benchmarks/results] [--rows 12] [--seconds 2] [--tables adult ...] [--models ...]
                                [--energies default L2 ...] [--note "..."]
 
-With the numbers above it takes about 15 minutes of a quiet core: 48 lines of 12 rows, the default energy. A hundred rows,
+With the numbers above it takes about 15 minutes of a quiet core: 48 lines of 12 rows, default energy. A hundred rows,
 four energies and 10 s (`--rows 100 --seconds 10 --energies default L2 L1 L0`) take half a day. It goes on where it was
 stopped: lines that proof.csv has are kept.
 
