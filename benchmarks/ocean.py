@@ -1,6 +1,6 @@
 """The public workload of OCEAN: share of rows proven least against seconds, for ensembles of 10 to 500 trees.
 
-    python benchmarks/ocean.py [--out benchmarks/results] [--rows 5] [--seconds 2] [--sizes 10 ...] [--tables adult ...]
+    python benchmarks/ocean.py [--out benchmarks/results] [--rows 5] [--seconds 2] [--sizes 10 20 ...] [--tables ...]
 
 Random forests and XGBoost at depth 5 on adult, compas, give_me_some_credit and two of scikit-learn's own tables; L1, as
 OCEAN asks, every row alone, `proof=True` with so many seconds as its budget. One thread, CPU seconds. It goes on where

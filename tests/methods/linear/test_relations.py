@@ -82,11 +82,14 @@ THOROUGH = LinearSettings(boxes=5_000, boxes_with_relations=5_000)
 
 
 def test_an_order_that_stands_in_the_way_is_part_of_the_bound():
-    table = pd.DataFrame({"sent": np.arange(20.0) / 4, "received": np.arange(20.0) / 5, "ports": np.arange(20) % 5})
-    model = LogisticRegression().fit(table, table["received"] + 0.2 * table["sent"] > 2.5)
-    found = cp.explain(model, table[:4], reference=table, constraints=[cp.Rule("received <= sent")])
-    free = cp.explain(model, table[:4], reference=table, relations=None)
-    assert (found.status == "optimal").all()
+    rng = np.random.default_rng(2)
+    table = pd.DataFrame({"sent": rng.uniform(0, 4, 200).round(2), "ports": rng.integers(0, 5, 200)})
+    table["received"] = (table["sent"] * rng.uniform(0, 1, 200)).round(2)
+    model = LogisticRegression().fit(table, table["received"] - 0.5 * table["sent"] + 0.1 * table["ports"] > 0.5)
+    rows = table[~model.predict(table)][:6]
+    found = cp.explain(model, rows, reference=table, constraints=[cp.Rule("received <= sent")], values="any")
+    free = cp.explain(model, rows, reference=table, relations=None, values="any")
+    assert (found.gap < 1e-4).all()  # up to what the tolerance of the rule lets through
     assert (found.bound > free.bound * 1.01).any()
 
 
@@ -102,4 +105,4 @@ def test_answers_keep_the_relations_and_are_no_farther_than_without_a_proof(proo
     both = plain.valid & proven.valid
     assert both.all()
     assert (proven.effort <= plain.effort * (1 + 1e-9)).all()
-    assert (proven.frame["a"] <= proven.frame["b"]).all()
+    assert (proven.frame["a"] <= proven.frame["b"] + 2e-6).all()  # the tolerance of a rule
