@@ -137,24 +137,6 @@ def test_limit_where_only_quiet_and_config(folder: Path) -> None:
     assert run(folder, "explain", "--config", "wrong.yaml").returncode == 2
 
 
-def test_a_worker_that_is_killed_costs_nothing() -> None:
-    from joblib.externals.loky import get_reusable_executor
-
-    from counterpoise.scale import explain_table
-    from scale.night import SETTINGS, explainer
-    from scale.test_same_bytes import as_bytes
-
-    def kill_one(done: int, total: int) -> None:
-        if done and not killed:
-            killed.append(next(iter(get_reusable_executor()._processes)))
-            os.kill(killed[0], signal.SIGKILL)
-
-    rows, killed = alerts(200), list[int]()
-    shared = explain_table(explainer(), rows, n_jobs=2, progress=kill_one, **SETTINGS)
-    assert len(killed) == 1
-    assert as_bytes(shared) == as_bytes(explain_table(explainer(), rows, **SETTINGS))
-
-
 @pytest.mark.parametrize("words", [("-r", "-"), ("-r", "rows.ndjson")], ids=["stream", "file"])
 def test_a_full_disk_under_standard_output_ends_in_three(folder: Path, words: tuple[str, ...]) -> None:
     with open("/dev/full", "wb") as full, (folder / "rows.ndjson").open("rb") as rows:
