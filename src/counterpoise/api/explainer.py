@@ -211,12 +211,10 @@ class Explainer:
 
         X: the rows: a frame, an array ``(n, d)``, a list of dicts; one row may be a Series or a dict.
         target: what the decision should become: "opposite" (the default: another class than now), a label, a list of
-            labels (any of them), an array of labels (one per row), `AnythingBut`, or a range (low, high) of a model
-            that gives numbers.
+            labels (any of them), an array (one per row), `AnythingBut`, or a range (low, high) of a number.
         threshold: the probability, between 0 and 1, that the target must have; None: the model's own decision counts.
         distance: "l2" (the default), "l1", "l0", "gower", "mad" (L1 in median absolute deviations), "linf", or weights
-            of them such as {"l2": 1, "l0": 0.1}.
-            Differences are in standard deviations of the reference.
+            of them such as {"l2": 1, "l0": 0.1}. Differences are in standard deviations of the reference.
         lam: the weight of the penalty in Eq. (3), at least 0; "auto": 0.1, so that a further change has to save a tenth
             of a standard deviation (Gower: 0.1/d, L0: 0); 0: the bare distance.
         penalty: what lam multiplies: "changes" (the default), the number of changed features without those that a
@@ -227,8 +225,7 @@ class Explainer:
         keep: the share of noisy copies, between 0 and 1, that must keep the target; None: the least change.
         noise: what ``keep``, ``temperature`` and ``kept`` are about: a number (Gaussian noise, in standard
             deviations), a noise, or "auto": rank noise calibrated on the reference, once for each target and seed.
-        kept: whether the share of noisy copies of each answer that keep the target is measured, on 200 copies; "auto"
-            (the default) leaves it out for remote models and where the time is up.
+        kept: whether that share is measured of each answer, on 200 copies; "auto" (the default): not of remote models.
         agree: further fitted models, such as refits: the share of them that give an answer its target too is in
             ``explanation.agree``. One that fails is left out, with a note. None by default.
         alternatives: how many answers a row gets at most, each without something that a better one needs; 1 by default.
@@ -240,8 +237,7 @@ class Explainer:
             proven with True; nearer answers that the proof meets then take the place of its own.
         gap: the proof of a row ends where its answer costs at most this share more than the bound; 0 by default.
         seed: of all random numbers; the same seed gives the same answers. 0 by default.
-        progress: True shows a bar, False does not, a function is called with (rows done, rows in all); None: a bar on a
-            terminal where there are many rows.
+        progress: True shows a bar, False none, a function gets (rows done, rows in all); None: a bar where it helps.
         on_error: what happens to a row that cannot be read, or that the model fails on: "reject" (the default) gives it
             the status "rejected" and its reason, and answers the others; "raise" ends the call in an error. Where no
             row at all can be answered, the call ends in an error too.
