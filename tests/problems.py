@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import counterpoise as cp
+from counterpoise.model_calls import RowBudget, Tally
 from counterpoise.problem import Problem
 from counterpoise.streams import Streams
 
@@ -30,3 +31,13 @@ def problem_of(model: object, reference: object, rows: object, **question: objec
     explainer_words = {"relations": None} | explainer_words
     cp.explain(model, rows, reference=reference, method=caught, **explainer_words, **question)
     return caught.problem  # type: ignore[attr-defined, no-any-return]
+
+
+def limit_model_rows(problem: Problem, limit: int) -> Problem:
+    """The problem, each row of which may take so many model rows, one of them for the row as it is."""
+    budget = RowBudget(int(problem.row_numbers.max()) + 1, limit)
+    limited = replace(problem, tally=Tally(row_budget=budget))
+    home = problem.x0[:, None, :]
+    outputs = limited.call_model(problem.model.outputs, home[:, 0], problem.row_numbers)
+    budget.remember_rows(problem.row_numbers, home[:, 0], outputs)
+    return limited

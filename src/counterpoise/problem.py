@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from counterpoise.errors import CapabilityError
-from counterpoise.model_calls import Tally, call_model, check_outputs
+from counterpoise.model_calls import BudgetedOutputs, Tally, call_model, check_outputs
 from counterpoise.models.goals import Goal
 from counterpoise.objective.calibration import Calibration
 from counterpoise.objective.energy import Energy
@@ -26,6 +26,9 @@ from counterpoise.space.nearest_rows import NeighbourIndex, spread_places
 from counterpoise.space.region.region import Region
 from counterpoise.streams import Streams
 from counterpoise.types import Array, Index, Mask, Model, Pullback, is_identity_index
+
+CachedValue = TypeVar("CachedValue")
+FAR_OUT = -1e6  # the margin, in units of the row's own, of points that could not be asked about
 
 
 class Score(NamedTuple):
@@ -79,6 +82,7 @@ class ReferenceRows:
     pool_cache: dict[bytes, NeighbourIndex] = field(default_factory=dict, repr=False)  # by goal and units of distance
     target_cache: dict[bytes, Index] = field(default_factory=dict, repr=False)  # by goal
     sample_cache: dict[bytes, tuple[Array, Array]] = field(default_factory=dict, repr=False)  # by goal and size
+    surrogate_cache: dict[bytes, Any] = field(default_factory=dict, repr=False)  # by goal
     calibration_cache: dict[bytes, Calibration] = field(default_factory=dict, repr=False)  # by goal and seed
 
     @cached_property
@@ -89,6 +93,11 @@ class ReferenceRows:
     def get_calibration(self, goal: Goal, seed: int, make: Callable[[], Calibration]) -> Calibration:
         """The noise "auto" of a single row's ``goal``, made once for each seed."""
         return _get_or_make(self.calibration_cache, b"".join((goal.key, str(seed).encode())), make, 256)
+
+    def get_surrogate(self, goal: Goal, make: Callable[[], CachedValue]) -> CachedValue:
+        """What stands for the model where rows ask for what a single row's ``goal`` does, made once."""
+        found: CachedValue = _get_or_make(self.surrogate_cache, goal.take([0]).key, make)
+        return found
 
     def find_target_rows(self, goal: Goal) -> Index:
         """The places of the rows that the model gives what a single row's ``goal`` asks for."""
@@ -110,9 +119,6 @@ class ReferenceRows:
         return _get_or_make(
             self.pool_cache, key, lambda: NeighbourIndex.of(self.x[self.find_target_rows(goal)], distance)
         )
-
-
-CachedValue = TypeVar("CachedValue")
 
 
 def _get_or_make(
@@ -172,6 +178,12 @@ class Problem:
 
     @property
     def has_expired(self) -> bool:
+        """Whether the time for the whole call is over, or no row has model rows left."""
+        budget = self.tally.row_budget
+        return self.is_out_of_time or (budget is not None and budget.is_spent(self.row_numbers))
+
+    @property
+    def is_out_of_time(self) -> bool:
         """Whether the time for the whole call is over."""
         return time.perf_counter() >= self.deadline
 
@@ -186,8 +198,9 @@ class Problem:
 
     @property
     def model_rows_left(self) -> float:
-        """How many points of each row may still be given to the model; a budgeted problem overrides it."""
-        return np.inf
+        """How many points of each row a search may give to the model: the same for all rows, whatever they spent."""
+        budget = self.tally.row_budget
+        return np.inf if budget is None else budget.search_limit
 
     @property
     def sums_probabilities(self) -> bool:
@@ -204,27 +217,48 @@ class Problem:
 
         ``once``: a point that equals the one before it is not given to the model again.
         """
+        return self._ask_points(x, once=once).outputs
+
+    def _ask_points(self, x: Array, *, once: bool = False) -> BudgetedOutputs:
+        """Model outputs ``(n, k, c)``, and which points ``(n, k)`` the model was asked about: all without a budget."""
         flat, owners = x.reshape(-1, x.shape[-1]), self.row_numbers.repeat(x.shape[1])
-        if not once:
-            said = check_outputs(self.call_model(self.model.outputs, flat, owners), flat, owners)
-            return said.reshape(*x.shape[:2], -1)
-        fresh = np.ones(len(flat), dtype=bool)
-        np.logical_or.reduce(flat[1:] != flat[:-1], axis=1, out=fresh[1:])
-        asked = fresh.nonzero()[0]
-        flat, owners = flat.take(asked, axis=0), owners.take(asked)
-        said = check_outputs(self.call_model(self.model.outputs, flat, owners), flat, owners)
-        return said.take(fresh.cumsum() - 1, axis=0).reshape(*x.shape[:2], -1)
+        if not once or self.tally.row_budget is not None:
+            said, asked = self._ask(flat, owners)
+        else:
+            fresh = np.ones(len(flat), dtype=bool)
+            np.logical_or.reduce(flat[1:] != flat[:-1], axis=1, out=fresh[1:])
+            some = fresh.nonzero()[0]
+            said, asked = self._ask(flat.take(some, axis=0), owners.take(some))
+            back = fresh.cumsum() - 1
+            said, asked = said.take(back, axis=0), asked.take(back)
+        return BudgetedOutputs(said.reshape(*x.shape[:2], -1), asked.reshape(x.shape[:2]))
+
+    def _ask(self, flat: Array, owners: Index) -> BudgetedOutputs:
+        """Outputs ``(p, c)`` at points ``(p, d)``, as far as the model rows of their owners ``(p,)`` last."""
+
+        def ask(x: Array, owners: Index) -> Array:
+            return check_outputs(self.call_model(self.model.outputs, x, owners), x, owners)
+
+        if self.tally.row_budget is None:
+            return BudgetedOutputs(ask(flat, owners), np.ones(len(flat), dtype=bool))
+        return self.tally.row_budget.ask(ask, flat, owners)
 
     def call_model(self, call: Callable[[Array], Any], flat: Array, owners: Index) -> Any:
         """The result of a function of the model at points ``(p, d)``: every model call of a search is made here."""
         return call_model(call, flat, owners, self.tally)
 
+    def _judge(self, said: BudgetedOutputs) -> Score:
+        """Margins and decisions ``(n, k)``; points that could not be asked about are far out of the target."""
+        margin, reached = self.goal.margin(said.outputs), self.goal.is_reached(said.outputs)
+        if self.tally.row_budget is None or said.asked.all():
+            return Score(margin, reached)
+        return Score(np.where(said.asked, margin, FAR_OUT * (1 + np.abs(margin))), reached & said.asked)
+
     def score(self, x: Array, *, once: bool = False) -> Score:
         """Margins and decisions ``(n, k)`` at points ``x`` ``(n, k, d)``: one model call; ``once`` as for outputs."""
         if not x.size:
             return Score(np.zeros(x.shape[:2]), np.zeros(x.shape[:2], dtype=bool))
-        outputs = self.outputs(x, once=once)
-        margin, reached = self.goal.margin(outputs), self.goal.is_reached(outputs)
+        margin, reached = self._judge(self._ask_points(x, once=once))
         if self.cloud is None:
             return Score(margin, reached)
         shares = self.score_under_noise(x)
@@ -237,9 +271,8 @@ class Problem:
         """Whether points ``x`` ``(p, d)`` of these rows ``(p,)`` reach their targets, ``(p,)``: one model call."""
         if not len(x):
             return np.zeros(0, dtype=bool)
-        owners = self.row_numbers[rows]
-        outputs = check_outputs(self.call_model(self.model.outputs, x, owners), x, owners)
-        return np.asarray(self.goal.take(rows).is_reached(outputs[:, None, :])[:, 0])
+        said = self._ask(x, self.row_numbers[rows])
+        return np.asarray(self.goal.take(rows).is_reached(said.outputs[:, None, :])[:, 0]) & said.asked
 
     def score_under_noise(self, x: Array) -> NoiseScore:
         """Points ``x`` ``(n, k, d)`` under the cloud's noise."""
@@ -265,9 +298,8 @@ class Problem:
         """Margins ``(n, k, m)`` of noisy copies of points ``x`` ``(n, k, d)``, and whether they keep the target."""
         assert self.cloud is not None, "noisy copies need a cloud"
         copies = self.cloud.make_copies(self.region, x, draws, self.scales, self.numeric)
-        outputs = self.outputs(copies.reshape(len(x), -1, x.shape[2]))
-        shape = copies.shape[:3]
-        return self.goal.margin(outputs).reshape(shape), self.goal.is_reached(outputs).reshape(shape)
+        score = self._judge(self._ask_points(copies.reshape(len(x), -1, x.shape[2])))
+        return score.margin.reshape(copies.shape[:3]), score.reached.reshape(copies.shape[:3])
 
     def gradient(self, x: Array) -> tuple[Score, Array]:
         """Score and the margin's gradient ``(n, k, d)`` in raw units, for a model that has one."""
@@ -280,17 +312,17 @@ class Problem:
             )
         flat = x.reshape(-1, x.shape[-1])
         pull: Pullback | None = None
-        if model.outputs_and_pullback is not None:
+        if model.outputs_and_pullback is not None and self.tally.row_budget is None:
             owners = self.row_numbers.repeat(x.shape[1])
-            said, pull = self.call_model(model.outputs_and_pullback, flat, owners)
-            outputs = check_outputs(said, flat, owners).reshape(*x.shape[:2], -1)
+            found, pull = self.call_model(model.outputs_and_pullback, flat, owners)
+            outputs = check_outputs(found, flat, owners).reshape(*x.shape[:2], -1)
+            said = BudgetedOutputs(outputs, np.ones(x.shape[:2], dtype=bool))
         else:
-            outputs = self.outputs(x)
-        slopes = self.goal.slopes(outputs).reshape(-1, outputs.shape[-1])
+            said = self._ask_points(x)
+        slopes = self.goal.slopes(said.outputs).reshape(len(flat), -1)
         gradient = self._call_derivative(model.gradient, flat, slopes) if pull is None else pull(slopes)
-        gradient = gradient.reshape(x.shape)
-        score = Score(self.goal.margin(outputs), self.goal.is_reached(outputs))
-        return (score if self.cloud is None else self.score(x)), gradient
+        gradient = np.where(said.asked[..., None], gradient.reshape(x.shape), 0.0)
+        return (self._judge(said) if self.cloud is None else self.score(x)), gradient
 
     def hvp(self, x: Array, v: Array) -> Array:
         """Hessian of the margin times ``v``, ``(n, k, d)``, for a model with curvature and an identity link."""
