@@ -52,6 +52,7 @@ class Search(SearchSettings):
     trials: single changes and their combinations, for models of which nothing is known.
     smooth: for models with a slope.
     trees: for models whose leaves are known.
+    surrogate: trees that stand for models of which nothing is known, where model rows are limited.
     batches: how many points go to the model at once.
     votes: how thorough the search is on models that vote or give probabilities.
     sums: the same for scores that add up.

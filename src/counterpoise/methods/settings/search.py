@@ -55,7 +55,7 @@ class SearchSettings:
     trees: TreeSettings = TreeSettings()
     """Trees whose leaves are known."""
     surrogate: SurrogateSettings = SurrogateSettings()
-    """Trees that stand for models of which nothing is known."""
+    """Trees that stand for models of which nothing is known, where model rows are limited."""
     batches: BatchSettings = BatchSettings()
     """How many points go to the model at once."""
     votes: Thoroughness = Thoroughness(48, 6, 5, 30, 3, (8,), (1.3, 1.6, 2.0), 4, 1e-3)
