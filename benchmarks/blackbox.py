@@ -127,7 +127,7 @@ def measure(name: str, count: int) -> tuple[list[str], dict[str, list[float]]]:
     free = cost.loc[("ours", 0)]
     spent = f"{free['model_rows']:,.0f} model rows and {1000 * free['seconds']:.0f} ms a row"
     start = f"the nearest training row of the target is at {np.nanmean(nearest):.3g}."
-    lines += ["", f"Without a limit ours takes {spent}, at {np.nanmean(far['ours', 0]):.3g}; {start}"]
+    lines += ["", f"Without a limit ours takes {spent}, at {np.nanmean(far['ours', 0]):.3g} over all rows; {start}"]
     if nice is not None:
         lines.append(
             f"NICE takes {nice['model_rows'].mean():,.0f} model rows (at most {nice['model_rows'].max():,.0f}) and "
@@ -150,6 +150,8 @@ def draw(curves: dict[str, dict[str, list[float]]], path: Path) -> None:
             ax.plot(LIMITS, values, marker="o", markersize=3.5, label=name, color=colour)
         ax.set(xscale="log", yscale="log", title=title)
         ax.title.set_fontsize(9)
+    for ax in axes.flat[len(curves) :]:
+        ax.axis("off")
     for ax in axes[-1]:
         ax.set_xlabel("model rows a row")
     for ax in axes[:, 0]:

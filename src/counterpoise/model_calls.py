@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -19,6 +20,7 @@ class Tally:
 
     rows: int = 0
     calls: int = 0
+    seconds: float = 0.0  # spent in these calls
     opened_rows: int = 0  # rows put to trees or layers that were read, by a firm search: the model was not asked
     row_budget: RowBudget | None = None  # where each row may only take so many model rows
 
@@ -140,8 +142,11 @@ def call_model(call: Callable[[Any], Any], x: Points, owners: Index, tally: Tall
     tally.calls += 1
     if tally.row_budget is not None and what == "row":
         np.add.at(tally.row_budget.spent, owners, 1)
+    started = time.perf_counter()
     try:
-        return call(x)
+        said = call(x)
+        tally.seconds += time.perf_counter() - started
+        return said
     except (CapabilityError, InputError):
         raise
     except Exception as error:

@@ -149,6 +149,7 @@ class Problem:
     tally: Tally = field(default_factory=Tally)
     cloud: Cloud | None = None
     hints: Array | None = None  # (n, h, d) points that a search should start from as well
+    max_share_of_time: float = 0.2  # of the time left, that a single call of a slow model may take
     first_unknown_codes: Array | None = None  # (d,) from this code on categories are unknown; None: all are known
 
     def __len__(self) -> int:
@@ -239,9 +240,26 @@ class Problem:
         def ask(x: Array, owners: Index) -> Array:
             return check_outputs(self.call_model(self.model.outputs, x, owners), x, owners)
 
-        if self.tally.row_budget is None:
+        if self.tally.row_budget is not None:
+            return self.tally.row_budget.ask(ask, flat, owners)
+        if len(flat) <= self._rows_in_time(self.max_share_of_time):
             return BudgetedOutputs(ask(flat, owners), np.ones(len(flat), dtype=bool))
-        return self.tally.row_budget.ask(ask, flat, owners)
+        # a slow model is asked part by part, and no more once the time is up
+        parts: list[Array] = []
+        done = 0
+        while done < len(flat) and (not parts or not self.is_out_of_time):
+            end = done + max(1, int(min(self._rows_in_time(self.max_share_of_time), len(flat))))
+            parts.append(ask(flat[done:end], owners[done:end]))
+            done += len(parts[-1])
+        outputs = np.concatenate([*parts, np.repeat(parts[0][:1], len(flat) - done, axis=0)])
+        return BudgetedOutputs(outputs, np.arange(len(flat)) < done)
+
+    def _rows_in_time(self, share: float) -> float:
+        """How many rows the model answers in a share of the time that is left; without a limit any number."""
+        if np.isinf(self.deadline) or not self.tally.rows:
+            return np.inf
+        left = max(self.deadline - time.perf_counter(), 0.0)
+        return share * left * self.tally.rows / max(self.tally.seconds, 1e-9)
 
     def call_model(self, call: Callable[[Array], Any], flat: Array, owners: Index) -> Any:
         """The result of a function of the model at points ``(p, d)``: every model call of a search is made here."""
@@ -250,7 +268,7 @@ class Problem:
     def _judge(self, said: BudgetedOutputs) -> Score:
         """Margins and decisions ``(n, k)``; points that could not be asked about are far out of the target."""
         margin, reached = self.goal.margin(said.outputs), self.goal.is_reached(said.outputs)
-        if self.tally.row_budget is None or said.asked.all():
+        if said.asked.all():
             return Score(margin, reached)
         return Score(np.where(said.asked, margin, FAR_OUT * (1 + np.abs(margin))), reached & said.asked)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -121,3 +123,20 @@ def test_the_limit_is_said_saved_and_kept_to_by_compare():
 def test_a_limit_that_is_none_is_refused(wrong):
     with pytest.raises(cp.InputError, match="model_rows must be a whole number"):
         EXPLAINERS["forest"][0](TABLE[:1], model_rows=wrong)
+
+
+def test_a_slow_model_is_asked_in_parts_that_fit_the_budget():
+    """One call for all points of a step would take as long as it takes, whatever time is left."""
+    sizes = []
+
+    def slow(rows: object) -> np.ndarray:
+        sizes.append(len(rows))  # type: ignore[arg-type]
+        time.sleep(1e-3 * len(rows))  # type: ignore[arg-type]
+        return FOREST.predict_proba(np.asarray(rows[list(NUMBERS)], dtype=float))  # type: ignore[index]
+
+    explainer = cp.Explainer(cp.Function(slow, labels=(False, True), link="log"), reference=TABLE[:100])
+    explainer(TABLE[:1], budget=0.1, kept=False)
+    sizes.clear()
+    found = explainer(TABLE[20:28], budget=0.5, kept=False)
+    assert found.valid.any()
+    assert max(sizes) <= 0.2 * 0.5 / 1e-3 + 1
