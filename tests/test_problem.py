@@ -8,7 +8,8 @@ from counterpoise.errors import CapabilityError, InputError, ModelError
 from counterpoise.model_calls import Tally, call_model, model_outputs
 from counterpoise.models.goals import ClassGoal
 from counterpoise.objective.energy import Energy
-from counterpoise.problem import Problem, ReferenceRows
+from counterpoise.problem import Problem
+from counterpoise.reference_rows import ReferenceRows
 from counterpoise.space.distance import Distance
 from counterpoise.space.region.region import Region
 from counterpoise.space.schema.schema import Schema

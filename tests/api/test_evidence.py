@@ -12,7 +12,7 @@ from alerts import alerts, detector, explained, training
 from counterpoise.api.evidence import nearest_target_rows
 from counterpoise.explanation.tables import scaled_differences
 from counterpoise.models.goals import ClassGoal
-from counterpoise.problem import ReferenceRows
+from counterpoise.reference_rows import ReferenceRows
 from counterpoise.space.distance import Distance
 from counterpoise.space.schema.encode import encode
 

@@ -13,7 +13,7 @@ import counterpoise as cp
 from counterpoise.api.firmness.noise import fit_noise
 from counterpoise.errors import InputError, ModelError
 from counterpoise.objective.noise import RankNoise
-from counterpoise.problem import ReferenceRows
+from counterpoise.reference_rows import ReferenceRows
 
 TREES = HistGradientBoostingClassifier(max_iter=20, random_state=0).fit(TRAIN[["area", "rooms"]], MODEL.predict(TRAIN))
 NUMBERS = TRAIN[["area", "rooms"]]

@@ -9,7 +9,7 @@ import numpy as np
 from counterpoise.explanation.tables import scaled_differences
 from counterpoise.model_calls import Tally, model_outputs
 from counterpoise.models.goals import Goal
-from counterpoise.problem import ReferenceRows
+from counterpoise.reference_rows import ReferenceRows
 from counterpoise.space.distance import Distance
 from counterpoise.space.nearest_rows import pad_lists
 from counterpoise.space.schema.schema import Schema

@@ -20,7 +20,8 @@ from counterpoise.objective.energy import Energy
 from counterpoise.objective.measures import DistanceBuilder
 from counterpoise.objective.plausibility import Coordinates, Fittable
 from counterpoise.objective.regularizers import ChangeCount, Regularizer, RegularizerByRow
-from counterpoise.problem import Problem, ReferenceRows
+from counterpoise.problem import Problem
+from counterpoise.reference_rows import ReferenceRows
 from counterpoise.space.distance import Distance
 from counterpoise.space.nearest_rows import spread_places
 from counterpoise.space.region.region import Region

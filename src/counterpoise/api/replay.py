@@ -22,7 +22,8 @@ from counterpoise.explanation.stored_objects import StoredObject, are_same
 from counterpoise.models.registry import as_model
 from counterpoise.objective.plausibility import Fittable
 from counterpoise.objective.regularizers import Regularizer
-from counterpoise.problem import Problem, ReferenceRows
+from counterpoise.problem import Problem
+from counterpoise.reference_rows import ReferenceRows
 from counterpoise.space.constraints.between_features import ConstraintOrFunction, as_constraints
 from counterpoise.space.nearest_rows import spread_places
 from counterpoise.types import Array, Index, Mask, Model

@@ -145,14 +145,8 @@ class ExplanationRun:
         self.row_targets = self._resolve_targets()
         self.reference_rows = self.reference.donors(self.explained.model)
         if self.tally.row_budget is not None:
-            self.plan = plan_model_rows(
-                self.question,
-                self.explained.model,
-                self.row_targets.goal,
-                self.form.steadiness,
-                KeptSettings().copies,
-                CHECK.copies,
-            )
+            model, goal, copies = self.explained.model, self.row_targets.goal, (KeptSettings().copies, CHECK.copies)
+            self.plan = plan_model_rows(self.question, model, goal, self.form.steadiness, *copies)
             every = np.arange(len(self.input_rows))
             self.tally.row_budget.remember_rows(every, self.input_rows.x0, self.row_predictions.outputs)
 

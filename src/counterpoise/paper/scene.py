@@ -16,7 +16,8 @@ import numpy as np
 from counterpoise.models.goals import RangeGoal
 from counterpoise.objective.energy import Energy
 from counterpoise.objective.regularizers import WeightedL1
-from counterpoise.problem import Problem, ReferenceRows
+from counterpoise.problem import Problem
+from counterpoise.reference_rows import ReferenceRows
 from counterpoise.space.distance import Distance
 from counterpoise.space.region.region import Region
 from counterpoise.space.schema.schema import Feature, Schema

@@ -21,7 +21,8 @@ from counterpoise.methods.baselines.coordinates import CoordinateChart
 from counterpoise.models.goals import ClassGoal
 from counterpoise.models.registry import as_model
 from counterpoise.objective.energy import Energy
-from counterpoise.problem import Problem, ReferenceRows
+from counterpoise.problem import Problem
+from counterpoise.reference_rows import ReferenceRows
 from counterpoise.space.constraints.words import Immutable, Range
 from counterpoise.space.distance import Distance
 from counterpoise.space.region.region import Region

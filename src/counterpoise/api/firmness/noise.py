@@ -14,7 +14,8 @@ from counterpoise.model_calls import Tally
 from counterpoise.objective.calibration import Calibration, CalibrationSettings, calibrate
 from counterpoise.objective.noise import Gaussian, Noise, RankNoise
 from counterpoise.objective.noise_by_feature import NoiseByFeature
-from counterpoise.problem import Problem, ReferenceRows
+from counterpoise.problem import Problem
+from counterpoise.reference_rows import ReferenceRows
 from counterpoise.space.nearest_rows import spread_places
 from counterpoise.space.region.region import Region
 from counterpoise.space.schema.schema import Schema

@@ -14,7 +14,7 @@ from counterpoise.explanation.tables import population_quantiles
 from counterpoise.model_calls import Tally, call_model, model_outputs
 from counterpoise.models.inputs import fitted_column_names
 from counterpoise.models.links import softmax
-from counterpoise.problem import ReferenceRows
+from counterpoise.reference_rows import ReferenceRows
 from counterpoise.space.discover.discover import Discoveries, discover_strict
 from counterpoise.space.nearest_rows import spread_places
 from counterpoise.space.schema.column import infer_feature

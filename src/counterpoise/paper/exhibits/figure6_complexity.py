@@ -19,7 +19,8 @@ from counterpoise.objective.energy import Energy
 from counterpoise.paper.exhibit import COLOURS, DASHES, MARKS, Exhibit, RunSize, make_panel
 from counterpoise.paper.exhibits.entropy_cost import ENTROPY, collect_facts, measure_estimators
 from counterpoise.physics import boltzmann, cloud
-from counterpoise.problem import Problem, ReferenceRows
+from counterpoise.problem import Problem
+from counterpoise.reference_rows import ReferenceRows
 from counterpoise.space.distance import Distance
 from counterpoise.space.region.region import Region
 from counterpoise.space.schema.schema import Feature, Schema
