@@ -24,6 +24,15 @@ class Tally:
     opened_rows: int = 0  # rows put to trees or layers that were read, by a firm search: the model was not asked
     row_budget: RowBudget | None = None  # where each row may only take so many model rows
 
+    def count_rows_cut(self, rows: Index) -> int:
+        """How many of these rows had a search that ended with their model rows."""
+        return 0 if self.row_budget is None else int(self.row_budget.was_cut[rows].sum())
+
+    def forget_rows(self, rows: Index) -> None:
+        """Give up what is remembered of rows that are answered."""
+        if self.row_budget is not None:
+            self.row_budget.forget_rows(rows)
+
 
 class BudgetedOutputs(NamedTuple):
     """Outputs ``(p, c)`` of points, and which of them, ``(p,)``, the model was asked about.

@@ -1,7 +1,6 @@
 """Explainer: a model with its reference and constraints; a call makes the Question and has it answered.
 
-The stages of a call: table -> encoded rows -> model -> targets -> regions -> problem -> chunks -> method ->
-verification -> Explanation.
+The stages of a call: table, encoded rows, model, targets, regions, problem, chunks, method, verification, Explanation.
 """
 
 from __future__ import annotations
@@ -17,6 +16,7 @@ from typing import Any, Literal, cast
 import pandas as pd
 
 from counterpoise.api.batch.ask_rows import RowsAsked
+from counterpoise.api.batch.chunks import ChunkSettings
 from counterpoise.api.batch.make_question import make_question
 from counterpoise.api.batch.rejected import OnError, check_on_error
 from counterpoise.api.batch.workers import Workers, count_workers
@@ -30,7 +30,7 @@ from counterpoise.api.inputs.rows_in import InputRows, Rows, read_rows
 from counterpoise.api.inputs.unknown_categories import add_unknown_categories, note_unknown_categories
 from counterpoise.api.problems import ExplainedModel
 from counterpoise.api.progress import ProgressSetting
-from counterpoise.api.run import ChunkSettings, ExplanationRun
+from counterpoise.api.run import ExplanationRun
 from counterpoise.api.saving.explainer_file import SavedExplainer, write_explainer_file
 from counterpoise.errors import InputError
 from counterpoise.explanation.explanation import Explanation

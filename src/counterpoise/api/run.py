@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from counterpoise.api.asking.row_form import choose_form
 from counterpoise.api.asking.steadiness import find_steadiness
 from counterpoise.api.assemble import assemble_explanation
+from counterpoise.api.batch.chunks import ChunkSettings
 from counterpoise.api.batch.finished import is_model_down
 from counterpoise.api.batch.rejected import OnError, state_reason
 from counterpoise.api.batch.run_notes import collect_notes
@@ -36,23 +37,6 @@ from counterpoise.methods.base import Method
 from counterpoise.model_calls import RowBudget, Tally
 from counterpoise.space.region.region import Region
 from counterpoise.types import Array, Index, ProgressCallback, split_rows
-
-
-@dataclass(frozen=True)
-class ChunkSettings:
-    """How many rows are searched together; answers do not depend on it."""
-
-    cells: int = 4_000_000
-    """Rows x columns x chains worked on at once, which bounds the memory of a call,"""
-    chains_per_row: int = 16
-    """with so many chains taken for a row."""
-    rows: int = 128
-    """Rows at most: larger chunks make rows no cheaper, and lose more when a run is interrupted."""
-    slow_rows: int = 32
-    """The same for firm answers and large trees, where a row takes a third of a second."""
-    slow_tree_nodes: int = 300_000
-    """Trees with more nodes than this are large."""
-
 
 LOGGER = logging.getLogger("counterpoise")
 
@@ -256,8 +240,7 @@ class ExplanationRun:
             self._begin("second search")
             firmer = find_firm_answers(self._build_task(rows, deadline, region), answers) if firm else None
             judged = task if not len(wrong) else self._build_task(rows, deadline, region)
-            if self.tally.row_budget is not None:
-                self.rows_out_of_model_rows += int(self.tally.row_budget.was_cut[rows].sum())
+            self.rows_out_of_model_rows += self.tally.count_rows_cut(rows)
             self._begin("kept", 0 if firmer is None else self.question.alternatives)
             kept = self._measure_kept(judged, answers)
             self._begin("kept")
@@ -271,8 +254,7 @@ class ExplanationRun:
         near = nearest_target_rows(self.explained.schema, self.input_rows.x0[rows], goal, self.reference_rows)
         self.evidence.extend([] if near is None else [near])
         self.rows_out_of_time += len(rows) if time.perf_counter() >= deadline else 0
-        if self.tally.row_budget is not None:
-            self.tally.row_budget.forget_rows(rows)
+        self.tally.forget_rows(rows)
         self.finished_rows.append(rows)
         self.finished_answers.append(answers)
         self.kept.append(kept)

@@ -84,6 +84,12 @@ class AnswerTask(NamedTuple):
     probabilities_are_softmax: bool  # whether the probabilities are the softmax of the outputs
     plan: RowPlan | None = None  # how a limited number of model rows is shared out
 
+    def begin_alternatives(self) -> None:
+        """Let the search of further answers spend its part of a limited number of model rows."""
+        budget = self.problem.tally.row_budget
+        if self.plan is not None and budget is not None and self.problem.cloud is None:
+            self.plan.begin("second search", budget)
+
     def take(self, rows: Index) -> AnswerTask:
         """The task of some of the rows."""
         return self._replace(
@@ -121,8 +127,7 @@ def answer_rows(task: AnswerTask, watch: FinishedRowsCallback, *, search: bool =
         said = before[open_rows] if task.row_predictions.is_from_predict[open_rows].all() else None
         verdict = verify(part, form, run, alternatives, said)
         if search and alternatives > 1 and run.rank is None:
-            if task.plan is not None and problem.tally.row_budget is not None and problem.cloud is None:
-                task.plan.begin("second search", problem.tally.row_budget)
+            task.begin_alternatives()
             verdict = fill_alternatives(part, form, run, verdict, task.method, task.question.seed)
         x[open_rows], holds[open_rows], predicted[open_rows], before[open_rows], share[open_rows] = verdict
         answered, slots = np.nonzero(holds[open_rows] | (np.arange(alternatives) == 0))
