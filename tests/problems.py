@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 
+import numpy as np
+
 import counterpoise as cp
 from counterpoise.model_calls import RowBudget, Tally
 from counterpoise.problem import Problem
@@ -35,9 +37,7 @@ def problem_of(model: object, reference: object, rows: object, **question: objec
 
 def limit_model_rows(problem: Problem, limit: int) -> Problem:
     """The problem, each row of which may take so many model rows, one of them for the row as it is."""
-    budget = RowBudget(int(problem.row_numbers.max()) + 1, limit)
-    limited = replace(problem, tally=Tally(row_budget=budget))
-    home = problem.x0[:, None, :]
-    outputs = limited.call_model(problem.model.outputs, home[:, 0], problem.row_numbers)
-    budget.remember_rows(problem.row_numbers, home[:, 0], outputs)
+    budget, every = RowBudget(len(problem), limit), np.arange(len(problem))
+    limited = replace(problem, tally=Tally(row_budget=budget), row_numbers=every)
+    budget.remember_rows(problem.x0, limited.call_model(problem.model.outputs, problem.x0, every))
     return limited

@@ -80,11 +80,10 @@ class RowBudget:
         before[order] = np.arange(len(rows)) - first
         return np.asarray(self.spent[rows] + (before + 1) * each + kept_back <= self.check_limit)
 
-    def remember_rows(self, rows: Index, x: Array, outputs: Array) -> None:
-        """Note what was said, ``(n, c)``, of ``rows`` ``(n,)`` as they are, ``x`` ``(n, d)``."""
-        places = self._store(outputs)
-        self._home[rows] = places
-        for row, key, place in zip(rows.tolist(), _keys(x), places.tolist(), strict=True):
+    def remember_rows(self, x: Array, outputs: Array) -> None:
+        """Note what was said, ``(n, c)``, of the rows as they are, ``x`` ``(n, d)``."""
+        self._home = self._store(outputs)
+        for row, (key, place) in enumerate(zip(_keys(x), self._home.tolist(), strict=True)):
             self._places[row][key] = place
 
     def forget_rows(self, rows: Index) -> None:

@@ -131,8 +131,7 @@ class ExplanationRun:
         if self.tally.row_budget is not None:
             model, goal, copies = self.explained.model, self.row_targets.goal, (KeptSettings().copies, CHECK.copies)
             self.plan = plan_model_rows(self.question, model, goal, self.form.steadiness, *copies)
-            every = np.arange(len(self.input_rows))
-            self.tally.row_budget.remember_rows(every, self.input_rows.x0, self.row_predictions.outputs)
+            self.tally.row_budget.remember_rows(self.input_rows.x0, self.row_predictions.outputs)
 
     def answer_all(self, tell: ProgressCallback) -> None:
         """Answer the rows chunk by chunk; a row that the model fails on ends the run, or is set aside."""
