@@ -2,7 +2,10 @@
 
 from dataclasses import replace
 
+import numpy as np
+
 import counterpoise as cp
+from counterpoise.model_calls import RowBudget, Tally
 from counterpoise.problem import Problem
 from counterpoise.streams import Streams
 
@@ -30,3 +33,11 @@ def problem_of(model: object, reference: object, rows: object, **question: objec
     explainer_words = {"relations": None} | explainer_words
     cp.explain(model, rows, reference=reference, method=caught, **explainer_words, **question)
     return caught.problem  # type: ignore[attr-defined, no-any-return]
+
+
+def limit_model_rows(problem: Problem, limit: int) -> Problem:
+    """The problem, each row of which may take so many model rows, one of them for the row as it is."""
+    budget, every = RowBudget(len(problem), limit), np.arange(len(problem))
+    limited = replace(problem, tally=Tally(row_budget=budget), row_numbers=every)
+    budget.remember_rows(problem.x0, limited.call_model(problem.model.outputs, problem.x0, every))
+    return limited

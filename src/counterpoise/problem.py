@@ -16,7 +16,7 @@ import numpy as np
 
 from counterpoise.call_blocks import call_in_blocks
 from counterpoise.errors import CapabilityError
-from counterpoise.model_calls import Tally, call_model, check_outputs
+from counterpoise.model_calls import BudgetedOutputs, Tally, call_model, check_outputs
 from counterpoise.models.goals import Goal
 from counterpoise.objective.energy import Energy
 from counterpoise.objective.noise import Noise
@@ -25,6 +25,8 @@ from counterpoise.reference_rows import ReferenceRows
 from counterpoise.space.region.region import Region
 from counterpoise.streams import Streams
 from counterpoise.types import Array, Index, Mask, Model, Pullback, is_identity_index
+
+FAR_OUT = -1e6  # the margin, in units of the row's own, of points that could not be asked about
 
 
 class Score(NamedTuple):
@@ -87,6 +89,7 @@ class Problem:
     tally: Tally = field(default_factory=Tally)
     cloud: Cloud | None = None
     hints: Array | None = None  # (n, h, d) points that a search should start from as well
+    max_share_of_time: float = 0.2  # of the time left, that a single call of a slow model may take
     first_unknown_codes: Array | None = None  # (d,) from this code on categories are unknown; None: all are known
 
     def __len__(self) -> int:
@@ -116,6 +119,12 @@ class Problem:
 
     @property
     def has_expired(self) -> bool:
+        """Whether the time for the whole call is over, or no row has model rows left."""
+        budget = self.tally.row_budget
+        return self.is_out_of_time or (budget is not None and budget.is_spent(self.row_numbers))
+
+    @property
+    def is_out_of_time(self) -> bool:
         """Whether the time for the whole call is over."""
         return time.perf_counter() >= self.deadline
 
@@ -130,8 +139,9 @@ class Problem:
 
     @property
     def model_rows_left(self) -> float:
-        """How many points of each row may still be given to the model; a budgeted problem overrides it."""
-        return np.inf
+        """How many points of each row a search may give to the model: the same for all rows, whatever they spent."""
+        budget = self.tally.row_budget
+        return np.inf if budget is None else budget.search_limit
 
     @property
     def sums_probabilities(self) -> bool:
@@ -148,27 +158,65 @@ class Problem:
 
         ``once``: a point that equals the one before it is not given to the model again.
         """
+        return self._ask_points(x, once=once).outputs
+
+    def _ask_points(self, x: Array, *, once: bool = False) -> BudgetedOutputs:
+        """Model outputs ``(n, k, c)``, and which points ``(n, k)`` the model was asked about: all without a budget."""
         flat, owners = x.reshape(-1, x.shape[-1]), self.row_numbers.repeat(x.shape[1])
-        if not once:
-            said = check_outputs(self.call_model(self.model.outputs, flat, owners), flat, owners)
-            return said.reshape(*x.shape[:2], -1)
-        fresh = np.ones(len(flat), dtype=bool)
-        np.logical_or.reduce(flat[1:] != flat[:-1], axis=1, out=fresh[1:])
-        asked = fresh.nonzero()[0]
-        flat, owners = flat.take(asked, axis=0), owners.take(asked)
-        said = check_outputs(self.call_model(self.model.outputs, flat, owners), flat, owners)
-        return said.take(fresh.cumsum() - 1, axis=0).reshape(*x.shape[:2], -1)
+        if not once or self.tally.row_budget is not None:
+            said, asked = self._ask(flat, owners)
+        else:
+            fresh = np.ones(len(flat), dtype=bool)
+            np.logical_or.reduce(flat[1:] != flat[:-1], axis=1, out=fresh[1:])
+            some = fresh.nonzero()[0]
+            said, asked = self._ask(flat.take(some, axis=0), owners.take(some))
+            back = fresh.cumsum() - 1
+            said, asked = said.take(back, axis=0), asked.take(back)
+        return BudgetedOutputs(said.reshape(*x.shape[:2], -1), asked.reshape(x.shape[:2]))
+
+    def _ask(self, flat: Array, owners: Index) -> BudgetedOutputs:
+        """Outputs ``(p, c)`` at points ``(p, d)``, as far as the model rows of their owners ``(p,)`` last."""
+
+        def ask(x: Array, owners: Index) -> Array:
+            return check_outputs(self.call_model(self.model.outputs, x, owners), x, owners)
+
+        if self.tally.row_budget is not None:
+            return self.tally.row_budget.ask(ask, flat, owners)
+        if len(flat) <= self._rows_in_time(self.max_share_of_time):
+            return BudgetedOutputs(ask(flat, owners), np.ones(len(flat), dtype=bool))
+        # a slow model is asked part by part, and no more once the time is up
+        parts: list[Array] = []
+        done = 0
+        while done < len(flat) and (not parts or not self.is_out_of_time):
+            end = done + max(1, int(min(self._rows_in_time(self.max_share_of_time), len(flat))))
+            parts.append(ask(flat[done:end], owners[done:end]))
+            done += len(parts[-1])
+        outputs = np.concatenate([*parts, np.repeat(parts[0][:1], len(flat) - done, axis=0)])
+        return BudgetedOutputs(outputs, np.arange(len(flat)) < done)
+
+    def _rows_in_time(self, share: float) -> float:
+        """How many rows the model answers in a share of the time that is left; without a limit any number."""
+        if np.isinf(self.deadline) or not self.tally.rows:
+            return np.inf
+        left = max(self.deadline - time.perf_counter(), 0.0)
+        return share * left * self.tally.rows / max(self.tally.seconds, 1e-9)
 
     def call_model(self, call: Callable[[Array], Any], flat: Array, owners: Index) -> Any:
         """The result of a function of the model at points ``(p, d)``: every model call of a search is made here."""
         return call_model(call, flat, owners, self.tally)
 
+    def _judge(self, said: BudgetedOutputs) -> Score:
+        """Margins and decisions ``(n, k)``; points that could not be asked about are far out of the target."""
+        margin, reached = self.goal.margin(said.outputs), self.goal.is_reached(said.outputs)
+        if said.asked.all():
+            return Score(margin, reached)
+        return Score(np.where(said.asked, margin, FAR_OUT * (1 + np.abs(margin))), reached & said.asked)
+
     def score(self, x: Array, *, once: bool = False) -> Score:
         """Margins and decisions ``(n, k)`` at points ``x`` ``(n, k, d)``: one model call; ``once`` as for outputs."""
         if not x.size:
             return Score(np.zeros(x.shape[:2]), np.zeros(x.shape[:2], dtype=bool))
-        outputs = self.outputs(x, once=once)
-        margin, reached = self.goal.margin(outputs), self.goal.is_reached(outputs)
+        margin, reached = self._judge(self._ask_points(x, once=once))
         if self.cloud is None:
             return Score(margin, reached)
         shares = self.score_under_noise(x)
@@ -181,9 +229,8 @@ class Problem:
         """Whether points ``x`` ``(p, d)`` of these rows ``(p,)`` reach their targets, ``(p,)``: one model call."""
         if not len(x):
             return np.zeros(0, dtype=bool)
-        owners = self.row_numbers[rows]
-        outputs = check_outputs(self.call_model(self.model.outputs, x, owners), x, owners)
-        return np.asarray(self.goal.take(rows).is_reached(outputs[:, None, :])[:, 0])
+        said = self._ask(x, self.row_numbers[rows])
+        return np.asarray(self.goal.take(rows).is_reached(said.outputs[:, None, :])[:, 0]) & said.asked
 
     def score_under_noise(self, x: Array) -> NoiseScore:
         """Points ``x`` ``(n, k, d)`` under the cloud's noise."""
@@ -209,9 +256,8 @@ class Problem:
         """Margins ``(n, k, m)`` of noisy copies of points ``x`` ``(n, k, d)``, and whether they keep the target."""
         assert self.cloud is not None, "noisy copies need a cloud"
         copies = self.cloud.make_copies(self.region, x, draws, self.scales, self.numeric)
-        outputs = self.outputs(copies.reshape(len(x), -1, x.shape[2]))
-        shape = copies.shape[:3]
-        return self.goal.margin(outputs).reshape(shape), self.goal.is_reached(outputs).reshape(shape)
+        score = self._judge(self._ask_points(copies.reshape(len(x), -1, x.shape[2])))
+        return score.margin.reshape(copies.shape[:3]), score.reached.reshape(copies.shape[:3])
 
     def gradient(self, x: Array) -> tuple[Score, Array]:
         """Score and the margin's gradient ``(n, k, d)`` in raw units, for a model that has one."""
@@ -224,16 +270,17 @@ class Problem:
             )
         flat = x.reshape(-1, x.shape[-1])
         pull: Pullback | None = None
-        if model.outputs_and_pullback is not None:
+        if model.outputs_and_pullback is not None and self.tally.row_budget is None:
             owners = self.row_numbers.repeat(x.shape[1])
-            said, pull = self.call_model(model.outputs_and_pullback, flat, owners)
-            outputs = check_outputs(said, flat, owners).reshape(*x.shape[:2], -1)
+            found, pull = self.call_model(model.outputs_and_pullback, flat, owners)
+            outputs = check_outputs(found, flat, owners).reshape(*x.shape[:2], -1)
+            said = BudgetedOutputs(outputs, np.ones(x.shape[:2], dtype=bool))
         else:
-            outputs = self.outputs(x)
-        slopes = self.goal.slopes(outputs).reshape(-1, outputs.shape[-1])
+            said = self._ask_points(x)
+        slopes = self.goal.slopes(said.outputs).reshape(len(flat), -1)
         gradient = self._call_derivative(model.gradient, flat, slopes) if pull is None else pull(slopes)
-        score = Score(self.goal.margin(outputs), self.goal.is_reached(outputs))
-        return (score if self.cloud is None else self.score(x)), gradient.reshape(x.shape)
+        score = self._judge(said) if self.cloud is None else self.score(x)
+        return score, np.where(said.asked[..., None], gradient.reshape(x.shape), 0.0)
 
     def hvp(self, x: Array, v: Array) -> Array:
         """Hessian of the margin times ``v``, ``(n, k, d)``, for a model with curvature and an identity link."""

@@ -1,11 +1,11 @@
-"""Reference rows that a search may start from, with what is worked out of them once for each goal."""
+"""Reference rows with the model's outputs of them, and what is made of them once: indexes, noise, surrogates."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -15,6 +15,8 @@ from counterpoise.objective.noise import RankNoise
 from counterpoise.space.distance import Distance
 from counterpoise.space.nearest_rows import NeighbourIndex, spread_places
 from counterpoise.types import Array, Index
+
+CachedValue = TypeVar("CachedValue")
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,6 +28,7 @@ class ReferenceRows:
     pool_cache: dict[bytes, NeighbourIndex] = field(default_factory=dict, repr=False)  # by goal and units of distance
     target_cache: dict[bytes, Index] = field(default_factory=dict, repr=False)  # by goal
     sample_cache: dict[bytes, tuple[Array, Array]] = field(default_factory=dict, repr=False)  # by goal and size
+    surrogate_cache: dict[bytes, Any] = field(default_factory=dict, repr=False)  # by goal
     calibration_cache: dict[bytes, Calibration] = field(default_factory=dict, repr=False)  # by goal and seed
 
     @cached_property
@@ -36,6 +39,11 @@ class ReferenceRows:
     def get_calibration(self, goal: Goal, seed: int, make: Callable[[], Calibration]) -> Calibration:
         """The noise "auto" of a single row's ``goal``, made once for each seed."""
         return _get_or_make(self.calibration_cache, b"".join((goal.key, str(seed).encode())), make, 256)
+
+    def get_surrogate(self, goal: Goal, make: Callable[[], CachedValue]) -> CachedValue:
+        """What stands for the model where rows ask for what a single row's ``goal`` does, made once."""
+        found: CachedValue = _get_or_make(self.surrogate_cache, goal.take([0]).key, make)
+        return found
 
     def find_target_rows(self, goal: Goal) -> Index:
         """The places of the rows that the model gives what a single row's ``goal`` asks for."""
@@ -57,9 +65,6 @@ class ReferenceRows:
         return _get_or_make(
             self.pool_cache, key, lambda: NeighbourIndex.of(self.x[self.find_target_rows(goal)], distance)
         )
-
-
-CachedValue = TypeVar("CachedValue")
 
 
 def _get_or_make(

@@ -18,7 +18,6 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 import counterpoise as cp
-from counterpoise.methods.baselines.budgeted import Budgeted
 from counterpoise.methods.cell_values import Cells
 from counterpoise.methods.points import Points, score_points
 from counterpoise.methods.settings.finish import BatchSettings
@@ -35,7 +34,7 @@ from counterpoise.methods.trials.ladder import try_single_numbers
 from counterpoise.methods.trials.sweep import sweep
 from counterpoise.models.trees.leaves import count_edges_below
 from counterpoise.streams import Streams
-from problems import problem_of
+from problems import limit_model_rows, problem_of
 
 
 @pytest.fixture(scope="module")
@@ -242,10 +241,9 @@ def test_points_take_what_is_better() -> None:
 def test_a_ration_of_model_rows_is_never_overdrawn(cancer, logistic, forest, ration: int) -> None:
     table, _ = cancer
     for model in (logistic, forest):
-        problem = problem_of(model, table, table[:4])
-        before = problem.tally.rows
-        run = Budgeted(cp.Polished(cp.Search()), ration)(problem, Streams.of(problem.x0, 0))
-        assert problem.tally.rows - before <= ration * len(problem)
+        problem = limit_model_rows(problem_of(model, table, table[:4]), ration)
+        run = cp.Polished(cp.Search())(problem, Streams.of(problem.x0, 0))
+        assert problem.tally.rows <= ration * len(problem)
         assert run.done.all()
         assert problem.region.contains(run.x).all()
 
@@ -255,8 +253,8 @@ def test_a_ration_is_made_the_most_of(cancer, forest, ration: int) -> None:
     """Sweeps that do not fit would leave the chains where ten steps took them."""
     table, _ = cancer
     problem = problem_of(forest, table, table[:6])
-    found = Budgeted(cp.Polished(cp.Search()), ration)(problem, Streams.of(problem.x0, 0))
-    blind = Budgeted(cp.RandomSearch(rounds=1000), ration)(problem, Streams.of(problem.x0, 0))
+    found = cp.Polished(cp.Search())(limit_model_rows(problem, ration), Streams.of(problem.x0, 0))
+    blind = cp.RandomSearch(rounds=1000)(limit_model_rows(problem, ration), Streams.of(problem.x0, 0))
     assert found.effort[:, 0].mean() < 0.8 * blind.effort[:, 0].mean()
     free = cp.Polished(cp.Search())(problem, Streams.of(problem.x0, 0))
     assert found.effort[:, 0].mean() < 1.5 * free.effort[:, 0].mean()

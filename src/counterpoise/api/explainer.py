@@ -14,6 +14,7 @@ import pandas as pd
 
 from counterpoise.api.agreement import adapt_models, with_agreement
 from counterpoise.api.batch.ask_rows import RowsAsked
+from counterpoise.api.batch.chunks import ChunkSettings
 from counterpoise.api.batch.make_question import make_question
 from counterpoise.api.batch.rejected import OnError, check_on_error
 from counterpoise.api.batch.workers import Workers, count_workers
@@ -27,7 +28,7 @@ from counterpoise.api.inputs.rows_in import InputRows, Rows, read_rows
 from counterpoise.api.inputs.unknown_categories import add_unknown_categories, note_unknown_categories
 from counterpoise.api.problems import ExplainedModel
 from counterpoise.api.progress import ProgressSetting
-from counterpoise.api.run import ChunkSettings, ExplanationRun
+from counterpoise.api.run import ExplanationRun
 from counterpoise.api.saving.explainer_file import SavedExplainer, write_explainer_file
 from counterpoise.errors import InputError
 from counterpoise.explanation.explanation import Explanation
@@ -199,6 +200,7 @@ class Explainer:
         agree: Sequence[Any] = (),
         alternatives: int | Literal["basins"] = 1,
         budget: float | None = None,
+        model_rows: int | None = None,
         method: Method | None = None,
         proof: bool | Literal["auto"] = "auto",
         gap: float = 0.0,
@@ -231,6 +233,8 @@ class Explainer:
         alternatives: how many answers a row gets at most, each without something that a better one needs; 1 by default.
             "basins": one answer for each separate way out, up to 5, by free energy: the widest first.
         budget: seconds for the whole call; None: no limit.
+        model_rows: how many rows the model may be asked about for each row, its own and the noisy copies of its answers
+            included; never more. ``kept="auto"`` is left out where it would take over a third of them. None: no limit.
         method: the search; None: the default one, which looks at what the model is.
         proof: how long a bound of the least effort is sought: "auto" (the default: a fixed amount of work a row, never
             a clock), True (to the end, or until the budget is over), False (not at all). A method of your own is only
@@ -262,6 +266,7 @@ class Explainer:
             kept=kept,
             alternatives=alternatives,
             budget=budget,
+            model_rows=model_rows,
             method=method,
             proof=proof,
             gap=gap,

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from counterpoise.api.batch.chunks import ChunkSettings
 from counterpoise.api.explainer import Explainer
 from counterpoise.api.inputs.binding import check_weights
 from counterpoise.api.inputs.reference import Reference
-from counterpoise.api.run import ChunkSettings
 from counterpoise.api.saving.explainer_file import read_explainer_file
 from counterpoise.errors import InputError
 from counterpoise.explanation.question import Question

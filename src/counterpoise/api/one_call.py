@@ -54,6 +54,7 @@ def explain(
     agree: Sequence[Any] = (),
     alternatives: int | Literal["basins"] = 1,
     budget: float | None = None,
+    model_rows: int | None = None,
     method: Method | None = None,
     proof: bool | Literal["auto"] = "auto",
     gap: float = 0.0,
@@ -92,6 +93,8 @@ def explain(
     alternatives: how many answers a row gets at most, each without something that a better one needs; 1 by default.
         "basins": one answer for each separate way out, up to 5, by free energy: the widest first.
     budget: seconds for the whole call; None: no limit.
+    model_rows: how many rows the model may be asked about for each row, its own and the noisy copies of its answers
+        included; never more. ``kept="auto"`` is left out where it would take over a third of them. None: no limit.
     method: the search; None: the default one, which looks at what the model is.
     proof: how long a bound of the least effort is sought: "auto" (the default: a fixed amount of work a row, never
         a clock), True (to the end, or until the budget is over), False (not at all). A method of your own is only
@@ -153,6 +156,7 @@ def explain(
         agree=agree,
         alternatives=alternatives,
         budget=budget,
+        model_rows=model_rows,
         method=method,
         proof=proof,
         gap=gap,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -13,12 +13,13 @@ from numpy.typing import NDArray
 from counterpoise.api.asking.row_form import choose_form
 from counterpoise.api.asking.steadiness import find_steadiness
 from counterpoise.api.assemble import assemble_explanation
+from counterpoise.api.batch.chunks import ChunkSettings
 from counterpoise.api.batch.finished import is_model_down
 from counterpoise.api.batch.rejected import OnError, state_reason
 from counterpoise.api.batch.run_notes import collect_notes
 from counterpoise.api.batch.workers import Workers
 from counterpoise.api.evidence import nearest_target_rows
-from counterpoise.api.firmness.firm import Firmness, find_firm_answers
+from counterpoise.api.firmness.firm import CHECK, Firmness, find_firm_answers
 from counterpoise.api.firmness.kept import KeptSettings, KeptShares, measure_kept, reason_to_skip
 from counterpoise.api.inputs.binding import record_rows_let_off
 from counterpoise.api.inputs.reference import Reference
@@ -27,35 +28,15 @@ from counterpoise.api.inputs.targets import RowTargets, current_decisions, resol
 from counterpoise.api.mu import choose_mu
 from counterpoise.api.problems import ExplainedModel, build_problem
 from counterpoise.api.progress import ProgressSetting, show_progress
+from counterpoise.api.row_plan import RowPlan, Stage, plan_model_rows
 from counterpoise.api.solve import Answers, AnswerTask, answer_rows
 from counterpoise.errors import Interrupted, ModelError
 from counterpoise.explanation.explanation import Explanation
 from counterpoise.explanation.question import Question
 from counterpoise.methods.base import Method
-from counterpoise.model_calls import Tally
+from counterpoise.model_calls import RowBudget, Tally
 from counterpoise.space.region.region import Region
 from counterpoise.types import Array, Index, ProgressCallback, split_rows
-
-
-@dataclass(frozen=True)
-class ChunkSettings:
-    """How many rows are searched together; answers do not depend on it."""
-
-    cells: int = 4_000_000
-    """Rows x columns x chains worked on at once, which bounds the memory of a call,"""
-    chains_per_row: int = 16
-    """with so many chains taken for a row."""
-    rows: int = 128
-    """Rows at most: larger chunks make rows no cheaper, and lose more when a run is interrupted."""
-    firm_rows: int = 64
-    """The same for firm answers."""
-    slow_rows: int = 32
-    """The same for large trees, where a row takes a third of a second."""
-    slow_tree_nodes: int = 300_000
-    """Trees with more nodes than this are large."""
-    call_rows: int = 0
-    """Rows of every call of the model, filled up where there are fewer; 0: calls are as large as they come."""
-
 
 LOGGER = logging.getLogger("counterpoise")
 
@@ -80,6 +61,9 @@ class ExplanationRun:
         self.on_error, self.workers = on_error, workers
         self.deadline = np.inf if question.budget is None else start_time + question.budget
         self.tally = Tally(block_rows=chunks.call_rows)
+        if question.model_rows is not None:
+            self.tally.row_budget = RowBudget(len(intake), question.model_rows)
+        self.plan: RowPlan | None = None  # how these model rows are shared out
         self.finished_rows: list[Index] = []
         self.finished_answers: list[Answers] = []
         self.firm_answers: list[tuple[Answers, Firmness]] = []
@@ -89,6 +73,7 @@ class ExplanationRun:
         self.rows_let_off: dict[str, set[int]] = {}  # by relation, the rows that break it themselves
         self.evidence: list[Array] = []  # the nearest reference rows; empty where there is no reference
         self.rows_out_of_time = 0  # rows whose search the budget may have ended
+        self.rows_out_of_model_rows = 0  # rows whose search the limit of model rows ended
         self.rejected: dict[int, str] = {}  # rows that the model failed on, with reasons
         self.has_asked = False  # whether the model was asked about the rows themselves
 
@@ -143,6 +128,10 @@ class ExplanationRun:
         """Find the targets of the rows, and the reference rows to start from."""
         self.row_targets = self._resolve_targets()
         self.reference_rows = self.reference.donors(self.explained.model)
+        if self.tally.row_budget is not None:
+            model, goal, copies = self.explained.model, self.row_targets.goal, (KeptSettings().copies, CHECK.copies)
+            self.plan = plan_model_rows(self.question, model, goal, self.form.steadiness, *copies)
+            self.tally.row_budget.remember_rows(self.input_rows.x0, self.row_predictions.outputs)
 
     def answer_all(self, tell: ProgressCallback) -> None:
         """Answer the rows chunk by chunk; a row that the model fails on ends the run, or is set aside."""
@@ -238,17 +227,23 @@ class ExplanationRun:
             task = self._build_task(rows, soon)
             region = task.problem.region
             record_rows_let_off(self.rows_let_off, self.question.relations, region, rows)
+            self._begin("first search")
             answers = answer_rows(task, lambda finished: tell(done + finished, n), search=not over)
             wrong = self.record_predictions(rows, answers.before)
             if len(wrong):  # rows whose target was chosen for another class than predict now says
                 again = self._build_task(rows[wrong], soon, region.take(wrong))
+                self._begin("first search")
                 right = answer_rows(again, lambda _: None, search=not over)
                 order = np.arange(len(rows))
                 order[wrong] = len(rows) + np.arange(len(wrong))
                 answers = Answers.concatenate([answers, right], order)
+            self._begin("second search")
             firmer = find_firm_answers(self._build_task(rows, deadline, region), answers) if firm else None
             judged = task if not len(wrong) else self._build_task(rows, deadline, region)
+            self.rows_out_of_model_rows += self.tally.count_rows_cut(rows)
+            self._begin("kept", 0 if firmer is None else self.question.alternatives)
             kept = self._measure_kept(judged, answers)
+            self._begin("kept")
             firm_kept = kept if firmer is None else self._measure_kept(judged, firmer[0])
         except ModelError as error:
             earlier = rows[:0] if error.row is None else rows[rows < error.row]
@@ -259,11 +254,17 @@ class ExplanationRun:
         near = nearest_target_rows(self.explained.schema, self.input_rows.x0[rows], goal, self.reference_rows)
         self.evidence.extend([] if near is None else [near])
         self.rows_out_of_time += len(rows) if time.perf_counter() >= deadline else 0
+        self.tally.forget_rows(rows)
         self.finished_rows.append(rows)
         self.finished_answers.append(answers)
         self.kept.append(kept)
         self.firm_answers.extend([] if firmer is None else [firmer])
         self.firm_kept.extend([] if firmer is None else [firm_kept])
+
+    def _begin(self, stage: Stage, later: int = 0) -> None:
+        """Let a stage of the work spend its part of a limited number of model rows."""
+        if self.plan is not None and self.tally.row_budget is not None:
+            self.plan.begin(stage, self.tally.row_budget, later)
 
     def _measure_kept(self, task: AnswerTask, answers: Answers) -> KeptShares:
         """The share of noisy copies that keep the answers; empty, with a note, where that is not to be measured."""
@@ -271,7 +272,7 @@ class ExplanationRun:
         nothing = KeptShares.unknown(len(task.problem), self.question.alternatives)
         if setting is False:
             return nothing
-        skipped = reason_to_skip(setting, task.problem, self.question.alternatives, settings)
+        skipped = reason_to_skip(task, settings)
         if not skipped:
             try:
                 return measure_kept(task, answers, settings)
@@ -301,6 +302,7 @@ class ExplanationRun:
             self.row_targets.take(rows),
             now,
             self.reference.has_softmax_probabilities(explained.model),
+            self.plan,
         )
 
     def _resolve_targets(self) -> RowTargets:

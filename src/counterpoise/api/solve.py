@@ -16,6 +16,7 @@ from counterpoise.api.infeasible import InfeasibleRows
 from counterpoise.api.inputs.rows_in import RowPredictions, model_predictions
 from counterpoise.api.inputs.targets import RowTargets
 from counterpoise.api.mu import find_neighbours
+from counterpoise.api.row_plan import RowPlan
 from counterpoise.api.verify import verify
 from counterpoise.explanation.fields import gap_to_bound
 from counterpoise.explanation.question import Question
@@ -82,6 +83,13 @@ class AnswerTask(NamedTuple):
     row_targets: RowTargets
     row_predictions: RowPredictions  # what the model says of the rows as they are
     probabilities_are_softmax: bool  # whether the probabilities are the softmax of the outputs
+    plan: RowPlan | None = None  # how a limited number of model rows is shared out
+
+    def begin_alternatives(self) -> None:
+        """Let the search of further answers spend its part of a limited number of model rows."""
+        budget = self.problem.tally.row_budget
+        if self.plan is not None and budget is not None and self.problem.cloud is None:
+            self.plan.begin("second search", budget)
 
     def take(self, rows: Index) -> AnswerTask:
         """The task of some of the rows."""
@@ -120,6 +128,7 @@ def answer_rows(task: AnswerTask, watch: FinishedRowsCallback, *, search: bool =
         said = before[open_rows] if task.row_predictions.is_from_predict[open_rows].all() else None
         verdict = verify(part, form, run, alternatives, said)
         if search and alternatives > 1 and run.rank is None:
+            task.begin_alternatives()
             verdict = fill_alternatives(part, form, run, verdict, task.method, task.question.seed)
         x[open_rows], holds[open_rows], predicted[open_rows], before[open_rows], share[open_rows] = verdict
         answered, slots = np.nonzero(holds[open_rows] | (np.arange(alternatives) == 0))
@@ -260,7 +269,8 @@ def _describe_conflict(task: AnswerTask, row: int, words: tuple[str, ...]) -> st
 
 def _describe_obstacles(task: AnswerTask, problem: Problem, rows: Index, margin: Array) -> list[str]:
     """Why each row has no answer: the constraints that the nearest reference rows of the target would break."""
-    late = " before the time was up" if problem.has_expired else ""
+    late = " before the model rows were used up" if problem.has_expired else ""
+    late = " before the time was up" if problem.is_out_of_time else late
     near = find_neighbours(problem)
     x = np.where(near.is_present[..., None], near.x, problem.x0[:, None, :])
     broken = np.asarray((problem.region.is_broken(x) & near.is_present[..., None]).any(axis=1))

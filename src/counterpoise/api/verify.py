@@ -116,7 +116,7 @@ def _rescue_missed_rows(
             found = places[np.isfinite(effort)]
             nearest[found], lost = x[np.isfinite(effort)], np.setdiff1d(lost, found)
     verdict.x[missed, 0] = nearest
-    verdict.predicted[missed], verdict.holds[missed, 0] = judge(missed, nearest)
+    verdict.predicted[missed], verdict.holds[missed, 0] = judge(missed, nearest, is_last=True)
 
 
 def _nearest_that_holds(judge: _Judge, rows: Index, x: Array) -> tuple[Array, Array]:
@@ -143,8 +143,25 @@ class _Judge:
         self.before: list[Any] | None = None if before is None else before.tolist()
         self.share = np.full(len(problem), np.nan)  # of the askings about the latest point of each row
 
-    def __call__(self, rows: Index, x: Array) -> tuple[NDArray[Any], Mask]:
-        """What the model predicts for ``x`` ``(p, d)``, answers to ``rows`` ``(p,)``, and which of them hold."""
+    def __call__(self, rows: Index, x: Array, *, is_last: bool = False) -> tuple[NDArray[Any], Mask]:
+        """What the model predicts for ``x`` ``(p, d)``, answers to ``rows`` ``(p,)``, and which of them hold.
+
+        Where model rows are limited, answers that cannot be checked with what is left do not hold; enough is kept back
+        for the one that is asked about last.
+        """
+        budget = self.problem.tally.row_budget
+        if budget is None:
+            return self._judge(rows, x)
+        kept_back = 0 if is_last else budget.judgement
+        some = np.flatnonzero(budget.can_verify(self.problem.row_numbers[rows], budget.judgement, kept_back))
+        predicted, holds = self._judge(rows[some], x[some])
+        assert self.before is not None
+        objects, held = np.empty(len(rows), dtype=object), np.zeros(len(rows), dtype=bool)
+        objects[:] = [self.before[row] for row in rows.tolist()]
+        objects[some], held[some] = predicted, holds
+        return objects, held
+
+    def _judge(self, rows: Index, x: Array) -> tuple[NDArray[Any], Mask]:
         part = self.problem.take(rows)
         points, predicted = self._predict(rows, x, part.row_numbers)
         holds = reaches_target(part, points, predicted) & part.region.contains(x[:, None, :])[:, 0]

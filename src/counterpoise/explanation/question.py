@@ -77,6 +77,7 @@ class Question:
         sought. None: it is not known.
     gap: the proof of a row ends where its answer costs at most this share more than the bound.
     budget: seconds for the whole call; None: no limit.
+    model_rows: how many rows the model may be asked about for each row that is answered; None: no limit.
     new_categories: whether rows may have categories that the reference does not have.
     is_complete: False where the question was read from a document of version 1, which told less than all of it.
 
@@ -106,6 +107,7 @@ class Question:
     proof: bool | Literal["auto"] | None = None
     gap: float = 0.0
     budget: float | None = None
+    model_rows: int | None = None
     new_categories: bool = False
     is_complete: bool = True
 
@@ -156,6 +158,7 @@ class Question:
         settings |= {"gap": f"{self.gap:g}"} if self.gap else {}
         settings |= self._firmness_settings
         settings |= {} if self.threshold is None else {"threshold": f"{self.threshold:g}"}
+        settings |= {} if self.model_rows is None else {"model_rows": f"{self.model_rows} a row"}
         return settings | ({} if self.budget is None else {"budget": f"{self.budget:g} s"})
 
     @property

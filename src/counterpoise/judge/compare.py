@@ -17,7 +17,6 @@ from counterpoise.judge import metrics
 from counterpoise.judge.bounds import EffortBounds
 from counterpoise.judge.scoring import AnswerScorer
 from counterpoise.methods.base import Method
-from counterpoise.methods.baselines.budgeted import Budgeted
 from counterpoise.space.schema.encode import encode
 from counterpoise.space.schema.tables_in import as_table
 from counterpoise.types import Array, is_number, is_whole_number
@@ -155,12 +154,12 @@ def _measure_method(
             f"{name!r} is {entry!r}",
             "give one of them",
         )
-    method = entry if model_rows is None else Budgeted(entry, model_rows)
     budget = None if seconds is None else seconds * max(n, 1)
     runs, took = [], []
     for seed in seeds:
         began = time.perf_counter()
-        runs.append(explainer(panel.rows, method=method, seed=seed, budget=budget, **{"kept": False, **asked}))
+        own = {"kept": False, **asked}
+        runs.append(explainer(panel.rows, method=entry, seed=seed, budget=budget, model_rows=model_rows, **own))
         took.append(time.perf_counter() - began)
     found = np.stack([np.where(run.valid[:, None], run.x, np.nan) for run in runs])
     apart = metrics.instability(found, panel.distance.unit)

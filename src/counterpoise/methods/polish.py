@@ -38,8 +38,14 @@ class Polished:
 
     def iterate(self, problem: Problem, streams: Streams) -> Iterator[Run]:
         run, none = None, np.zeros(len(problem), dtype=bool)
+        budget = problem.tally.row_budget
+        whole = 0 if budget is None else budget.search_limit
+        if budget is not None:
+            budget.search_limit -= int(self.settings.share_of_model_rows * whole)
         for run in self.method.iterate(problem, streams):
             yield run._replace(done=none)
+        if budget is not None:
+            budget.search_limit = whole
         assert run is not None, "a method yields at least one run"
         yield polish_run(problem, run, self.answers, self.settings)
 

@@ -23,6 +23,7 @@ from counterpoise.methods.settings.search import DEFAULTS, SearchSettings, Thoro
 from counterpoise.methods.slopes import has_slope
 from counterpoise.methods.smooth.sphere_walk import search_by_slope
 from counterpoise.methods.starts import (
+    bisect_towards_row,
     is_far_from_reference,
     is_two_sided_range,
     make_one_sided,
@@ -30,6 +31,7 @@ from counterpoise.methods.starts import (
     nearest_misses,
     start_at_row,
 )
+from counterpoise.methods.surrogate import propose_answers
 from counterpoise.methods.trees.beam import beam_search
 from counterpoise.methods.trials.ladder import try_single_numbers
 from counterpoise.methods.trials.repeated_sweeps import RepeatedSweeps
@@ -37,7 +39,7 @@ from counterpoise.methods.trials.sweep import max_useful_distance
 from counterpoise.problem import Problem
 from counterpoise.space.norms import Norm
 from counterpoise.streams import Streams
-from counterpoise.types import Index
+from counterpoise.types import Array, Index
 
 
 @dataclass(frozen=True, repr=False)
@@ -50,6 +52,7 @@ class Search(SearchSettings):
     trials: single changes and their combinations, for models of which nothing is known.
     smooth: for models with a slope.
     trees: for models whose leaves are known.
+    surrogate: trees that stand for models of which nothing is known, where model rows are limited.
     batches: how many points go to the model at once.
     votes: how thorough the search is on models that vote or give probabilities.
     sums: the same for scores that add up.
@@ -78,6 +81,8 @@ class Search(SearchSettings):
         """How many points each row starts from; ``known``: whether the leaves of the model are."""
         affordable = problem.model_rows_left / self.starts.model_rows_per_start
         wanted = min(choose_thoroughness(problem, settings=self).starts, affordable)
+        if self._is_rationed_black_box(problem):
+            return int(max(self.surrogate.least_starts, wanted))
         starts = int(max(self.smooth.starts_per_row, wanted))
         if problem.has_gradient:
             return min(starts, self.smooth.starts_per_row)
@@ -86,7 +91,17 @@ class Search(SearchSettings):
     def _make_starts(self, problem: Problem, streams: Streams, count: int, known: bool) -> Points:
         """Starts from reference rows; only where nothing is known of the model do bisections bring them nearer."""
         bisections = 0 if problem.has_gradient or known else self.starts.start_bisections
-        return make_starts(problem, streams, count, bisections, settings=self)
+        if not self._is_rationed_black_box(problem):
+            return make_starts(problem, streams, count, bisections, settings=self)
+        proposed = score_points(problem, self._propose(problem))
+        found = make_starts(problem, streams, count, 0, settings=self)
+        best = join_points(proposed, found).best(count)
+        return join_points(bisect_towards_row(problem, best, bisections), best).best(count)
+
+    def _is_rationed_black_box(self, problem: Problem) -> bool:
+        """Whether nothing is known of the model, and only so many rows may be asked: a surrogate says which."""
+        unknown = not problem.has_gradient and problem.model.leaves is None and problem.model.thresholds is None
+        return unknown and problem.cloud is None and problem.model_rows_left < np.inf
 
     def _retry_from_reference(
         self, board: Incumbents, problem: Problem, streams: Streams, count: int, known: bool
@@ -115,7 +130,11 @@ class Search(SearchSettings):
         """Some rows searched as their model asks for; surveys begin at ``start`` ``(r, k, d)``, else at the best."""
         if not len(rows):
             return
-        steep = has_slope(problem.take(rows), board.points.at(rows), settings=self)
+        few = self.surrogate.model_rows_per_column_for_slopes * problem.x0.shape[1]
+        if self._is_rationed_black_box(problem) and problem.model_rows_left < few:
+            steep = np.zeros(len(rows), dtype=bool)
+        else:
+            steep = has_slope(problem.take(rows), board.points.at(rows), settings=self)
         sift = RepeatedSweeps(self)
         if steep.any():
             some = rows[steep]
@@ -221,6 +240,7 @@ class Search(SearchSettings):
                 yield from sift(board, rows, problem, None, points, feeding)
             return
         cells = Cells.of(problem)
+        is_screened = self._is_rationed_black_box(problem)
         raw = board.points.at(rows).best(max(choose_thoroughness(problem, settings=self).swept_points - 2, 1))
         if _tries_numbers_alone(problem, cells, settings=self):
             board.enter(
@@ -243,7 +263,15 @@ class Search(SearchSettings):
             problem, problem.region.nearest_feasible[:, None, :]
         )  # few changes are found from where there are none
         points = join_points(board.points.at(rows).best(1), raw, home)
-        yield from sift(board, rows, problem, cells, points)
+        yield from sift(board, rows, problem, cells, points, is_screened=is_screened)
+        if is_screened and self.surrogate.finished_points:
+            points = board.points.at(rows).best(self.surrogate.finished_points)
+            yield from sift(board, rows, problem, cells, points)
+
+    def _propose(self, problem: Problem) -> Array:
+        """What surrogates of the model take for answers, ``(n, m, d)``."""
+        settings = self.surrogate
+        return propose_answers(problem, self, settings.margins, settings.answers, settings)
 
 
 def _tries_numbers_alone(problem: Problem, cells: Cells | None, settings: SearchSettings = DEFAULTS) -> bool:

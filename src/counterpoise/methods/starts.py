@@ -27,6 +27,8 @@ def start_at_reference_rows(problem: Problem, count: int, settings: SearchSettin
     looked_at = 2 * count if problem.has_gradient else max(settings.starts.reference_rows_tried_first, count)
     if leaves_of(problem) is not None and problem.region.max_changes is None:
         looked_at = count  # surveys, as walkers, set out from the nearest alone
+    if problem.model_rows_left < np.inf:
+        looked_at = min(looked_at, max(count, int(settings.starts.reference_share_of_budget * problem.model_rows_left)))
     feasible = problem.region.project(list_reference_rows(problem, looked_at, settings=settings))
     points = score_points(problem, feasible).best(count)
     for further in (

@@ -7,7 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-SHOWN_SETTINGS = ("target", "distance", "lam", "mu", "alternatives", "keep", "temperature", "threshold", "budget")
+SHOWN_SETTINGS = (
+    "target",
+    "distance",
+    "lam",
+    "mu",
+    "alternatives",
+    "keep",
+    "temperature",
+    "threshold",
+    "budget",
+    "model_rows",
+)
 """Settings that hold no value of a feature; constraints, regularisers, noise, bounds and methods may hold some."""
 
 SHOWN_NOTES = (

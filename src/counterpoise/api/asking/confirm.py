@@ -100,7 +100,8 @@ def _hold_in_any_call(problem: Problem, form: RowForm, points: Points, settings:
     margin, sure = _margins(problem, points), settings.sure_roundings * rounding
     near = np.flatnonzero(margin < sure) if not form.steadiness.needs_other_company else np.arange(len(margin))
     if len(near):
-        margin[near] = _margins_in_blocks(problem.take(near), take_points(points, near), settings.block_rows)
+        size = settings.block_rows if problem.tally.row_budget is None else 1  # a full block is more than may be asked
+        margin[near] = _margins_in_blocks(problem.take(near), take_points(points, near), size)
     least = settings.min_roundings * rounding
     wilful = margin < -least  # it predicts otherwise than its outputs say, so they tell nothing
     holds = wilful | (margin >= least)

@@ -38,12 +38,13 @@ def make_question(
     method: Method | None = None,
     proof: bool | Literal["auto"] = "auto",
     gap: float = 0.0,
+    model_rows: int | None = None,
     seed: int = 0,
 ) -> Question:
     """The settings of a call of an Explainer, checked, as the question that is asked of its rows."""
     wants_basins = isinstance(alternatives, str) and alternatives == "basins"
     alternatives = BASIN_ANSWERS if wants_basins else alternatives
-    check_settings(lam, penalty, mu, alternatives, budget, seed, proof, gap)
+    check_settings(lam, penalty, mu, alternatives, budget, seed, proof, gap, model_rows)
     check_method(method)
     withstand = parse_noise(noise, explainer.schema)
     check_firmness(keep, temperature)
@@ -79,5 +80,6 @@ def make_question(
         proof=proof,
         gap=float(gap),
         budget=None if budget is None else float(budget),
+        model_rows=None if model_rows is None else int(model_rows),
         new_categories=explainer.new_categories,
     )

@@ -21,6 +21,7 @@ def collect_notes(run: Any) -> tuple[str, ...]:
         *_block_notes(run),
         *_missing_reference_notes(run),
         *_budget_notes(run),
+        *_model_row_notes(run),
         *_few_answers_notes(run),
         *dict.fromkeys(run.kept_notes),
     )
@@ -42,6 +43,16 @@ def _budget_notes(run: Any) -> tuple[str, ...]:
         return ()
     whose = "of the row" if len(run.input_rows) == 1 else f"of {run.rows_out_of_time} of the {len(run.input_rows)} rows"
     return (f"the budget of {run.question.budget:g} s ended the search {whose}: more time may find nearer answers",)
+
+
+def _model_row_notes(run: Any) -> tuple[str, ...]:
+    """A note where the limit of model rows ended a search."""
+    if not run.rows_out_of_model_rows:
+        return ()
+    whose = (
+        "of the row" if len(run.input_rows) == 1 else f"of {run.rows_out_of_model_rows} of {len(run.input_rows)} rows"
+    )
+    return (f"{run.question.model_rows} model rows a row ended the search {whose}: more may find nearer answers",)
 
 
 def _few_answers_notes(run: Any) -> tuple[str, ...]:

@@ -88,12 +88,14 @@ def find_firm_answers(task: AnswerTask, tipping: Answers) -> tuple[Answers, Firm
         chosen.append(choose_noise(part, task.schema, asked, asked.noise, task.row_targets.target[group[0]]))
     noises = [(group, choice.noise) for group, choice in zip(rows, chosen, strict=True)]
     answers = tipping if problem.has_expired else _search_firm_answers(task, tipping, noises)
+    answers = answers if task.plan is None else _fill_with_minimal(problem, answers, tipping)
+    copies = CHECK.copies if task.plan is None else task.plan.fresh_copies
     shares = [
-        _measure_firmness(problem.take(group), answers.take(group), asked, choice.noise, choice.words)
+        _measure_firmness(problem.take(group), answers.take(group), asked, choice.noise, choice.words, copies)
         for group, choice in zip(rows, chosen, strict=True)
     ]
     firmness = Firmness.concatenate(shares, np.argsort(np.concatenate(rows), kind="stable"))
-    return _explain_shortfalls(answers, firmness, asked), firmness
+    return _explain_shortfalls(answers, firmness, asked, copies), firmness
 
 
 def _search_firm_answers(
@@ -115,13 +117,24 @@ def _search_firm_answers(
     )
 
 
-def _measure_firmness(problem: Problem, answers: Answers, asked: Question, noise: Noise, said: str) -> Firmness:
-    """The share of fresh copies that keep the target, with its confidence interval, and the price of fragility.
+def _fill_with_minimal(problem: Problem, answers: Answers, minimal: Answers) -> Answers:
+    """The answers, with the minimal ones of rows whose model rows ended before a firm one was found."""
+    budget = problem.tally.row_budget
+    assert budget is not None, "without a limit of model rows there is nothing to fill"
+    lost = ~answers.valid & minimal.valid & budget.was_cut[problem.row_numbers]
+    n = len(problem)
+    return Answers.concatenate([answers, minimal], np.where(lost, n, 0) + np.arange(n)) if lost.any() else answers
+
+
+def _measure_firmness(
+    problem: Problem, answers: Answers, asked: Question, noise: Noise, said: str, copies: int
+) -> Firmness:
+    """The share of fresh ``copies`` that keep the target, with its confidence interval, and the price of fragility.
 
     The user's own predict decides, whatever the search looked at.
     """
     n, d = problem.x0.shape
-    draws = problem.make_streams(asked.seed ^ StreamKey.FRESH_COPIES).normal((CHECK.copies, d))
+    draws = problem.make_streams(asked.seed ^ StreamKey.FRESH_COPIES).normal((copies, d))
     x = answers.x[:, 0]
     start = np.where(np.isnan(problem.x0), x, problem.x0)
     beside, _ = problem.region.bring_inside(
@@ -135,18 +148,18 @@ def _measure_firmness(problem: Problem, answers: Answers, asked: Question, noise
     with np.errstate(divide="ignore", invalid="ignore"):
         gain = np.log(after) - np.log(before)
         price = np.where(gain > 0, (effort[:, 1] - effort[:, 0]) / gain, np.nan)
-    low, high = share_interval(np.rint(kept * CHECK.copies), CHECK.copies, CHECK.confidence)
+    low, high = share_interval(np.rint(kept * copies), copies, CHECK.confidence)
     words = np.full(n, said, dtype=object)
     return Firmness(kept, low, high, np.full(n, asked.temperature) if asked.temperature else price, words)
 
 
-def _explain_shortfalls(answers: Answers, shares: Firmness, asked: Question) -> Answers:
+def _explain_shortfalls(answers: Answers, shares: Firmness, asked: Question, copies: int) -> Answers:
     """The answers, with a reason where fewer copies than asked for surely keep the target."""
     if asked.keep is None:
         return answers
     reason = answers.reason.copy()
     for row in np.flatnonzero(answers.valid & (shares.low < asked.keep)).tolist():
-        kept = f"kept in {shares.kept[row]:.1%} of {CHECK.copies} noisy copies"
+        kept = f"kept in {shares.kept[row]:.1%} of {copies} noisy copies"
         reached = f"{kept}, not surely in the {asked.keep:.0%} asked for"
         reason[row] = f"{reason[row]}; {reached}" if reason[row] else reached
     return answers._replace(reason=reason)

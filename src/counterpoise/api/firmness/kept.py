@@ -71,15 +71,17 @@ def check_kept(kept: object) -> KeptSetting:
     raise InputError("kept must be 'auto', True or False", f"{kept!r}", "leave it at 'auto'")
 
 
-def reason_to_skip(setting: KeptSetting, problem: Problem, answers: int, settings: KeptSettings) -> str:
+def reason_to_skip(task: AnswerTask, settings: KeptSettings) -> str:
     """Why the share kept is not measured although nobody forbade it; empty where it is."""
-    if setting == "auto":
+    problem, answers = task.problem, task.question.alternatives
+    if task.question.kept == "auto":
         if problem.model.is_remote:
             return "the model is remote"
-        if problem.has_expired:
+        if problem.is_out_of_time:
             return "the time was up"
-        if settings.copies * answers > problem.model_rows_left:
-            return f"{settings.copies * answers} model rows more for each row would exceed the budget of them"
+        if task.plan is not None and not task.plan.kept_copies:
+            more = f"{settings.copies * answers} model rows more for each row"
+            return f"{more} are too many of the {task.question.model_rows}"
     return ""
 
 
@@ -201,6 +203,10 @@ def _decide(problem: Problem, x: Array, doubted: Mask | None, settings: KeptSett
     if doubted is not None:
         unsure |= doubted[:, None]
     rows, places = np.nonzero(unsure)
+    if problem.tally.row_budget is not None:  # where no model rows are left for predict, the outputs decide
+        numbers = problem.row_numbers[rows]
+        can = problem.tally.row_budget.can_verify(numbers, problem.tally.row_budget.judgement)
+        rows, places = rows[can], places[can]
     if len(rows):
         part, points = problem.take(rows), x[rows, places]
         predicted = model_predictions(problem.model, points, part.row_numbers, problem.tally)

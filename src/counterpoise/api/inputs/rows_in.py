@@ -151,7 +151,15 @@ def _largest_output_labels(model: Model, outputs: Array) -> NDArray[np.object_]:
 
 
 def check_settings(
-    lam: Any, penalty: Any, mu: Any, alternatives: Any, budget: Any, seed: Any, proof: Any = "auto", gap: Any = 0.0
+    lam: Any,
+    penalty: Any,
+    mu: Any,
+    alternatives: Any,
+    budget: Any,
+    seed: Any,
+    proof: Any = "auto",
+    gap: Any = 0.0,
+    model_rows: Any = None,
 ) -> None:
     """An error for a setting of a call that makes no sense."""
     checks = (
@@ -182,6 +190,12 @@ def check_settings(
             "leave it at 'auto'",
         ),
         (_is_amount(gap), "gap must be a share of at least 0", gap, "for instance 0.01"),
+        (
+            model_rows is None or (is_whole_number(model_rows) and model_rows >= 1),
+            "model_rows must be a whole number of at least 1, or None",
+            model_rows,
+            "for instance 1000",
+        ),
         (is_whole_number(seed), "seed must be a whole number", seed, "for instance 0"),
     )
     for holds, must, given, todo in checks:

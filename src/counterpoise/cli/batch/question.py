@@ -35,6 +35,7 @@ class QuestionOptions:
     seed: int
     proof: bool | None
     gap: float
+    model_rows: int | None
     label: str | None
     fixed: list[str] | None
     only: list[str] | None
@@ -101,6 +102,7 @@ def prepare_question(options: QuestionOptions) -> PreparedQuestion:
         "alternatives": options.alternatives,
         "proof": "auto" if options.proof is None else options.proof,
         "gap": options.gap,
+        "model_rows": options.model_rows,
         "seed": options.seed,
     }
     make_question(explainer, **settings)

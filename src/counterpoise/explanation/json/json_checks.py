@@ -14,7 +14,18 @@ from counterpoise.space.schema.schema import Feature, Schema
 from counterpoise.types import Array, is_number
 
 _TEXT_FIELDS = ("fixed", "unit", "label", "description")
-_NUMBER_FIELDS = ("threshold", "lam", "mu", "keep", "temperature", "alternatives", "seed", "budget", "gap")
+_NUMBER_FIELDS = (
+    "threshold",
+    "lam",
+    "mu",
+    "keep",
+    "temperature",
+    "alternatives",
+    "seed",
+    "budget",
+    "gap",
+    "model_rows",
+)
 
 
 def check_fields(fields: dict[str, Any], max_decimals: int = 400, rounding: float = 1e-5) -> None:

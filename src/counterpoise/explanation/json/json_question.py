@@ -63,6 +63,7 @@ def pack_question(question: Question) -> dict[str, Any]:
         "kept": question.kept,
         "proof": question.proof,
         "gap": question.gap,
+        "model_rows": question.model_rows,
         "new_categories": question.new_categories,
         "is_complete": question.is_complete,
     }
@@ -85,6 +86,7 @@ def unpack_question(data: dict[str, Any]) -> Question:
         method=_unpack_part(data["method"]),
         proof=_proof_of(data.get("proof")),  # the first documents of version 2 had neither
         gap=float(data.get("gap", 0.0)),
+        model_rows=None if data.get("model_rows") is None else int(data["model_rows"]),
         new_categories=bool(data["new_categories"]),
         is_complete=bool(data["is_complete"]),
     )

@@ -49,7 +49,13 @@ class FirmSearch:
         assert hints is not None, "a firm search needs the minimal answers"
         now, n = time.perf_counter(), len(problem)
         early = replace(problem, deadline=now + settings.search_time_share * (problem.deadline - now))
+        budget = problem.tally.row_budget
+        whole = 0 if budget is None else budget.search_limit
+        if budget is not None:  # what is left is for telling the candidates apart
+            budget.search_limit -= int((1 - settings.search_time_share) * (whole - budget.search_start))
         found = self._search_shares(_draw_cloud(early, streams, settings.samples), streams)
+        if budget is not None:
+            budget.search_limit = whole
         candidates = self._list_candidates(_draw_cloud(problem, streams, settings.check_samples), found)
         keep, answers = float(np.max(cloud.keep)), hints.shape[1]
         chosen = candidates.choose(keep, answers) if keep else candidates.choose_by_free_energy(cloud.T)

@@ -35,6 +35,8 @@ class BatchSettings(Settings):
 class PolishSettings(Settings):
     """The last stage: changes set back or shortened one by one while the row stays valid."""
 
+    share_of_model_rows: float = 0.1
+    """Share of a limited number of model rows that is kept back for it."""
     max_columns: int = 64
     """Changed columns of an answer that are tried one by one."""
     halvings: int = 8

@@ -9,6 +9,7 @@ from counterpoise.methods.settings.base import show_changed_fields
 from counterpoise.methods.settings.finish import BatchSettings, FirmSettings, PolishSettings
 from counterpoise.methods.settings.smooth import SmoothSettings
 from counterpoise.methods.settings.starts import StartSettings
+from counterpoise.methods.settings.surrogate import SurrogateSettings
 from counterpoise.methods.settings.trees import TreeSettings
 from counterpoise.methods.settings.trials import TrialSettings
 
@@ -53,6 +54,8 @@ class SearchSettings:
     """Models with a slope."""
     trees: TreeSettings = TreeSettings()
     """Trees whose leaves are known."""
+    surrogate: SurrogateSettings = SurrogateSettings()
+    """Trees that stand for models of which nothing is known, where model rows are limited."""
     batches: BatchSettings = BatchSettings()
     """How many points go to the model at once."""
     votes: Thoroughness = Thoroughness(48, 6, 5, 30, 3, (8,), (1.3, 1.6, 2.0), 4, 1e-3)

@@ -17,6 +17,8 @@ class StartSettings(Settings):
     """Reference rows that are tried where none of the first keeps the target."""
     lending_reference_rows: int = 6
     """Reference rows whose features are taken one by one where only few may change."""
+    reference_share_of_budget: float = 0.05
+    """Share of a limited number of model rows that may be spent on the first of these reference rows."""
     start_bisections: int = 6
     """Halvings of a start towards its row, for models with neither slope nor known leaves."""
     model_rows_per_start: int = 60

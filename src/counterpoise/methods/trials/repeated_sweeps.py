@@ -31,6 +31,8 @@ class RepeatedSweeps:
         cells: Cells | None,
         points: Points,
         features: Index | None = None,
+        *,
+        is_screened: bool = False,
     ) -> Iterator[None]:
         """Sweep ``points`` ``(n, q, d)`` of some rows, and enter what is found.
 
@@ -44,7 +46,11 @@ class RepeatedSweeps:
         longer = sweep_factor(cells, settings=self.settings)
         # model rows that do not last for a few sweeps of all points may last for those of the best
         cost = problem.x0.shape[1] * (2 * care.sweep_width + 1) + self.settings.trials.sweep_multipliers
-        affordable = problem.model_rows_left / (self.settings.trials.min_sweeps_per_ration * cost)
+        if is_screened:
+            asked = self.settings.surrogate.count_asked(cost, problem.model_rows_left)
+            cost = asked + self.settings.trials.sweep_multipliers
+        least = self.settings.surrogate.min_sweeps if is_screened else self.settings.trials.min_sweeps_per_ration
+        affordable = problem.model_rows_left / (least * cost)
         points = points.first(max(1, int(min(points.x.shape[1], affordable))))
         patience = care.sweep_patience * longer
         for number in range(self.settings.trials.sweeps * longer):
@@ -60,6 +66,7 @@ class RepeatedSweeps:
                 care.sweep_width,
                 only,
                 settings=self.settings,
+                is_screened=is_screened,
             )
             board.enter(rows[active], found)
             after = board.points.at(rows[active]).lowest_effort

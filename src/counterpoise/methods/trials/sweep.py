@@ -17,6 +17,7 @@ from counterpoise.methods.points import Points, join_points, score_points, stack
 from counterpoise.methods.settings.search import DEFAULTS, SearchSettings
 from counterpoise.methods.slopes import lattice_unit
 from counterpoise.methods.trials.prices import first_order_costs
+from counterpoise.methods.trials.screening import list_as_mask, predict_gains, screen_changes
 from counterpoise.problem import Problem
 from counterpoise.types import Array, Index, Mask, split_rows
 
@@ -40,6 +41,8 @@ def sweep(
     width: int,
     only: Index | None = None,
     settings: SearchSettings = DEFAULTS,
+    *,
+    is_screened: bool = False,
 ) -> SweepResult:
     """The best that each of ``points`` ``(n, q, d)`` leads to: all single changes, then combinations of them.
 
@@ -62,6 +65,7 @@ def sweep(
                 width,
                 None if only is None else only[rows],
                 settings=settings,
+                is_screened=is_screened,
             )
             for rows in chunks
         ]
@@ -80,6 +84,10 @@ def sweep(
     value = _place_values(problem, points.x, column[:, ::w], value.reshape(n, q, g, w)).reshape(n, q, g * w)
     spots, real = _find_distinct_changes(value, here, w)  # (n, q, t) places of changes that are changes, each once
     gain, held = np.zeros(value.shape), here.copy()
+    predicted = predict_gains(problem, points, column, value, settings) if is_screened else None
+    if predicted is not None:
+        gain, held = predicted, np.where(list_as_mask(spots, real, value.shape), value, here)
+        spots, real = screen_changes(problem, points, column, value, predicted, spots, real, settings)
     best, pieces = _group_by_point(points, q), -(-spots.size * d // settings.batches.cells)
     for some, told in zip(np.array_split(spots, pieces, axis=2), np.array_split(real, pieces, axis=2), strict=True):
         alone = score_points(problem, _apply_single_changes(points.x, column, value, some))

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from counterpoise.models.inputs import find_model_columns, fitted_column_names, note_unknown_categories
-from counterpoise.models.links import keep_sums, two_outputs_zero_first
+from counterpoise.models.links import ToOutputs, keep_sums, two_outputs_zero_first
 from counterpoise.models.sklearn.estimator import SklearnModel
 from counterpoise.models.sklearn.estimator import adapt as adapt_estimator
 from counterpoise.models.trees.columns import read_columns
@@ -48,6 +48,12 @@ def read_trees(model: Any) -> LibraryTrees | None:
     if type(model).__name__ == "HistGradientBoostingRegressor":
         return LibraryTrees(trees, base, _InverseLink(model._loss.link))
     return LibraryTrees(trees, base, two_outputs_zero_first if len(base) == 1 else keep_sums)
+
+
+def read_regression_trees(model: Any, to_outputs: ToOutputs) -> LibraryTrees:
+    """The trees of a histogram boosting that was fitted to squares, with sums that become outputs as is said."""
+    trees = [_read_tree(stage[0], 0) for stage in model._predictors]
+    return LibraryTrees(trees, np.asarray(model._baseline_prediction, dtype=np.float64).reshape(-1), to_outputs)
 
 
 def read_layout(model: Any, columns: Index) -> tuple[Index, dict[int, list[Any]]]:
