@@ -26,8 +26,6 @@ from counterpoise.space.region.region import Region
 from counterpoise.streams import Streams
 from counterpoise.types import Array, Index, Mask, Model, Pullback, is_identity_index
 
-FAR_OUT = -1e6  # the margin, in units of the row's own, of points that could not be asked about
-
 
 class Score(NamedTuple):
     """What the model says of points: the margin ``f - c`` and whether the target is reached, each ``(n, k)``."""
@@ -205,12 +203,12 @@ class Problem:
         """The result of a function of the model at points ``(p, d)``: every model call of a search is made here."""
         return call_model(call, flat, owners, self.tally)
 
-    def _judge(self, said: BudgetedOutputs) -> Score:
-        """Margins and decisions ``(n, k)``; points that could not be asked about are far out of the target."""
+    def _judge(self, said: BudgetedOutputs, far_out: float = -1e6) -> Score:
+        """Margins and decisions ``(n, k)``; points that could not be asked about are ``far_out`` of the target."""
         margin, reached = self.goal.margin(said.outputs), self.goal.is_reached(said.outputs)
         if said.asked.all():
             return Score(margin, reached)
-        return Score(np.where(said.asked, margin, FAR_OUT * (1 + np.abs(margin))), reached & said.asked)
+        return Score(np.where(said.asked, margin, far_out * (1 + np.abs(margin))), reached & said.asked)
 
     def score(self, x: Array, *, once: bool = False) -> Score:
         """Margins and decisions ``(n, k)`` at points ``x`` ``(n, k, d)``: one model call; ``once`` as for outputs."""

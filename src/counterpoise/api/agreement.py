@@ -7,7 +7,7 @@ the same final rows, in the form in which these are returned. A model that fails
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set, ValuesView
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -73,7 +73,7 @@ def adapt_models(models: Sequence[Any], schema: Schema, probe: Array) -> tuple[O
 
     An error where they are no list, or where none of them is a model.
     """
-    if not isinstance(models, Iterable) or isinstance(models, (str, bytes)) or hasattr(models, "predict"):
+    if not isinstance(models, (Sequence, Set, Iterator, ValuesView, np.ndarray)) or isinstance(models, (str, bytes)):
         raise InputError(MODELS_MUST, f"{type(models).__name__} was given", "for instance [refit_1, refit_2]")
     found = []
     for place, model in enumerate(listed := tuple(models)):

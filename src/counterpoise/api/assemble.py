@@ -13,7 +13,7 @@ import numpy as np
 from counterpoise.api.firmness.kept import KeptShares
 from counterpoise.api.inputs.rows_in import InputRows, RowPredictions
 from counterpoise.api.inputs.targets import RowTargets
-from counterpoise.api.problems import ExplainedModel
+from counterpoise.api.problem_parts.problems import ExplainedModel
 from counterpoise.api.solve import Answers
 from counterpoise.explanation.explanation import Explanation
 from counterpoise.explanation.fields import AnswerEnergies, AnswerMeasures, ModelScores

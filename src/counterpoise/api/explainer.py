@@ -26,7 +26,7 @@ from counterpoise.api.inputs.importance import ImportanceMethod, importance_weig
 from counterpoise.api.inputs.reference import PROBE_ROWS, Reference, RelationsSetting
 from counterpoise.api.inputs.rows_in import InputRows, Rows, read_rows
 from counterpoise.api.inputs.unknown_categories import add_unknown_categories, note_unknown_categories
-from counterpoise.api.problems import ExplainedModel
+from counterpoise.api.problem_parts.problems import ExplainedModel
 from counterpoise.api.progress import ProgressSetting
 from counterpoise.api.run import ExplanationRun
 from counterpoise.api.saving.explainer_file import SavedExplainer, write_explainer_file

@@ -14,7 +14,7 @@ import numpy as np
 
 from counterpoise.api.inputs.reference import PROBE_ROWS, Reference
 from counterpoise.api.inputs.targets import current_decisions, resolve_target
-from counterpoise.api.problems import ExplainedModel, build_problem
+from counterpoise.api.problem_parts.problems import ExplainedModel, build_problem
 from counterpoise.errors import InputError
 from counterpoise.explanation.explanation import Explanation
 from counterpoise.explanation.question import Question

@@ -25,10 +25,10 @@ from counterpoise.api.inputs.binding import record_rows_let_off
 from counterpoise.api.inputs.reference import Reference
 from counterpoise.api.inputs.rows_in import InputRows, first_predictions, model_predictions
 from counterpoise.api.inputs.targets import RowTargets, current_decisions, resolve_target
-from counterpoise.api.mu import choose_mu
-from counterpoise.api.problems import ExplainedModel, build_problem
+from counterpoise.api.problem_parts.mu import choose_mu
+from counterpoise.api.problem_parts.problems import ExplainedModel, build_problem
+from counterpoise.api.problem_parts.row_plan import RowPlan, Stage, plan_model_rows
 from counterpoise.api.progress import ProgressSetting, show_progress
-from counterpoise.api.row_plan import RowPlan, Stage, plan_model_rows
 from counterpoise.api.solve import Answers, AnswerTask, answer_rows
 from counterpoise.errors import Interrupted, ModelError
 from counterpoise.explanation.explanation import Explanation

@@ -15,8 +15,8 @@ from counterpoise.api.asking.steadiness import DEFAULT_ASKING
 from counterpoise.api.infeasible import InfeasibleRows
 from counterpoise.api.inputs.rows_in import RowPredictions, model_predictions
 from counterpoise.api.inputs.targets import RowTargets
-from counterpoise.api.mu import find_neighbours
-from counterpoise.api.row_plan import RowPlan
+from counterpoise.api.problem_parts.mu import find_neighbours
+from counterpoise.api.problem_parts.row_plan import RowPlan
 from counterpoise.api.verify import verify
 from counterpoise.explanation.fields import gap_to_bound
 from counterpoise.explanation.question import Question
@@ -163,10 +163,7 @@ def answer_rows(task: AnswerTask, watch: FinishedRowsCallback, *, search: bool =
     bound = np.where(valid, np.minimum(bound, effort), bound)  # what is verified is right, whatever was proven
     gap = gap_to_bound(effort, bound)
     status, reason = _status_and_reason(task, valid, already, np.where(known, margin, np.nan), bound)
-    for row in np.flatnonzero(~np.isnan(share)).tolist():
-        reason[row] = _add_reason(reason[row], f"the model gave the target in {share[row]:.0%} of the askings")
-    for row in np.flatnonzero(undecided).tolist():
-        reason[row] = _add_reason("the row itself is decided within the model's rounding: name a target", reason[row])
+    _add_habits_of_model(reason, share, undecided)
     status[valid & (bound > 0)] = "bounded"
     status[valid & (gap == 0)] = "optimal"
     found = np.where(known, np.maximum(holds.sum(axis=1), 1), 0).astype(np.intp)
@@ -176,6 +173,14 @@ def answer_rows(task: AnswerTask, watch: FinishedRowsCallback, *, search: bool =
     bounds = np.column_stack([bound, np.minimum(further[:, None], efforts[:, 1:])])
     each = efforts, np.where(is_listed, probability[:, 1:], np.nan), bounds
     return Answers(x, found, valid, status, reason, before, predicted, *numbers, *each)
+
+
+def _add_habits_of_model(reason: NDArray[np.object_], share: Array, undecided: Mask) -> None:
+    """Say of rows what the model's habits did to them: answers that change, and decisions within its rounding."""
+    for row in np.flatnonzero(~np.isnan(share)).tolist():
+        reason[row] = _add_reason(reason[row], f"the model gave the target in {share[row]:.0%} of the askings")
+    for row in np.flatnonzero(undecided).tolist():
+        reason[row] = _add_reason("the row itself is decided within the model's rounding: name a target", reason[row])
 
 
 def _is_undecided(task: AnswerTask, outputs: Array) -> Mask:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from counterpoise.api.asking.confirm import confirm, reaches_target
 from counterpoise.api.asking.row_form import RowForm
 from counterpoise.api.inputs.rows_in import model_predictions
-from counterpoise.api.mu import find_neighbours
+from counterpoise.api.problem_parts.mu import find_neighbours
 from counterpoise.explanation.tables import keep_own_cells
 from counterpoise.methods.base import Run
 from counterpoise.methods.tidy import tidy_run

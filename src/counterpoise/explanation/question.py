@@ -4,9 +4,10 @@ Who owns what:
 
 - `Question` (here): what was asked. Data only: no model, no reference, no rows. `Explainer` makes one for each call,
   `Explanation` carries it, a saved explanation holds it, and whatever looks at the answers later asks it again.
-- `counterpoise.api.problems.ExplainedModel`: who answers: the model, the schema and the distances of one explainer.
+- `counterpoise.api.problem_parts.problems.ExplainedModel`: who answers: the model, the schema and the distances of one
+  explainer.
 - `counterpoise.problem.Problem`: what a method reads to search for some rows. It is built from the two above, in
-  `counterpoise.api.problems.build_problem` and nowhere else.
+  `counterpoise.api.problem_parts.problems.build_problem` and nowhere else.
 - `counterpoise.api.solve.AnswerTask`: what it takes to answer one chunk of rows: its Problem, table and predictions.
 """
 

@@ -16,8 +16,6 @@ from counterpoise.space.rules.formulas import Compare, split_into_clauses
 from counterpoise.space.rules.relations import Derivation, FormulaRelation, Relation
 from counterpoise.types import Array, Index, Mask
 
-ROUNDING = 2.0**-40  # relative: beyond what sums of a few columns lose
-
 
 class LinearRelations(NamedTuple):
     """r conditions ``slope @ (x - x0) >= need`` on the columns of n rows, which follow from relations.
@@ -33,8 +31,11 @@ class LinearRelations(NamedTuple):
     is_covered: Mask  # (relations,) those that these conditions say in full
 
     @classmethod
-    def of(cls, problem: Problem, largest: Array) -> LinearRelations:
-        """Those of a problem, whose cells are no larger than ``largest`` ``(n, d)``."""
+    def of(cls, problem: Problem, largest: Array, rounding: float = 2.0**-40) -> LinearRelations:
+        """Those of a problem, whose cells are no larger than ``largest`` ``(n, d)``.
+
+        ``rounding``, relative, is beyond what sums of a few columns lose.
+        """
         system, x0 = problem.region.system, problem.x0
         n, d = x0.shape
         covered = np.zeros(len(system), dtype=bool)
@@ -47,7 +48,7 @@ class LinearRelations(NamedTuple):
             for bound in bounds:
                 slope, gap, size = _at_rows(bound.gap, x0, given, largest)
                 wide = bound.tolerance * np.maximum(size, 1.0)
-                slack = ROUNDING * size + (-bound.tolerance if bound.is_strict else wide + bound.slack)
+                slack = rounding * size + (-bound.tolerance if bound.is_strict else wide + bound.slack)
                 known = binds & np.isfinite(slope).all(axis=1) & np.isfinite(gap) & np.isfinite(slack)
                 slopes.append(np.where(known[:, None], -slope, 0.0)[:, None, :])
                 least.append(np.where(known, gap - slack, 0.0)[:, None])

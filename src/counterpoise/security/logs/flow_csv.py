@@ -34,11 +34,7 @@ def read_flow_csv(kind: str, lines: Iterable[str]) -> LogTable:
         for cells in reader:
             if not header:
                 header = [cell.strip() for cell in cells]
-                problems += [
-                    LineProblem(0, f"several columns are called {name!r}; the last of them is read")
-                    for name, count in Counter(header).items()
-                    if count > 1
-                ]
+                problems += _name_repeated_columns(header)
             elif len(cells) == len(header):
                 kept.append((reader.line_num, cells))
             elif any(cell.strip() for cell in cells):
@@ -61,6 +57,14 @@ def read_flow_csv(kind: str, lines: Iterable[str]) -> LogTable:
     if not records:
         refuse_empty(kind, problems)
     return build_log_table(kind, records, sorted(problems))
+
+
+def _name_repeated_columns(header: Sequence[str]) -> list[LineProblem]:
+    return [
+        LineProblem(0, f"several columns are called {name!r}; the last of them is read")
+        for name, count in Counter(header).items()
+        if count > 1
+    ]
 
 
 def _is_mostly_numbers(cells: Sequence[str]) -> bool:

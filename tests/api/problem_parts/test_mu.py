@@ -6,7 +6,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 import counterpoise as cp
-from counterpoise.api.mu import find_neighbours
+from counterpoise.api.problem_parts.mu import find_neighbours
 
 rng = np.random.default_rng(0)
 TRAIN = pd.DataFrame(rng.normal(size=(200, 3)) * [1.0, 5.0, 0.1], columns=["a", "b", "c"])
