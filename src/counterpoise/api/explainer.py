@@ -171,11 +171,8 @@ class Explainer:
 
     def __getstate__(self) -> dict[str, Any]:
         """The state to pickle: the user's own model, without what can be made from it again."""
-        return {
-            name: value
-            for name, value in self.__dict__.items()
-            if name not in ("model", "fingerprint", "_distance_builder")
-        }
+        made_again = ("model", "fingerprint", "_distance_builder")
+        return {name: value for name, value in self.__dict__.items() if name not in made_again}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)

@@ -5,18 +5,16 @@ from __future__ import annotations
 import logging
 import time
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from counterpoise.api.asking.row_form import choose_form
 from counterpoise.api.asking.steadiness import find_steadiness
-from counterpoise.api.assemble import assemble_explanation
 from counterpoise.api.batch.chunks import ChunkSettings
 from counterpoise.api.batch.finished import is_model_down
+from counterpoise.api.batch.join_answers import join_answers
 from counterpoise.api.batch.rejected import OnError, state_reason
-from counterpoise.api.batch.run_notes import collect_notes
 from counterpoise.api.batch.workers import Workers
 from counterpoise.api.evidence import nearest_target_rows
 from counterpoise.api.firmness.firm import CHECK, Firmness, find_firm_answers
@@ -110,12 +108,12 @@ class ExplanationRun:
                 "a run must be left to finish",
                 f"it was interrupted after {sum(map(len, self.finished_rows))} of {n} rows",
                 "the finished rows are in .partial",
-                partial=self.build_explanation(),
+                partial=join_answers(self),
             ) from None
         except ModelError as error:
-            error.partial = self.build_explanation()
+            error.partial = join_answers(self)
             raise
-        found = self.build_explanation()
+        found = join_answers(self)
         LOGGER.info(
             "%d of %d rows reach the target; %.3g s, %d rows asked of the model, %d put to what was read of it",
             *(int(found.valid.sum()), len(found), found.seconds, found.model_rows, self.tally.opened_rows),
@@ -161,44 +159,6 @@ class ExplanationRun:
         for rows, found in zip(chunks, found_parts, strict=True):
             found.add_to(self, rows)
             tell(sum(map(len, self.finished_rows)), n)
-
-    def build_explanation(self) -> Explanation:
-        """The Explanation of the rows that are finished."""
-        rows = np.concatenate([np.arange(0), *self.finished_rows])
-        order = np.argsort(rows, kind="stable")
-        answers = Answers.concatenate(self.finished_answers or [self._no_answers()], order)
-        explain = partial(
-            assemble_explanation,
-            self._question_with_noise(),
-            self.explained,
-            self.reference.quantiles(self.explained.model),
-            self.input_rows,
-            self.row_targets,
-            self.row_predictions,
-            rows[order],
-            seconds=time.perf_counter() - self.start_time,
-            model_rows=self.tally.rows,
-            notes=collect_notes(self),
-        )
-        evidence = np.concatenate(self.evidence)[order] if self.evidence else None
-        if not self.question.asks_for_firmness:
-            return explain(answers, self._join_kept(self.kept, order), evidence=evidence)
-        firmness = Firmness.concatenate([Firmness.empty(), *(found for _, found in self.firm_answers)], order)
-        firmer = Answers.concatenate([self._no_answers(), *(found for found, _ in self.firm_answers)], order)
-        found = explain(firmer, self._join_kept(self.firm_kept, order), evidence=evidence)
-        tipping = explain(answers, self._join_kept(self.kept, order), evidence=None)
-        return replace(found, firm=firmness.to_frame(found.rows.index), tipping=tipping)
-
-    def _join_kept(self, parts: list[KeptShares], order: Index) -> KeptShares:
-        return KeptShares.concatenate([KeptShares.unknown(0, self.question.alternatives), *parts], order)
-
-    def _question_with_noise(self) -> Question:
-        """The question with the levels of noise "auto" that were found for its targets."""
-        found = {target: level for part in (*self.kept, *self.firm_kept) for target, level in part.levels.items()}
-        return replace(self.question, noise_levels=found) if found else self.question
-
-    def _no_answers(self) -> Answers:
-        return Answers.empty(self.question.alternatives, len(self.explained.schema))
 
     def _run_of_rows_before(self, row: int) -> ExplanationRun:
         """A run of the same question about the rows before ``row``."""
