@@ -180,7 +180,7 @@ class Problem:
 
         if self.tally.row_budget is not None:
             return self.tally.row_budget.ask(ask, flat, owners)
-        if len(flat) <= self._rows_in_time(self.max_share_of_time):
+        if self.is_out_of_time or len(flat) <= self._rows_in_time(self.max_share_of_time):  # over: what ends a search
             return BudgetedOutputs(ask(flat, owners), np.ones(len(flat), dtype=bool))
         # a slow model is asked part by part, and no more once the time is up
         parts: list[Array] = []

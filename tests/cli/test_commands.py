@@ -474,7 +474,7 @@ WRONG: dict[str, tuple[tuple[str, ...], str]] = {
     "an empty file": (("-d", "empty.csv"), "--data must hold a table; 'empty.csv' is empty"),
     "no rows": (("-r", "bare.csv", "--on-error", "raise"), "'bare.csv' has no rows"),
     "other columns": (("-r", "other.csv", "--id", "a"), "rows must have every column of the reference"),
-    "not JSON": (("-r", "lines.ndjson"), "cannot be read as ndjson (line 2: Expecting value"),
+    "not JSON": (("-r", "lines.ndjson", "--on-error", "raise"), "Expecting value"),
     "not a table": (("-r", "binary.csv"), "'binary.csv' cannot be read as csv"),
     "an unknown ending": (("-r", "model.pkl"), "--rows must end in one of .csv"),
     "a model of the wrong kind": (("-m", "train.csv"), "a model's file must end in one of"),

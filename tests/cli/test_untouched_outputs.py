@@ -57,6 +57,7 @@ WRONG: dict[str, list[str]] = {  # every option, with values that cannot be
     "--method": ["cheese"],
     "--seconds": ["-1", "nan"],
     "--model-rows": ["-1", "x"],
+    "--agree": ["nothing.pkl", "rows.csv"],
     "--check": ["nothing.yaml", "rows.csv"],
     "--out": ["rows.csv", "nowhere/x.csv"],
     "--unset": [],  # any text may stand for a missing cell

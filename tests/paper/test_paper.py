@@ -241,8 +241,8 @@ def test_no_verdict_goes_beyond_its_interval():
 def test_rows_that_a_method_was_not_asked_count_as_not_turned():
     asked = answered("one", [1.0] * 6, [True] * 3 + [False] * 3)
     other = answered("two", [1.0] * 3, [True] * 3)
-    assert paired.turned_difference(asked, "one", "two").mean == 0.5
-    assert paired.turned_difference(pd.concat([asked, other]), "one", "two").mean == 0.0
+    assert paired.success_share_difference(asked, "one", "two").mean == 0.5
+    assert paired.success_share_difference(pd.concat([asked, other]), "one", "two").mean == 0.0
 
 
 def test_the_nearest_valid_cell_is_no_farther_than_any_valid_answer():

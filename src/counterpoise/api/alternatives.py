@@ -68,7 +68,7 @@ def fill_alternatives(
 
 
 def _put_first(problem: Problem, verdict: VerifiedAnswers, found: VerifiedAnswers) -> VerifiedAnswers:
-    """The answers with those of ``verdict`` in the first place again, where others have taken it."""
+    """The answers of ``found``, each row's first one that of ``verdict`` again where another has taken its place."""
     same = (found.x[:, 0] == verdict.x[:, 0]) | (np.isnan(found.x[:, 0]) & np.isnan(verdict.x[:, 0]))
     for row in np.flatnonzero(verdict.holds[:, 0] & ~same.all(axis=1)).tolist():
         first, others = verdict.x[row, 0], found.x[row][found.holds[row]]

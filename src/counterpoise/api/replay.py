@@ -52,7 +52,7 @@ class Replay:
         return replace(self, rows=self.rows[rows], x=self.x[rows], problem=self.problem.take(rows))
 
     def split_by_target(self) -> Iterator[Replay]:
-        """Those rows together that ask for the same."""
+        """A replay for each target: the rows that ask for it."""
         return (self.take(group) for group in self.problem.goal.group_rows())
 
     def margins(self, x: Array) -> Array:
@@ -200,13 +200,13 @@ def _resolve_goal(explanation: Explanation, question: Question, model: Model) ->
     try:
         found = resolve_target(model, question.target, question.threshold, now)
     except InputError as error:
-        raise _another_model(explanation.target.tolist()) from error
+        raise _make_other_model_error(explanation.target.tolist()) from error
     if [str(target) for target in found.target] != [str(target) for target in explanation.target]:
-        raise _another_model(explanation.target.tolist())
+        raise _make_other_model_error(explanation.target.tolist())
     return found.goal
 
 
-def _another_model(targets: list[Any]) -> InputError:
+def _make_other_model_error(targets: list[Any]) -> InputError:
     named = " or ".join(dict.fromkeys(repr(target) for target in targets))
     return InputError(
         "the model must be the one that the explanation is of",

@@ -30,6 +30,7 @@ from counterpoise.cli.table_limits import TableLimits, TooMuch
 from counterpoise.errors import InputError, MissingExtra
 from counterpoise.explanation.sentences import name_row
 from counterpoise.scale.files import replace_file
+from counterpoise.scale.unreadable import WHY
 from counterpoise.space.schema.tables_in import quote_names
 from counterpoise.space.yaml.unset_marks import UnsetMarks
 
@@ -157,7 +158,8 @@ def name_rows_by(table: pd.DataFrame, column: str | None) -> pd.DataFrame:
     if column is None or not (len(table) or len(table.columns)):
         return table
     if column not in table.columns:
-        raise InputError("--id must name a column of the rows", *explain_wrong_name(column, list(table.columns)))
+        names = [name for name in table.columns if name != WHY]
+        raise InputError("--id must name a column of the rows", *explain_wrong_name(column, names))
     return table.set_axis(pd.Index(table[column].astype(str), name=None), axis=0)
 
 

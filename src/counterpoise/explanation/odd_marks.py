@@ -26,9 +26,9 @@ class OddSettings:
 class OddMarks(NamedTuple):
     """The marks of n rows, a answers each.
 
-    unusual: changed values outside the 1st to 99th percentile of the target's rows, ``(n, a, d)``.
+    unusual: changed values in either tail of the target's rows (`OddSettings.tail`), ``(n, a, d)``.
     far: how many times as far as the answer the nearest real row of the target is, ``(n, a)``; NaN where not known.
-    is_edge: whether that is more than ten: an edge of the model, not a path that data takes, ``(n, a)``.
+    is_edge: whether that exceeds `OddSettings.far_factor`: the model says the target, but no data is near, ``(n, a)``.
     is_fragile: whether surely less than half of the noisy copies keep the target, ``(n, a)``.
     """
 

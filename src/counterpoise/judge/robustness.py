@@ -107,7 +107,7 @@ class Robustness:
         )
 
     def _repr_html_(self) -> str:
-        """The same words, and a line for each answer."""
+        """The same words, and a table of the first 20 rows."""
         names = [name for name in (*NOISE_COLUMNS, "agree") if self.table[name].notna().any()]
         lines = [(str(row), *(f"{line[name]:.3g}" for name in names)) for row, line in self.table.iterrows()]
         words = "".join(f"<p>{escape(part)}</p>" for part in repr(self).splitlines())
@@ -131,7 +131,7 @@ def robustness(
     ascent: AscentSettings = DEFAULT_ASCENT,
     seed: int = 0,
 ) -> Robustness:
-    """How much of the answers is left under noise, under the worst perturbation of size ``xi``, by retrained models.
+    """How well answers hold under noise, under the worst perturbation of size ``xi``, and in retrained models.
 
     explanation: answers of this model; its question binds: noisy copies stay inside its constraints.
     model: the model that was explained; None: noise is left out, and ``models`` alone are asked.

@@ -49,7 +49,7 @@ def calibrate(
     numeric: Mask,
     settings: CalibrationSettings = CalibrationSettings(),
 ) -> Calibration:
-    """The largest level at which real rows of the target keep it in 95 % of copies, found by halving the levels.
+    """The largest level at which real rows of the target keep it in ``settings.wanted_share`` of copies, by bisection.
 
     ``x`` ``(r, d)`` are reference rows that have the target, ``region`` is theirs, ``draws`` ``(r, m, d)``; ``keeps``
     says of copies ``(r, m, d)`` whether the target is kept, ``(r, m)``; the share is pooled over rows, and all levels

@@ -44,7 +44,7 @@ def load_table(name: str, rows: int) -> tuple[pd.DataFrame, pd.Series[str], list
 
 
 def fit_model(kind: str, frame: pd.DataFrame, label: pd.Series[str], quick: bool) -> Any:
-    """A forest, or a network, behind what makes numbers of categories."""
+    """A pipeline that one-hot encodes categories, then a forest, or a network on standardised numbers."""
     words = [name for name in frame.columns if frame[name].dtype.kind not in "biuf"]
     numbers = [name for name in frame.columns if name not in words]
     shape: Any = StandardScaler() if kind == "network" else "passthrough"

@@ -14,7 +14,7 @@ ROW_KEYS = ["table", "row"]
 
 
 class Interval(NamedTuple):
-    """A mean, and the middle 95 % of what it is when tables and rows are drawn anew; of too few rows, every number."""
+    """A mean and its 95 % bootstrap interval, over tables and rows; from -inf to inf where there are too few rows."""
 
     mean: float
     low: float
@@ -74,7 +74,7 @@ def bootstrap_mean(values: Array, groups: Any = None, resamples: int = 2000, few
     return Interval(mean, float(low), float(high))
 
 
-def turned_difference(lines: pd.DataFrame, name: str, other: str) -> Interval:
+def success_share_difference(lines: pd.DataFrame, name: str, other: str) -> Interval:
     """The share of rows that one method turns minus that of another; what a method was not asked counts as unturned."""
     good = lines.assign(turned=(lines["valid"] & lines["feasible"]).astype(float))
     every = good.set_index([*ROW_KEYS, "model", "budget", "seed"])

@@ -1,7 +1,7 @@
 """Symmetric moves: from x to y as likely as from y to x, so that Metropolis chains keep the Boltzmann law.
 
 Each is a pure function of points ``(n, k, d)`` of a region and of random numbers that the caller draws. What a move
-proposes has the right box, lattice, categories and fixed cells; that too many features changed is for the energy.
+proposes has the right box, lattice, categories and fixed cells; limits on changed features are left to the energy.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def redraw_listed_value(x: Array, uniforms: Array, region: Region) -> Array:
     """One category, or number with listed values, drawn anew: every value that the region allows is equally likely.
 
     ``uniforms`` ``(n, k, 2)`` pick the column, among those free in the row, and the value. The row's own value is one
-    of the values even where the list lacks it; a missing cell stays missing.
+    of the values even where the list lacks it, unless the column must be on the lattice; a missing cell stays missing.
 
     >>> import pandas as pd
     >>> from counterpoise.space.schema.schema import Schema

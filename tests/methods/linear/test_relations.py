@@ -89,7 +89,7 @@ def test_an_order_that_stands_in_the_way_is_part_of_the_bound():
     rows = table[~model.predict(table)][:6]
     found = cp.explain(model, rows, reference=table, constraints=[cp.Rule("received <= sent")], values="any")
     free = cp.explain(model, rows, reference=table, relations=None, values="any")
-    assert (found.gap < 1e-4).all()  # up to what the tolerance of the rule lets through
+    assert (found.gap < 1e-3).all()  # up to what the tolerance of the rule lets through
     assert (found.bound > free.bound * 1.01).any()
 
 

@@ -59,7 +59,7 @@ class QuestionOptions:
 
 @dataclass(frozen=True)
 class PreparedQuestion:
-    """Who is asked, and what: the settings of a call; and how the rows are read."""
+    """An explainer, the settings of its calls, its reference data, and which marks in a file mean a missing value."""
 
     explainer: Explainer
     settings: dict[str, Any]

@@ -105,5 +105,5 @@ def _check_question(question: Question) -> None:
         if value is not None and value != "auto" and not is_number(value):
             raise ValueError(f"{name} of the question is {value!r}")
     for part in question.regularizers:
-        if not (callable(part) or isinstance(part, StoredObject)):
+        if not (callable(part) or hasattr(part, "fit_to") or isinstance(part, StoredObject)):
             raise ValueError(f"a regularizer of the question is {part!r}")

@@ -20,26 +20,11 @@ from counterpoise.explanation.stored_objects import StoredObject
 from counterpoise.objective.noise import Gaussian, RankNoise
 from counterpoise.objective.plausibility import LocalOutlier, Mahalanobis, NearTarget
 from counterpoise.objective.regularizers import Sparsity
-from counterpoise.space.constraints.between_features import Derived, Linked, Lookup, OneHot, Rule
-from counterpoise.space.constraints.relative_to_row import Cost, Step, Within
-from counterpoise.space.constraints.words import (
-    Decreasing,
-    Immutable,
-    Increasing,
-    Integer,
-    MaxChanges,
-    Mutable,
-    OneOf,
-    Range,
-)
+from counterpoise.space.constraints.packing import CONSTRAINT_CLASSES
 
-_CONSTRAINTS = (
-    *(Immutable, Mutable, Increasing, Decreasing, Integer, Range, OneOf, MaxChanges),
-    *(Step, Within, Cost, Rule, Derived, Linked, Lookup, OneHot),
-)
-_CLASSES: dict[str, type] = {
+_CLASSES: dict[str, type] = CONSTRAINT_CLASSES | {
     known.__name__: known
-    for known in (AnythingBut, Gaussian, RankNoise, NearTarget, Mahalanobis, LocalOutlier, Sparsity, *_CONSTRAINTS)
+    for known in (AnythingBut, Gaussian, RankNoise, NearTarget, Mahalanobis, LocalOutlier, Sparsity)
 }
 _COLLECTIONS: dict[str, type] = {"list": list, "set": set, "frozenset": frozenset}
 _PLAIN_FIELDS = ("threshold", "lam", "mu", "bounds", "keep", "temperature", "alternatives", "seed", "budget")

@@ -60,7 +60,7 @@ def _set_to(x: Array, columns: Index, real: Mask, values: Array) -> Array:
 
 
 def _set_smallest_back(problem: Problem, x: Array, columns: Index, real: Mask) -> Array:
-    """Points ``(n, g, d)``: only the largest changes of ``x`` are left, 1, 2, 3 and so on of them."""
+    """Points ``(n, g, d)``: only the largest changes of ``x`` are left: 1, 2, 3, 5, 8, 13 or 21 of them."""
     c = columns.shape[1]
     kept = [size for size in (1, 2, 3, 5, 8, 13, 21) if size < c - 1]
     out = np.repeat(x[:, None], len(kept), axis=1)

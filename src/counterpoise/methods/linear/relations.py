@@ -95,7 +95,9 @@ def _bounds_of(relation: Relation, numeric: Mask) -> tuple[list[_Bound], bool]:
         narrow = 0.0 if relation.storage_dtype is None else float(np.finfo(relation.storage_dtype).eps)
         tolerance = (relation.tolerance + narrow) * max(relation.size, 1.0)
         gap = BinaryOperation("-", Column(relation.number), made)
-        return [_Bound(side, tolerance, (relation.step or decimals) / 2, False) for side in (gap, _turned(gap))], True
+        return [
+            _Bound(side, tolerance, (relation.step or decimals) / 2, False) for side in (gap, _swap_sides(gap))
+        ], True
     if not isinstance(relation, FormulaRelation):
         return [], False
     found, complete = list[_Bound](), True
@@ -112,14 +114,14 @@ def _of_comparison(formula: Compare, numeric: Mask) -> Iterator[_Bound]:
     gap = BinaryOperation("-", formula.left, formula.right)
     yield _Bound(gap, formula.tolerance, 0.0, formula.operator == "<")
     if formula.operator == "==":
-        yield _Bound(_turned(gap), formula.tolerance, 0.0, False)
+        yield _Bound(_swap_sides(gap), formula.tolerance, 0.0, False)
 
 
 def _is_affine(expression: Expression, numeric: Mask) -> bool:
     return expression.degree <= 1 and all(numeric[column] for column in expression.columns)
 
 
-def _turned(gap: BinaryOperation) -> BinaryOperation:
+def _swap_sides(gap: BinaryOperation) -> BinaryOperation:
     return BinaryOperation("-", gap.right, gap.left)
 
 

@@ -72,7 +72,7 @@ def _bound_in_ball(
     radius: Array,
     settings: NetworkSettings,
 ) -> Array:
-    """The least effort ``(r,)`` of rows whose points would have to lie in their balls; infinite where there is none."""
+    """Lower bounds ``(r,)`` of the effort of answers in each ball; at least the radius where a ball holds none."""
     part, own = problem.take(rows), menus.take(rows)
     mine = np.flatnonzero(np.isin(ways.row, rows))
     place = np.searchsorted(rows, ways.row[mine])

@@ -1,4 +1,4 @@
-"""Jumps: several columns at once from one kind of change to another, as the chains had them while they adapted.
+"""Jumps: moves that change several columns at once, to combinations that the chains visited while they adapted.
 
 The few columns that change most often are the core of a row. Which of them are changed is the pattern of a point. A
 jump draws a pattern by how often the chains had it, and a place of each of its columns by where they were within that
@@ -45,8 +45,9 @@ class Jumps:
     def between(cls, visited: Index, places: Places, usual: Array, patterns: int = 16, least: float = 0.02) -> Jumps:
         """Jumps between the patterns that chains were in: ``visited`` ``(n, v, d)`` places, v of each row.
 
-        ``usual`` ``(n, d, m + 1)`` are the probabilities with which places are proposed otherwise; a tenth of a jump is
-        drawn from them. Core columns are those changed in at least the share ``least`` of what was visited.
+        ``usual`` ``(n, d, m + 1)`` are the probabilities with which places are proposed otherwise; each place of a
+        jump is drawn from them with probability 0.1. Core columns are those changed in at least the share ``least``
+        of what was visited.
         """
         n, core = len(visited), CORE_COLUMNS
         width = usual.shape[2]

@@ -26,7 +26,7 @@ class SurrogateSettings(Settings):
     margins: tuple[float, ...] = (0.0, 0.3, 0.6)
     """Margins that its answers have, in units of the median one of reference rows of the target."""
     finished_points: int = 2
-    """Points of a row that are swept without it in the end."""
+    """Best points of a row that are swept once more in the end, every change asked of the model; 0: none."""
     model_rows_per_column_for_slopes: int = 60
     """Model rows for each column from which on a search of few model rows follows slopes, where there are any."""
     least_starts: int = 3
@@ -42,7 +42,7 @@ class SurrogateSettings(Settings):
     min_sweeps: int = 8
     """Screened sweeps that a limited number of model rows should last for; then more points are swept."""
     error_share: float = 0.3
-    """How far the surrogate is taken to err, beside the margin where a sweep stands."""
+    """Error that the surrogate is taken to have, as a share of the margin of the point that is swept."""
 
     def count_asked(self, changes: int, model_rows: float) -> int:
         """How many of the single changes of a point the model is asked about in a sweep."""

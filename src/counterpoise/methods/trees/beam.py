@@ -72,10 +72,10 @@ class FrontierChoice(NamedTuple):
 def beam_search(
     problem: Problem, start: Points, care: Thoroughness, settings: SearchSettings = DEFAULTS
 ) -> Iterator[tuple[Index, Points, Array]]:
-    """The points that each round tries, ``(r, t, d)``, of the rows that are still searched, ``(r,)``.
+    """Each round yields the rows still searched ``(r,)``, the points it tried ``(r, t, d)``, and an effort ``(r,)``.
 
-    And the effort of an answer that has been surveyed ``(r,)``: as long as it is the lowest, no single change shortens
-    it. NaN where no such answer is known.
+    The effort is that of a row's best answer once it has been surveyed: no change of a single feature makes that
+    answer cheaper. It counts only while it is the row's lowest effort. NaN where no such answer is known.
 
     The rows themselves and the points of ``start`` ``(n, k, d)`` are surveyed first.
     """

@@ -29,10 +29,10 @@ def jump_into_leaves(
     price: Array,
     settings: SearchSettings = DEFAULTS,
 ) -> Array:
-    """Points ``(n * q, JUMPS, d)``: ``x`` ``(n, q, d)`` in ``cells`` ``(n * q, f)``, moved into one leaf each.
+    """Points ``(n * q, jumps, d)``: ``x`` ``(n, q, d)`` in ``cells`` ``(n * q, f)``, moved into one leaf each.
 
     ``seen`` is what the leaves say of them, ``price`` ``(n,)`` what a unit of margin is taken to cost. Where fewer
-    leaves are better than those that a point is in, it stays where it is.
+    leaves can be entered, unmoved copies of the point fill the remaining places.
     """
     n, q, d = x.shape
     row, walls, offer = np.repeat(np.arange(n), q), leaves.leaf_boxes, menu.all_values

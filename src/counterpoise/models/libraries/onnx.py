@@ -76,7 +76,7 @@ class LabellingOnnxModel(FunctionModel):
 def adapt(model: Any, schema: Schema, probe: Array) -> Model:
     """The Model of a session, or of a Function whose scores are one."""
     function = model if isinstance(model, Function) else Function(model)
-    session = _name_outputs(function.scores)
+    session = _wrap_session(function.scores)
     make_input = make_ordered_input_function(schema)  # a matrix has no names to tell its columns by
     answer = np.asarray(session(make_input(probe)))
     if function.labels is None and answer.ndim == 2:
@@ -88,7 +88,7 @@ def adapt(model: Any, schema: Schema, probe: Array) -> Model:
     return FunctionModel(function, make_input, answer_format)
 
 
-def _name_outputs(session: Any) -> OnnxSession:
+def _wrap_session(session: Any) -> OnnxSession:
     scores = said = None
     for output in session.get_outputs():
         words = output.type == "tensor(string)" or "int" in output.type

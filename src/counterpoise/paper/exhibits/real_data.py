@@ -23,7 +23,7 @@ from counterpoise.methods.search import Search
 from counterpoise.paper.claims.verdict import OURS, PAPER_FORMS, RIVALS, put_interval
 from counterpoise.paper.datasets import FOLDER_VARIABLE, TABLE_NAMES, fit_model, load_table
 from counterpoise.paper.exhibit import Exhibit, RunSize
-from counterpoise.paper.paired import mean_difference, mean_ratio, turned_difference
+from counterpoise.paper.paired import mean_difference, mean_ratio, success_share_difference
 from counterpoise.space.constraints.words import Immutable
 
 METHODS: dict[str, Method] = {  # rounds that no budget leaves time for: what is not turned is tried until it ends
@@ -307,7 +307,7 @@ def _collect_facts(lines: pd.DataFrame) -> dict[str, float]:
     facts[f"best form {chosen}"] = 1.0
     for ours in (chosen, OURS):
         for kind in ("network", "forest"):
-            gained = turned_difference(lines[lines["model"] == kind], ours, "Gradient")
+            gained = success_share_difference(lines[lines["model"] == kind], ours, "Gradient")
             facts |= put_interval(f"{kind} turned {ours} less Gradient", gained)
         for name in RIVALS:
             for kind, part in (("real", lines), *lines.groupby("model")):

@@ -275,13 +275,13 @@ class _Translator:
 
 
 def _combine(how: Literal["all", "any"], parts: list[RuleFormula]) -> RuleFormula:
-    """Formulas joined in one way, of which those that are joined in the same way become parts of the whole."""
+    """Formulas joined by all or any; a part that is joined in the same way is flattened into the whole."""
     flat = [part.parts if isinstance(part, Combination) and part.quantifier == how else (part,) for part in parts]
     return Combination(how, tuple(each for part in flat for each in part))
 
 
 def _count_choices(formula: RuleFormula) -> int:
-    """How many alternatives of a formula are inside one another."""
+    """How deep alternatives ("any") of a formula are nested in one another."""
     if not isinstance(formula, Combination):
         return 0
     return (formula.quantifier == "any") + max(map(_count_choices, formula.parts), default=0)

@@ -53,8 +53,8 @@ class SchemaFile:
 def load_schema(path: str | Path, reference: pd.DataFrame | Array | None = None) -> SchemaFile:
     """The schema and the constraints of a YAML file.
 
-    Reference data gives what the file does not: scales, decimals and dtypes. Without either, one unit of distance is
-    the whole observed range of a feature.
+    Reference data gives what the file does not: scales, decimals and dtypes. Where neither
+    gives a scale, one unit of distance is the range that the file states for a feature, or 1 where it states none.
 
     path: the YAML file.
     reference: a frame or an array ``(r, d)`` that gives what the file does not; None: nothing.
@@ -177,7 +177,7 @@ def _assumed_scale(ends: Mapping[str, Any]) -> float:
 def _choose_categories(entry: Mapping[str, Any], own: Feature | None) -> tuple[Any, ...]:
     """The categories that a file lists, or else those of the reference.
 
-    Those of text are in the order of the alphabet, which is not that of the ranks.
+    An ordinal column must list its own: a reference of texts has them in the order of the alphabet, not of rank.
     """
     listed: tuple[Any, ...] = entry.get("categories", ())
     if listed or own is None or (entry["kind"] == "ordinal" and own.kind != "ordinal"):

@@ -66,10 +66,10 @@ def _of_one_sum(goal: Goal, leaves: Leaves, walls: LeafWalls, n: int) -> tuple[t
         return None
     if isinstance(goal, RangeGoal):
         never = np.full(n, np.inf)
-        low = _turning(RangeGoal(goal.low, never, goal.members_needed), leaves, walls, n)
-        high = _turning(RangeGoal(-never, goal.high, goal.members_needed), leaves, walls, n)
+        low = _find_sum_limits(RangeGoal(goal.low, never, goal.members_needed), leaves, walls, n)
+        high = _find_sum_limits(RangeGoal(-never, goal.high, goal.members_needed), leaves, walls, n)
     else:
-        low, high = _turning(goal, leaves, walls, n), (np.full(n, -np.inf), np.full(n, np.inf))
+        low, high = _find_sum_limits(goal, leaves, walls, n), (np.full(n, -np.inf), np.full(n, np.inf))
     return tuple((_within(max(low[0][row], high[0][row]), min(low[1][row], high[1][row])),) for row in range(n))
 
 
@@ -79,7 +79,7 @@ def _within(low: float, high: float) -> Conditions:
     return Conditions(np.array([[sign] for sign, _ in ends]).reshape(-1, 1), np.array([end for _, end in ends]))
 
 
-def _turning(goal: Goal, leaves: Leaves, walls: LeafWalls, n: int) -> tuple[Array, Array]:
+def _find_sum_limits(goal: Goal, leaves: Leaves, walls: LeafWalls, n: int) -> tuple[Array, Array]:
     """From where to where the one sum meets a goal that is met from some sum on, up or down: two ``(n,)``.
 
     Each end lies on the outer side, so that no sum that meets the goal is left out.

@@ -37,7 +37,7 @@ def join_trees(
     pairs, votes = _pairs(reduced, costs, limit, most_changes), reduced.votes
     if (pairs.number + np.eye(len(pairs.number)) == 0).any():
         return None
-    chosen = _matched(pairs, most_leaves)
+    chosen = _match_trees(pairs, most_leaves)
     if pairs.gain[chosen[:, 0], chosen[:, 1]].sum() < worth * pairs.spare:
         return reduced
     ends = np.append(votes.begin[1:], len(votes.tree))
@@ -88,7 +88,7 @@ def _pairs(reduced: RowLeaves, costs: CellCosts, limit: float, most_changes: flo
     fits &= costs.effort(np.maximum(totals[0], 0.0), totals[1]) < limit
     if most_changes < np.inf:
         fits &= totals[2] <= most_changes
-    before = _counted(fits, votes.begin)
+    before = _count_leaf_pairs(fits, votes.begin)
     best = np.maximum.reduceat(votes.value, votes.begin, axis=0)
     spare = votes.base + best.sum(axis=0)
     gain = np.zeros((len(best), len(best)))
@@ -99,16 +99,16 @@ def _pairs(reduced: RowLeaves, costs: CellCosts, limit: float, most_changes: flo
         pair = np.maximum.reduceat(np.where(fits, both, DEAD), votes.begin, axis=0)
         pair = np.maximum.reduceat(pair, votes.begin, axis=1)
         gain += best[:, k][:, None] + best[:, k] - pair
-    number = _counted(fits, votes.begin)
+    number = _count_leaf_pairs(fits, votes.begin)
     return Pairs(fits, number, number < before, gain, float(spare.sum()))
 
 
-def _counted(fits: Mask, begin: Index) -> Index:
+def _count_leaf_pairs(fits: Mask, begin: Index) -> Index:
     """How many pairs of leaves each pair of trees has, ``(trees, trees)``."""
     return np.asarray(np.add.reduceat(np.add.reduceat(fits, begin, axis=0, dtype=np.intp), begin, axis=1))
 
 
-def _matched(pairs: Pairs, most_leaves: int) -> Index:
+def _match_trees(pairs: Pairs, most_leaves: int) -> Index:
     """Pairs of trees ``(p, 2)``, no tree twice, those first that gain most."""
     one, other = np.triu_indices(len(pairs.gain), 1)
     small = np.flatnonzero(pairs.number[one, other] <= most_leaves)

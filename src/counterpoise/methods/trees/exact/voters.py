@@ -87,7 +87,7 @@ class Voters(NamedTuple):
     @classmethod
     def of(cls, votes: Votes) -> Voters:
         """The voters of some leaves."""
-        condition, tree = _voting(votes)
+        condition, tree = _list_voters(votes)
         m, sizes = votes.value.shape[1], np.diff(votes.begin, append=len(votes.leaf))
         size = sizes[tree]
         owner = np.repeat(np.arange(len(tree)), size)
@@ -164,7 +164,7 @@ class Voters(NamedTuple):
         np.add.at(table.reshape(-1), np.repeat(line, width) * table.shape[1] + self.bit_word[bit], self.bit[bit])
 
 
-def _voting(votes: Votes) -> tuple[Index, Index]:
+def _list_voters(votes: Votes) -> tuple[Index, Index]:
     """The condition and the tree of each voter, those of a condition together."""
     most, least = (reduce(votes.value, votes.begin, axis=0) for reduce in (np.maximum.reduceat, np.minimum.reduceat))
     differs = most > least

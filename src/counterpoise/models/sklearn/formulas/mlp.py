@@ -29,7 +29,7 @@ ACTIVATIONS: dict[Activation, tuple[Callable[[Array], Array], Callable[[Array], 
 class Network(FormulaBase):
     """Layers ``h = activation(h @ weights + biases)``, the last without activation.
 
-    ``against_zero``: the one value of a two-class network becomes two outputs, ``(0, value)``.
+    ``adds_zero_output``: the one value of a two-class network becomes two outputs, ``(0, value)``.
     """
 
     weights: tuple[Array, ...]

@@ -1,7 +1,7 @@
 """Many rows: growth, memory, cores, machines and streams; unsw_nb15 repeated with jitter, boosted trees.
 
-python benchmarks/scale.py --data ../shared/data --write             every section, about 50 minutes on two cores
-python benchmarks/scale.py --data ../shared/data --only growth       one of growth, default, memory, cores, stream
+python benchmarks/many_rows.py --data ../shared/data --write             every section, about 50 minutes on two cores
+python benchmarks/many_rows.py --data ../shared/data --only growth       one of growth, default, memory, cores, stream
 
 A section writes what it measured to out/scale/SECTION.json; --write makes results/scale.md of all that are there.
 """
@@ -31,7 +31,7 @@ RESULTS, NOTES = ROOT / "benchmarks" / "results" / "scale.md", ROOT / "out" / "s
 QUICK: dict[str, Any] = {"target": 0, "proof": False, "kept": False}
 HEAD = """# Many rows
 
-`benchmarks/scale.py`: unsw_nb15 drawn with repetition and shaken by a thousandth, XGBoost 100 x 6, 5,000 reference
+`benchmarks/many_rows.py`: unsw_nb15 drawn with repetition and shaken by a thousandth, XGBoost 100 x 6, 5,000 reference
 rows. Each section says the load average of the machine's {cores} cores when it began: above 0.3 its clock says little.
 """
 
