@@ -90,12 +90,14 @@ def test_more_model_rows_bring_nearer_answers():
     assert many < few
 
 
-@pytest.mark.parametrize("asked", [{}, {"alternatives": 2}], ids=str)
-def test_a_row_alone_is_answered_as_in_a_batch(asked):
+@pytest.mark.parametrize(
+    ("limit", "asked"), [(60, {}), (400, {}), (400, {"alternatives": 2}), (400, {"keep": 0.9}), (60, {"kept": False})]
+)
+def test_a_row_alone_is_answered_as_in_a_batch(limit, asked):
     explainer, _ = EXPLAINERS["forest"]
-    together = explainer(TABLE[20:26], model_rows=300, **asked)
+    together = explainer(TABLE[20:26], model_rows=limit, **asked)
     for place in range(6):
-        alone = explainer(TABLE[20 + place : 21 + place], model_rows=300, **asked)
+        alone = explainer(TABLE[20 + place : 21 + place], model_rows=limit, **asked)
         np.testing.assert_array_equal(alone.answers[0], together.answers[place])
 
 

@@ -168,8 +168,14 @@ class ExplanationRun:
         )
 
     def _split_into_chunks(self) -> list[Index]:
-        """The rows in chunks that are searched together; answers do not depend on the chunks."""
+        """The rows in chunks that are searched together; answers do not depend on the chunks.
+
+        With a limit of model rows each row is searched by itself: a search whose rows run out of them at different
+        steps would go on for some of them.
+        """
         settings, (n, d) = self.chunks, self.input_rows.x0.shape
+        if self.question.model_rows is not None:
+            return [np.array([row]) for row in range(n)]
         trees = self.explained.model.trees
         is_slow = trees is not None and len(trees.feature) > settings.slow_tree_nodes
         fast_rows = settings.firm_rows if self.question.asks_for_firmness else settings.rows

@@ -239,6 +239,8 @@ class Search(SearchSettings):
                 points = join_points(board.points.at(rows).best(self.trials.source_sweep_points), home)
                 yield from sift(board, rows, problem, None, points, feeding)
             return
+        if problem.has_expired:
+            return
         cells = Cells.of(problem)
         is_screened = self._is_rationed_black_box(problem)
         raw = board.points.at(rows).best(max(choose_thoroughness(problem, settings=self).swept_points - 2, 1))
