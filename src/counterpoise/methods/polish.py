@@ -59,7 +59,7 @@ def polish_run(problem: Problem, run: Run, answers: int, settings: PolishSetting
     if run.locally_minimal_effort is not None:
         rough = rough & (run.effort[:, :answers] != run.locally_minimal_effort[:, None])
     rows, slots = np.nonzero(rough)
-    if not len(rows):
+    if not len(rows) or problem.has_expired:
         return run._replace(done=np.ones_like(run.done))
     alone = problem.take(rows)
     before = Points(run.x[rows, slots][:, None], run.margin[rows, slots][:, None], run.effort[rows, slots][:, None])
