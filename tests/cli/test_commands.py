@@ -356,10 +356,12 @@ def test_fewer_firm_answers_than_asked_for_are_told(run: Run) -> None:
 
 
 def test_a_budget_that_ran_out_is_told_once(run: Run, folder: Path) -> None:
-    assert (
-        "note: the budget of 0 s ended the search of 6 of the 6 rows"
-        in run("explain", *ASK, "--budget", "0", "-o", "late.csv")[2]
-    )
+    code, _, said = run("explain", *ASK, "--budget", "0", "-o", "late.csv")
+    assert "note: the budget of 0 s ended the search of 6 of the 6 rows" in said
+    assert "6 of 6 rows reach the target" in said
+    assert code == 3  # every row has an answer, and none was searched to the end
+    assert len(pd.read_csv(folder / "late.csv")) == 6
+    assert run("explain", *ASK, "--budget", "600", "-o", "found.csv")[0] == 0
     rows = pd.concat([pd.read_csv(folder / "alerts.csv")] * 4)
     rows.to_csv(folder / "long.csv", index=False)
     said = run("explain", *ASK, "-r", "long.csv", "--budget", "0", "-o", "-")[2]

@@ -106,10 +106,10 @@ class CommandRun:
         rejected = f"; {self.rejected_count} rejected" if self.rejected_count else ""
         if not self.quiet:
             print_to_stderr(f"{self.valid_count} of {self.finished_count} rows reach the target{share}{rejected}")
+        if self._was_cut_by_budget():  # also where every row has an answer: with more time it may be a nearer one
+            return ExitCode.STOPPED
         enough = self.firm_count if self.strict else self.valid_count
-        if enough == self.finished_count:
-            return ExitCode.ALL_FOUND
-        return ExitCode.STOPPED if self._was_cut_by_budget() else ExitCode.NOT_ALL_FOUND
+        return ExitCode.ALL_FOUND if enough == self.finished_count else ExitCode.NOT_ALL_FOUND
 
     def _was_cut_by_budget(self) -> bool:
         return any(note.startswith(BUDGET_NOTE_START) for note in self.notes)
