@@ -163,14 +163,13 @@ def name_rows_by(table: pd.DataFrame, column: str | None) -> pd.DataFrame:
         return table
     is_row = table[WHY].isna() if WHY in table.columns else pd.Series(True, index=table.index)
     if column not in table.columns and is_row.any():
-        names = [name for name in table.columns if name != WHY]
-        raise InputError("--id must name a column of the rows", *explain_wrong_name(column, names))
-    named = table[column].astype(str) if column in table.columns else is_row
-    # what such a line has in its cells is its neighbour's
-    names = [
-        name if mine else f"position {place}" for place, name, mine in zip(table.index, named, is_row, strict=True)
-    ]
-    return table.set_axis(pd.Index(names, dtype="str"), axis=0)
+        known = [name for name in table.columns if name != WHY]
+        raise InputError("--id must name a column of the rows", *explain_wrong_name(column, known))
+    named: pd.Series[Any] = table[column].astype(str) if column in table.columns else is_row
+    places = pd.Series([f"position {place}" for place in table.index], index=table.index)
+    # what a line that is no row has in its cells is its neighbour's
+    names = named.astype(object).where(is_row, places)
+    return table.set_axis(pd.Index(names, dtype="str", name=None), axis=0)
 
 
 def drop_label_column(table: pd.DataFrame, column: str | None, what: str) -> pd.DataFrame:
