@@ -19,7 +19,9 @@ from sklearn.preprocessing import OneHotEncoder
 import counterpoise as cp
 from alerts import alerts, detector, explained, training
 from counterpoise.api.explainer import Explainer
+from counterpoise.api.inputs.binding import note_relations
 from counterpoise.cli import main
+from counterpoise.cli.options import say_in_options
 from counterpoise.space.constraints.relative_to_row import prices_of_changes
 from counterpoise.space.distance import Distance
 from counterpoise.space.schema.encode import encode
@@ -353,6 +355,19 @@ def test_fewer_firm_answers_than_asked_for_are_told(run: Run) -> None:
     for record, other in zip(records, plain, strict=True):
         assert record["tipping"] == {name: other[name] for name in ("distance", "changes", "alternatives")}
         assert "tipping" not in other
+
+
+def test_messages_name_options_and_no_arguments_of_python(run: Run, folder: Path) -> None:
+    assert "--keep must be a share between 0 and 1; 2.0; for instance 0.9\n" in run("explain", *ASK, "--keep", "2")[2]
+    told = run("explain", *ASK, "--model-rows", "3")[2]
+    assert "--model-rows must last" in told
+    assert "no --keep, --no-kept" in told
+    code, out, _ = run("explain", *ASK, *(f"--fixed={name}" for name in training()[0].columns))
+    assert code == 1
+    assert "a wider range in --data would not help" in out
+    (note,) = note_relations([cp.Rule("failed_auth <= port_scans")], {})
+    assert "schema --discover lists them, --no-relations lifts them" in say_in_options(note)
+    assert "None" not in out
 
 
 def test_a_budget_that_ran_out_is_told_once(run: Run, folder: Path) -> None:

@@ -13,6 +13,7 @@ from typing import TextIO
 
 import typer
 
+from counterpoise.cli.options import say_in_options
 from counterpoise.plain_text import escape_controls
 
 
@@ -36,8 +37,8 @@ EXIT_CODES_HELP = (
 
 
 def print_to_stderr(line: str) -> None:
-    """Print a line on standard error; signs that steer a terminal are written out."""
-    print(escape_controls(line, keep="\n"), file=sys.stderr, flush=True)  # noqa: T201
+    """Print a line on standard error, in words of options; signs that steer a terminal are written out."""
+    print(escape_controls(say_in_options(line), keep="\n"), file=sys.stderr, flush=True)  # noqa: T201
 
 
 class Signals:
