@@ -247,6 +247,27 @@ def test_check_judges_the_answers_of_others(run: Run, folder: Path) -> None:
     assert "Immutable" in (folder / "judged.csv").read_text(encoding="utf-8")
 
 
+@pytest.mark.parametrize("asked_more", [("--limit", "4"), ("--where", "latency > 65"), ("-a", "2")])
+def test_check_finds_the_rows_that_a_table_of_explain_is_about(
+    run: Run, folder: Path, asked_more: tuple[str, ...]
+) -> None:
+    assert run("explain", *ASK, *asked_more, "-o", "ours.csv")[0] == 0
+    ours = pd.read_csv(folder / "ours.csv")
+    for ask in (ASK, ASK[:-2]):  # with --id, and without the names that explain gave
+        code, out, said = run("check", *ask, "--answers", "ours.csv")
+        assert (code, said) == (0, f"{len(ours)} of {len(ours)} reach the target inside the constraints\n")
+        judged = pd.read_csv(StringIO(out), sep="\t")
+        assert judged["l2"].tolist() == pytest.approx(ours["cp_distance"].tolist(), rel=1e-4)
+
+
+def test_answers_to_other_rows_are_refused(run: Run, folder: Path) -> None:
+    run("explain", *ASK, "--limit", "4", "-o", "ours.csv")
+    pd.read_csv(folder / "alerts.csv").assign(name=list("uvwxyz")).to_csv(folder / "others.csv", index=False)
+    code, _, said = run("check", *ASK, "-r", "others.csv", "--answers", "ours.csv")
+    assert code == 2
+    assert "answers with cp_position must be about these rows" in said
+
+
 def test_methods_and_answers_from_elsewhere_are_compared(run: Run, folder: Path) -> None:
     explained().frame.to_csv(folder / "theirs.csv", index=False)
     asked = [word for word in ASK if word not in ("--id", "name")]
@@ -259,6 +280,24 @@ def test_methods_and_answers_from_elsewhere_are_compared(run: Run, folder: Path)
     assert "2 methods, 6 rows" in said
     assert run("compare", *asked, "--method", "nearest", "-o", "all.csv")[0] == 0
     assert pd.read_csv(folder / "all.csv")["method"].tolist() == ["nearest"]
+    some = run("compare", *asked, "--method", "nearest", "--answers", "theirs=theirs.csv", "--limit", "2")[2]
+    assert "2 methods, 2 rows; the best has an answer to 100% of them" in some
+    code, _, said = run("compare", *asked, "--method", "nearest", "--where", "latency > 100000")
+    assert code == 2
+    assert "there must be at least one row; --where 'latency > 100000' holds for none of 6 rows" in said
+
+
+def test_no_rows_are_told_in_one_line(run: Run, folder: Path) -> None:
+    header = (folder / "alerts.csv").read_text(encoding="utf-8").splitlines()[0]
+    (folder / "header.csv").write_text(f"{header}\n", encoding="utf-8")
+    (folder / "nothing.csv").touch()
+    for more in (("-r", "header.csv"), ("-r", "nothing.csv"), ("--limit", "0"), ("--where", "latency > 100000")):
+        code, out, said = run("explain", *ASK, *more)
+        assert (code, out) == (0, "")
+        assert said.splitlines()[-1] == "no rows: nothing to explain"
+        assert "0 of 0" not in said
+        assert run("explain", *ASK, *more, "-o", "none.csv")[0] == 0
+        assert "cp_status" in pd.read_csv(folder / "none.csv").columns
 
 
 @pytest.mark.parametrize(

@@ -64,6 +64,16 @@ def test_json(files: Path) -> None:
     )
 
 
+def test_so_many_rows_and_no_more(files: Path) -> None:
+    table = pd.read_csv(files / "train.csv")
+    table[table["label"] == "alert"].head(3).drop(columns="label").to_csv(files / "three.csv", index=False)
+    _, said = run(files, "-r", f"{files}/three.csv", "--limit", "1")
+    assert said.count(", to benign") == 1
+    code, said = run(files, "--limit", "0")
+    assert "there must be at least one row; --limit is 0" in said
+    assert code != 0
+
+
 @pytest.mark.parametrize(
     ("more", "said"), [(["-o", "x.csv"], "must end in .html or .json"), (["-T", "0"], "T must be a share")]
 )

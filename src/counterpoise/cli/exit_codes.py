@@ -36,6 +36,9 @@ EXIT_CODES_HELP = (
 )
 
 
+NO_ROWS = "no rows: nothing to explain"
+
+
 def print_to_stderr(line: str) -> None:
     """Print a line on standard error, in words of options; signs that steer a terminal are written out."""
     print(escape_controls(say_in_options(line), keep="\n"), file=sys.stderr, flush=True)  # noqa: T201

@@ -220,6 +220,8 @@ def cut_broken_line(path: str) -> None:
 
 
 def _print_cards(part: Explanation, *, redact: bool) -> None:
+    if not len(part):
+        return
     part = replace(part, reason=np.array([say_in_options(str(reason)) for reason in part.reason], dtype=object))
     cards = build_cards(part, redact=redact)
     if redact:
