@@ -161,3 +161,12 @@ def _check_widths(source: TextSource, mark: str) -> None:
                 break
     if first[0] and not even:
         raise UnevenLines(f"line {first[0]} has {first[1]} cells, the header {len(header)}")
+
+
+def begins_with_a_brace(given: bytes, peek_letters: int = 4096) -> bool:
+    """Whether the first letter of a text is that of a JSON object; False for what is no text."""
+    try:
+        with open_text(given) as text:
+            return text.read(peek_letters).lstrip().startswith("{")
+    except ValueError:  # no text: the reader will say so
+        return False

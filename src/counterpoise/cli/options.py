@@ -37,6 +37,9 @@ TrustOption = Annotated[
 FactoryOption = Annotated[
     str | None, typer.Option("--factory", help="For .pt: package.module:function, which makes the PyTorch module.")
 ]
+ModelRowsOption = Annotated[
+    int | None, typer.Option("--model-rows", help="Rows the model may be asked about for each row, never more.")
+]
 AgreeOption = Annotated[
     list[str] | None,
     typer.Option("--agree", help="A further fitted model, such as a refit: how many give each answer too; repeatable."),

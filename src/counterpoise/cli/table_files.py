@@ -21,6 +21,7 @@ from counterpoise.cli.csv_dialect import (
     NotText,
     TextSource,
     UnevenLines,
+    begins_with_a_brace,
     open_text,
     read_delimited,
     why_not_text,
@@ -89,7 +90,7 @@ def read_table(
     if path == STANDARD_STREAM:
         if given is None:
             given = sys.stdin.buffer.read()  # bytes: text would already be decoded, by whatever the terminal is set to
-        ending = ".ndjson" if _begins_with_a_brace(given) else ".csv"
+        ending = ".ndjson" if begins_with_a_brace(given) else ".csv"
         return _parse_table(given, ending, what, "standard input", unset, rejects=rejects)
     place = Path(path)
     if not place.is_file():
@@ -163,12 +164,11 @@ def name_rows_by(table: pd.DataFrame, column: str | None) -> pd.DataFrame:
         return table
     is_row = table[WHY].isna() if WHY in table.columns else pd.Series(True, index=table.index)
     if column not in table.columns and is_row.any():
-        known = [name for name in table.columns if name != WHY]
+        known = table.columns.drop(WHY, errors="ignore").tolist()
         raise InputError("--id must name a column of the rows", *explain_wrong_name(column, known))
-    named: pd.Series[Any] = table[column].astype(str) if column in table.columns else is_row
-    places = pd.Series([f"position {place}" for place in table.index], index=table.index)
+    places = pd.Series([f"position {place}" for place in table.index], index=table.index, dtype=object)
     # what a line that is no row has in its cells is its neighbour's
-    names = named.astype(object).where(is_row, places)
+    names = table[column].astype(str).astype(object).where(is_row, places) if is_row.any() else places
     return table.set_axis(pd.Index(names, dtype="str", name=None), axis=0)
 
 
@@ -176,9 +176,9 @@ def drop_label_column(table: pd.DataFrame, column: str | None, what: str) -> pd.
     """The table without the column that holds the class."""
     if column is None:
         return table
-    if column not in table.columns:
-        raise InputError(f"--label must name a column of {what}", *explain_wrong_name(column, list(table.columns)))
-    return table.drop(columns=[column])
+    if column in table.columns:
+        return table.drop(columns=[column])
+    raise InputError(f"--label must name a column of {what}", *explain_wrong_name(column, list(table.columns)))
 
 
 def explain_wrong_name(name: str, known: Sequence[Hashable], option: str = "") -> tuple[str, str]:
@@ -283,14 +283,6 @@ def _mixed_columns_as_text(table: pd.DataFrame) -> pd.DataFrame:
 
 def _as_text(value: Hashable) -> str:
     return str(value)
-
-
-def _begins_with_a_brace(given: bytes, peek_letters: int = 4096) -> bool:
-    try:
-        with open_text(given) as text:
-            return text.read(peek_letters).lstrip().startswith("{")
-    except ValueError:  # no text: the reader will say so
-        return False
 
 
 def _parse_table(

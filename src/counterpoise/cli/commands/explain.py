@@ -43,9 +43,7 @@ def explain(
     ] = "changes",
     seed: Annotated[int, typer.Option("--seed", help="The same seed gives the same answers.")] = 0,
     budget: Annotated[float | None, typer.Option("--budget", help="Seconds for all rows together.")] = None,
-    model_rows: Annotated[
-        int | None, typer.Option("--model-rows", help="Rows the model may be asked about for each row, never more.")
-    ] = None,
+    model_rows: options.ModelRowsOption = None,
     proof: Annotated[
         bool | None,
         typer.Option(

@@ -29,6 +29,7 @@ def watch(
     lam: Annotated[str, typer.Option("--lam", help="What each change costs beside its size.")] = "auto",
     penalty: Annotated[str, typer.Option("--penalty", help="What --lam multiplies: changes or l1.")] = "changes",
     seed: Annotated[int, typer.Option("--seed", help="The same seed gives the same answers.")] = 0,
+    model_rows: options.ModelRowsOption = None,
     proof: Annotated[bool, typer.Option("--proof/--no-proof", help="Prove how near to the least answers are.")] = False,
     gap: Annotated[float, typer.Option("--gap", help="A proof ends at this share above the bound.")] = 0.0,
     label: options.LabelOption = None,
