@@ -43,6 +43,7 @@ def compare_models(
     from counterpoise.api.explainer import Explainer
     from counterpoise.cli import arguments, table_files
     from counterpoise.cli.soc.log_files import RowsFile
+    from counterpoise.plain_text import escape_controls
     from counterpoise.security.detectors.compare_models import compare_models as compare
 
     if len(model) != 2:
@@ -61,9 +62,11 @@ def compare_models(
         first, second = (arguments.open_model(path, trust=trust, factory=factory) for path in model)
         wanted = arguments.parse_target(target, Explainer(first, reference=reference).model.labels)
         found = compare(first, second, table, reference=reference, target=wanted, constraints=words, seed=seed)
+        named = "\n".join(f"{letter}: {escape_controls(path)}" for letter, path in zip("ab", model, strict=True))
         if out is None:
-            typer.echo(repr(found))
+            typer.echo(f"{named}\n{found!r}")
         else:
             table_files.write_table(found.table.reset_index(names="row"), out, ending, safe=safe_csv)
-    print_to_stderr(found.summarize().headline)
+    if out is not None:  # else it is on the terminal already
+        print_to_stderr(f"{named}\n{found.summarize().headline}")
     raise typer.Exit(rows_file.exit_code if found.table["agree"].all() else ExitCode.NOT_ALL_FOUND)
