@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import floor, inf, isnan
 from typing import Any, NamedTuple
 
-import numpy as np
 import pandas as pd
 
 from counterpoise.explanation.formats import (
@@ -21,6 +21,7 @@ from counterpoise.explanation.formats import (
 from counterpoise.explanation.tables import Change
 from counterpoise.plain_text import escape_controls
 from counterpoise.space.schema.schema import Schema
+from counterpoise.space.schema.tables_in import as_python_value
 
 RANGE_STARTS = ("[", "(", "at least ", "at most ")  # how the range of a predicted number begins
 
@@ -31,9 +32,12 @@ class SentenceSettings:
 
     max_changes: int = 8  # changes of an answer
     max_unusual: int = 4  # features with unusual values
+    max_reason_letters: int = 120  # of why a row was rejected
 
 
 SENTENCES = SentenceSettings()
+_ADDRESS = re.compile(r"\S*\w://\S+")
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z])")
 
 
 class OtherAnswer(NamedTuple):
@@ -74,11 +78,23 @@ def name_row(index: pd.Index[Any], position: int) -> str:
     >>> name_row(pd.Index(["A7", "A9"]), 1), name_row(pd.RangeIndex(5), 3)
     ("row 'A9' (position 1, counted from 0)", 'row 3 (counted from 0)')
     """
-    label = index[position]
-    label = label.item() if isinstance(label, np.generic) else label
+    label = as_python_value(index[position])
     if isinstance(label, int) and not isinstance(label, bool) and label == position:
         return f"row {position} (counted from 0)"
     return f"row {label!r} (position {position}, counted from 0)"
+
+
+def shorten_reason(reason: str) -> str:
+    """The first sentence of a reason in one line, without addresses of pages, which libraries' own errors may hold.
+
+    >>> shorten_reason("the model must predict; it raised ValueError: Input X has NaN.\\nSee https://a.org/b for more.")
+    'the model must predict; it raised ValueError: Input X has NaN'
+    """
+    line = next((line for line in reason.strip().splitlines() if line.strip()), "")
+    line = " ".join(_ADDRESS.sub("", line).split())
+    sentence = _SENTENCE_END.split(line, maxsplit=1)[0].rstrip(" .:;,(")
+    most = SENTENCES.max_reason_letters
+    return escape_controls(sentence if len(sentence) <= most else sentence[: most - 1].rstrip() + "…")
 
 
 def sort_by_size(changes: Sequence[Change]) -> list[Change]:

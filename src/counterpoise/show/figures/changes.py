@@ -11,6 +11,7 @@ import numpy as np
 from counterpoise.explanation import tables
 from counterpoise.explanation.cards.cards import compared_labels
 from counterpoise.explanation.explanation import Explanation
+from counterpoise.explanation.fields import REJECTED
 from counterpoise.explanation.formats import format_label, format_pair, is_missing
 from counterpoise.explanation.rank_axis import RankAxis, piles_up
 from counterpoise.explanation.sentences import sort_by_size
@@ -151,7 +152,7 @@ def _say_why_empty(explanation: Explanation) -> str:
     status = explanation.status[0]
     if explanation.valid[0]:
         return "nothing needs to change"
-    if status == "rejected":
+    if status == REJECTED:
         return "the row was rejected"
     if status != "infeasible":
         return "no answer was found"

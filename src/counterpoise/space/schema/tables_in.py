@@ -107,11 +107,15 @@ def quote_names(names: Sequence[Hashable], most: int = 8) -> str:
 
 
 def as_python_value(value: Any) -> Any:
-    """A NumPy number as Python's own, which reads better in a message; anything else as it is.
+    """A NumPy number, or those in a tuple, as Python's own, which reads better in a message; others as they are.
 
     >>> as_python_value(np.float64(0.5))
     0.5
+    >>> as_python_value((np.int64(1), "a"))
+    (1, 'a')
     """
+    if type(value) is tuple:
+        return tuple(map(as_python_value, value))
     return value.item() if isinstance(value, np.generic) else value
 
 
