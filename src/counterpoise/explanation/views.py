@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from counterpoise.explanation import sentences, tables
-from counterpoise.explanation.answered_rows import AnsweredRows
+from counterpoise.explanation.answered_rows import COPIES_COLUMN, AnsweredRows
 from counterpoise.explanation.fields import REJECTED
 from counterpoise.explanation.formats import format_label, format_pair, format_probability, name_label
 from counterpoise.explanation.repr import REPR_LIMITS
@@ -65,6 +65,7 @@ def describe_outcome(explanation: AnsweredRows, row: int) -> sentences.RowOutcom
         *said,
         kept=float(explanation.kept[row]),
         kept_low=float(explanation.kept_interval[row, 0]),
+        copies=count_copies(explanation, row),
         share_asked=np.nan if explanation.question.keep is None else explanation.question.keep,
         effort=float(explanation.effort[row]),
         bound=float(explanation.bound[row]),
@@ -75,6 +76,13 @@ def describe_outcome(explanation: AnsweredRows, row: int) -> sentences.RowOutcom
         agreeing=_agreeing_models(explanation, row, 0)[0],
         models=_agreeing_models(explanation, row, 0)[1],
     )
+
+
+def count_copies(explanation: AnsweredRows, row: int) -> float:
+    """On how many noisy copies the firmness of the best answer was measured; NaN where that is not known."""
+    if explanation.firm is None or COPIES_COLUMN not in explanation.firm:
+        return float("nan")
+    return float(explanation.firm[COPIES_COLUMN].iloc[row])
 
 
 def _agreeing_models(explanation: AnsweredRows, row: int, slot: int) -> tuple[int, int]:

@@ -18,8 +18,8 @@ from counterpoise.explanation.answered_rows import AnsweredRows
 from counterpoise.explanation.cards.evidence import Evidence, build_evidence
 from counterpoise.explanation.fields import REJECTED
 from counterpoise.explanation.formats import format_label, format_pair, format_probability, format_times
-from counterpoise.explanation.sentences import say_proof, sort_by_size
-from counterpoise.explanation.views import compose_row_text
+from counterpoise.explanation.sentences import say_proof, say_share, sort_by_size
+from counterpoise.explanation.views import compose_row_text, count_copies
 from counterpoise.space.distance import Distance
 from counterpoise.space.schema.schema import Feature
 
@@ -273,8 +273,9 @@ def _say_firmness(explanation: AnsweredRows, row: int) -> str:
     ends = explanation.kept[row], explanation.kept_interval[row, 0]
     if not explanation.valid[row] or isnan(ends[0]):
         return ""
-    kept, low = (int(100 * float(share) + 1e-9) for share in ends)
-    return f"{kept} of 100 noisy copies keep the decision (at least {low}, with 95 % confidence)"
+    low = f"{int(100 * float(ends[1]) + 1e-9)} %"
+    said = say_share(float(ends[0]), is_fragile=False, copies=count_copies(explanation, row))
+    return f"{said} keep the decision (at least {low}, with 95 % confidence)"
 
 
 def _row_name(label: Any) -> str:
