@@ -24,7 +24,6 @@ from counterpoise.explanation.cards.cards import (
 from counterpoise.explanation.explanation import Explanation
 from counterpoise.explanation.fields import REJECTED
 from counterpoise.explanation.formats import format_label
-from counterpoise.explanation.sentences import shorten_reason
 from counterpoise.show.overview import Frequency, Overview
 from counterpoise.show.redaction import redact_notes, redact_settings
 from counterpoise.show.templates import render_template
@@ -204,13 +203,9 @@ def _measure_histogram(distances: Array) -> dict[str, Any]:
 def _list_line(card: Card) -> dict[str, str]:
     """One line of the list; it is all that is drawn until the row is opened."""
     best = card.best_answer
-    why = f"rejected: {shorten_reason(card.reason)}" if card.status == REJECTED and card.reason else ""
     shown = ", ".join(format_change(change) for change in best.changes[: PAGE.max_changes_listed])
-    more = (
-        f" and {len(best.changes) - PAGE.max_changes_listed} more"
-        if len(best.changes) > PAGE.max_changes_listed
-        else ""
-    )
+    left_out = len(best.changes) - PAGE.max_changes_listed
+    more = f" and {left_out} more" if left_out > 0 else ""
     return {
         "row": card.row,
         "status": card.status,
@@ -218,7 +213,7 @@ def _list_line(card: Card) -> dict[str, str]:
         "before": card.prediction,
         "after": best.prediction,
         "odds": " → ".join(text for text in (card.probability, best.probability) if text),
-        "changes": why or shown + more,
+        "changes": best.text if card.status == REJECTED else shown + more,
         "distance": f"{best.distance:.3g}" if isfinite(best.distance) else "",
         "kept": best.kept,
     }
