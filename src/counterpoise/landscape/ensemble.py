@@ -14,7 +14,7 @@ from counterpoise.api.firmness.kept import kept_share
 from counterpoise.api.firmness.noise import NOISE_WITHOUT_REFERENCE, choose_noise
 from counterpoise.api.inputs.rows_in import model_predictions
 from counterpoise.api.replay import Replay, replay
-from counterpoise.errors import InputError, ModelError
+from counterpoise.errors import InputError, ModelError, name_kind, with_article
 from counterpoise.explanation.explanation import Explanation
 from counterpoise.landscape.ensemble_result import Ensemble
 from counterpoise.landscape.row_ensemble import RowEnsemble
@@ -66,7 +66,11 @@ def ensemble(
         ("basin_settings", basin_settings, BasinSettings | None),
     ):
         if not isinstance(given, kind):
-            raise InputError(f"{word} must be of the kind {_KINDS[word]}", f"{given!r:.80}", f"give a {_KINDS[word]}")
+            raise InputError(
+                f"{word} must be of the kind {_KINDS[word]}",
+                f"{name_kind(given)} was given",
+                f"give {_KIND_HINTS.get(word, with_article(_KINDS[word]))}",
+            )
     question.setdefault("alternatives", 3)
     explanation = explainer(rows, seed=seed, budget=budget, **question)
     part = replay(explanation, explainer.model, reference=explainer.reference)
@@ -111,6 +115,7 @@ def _blame_row(error: ModelError, open_rows: Index) -> dict[int, str]:
 
 
 _KINDS = {"explainer": "Explainer", "settings": "SamplerSettings", "basin_settings": "BasinSettings"}
+_KIND_HINTS = {"explainer": "an Explainer: cp.Explainer(model, reference=...)"}
 
 
 def _check_wishes(T: object, samples: object) -> float:
