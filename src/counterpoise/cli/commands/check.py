@@ -120,6 +120,7 @@ def _check_saved(
 ) -> NoReturn:
     """Which answers of a saved explanation hold in a model; a line each, and how many on standard error."""
     from counterpoise.cli import arguments, table_files
+    from counterpoise.cli.batch import output_places
     from counterpoise.cli.terminal_tables import print_review
     from counterpoise.explanation.explanation import Explanation
     from counterpoise.security.detectors.validity import check_validity
