@@ -44,9 +44,17 @@ def test_no_rows():
         refused(cp.InputError, "at least one row", "no rows", X=nothing)
 
 
-@pytest.mark.parametrize("wrong", [None, "alerts.csv", 5, object()])
-def test_what_is_no_table_is_named(wrong):
-    refused(cp.InputError, "two-dimensional", type(wrong).__name__, "DataFrame", X=wrong)
+@pytest.mark.parametrize(
+    ("wrong", "named", "todo"),
+    [
+        (None, "None was given", "DataFrame"),
+        ("alerts.csv", "a text was given", "pd.read_csv('alerts.csv')"),
+        (5, "an int was given", "DataFrame"),
+        (object(), "an object was given", "DataFrame"),
+    ],
+)
+def test_what_is_no_table_is_named(wrong, named, todo):
+    refused(cp.InputError, "two-dimensional", named, todo, X=wrong)
 
 
 def test_a_sparse_matrix_is_told_how_to_become_a_table():
@@ -337,3 +345,36 @@ def test_whole_numbers_beyond_those_of_a_machine_are_numbers(word):
     table = pd.DataFrame({"a": [0.0, 1.0, 2.0, 3.0], "b": [1.0, 0.0, 1.0, 0.0]})
     model = LogisticRegression().fit(table, [0, 0, 1, 1])
     assert cp.explain(model, table[:1], reference=table, constraints=[word]).valid.all()
+
+
+@pytest.mark.parametrize(
+    ("call", "given", "todo"),
+    [
+        (lambda ex, e: ex("rows.csv"), "a text was given", "read the file first, for instance pd.read_csv('rows.csv')"),
+        (lambda ex, e: explain(X=None), "None was given", "give a pandas DataFrame"),
+        (lambda ex, e: explain(reference="train.csv"), "a text was given", "pd.read_csv('train.csv')"),
+        (lambda ex, e: explain(agree=[LogisticRegression()]), "this LogisticRegression is not fitted", "give fitted"),
+        (lambda ex, e: explain(regularizers=[cp.NearTarget]), "the class NearTarget was given", "give NearTarget()"),
+        (lambda ex, e: cp.stability(ex, ALERTS), "an Explainer was given", "give what it returns for the rows"),
+        (lambda ex, e: cp.robustness(ex, ALERTS), "an Explainer was given", "give what it returns for the rows"),
+        (lambda ex, e: cp.landscape(ex, ALERTS[:1]), "an Explainer was given", "give what it returns for the rows"),
+        (lambda ex, e: cp.profile(ex, ALERTS[:1]), "an Explainer was given", "give what it returns for the rows"),
+        (lambda ex, e: cp.prove(ex, ALERTS), "an Explainer was given", "give what it returns for the rows"),
+        (lambda ex, e: cp.save_schema(ex.schema, "f.yaml"), "a Schema and a text were given", "save_schema("),
+        (lambda ex, e: cp.ensemble(MODEL, ALERTS[:1]), "a LogisticRegression was given", "give an Explainer: cp.Expl"),
+        (
+            lambda ex, e: cp.frontier(MODEL, ALERTS),
+            "a LogisticRegression was given",
+            "give an Explainer: cp.Explainer(",
+        ),
+        (lambda ex, e: cp.sensitivity(MODEL, ALERTS), "a LogisticRegression was given", "give an Explainer: cp.Expl"),
+        (lambda ex, e: cp.figures.together(e), "an Explanation was given", "compute it first: cp.ensemble("),
+    ],
+)
+def test_a_wrong_argument_is_named_in_one_line(call, given, todo):
+    explainer = cp.Explainer(MODEL, reference=TRAIN)
+    with pytest.raises(cp.InputError) as caught:
+        call(explainer, explain(ALERTS[:1]))
+    assert given in caught.value.given
+    assert todo in caught.value.todo
+    assert len(str(caught.value)) < 200

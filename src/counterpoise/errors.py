@@ -8,6 +8,28 @@ from typing import Any
 from counterpoise.plain_text import escape_controls
 
 
+def name_kind(given: object) -> str:
+    """The class of what was given, with its article, for a message.
+
+    >>> name_kind("rows.csv"), name_kind([]), name_kind(KeyError()), name_kind(None)
+    ('a text', 'a list', 'a KeyError', 'None')
+    """
+    if given is None:
+        return "None"
+    if isinstance(given, type):
+        return f"the class {given.__name__}"
+    return "a text" if isinstance(given, str) else with_article(type(given).__name__)
+
+
+def with_article(name: str) -> str:
+    """A name after "a" or "an".
+
+    >>> with_article("Ensemble"), with_article("Frontier")
+    ('an Ensemble', 'a Frontier')
+    """
+    return f"{'an' if name[:1].lower() in tuple('aeio') else 'a'} {name}"
+
+
 class CounterpoiseError(Exception):
     """Root of every error raised here; keeps the three parts of its message and what was found as attributes.
 

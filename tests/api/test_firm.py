@@ -12,6 +12,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
 import counterpoise as cp
+from counterpoise.explanation.cards.cards import build_cards
 
 
 def test_wide_noise_is_withstood_where_the_target_is_wide_enough():
@@ -148,3 +149,22 @@ def test_the_frontier_is_that_search_and_cores_do_not_matter():
     assert line["effort"] == pytest.approx(wanted.effort[wanted.valid].mean())
     assert (curve["effort"].iloc[:3].diff().dropna() >= 0).all()
     assert curve["effort"].iloc[4] >= curve["effort"].iloc[3]
+
+
+def test_a_share_of_few_copies_is_told_of_as_many_as_were_drawn():
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"load": rng.normal(size=80), "rate": rng.normal(size=80)})
+    model = LogisticRegression().fit(table, np.where(table.sum(axis=1) > 0, "alert", "benign"))
+    e = cp.explain(model, table[:2], reference=table, target="benign", keep=0.9, model_rows=300)
+    assert e.firm is not None
+    copies = int(e.firm["copies"].iloc[0])
+    assert copies < 100
+    kept = round(float(e.kept[0]) * copies)
+    assert f"It holds in {kept} of {copies} noisy copies, too few to be sure of 90 %" in e[0].text()
+    assert f"{kept} of {copies} noisy copies" in build_cards(e)[0].firmness
+    assert not [note for note in e.notes if "was not measured" in note]
+    assert cp.Explanation.from_json(e.to_json()).text() == e.text()
+    plenty = cp.explain(model, table[:1], reference=table, target="benign", keep=0.9)
+    assert plenty.firm is not None
+    assert plenty.firm["copies"].tolist() == [1000.0]
+    assert "of 100 noisy copies" in plenty.text()

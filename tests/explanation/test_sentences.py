@@ -188,3 +188,16 @@ def test_text_whose_ends_cannot_be_seen_is_quoted_and_long_text_is_cut() -> None
     assert [format_value(PROTOCOL, value) for value in ("", " tcp", "a b")] == ["''", "' tcp'", "a b"]
     assert len(format_value(PROTOCOL, "x" * 500)) == 60
     assert format_pair(PROTOCOL, 1, "1") == ("1", "'1'")
+
+
+@pytest.mark.parametrize(
+    ("agreeing", "models", "said"),
+    [
+        (0, 1, "The other model does not say so."),
+        (1, 1, "The other model says so too."),
+        (1, 8, "1 of 8 other models says so too."),
+        (7, 8, "7 of 8 other models say so too."),
+    ],
+)
+def test_what_other_models_say_is_grammatical(agreeing: int, models: int, said: str) -> None:
+    assert _text(("open_ports", 8, 2, 1.2), agreeing=agreeing, models=models).endswith(said)

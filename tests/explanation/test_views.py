@@ -1,5 +1,7 @@
 """The views that people expect: wide table, importance, Markdown, Excel, cards in notebooks."""
 
+import html
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -7,6 +9,10 @@ from tests.api.houses import MODEL, ROWS, TRAIN
 
 import counterpoise as cp
 from counterpoise.errors import InputError
+from counterpoise.explanation.cards.cards import build_cards
+from counterpoise.explanation.sentences import shorten_reason
+from counterpoise.show.report import render_page
+from counterpoise.show.terminal import write_card
 
 E = cp.explain(MODEL, ROWS, reference=TRAIN, alternatives=2)
 
@@ -97,3 +103,36 @@ def test_views_of_no_rows_and_of_rows_without_an_answer():
     assert (held.importance()["share"] == 0).all()
     assert held.table().shape[0] == 2
     assert "held fixed" in held._repr_html_() or "No change" in held._repr_html_()
+
+
+def test_a_rejected_row_shows_its_own_values_and_why_in_a_line():
+    rows = ROWS[:2].copy().astype(object)
+    column = TRAIN.columns[0]
+    rows.iloc[1, 0] = np.inf
+    rows.index = pd.MultiIndex.from_tuples([(1, "a"), (2, "b")])
+    e = cp.explain(MODEL, rows, reference=TRAIN)
+    assert e.status.tolist()[1] == "rejected"
+    own = e.table(all_features=True).loc["2 / b"]
+    assert own["prediction"].tolist() == ["rejected"]
+    assert own[column].tolist() == ["inf"]
+    (card,) = build_cards(e[1])
+    report = render_page(e)
+    for seen in (repr(e), e.text(), e.to_markdown(), e._repr_html_(), e[1]._repr_html_(), write_card(card)):
+        assert "rejected" in seen
+        assert not [word for word in ("nan", "None", "missing", "np.int64") if word in seen]
+    assert f"rejected: {shorten_reason(e.reason[1])}" in html.unescape(report)
+    assert repr(e).splitlines()[3].startswith("(2, 'b')")
+
+
+@pytest.mark.parametrize("break_sign", ["\n", "\r\n"])
+def test_a_long_reason_is_cut_to_one_line_without_addresses(break_sign):
+    reason = f"the model fails: no. See https://example.org/help{break_sign}and more"
+    assert shorten_reason(reason) == "the model fails: no"
+    assert shorten_reason("it needs https://example.org/help to run") == "it needs to run"
+    assert len(shorten_reason("word " * 200)) <= 120
+
+
+def test_the_wide_table_has_a_prediction_in_the_line_of_every_answer():
+    e = cp.explain(MODEL, ROWS[:1], reference=TRAIN, alternatives=3, target="dear")
+    assert len(e.table()) > 2
+    assert e.table()["prediction"].tolist()[1:] == ["dear"] * int(e.count[0])

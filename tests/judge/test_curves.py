@@ -63,3 +63,16 @@ def test_pairs_without_an_answer_have_no_distance() -> None:
     assert np.isnan(found["distance"].iloc[0])
     with pytest.raises(cp.InputError, match="lam and mu must have values"):
         cp.sensitivity(explainer(), alerts(), lam=())
+
+
+def test_curves_are_read_at_a_glance() -> None:
+    far = cp.frontier(explainer(), alerts()[:2], keep=[0.9], noise=0.3, target="benign")
+    weights = cp.sensitivity(explainer(), alerts()[:1], lam=[0, 1], target="benign")
+    first, *lines = repr(far).splitlines()
+    assert first.startswith("Distance against firmness, means over 2 rows")
+    assert [line.split("  ")[0] for line in lines] == ["asked", "tipping point", "keep 0.9"]
+    assert "of one row" in repr(weights)
+    for found in (far, weights):
+        assert "DataFrame" not in repr(found)
+        assert len(repr(found).splitlines()) == 2 + len(found.table)
+        assert found._repr_html_().count("<tr>") == 1 + len(found.table)

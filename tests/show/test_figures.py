@@ -111,6 +111,40 @@ def test_a_lane_keeps_the_order_of_values() -> None:
     assert sorted(drawn) == [-1, -1, -1, 1, 1, 1]
 
 
+@pytest.mark.parametrize(
+    ("status", "bound", "said"),
+    [
+        ("valid", np.nan, "nothing needs to change"),
+        ("not_found", np.nan, "no answer was found"),
+        ("infeasible", np.inf, "no legal change turns it (proven)"),
+        ("rejected", np.nan, "the row was rejected"),
+    ],
+)
+def test_only_a_row_at_its_target_is_said_to_need_no_change(status: str, bound: float, said: str) -> None:
+    one = explained()[0]
+    found = np.array([status == "valid"])
+    scores = {"before": np.array(["attack"], dtype=object), "after": np.array(["attack"], dtype=object)}
+    unread = {name: np.array([None], dtype=object) for name in scores}
+    explanation = replace(
+        one,
+        answers=one.x0[:, None].copy(),
+        count=found.astype(np.intp),
+        valid=found,
+        status=np.array([status], dtype=object),
+        bound=np.array([bound]),
+        model_scores=replace(one.model_scores, **(unread if status == "rejected" else scores)),
+        measures=None,
+        firm=None,
+    )
+    ax = figures.changes(explanation)
+    legend = ax.get_legend()
+    assert legend is not None
+    keys = [text.get_text() for text in legend.get_texts()]
+    assert [text.get_text() for text in ax.texts] == [said]
+    assert any("the answer" in key for key in keys) == (status == "valid")
+    assert any("the row" in key for key in keys) == (status != "rejected")
+
+
 def test_changes_that_do_not_fit_are_counted() -> None:
     assert figures.changes(_wide(LANES.max_lanes + 1)).get_xlabel() == "and one smaller change"
     assert figures.changes(_wide(LANES.max_lanes + 2)).get_xlabel() == "and 2 smaller changes"

@@ -16,7 +16,7 @@ from counterpoise.api.inputs.reference import PROBE_ROWS, Reference
 from counterpoise.api.inputs.targets import current_decisions, resolve_target
 from counterpoise.api.problem_parts.problems import ExplainedModel, build_problem
 from counterpoise.errors import InputError
-from counterpoise.explanation.explanation import Explanation
+from counterpoise.explanation.explanation import Explanation, check_explanation
 from counterpoise.explanation.question import Question
 from counterpoise.explanation.stored_objects import StoredObject, are_same
 from counterpoise.models.registry import as_model
@@ -116,7 +116,8 @@ def replay_valid_rows(explanation: Explanation, model: Any, **given: Any) -> Ite
 
 
 def check_one_row(explanation: Explanation) -> None:
-    """An error for an explanation of several rows."""
+    """An error for what is no explanation, or one of several rows."""
+    check_explanation(explanation)
     if len(explanation) != 1:
         raise InputError(
             "an explanation of one row is needed", f"this one has {len(explanation)}", "choose one: explanation[0]"

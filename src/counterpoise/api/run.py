@@ -246,7 +246,11 @@ class ExplanationRun:
                 if setting is True:
                     raise
                 skipped = f"the model fails on noisy copies ({error.given})"
-        self.kept_notes.append(f"the share of noisy copies that keep the answers was not measured: {skipped}")
+        if task.question.asks_for_firmness:  # the share of the best firm answers has been counted by then
+            said = "noisy copies were drawn for the best firm answer of each row alone"
+        else:
+            said = "the share of noisy copies that keep the answers was not measured"
+        self.kept_notes.append(f"{said}: {skipped}")
         return nothing
 
     def _build_task(self, rows: Index, deadline: float, region: Region | None = None) -> AnswerTask:

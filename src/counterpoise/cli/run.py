@@ -9,12 +9,13 @@ from typing import Any
 
 import pandas as pd
 
-from counterpoise.api.batch.rejected import REJECTED, REJECTED_NOTE_END
+from counterpoise.api.batch.rejected import REJECTED_NOTE_END
 from counterpoise.api.batch.run_notes import FEW_ANSWERS_NOTE
 from counterpoise.api.explainer import Explainer
 from counterpoise.cli.exit_codes import NO_ROWS, SIGNALS, ExitCode, print_to_stderr
 from counterpoise.errors import CounterpoiseError, InputError, Interrupted, ModelError
 from counterpoise.explanation.explanation import Explanation
+from counterpoise.explanation.fields import REJECTED
 from counterpoise.explanation.sentences import name_row
 from counterpoise.scale.answer_table import explain_rows
 from counterpoise.show.redaction import redact_notes

@@ -6,7 +6,7 @@ import json
 import shlex
 import sys
 import zlib
-from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Sequence
 from difflib import get_close_matches
 from importlib import import_module
 from pathlib import Path
@@ -205,20 +205,6 @@ def check_streams(**paths: str | None) -> None:
         raise InputError(
             "one table can come from standard input", f"{' and '.join(named)} are -", "give files for the others"
         )
-
-
-def check_files_differ(outputs: Mapping[str, str | None], inputs: Mapping[str, str | None]) -> None:
-    """Raise an error if an output would overwrite an input or another output; both map options to paths."""
-    seen: dict[Path, str] = {}
-    for option, path in [*inputs.items(), *outputs.items()]:
-        if path is None or path == STANDARD_STREAM:
-            continue
-        place = Path(path).resolve()
-        if option in outputs and place in seen:
-            raise InputError(
-                f"{option} must be another file than {seen[place]}", f"{path!r} for both", "choose another name"
-            )
-        seen.setdefault(place, option)
 
 
 def convert_to_numbers(

@@ -29,6 +29,7 @@ from counterpoise.types import Array, Index, Mask
 
 BY_ROW = ("count", "valid", "status", "reason", "target", "model_scores", "terms", "measures", "bound")
 FIRM_COLUMNS = ("kept", "kept_low", "kept_high", "temperature", "noise")
+COPIES_COLUMN = "copies"  # of how many copies the share kept is; documents of before have no such column
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)

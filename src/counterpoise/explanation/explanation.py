@@ -9,7 +9,7 @@ from typing import Any
 
 import pandas as pd
 
-from counterpoise.errors import InputError
+from counterpoise.errors import InputError, name_kind
 from counterpoise.explanation import tables, views
 from counterpoise.explanation.answered_rows import AnsweredRows
 from counterpoise.explanation.cards.cards import build_cards
@@ -47,7 +47,7 @@ class Explanation(AnsweredRows):
     held: features that could not change, and why.
     quantiles: by label, the reference's quantiles ``(q, d)`` at `tables.QUANTILES`, NaN for categories.
     firm: where noise was asked about: the share of noisy copies that keep the target (kept), its confidence
-        interval (kept_low, kept_high), the temperature, and the noise.
+        interval (kept_low, kept_high), the temperature, the noise, and how many copies were drawn (copies).
     tipping: the minimal answers beside the firm ones.
     evidence: the real reference rows of the target that are nearest to each row, ``(n, m, d)``, nearest first, by L2
         in standard deviations; slots without one are NaN. None where there is no reference.
@@ -193,3 +193,10 @@ class Explanation(AnsweredRows):
                 "tipping": None if tipping is None else cls._from_fields(tipping),
             }
         )
+
+
+def check_explanation(given: object) -> None:
+    """An error unless it is an explanation, which an explainer and its rows are easily taken for."""
+    if not isinstance(given, Explanation):
+        hint = "give what it returns for the rows, then the model" if callable(given) else "give what explain returns"
+        raise InputError("explanation must be an Explanation", f"{name_kind(given)} was given", hint)

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from counterpoise.errors import InputError
 from counterpoise.types import Array, Index
 
+REJECTED = "rejected"  # the status of a row that could not be answered at all
 STATUSES_WITH_ANSWER = ("optimal", "bounded", "valid")
 ONE_RUN_HINT = "give the parts of one and the same run"
 

@@ -12,6 +12,7 @@ import pandas as pd
 
 from counterpoise.plain_text import escape_controls
 from counterpoise.space.schema.schema import Feature
+from counterpoise.space.schema.tables_in import as_python_value
 
 ATTACHED_UNITS = ("%", "°", "′", "″")  # units that stand next to their number
 
@@ -74,6 +75,27 @@ def format_label(label: Any) -> str:
     ('benign', '1', 'True', '12.35')
     """
     return _format_number(label, None) if is_real(label) and not is_missing(label) else _quote(label)
+
+
+def name_label(label: Any) -> str:
+    """A row's label as people write it; one of several levels has plain numbers.
+
+    >>> name_label((np.int64(1), "a")), name_label("host 7")
+    ("(1, 'a')", 'host 7')
+    """
+    return str(as_python_value(label))
+
+
+def format_own_cell(feature: Feature, value: Any) -> str:
+    """A cell of a row as it came, which may be nothing that the feature can hold.
+
+    >>> format_own_cell(Feature("load", "continuous", unit="%"), "n/a"), format_own_cell(Feature("load"), np.inf)
+    ('n/a', 'inf')
+    """
+    fits = isinstance(value, (bool, np.bool_)) if feature.kind == "boolean" else is_real(value)
+    if is_missing(value) or (fits and (feature.kind == "boolean" or np.isfinite(value))):
+        return format_value(feature, value)
+    return _quote(value)
 
 
 def format_probability(probability: float) -> str:

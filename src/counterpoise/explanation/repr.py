@@ -58,7 +58,13 @@ def draw_text(title: str, table: Sequence[Sequence[str]]) -> str:
     """
     if not table:
         return title
-    lines = [HEADER, *(tuple(_cut_to_width(escape_controls(cell)) for cell in cells) for cells in table)]
+    lines = [
+        HEADER,
+        *(
+            (*(_cut_to_width(escape_controls(cell)) for cell in cells[:-1]), escape_controls(cells[-1]))
+            for cells in table
+        ),
+    ]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     drawn = ["  ".join(map(str.ljust, line, widths)).rstrip() for line in lines]
     return "\n".join([title, *drawn])

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import floor, inf, isnan
 from typing import Any, NamedTuple
 
-import numpy as np
 import pandas as pd
 
 from counterpoise.explanation.formats import (
@@ -21,6 +21,7 @@ from counterpoise.explanation.formats import (
 from counterpoise.explanation.tables import Change
 from counterpoise.plain_text import escape_controls
 from counterpoise.space.schema.schema import Schema
+from counterpoise.space.schema.tables_in import as_python_value
 
 RANGE_STARTS = ("[", "(", "at least ", "at most ")  # how the range of a predicted number begins
 
@@ -31,9 +32,12 @@ class SentenceSettings:
 
     max_changes: int = 8  # changes of an answer
     max_unusual: int = 4  # features with unusual values
+    max_reason_letters: int = 120  # of why a row was rejected
 
 
 SENTENCES = SentenceSettings()
+_ADDRESS = re.compile(r"\S*\w://\S+")
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z])")
 
 
 class OtherAnswer(NamedTuple):
@@ -57,6 +61,7 @@ class RowOutcome(NamedTuple):
     reason: str
     kept: float = float("nan")  # share of noisy copies that keep the target
     kept_low: float = float("nan")  # the lower end of its confidence interval
+    copies: float = float("nan")  # on how many copies it was measured; NaN where that is not known
     share_asked: float = float("nan")  # the share that was asked for
     is_fragile: bool = False  # surely less than half of the copies keep it
     unusual: tuple[str, ...] = ()  # features whose new values hardly any row of the target has
@@ -74,11 +79,23 @@ def name_row(index: pd.Index[Any], position: int) -> str:
     >>> name_row(pd.Index(["A7", "A9"]), 1), name_row(pd.RangeIndex(5), 3)
     ("row 'A9' (position 1, counted from 0)", 'row 3 (counted from 0)')
     """
-    label = index[position]
-    label = label.item() if isinstance(label, np.generic) else label
+    label = as_python_value(index[position])
     if isinstance(label, int) and not isinstance(label, bool) and label == position:
         return f"row {position} (counted from 0)"
     return f"row {label!r} (position {position}, counted from 0)"
+
+
+def shorten_reason(reason: str) -> str:
+    """The first sentence of a reason in one line, without addresses of pages, which libraries' own errors may hold.
+
+    >>> shorten_reason("the model must predict; it raised ValueError: Input X has NaN.\\nSee https://a.org/b for more.")
+    'the model must predict; it raised ValueError: Input X has NaN'
+    """
+    line = next((line for line in reason.strip().splitlines() if line.strip()), "")
+    line = " ".join(_ADDRESS.sub("", line).split())
+    sentence = _SENTENCE_END.split(line, maxsplit=1)[0].rstrip(" .:;,(")
+    most = SENTENCES.max_reason_letters
+    return escape_controls(sentence if len(sentence) <= most else sentence[: most - 1].rstrip() + "…")
 
 
 def sort_by_size(changes: Sequence[Change]) -> list[Change]:
@@ -194,13 +211,18 @@ def _say_miss(schema: Schema, changes: Sequence[Change], verdict: RowOutcome, nu
     return f"The nearest miss has {_join_clauses(schema, changes, '')}; with it the model {says}."
 
 
-def say_share(kept: float, *, is_fragile: bool) -> str:
+def say_share(kept: float, *, is_fragile: bool, copies: float = inf) -> str:
     """A share of noisy copies, rounded down: one that is not quite all is not called all.
+
+    Of fewer than a hundred ``copies`` it is said how many there were.
 
     >>> say_share(0.278, is_fragile=True)
     '27 of 100 noisy copies: fragile'
+    >>> say_share(1.0, is_fragile=False, copies=10)
+    '10 of 10 noisy copies'
     """
-    return f"{floor(100 * kept + 1e-9)} of 100 noisy copies{': fragile' if is_fragile else ''}"
+    total = int(copies) if copies < 100 else 100
+    return f"{floor(total * kept + 1e-9)} of {total} noisy copies{': fragile' if is_fragile else ''}"
 
 
 def _say_firmness(verdict: RowOutcome) -> str:
@@ -208,15 +230,19 @@ def _say_firmness(verdict: RowOutcome) -> str:
         return ""
     missed = ""
     if verdict.kept_low < verdict.share_asked:
-        doubt = "surely " if verdict.kept >= verdict.share_asked else ""
-        missed = f", not {doubt}in the {100 * verdict.share_asked:g} asked for"
+        asked, could_be = f"{100 * verdict.share_asked:g}", verdict.kept >= verdict.share_asked
+        missed = f", not {'surely ' if could_be else ''}in the {asked} asked for"
+        if verdict.copies < 100:
+            missed = f", {'too few to be sure of' if could_be else 'not in'} {asked} %"
     is_fragile = verdict.is_fragile and not missed
-    return f"It holds in {say_share(verdict.kept, is_fragile=is_fragile)}{missed}."
+    return f"It holds in {say_share(verdict.kept, is_fragile=is_fragile, copies=verdict.copies)}{missed}."
 
 
 def _say_agreement(verdict: RowOutcome) -> str:
     if not verdict.models:
         return ""
+    if verdict.models == 1:
+        return f"The other model {'says so too' if verdict.agreeing else 'does not say so'}."
     verb = "says" if verdict.agreeing == 1 else "say"
     return f"{say_models(verdict.agreeing, verdict.models)} {verb} so too."
 

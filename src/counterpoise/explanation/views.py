@@ -6,8 +6,9 @@ import numpy as np
 import pandas as pd
 
 from counterpoise.explanation import sentences, tables
-from counterpoise.explanation.answered_rows import AnsweredRows
-from counterpoise.explanation.formats import format_label, format_pair, format_probability
+from counterpoise.explanation.answered_rows import COPIES_COLUMN, AnsweredRows
+from counterpoise.explanation.fields import REJECTED
+from counterpoise.explanation.formats import format_label, format_pair, format_probability, name_label
 from counterpoise.explanation.repr import REPR_LIMITS
 from counterpoise.space.distance import Distance
 
@@ -64,6 +65,7 @@ def describe_outcome(explanation: AnsweredRows, row: int) -> sentences.RowOutcom
         *said,
         kept=float(explanation.kept[row]),
         kept_low=float(explanation.kept_interval[row, 0]),
+        copies=count_copies(explanation, row),
         share_asked=np.nan if explanation.question.keep is None else explanation.question.keep,
         effort=float(explanation.effort[row]),
         bound=float(explanation.bound[row]),
@@ -76,6 +78,13 @@ def describe_outcome(explanation: AnsweredRows, row: int) -> sentences.RowOutcom
     )
 
 
+def count_copies(explanation: AnsweredRows, row: int) -> float:
+    """On how many noisy copies the firmness of the best answer was measured; NaN where that is not known."""
+    if explanation.firm is None or COPIES_COLUMN not in explanation.firm:
+        return float("nan")
+    return float(explanation.firm[COPIES_COLUMN].iloc[row])
+
+
 def _agreeing_models(explanation: AnsweredRows, row: int, slot: int) -> tuple[int, int]:
     """How many further models give an answer the target, and how many could be asked about it."""
     share, count = explanation.measures.agree[row, slot], explanation.measures.agree_of[row, slot]
@@ -84,23 +93,27 @@ def _agreeing_models(explanation: AnsweredRows, row: int, slot: int) -> tuple[in
 
 def compose_row_text(explanation: AnsweredRows, row: int, *, names_alternatives: bool = True) -> str:
     """What is said of one row, in a sentence or two, and its alternatives unless these are shown beside it."""
-    if explanation.status[row] == "rejected":
-        return f"The row was rejected: {explanation.reason[row]}."
+    if explanation.status[row] == REJECTED:
+        return f"The row was rejected: {sentences.shorten_reason(explanation.reason[row])}."
     changes, outcome = explanation.changes_by_answer[row][0], describe_outcome(explanation, row)
     outcome = outcome if names_alternatives else outcome._replace(others=())
     return sentences.compose_text(explanation.schema, changes, outcome)
 
 
 def list_short_cells(explanation: AnsweredRows) -> list[tuple[str, ...]]:
-    """The cells of the short table, a tuple for each row."""
-    out = []
+    """The cells of the short table, a tuple for each row; of a rejected one its name and why."""
+    out: list[tuple[str, ...]] = []
     for row, (changes, *_) in enumerate(explanation.changes_by_answer):
+        label = name_label(explanation.rows.index[row])
+        if explanation.status[row] == REJECTED:
+            why = f"{REJECTED}: {sentences.shorten_reason(explanation.reason[row])}"
+            out.append((label, *[""] * 6, why))
+            continue
         scores = explanation.scores.iloc[row]
         said = [format_label(scores[when]) for when in ("before", "after")]
         odds = [format_probability(scores[f"probability_{when}"]) for when in ("before", "after")]
         distance = f"{explanation.terms.distance[row]:.4g}"
         status = explanation.status[row].replace("_", " ")
-        label = str(explanation.rows.index[row])
         kept = "" if np.isnan(explanation.kept[row]) else f"{int(100 * explanation.kept[row] + 1e-9)}%"
         odds_text = " → ".join(filter(None, odds))
         out.append((label, *said, odds_text, _format_changes(explanation, changes), distance, kept, status))

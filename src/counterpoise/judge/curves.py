@@ -14,16 +14,17 @@ from counterpoise.api.firmness.kept import kept_share
 from counterpoise.api.firmness.noise import NOISE_WITHOUT_REFERENCE, NoiseWish, choose_noise, parse_noise
 from counterpoise.api.inputs.rows_in import Rows
 from counterpoise.api.replay import replay_valid_rows
-from counterpoise.errors import InputError
+from counterpoise.errors import InputError, name_kind
 from counterpoise.explanation.explanation import Explanation
+from counterpoise.readable import Readable, Summary
 from counterpoise.streams import StreamKey
 from counterpoise.types import Array
 
 TIPPING_POINT_NAME = "tipping point"
 
 
-@dataclass(frozen=True, eq=False)
-class Frontier:
+@dataclass(frozen=True, eq=False, repr=False)
+class Frontier(Readable):
     """The distance of the answers, and the share of noisy copies that keep the target, as more firmness is asked for.
 
     ``table`` has a line for each question: asked ("tipping point", "keep 0.9", "T 0.5"), distance, effort and kept
@@ -35,9 +36,14 @@ class Frontier:
     noise: str
     rows: int
 
+    def summarize(self) -> Summary:
+        """A line for each question, with the distance of its answers and the share of noisy copies they keep."""
+        noise = f" under {self.noise}" if self.noise else ""
+        return _summarize_table(f"Distance against firmness, {_say_means(self.rows)}{noise}", self.table)
 
-@dataclass(frozen=True, eq=False)
-class Sensitivity:
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Sensitivity(Readable):
     """What lam and mu do to the answers: ``table`` has a line for each pair.
 
     lam, mu ("auto" or a number), valid (the share of the ``rows`` with an answer for this pair), distance and changed
@@ -46,6 +52,10 @@ class Sensitivity:
 
     table: pd.DataFrame
     rows: int
+
+    def summarize(self) -> Summary:
+        """A line for each pair of lam and mu, with how far its answers are and how many features they change."""
+        return _summarize_table(f"Answers by lam and mu, {_say_means(self.rows)}", self.table)
 
 
 def frontier(
@@ -75,6 +85,7 @@ def frontier(
     >>> found["asked"].tolist(), bool(found["distance"].is_monotonic_increasing)
     (['tipping point', 'keep 0.9'], True)
     """
+    _check_explainer(explainer)
     wishes: list[tuple[str, dict[str, Any]]] = [(f"keep {share:g}", {"keep": share}) for share in keep]
     wishes += [(f"T {T:g}", {"temperature": T}) for T in temperature]
     if not wishes:
@@ -138,6 +149,7 @@ def sensitivity(
     >>> sensitivity(Explainer(model, reference=train), train[3:], lam=[0, 1]).table["lam"].tolist()
     [0.0, 1.0]
     """
+    _check_explainer(explainer)
     if not len(lam) or not len(mu):
         raise InputError("lam and mu must have values to try", f"{len(lam)} and {len(mu)}", "give at least one each")
     pairs = [(weight, other) for weight in lam for other in mu]
@@ -153,6 +165,29 @@ def sensitivity(
         for (weight, other), each in zip(pairs, found, strict=True)
     ]
     return Sensitivity(pd.DataFrame(lines), len(found[0]))
+
+
+def _say_means(rows: int) -> str:
+    return "of one row" if rows == 1 else f"means over {rows} rows"
+
+
+def _summarize_table(headline: str, table: pd.DataFrame) -> Summary:
+    """A headline and the table under it: shares in percent, other numbers short, nothing where there is no number."""
+
+    def cell(name: str, value: Any) -> str:
+        if isinstance(value, str):
+            return value
+        return "" if np.isnan(value) else f"{100 * value:.3g} %" if name in ("kept", "valid") else f"{value:.4g}"
+
+    columns = list(map(str, table.columns))
+    lines = [[cell(name, value) for name, value in zip(columns, line, strict=True)] for line in table.to_numpy(object)]
+    return Summary(headline, columns, lines)
+
+
+def _check_explainer(given: object) -> None:
+    if not isinstance(given, Explainer):
+        hint = "give an Explainer: cp.Explainer(model, reference=...)"
+        raise InputError("explainer must be of the kind Explainer", f"{name_kind(given)} was given", hint)
 
 
 def _mean_or_nan(values: Array) -> float:

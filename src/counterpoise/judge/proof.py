@@ -16,7 +16,7 @@ from counterpoise.api.inputs.rows_in import read_rows
 from counterpoise.api.replay import Constraints, replay
 from counterpoise.api.verify import verify
 from counterpoise.errors import CapabilityError, InputError
-from counterpoise.explanation.explanation import Explanation
+from counterpoise.explanation.explanation import Explanation, check_explanation
 from counterpoise.explanation.fields import gap_to_bound
 from counterpoise.methods.base import Run
 from counterpoise.methods.proven import prove_run
@@ -85,6 +85,7 @@ def prove(
     """
     if budget is not None and not (is_number(budget) and budget > 0):
         raise InputError("budget must be seconds above 0", f"{budget!r}", "for instance 10.0, or None")
+    check_explanation(explanation)
     if explanation.firm is not None:
         raise InputError(
             "a proof is of the least effort of an answer",

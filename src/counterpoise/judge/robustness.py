@@ -15,7 +15,7 @@ from counterpoise.api.firmness.kept import kept_share
 from counterpoise.api.firmness.noise import NOISE_WITHOUT_REFERENCE, NoiseWish, choose_noise, parse_noise
 from counterpoise.api.replay import Constraints, Replay, replay_valid_rows, sample_probe_rows
 from counterpoise.errors import InputError
-from counterpoise.explanation.explanation import Explanation
+from counterpoise.explanation.explanation import Explanation, check_explanation
 from counterpoise.explanation.sentences import say_models
 from counterpoise.methods.baselines.coordinates import CoordinateChart
 from counterpoise.objective.noise import Noise
@@ -161,6 +161,7 @@ def robustness(
     >>> robustness(explain(model, train[3:], reference=train), models=refits).table["agree_of"].tolist()
     [2.0]
     """
+    check_explanation(explanation)
     check_positive(xi=xi, share=share, copies=copies, radius_copies=radius_copies)
     wish = parse_noise(noise)
     others = adapt_models(models, explanation.schema, sample_probe_rows(explanation))

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from counterpoise.api.replay import Constraints, replay_valid_rows
-from counterpoise.explanation.explanation import Explanation
+from counterpoise.explanation.explanation import Explanation, check_explanation
 from counterpoise.judge.robustness import DEFAULT_ASCENT, AscentSettings, check_positive
 from counterpoise.methods.baselines.coordinates import CoordinateChart
 from counterpoise.objective.plausibility import Fittable
@@ -108,6 +108,7 @@ def stability(
     >>> found.has_gradient, bool(found.table["curvature"].iloc[0] <= 0.1 / 0.1**2)  # a cloud's is at most T / sigma**2
     (True, True)
     """
+    check_explanation(explanation)
     check_positive(T=T, sigma=sigma, xi=xi, delta=delta, samples=samples // 2)
     columns = ["slope", "gradient", "lipschitz", "curvature", "rise", "bound"]
     cells, flags = np.full((len(explanation), 6), np.nan), np.zeros((len(explanation), 2), dtype=bool)

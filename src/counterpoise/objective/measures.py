@@ -88,6 +88,9 @@ def check_regularizers(regularizers: Sequence[Regularizer | Fittable]) -> Sequen
             "regularizers must be a list", f"a {type(regularizers).__name__}", "for instance [cp.NearTarget()]"
         )
     for regularizer in regularizers:
+        if isinstance(regularizer, type):
+            name = regularizer.__name__
+            raise InputError("regularizers must be objects", f"the class {name} was given", f"give {name}() instead")
         if not isinstance(regularizer, (Regularizer, Fittable)):
             raise InputError(
                 "regularizers must be callables (x, x0, delta) with a gradient",

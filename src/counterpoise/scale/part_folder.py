@@ -20,12 +20,11 @@ import pandas as pd
 from counterpoise.api.agreement import adapt_models
 from counterpoise.api.assemble import package_versions
 from counterpoise.api.batch.make_question import make_question
-from counterpoise.api.batch.rejected import REJECTED
 from counterpoise.api.evidence import fingerprint
 from counterpoise.api.explainer import Explainer
 from counterpoise.api.inputs.reference import PROBE_ROWS
 from counterpoise.errors import CounterpoiseError, InputError
-from counterpoise.explanation.fields import STATUSES_WITH_ANSWER
+from counterpoise.explanation.fields import REJECTED, STATUSES_WITH_ANSWER
 from counterpoise.scale.answer_table import carry_column, explain_table
 from counterpoise.scale.files import replace_file, sync
 

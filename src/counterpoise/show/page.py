@@ -22,6 +22,7 @@ from counterpoise.explanation.cards.cards import (
     format_change,
 )
 from counterpoise.explanation.explanation import Explanation
+from counterpoise.explanation.fields import REJECTED
 from counterpoise.explanation.formats import format_label
 from counterpoise.show.overview import Frequency, Overview
 from counterpoise.show.redaction import redact_notes, redact_settings
@@ -203,11 +204,8 @@ def _list_line(card: Card) -> dict[str, str]:
     """One line of the list; it is all that is drawn until the row is opened."""
     best = card.best_answer
     shown = ", ".join(format_change(change) for change in best.changes[: PAGE.max_changes_listed])
-    more = (
-        f" and {len(best.changes) - PAGE.max_changes_listed} more"
-        if len(best.changes) > PAGE.max_changes_listed
-        else ""
-    )
+    left_out = len(best.changes) - PAGE.max_changes_listed
+    more = f" and {left_out} more" if left_out > 0 else ""
     return {
         "row": card.row,
         "status": card.status,
@@ -215,7 +213,7 @@ def _list_line(card: Card) -> dict[str, str]:
         "before": card.prediction,
         "after": best.prediction,
         "odds": " → ".join(text for text in (card.probability, best.probability) if text),
-        "changes": shown + more,
+        "changes": best.text if card.status == REJECTED else shown + more,
         "distance": f"{best.distance:.3g}" if isfinite(best.distance) else "",
         "kept": best.kept,
     }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from pathlib import Path
 
-from counterpoise.errors import InputError
+from counterpoise.errors import InputError, name_kind
 from counterpoise.explanation.cards.cards import build_cards
 from counterpoise.explanation.explanation import Explanation
 from counterpoise.landscape.ensemble_result import Ensemble
@@ -40,7 +40,7 @@ def report(
     if not isinstance(explanation, Explanation | Ensemble):
         raise InputError(
             "a report is of an Explanation or an Ensemble",
-            f"a {type(explanation).__name__} was given",
+            f"{name_kind(explanation)} was given",
             "give what explain returns",
         )
     target = Path(path)

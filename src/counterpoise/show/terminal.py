@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from counterpoise.explanation.cards.cards import DIRECTION_WORDS, Card, CardAnswer, CardChange, format_change, ordinal
-from counterpoise.explanation.fields import STATUSES_WITH_ANSWER
+from counterpoise.explanation.fields import REJECTED, STATUSES_WITH_ANSWER
 from counterpoise.plain_text import escape_controls
 
 UNCHANGED_MARK = "·"  # where an answer leaves a feature as it was
@@ -49,6 +49,8 @@ def write_card(card: Card) -> str:
       Had open ports been 2 instead of 8, …
     """
     card = _escape_all(card)
+    if card.status == REJECTED:
+        return f"{card.row}: rejected\n  {card.best_answer.text}"
     lines = [f"{card.row}: {_say_before(card)} -> {_say_after(card)}"]
     if card.tipping is not None:
         lines.append("  tipping point: " + ", ".join(format_change(change, "->") for change in card.tipping.changes))
@@ -93,6 +95,8 @@ def _say_nearest_real_row(card: Card) -> str:
 
 
 def _draw_verdict(card: Card) -> Text:
+    if card.status == REJECTED:
+        return Text(REJECTED, style="bold yellow")
     found = card.status in STATUSES_WITH_ANSWER
     line = Text.assemble(
         (_say_before(card), "bold red"), "  →  ", (_say_after(card), "bold green" if found else "bold yellow")

@@ -9,6 +9,7 @@ import counterpoise as cp
 from api.houses import CLASS, MODEL, ROWS, TRAIN
 from counterpoise.api.inputs.reference import Reference
 from counterpoise.models.registry import as_model
+from counterpoise.space.schema.schema import Feature, Schema
 
 NEAREST = cp.NearestNeighbour()
 
@@ -73,3 +74,15 @@ def test_reference_rows_the_model_refuses_are_named():
     holes = pd.concat([TRAIN, TRAIN[:1].assign(area=np.nan)], ignore_index=True)
     with pytest.raises(cp.ModelError, match="ValueError on reference row 120, counted from 0: holes"):
         cp.explain(picky, ROWS, reference=holes, method=NEAREST)
+
+
+@pytest.mark.parametrize("listed", [("tcp", "udp", "icmp"), ("tcp", "udp")])
+def test_a_schema_without_dtypes_has_the_categories_of_its_reference(listed):
+    table = pd.DataFrame({"load": [0.1, 0.4, 0.7, 0.9] * 10, "proto": pd.Categorical(["tcp", "udp"] * 20)})
+    boosters = pytest.importorskip("lightgbm")
+    model = boosters.LGBMClassifier(n_estimators=5, verbose=-1).fit(table, [0, 0, 1, 1] * 10)
+    schema = Schema((Feature("load", "continuous"), Feature("proto", "categorical", categories=listed)))
+    e = cp.explain(model, table[:2], reference=table, schema=schema, target=1)
+    assert isinstance(e.schema["proto"].dtype, pd.CategoricalDtype)
+    assert e.valid.all()
+    assert isinstance(e.frame["proto"].dtype, pd.CategoricalDtype)

@@ -12,14 +12,13 @@ import pandas as pd
 
 from counterpoise.errors import CounterpoiseError, InputError, ModelError
 from counterpoise.explanation.explanation import Explanation
-from counterpoise.explanation.fields import AnswerEnergies, AnswerMeasures, ModelScores
+from counterpoise.explanation.fields import REJECTED, AnswerEnergies, AnswerMeasures, ModelScores
 from counterpoise.explanation.question import Question
 from counterpoise.types import Index
 
 OnError: TypeAlias = Literal["reject", "raise"]
 """What happens to a row that cannot be answered: it is set aside with its reason, or the call ends in an error."""
 
-REJECTED = "rejected"  # the status of such a row
 REJECTED_NOTE_END = "rejected, with a reason, and the others answered"
 _COUNTED_PLACE = re.compile(r" (?:on|in|for) row \d+, counted from 0")  # a place among the rows of one call
 

@@ -13,7 +13,7 @@ from counterpoise.api.firmness.kept import copies_kept
 from counterpoise.api.firmness.noise import ChosenNoise, choose_noise
 from counterpoise.api.solve import Answers, AnswerTask, answer_rows
 from counterpoise.errors import InputError
-from counterpoise.explanation.answered_rows import FIRM_COLUMNS
+from counterpoise.explanation.answered_rows import COPIES_COLUMN, FIRM_COLUMNS
 from counterpoise.explanation.question import Question
 from counterpoise.methods.firm.search import FirmSearch
 from counterpoise.objective.noise import Noise
@@ -41,22 +41,23 @@ CHECK = FirmnessCheck()
 
 
 class Firmness(NamedTuple):
-    """How firm answers are, ``(n,)`` each: share of fresh copies kept, its interval, price of fragility, noise."""
+    """How firm answers are, ``(n,)`` each: share of fresh copies kept, its interval, price of fragility, and noise."""
 
     kept: Array
     low: Array
     high: Array
     temperature: Array
     noise: NDArray[np.object_]
+    copies: Array  # on how many fresh copies the share was measured
 
     @classmethod
     def empty(cls) -> Firmness:
         """The firmness of no answers."""
-        return cls(*(np.empty(0),) * 4, np.empty(0, dtype=object))
+        return cls(*(np.empty(0),) * 4, np.empty(0, dtype=object), np.empty(0))
 
     def to_frame(self, index: pd.Index[Any]) -> pd.DataFrame:
         """The table that an Explanation holds."""
-        return pd.DataFrame(dict(zip(FIRM_COLUMNS, self, strict=True)), index=index)
+        return pd.DataFrame(dict(zip((*FIRM_COLUMNS, COPIES_COLUMN), self, strict=True)), index=index)
 
     @classmethod
     def concatenate(cls, parts: list[Firmness], order: Index) -> Firmness:
@@ -150,7 +151,8 @@ def _measure_firmness(
         price = np.where(gain > 0, (effort[:, 1] - effort[:, 0]) / gain, np.nan)
     low, high = share_interval(np.rint(kept * copies), copies, CHECK.confidence)
     words = np.full(n, said, dtype=object)
-    return Firmness(kept, low, high, np.full(n, asked.temperature) if asked.temperature else price, words)
+    price = np.full(n, asked.temperature) if asked.temperature else price
+    return Firmness(kept, low, high, price, words, np.full(n, float(copies)))
 
 
 def _explain_shortfalls(answers: Answers, shares: Firmness, asked: Question, copies: int) -> Answers:

@@ -17,7 +17,7 @@ from counterpoise.models.links import softmax
 from counterpoise.reference_rows import ReferenceRows
 from counterpoise.space.discover.discover import Discoveries, discover_strict
 from counterpoise.space.nearest_rows import spread_places
-from counterpoise.space.schema.column import infer_feature
+from counterpoise.space.schema.column import Feature, infer_feature
 from counterpoise.space.schema.encode import encode
 from counterpoise.space.schema.schema import Schema
 from counterpoise.space.schema.tables_in import as_pandas, as_table, quote_names
@@ -31,7 +31,7 @@ Seen = TypeVar("Seen")
 
 
 def fill_assumed_scales(schema: Schema, table: pd.DataFrame) -> Schema:
-    """The schema with scales, decimals and dtypes from the reference in features that had assumed ones.
+    """The schema with scales, decimals and dtypes from the reference in features that had none or assumed ones.
 
     What a schema does not say of the median absolute deviation of numbers comes from the reference too.
     """
@@ -46,8 +46,22 @@ def fill_assumed_scales(schema: Schema, table: pd.DataFrame) -> Schema:
                 continue
         if feature.is_numeric and feature.mad is None and not feature.fixed and feature.name in table.columns:
             feature = replace(feature, mad=infer_feature(table[feature.name], feature.name, "std").mad)
+        if feature.name in table.columns:
+            feature = _fill_category_dtype(feature, table[feature.name].dtype)
         features.append(feature)
     return replace(schema, features=tuple(features))
+
+
+def _fill_category_dtype(feature: Feature, seen: Any) -> Feature:
+    """The feature with the reference's dtype ``category`` where it has no dtype but the one of its values.
+
+    A schema file may leave dtypes out, and a model that was fitted to columns of categories refuses texts.
+    """
+    if feature.is_numeric or not isinstance(seen, pd.CategoricalDtype) or not feature.has_default_dtype:
+        return feature
+    if not set(feature.categories) <= set(seen.categories):
+        seen = pd.CategoricalDtype(pd.Index(feature.categories, tupleize_cols=False), ordered=seen.ordered)
+    return replace(feature, dtype=seen)
 
 
 RelationsSetting = Literal["discovered"] | None

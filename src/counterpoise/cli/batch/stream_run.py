@@ -12,7 +12,6 @@ from typing import Any, TextIO, cast
 
 import pandas as pd
 
-from counterpoise.api.batch.rejected import REJECTED
 from counterpoise.cli.batch.question import PreparedQuestion
 from counterpoise.cli.batch.row_parts import as_typed, empty_marked_cells, frame_of_records
 from counterpoise.cli.batch.tolerant_lines import UNDECODED, Header, frame_of_cells, iterate_cells, parse_object
@@ -23,6 +22,7 @@ from counterpoise.cli.table_files import STANDARD_STREAM, name_rows_by
 from counterpoise.cli.write_answers import write_whole_lines
 from counterpoise.errors import Interrupted, ModelError
 from counterpoise.explanation.explanation import Explanation
+from counterpoise.explanation.fields import REJECTED
 from counterpoise.scale.answer_table import explain_rows
 from counterpoise.scale.row_filter import RowFilter
 from counterpoise.scale.stream import LineSource, PipeLines, answer_stream

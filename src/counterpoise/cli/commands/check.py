@@ -58,6 +58,7 @@ def check(
     """
     from counterpoise.api.explainer import Explainer
     from counterpoise.cli import arguments, table_files
+    from counterpoise.cli.batch import output_places
     from counterpoise.cli.batch.answer_rows import rows_of_answers
     from counterpoise.cli.terminal_tables import print_review
     from counterpoise.judge.review import review
@@ -77,7 +78,7 @@ def check(
     ending = table_files.check_table_output(out, OUTPUT_ENDINGS)
     table_files.check_streams(data=data, rows=rows, answers=answers)
     read = {"--model": model, "--data": data, "--rows": rows, "--answers": answers, "--schema": schema}
-    table_files.check_files_differ({"--out": out}, read)
+    output_places.check_files_differ({"--out": out}, read)
     with exit_when_cut_short():
         marks = arguments.read_unset_marks(schema, unset)
         reference, table = table_files.read_data_and_rows(data, rows, label=label, name=name, unset=marks)
@@ -119,12 +120,13 @@ def _check_saved(
 ) -> NoReturn:
     """Which answers of a saved explanation hold in a model; a line each, and how many on standard error."""
     from counterpoise.cli import arguments, table_files
+    from counterpoise.cli.batch import output_places
     from counterpoise.cli.terminal_tables import print_review
     from counterpoise.explanation.explanation import Explanation
     from counterpoise.security.detectors.validity import check_validity
 
     ending = table_files.check_table_output(out, OUTPUT_ENDINGS)
-    table_files.check_files_differ({"--out": out}, {"--model": model, "--data": data, "--explanation": explanation})
+    output_places.check_files_differ({"--out": out}, {"--model": model, "--data": data, "--explanation": explanation})
     with exit_when_cut_short():
         saved = Explanation.load(explanation)
         reference = table_files.read_data(data, label, arguments.read_unset_marks(schema, unset))

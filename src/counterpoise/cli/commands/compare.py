@@ -65,6 +65,7 @@ def compare(
 
     from counterpoise.api.explainer import Explainer
     from counterpoise.cli import arguments, table_files
+    from counterpoise.cli.batch import output_places
     from counterpoise.cli.batch.question import choose_some_rows
     from counterpoise.cli.terminal_tables import print_comparison
     from counterpoise.judge.compare import compare as compare_methods
@@ -73,7 +74,7 @@ def compare(
     ending = table_files.check_table_output(out, OUTPUT_ENDINGS)
     table_files.check_streams(data=data, rows=rows)
     read = {"--model": model, "--data": data, "--rows": rows, "--schema": schema}
-    table_files.check_files_differ({"--out": out}, read)
+    output_places.check_files_differ({"--out": out}, read)
     with exit_when_cut_short():
         marks = arguments.read_unset_marks(schema, unset)
         entries = _parse_methods(method, answers, marks)

@@ -42,6 +42,7 @@ def compare_models(
     """
     from counterpoise.api.explainer import Explainer
     from counterpoise.cli import arguments, table_files
+    from counterpoise.cli.batch import output_places
     from counterpoise.cli.soc.log_files import RowsFile
     from counterpoise.plain_text import escape_controls
     from counterpoise.security.detectors.compare_models import compare_models as compare
@@ -53,7 +54,7 @@ def compare_models(
     table_files.check_streams(data=data, rows=rows)
     read = {"--model": model[0], "--model (2)": model[1], "--data": data, "--rows": rows, "--schema": schema}
     read["--mapping"] = mapping
-    table_files.check_files_differ({"--out": out}, read)
+    output_places.check_files_differ({"--out": out}, read)
     with exit_when_cut_short():
         marks = arguments.read_unset_marks(schema, unset)
         reference = table_files.read_data(data, label, marks)

@@ -127,7 +127,7 @@ def explain(
     evidence_ending = write_answers.evidence_ending(evidence, redact=redact)
     arguments.check_seconds(budget)
     table_files.check_streams(data=data, rows=rows)
-    table_files.check_files_differ(
+    output_places.check_files_differ(
         {"--out": out, "--evidence": evidence},
         {"--model": model, "--data": data, "--rows": rows, "--schema": schema, "--mapping": mapping},
     )

@@ -49,6 +49,7 @@ def landscape(
     """
     from counterpoise.api.explainer import Explainer
     from counterpoise.cli import arguments, table_files
+    from counterpoise.cli.batch import output_places
     from counterpoise.cli.batch.output_places import check_writable
     from counterpoise.cli.batch.question import choose_some_rows
     from counterpoise.landscape.ensemble import ensemble
@@ -62,7 +63,7 @@ def landscape(
     arguments.check_seconds(budget)
     arguments.check_limit(limit)
     table_files.check_streams(data=data, rows=rows)
-    table_files.check_files_differ(
+    output_places.check_files_differ(
         {"--out": out}, {"--model": model, "--data": data, "--rows": rows, "--schema": schema}
     )
     if out is not None:

@@ -59,6 +59,7 @@ def triage(
 
     from counterpoise.api.explainer import Explainer
     from counterpoise.cli import arguments, table_files
+    from counterpoise.cli.batch import output_places
     from counterpoise.cli.soc.log_files import RowsFile
     from counterpoise.security.triage.triage import triage as sort_alerts
 
@@ -68,7 +69,7 @@ def triage(
     rows_file = RowsFile(rows, log_format, mapping)
     table_files.check_streams(data=data, rows=rows)
     read = {"--model": model, "--data": data, "--rows": rows, "--schema": schema, "--mapping": mapping}
-    table_files.check_files_differ({"--out": out}, read)
+    output_places.check_files_differ({"--out": out}, read)
     with exit_when_cut_short():
         marks = arguments.read_unset_marks(schema, unset)
         reference = table_files.read_data(data, label, marks)

@@ -67,6 +67,7 @@ def watch(
     """
     given = dict(locals())
     from counterpoise.cli import table_files, write_answers
+    from counterpoise.cli.batch import output_places
     from counterpoise.cli.batch.question import QuestionOptions, prepare_question
     from counterpoise.cli.batch.stream_run import StreamAnswers, answer_lines, lines_of_standard_input
     from counterpoise.errors import InputError
@@ -80,7 +81,7 @@ def watch(
     if write_answers.output_ending(out, redact=redact) not in write_answers.NDJSON_ENDINGS:
         raise InputError("--out of watch must be .ndjson or -", f"{out!r}", "for instance answers.ndjson")
     table_files.check_streams(data=data, rows=source)
-    table_files.check_files_differ({"--out": out, "--offsets": offsets}, {"SOURCE": source, "--data": data})
+    output_places.check_files_differ({"--out": out, "--offsets": offsets}, {"SOURCE": source, "--data": data})
     to_stdout = out == table_files.STANDARD_STREAM
     with exit_when_cut_short(), reserve_stdout() if to_stdout else nullcontext(sys.stdout) as standard:
         asked = prepare_question(QuestionOptions.pick(given))

@@ -16,9 +16,10 @@ import pandas as pd
 from counterpoise.explanation import tables
 from counterpoise.explanation.answered_rows import AnsweredRows
 from counterpoise.explanation.cards.evidence import Evidence, build_evidence
+from counterpoise.explanation.fields import REJECTED
 from counterpoise.explanation.formats import format_label, format_pair, format_probability, format_times
-from counterpoise.explanation.sentences import say_proof, sort_by_size
-from counterpoise.explanation.views import compose_row_text
+from counterpoise.explanation.sentences import say_proof, say_share, sort_by_size
+from counterpoise.explanation.views import compose_row_text, count_copies
 from counterpoise.space.distance import Distance
 from counterpoise.space.schema.schema import Feature
 
@@ -106,8 +107,8 @@ def build_cards(explanation: AnsweredRows, *, redact: bool = False) -> list[Card
                 carried_columns=carried[row],
                 status=str(explanation.status[row]),
                 reason="" if redact else str(explanation.reason[row]),
-                target=format_label(explanation.target[row]),
-                prediction=_say_prediction(explanation, row),
+                target=_say_unless_rejected(explanation, row, explanation.target[row]),
+                prediction=_say_unless_rejected(explanation, row, explanation.score_cells["before"][row]),
                 probability=format_probability(float(explanation.score_cells["probability_before"][row])),
                 best_answer=answers[0],
                 tipping=None if tipping is None else tipping[row][0],
@@ -123,10 +124,9 @@ def build_cards(explanation: AnsweredRows, *, redact: bool = False) -> list[Card
     return cards
 
 
-def _say_prediction(explanation: AnsweredRows, row: int) -> str:
-    """What the model says of the row; "" where the row was rejected."""
-    rejected = explanation.status[row] == "rejected"
-    return "" if rejected else format_label(explanation.score_cells["before"][row])
+def _say_unless_rejected(explanation: AnsweredRows, row: int, label: Any) -> str:
+    """A label of the row, what the model says or should say; "" where the row was rejected."""
+    return "" if explanation.status[row] == REJECTED else format_label(label)
 
 
 def _list_carried(explanation: AnsweredRows) -> list[CarriedCells]:
@@ -201,7 +201,7 @@ def _build_best_answer(
     explanation: AnsweredRows, row: int, changes: tuple[CardChange, ...], *, redact: bool
 ) -> CardAnswer:
     scores = explanation.score_cells
-    said = format_label(scores["after"][row])
+    said = _say_unless_rejected(explanation, row, scores["after"][row])
     probability = format_probability(float(scores["probability_after"][row]))
     if redact:
         text = _write_redacted_text(explanation, row, changes, said)
@@ -243,6 +243,8 @@ def _say_quality(explanation: AnsweredRows, row: int, slot: int, *, redact: bool
 
 
 def _write_redacted_text(explanation: AnsweredRows, row: int, changes: tuple[CardChange, ...], said: str) -> str:
+    if explanation.status[row] == REJECTED:
+        return "The row was rejected."
     if not explanation.valid[row]:
         return f"No change was found that makes the model say {format_label(explanation.target[row])}."
     if not changes:
@@ -271,8 +273,9 @@ def _say_firmness(explanation: AnsweredRows, row: int) -> str:
     ends = explanation.kept[row], explanation.kept_interval[row, 0]
     if not explanation.valid[row] or isnan(ends[0]):
         return ""
-    kept, low = (int(100 * float(share) + 1e-9) for share in ends)
-    return f"{kept} of 100 noisy copies keep the decision (at least {low}, with 95 % confidence)"
+    low = f"{int(100 * float(ends[1]) + 1e-9)} %"
+    said = say_share(float(ends[0]), is_fragile=False, copies=count_copies(explanation, row))
+    return f"{said} keep the decision (at least {low}, with 95 % confidence)"
 
 
 def _row_name(label: Any) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from html import escape
 
 from counterpoise.explanation.cards.cards import CAUTION, Card, CardAnswer, format_change, ordinal
-from counterpoise.explanation.fields import STATUSES_WITH_ANSWER
+from counterpoise.explanation.fields import REJECTED, STATUSES_WITH_ANSWER
 from counterpoise.readable import draw_html_table
 
 FAINT = "opacity:.7;font-size:.9em"
@@ -14,9 +14,10 @@ FAINT = "opacity:.7;font-size:.9em"
 def draw_card_html(card: Card) -> str:
     """One row as a small self-contained block; everything that came from data is escaped."""
     found = card.status in STATUSES_WITH_ANSWER
+    is_rejected = card.status == REJECTED
     before = card.prediction + (f" ({card.target} {card.probability})" if card.probability else "")
     after = card.best_answer.prediction + (f" ({card.best_answer.probability})" if card.best_answer.probability else "")
-    said = f"{escape(before)} &rarr; {escape(after)}"
+    said = "" if is_rejected else f"{escape(before)} &rarr; {escape(after)}"
     status = f"<span style='{FAINT}'>{escape(card.proof or card.status.replace('_', ' '))}</span>"
     parts = [
         f"<p style='margin:.2em 0'><b>{escape(card.row)}</b>: {said} {status}</p>",

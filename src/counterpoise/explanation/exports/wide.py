@@ -9,7 +9,8 @@ import numpy as np
 import pandas as pd
 
 from counterpoise.explanation.answered_rows import AnsweredRows
-from counterpoise.explanation.formats import format_label, format_probability, format_value
+from counterpoise.explanation.fields import REJECTED
+from counterpoise.explanation.formats import format_label, format_own_cell, format_probability, format_value
 from counterpoise.explanation.tables import decode_value, differs
 from counterpoise.plain_text import escape_controls
 
@@ -43,7 +44,8 @@ def tabulate_wide(explanation: AnsweredRows, *, all_features: bool = False) -> W
     """A line for each row as it is ("row") and for each of its answers (0: the best), indexed by (row, answer).
 
     Cells are texts; what an answer leaves as it is is a dash. Columns: the features that any answer changes, or all of
-    them; then what the model says, the probability of the target, and the share of noisy copies that keep it.
+    them; then what the model says, in every line; the probability of the target; and the share of noisy copies that
+    keep it. A rejected row has the line "row" alone, with its own values.
     """
     schema, count = explanation.schema, np.maximum(explanation.count, 1)
     moved = differs(explanation.x0, explanation.answers)
@@ -54,17 +56,25 @@ def tabulate_wide(explanation: AnsweredRows, *, all_features: bool = False) -> W
         feature = schema.features[column]
         return "missing" if np.isnan(code) else format_value(feature, decode_value(feature, float(code)))
 
+    def own_text(column: int, row: int) -> str:
+        feature = schema.features[column]
+        return format_own_cell(feature, explanation.rows[feature.name].iloc[row])
+
     scores, lines, index = explanation.scores, [], []
     for row, label in enumerate(explanation.rows.index):
         name = escape_controls(" / ".join(map(str, label)) if isinstance(label, tuple) else str(label))
+        index.append((name, "row"))
+        if explanation.status[row] == REJECTED:  # it has no encoded values: its own stand in the input
+            lines.append([*(own_text(column, row) for column in columns), REJECTED, "", ""])
+            continue
         own = [text(column, explanation.x0[row, column]) for column in columns]
         before = format_label(scores["before"].iloc[row]), format_probability(scores["probability_before"].iloc[row])
         lines.append([*own, *before, ""])
-        index.append((name, "row"))
         for slot in range(int(count[row])):
             answer = explanation.answers[row, slot]
             cells = [text(column, answer[column]) if moved[row, slot, column] else UNCHANGED for column in columns]
-            said = format_label(scores["after"].iloc[row]) if slot == 0 else UNCHANGED
+            # alternatives are listed only where they have the target, which is what is kept of their predictions
+            said = format_label(scores["after"].iloc[row] if slot == 0 else explanation.target[row])
             kept = explanation.measures.kept[row, slot]
             odds = format_probability(float(explanation.measures.probability[row, slot]))
             lines.append([*cells, said, odds, "" if np.isnan(kept) else f"{int(100 * kept + 1e-9)}%"])

@@ -31,7 +31,7 @@ def adapt(model: Any, schema: Schema, probe: Array) -> Model | None:
     """The Model of a fitted CatBoost model; None for several labels at once, or a threshold of the user's own."""
     if not model.is_fitted():
         name = type(model).__name__
-        raise InputError("a model must be fitted", f"this {name} is not", f"call {name}.fit first")
+        raise InputError("a model must be fitted", f"this {name} is not fitted", f"call {name}.fit first")
     objective = str(model.get_all_params().get("loss_function", ""))
     if objective.startswith(("MultiLogloss", "MultiCrossEntropy", "MultiRMSE")):
         return None

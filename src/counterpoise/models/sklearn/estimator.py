@@ -210,7 +210,7 @@ def check_fitted(model: Any) -> None:
         check_is_fitted(model)
     except NotFittedError as error:
         name = type(model).__name__
-        raise InputError("a model must be fitted", f"this {name} is not", f"call {name}.fit first") from error
+        raise InputError("a model must be fitted", f"this {name} is not fitted", f"call {name}.fit first") from error
     except (AttributeError, TypeError):
         pass  # not one of scikit-learn's own: what it answers on the probing rows decides
 

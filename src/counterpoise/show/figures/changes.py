@@ -11,7 +11,8 @@ import numpy as np
 from counterpoise.explanation import tables
 from counterpoise.explanation.cards.cards import compared_labels
 from counterpoise.explanation.explanation import Explanation
-from counterpoise.explanation.formats import format_label, format_pair
+from counterpoise.explanation.fields import REJECTED
+from counterpoise.explanation.formats import format_label, format_pair, is_missing
 from counterpoise.explanation.rank_axis import RankAxis, piles_up
 from counterpoise.explanation.sentences import sort_by_size
 from counterpoise.show.figures.style import (
@@ -146,6 +147,18 @@ def _draw_arrow(ax: Axes, lane: int, ends: tuple[float, float], labels: tuple[st
         )
 
 
+def _say_why_empty(explanation: Explanation) -> str:
+    """Why a row has no changes to draw; only one that is at the target already needs none."""
+    status = explanation.status[0]
+    if explanation.valid[0]:
+        return "nothing needs to change"
+    if status == REJECTED:
+        return "the row was rejected"
+    if status != "infeasible":
+        return "no answer was found"
+    return "no legal change turns it (proven)" if np.isposinf(explanation.bound[0]) else "no legal change turns it"
+
+
 def _finish_axes(ax: Axes, names: list[str], groups: list[str], explanation: Explanation) -> None:
     from matplotlib.lines import Line2D
 
@@ -157,10 +170,16 @@ def _finish_axes(ax: Axes, names: list[str], groups: list[str], explanation: Exp
     ax.tick_params(axis="y", length=0)
     for lane in range(1, len(names)):
         ax.axhline(lane - 0.45, color=FAINT_COLOUR, alpha=0.3, lw=0.6)
-    before, after = (format_label(explanation.scores[when].iloc[0]) for when in ("before", "after"))
+    before, after = (explanation.scores[when].iloc[0] for when in ("before", "after"))
+    verdicts = [] if is_missing(before) else [("o", BEFORE_COLOUR, f"the row: {format_label(before)}")]
+    if explanation.valid[0] or (names and not is_missing(after)):  # without changes a miss is the row itself
+        what = "the answer" if explanation.valid[0] else "the nearest miss"
+        verdicts.append(("D", AFTER_COLOUR, f"{what}: {format_label(after)}"))
     keys = [
-        Line2D([], [], marker="o", ls="", color=BEFORE_COLOUR, label=escape_dollars(f"the row: {before}")),
-        Line2D([], [], marker="D", ls="", color=AFTER_COLOUR, label=escape_dollars(f"the answer: {after}")),
+        *(
+            Line2D([], [], marker=marker, ls="", color=colour, label=escape_dollars(said))
+            for marker, colour, said in verdicts
+        ),
         *(
             Line2D(
                 [],
@@ -185,4 +204,4 @@ def _finish_axes(ax: Axes, names: list[str], groups: list[str], explanation: Exp
     )
     set_heading(ax, "The change: from the row to the answer", 22.0)
     if not names:
-        ax.text(0.5, 0, "nothing needs to change", ha="center", va="center", color=text_colour())
+        ax.text(0.5, 0, _say_why_empty(explanation), ha="center", va="center", color=text_colour())

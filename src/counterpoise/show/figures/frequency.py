@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from counterpoise.errors import InputError
+from counterpoise.errors import InputError, name_kind
 from counterpoise.explanation.explanation import Explanation
 from counterpoise.show.figures.style import (
     AFTER_COLOUR,
@@ -35,7 +35,7 @@ def frequency(explanation: Explanation, ax: Axes | None = None, *, max_features:
     """
     if not isinstance(explanation, Explanation):
         raise InputError(
-            "this figure draws an Explanation", f"a {type(explanation).__name__} was given", "give what explain returns"
+            "this figure draws an Explanation", f"{name_kind(explanation)} was given", "give what explain returns"
         )
     seen = build_overview(explanation)
     rows = len(seen.distances)

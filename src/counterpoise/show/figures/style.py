@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from counterpoise.errors import InputError, MissingExtra
+from counterpoise.errors import InputError, MissingExtra, name_kind, with_article
 from counterpoise.explanation.explanation import Explanation
 from counterpoise.space.schema.schema import Feature
 
@@ -62,7 +62,7 @@ def check_one_row(explanation: Explanation) -> Explanation:
     """The explanation itself, if it is of one row, as most figures need."""
     if not isinstance(explanation, Explanation):
         raise InputError(
-            "this figure draws an Explanation", f"a {type(explanation).__name__} was given", "give what explain returns"
+            "this figure draws an Explanation", f"{name_kind(explanation)} was given", "give what explain returns"
         )
     if len(explanation) != 1:
         raise InputError(
@@ -91,5 +91,7 @@ def check_kind(given: object, kind: type, how: str) -> None:
     """An error unless ``given`` is what a figure draws; ``how`` is the call that computes it."""
     if not isinstance(given, kind):
         raise InputError(
-            f"this figure draws a {kind.__name__}", f"a {type(given).__name__} was given", f"compute it first: {how}"
+            f"this figure draws {with_article(kind.__name__)}",
+            f"{name_kind(given)} was given",
+            f"compute it first: {how}",
         )

@@ -129,6 +129,11 @@
     cell.colSpan = 8;
     const odds = [row.probability, row.best.probability].filter(Boolean).join(" → ");
     const found = isFound(row);
+    if (row.status === "rejected") {
+      cell.append(make("p", "miss", row.best.text));
+      if (row.carried.length) cell.append(make("p", "carried", row.carried.map(([name, value]) => `${name}: ${value}`).join(" · ")));
+      return make("tr", "card", cell);
+    }
     cell.append(
       make("p", "verdict",
         make("span", "was", row.said), " → ", make("span", "now", row.best.said),

@@ -142,6 +142,11 @@ class Feature:
         return self.label or str(self.name)
 
     @property
+    def has_default_dtype(self) -> bool:
+        """Whether the dtype is the one that a column of these values has where nobody described it more closely."""
+        return bool(self.dtype == self._default_dtype())
+
+    @property
     def storage_dtype(self) -> np.dtype[Any] | None:
         """The NumPy dtype that numbers of this column are kept in; None for objects and categories."""
         dtype = getattr(self.dtype, "numpy_dtype", self.dtype)

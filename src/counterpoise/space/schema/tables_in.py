@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from os import PathLike
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from counterpoise.errors import InputError
+from counterpoise.errors import InputError, name_kind
 from counterpoise.types import Array, Index, Mask, Points, is_identity_index
 
 
@@ -107,11 +108,15 @@ def quote_names(names: Sequence[Hashable], most: int = 8) -> str:
 
 
 def as_python_value(value: Any) -> Any:
-    """A NumPy number as Python's own, which reads better in a message; anything else as it is.
+    """A NumPy number, or those in a tuple, as Python's own, which reads better in a message; others as they are.
 
     >>> as_python_value(np.float64(0.5))
     0.5
+    >>> as_python_value((np.int64(1), "a"))
+    (1, 'a')
     """
+    if type(value) is tuple:
+        return tuple(map(as_python_value, value))
     return value.item() if isinstance(value, np.generic) else value
 
 
@@ -187,16 +192,20 @@ def _as_array(data: Any, what: str) -> Any:
     try:
         array = np.asarray(data)
         if array.ndim == 0:
-            sparse = hasattr(data, "toarray")
+            todo = "give a pandas DataFrame, or an array of (rows, columns)"
+            if isinstance(data, (str, PathLike)):
+                todo = f"read the file first, for instance pd.read_csv({str(data)[:80]!r})"
             raise InputError(
                 f"the {what} must be a frame or a two-dimensional array",
-                f"a {type(data).__name__}",
-                "call its toarray() first" if sparse else "give a pandas DataFrame, or an array of (rows, columns)",
+                f"{name_kind(data)} was given",
+                "call its toarray() first" if hasattr(data, "toarray") else todo,
             )
         # numpy turns a list of numbers and texts into texts alone
         return (
             np.asarray(data, dtype=object) if array.dtype.kind in "US" and not isinstance(data, np.ndarray) else array
         )
+    except InputError:  # which is a ValueError too
+        raise
     except ValueError as error:
         raise InputError(
             f"the {what} must be a frame or a two-dimensional array",

@@ -25,7 +25,7 @@ import numpy as np
 import pandas as pd
 import yaml
 
-from counterpoise.errors import InputError
+from counterpoise.errors import InputError, name_kind
 from counterpoise.space.constraints.between_features import Rule
 from counterpoise.space.constraints.words import Constraint, Decreasing, Immutable, Increasing, Range
 from counterpoise.space.schema.schema import Feature, Schema
@@ -98,6 +98,12 @@ def save_schema(
     ...     load_schema(folder + "/s.yaml").schema["ports"].kind
     'integer'
     """
+    if not isinstance(schema, Schema) or not isinstance(path, str | Path):
+        raise InputError(
+            "save_schema takes a path, then a Schema",
+            f"{name_kind(path)} and {name_kind(schema)} were given",
+            'for instance save_schema("features.yaml", schema)',
+        )
     relations = [_unusual_fields(word) for word in constraints if isinstance(word, Rule)]
     others = [_constraint_entry(word) for word in constraints if not isinstance(word, Rule)]
     content: dict[str, Any] = dict(about or {})
