@@ -29,16 +29,16 @@ class ReferenceRows:
     target_cache: dict[bytes, Index] = field(default_factory=dict, repr=False)  # by goal
     sample_cache: dict[bytes, tuple[Array, Array]] = field(default_factory=dict, repr=False)  # by goal and size
     surrogate_cache: dict[bytes, Any] = field(default_factory=dict, repr=False)  # by goal
-    calibration_cache: dict[bytes, Calibration] = field(default_factory=dict, repr=False)  # by goal and seed
+    calibration_cache: dict[bytes, Calibration] = field(default_factory=dict, repr=False)  # by goal and question
 
     @cached_property
     def rank_noise(self) -> RankNoise:
         """Rank noise that knows the ranks of these rows; its level is to be set."""
         return RankNoise(0.0).fitted(self.x)
 
-    def get_calibration(self, goal: Goal, seed: int, make: Callable[[], Calibration]) -> Calibration:
-        """The noise "auto" of a single row's ``goal``, made once for each seed."""
-        return _get_or_make(self.calibration_cache, b"".join((goal.key, str(seed).encode())), make, 256)
+    def get_calibration(self, goal: Goal, asked: str, make: Callable[[], Calibration]) -> Calibration:
+        """The noise "auto" of a single row's ``goal``, made once for each seed, bounds and constraints ``asked``."""
+        return _get_or_make(self.calibration_cache, b"".join((goal.key, asked.encode())), make, 256)
 
     def get_surrogate(self, goal: Goal, make: Callable[[], CachedValue]) -> CachedValue:
         """What stands for the model where rows ask for what a single row's ``goal`` does, made once."""

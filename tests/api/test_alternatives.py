@@ -85,3 +85,14 @@ def test_the_best_answer_and_its_proof_are_the_same_with_and_without_alternative
     assert (several.effort <= alone.effort * (1 + 1e-9)).all()
     assert (several.bound >= alone.bound * (1 - 1e-9)).all()
     assert (several.count > 1).any()
+
+
+def test_rows_that_lack_alternatives_keep_a_regulariser_of_their_own() -> None:
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.normal(size=(120, 4)).round(2), columns=list("abcd"))
+    score = table @ [2.0, 0.3, 0.0, 0.0]
+    model = LogisticRegression().fit(table, pd.qcut(score, 3, labels=["low", "middle", "high"]).astype(str))
+    found = cp.explain(model, table[:12], reference=table, regularizers=[cp.NearTarget()], alternatives=3)
+    assert found.valid.all()
+    assert (found.count < 3).any()
+    assert (found.count > 1).any()

@@ -29,6 +29,16 @@ def test_every_answer_has_a_share_inside_its_interval():
     assert (table["probability"] >= 0.5).all()
 
 
+def test_the_noise_of_other_constraints_does_not_leak():
+    """Noise is calibrated on copies held to the constraints: a narrower copy of an explainer has a noise of its own."""
+    alone, asked_before = (cp.Explainer(TREES, reference=NUMBERS) for _ in range(2))
+    narrow = asked_before.with_constraints(cp.Immutable("area"))(NUMBERS[:6])
+    first, second = alone(NUMBERS[:6]), asked_before(NUMBERS[:6])
+    assert narrow.question.noise_levels != first.question.noise_levels
+    assert second.question.noise_levels == first.question.noise_levels
+    np.testing.assert_array_equal(second.kept, first.kept)
+
+
 def test_the_share_is_that_of_fresh_copies():
     """200 copies and the 1000 others of a check agree within what chance allows."""
     e = cp.explain(TREES, NUMBERS[:20], reference=NUMBERS)

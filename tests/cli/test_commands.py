@@ -19,7 +19,9 @@ from sklearn.preprocessing import OneHotEncoder
 import counterpoise as cp
 from alerts import alerts, detector, explained, training
 from counterpoise.api.explainer import Explainer
+from counterpoise.api.inputs.binding import note_relations
 from counterpoise.cli import main
+from counterpoise.cli.options import say_in_options
 from counterpoise.space.constraints.relative_to_row import prices_of_changes
 from counterpoise.space.distance import Distance
 from counterpoise.space.schema.encode import encode
@@ -245,6 +247,27 @@ def test_check_judges_the_answers_of_others(run: Run, folder: Path) -> None:
     assert "Immutable" in (folder / "judged.csv").read_text(encoding="utf-8")
 
 
+@pytest.mark.parametrize("asked_more", [("--limit", "4"), ("--where", "latency > 65"), ("-a", "2")])
+def test_check_finds_the_rows_that_a_table_of_explain_is_about(
+    run: Run, folder: Path, asked_more: tuple[str, ...]
+) -> None:
+    assert run("explain", *ASK, *asked_more, "-o", "ours.csv")[0] == 0
+    ours = pd.read_csv(folder / "ours.csv")
+    for ask in (ASK, ASK[:-2]):  # with --id, and without the names that explain gave
+        code, out, said = run("check", *ask, "--answers", "ours.csv")
+        assert (code, said) == (0, f"{len(ours)} of {len(ours)} reach the target inside the constraints\n")
+        judged = pd.read_csv(StringIO(out), sep="\t")
+        assert judged["l2"].tolist() == pytest.approx(ours["cp_distance"].tolist(), rel=1e-4)
+
+
+def test_answers_to_other_rows_are_refused(run: Run, folder: Path) -> None:
+    run("explain", *ASK, "--limit", "4", "-o", "ours.csv")
+    pd.read_csv(folder / "alerts.csv").assign(name=list("uvwxyz")).to_csv(folder / "others.csv", index=False)
+    code, _, said = run("check", *ASK, "-r", "others.csv", "--answers", "ours.csv")
+    assert code == 2
+    assert "answers with cp_position must be about these rows" in said
+
+
 def test_methods_and_answers_from_elsewhere_are_compared(run: Run, folder: Path) -> None:
     explained().frame.to_csv(folder / "theirs.csv", index=False)
     asked = [word for word in ASK if word not in ("--id", "name")]
@@ -257,6 +280,24 @@ def test_methods_and_answers_from_elsewhere_are_compared(run: Run, folder: Path)
     assert "2 methods, 6 rows" in said
     assert run("compare", *asked, "--method", "nearest", "-o", "all.csv")[0] == 0
     assert pd.read_csv(folder / "all.csv")["method"].tolist() == ["nearest"]
+    some = run("compare", *asked, "--method", "nearest", "--answers", "theirs=theirs.csv", "--limit", "2")[2]
+    assert "2 methods, 2 rows; the best has an answer to 100% of them" in some
+    code, _, said = run("compare", *asked, "--method", "nearest", "--where", "latency > 100000")
+    assert code == 2
+    assert "there must be at least one row; --where 'latency > 100000' holds for none of 6 rows" in said
+
+
+def test_no_rows_are_told_in_one_line(run: Run, folder: Path) -> None:
+    header = (folder / "alerts.csv").read_text(encoding="utf-8").splitlines()[0]
+    (folder / "header.csv").write_text(f"{header}\n", encoding="utf-8")
+    (folder / "nothing.csv").touch()
+    for more in (("-r", "header.csv"), ("-r", "nothing.csv"), ("--limit", "0"), ("--where", "latency > 100000")):
+        code, out, said = run("explain", *ASK, *more)
+        assert (code, out) == (0, "")
+        assert said.splitlines()[-1] == "no rows: nothing to explain"
+        assert "0 of 0" not in said
+        assert run("explain", *ASK, *more, "-o", "none.csv")[0] == 0
+        assert "cp_status" in pd.read_csv(folder / "none.csv").columns
 
 
 @pytest.mark.parametrize(
@@ -355,11 +396,26 @@ def test_fewer_firm_answers_than_asked_for_are_told(run: Run) -> None:
         assert "tipping" not in other
 
 
+def test_messages_name_options_and_no_arguments_of_python(run: Run, folder: Path) -> None:
+    assert "--keep must be a share between 0 and 1; 2.0; for instance 0.9\n" in run("explain", *ASK, "--keep", "2")[2]
+    told = run("explain", *ASK, "--model-rows", "3")[2]
+    assert "--model-rows must last" in told
+    assert "no --keep, --no-kept" in told
+    code, out, _ = run("explain", *ASK, *(f"--fixed={name}" for name in training()[0].columns))
+    assert code == 1
+    assert "a wider range in --data would not help" in out
+    (note,) = note_relations([cp.Rule("failed_auth <= port_scans")], {})
+    assert "schema --discover lists them, --no-relations lifts them" in say_in_options(note)
+    assert "None" not in out
+
+
 def test_a_budget_that_ran_out_is_told_once(run: Run, folder: Path) -> None:
-    assert (
-        "note: the budget of 0 s ended the search of 6 of the 6 rows"
-        in run("explain", *ASK, "--budget", "0", "-o", "late.csv")[2]
-    )
+    code, _, said = run("explain", *ASK, "--budget", "0", "-o", "late.csv")
+    assert "note: the budget of 0 s ended the search of 6 of the 6 rows" in said
+    assert "6 of 6 rows reach the target" in said
+    assert code == 3  # every row has an answer, and none was searched to the end
+    assert len(pd.read_csv(folder / "late.csv")) == 6
+    assert run("explain", *ASK, "--budget", "600", "-o", "found.csv")[0] == 0
     rows = pd.concat([pd.read_csv(folder / "alerts.csv")] * 4)
     rows.to_csv(folder / "long.csv", index=False)
     said = run("explain", *ASK, "-r", "long.csv", "--budget", "0", "-o", "-")[2]

@@ -38,6 +38,14 @@ def test_text_on_the_terminal(files: Path) -> None:
     assert "out" in said
 
 
+def test_rows_have_the_names_that_id_gives(files: Path) -> None:
+    pd.read_csv(files / "one.csv").assign(uid="C7").to_csv(files / "named.csv", index=False)
+    _, said = run(files, "-r", f"{files}/named.csv", "--id", "uid")
+    assert "Row C7, to benign: effort" in said
+    run(files, "-r", f"{files}/named.csv", "--id", "uid", "-o", f"{files}/named.json")
+    assert json.loads((files / "named.json").read_text())["labels"] == ["C7"]
+
+
 def test_a_page_that_needs_nothing_beside_it(files: Path) -> None:
     pytest.importorskip("matplotlib")
     code, _ = run(files, "-o", f"{files}/landscape.html")
@@ -54,6 +62,16 @@ def test_json(files: Path) -> None:
     assert {"importance", "basins", "barriers", "energy", "diagnostics"} <= set(
         json.loads((files / "landscape.json").read_text())
     )
+
+
+def test_so_many_rows_and_no_more(files: Path) -> None:
+    table = pd.read_csv(files / "train.csv")
+    table[table["label"] == "alert"].head(3).drop(columns="label").to_csv(files / "three.csv", index=False)
+    _, said = run(files, "-r", f"{files}/three.csv", "--limit", "1")
+    assert said.count(", to benign") == 1
+    code, said = run(files, "--limit", "0")
+    assert "there must be at least one row; --limit is 0" in said
+    assert code != 0
 
 
 @pytest.mark.parametrize(

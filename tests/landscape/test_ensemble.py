@@ -209,3 +209,20 @@ def test_a_nearer_point_than_the_answer_is_told() -> None:
     far = cp.ensemble(explainer, alerts(), target=(0.5, None), samples=50, settings=QUICK, method=cp.NearestNeighbour())
     assert len(far.improved) == 1
     assert "beats the answer" in far.text()
+
+
+def test_a_row_that_the_model_fails_on_while_it_is_sampled_costs_no_other_row() -> None:
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"a": rng.normal(size=200).round(2), "b": rng.normal(size=200).round(2)})
+
+    def model(frame: pd.DataFrame) -> np.ndarray:
+        if ((frame["a"] == table["a"][1]) & (frame["b"] != table["b"][1]) & (frame["b"].abs() > 1.5)).any():
+            raise RuntimeError("no such point")
+        return np.where(frame["a"] + frame["b"] > 0, "yes", "no")
+
+    found = cp.ensemble(cp.Explainer(model, reference=table), table[:4], samples=60)
+    assert "no such point" in found.text()
+    drawn = [each.draws is not None for each in found.rows]
+    assert drawn[0]
+    assert not drawn[1]
+    assert drawn[3]

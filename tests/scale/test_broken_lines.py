@@ -25,9 +25,9 @@ def test_a_line_that_is_no_row_costs_no_other(folder: Path, ending: str) -> None
     for number, broken in enumerate(BROKEN[ending]):
         lines.insert(4 + 2 * number, broken)
     (folder / f"bad.{ending}").write_bytes(b"".join(lines))
-    words = "explain", *ASK, "-r", f"bad.{ending}"
+    words = "explain", *ASK, "--id", "ticket", "-r", f"bad.{ending}"
     into_file, into_folder = run(folder, *words, "-o", f"{ending}.ndjson"), run(folder, *words, "-o", f"{ending}/")
-    streamed = run(folder, "explain", *ASK, "-r", "-", "-o", "-", input=b"".join(lines))
+    streamed = run(folder, "explain", *ASK, "--id", "ticket", "-r", "-", "-o", "-", input=b"".join(lines))
     assert [done.returncode for done in (into_file, into_folder, streamed)] == [1, 1, 1], into_folder.stderr
     records = [json.loads(line) for line in streamed.stdout.splitlines()]
     assert [json.loads(line) for line in (folder / f"{ending}.ndjson").read_text().splitlines()] == records
@@ -36,6 +36,8 @@ def test_a_line_that_is_no_row_costs_no_other(folder: Path, ending: str) -> None
     rejected = table["cp_status"] == "rejected"
     assert rejected.sum() == len(BROKEN[ending])
     assert table.loc[rejected, ["bytes", "ticket"]].isna().all(axis=None)
+    assert table.loc[rejected, "cp_row"].tolist() == [f"position {place}" for place in table.index[rejected]]
+    assert table["cp_row"].is_unique
     assert table.loc[~rejected, "ticket"].tolist() == alerts(12)["ticket"].tolist()
     assert run(folder, *words, "-o", f"raise-{ending}.csv", "--on-error", "raise").returncode == 2
 

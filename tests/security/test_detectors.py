@@ -63,6 +63,11 @@ def test_the_commands(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert _run(folder, "compare-models", "-m", "@a.pkl", "-m", "@b.pkl", *asked, "-o", "@both.csv") in (0, 1)
     assert len(pd.read_csv(folder / "both.csv")) == len(flow_logs.raised())
     assert _run(folder, "compare-models", "-m", "@a.pkl", *asked) == 2
+    capsys.readouterr()
+    _run(folder, "compare-models", "-m", "@a.pkl", "-m", "@b.pkl", *asked)
+    shown = capsys.readouterr()
+    assert shown.out.splitlines()[:2] == [f"a: {folder / 'a.pkl'}", f"b: {folder / 'b.pkl'}"]
+    assert (shown.out.count("the models agree"), shown.err) == (1, "")
     assert _run(folder, "explain", "-m", "@a.pkl", *asked, "-o", "@old.json") == 0
     assert _run(folder, "check", "-m", "@a.pkl", "--explanation", "@old.json") == 0
     assert _run(folder, "check", "-m", "@b.pkl", "--explanation", "@old.json", "-o", "@held.csv") in (0, 1)

@@ -97,6 +97,22 @@ def test_the_command_writes_page_and_table(tmp_path: Path) -> None:
         assert known in page
 
 
+def test_the_terminal_names_the_likely_false_alarms(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert _run(tmp_path, "--id", "uid", "-o", str(tmp_path / "t.csv")) == 0
+    table = pd.read_csv(tmp_path / "t.csv")
+    false_alarms = set(table.loc[table["class"] == CLASSES[0], "row"])
+    capsys.readouterr()
+    assert _run(tmp_path, "--id", "uid") == 0
+    shown = capsys.readouterr()
+    assert "alerts: " in shown.out
+    assert "alerts: " not in shown.err
+    _, listed = shown.out.split("likely false alarms, and")
+    names = [line.split()[0] for line in listed.splitlines()[1:]]
+    assert names[:10]
+    assert set(names[:10]) <= false_alarms
+    assert len(names) <= 11
+
+
 def test_a_redacted_page_has_no_value(tmp_path: Path) -> None:
     assert _run(tmp_path, "-o", str(tmp_path / "t.html"), "--redact") == 0
     page = (tmp_path / "t.html").read_text(encoding="utf-8")

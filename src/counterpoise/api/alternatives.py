@@ -55,7 +55,7 @@ def fill_alternatives(
         if not plan or problem.has_expired:
             break
         again = _search_with_held_features(problem, method, seed, short, plan, settings.searches_together)
-        first = problem.energy.effort(verdict.x[short, :1], problem.x0[short])
+        first = problem.energy.take(short).effort(verdict.x[short, :1], problem.x0[short])
         farther = np.where(again.effort < first, np.inf, again.effort)
         again = again._replace(effort=farther, margin=np.where(np.isinf(farther), -np.inf, again.margin))
         x, margin, effort = (np.concatenate(pair, axis=1) for pair in zip(run[:3], again[:3], strict=True))

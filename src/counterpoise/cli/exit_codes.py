@@ -13,6 +13,7 @@ from typing import TextIO
 
 import typer
 
+from counterpoise.cli.options import say_in_options
 from counterpoise.plain_text import escape_controls
 
 
@@ -22,7 +23,7 @@ class ExitCode(IntEnum):
     ALL_FOUND = 0  # or all holds
     NOT_ALL_FOUND = 1  # rows without an answer, or rejected; or something does not hold
     WRONG_QUESTION = 2
-    STOPPED = 3  # half-way, by the budget, a full disk or a closed pipe; the rows finished so far are written
+    STOPPED = 3  # early, by the budget, a full disk or a closed pipe; what was found so far is written
     HUNG_UP = 129  # by a signal, likewise
     INTERRUPTED = 130
     TERMINATED = 143
@@ -30,14 +31,17 @@ class ExitCode(IntEnum):
 
 EXIT_CODES_HELP = (
     "Exit codes: 0 all found, or all holds; 1 something was not found or was rejected, or does not hold; 2 the "
-    "question was wrong; 3 stopped half-way (budget, disk, pipe), the rows finished so far are written; 129, 130, 143 "
-    "ended by SIGHUP, SIGINT, SIGTERM, likewise."
+    "question was wrong; 3 ended early (budget, disk, pipe), what was found so far is written; 129, 130, 143 ended by "
+    "SIGHUP, SIGINT, SIGTERM, likewise."
 )
 
 
+NO_ROWS = "no rows: nothing to explain"
+
+
 def print_to_stderr(line: str) -> None:
-    """Print a line on standard error; signs that steer a terminal are written out."""
-    print(escape_controls(line, keep="\n"), file=sys.stderr, flush=True)  # noqa: T201
+    """Print a line on standard error, in words of options; signs that steer a terminal are written out."""
+    print(escape_controls(say_in_options(line), keep="\n"), file=sys.stderr, flush=True)  # noqa: T201
 
 
 class Signals:

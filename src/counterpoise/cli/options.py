@@ -1,7 +1,8 @@
-"""Options that several commands share."""
+"""Options that several commands share, and how the command line says what the library says of its arguments."""
 
 from __future__ import annotations
 
+import re
 from typing import Annotated
 
 import typer
@@ -35,6 +36,9 @@ TrustOption = Annotated[
 ]
 FactoryOption = Annotated[
     str | None, typer.Option("--factory", help="For .pt: package.module:function, which makes the PyTorch module.")
+]
+ModelRowsOption = Annotated[
+    int | None, typer.Option("--model-rows", help="Rows the model may be asked about for each row, never more.")
 ]
 AgreeOption = Annotated[
     list[str] | None,
@@ -115,3 +119,34 @@ ResumeOption = Annotated[
 MemoryOption = Annotated[
     str | None, typer.Option("--memory", help="For a folder: how much memory the run may take, such as 2GB.")
 ]
+
+OPTION_BY_ARGUMENT = {
+    name: f"--{name.replace('_', '-')}"
+    for name in ("alternatives", "distance", "gap", "keep", "lam", "model_rows", "noise", "penalty", "samples")
+} | {"T": "--temperature"}
+OPTION_WORDS = {  # what messages of the library say to those who write Python, and what it is here
+    "explainer.relations lists them, relations=None lifts them": (
+        "counterpoise schema --discover lists them, --no-relations lifts them"
+    ),
+    "new_categories=True, --new-categories": "--new-categories",
+    "trust=True (--trust)": "--trust",
+    "no keep, kept=False": "no --keep, --no-kept",
+    "bounds=None": "a wider range in --data",
+    "values='any'": "values: any in the schema file",
+}
+
+
+def say_in_options(text: str) -> str:
+    """A message of the library in the words of the command line.
+
+    >>> say_in_options("keep must be a share between 0 and 1; 2; for instance 0.9, or None")
+    '--keep must be a share between 0 and 1; 2; for instance 0.9'
+    """
+    for argument, option in OPTION_WORDS.items():
+        text = text.replace(argument, option)
+    text = re.sub(r"cp\.Immutable\('([^']*)'\)", r"--fixed '\1'", text)
+    found = re.match(r"(counterpoise: )?(\w+)(?= must )", text)
+    if found is None or found[2] not in OPTION_BY_ARGUMENT:
+        return text
+    start = (found[1] or "") + OPTION_BY_ARGUMENT[found[2]]
+    return start + text[found.end() :].replace(", or None", "").replace("'auto'", "auto")

@@ -12,7 +12,7 @@ import pandas as pd
 from counterpoise.api.batch.rejected import REJECTED_NOTE_END
 from counterpoise.api.batch.run_notes import FEW_ANSWERS_NOTE
 from counterpoise.api.explainer import Explainer
-from counterpoise.cli.exit_codes import SIGNALS, ExitCode, print_to_stderr
+from counterpoise.cli.exit_codes import NO_ROWS, SIGNALS, ExitCode, print_to_stderr
 from counterpoise.errors import CounterpoiseError, InputError, Interrupted, ModelError
 from counterpoise.explanation.explanation import Explanation
 from counterpoise.explanation.fields import REJECTED
@@ -102,15 +102,19 @@ class CommandRun:
             finished = f"{self.finished_count} of {len(self.table)} rows were finished{where}"
             print_to_stderr(f"counterpoise: {why}{self.error_place}; {finished}")
             return SIGNALS.exit_code if isinstance(self.error, Interrupted) else ExitCode.STOPPED
+        if not self.finished_count:
+            if not self.quiet:
+                print_to_stderr(NO_ROWS)
+            return ExitCode.ALL_FOUND
         keep = self.question["keep"]
         share = "" if keep is None else f"; {self.firm_count} surely keep it in {100 * keep:g} % of noisy copies"
         rejected = f"; {self.rejected_count} rejected" if self.rejected_count else ""
         if not self.quiet:
             print_to_stderr(f"{self.valid_count} of {self.finished_count} rows reach the target{share}{rejected}")
+        if self._was_cut_by_budget():  # also where every row has an answer: with more time it may be a nearer one
+            return ExitCode.STOPPED
         enough = self.firm_count if self.strict else self.valid_count
-        if enough == self.finished_count:
-            return ExitCode.ALL_FOUND
-        return ExitCode.STOPPED if self._was_cut_by_budget() else ExitCode.NOT_ALL_FOUND
+        return ExitCode.ALL_FOUND if enough == self.finished_count else ExitCode.NOT_ALL_FOUND
 
     def _was_cut_by_budget(self) -> bool:
         return any(note.startswith(BUDGET_NOTE_START) for note in self.notes)

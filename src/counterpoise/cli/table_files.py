@@ -6,7 +6,7 @@ import json
 import shlex
 import sys
 import zlib
-from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Sequence
 from difflib import get_close_matches
 from importlib import import_module
 from pathlib import Path
@@ -154,13 +154,22 @@ def ending_of(path: str, known: tuple[str, ...], what: str) -> str:
 
 
 def name_rows_by(table: pd.DataFrame, column: str | None) -> pd.DataFrame:
-    """Name the rows by a column; the column stays in the table."""
+    """Name the rows by a column, which stays in the table; a line that is no row has no name but its position.
+
+    >>> name_rows_by(pd.DataFrame({"uid": ["C0", "C0"], WHY: [None, "no number"]}), "uid").index.tolist()
+    ['C0', 'position 1']
+    """
     if column is None or not (len(table) or len(table.columns)):
         return table
-    if column not in table.columns:
-        names = [name for name in table.columns if name != WHY]
-        raise InputError("--id must name a column of the rows", *explain_wrong_name(column, names))
-    return table.set_axis(pd.Index(table[column].astype(str), name=None), axis=0)
+    is_row = table[WHY].isna() if WHY in table.columns else pd.Series(True, index=table.index)
+    if column not in table.columns and is_row.any():
+        known = [name for name in table.columns if name != WHY]
+        raise InputError("--id must name a column of the rows", *explain_wrong_name(column, known))
+    named: pd.Series[Any] = table[column].astype(str) if column in table.columns else is_row
+    places = pd.Series([f"position {place}" for place in table.index], index=table.index)
+    # what a line that is no row has in its cells is its neighbour's
+    names = named.astype(object).where(is_row, places)
+    return table.set_axis(pd.Index(names, dtype="str", name=None), axis=0)
 
 
 def drop_label_column(table: pd.DataFrame, column: str | None, what: str) -> pd.DataFrame:
@@ -196,20 +205,6 @@ def check_streams(**paths: str | None) -> None:
         raise InputError(
             "one table can come from standard input", f"{' and '.join(named)} are -", "give files for the others"
         )
-
-
-def check_files_differ(outputs: Mapping[str, str | None], inputs: Mapping[str, str | None]) -> None:
-    """Raise an error if an output would overwrite an input or another output; both map options to paths."""
-    seen: dict[Path, str] = {}
-    for option, path in [*inputs.items(), *outputs.items()]:
-        if path is None or path == STANDARD_STREAM:
-            continue
-        place = Path(path).resolve()
-        if option in outputs and place in seen:
-            raise InputError(
-                f"{option} must be another file than {seen[place]}", f"{path!r} for both", "choose another name"
-            )
-        seen.setdefault(place, option)
 
 
 def convert_to_numbers(

@@ -7,16 +7,18 @@ import stat
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NamedTuple, TextIO
 
+import numpy as np
 import pandas as pd
 from rich.console import Console
 
 from counterpoise.api.explainer import Explainer
 from counterpoise.cli.batch.output_places import check_writable
 from counterpoise.cli.exit_codes import SIGNALS
+from counterpoise.cli.options import say_in_options
 from counterpoise.cli.output import format_json_lines, list_evidence
 from counterpoise.cli.table_files import STANDARD_STREAM, ending_of, write_table
 from counterpoise.errors import InputError
@@ -218,6 +220,9 @@ def cut_broken_line(path: str) -> None:
 
 
 def _print_cards(part: Explanation, *, redact: bool) -> None:
+    if not len(part):
+        return
+    part = replace(part, reason=np.array([say_in_options(str(reason)) for reason in part.reason], dtype=object))
     cards = build_cards(part, redact=redact)
     if redact:
         cards = [_add_firmness(card, enough) for card, enough in zip(cards, part.firm_enough.tolist(), strict=True)]

@@ -14,7 +14,7 @@ from counterpoise.api.firmness.kept import kept_share
 from counterpoise.api.firmness.noise import NOISE_WITHOUT_REFERENCE, choose_noise
 from counterpoise.api.inputs.rows_in import model_predictions
 from counterpoise.api.replay import Replay, replay
-from counterpoise.errors import InputError, name_kind, with_article
+from counterpoise.errors import InputError, ModelError, name_kind, with_article
 from counterpoise.explanation.explanation import Explanation
 from counterpoise.landscape.ensemble_result import Ensemble
 from counterpoise.landscape.row_ensemble import RowEnsemble
@@ -24,7 +24,7 @@ from counterpoise.methods.sampler.sample import make_places, sample
 from counterpoise.methods.sampler.settings import SamplerSettings
 from counterpoise.methods.starts import start_at_reference_rows
 from counterpoise.problem import Problem
-from counterpoise.types import Array, is_number, is_whole_number
+from counterpoise.types import Array, Index, is_number, is_whole_number
 
 
 def ensemble(
@@ -80,29 +80,38 @@ def ensemble(
     least = np.asarray(problem.energy.effort(explanation.x[:, None, :], problem.x0)[:, 0])
     open_rows = np.flatnonzero(explanation.valid & (least > 0))
     draws: list[Draws | None] = [None] * len(explanation)
-    if len(open_rows):
+    failures: dict[int, str] = {}  # rows on a point of which the model failed: they cost no other row
+    while len(open_rows):
         some = problem.take(open_rows)
-        starts = collect_starts(explanation.answers[open_rows], some)
-        found = sample(some, some.make_streams(seed), starts, share * least[open_rows], int(samples), settings)
+        try:
+            starts = collect_starts(explanation.answers[open_rows], some)
+            found = sample(some, some.make_streams(seed), starts, share * least[open_rows], int(samples), settings)
+        except ModelError as error:
+            failures |= _blame_row(error, open_rows)
+            open_rows = open_rows[~np.isin(open_rows, [*failures])]
+            continue
         for place, each in zip(open_rows.tolist(), found, strict=True):
             draws[place] = each
+        break
     basin_settings = BasinSettings() if basin_settings is None else basin_settings
-    out = [
-        _describe_sampled_row(
-            replace(part, problem=problem),
-            explanation,
-            row,
-            draws[row],
-            least[row],
-            share,
-            basin_settings,
-            settings,
-            seed,
-        )
-        for row in range(len(explanation))
-    ]
+    asked = replace(part, problem=problem)
+    out = []
+    for row in range(len(explanation)):
+        told = row, draws[row], least[row], share, basin_settings, settings, seed
+        try:
+            out.append(_describe_sampled_row(asked, explanation, *told, failures.get(row, "")))
+        except ModelError as error:
+            told = row, None, least[row], share, basin_settings, settings, seed
+            out.append(_describe_sampled_row(asked, explanation, *told, error.given))
     seconds = time.perf_counter() - started
     return Ensemble(explanation, tuple(out), int(samples), seconds, explanation.model_rows + problem.tally.rows)
+
+
+def _blame_row(error: ModelError, open_rows: Index) -> dict[int, str]:
+    """The row that an error is about, with what the model said; the error again where it is about none of these."""
+    if error.row is None or error.row not in open_rows:
+        raise error
+    return {error.row: error.given}
 
 
 _KINDS = {"explainer": "Explainer", "settings": "SamplerSettings", "basin_settings": "BasinSettings"}
@@ -140,14 +149,16 @@ def _describe_sampled_row(
     basin_settings: BasinSettings,
     settings: SamplerSettings,
     seed: int,
+    failure: str,
 ) -> RowEnsemble:
-    """What was sampled of one row, with its basins and notes."""
+    """What was sampled of one row, with its basins and notes; ``failure`` is what the model said where it failed."""
     problem = part.problem.take([row])
     T = share * least
     basins, kept, valid = None, np.empty(0), np.empty(0, dtype=bool)
     notes: list[str] = []
     if draws is None:
-        notes.append(_say_why_empty(explanation, row, least))
+        failed = f"the model failed on a point of this row: {failure}"
+        notes.append(failed if failure else _say_why_empty(explanation, row, least))
     else:
         places = make_places(problem, explanation.answers[[row]], settings)
         notes += places.determined.describe(explanation.schema.names, 0)

@@ -134,12 +134,18 @@ class Ensemble:
         return "\n".join(ensemble_card(each) for each in self.rows)
 
     def to_json(self) -> str:
-        """Importance, basins, barriers, energy and diagnostics as JSON; infinite and missing numbers are null."""
+        """Importance, basins, barriers, energy and diagnostics by place of the row, and labels of rows, as JSON.
+
+        Infinite and missing numbers are null.
+        """
         names = ("importance", "basins", "barriers", "energy", "diagnostics")
         tables = {
             name: json.loads(getattr(self, name).to_json(orient="records", default_handler=str)) for name in names
         }
-        return json.dumps({"kind": "counterpoise ensemble", "version": 1, "samples": self.wanted, **tables})
+        labels = [str(each.label) for each in self.rows]
+        return json.dumps(
+            {"kind": "counterpoise ensemble", "version": 1, "samples": self.wanted, "labels": labels, **tables}
+        )
 
     def _join(self, make: Callable[[RowEnsemble], pd.DataFrame]) -> pd.DataFrame:
         frames = []

@@ -11,7 +11,7 @@ from counterpoise.landscape.row_ensemble import RowEnsemble
 
 def describe_row(row: RowEnsemble, most: int = 8) -> str:
     """A paragraph about one row."""
-    name = f"Row {row.place}, to {row.target}"
+    name = f"Row {row.label}, to {row.target}"
     if row.draws is None or row.basins is None:
         return f"{name}: no ensemble. {'; '.join(row.notes)}"
     table = row.importance()
@@ -67,7 +67,7 @@ def describe_ways(row: RowEnsemble) -> list[str]:
 def ensemble_card(row: RowEnsemble) -> str:
     """The row as a card of HTML."""
     style = "font-family:sans-serif;border:1px solid #8A8A8A;border-radius:6px;padding:8px 12px;margin:6px 0"
-    title = escape(f"Row {row.place}, to {row.target}")
+    title = escape(f"Row {row.label}, to {row.target}")
     if row.draws is None:
         return f'<div style="{style}"><b>{title}</b><br>{escape("; ".join(row.notes))}</div>'
     table = row.importance()

@@ -68,9 +68,9 @@ def choose_noise(
 ) -> ChosenNoise:
     """The noise of rows that share one ``target``, and how people read it; ``wish`` None: calibrated on the reference.
 
-    A level that the question holds for the target is taken as it is; any other is found once for each target and seed,
-    and kept with the reference rows. The problem must hold these where noise is in ranks or calibrated; where they have
-    no row of the target, ``fallback`` stands in for calibrated noise.
+    A level that the question holds for the target is taken as it is; any other is found once for each target, seed
+    and set of constraints, and kept with the reference rows. The problem must hold these where noise is in ranks or
+    calibrated; where they have no row of the target, ``fallback`` stands in for calibrated noise.
     """
     reference = problem.reference_rows
     if wish is not None:
@@ -94,7 +94,8 @@ def choose_noise(
         rows = reference.x[there[spread_places(len(there), calibration.rows)]]
         return _calibrate_on(problem, schema, question, rows, calibration)
 
-    found = reference.get_calibration(goal, question.seed, calibrated)
+    asked = f"{question.seed} {question.bounds} {question.binding_constraints!r}"  # what the copies are held to
+    found = reference.get_calibration(goal, asked, calibrated)
     return ChosenNoise(found.noise, found.sentence, found.noise.level)
 
 

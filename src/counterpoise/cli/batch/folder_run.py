@@ -11,7 +11,7 @@ import pandas as pd
 from counterpoise.api.batch.workers import count_workers
 from counterpoise.cli.batch.question import PreparedQuestion
 from counterpoise.cli.batch.row_parts import iterate_parts, limit_parts
-from counterpoise.cli.exit_codes import SIGNALS, ExitCode, print_to_stderr
+from counterpoise.cli.exit_codes import NO_ROWS, SIGNALS, ExitCode, print_to_stderr
 from counterpoise.errors import InputError, Interrupted, ModelError
 from counterpoise.scale.part_folder import FolderProgress, explain_to_folder
 from counterpoise.scale.part_sizes import fit_to_memory
@@ -78,5 +78,6 @@ def run_into_folder(
     if not quiet:
         before = f", {done.skipped} of {done.parts} parts were there" if done.skipped else ""
         rejected = f"; {done.rejected} rejected" if done.rejected else ""
-        print_to_stderr(f"{done.answered} of {done.rows} rows reach the target{rejected}{before}")
+        told = f"{done.answered} of {done.rows} rows reach the target{rejected}{before}"
+        print_to_stderr(told if done.rows else NO_ROWS)
     return ExitCode.ALL_FOUND if done.answered == done.rows else ExitCode.NOT_ALL_FOUND

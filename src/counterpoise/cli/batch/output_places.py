@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -57,3 +58,17 @@ def make_folder(path: str) -> Path:
     if problem:
         raise InputError("--out must name a folder that can be written", f"{path!r}: {problem}", "choose another place")
     return place
+
+
+def check_files_differ(outputs: Mapping[str, str | None], inputs: Mapping[str, str | None]) -> None:
+    """Raise an error if an output would overwrite an input or another output; both map options to paths."""
+    seen: dict[Path, str] = {}
+    for option, path in [*inputs.items(), *outputs.items()]:
+        if path is None or path == "-":
+            continue
+        place = Path(path).resolve()
+        if option in outputs and place in seen:
+            raise InputError(
+                f"{option} must be another file than {seen[place]}", f"{path!r} for both", "choose another name"
+            )
+        seen.setdefault(place, option)

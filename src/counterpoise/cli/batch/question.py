@@ -5,14 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from counterpoise.api.batch.make_question import make_question
 from counterpoise.api.explainer import Explainer
 from counterpoise.cli import arguments, table_files
 from counterpoise.cli.soc.log_files import RowsFile
+from counterpoise.errors import InputError
 from counterpoise.scale.row_filter import RowFilter
 from counterpoise.space.yaml.unset_marks import UnsetMarks
+from counterpoise.types import Index
 
 
 @dataclass(frozen=True)
@@ -118,8 +121,21 @@ def read_asked_rows(
 ) -> pd.DataFrame:
     """The rows of a file, named by column ``name``: those that the rule ``where`` holds for, at most ``limit``."""
     rejects = asked.settings["on_error"] == "reject"
-    row_filter = None if where is None else RowFilter(asked.explainer, where)
+    row_filter = None if where is None else RowFilter(asked.explainer, where)  # a wrong rule is told before all else
     table = rows.read(asked.reference, name, asked.unset, rejects=rejects)
-    if row_filter is not None:
-        table = table[row_filter(table)]
-    return table if limit is None else table.iloc[:limit]
+    return table.iloc[choose_rows(table, row_filter, limit)]
+
+
+def choose_rows(table: pd.DataFrame, row_filter: RowFilter | None, limit: int | None) -> Index:
+    """The places of the rows that a rule holds for, at most ``limit`` of them."""
+    chosen = np.arange(len(table)) if row_filter is None else np.flatnonzero(row_filter(table))
+    return chosen if limit is None else chosen[:limit]
+
+
+def choose_some_rows(explainer: Explainer, table: pd.DataFrame, where: str | None, limit: int | None) -> Index:
+    """The places that `choose_rows` gives; none is an error, for commands that need a row."""
+    chosen = choose_rows(table, None if where is None else RowFilter(explainer, where), limit)
+    if not len(chosen):
+        given = f"--limit is {limit}" if limit == 0 else f"--where {where!r} holds for none of {len(table)} rows"
+        raise InputError("there must be at least one row", given, "ask for more of the rows")
+    return chosen

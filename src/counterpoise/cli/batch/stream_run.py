@@ -15,7 +15,7 @@ import pandas as pd
 from counterpoise.cli.batch.question import PreparedQuestion
 from counterpoise.cli.batch.row_parts import as_typed, empty_marked_cells, frame_of_records
 from counterpoise.cli.batch.tolerant_lines import UNDECODED, Header, frame_of_cells, iterate_cells, parse_object
-from counterpoise.cli.exit_codes import SIGNALS, ExitCode, print_to_stderr
+from counterpoise.cli.exit_codes import NO_ROWS, SIGNALS, ExitCode, print_to_stderr
 from counterpoise.cli.output import format_json_lines
 from counterpoise.cli.soc.log_files import PLAIN_TABLE, RowsFile
 from counterpoise.cli.table_files import STANDARD_STREAM, name_rows_by
@@ -117,7 +117,8 @@ class StreamAnswers:
         """Print how it went on standard error; gives the exit code."""
         if not quiet:
             rejected = f"; {self.rejected} rejected" if self.rejected else ""
-            print_to_stderr(f"{self.found} of {self.count} rows reach the target{rejected}")
+            told = f"{self.found} of {self.count} rows reach the target{rejected}"
+            print_to_stderr(told if self.count else NO_ROWS)
         return ExitCode.ALL_FOUND if self.found == self.count else ExitCode.NOT_ALL_FOUND
 
 

@@ -18,7 +18,8 @@ def check(
     data: options.DataOption,
     rows: Annotated[str | None, typer.Option("--rows", "-r", help="The rows, in the same formats as the data.")] = None,
     answers: Annotated[
-        str | None, typer.Option("--answers", help="Their counterfactuals, one for each row, in order.")
+        str | None,
+        typer.Option("--answers", help="Their counterfactuals: one a row, in order, or a table of explain."),
     ] = None,
     receipt: Annotated[
         str | None, typer.Option("--receipt", help="A receipt of the workbench, in place of --rows and --answers.")
@@ -49,12 +50,16 @@ def check(
 
     Example: counterpoise check -m detector.skops -d train.csv -l label -r alerts.csv --answers theirs.csv -t benign
 
+    A table that explain wrote says which rows its answers are about, also with --limit, --where and --alternatives.
+
     With --explanation the answers of a saved explanation are judged by this model, which may be a later one than it was
     made with, under the constraints that it was made with. With --receipt the answer of a receipt is predicted again,
     its constraints are checked and its bound is proven anew.
     """
     from counterpoise.api.explainer import Explainer
     from counterpoise.cli import arguments, table_files
+    from counterpoise.cli.batch import output_places
+    from counterpoise.cli.batch.answer_rows import rows_of_answers
     from counterpoise.cli.terminal_tables import print_review
     from counterpoise.judge.review import review
 
@@ -73,17 +78,18 @@ def check(
     ending = table_files.check_table_output(out, OUTPUT_ENDINGS)
     table_files.check_streams(data=data, rows=rows, answers=answers)
     read = {"--model": model, "--data": data, "--rows": rows, "--answers": answers, "--schema": schema}
-    table_files.check_files_differ({"--out": out}, read)
+    output_places.check_files_differ({"--out": out}, read)
     with exit_when_cut_short():
         marks = arguments.read_unset_marks(schema, unset)
         reference, table = table_files.read_data_and_rows(data, rows, label=label, name=name, unset=marks)
         features, words = arguments.read_constraints(schema, reference, fixed, increasing, decreasing, max_changes)
         fitted = arguments.open_model(model, trust=trust, factory=factory)
         labels = Explainer(fitted, reference=reference).model.labels
+        judged = table_files.read_table(answers, "--answers", marks)
         found = review(
             fitted,
-            table,
-            table_files.convert_to_numbers(table_files.read_table(answers, "--answers", marks), reference, "--answers"),
+            rows_of_answers(table, judged, reference.columns),
+            table_files.convert_to_numbers(judged, reference, "--answers"),
             reference=reference,
             schema=features,
             constraints=words,
@@ -114,12 +120,13 @@ def _check_saved(
 ) -> NoReturn:
     """Which answers of a saved explanation hold in a model; a line each, and how many on standard error."""
     from counterpoise.cli import arguments, table_files
+    from counterpoise.cli.batch import output_places
     from counterpoise.cli.terminal_tables import print_review
     from counterpoise.explanation.explanation import Explanation
     from counterpoise.security.detectors.validity import check_validity
 
     ending = table_files.check_table_output(out, OUTPUT_ENDINGS)
-    table_files.check_files_differ({"--out": out}, {"--model": model, "--data": data, "--explanation": explanation})
+    output_places.check_files_differ({"--out": out}, {"--model": model, "--data": data, "--explanation": explanation})
     with exit_when_cut_short():
         saved = Explanation.load(explanation)
         reference = table_files.read_data(data, label, arguments.read_unset_marks(schema, unset))

@@ -45,6 +45,8 @@ def compare(
         int | None, typer.Option("--model-rows", help="That a method may ask about, for each row.")
     ] = None,
     seed: Annotated[int, typer.Option("--seed", help="The same seed gives the same answers.")] = 0,
+    limit: options.LimitOption = None,
+    where: options.WhereOption = None,
     out: Annotated[
         str | None, typer.Option("--out", "-o", help="Where to write all metrics: .csv or .parquet.")
     ] = None,
@@ -59,15 +61,20 @@ def compare(
 
     Distances are means over the rows that a method solves. Ends in 1 where no method has an answer to every row.
     """
+    import pandas as pd
+
     from counterpoise.api.explainer import Explainer
     from counterpoise.cli import arguments, table_files
+    from counterpoise.cli.batch import output_places
+    from counterpoise.cli.batch.question import choose_some_rows
     from counterpoise.cli.terminal_tables import print_comparison
     from counterpoise.judge.compare import compare as compare_methods
 
+    arguments.check_limit(limit)
     ending = table_files.check_table_output(out, OUTPUT_ENDINGS)
     table_files.check_streams(data=data, rows=rows)
     read = {"--model": model, "--data": data, "--rows": rows, "--schema": schema}
-    table_files.check_files_differ({"--out": out}, read)
+    output_places.check_files_differ({"--out": out}, read)
     with exit_when_cut_short():
         marks = arguments.read_unset_marks(schema, unset)
         entries = _parse_methods(method, answers, marks)
@@ -77,6 +84,11 @@ def compare(
         explainer = Explainer(
             fitted, reference=reference, schema=features, constraints=words, new_categories=new_categories
         )
+        chosen = choose_some_rows(explainer, table, where, limit)
+        for each, entry in entries.items():  # answers to all rows of the file are cut as the rows are
+            if isinstance(entry, pd.DataFrame) and len(entry) == len(table):
+                entries[each] = entry.iloc[chosen]
+        table = table.iloc[chosen]
         found = compare_methods(
             entries,
             explainer,

@@ -42,7 +42,9 @@ def compare_models(
     """
     from counterpoise.api.explainer import Explainer
     from counterpoise.cli import arguments, table_files
+    from counterpoise.cli.batch import output_places
     from counterpoise.cli.soc.log_files import RowsFile
+    from counterpoise.plain_text import escape_controls
     from counterpoise.security.detectors.compare_models import compare_models as compare
 
     if len(model) != 2:
@@ -52,7 +54,7 @@ def compare_models(
     table_files.check_streams(data=data, rows=rows)
     read = {"--model": model[0], "--model (2)": model[1], "--data": data, "--rows": rows, "--schema": schema}
     read["--mapping"] = mapping
-    table_files.check_files_differ({"--out": out}, read)
+    output_places.check_files_differ({"--out": out}, read)
     with exit_when_cut_short():
         marks = arguments.read_unset_marks(schema, unset)
         reference = table_files.read_data(data, label, marks)
@@ -61,9 +63,11 @@ def compare_models(
         first, second = (arguments.open_model(path, trust=trust, factory=factory) for path in model)
         wanted = arguments.parse_target(target, Explainer(first, reference=reference).model.labels)
         found = compare(first, second, table, reference=reference, target=wanted, constraints=words, seed=seed)
+        named = "\n".join(f"{letter}: {escape_controls(path)}" for letter, path in zip("ab", model, strict=True))
         if out is None:
-            typer.echo(repr(found))
+            typer.echo(f"{named}\n{found!r}")
         else:
             table_files.write_table(found.table.reset_index(names="row"), out, ending, safe=safe_csv)
-    print_to_stderr(found.summarize().headline)
+    if out is not None:  # else it is on the terminal already
+        print_to_stderr(f"{named}\n{found.summarize().headline}")
     raise typer.Exit(rows_file.exit_code if found.table["agree"].all() else ExitCode.NOT_ALL_FOUND)

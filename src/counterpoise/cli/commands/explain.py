@@ -43,9 +43,7 @@ def explain(
     ] = "changes",
     seed: Annotated[int, typer.Option("--seed", help="The same seed gives the same answers.")] = 0,
     budget: Annotated[float | None, typer.Option("--budget", help="Seconds for all rows together.")] = None,
-    model_rows: Annotated[
-        int | None, typer.Option("--model-rows", help="Rows the model may be asked about for each row, never more.")
-    ] = None,
+    model_rows: options.ModelRowsOption = None,
     proof: Annotated[
         bool | None,
         typer.Option(
@@ -129,7 +127,7 @@ def explain(
     evidence_ending = write_answers.evidence_ending(evidence, redact=redact)
     arguments.check_seconds(budget)
     table_files.check_streams(data=data, rows=rows)
-    table_files.check_files_differ(
+    output_places.check_files_differ(
         {"--out": out, "--evidence": evidence},
         {"--model": model, "--data": data, "--rows": rows, "--schema": schema, "--mapping": mapping},
     )

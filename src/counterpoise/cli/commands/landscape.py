@@ -34,6 +34,8 @@ def landscape(
     increasing: options.IncreasingOption = None,
     decreasing: options.DecreasingOption = None,
     max_changes: options.MaxChangesOption = None,
+    limit: options.LimitOption = None,
+    where: options.WhereOption = None,
     out: Annotated[
         str | None, typer.Option("--out", "-o", help="Where to: .html or .json; else text is shown.")
     ] = None,
@@ -47,7 +49,9 @@ def landscape(
     """
     from counterpoise.api.explainer import Explainer
     from counterpoise.cli import arguments, table_files
+    from counterpoise.cli.batch import output_places
     from counterpoise.cli.batch.output_places import check_writable
+    from counterpoise.cli.batch.question import choose_some_rows
     from counterpoise.landscape.ensemble import ensemble
     from counterpoise.show.landscape_page import write_landscape_page
 
@@ -57,8 +61,9 @@ def landscape(
     if ending == ".html" and find_spec("matplotlib") is None:
         raise MissingExtra("plots")
     arguments.check_seconds(budget)
+    arguments.check_limit(limit)
     table_files.check_streams(data=data, rows=rows)
-    table_files.check_files_differ(
+    output_places.check_files_differ(
         {"--out": out}, {"--model": model, "--data": data, "--rows": rows, "--schema": schema}
     )
     if out is not None:
@@ -71,7 +76,7 @@ def landscape(
         explainer = Explainer(fitted, reference=reference, schema=features, constraints=words)
         found = ensemble(
             explainer,
-            table,
+            table.iloc[choose_some_rows(explainer, table, where, limit)],
             T="auto" if temperature is None else temperature,
             samples=samples,
             seed=seed,

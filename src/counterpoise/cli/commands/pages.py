@@ -26,8 +26,7 @@ def report(
 
     Example: counterpoise report alerts.json --out alerts.html --redact
     """
-    from counterpoise.cli.batch.output_places import check_writable
-    from counterpoise.cli.table_files import check_files_differ
+    from counterpoise.cli.batch.output_places import check_files_differ, check_writable
     from counterpoise.explanation.explanation import Explanation
     from counterpoise.show.report import report as write_report
 

@@ -62,8 +62,7 @@ def schema(
 
 
 def _check_output(out: str, data: str, *, force: bool) -> None:
-    from counterpoise.cli.batch.output_places import check_writable
-    from counterpoise.cli.table_files import check_files_differ
+    from counterpoise.cli.batch.output_places import check_files_differ, check_writable
 
     check_writable(out)
     check_files_differ({"--out": out}, {"--data": data})

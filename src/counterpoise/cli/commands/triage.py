@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from counterpoise.cli import options
 from counterpoise.cli.exit_codes import exit_when_cut_short, print_to_stderr
 from counterpoise.errors import InputError
+
+if TYPE_CHECKING:
+    from counterpoise.security.triage.triage import Triage
 
 OUTPUT_ENDINGS = (".html", ".csv", ".parquet")
 
@@ -56,6 +59,7 @@ def triage(
 
     from counterpoise.api.explainer import Explainer
     from counterpoise.cli import arguments, table_files
+    from counterpoise.cli.batch import output_places
     from counterpoise.cli.soc.log_files import RowsFile
     from counterpoise.security.triage.triage import triage as sort_alerts
 
@@ -65,7 +69,7 @@ def triage(
     rows_file = RowsFile(rows, log_format, mapping)
     table_files.check_streams(data=data, rows=rows)
     read = {"--model": model, "--data": data, "--rows": rows, "--schema": schema, "--mapping": mapping}
-    table_files.check_files_differ({"--out": out}, read)
+    output_places.check_files_differ({"--out": out}, read)
     with exit_when_cut_short():
         marks = arguments.read_unset_marks(schema, unset)
         reference = table_files.read_data(data, label, marks)
@@ -91,7 +95,7 @@ def triage(
         explanation = explainer(table, target=wanted, seed=seed, alternatives=1)
         found = sort_alerts(explanation, None if verdict is None else table[verdict])
         if out is None:
-            typer.echo(repr(found))
+            typer.echo("\n".join([repr(found), *_list_false_alarms(found)]))
         elif ending == ".html":
             found.save(out, redact=redact, model=Path(model).name, data=Path(data).name, alerts=Path(rows).name)
         else:
@@ -99,5 +103,19 @@ def triage(
                 way_out=[found.groups[place].title if place >= 0 else "" for place in found.table["group"]]
             )
             table_files.write_table(lines.reset_index(names="row"), out, ending, safe=safe_csv)
-    print_to_stderr(found.summarize().headline)
+    if out is not None:  # else it is on the terminal already
+        print_to_stderr(found.summarize().headline)
     raise typer.Exit(rows_file.exit_code)
+
+
+def _list_false_alarms(found: Triage, most: int = 10) -> list[str]:
+    """Lines that name the alerts most likely to be false alarms, the likeliest first."""
+    from counterpoise.plain_text import escape_controls
+    from counterpoise.security.triage.scorer import CLASSES
+
+    table = found.table[found.table["class"] == CLASSES[0]].sort_values("score", ascending=False, kind="stable")
+    if not len(table):
+        return []
+    shown = [f"  {escape_controls(str(name))}  {score:.2f}" for name, score in table["score"].head(most).items()]
+    more = [f"  … and {len(table) - most} more"] if len(table) > most else []
+    return ["likely false alarms, and their scores (1: surest):", *shown, *more]

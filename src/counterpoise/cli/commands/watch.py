@@ -29,6 +29,7 @@ def watch(
     lam: Annotated[str, typer.Option("--lam", help="What each change costs beside its size.")] = "auto",
     penalty: Annotated[str, typer.Option("--penalty", help="What --lam multiplies: changes or l1.")] = "changes",
     seed: Annotated[int, typer.Option("--seed", help="The same seed gives the same answers.")] = 0,
+    model_rows: options.ModelRowsOption = None,
     proof: Annotated[bool, typer.Option("--proof/--no-proof", help="Prove how near to the least answers are.")] = False,
     gap: Annotated[float, typer.Option("--gap", help="A proof ends at this share above the bound.")] = 0.0,
     label: options.LabelOption = None,
@@ -66,6 +67,7 @@ def watch(
     """
     given = dict(locals())
     from counterpoise.cli import table_files, write_answers
+    from counterpoise.cli.batch import output_places
     from counterpoise.cli.batch.question import QuestionOptions, prepare_question
     from counterpoise.cli.batch.stream_run import StreamAnswers, answer_lines, lines_of_standard_input
     from counterpoise.errors import InputError
@@ -79,7 +81,7 @@ def watch(
     if write_answers.output_ending(out, redact=redact) not in write_answers.NDJSON_ENDINGS:
         raise InputError("--out of watch must be .ndjson or -", f"{out!r}", "for instance answers.ndjson")
     table_files.check_streams(data=data, rows=source)
-    table_files.check_files_differ({"--out": out, "--offsets": offsets}, {"SOURCE": source, "--data": data})
+    output_places.check_files_differ({"--out": out, "--offsets": offsets}, {"SOURCE": source, "--data": data})
     to_stdout = out == table_files.STANDARD_STREAM
     with exit_when_cut_short(), reserve_stdout() if to_stdout else nullcontext(sys.stdout) as standard:
         asked = prepare_question(QuestionOptions.pick(given))
