@@ -89,8 +89,9 @@ def name_label(label: Any) -> str:
 def format_own_cell(feature: Feature, value: Any) -> str:
     """A cell of a row as it came, which may be nothing that the feature can hold.
 
-    >>> format_own_cell(Feature("load", "continuous", unit="%"), "n/a"), format_own_cell(Feature("load"), np.inf)
-    ('n/a', 'inf')
+    >>> load = Feature("load", "continuous", unit="%")
+    >>> format_own_cell(load, "n/a"), format_own_cell(load, np.inf), format_own_cell(load, 2)
+    ('n/a', 'inf', '2%')
     """
     fits = isinstance(value, (bool, np.bool_)) if feature.kind == "boolean" else is_real(value)
     if is_missing(value) or (fits and (feature.kind == "boolean" or np.isfinite(value))):

@@ -246,7 +246,7 @@ def test_labels_keep_their_kind() -> None:
     "own", [SVC(), make_pipeline(StandardScaler(), SVC()), LinearRegression()], ids=lambda own: type(own).__name__
 )
 def test_a_model_that_was_not_fitted_is_refused(own) -> None:
-    with pytest.raises(InputError, match=r"must be fitted; this \w+ is not; call \w+.fit first"):
+    with pytest.raises(InputError, match=r"must be fitted; this \w+ is not fitted; call \w+.fit first"):
         as_model(own, SCHEMA, X)
 
 

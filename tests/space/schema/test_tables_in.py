@@ -55,8 +55,8 @@ def test_several_dicts_and_nothing_at_all():
         (np.zeros((1, 3, 1)), r"an array of shape \(1, 3, 1\)"),
         ([[1, 2, 3], [1]], "unequal length"),
         (np.array([["a", "b", "c"]]), "must hold numbers"),
-        ("text", "a str"),
-        (None, "a NoneType"),
+        ("text", "a text was given"),
+        (None, "None was given"),
     ],
 )
 def test_what_is_no_row_is_refused(given, message):
