@@ -89,7 +89,7 @@ def forest(task: Task, x0: np.ndarray, measure: str = "l2", seconds: float = 20.
             literal = program.new_bool_var("")
             for j, threshold, left in path:
                 split = below[j, threshold]
-                program.add_implication(literal, split if left else split.negate())
+                program.add_implication(literal, split if left else split.negated())
             share = tree.value[leaf, 0] / tree.value[leaf, 0].sum()
             votes.append(round(WHOLE * (share[goal] - share[1 - goal])) * literal)
             leaves.append(literal)
@@ -118,7 +118,7 @@ def _intervals(
         if k < len(literals):
             program.add_implication(here, literals[k])
         if k:
-            program.add_implication(here, literals[k - 1].negate())
+            program.add_implication(here, literals[k - 1].negated())
         terms.append((here, left, right))
     program.add_exactly_one([here for here, _, _ in terms])
     costs = []

@@ -72,7 +72,9 @@ def interval(cell: dict[str, object]) -> str:
 
 
 def number(value: float) -> str:
-    """Two digits that tell: 0.014, 0.67, 1.02, 47."""
+    """Two digits that tell: 0.014, 0.67, 1.02, 47; no end where some peers' times are below what the clock shows."""
+    if value != value:
+        return "∞"
     return f"{value:.2g}" if value < 0.1 else f"{value:.2f}" if value < 10 else f"{value:.0f}"
 
 
