@@ -59,3 +59,4 @@ def test_a_killed_worker_costs_nothing(client: Any, tmp_path: Path) -> None:
     killer.join()
     assert as_bytes(pd.read_parquet(tmp_path / "out")) == as_bytes(explain_table(explainer(), rows, **SETTINGS))
     assert len(list((tmp_path / "out").glob("part-*"))) == 20
+    assert not list((tmp_path / "out").glob(".partial*"))

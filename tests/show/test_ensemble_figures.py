@@ -37,7 +37,7 @@ def test_every_figure_draws_one_row_on_axes_of_its_own_or_given_ones(name: str) 
     pyplot.close("all")
     with pytest.raises(cp.InputError, match="choose one: ensemble\\[0\\]"):
         draw(found())
-    with pytest.raises(cp.InputError, match="this figure draws a Ensemble"):
+    with pytest.raises(cp.InputError, match="this figure draws an Ensemble"):
         draw(3)
 
 

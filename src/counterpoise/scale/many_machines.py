@@ -13,7 +13,14 @@ from counterpoise.api.explainer import Explainer
 from counterpoise.errors import InputError, MissingExtra
 from counterpoise.scale.answer_table import explain_table
 from counterpoise.scale.files import replace_file
-from counterpoise.scale.part_folder import MANIFEST, SUCCESS, describe_run, list_answers, write_part
+from counterpoise.scale.part_folder import (
+    MANIFEST,
+    SUCCESS,
+    describe_run,
+    list_answers,
+    remove_partial_files,
+    write_part,
+)
 
 RETRIES = 3  # of a partition whose worker was lost
 
@@ -93,6 +100,7 @@ def _write_manifest(folder: Path, explainer: Explainer, settings: dict[str, Any]
     records = [{"run": describe_run(explainer, settings)}, *lines]
     with replace_file(folder / MANIFEST) as temporary:
         temporary.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
+    remove_partial_files(folder)  # of workers that were lost; every part is whole by now
     (folder / SUCCESS).touch()
 
 

@@ -168,6 +168,12 @@ def list_answers(folder: Path) -> list[str]:
     return [path.name for path in folder.iterdir() if not path.name.startswith(".partial")]
 
 
+def remove_partial_files(folder: Path) -> None:
+    """Remove what runs or workers that were killed left half written in a folder of parts."""
+    for path in folder.glob(".partial*"):
+        path.unlink(missing_ok=True)
+
+
 class _Manifest:
     """The lines of a manifest; the first says what the answers depend on, each other what a part was made from."""
 
@@ -192,8 +198,7 @@ class _Manifest:
             )
         else:
             self.append({"run": run})
-        for path in folder.glob(".partial*"):  # of a run that was killed
-            path.unlink()
+        remove_partial_files(folder)
         (folder / SUCCESS).unlink(missing_ok=True)
 
     def _read(self) -> None:
