@@ -163,9 +163,12 @@ class _Judge:
 
     def _judge(self, rows: Index, x: Array) -> tuple[NDArray[Any], Mask]:
         part = self.problem.take(rows)
+        beyond = self.form.overflows(x)
+        if beyond.any():  # the model would be shown infinite numbers: the row itself stands in
+            x = np.where(beyond[:, None], part.x0, x)
         points, predicted = self._predict(rows, x, part.row_numbers)
         holds = reaches_target(part, points, predicted) & part.region.contains(x[:, None, :])[:, 0]
-        holds &= self.form.says(points, x)
+        holds &= self.form.says(points, x) & ~beyond
         holds, self.share[rows] = confirm(part, self.form, points, holds)
         objects = np.empty(len(x), dtype=object)
         objects[:] = predicted.tolist()

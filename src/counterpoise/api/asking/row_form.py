@@ -73,6 +73,16 @@ class RowForm:
             return pd.DataFrame(keep_own_cells(own, x), index=index, columns=self.table.columns)
         return restore_table(self.schema, take_rows(self.table, rows), own, x)
 
+    def overflows(self, x: Array) -> Mask:
+        """Which answers ``x`` ``(p, d)`` have a number that is beyond what its column's dtype can hold, ``(p,)``."""
+        beyond = np.zeros(len(x), dtype=bool)
+        for number, feature in enumerate(self.schema):
+            dtype = self.table.dtypes.get(feature.name)
+            kind = getattr(dtype, "numpy_dtype", dtype)
+            if isinstance(kind, np.dtype) and kind.kind == "f" and kind.itemsize < 8:
+                beyond |= np.abs(x[:, number]) > np.finfo(kind).max
+        return beyond
+
     def says(self, points: Points, x: Array) -> Mask:
         """Which of the written answers say what ``x`` ``(p, d)`` says, ``(p,)``: no dtype altered a cell."""
         if self.is_exact or not isinstance(points, pd.DataFrame):
