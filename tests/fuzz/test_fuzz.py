@@ -27,7 +27,7 @@ def test_no_answer_is_refuted_no_constraint_broken_and_nothing_crashes(block):
         301656,  # an answer that was verified, of a row that was taken for proven to have none
         210359,  # a derived value that was set back to the row's, within its tolerance
         821357,  # a vote of a linear model among others, whose sums round otherwise in other company
-        601872,  # a derived value that Integer rounded,
+        601872,  # a derived value that Integer rounded
         1002295,  # outputs that are rounding alone
         1201106,  # the same, of a linear model
         1202249,  # a derived value beyond its dtype
