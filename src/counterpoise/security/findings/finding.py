@@ -73,11 +73,6 @@ class Finding:
     time: datetime | None = None
 
     @property
-    def has_answer(self) -> bool:
-        """Whether something legal turns the decision."""
-        return self.status in ("optimal", "bounded", "valid")
-
-    @property
     def summary(self) -> str:
         """The changes in a few words, without values."""
         words = {"up": "higher", "down": "lower", "other": "another", "given": "a known"}

@@ -1,4 +1,4 @@
-"""Constraints as plain values and back: the name of the class and its fields, for JSON, YAML and hashes.
+"""Constraints as plain values and back: the name of the class and its fields, for schema files and hashes.
 
 What a class holds is read from its dataclass fields, so a new constraint is packed as soon as it is listed in
 `EXAMPLES`. Lists stay lists; a tuple is a list where the field is declared as one, and ``{"tuple": [...]}`` where it
