@@ -54,6 +54,10 @@ def test_a_page_that_needs_nothing_beside_it(files: Path) -> None:
     assert page.count("data:image/png;base64") == 4
     assert "http://" not in page
     assert "https://" not in page
+    assert "<script" not in page
+    assert "script-src" not in page
+    assert 'name="viewport"' in page  # for phones
+    assert "prefers-color-scheme: dark" in page
 
 
 def test_json(files: Path) -> None:

@@ -43,5 +43,12 @@ def test_a_name_that_is_not_given_is_an_error() -> None:
 
 
 def test_no_template_switches_escaping_off() -> None:
-    assert {path.name for path in TEMPLATES} == {"paper.html", "report.html", "triage.html", "workbench.html"}
+    assert {path.name for path in TEMPLATES} == {
+        "base.html",
+        "landscape.html",
+        "paper.html",
+        "report.html",
+        "triage.html",
+        "workbench.html",
+    }
     assert [path.name for path in TEMPLATES if re.search(r"\|\s*safe|autoescape", path.read_text("utf-8"))] == []

@@ -5,9 +5,10 @@ from __future__ import annotations
 from importlib.resources import files
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+HEAD_PACKAGE = "counterpoise.show"  # its base.html has the head of every page, and what a page may load
 JSON_SETTINGS = {"ensure_ascii": False, "allow_nan": False, "separators": (",", ":"), "sort_keys": False}
 
 
@@ -18,7 +19,7 @@ def render_template(package: str, name: str, **values: Any) -> str:
     text of another file of that folder, as it is.
     """
     environment = Environment(
-        loader=PackageLoader(package, "template"),
+        loader=ChoiceLoader([PackageLoader(each, "template") for each in (package, HEAD_PACKAGE)]),
         autoescape=True,
         undefined=StrictUndefined,  # a name that is misspelt is an error, not an empty place
         trim_blocks=True,

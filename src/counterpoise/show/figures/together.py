@@ -48,8 +48,9 @@ def together(ensemble: Ensemble, ax: Axes | None = None, max_features: int = 12)
             colour = "#FFFFFF" if abs(value) > 0.6 else "#1A1A1A"
             ax.text(column, line, f"{value:+.1f}", ha="center", va="center", fontsize=SMALL_FONT_POINTS, color=colour)
     ax.tick_params(length=0)
-    set_heading(ax, "Changes that go together, or instead of each other")
+    set_heading(ax, "Changes that go together")
     hide_sides(ax, "top", "right", "bottom", "left")
-    bar = ax.figure.colorbar(image, ax=ax, shrink=0.8)
-    bar.set_label("instead of each other  ←  correlation  →  together", fontsize=SMALL_FONT_POINTS)
+    bar = ax.figure.colorbar(image, ax=ax, shrink=0.6)
+    ends = ["-1: instead\nof each other", "0", "+1: together"]
+    bar.set_ticks([-1, 0, 1], labels=ends, fontsize=SMALL_FONT_POINTS)
     return ax
