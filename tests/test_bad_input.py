@@ -39,9 +39,27 @@ def refused(kind, *parts, X=ALERTS, **settings):
     return error
 
 
-def test_no_rows():
-    for nothing in (ALERTS[:0], [], np.empty((0, 3))):
-        refused(cp.InputError, "at least one row", "no rows", X=nothing)
+@pytest.mark.parametrize("nothing", [ALERTS[:0], [], np.empty((0, 3))], ids=["frame", "list", "array"])
+@pytest.mark.parametrize("on_error", ["reject", "raise"])
+def test_no_rows_have_an_explanation_of_none(nothing, on_error):
+    found = explain(nothing, keep=0.9, alternatives=2, on_error=on_error)
+    assert len(found) == 0
+    assert list(found) == []
+    assert found.to_frame().empty
+    assert list(found.to_frame().columns) == list(explain(ALERTS[:1], keep=0.9, alternatives=2).to_frame().columns)
+    assert "0 rows" in repr(found)
+    assert len(cp.Explanation.from_json(found.to_json())) == 0
+
+
+def test_no_rows_of_other_columns_are_refused():
+    refused(cp.InputError, "no 'ports'", X=ALERTS[:0].drop(columns="ports"))
+
+
+def test_no_rows_have_no_ensemble_and_no_curve():
+    explainer = cp.Explainer(MODEL, reference=TRAIN)
+    for look in (cp.ensemble, cp.frontier, cp.sensitivity):
+        with pytest.raises(cp.InputError, match="at least one row; no rows; give one row or more"):
+            look(explainer, ALERTS[:0], target="benign")
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from counterpoise.api.explainer import Explainer
+from counterpoise.api.inputs.rows_in import check_has_rows
 from counterpoise.errors import InputError
 from counterpoise.explanation.explanation import Explanation
 from counterpoise.explanation.question import Target
@@ -89,8 +90,7 @@ def compare(
         raise InputError("seeds must be a list of at least one", f"{seeds!r}", "for instance (0, 1, 2)")
     _check_budgets(seconds, model_rows)
     table = as_table(rows, "rows")
-    if not len(table):
-        raise InputError("there must be at least one row to compare on", "no rows", "give one row or more")
+    check_has_rows(len(table))
     explainer, _ = explainer.prepare_rows(table)  # one that knows the categories of these rows
     asked = {"target": target, "threshold": threshold, **question}
     panel = AnswerScorer.of(explainer, table, target, threshold, noise)

@@ -12,7 +12,7 @@ import pandas as pd
 from counterpoise.api.explainer import Explainer
 from counterpoise.api.firmness.kept import kept_share
 from counterpoise.api.firmness.noise import NOISE_WITHOUT_REFERENCE, NoiseWish, choose_noise, parse_noise
-from counterpoise.api.inputs.rows_in import Rows
+from counterpoise.api.inputs.rows_in import Rows, check_has_rows
 from counterpoise.api.replay import replay_valid_rows
 from counterpoise.errors import InputError, name_kind
 from counterpoise.explanation.explanation import Explanation
@@ -91,6 +91,7 @@ def frontier(
     if not wishes:
         raise InputError("a frontier needs firmness to ask for", "none", "for instance keep=(0.5, 0.9)")
     tipping = explainer(rows, **{"kept": False, **question})
+    check_has_rows(len(tipping))
     parts = list(replay_valid_rows(tipping, explainer.model, reference=explainer.reference))
     if noise == "auto" and len(parts) > 1:
         raise InputError(
@@ -154,6 +155,7 @@ def sensitivity(
         raise InputError("lam and mu must have values to try", f"{len(lam)} and {len(mu)}", "give at least one each")
     pairs = [(weight, other) for weight in lam for other in mu]
     found = [explainer(rows, lam=weight, mu=other, **{"kept": False, **question}) for weight, other in pairs]
+    check_has_rows(len(found[0]))
     lines = [
         {
             "lam": float(weight),

@@ -11,6 +11,7 @@ import pandas as pd
 
 from counterpoise.api.asking.confirm import meets_goal
 from counterpoise.api.explainer import Explainer
+from counterpoise.api.inputs.rows_in import check_has_rows
 from counterpoise.api.inputs.targets import current_decisions, resolve_target
 from counterpoise.errors import InputError
 from counterpoise.explanation.fields import gap_to_bound
@@ -86,6 +87,7 @@ def review(
         new_categories=new_categories,
     )
     explainer, intake = asked.prepare_rows(rows)
+    check_has_rows(len(intake))
     features, x0 = explainer.schema, intake.x0
     absent = [column for column in features.names if column not in answers.columns]
     if absent:

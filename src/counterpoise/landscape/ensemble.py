@@ -12,7 +12,7 @@ from counterpoise.api.asking.confirm import reaches_target
 from counterpoise.api.explainer import Explainer
 from counterpoise.api.firmness.kept import kept_share
 from counterpoise.api.firmness.noise import NOISE_WITHOUT_REFERENCE, choose_noise
-from counterpoise.api.inputs.rows_in import model_predictions
+from counterpoise.api.inputs.rows_in import check_has_rows, model_predictions
 from counterpoise.api.replay import Replay, replay
 from counterpoise.errors import InputError, ModelError, name_kind, with_article
 from counterpoise.explanation.explanation import Explanation
@@ -73,6 +73,7 @@ def ensemble(
             )
     question.setdefault("alternatives", 3)
     explanation = explainer(rows, seed=seed, budget=budget, **question)
+    check_has_rows(len(explanation))
     part = replay(explanation, explainer.model, reference=explainer.reference)
     deadline = np.inf if budget is None else started + budget
     problem = replace(part.problem, deadline=deadline)

@@ -33,7 +33,10 @@ class RowsAsked:
 
     def answer_every_row(self, rows: Any) -> Explanation:
         """The explanation of all rows; an error for a row that cannot be answered."""
-        found: Explanation = self._start(rows, self.question, "raise").run(self.progress)
+        run = self._start(rows, self.question, "raise")
+        if not len(run.input_rows):
+            return self.explain_nothing(run.input_rows.table)
+        found: Explanation = run.run(self.progress)
         return found
 
     def answer_what_can_be(self, rows: Any) -> Explanation:
@@ -47,6 +50,8 @@ class RowsAsked:
         run = None
         try:
             run = self._start(rows, self.question, "reject")
+            if not len(run.input_rows):
+                return self.explain_nothing(run.input_rows.table)
             run.ask_about_rows()
         except (InputError, ModelError) as error:
             if isinstance(error, ModelError) and (error.row is None or run is None or is_model_down(run)):

@@ -54,8 +54,6 @@ class RowPredictions(NamedTuple):
 def read_rows(data: Any, schema: Schema) -> InputRows:
     """Rows in any form, checked against the schema and encoded; columns that the schema does not have get a note."""
     table = as_rows(data, schema.columns)
-    if not len(table):
-        raise InputError("there must be at least one row to explain", "no rows", "give one row or more")
     absent, extra = [], []
     if not schema.matches_columns(table):
         given = dict.fromkeys(table.columns.tolist())
@@ -74,6 +72,12 @@ def read_rows(data: Any, schema: Schema) -> InputRows:
     doubles = (isinstance(data, np.ndarray) and data.dtype == np.float64) or holds_only_doubles(table)
     own = isinstance(data, np.ndarray) and not np.may_share_memory(data, table.to_numpy())
     return InputRows(table, x0, notes, doubles and bool(schema.numeric.all()), own)
+
+
+def check_has_rows(count: int) -> None:
+    """Refuse no rows, for what has nothing to say without one: a sample, a curve, a comparison."""
+    if not count:
+        raise InputError("there must be at least one row", "no rows", "give one row or more")
 
 
 def _note_large_integers(schema: Schema, x0: Array) -> tuple[str, ...]:
