@@ -1,10 +1,11 @@
 """For a security operations centre: rules of traffic kept, false alarms found among alerts, groups of alerts.
 
-python benchmarks/soc.py [--part rules triage] [--rows 200]
+python benchmarks/soc.py [--part rules triage halves] [--rows 200]
 
 Written to benchmarks/results/soc.md, a part at a time. Broken relations are counted by `obedience.py`, which shares
 nothing with the search. Triage: the model is fitted on one part of a table, the verdicts of its alerts in a second part
-calibrate the triage, and the figures are of its alerts in a third.
+calibrate the triage, and the figures are of its alerts in a third. Halves: 5,000 alerts of a model that no other part
+has, halved 40 times at random; one half teaches, the other is judged.
 """
 
 from __future__ import annotations
@@ -27,11 +28,13 @@ from useful import fit
 
 import counterpoise as cp
 from counterpoise.security.triage.scorer import judge_classes
-from counterpoise.security.triage.signals import rank_nearness
+from counterpoise.security.triage.signals import measure_signals, nearness_columns, rank_nearness
+from counterpoise.security.triage.verdict_model import VerdictModel, VerdictSettings
 
 OUT = Path(__file__).parent / "results" / "soc.md"
 RULE_TABLES = ("rt_iot2022", "unsw_nb15", "nsl_kdd", "ciciot2023")
 TRIAGE_TABLES = ("unsw_nb15", "nsl_kdd")
+PARTS = ("rules", "triage", "halves")
 PACKS: tuple[Any, ...] = (None, "all", "attacker", "operator")
 
 
@@ -88,10 +91,10 @@ def _count_rules(pack: Any) -> str:
     return f"{int(own['binds'].sum())} of {len(own)}, and {len(pack.table) - len(own)} discovered"
 
 
-def measure_triage(name: str, most: int) -> tuple[list[str], list[list[str]]]:
-    """A model fitted on one part; triage calibrated on its alerts in a second part, judged on those in a third."""
+def raise_alerts(name: str, seed: int) -> tuple[cp.Explainer, pd.DataFrame, np.ndarray]:
+    """A model fitted on one part of a table; its alerts in the others, and whether each was an attack."""
     table, target, _ = read_table(name)
-    order = np.random.default_rng(0).permutation(len(table))
+    order = np.random.default_rng(seed).permutation(len(table))
     train = order[:6000]
     reference = table.iloc[train].reset_index(drop=True)
     with warnings.catch_warnings():
@@ -101,11 +104,16 @@ def measure_triage(name: str, most: int) -> tuple[list[str], list[list[str]]]:
     if name == "nsl_kdd":  # its own test table has attacks that training does not have
         held, truth, _ = read_table("nsl_kdd_test")
     alert = model.predict(held) == 1
-    rows, truth = held[alert].reset_index(drop=True), truth[alert]
-    half = min(len(rows) // 2, most)
     explainer = cp.Explainer(model, reference=reference, new_categories=True)
-    told, judged = (explainer(rows[part], target=0) for part in (slice(0, half), slice(half, 2 * half)))
-    known = cp.triage(told, truth[:half])
+    return explainer, held[alert].reset_index(drop=True), truth[alert]
+
+
+def measure_triage(name: str, most: int) -> tuple[list[str], list[list[str]]]:
+    """Triage calibrated on the alerts of one part, judged on those of another."""
+    explainer, rows, truth = raise_alerts(name, 0)
+    half = min(len(rows) // 2, most)
+    taught, judged = (explainer(rows[part], target=0) for part in (slice(0, half), slice(half, 2 * half)))
+    known = cp.triage(taught, truth[:half])
     found = cp.triage(judged, truth[half : 2 * half], scorer=known.scorer)
     is_false = truth[half : 2 * half] == 0
     if known.scorer is None:
@@ -131,6 +139,44 @@ def measure_triage(name: str, most: int) -> tuple[list[str], list[list[str]]]:
     ]
     print(line, flush=True)
     return line, groups
+
+
+def measure_halves(name: str, most: int = 5000, halves: int = 40) -> list[list[str]]:
+    """What scores gain in AUC over the model's probability alone, on the half of the alerts that taught nothing."""
+    explainer, rows, truth = raise_alerts(name, 1)
+    found = explainer(rows[:most], target=0)
+    is_false, cells = truth[:most] == 0, found.x0
+    probability = measure_signals(found)["probability"].to_numpy()
+    signals = np.nan_to_num(nearness_columns(measure_signals(found)))
+    gains: dict[str, list[float]] = {"the score": [], "without the explanation": [], "its signals alone": []}
+    rng = np.random.default_rng(7)
+    for _ in range(halves):
+        order = rng.permutation(len(is_false))
+        taught, judged = order[: len(order) // 2], order[len(order) // 2 :]
+        alone = roc_auc_score(is_false[judged], probability[judged])
+        whole = VerdictModel.fit(signals[taught], cells[taught], is_false[taught], VerdictSettings())
+        plain = VerdictModel.fit(signals[taught, :1], cells[taught], is_false[taught], VerdictSettings())
+        scores = (
+            whole.score(signals[judged], cells[judged]),
+            plain.score(signals[judged, :1], cells[judged]),
+            whole.by_signals.predict_proba(signals[judged])[:, 1],
+        )
+        for gain, score in zip(gains.values(), scores, strict=True):
+            gain.append(float(roc_auc_score(is_false[judged], score) - alone))
+    lines = [
+        [
+            name,
+            f"{len(is_false)}, {is_false.sum()}",
+            f"{roc_auc_score(is_false, probability):.3f}",
+            words,
+            f"{np.mean(gain):+.3f}",
+            f"{np.std(gain):.3f}",
+            f"{min(gain):+.3f}",
+        ]
+        for words, gain in gains.items()
+    ]
+    print(*lines, sep="\n", flush=True)
+    return lines
 
 
 def _bound_gain(score: np.ndarray, probability: np.ndarray, is_false: np.ndarray, draws: int = 2000) -> np.ndarray:
@@ -200,7 +246,7 @@ def write_part(heading: str, lines: list[str]) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--part", nargs="+", choices=("rules", "triage"), default=["rules", "triage"])
+    parser.add_argument("--part", nargs="+", choices=PARTS, default=list(PARTS))
     parser.add_argument("--rows", type=int, default=200)
     parser.add_argument("--tables", nargs="+", default=list(RULE_TABLES))
     asked = parser.parse_args()
@@ -223,6 +269,12 @@ def main() -> None:
         write_part("Triage", markdown(heads, [line for line, _ in found]))
         heads = ["table", "alerts", "way out", "largest verdict"]
         write_part("Groups of alerts", markdown(heads, [line for _, groups in found for line in groups]))
+    if "halves" in asked.part:
+        heads = ["table", "alerts, false", "AUC probability", "taught by the other half", "mean gain"]
+        heads += ["standard deviation", "least gain"]
+        write_part(
+            "Triage over 40 halves", markdown(heads, [line for name in TRIAGE_TABLES for line in measure_halves(name)])
+        )
 
 
 if __name__ == "__main__":

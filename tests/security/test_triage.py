@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import roc_auc_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -59,6 +60,41 @@ def test_without_verdicts_the_classes_are_ranks_and_say_so() -> None:
     assert "too few" in few.note
 
 
+def test_verdicts_teach_which_alerts_are_false() -> None:
+    """The verdict hangs on a feature that says nothing of how near an alert is: the score learns it all the same."""
+    explanation, _ = _explained(200)
+    names = [str(name) for name in explanation.schema.names]
+    cells = explanation.x0[:, names.index("dur")]
+    verdicts = np.where(cells >= np.median(cells), "benign", "ddos")
+    half = np.arange(len(explanation)) % 2 == 0
+    taught = cp.triage(explanation[half], verdicts[half])
+    assert taught.scorer is not None
+    score = cp.triage(explanation[~half], scorer=taught.scorer).table["score"].to_numpy()
+    assert roc_auc_score(verdicts[~half] == "benign", score) >= 0.9
+
+
+def test_a_scorer_of_another_detector_is_refused() -> None:
+    explanation, verdicts = _explained()
+    scorer = cp.triage(explanation, verdicts).scorer
+    with pytest.raises(cp.InputError, match="the features that it was learned from"):
+        cp.triage(many(30), scorer=scorer)
+
+
+def test_a_rejected_row_is_not_judged_and_costs_the_others_nothing() -> None:
+    table, label = flow_logs.training()
+    model = make_pipeline(StandardScaler(), LogisticRegression()).fit(table, label)
+    raised = table[model.predict(table) == "ddos"].head(40).reset_index(drop=True)
+    broken = raised.astype(object)
+    broken.loc[7, table.columns[0]] = "many"
+    whole, rest = (
+        cp.triage(cp.explain(model, rows, reference=table, target="benign")) for rows in (broken, raised.drop(index=7))
+    )
+    assert whole.table["class"][7] == "not judged"
+    assert np.isnan(whole.table["score"][7])
+    pd.testing.assert_frame_equal(whole.table.drop(index=7), rest.table, check_dtype=False)
+    assert "1 not judged" in whole.summarize().headline
+
+
 def test_groups_share_their_way_out() -> None:
     explanation, _ = _explained()
     found = cp.triage(explanation)
@@ -71,7 +107,14 @@ def test_groups_share_their_way_out() -> None:
             assert {move.feature for move in group.moves} <= changed
 
 
-def _run(folder: Path, *more: str) -> int:
+def _read_data(page: str) -> dict[str, Any]:
+    """What a page draws its list from."""
+    found = re.search(r'<script id="data" type="application/json">(.*?)</script>', page, re.S)
+    assert found is not None
+    return dict(json.loads(found[1]))
+
+
+def _run(folder: Path, *more: str, rows: bool = True) -> int:
     import joblib
 
     table, label = flow_logs.training()
@@ -80,9 +123,9 @@ def _run(folder: Path, *more: str) -> int:
     (folder / "conn.log").write_text(flow_logs.zeek_tsv(), encoding="utf-8")
     (folder / "map.yaml").write_text(flow_logs.mapping_text("zeek"), encoding="utf-8")
     model = ["-m", str(folder / "model.pkl"), "--trust", "-d", str(folder / "train.csv"), "-l", "label", "-t", "benign"]
-    rows = ["-r", str(folder / "conn.log"), "--mapping", str(folder / "map.yaml")]
+    log = ["-r", str(folder / "conn.log"), "--mapping", str(folder / "map.yaml")] if rows else []
     with pytest.raises(SystemExit) as ended:
-        main(["triage", *model, *rows, *more])
+        main(["triage", *model, *log, *more])
     return int(ended.value.code or 0)
 
 
@@ -113,10 +156,32 @@ def test_the_terminal_names_the_likely_false_alarms(tmp_path: Path, capsys: pyte
     assert len(names) <= 11
 
 
+def test_a_log_without_alerts_gives_an_empty_page(tmp_path: Path) -> None:
+    flow_logs.training()[0].head(0).assign(analyst="").to_csv(tmp_path / "none.csv", index=False)
+    rows = ["-r", str(tmp_path / "none.csv"), "--verdict", "analyst"]
+    assert _run(tmp_path, *rows, "-o", str(tmp_path / "t.html"), rows=False) == 0
+    page = (tmp_path / "t.html").read_text(encoding="utf-8")
+    assert _read_data(page)["row"] == []
+    assert "0 alerts" in page
+    assert _run(tmp_path, *rows, "-o", str(tmp_path / "t.csv"), rows=False) == 0
+    assert len(pd.read_csv(tmp_path / "t.csv")) == 0
+
+
+def test_a_row_that_cannot_be_read_is_told_and_the_rest_is_judged(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    broken = flow_logs.raised().astype(object).reset_index(drop=True)
+    broken.iloc[1, 0] = "soon"
+    broken.to_csv(tmp_path / "some.csv", index=False)
+    assert _run(tmp_path, "-r", str(tmp_path / "some.csv"), "-o", str(tmp_path / "t.csv"), rows=False) == 1
+    assert "soon" in capsys.readouterr().err
+    assert pd.read_csv(tmp_path / "t.csv")["class"].tolist().count("not judged") == 1
+
+
 def test_a_redacted_page_has_no_value(tmp_path: Path) -> None:
     assert _run(tmp_path, "-o", str(tmp_path / "t.html"), "--redact") == 0
     page = (tmp_path / "t.html").read_text(encoding="utf-8")
-    data = json.loads(re.search(r'<script id="data" type="application/json">(.*?)</script>', page, re.S)[1])  # type: ignore[index]
+    data = _read_data(page)
     assert data["carried"] == []
     assert all(group["median"] == "" for group in data["groups"])
     text = json.dumps([data["changes"], data["text"], data["groups"]])

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from counterpoise.cli import options
-from counterpoise.cli.exit_codes import exit_when_cut_short, print_to_stderr
+from counterpoise.cli.exit_codes import ExitCode, exit_when_cut_short, print_to_stderr
 from counterpoise.errors import InputError
 
 if TYPE_CHECKING:
@@ -52,7 +52,8 @@ def triage(
     Example: counterpoise triage -m detector.skops -d train.csv -l label -r alerts.csv -t benign -o triage.html
 
     With --verdict the cut-offs of the classes are calibrated on the alerts whose verdict is known, and their precision
-    and recall are shown; without it they are ranks. The page sorts, filters and exports.
+    and recall are shown; without it they are ranks. The page sorts, filters and exports. A row that cannot be read is
+    not judged, with its reason, and the command ends in 1; a file without rows gives an empty page and ends in 0.
     """
     from pathlib import Path
     from typing import Any
@@ -61,6 +62,9 @@ def triage(
     from counterpoise.cli import arguments, table_files
     from counterpoise.cli.batch import output_places
     from counterpoise.cli.soc.log_files import RowsFile
+    from counterpoise.explanation.fields import REJECTED
+    from counterpoise.plain_text import escape_controls
+    from counterpoise.scale.answer_table import explain_rows
     from counterpoise.security.triage.triage import triage as sort_alerts
 
     ending = table_files.check_table_output(out, OUTPUT_ENDINGS)
@@ -73,7 +77,7 @@ def triage(
     with exit_when_cut_short():
         marks = arguments.read_unset_marks(schema, unset)
         reference = table_files.read_data(data, label, marks)
-        table = rows_file.read(reference, name, marks)
+        table = rows_file.read(reference, name, marks, rejects=True)
         if verdict is not None and verdict not in table.columns:
             raise InputError(
                 "--verdict must name a column of the rows",
@@ -92,7 +96,7 @@ def triage(
             relations=relations,
         )
         wanted = arguments.parse_target(target, explainer.model.labels)
-        explanation = explainer(table, target=wanted, seed=seed, alternatives=1)
+        explanation = explain_rows(explainer, table, target=wanted, seed=seed)
         found = sort_alerts(explanation, None if verdict is None else table[verdict])
         if out is None:
             typer.echo("\n".join([repr(found), *_list_false_alarms(found)]))
@@ -105,7 +109,10 @@ def triage(
             table_files.write_table(lines.reset_index(names="row"), out, ending, safe=safe_csv)
     if out is not None:  # else it is on the terminal already
         print_to_stderr(found.summarize().headline)
-    raise typer.Exit(rows_file.exit_code)
+    rejected = explanation.status == REJECTED
+    for name_of_row, reason in zip(explanation.rows.index[rejected], explanation.reason[rejected], strict=True):
+        print_to_stderr(f"note: {escape_controls(str(name_of_row))} was rejected: {escape_controls(str(reason))}")
+    raise typer.Exit(max(rows_file.exit_code, ExitCode.NOT_ALL_FOUND if rejected.any() else ExitCode.ALL_FOUND))
 
 
 def _list_false_alarms(found: Triage, most: int = 10) -> list[str]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from counterpoise.security.findings.finding import Finding, FindingChange
+from counterpoise.security.findings.finding import Finding
 from counterpoise.security.findings.ocsf import known_numbers
 
 ECS_VERSION = "8.17.0"
@@ -26,28 +26,11 @@ def stamp_time(when: datetime) -> str:
     return when.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.") + f"{when.microsecond // 1000:03d}Z"
 
 
-def write_change(change: FindingChange, arrow: str = "->") -> str:
-    """A change in a few words: its values, or its direction where they are left out.
-
-    >>> write_change(FindingChange("ports", "down", 8, 2)), write_change(FindingChange("ports", "down"))
-    ('ports 8 -> 2', 'lower ports')
-    """
-    if change.before is None and change.after is None:
-        words = {"up": "higher", "down": "lower", "other": "another", "given": "a known"}
-        return f"{words[change.direction]} {change.feature}"
-    unit = f" {change.unit}" if change.unit else ""
-    return f"{change.feature} {_write_value(change.before)} {arrow} {_write_value(change.after)}{unit}"
-
-
-def _write_value(value: Any) -> str:
-    return "missing" if value is None else f"{value:.6g}" if isinstance(value, float) else str(value)
-
-
 def _make_document(finding: Finding, product_version: str, written: datetime) -> dict[str, Any]:
     fields = finding.fields
     labels = {f"cp_{name}": str(value) for name, value in known_numbers(finding).items()}
     labels |= {"cp_status": finding.status, "cp_decision": finding.before, "cp_target": finding.target}
-    labels |= {f"cp_change_{place}": write_change(change) for place, change in enumerate(finding.changes, start=1)}
+    labels |= {f"cp_change_{place}": change.write() for place, change in enumerate(finding.changes, start=1)}
     document: dict[str, Any] = {
         "@timestamp": stamp_time(finding.time or written),
         "ecs": {"version": ECS_VERSION},
@@ -70,11 +53,11 @@ def _make_document(finding: Finding, product_version: str, written: datetime) ->
         document["event"]["reference"] = str(fields["flow"])
     for side in ("source", "destination"):
         end = {"ip": fields.get(f"{side}_ip"), "port": fields.get(f"{side}_port")}
-        end = {key: str(value) if key == "ip" else int(value) for key, value in end.items() if value is not None}
+        end = {key: value for key, value in end.items() if value is not None}
         document |= {side: end} if end else {}
     if "transport" in fields:
-        document["network"] = {"transport": str(fields["transport"]).lower()}
-    addresses = [str(fields[f"{side}_ip"]) for side in ("source", "destination") if f"{side}_ip" in fields]
+        document["network"] = {"transport": fields["transport"]}
+    addresses = [fields[f"{side}_ip"] for side in ("source", "destination") if f"{side}_ip" in fields]
     document |= {"related": {"ip": addresses}} if addresses else {}
     if finding.attacks:
         document["threat"] = {"framework": "MITRE ATT&CK", "technique": {"id": list(finding.attacks)}}

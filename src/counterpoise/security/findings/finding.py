@@ -6,9 +6,10 @@ Whatever the writers write comes from here, so that a finding made with ``redact
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from ipaddress import ip_address
 from math import isnan
 from typing import Any, NamedTuple
 from uuid import NAMESPACE_URL, UUID, uuid5
@@ -16,12 +17,12 @@ from uuid import NAMESPACE_URL, UUID, uuid5
 import numpy as np
 import pandas as pd
 
-from counterpoise.explanation.cards.cards import build_cards, direction_of
+from counterpoise.explanation.cards.cards import DIRECTION_WORDS, build_cards, direction_of
 from counterpoise.explanation.explanation import Explanation
 from counterpoise.explanation.exports.flat import real_rows
+from counterpoise.explanation.formats import format_pair
 from counterpoise.explanation.sentences import sort_by_size
 from counterpoise.explanation.tables import Change
-from counterpoise.space.schema.schema import Feature
 
 FIELD_ROLES = {  # what the formats call a field of a log, and the names that tools give it
     "source_ip": ("id.orig_h", "src_ip", "Src IP", "Source IP", "srcip", "saddr"),
@@ -32,19 +33,30 @@ FIELD_ROLES = {  # what the formats call a field of a log, and the names that to
     "time": ("ts", "timestamp", "Timestamp", "bidirectional_first_seen_ms", "@timestamp"),
     "flow": ("uid", "flow_id", "Flow ID"),
 }
+PROTOCOL_NAMES = {"1": "icmp", "2": "igmp", "6": "tcp", "17": "udp", "47": "gre", "58": "ipv6-icmp", "132": "sctp"}
 BASELINE_SHARES = {"5 %": 2, "median": 5, "95 %": 8}  # places in `tables.QUANTILE_SHARES`
 MILLISECONDS_FROM = 1e11  # a time above this is not in seconds
 
 
 class FindingChange(NamedTuple):
-    """One change of the best answer; values and baseline are None where they are left out."""
+    """One change of the best answer; values, their texts and the baseline are empty where they are left out."""
 
     feature: str
     direction: str  # up, down, other, given
     before: Any = None
     after: Any = None
-    unit: str = ""
+    texts: tuple[str, str] = ("", "")  # both values as people read them, with as many digits as tell them apart
     baseline: Mapping[str, float] | None = None  # of the target's reference rows
+
+    def write(self, arrow: str = "->") -> str:
+        """The change in a few words: its values, or its direction where they are left out.
+
+        >>> FindingChange("ports", "down", 8, 2, ("8", "2")).write(), FindingChange("ports", "down").write()
+        ('ports 8 -> 2', 'lower ports')
+        """
+        if not any(self.texts):
+            return f"{DIRECTION_WORDS[self.direction]} {self.feature}"
+        return f"{self.feature} {self.texts[0]} {arrow} {self.texts[1]}"
 
 
 @dataclass(frozen=True)
@@ -71,12 +83,6 @@ class Finding:
     model: str  # a hash of what it says of reference rows
     attacks: tuple[str, ...] = ()
     time: datetime | None = None
-
-    @property
-    def summary(self) -> str:
-        """The changes in a few words, without values."""
-        words = {"up": "higher", "down": "lower", "other": "another", "given": "a known"}
-        return ", ".join(f"{words[change.direction]} {change.feature}" for change in self.changes) or "nothing changes"
 
 
 def make_findings(
@@ -139,13 +145,9 @@ def _describe(explanation: Explanation, place: int, change: Change, redact: bool
     baseline = None
     if levels is not None and feature.is_numeric and not np.isnan(levels[:, change.column]).any():
         baseline = {name: float(levels[share, change.column]) for name, share in BASELINE_SHARES.items()}
-    return FindingChange(
-        str(feature.name), direction, plain_value(change.before), plain_value(change.after), _unit(feature), baseline
-    )
-
-
-def _unit(feature: Feature) -> str:
-    return feature.unit or ""
+    texts = format_pair(feature, change.before, change.after)
+    values = plain_value(change.before), plain_value(change.after)
+    return FindingChange(str(feature.name), direction, *values, texts, baseline)
 
 
 def plain_value(value: Any) -> Any:
@@ -162,14 +164,60 @@ def _number(value: Any) -> float | None:
 
 
 def _read_fields(row: pd.Series[Any]) -> dict[str, Any]:
-    """The row's fields by their roles, those that it has and that are not missing."""
+    """The row's fields by their roles, those that it has, are not missing, and are what the role says."""
     fields: dict[str, Any] = {}
     for role, names in FIELD_ROLES.items():
         found = (plain_value(row[name]) for name in names if name in row.index)
         value = next((value for value in found if value not in (None, "")), None)
-        if value is not None:
-            fields[role] = value
+        kept = None if value is None else FIELD_READERS.get(role, lambda value: value)(value)
+        if kept is not None:
+            fields[role] = kept
     return fields
+
+
+def _read_address(value: Any) -> str | None:
+    """An IP address as text; None for what is none, such as the name of a host.
+
+    >>> _read_address("203.0.113.7"), _read_address("cam-17")
+    ('203.0.113.7', None)
+    """
+    try:
+        return str(ip_address(str(value).strip()))
+    except ValueError:
+        return None
+
+
+def _read_port(value: Any) -> int | None:
+    """A port as a number; None for what is none.
+
+    >>> _read_port("443"), _read_port(80.0), _read_port("http"), _read_port(70000)
+    (443, 80, None, None)
+    """
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        return None
+    return int(number) if number.is_integer() and 0 <= number <= 65535 else None
+
+
+def _read_transport(value: Any) -> str | None:
+    """A protocol by its name in small letters, where a tool may have written its number.
+
+    >>> _read_transport("TCP"), _read_transport(17), _read_transport("6"), _read_transport(250)
+    ('tcp', 'udp', 'tcp', '250')
+    """
+    text = f"{value:.0f}" if isinstance(value, float) and value.is_integer() else str(value)
+    return PROTOCOL_NAMES.get(text, text.lower())
+
+
+FIELD_READERS: Mapping[str, Callable[[Any], Any]] = {
+    "source_ip": _read_address,
+    "destination_ip": _read_address,
+    "source_port": _read_port,
+    "destination_port": _read_port,
+    "transport": _read_transport,
+}
+"""By role what makes a field of a cell; None where the cell is no such thing, so that no format has a wrong one."""
 
 
 def _read_time(value: Any) -> datetime | None:

@@ -100,10 +100,10 @@ def _make_evidence(finding: Finding) -> dict[str, Any]:
     fields, evidence = finding.fields, dict[str, Any](data={"decision": finding.before, "target": finding.target})
     for side, name in (("source", "src_endpoint"), ("destination", "dst_endpoint")):
         end = {"ip": fields.get(f"{side}_ip"), "port": fields.get(f"{side}_port")}
-        end = {key: str(value) if key == "ip" else int(value) for key, value in end.items() if value is not None}
+        end = {key: value for key, value in end.items() if value is not None}
         evidence |= {name: end} if end else {}
     if "transport" in fields:
-        evidence["connection_info"] = {"protocol_name": str(fields["transport"]).lower(), "direction_id": 0}
+        evidence["connection_info"] = {"protocol_name": fields["transport"], "direction_id": 0}
     return evidence
 
 

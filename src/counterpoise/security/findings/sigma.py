@@ -45,10 +45,10 @@ def _make_rule(
     explanation: Explanation, group: AlertGroup, written: datetime, attacks: Mapping[str, Sequence[str]]
 ) -> dict[str, Any]:
     rows = list(group.rows)
-    said = sorted({format_label(label) for label in explanation.model_scores.before[rows].tolist()})
+    decisions = sorted({format_label(label) for label in explanation.model_scores.before[rows].tolist()})
     target = " or ".join(sorted({format_label(label) for label in explanation.target[rows].tolist()}))
     selection = _select_alerts(explanation, group)
-    title = f"{', '.join(said)} that turns {target} with {group.title}"
+    title = f"{', '.join(decisions)} that turns {target} with {group.title}"
     rule: dict[str, Any] = {
         "title": title[:256],
         "id": str(uuid5(NAMESPACE_URL, json.dumps(["counterpoise", title, selection], default=str))),
@@ -62,7 +62,7 @@ def _make_rule(
         "falsepositives": ["Traffic that the model alerts on by mistake"],
         "level": "informational",
     }
-    tags = sorted({f"attack.{technique.lower()}" for label in said for technique in attacks.get(label, ())})
+    tags = sorted({f"attack.{technique.lower()}" for label in decisions for technique in attacks.get(label, ())})
     return rule | ({"tags": tags} if tags else {})
 
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from ipaddress import ip_address
 from typing import Any
 from uuid import NAMESPACE_URL, UUID, uuid5
 
-from counterpoise.security.findings.ecs import stamp_time, write_change
+from counterpoise.security.findings.ecs import stamp_time
 from counterpoise.security.findings.finding import Finding
 
 OBSERVABLE_NAMESPACE = UUID("00abedb4-aa42-466c-9c01-fed23315a9b7")  # of the specification, for ids of observables
@@ -39,8 +38,8 @@ def make_stix(findings: Sequence[Finding], *, product_version: str, written: dat
 
 
 def _make_objects(finding: Finding, who: str, when: str) -> list[dict[str, Any]]:
-    addresses = {side: _make_address(finding.fields.get(f"{side}_ip")) for side in ("source", "destination")}
-    found = {side: address for side, address in addresses.items() if address is not None}
+    ends = {side: finding.fields.get(f"{side}_ip") for side in ("source", "destination")}
+    found = {side: _make_address(address) for side, address in ends.items() if address is not None}
     made: list[dict[str, Any]] = list(found.values())
     about = who
     if found:
@@ -60,7 +59,7 @@ def _make_objects(finding: Finding, who: str, when: str) -> list[dict[str, Any]]
             "object_refs": [traffic["id"], *(address["id"] for address in found.values())],
         }
         made += [traffic, observed]
-    changes = "; ".join(map(write_change, finding.changes))
+    changes = "; ".join(change.write() for change in finding.changes)
     note: dict[str, Any] = {
         "type": "note",
         "spec_version": "2.1",
@@ -80,28 +79,23 @@ def _make_objects(finding: Finding, who: str, when: str) -> list[dict[str, Any]]
     return [*made, note]
 
 
-def _make_address(value: Any) -> dict[str, Any] | None:
-    try:
-        kind = "ipv4-addr" if ip_address(str(value)).version == 4 else "ipv6-addr"
-    except ValueError:
-        return None
-    return {"type": kind, "spec_version": "2.1", "id": _observable_id(kind, {"value": str(value)}), "value": str(value)}
+def _make_address(address: str) -> dict[str, Any]:
+    kind = "ipv6-addr" if ":" in address else "ipv4-addr"
+    return {"type": kind, "spec_version": "2.1", "id": _observable_id(kind, {"value": address}), "value": address}
 
 
 def _make_traffic(finding: Finding, ends: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     fields = finding.fields
     kinds = sorted({str(end["type"]).removesuffix("-addr") for end in ends.values()})
-    own: dict[str, Any] = {
-        "protocols": [*kinds, *([str(fields["transport"]).lower()] if "transport" in fields else [])]
-    }
+    parts: dict[str, Any] = {"protocols": [*kinds, *([fields["transport"]] if "transport" in fields else [])]}
     for side, short in (("source", "src"), ("destination", "dst")):
         if side in ends:
-            own[f"{short}_ref"] = ends[side]["id"]
+            parts[f"{short}_ref"] = ends[side]["id"]
         if f"{side}_port" in fields:
-            own[f"{short}_port"] = int(fields[f"{side}_port"])
+            parts[f"{short}_port"] = fields[f"{side}_port"]
     if finding.time is not None:
-        own["start"] = stamp_time(finding.time)
-    return {"type": "network-traffic", "spec_version": "2.1", "id": _observable_id("network-traffic", own), **own}
+        parts["start"] = stamp_time(finding.time)
+    return {"type": "network-traffic", "spec_version": "2.1", "id": _observable_id("network-traffic", parts), **parts}
 
 
 def _observable_id(kind: str, parts: Mapping[str, Any]) -> str:

@@ -7,7 +7,7 @@ from datetime import datetime
 
 from counterpoise.explanation.cards.cards import CAUTION
 from counterpoise.plain_text import escape_controls
-from counterpoise.security.findings.ecs import stamp_time, write_change
+from counterpoise.security.findings.ecs import stamp_time
 from counterpoise.security.findings.finding import Finding
 
 MARKDOWN_SIGNS = "\\`*_{}[]<>#|"
@@ -36,9 +36,9 @@ def _write_finding(finding: Finding) -> str:
     lines += ["", escape_markdown(finding.text)]
     if finding.changes:
         lines += ["", f"What would have made it {escape_markdown(finding.target)}:", ""]
-        lines += [f"- {escape_markdown(write_change(change, '→'))}" for change in finding.changes]
-    told = _say_how_sure(finding)
-    return "\n".join([*lines, *(["", f"How sure: {told}."] if told else [])])
+        lines += [f"- {escape_markdown(change.write('→'))}" for change in finding.changes]
+    sureness = _say_how_sure(finding)
+    return "\n".join([*lines, *(["", f"How sure: {sureness}."] if sureness else [])])
 
 
 def _list_facts(finding: Finding) -> list[tuple[str, str]]:

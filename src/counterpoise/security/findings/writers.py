@@ -55,11 +55,11 @@ def write_findings(
     findings = make_findings(explanation, redact=redact, attacks=attacks)
     if kind == "ticket":
         return make_ticket(findings, written=when) + "\n"
-    own = version("counterpoise")
+    product = version("counterpoise")
     if kind == "stix":
-        return _dump(make_stix(findings, product_version=own, written=when), indent=1) + "\n"
+        return _dump(make_stix(findings, product_version=product, written=when), indent=1) + "\n"
     make = make_ocsf if kind == "ocsf" else make_ecs
-    return "".join(_dump(line) + "\n" for line in make(findings, product_version=own, written=when))
+    return "".join(_dump(line) + "\n" for line in make(findings, product_version=product, written=when))
 
 
 def check_finding_format(kind: str, *, redact: bool) -> None:

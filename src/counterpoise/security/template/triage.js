@@ -157,7 +157,7 @@
   }
 
   data.groups.forEach((group, place) => {
-    const card = make("button", "group", make("b", "", `${group.alerts} alerts: ${group.title}`), make("span", "", group.median));
+    const card = make("button", "group", make("b", "", `${group.alerts} alerts: ${group.title}`), make("span", "", group.median), group.verdicts && make("span", "", group.verdicts));
     card.dataset.group = String(place);
     card.addEventListener("click", () => {
       find("group").value = find("group").value === String(place) ? "" : String(place);
@@ -168,7 +168,6 @@
     option.value = String(place);
     find("group").append(option);
   });
-  if (!data.groups.length) find("groups").append(make("p", "faint", "No alerts share a way out."));
 
   for (const tile of document.querySelectorAll(".tile")) {
     tile.addEventListener("click", () => {

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import pandas as pd
-from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
-from sklearn.model_selection import StratifiedKFold, cross_val_predict
-from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.preprocessing import StandardScaler
 
 from counterpoise.security.triage.signals import nearness_columns
+from counterpoise.security.triage.verdict_model import VerdictModel, VerdictSettings, score_unseen
 from counterpoise.types import Array, Mask
 
 CLASSES = ("likely false alarm", "close call", "stands")
+NOT_JUDGED = "not judged"
+"""The class of a row that was rejected: nothing is known of it."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +27,7 @@ class TriageSettings:
     stands_false_alarms: float = 0.25  # and at most this part of the share of false alarms among all
     false_alarm_share: float = 0.2  # without verdicts: the share of alerts nearest to the target
     stands_share: float = 0.5  # without verdicts: the share farthest from it
-    folds: int = 5  # of the cross-validation that the figures come from
+    learning: VerdictSettings = field(default_factory=VerdictSettings)  # how verdicts are learned from
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,27 +42,29 @@ class Quality:
 
 @dataclass(frozen=True, eq=False)
 class Scorer:
-    """A logistic model of the signals, its cut-offs, and its worth; it can score alerts of another day."""
+    """What was learned from verdicts, its cut-offs, and its worth; it can score alerts of another day."""
 
-    model: Pipeline
+    model: VerdictModel
+    features: tuple[str, ...]  # of the alerts, in order
     columns: Mask  # of `nearness_columns`: those that were known
     cut_offs: tuple[float, float]  # at most the first: stands; at least the second: likely false alarm
     quality: Quality
 
-    def score(self, signals: pd.DataFrame) -> Array:
-        """How likely each alert is a false alarm, ``(n,)``."""
-        return np.asarray(self.model.predict_proba(_known(signals, self.columns))[:, 1])
+    def score(self, signals: pd.DataFrame, cells: Array) -> Array:
+        """How likely each alert is a false alarm, ``(n,)``; ``cells`` ``(n, d)`` are the alerts as numbers."""
+        return self.model.score(_known(signals, self.columns), cells)
 
 
-def learn_scorer(signals: pd.DataFrame, is_false_alarm: Mask, settings: TriageSettings) -> Scorer:
-    """A scorer from alerts with a verdict, ``(n,)`` each; the same input gives the same scorer."""
+def learn_scorer(
+    signals: pd.DataFrame, cells: Array, features: tuple[str, ...], is_false_alarm: Mask, settings: TriageSettings
+) -> Scorer:
+    """A scorer from ``n`` alerts with a verdict and ``d`` features; the same input gives the same scorer."""
     columns: Mask = np.asarray(~np.isnan(nearness_columns(signals)).any(axis=0))
     x, y = _known(signals, columns), np.asarray(is_false_alarm, dtype=bool)
-    model = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))
-    folds = StratifiedKFold(settings.folds, shuffle=True, random_state=0)
-    unseen = cross_val_predict(model, x, y, cv=folds, method="predict_proba")[:, 1]
+    unseen = score_unseen(x, cells, y, settings.learning)
     cut_offs = choose_cut_offs(unseen, y, settings)
-    return Scorer(model.fit(x, y), columns, cut_offs, judge_classes(unseen, signals, y, cut_offs))
+    model = VerdictModel.fit(x, cells, y, settings.learning)
+    return Scorer(model, features, columns, cut_offs, judge_classes(unseen, signals, y, cut_offs))
 
 
 def choose_cut_offs(score: Array, is_false_alarm: Mask, settings: TriageSettings) -> tuple[float, float]:
@@ -86,8 +87,18 @@ def choose_cut_offs(score: Array, is_false_alarm: Mask, settings: TriageSettings
 
 
 def put_into_classes(score: Array, cut_offs: tuple[float, float]) -> list[str]:
-    """The class of each score."""
-    return [CLASSES[0] if each >= cut_offs[1] else CLASSES[2] if each <= cut_offs[0] else CLASSES[1] for each in score]
+    """The class of each score; that of a row without one says that it was not judged."""
+    stands, false_alarm = cut_offs
+    return [
+        NOT_JUDGED
+        if np.isnan(each)
+        else CLASSES[0]
+        if each >= false_alarm
+        else CLASSES[2]
+        if each <= stands
+        else CLASSES[1]
+        for each in score
+    ]
 
 
 def judge_classes(score: Array, signals: pd.DataFrame, is_false_alarm: Mask, cut_offs: tuple[float, float]) -> Quality:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,11 +13,13 @@ import pandas as pd
 
 from counterpoise.errors import InputError
 from counterpoise.explanation.explanation import Explanation
-from counterpoise.explanation.formats import format_label
+from counterpoise.explanation.fields import REJECTED
+from counterpoise.explanation.formats import format_label, format_pair
 from counterpoise.readable import Readable, Summary
 from counterpoise.security.groups import AlertGroup, group_alerts, share_grouped
 from counterpoise.security.triage.scorer import (
     CLASSES,
+    NOT_JUDGED,
     Quality,
     Scorer,
     TriageSettings,
@@ -34,6 +37,7 @@ class Triage(Readable):
     explanation: what the triage is of.
     table: a line an alert: probability (of the target, before), effort, bound, kept, real_distance, score (from 0,
         stands, to 1, a false alarm), class, group (its place in ``groups``, -1: none), and verdict where one was given.
+        A row that was rejected has no score, and is not judged.
     groups: alerts with the same way out, the largest first.
     evasion: what somebody who wants to pass would move: `Explanation.importance` over all alerts.
     cut_offs: scores at most the first stand, those of at least the second are likely false alarms.
@@ -68,14 +72,19 @@ class Triage(Readable):
         line: dict[str, Any] = {"alerts": len(rows), "way_out": group.title}
         verdicts = self.table["verdict"].iloc[rows].dropna().tolist() if "verdict" in self.table else []
         if verdicts:  # how pure the group is
-            line["largest_verdict"] = max(map(verdicts.count, set(verdicts))) / len(verdicts)
+            largest, count = Counter(verdicts).most_common(1)[0]
+            line["largest_verdict"] = count / len(verdicts)
+            line["verdicts"] = f"{100 * count / len(verdicts):.0f} % {largest} of {len(verdicts)} with a verdict"
+        elif "verdict" in self.table:
+            line["verdicts"] = "none has a verdict"
         values = []
         for move in group.moves:
             place = [str(name) for name in self.explanation.schema.names].index(move.feature)
             feature = self.explanation.schema.features[place]
             if feature.is_numeric:
-                before, after = self.explanation.x0[rows, place], self.explanation.x[rows, place]
-                values.append(f"{move.feature} {np.nanmedian(before):.4g} → {np.nanmedian(after):.4g}")
+                cells = self.explanation.x0[rows, place], self.explanation.x[rows, place]
+                before, after = format_pair(feature, *(float(np.nanmedian(column)) for column in cells))
+                values.append(f"{move.feature} {before} → {after}")
             else:
                 values.append(f"{move.feature} → {move.part}")
         return line | {"median": ", ".join(values)}
@@ -83,9 +92,10 @@ class Triage(Readable):
     def summarize(self) -> Summary:
         """How many alerts each class has, and the groups."""
         counts = self.table["class"].value_counts()
-        told = ", ".join(f"{counts.get(name, 0)} {name}" for name in CLASSES)
+        shown = [*CLASSES, *([NOT_JUDGED] if NOT_JUDGED in counts else [])]
+        words = ", ".join(f"{counts.get(name, 0)} {name}" for name in shown)
         lines = [(str(len(group.rows)), group.title) for group in self.groups]
-        return Summary(f"{len(self.table)} alerts: {told}; {self.note}", ("alerts", "way out"), lines)
+        return Summary(f"{len(self.table)} alerts: {words}; {self.note}", ("alerts", "way out"), lines)
 
     def save(self, path: str | Path, *, redact: bool = False, title: str = "Alert triage", **about: str) -> Path:
         """Write the triage as one HTML page that needs nothing but a browser; gives the path.
@@ -109,7 +119,8 @@ def triage(
 
     explanation: of the alerts, with the benign class as its target.
     verdicts: what each alert turned out to be, missing where nobody knows; one that equals the target is a false alarm.
-        With at least ten of either sort the cut-offs are calibrated on them, otherwise the classes are ranks.
+        With at least ten of either sort the score is learned from them, from what the explanation measured and from the
+        alerts themselves, and the cut-offs are calibrated on them; otherwise the classes are ranks of nearness.
     scorer: of an earlier triage with verdicts, used in place of learning one.
     settings: from where on an alert is in which class.
 
@@ -121,30 +132,38 @@ def triage(
     >>> found.table["class"].tolist()
     ['likely false alarm', 'stands', 'stands']
     """
-    if not isinstance(explanation, Explanation) or not len(explanation):
-        raise InputError("triage is of an Explanation with rows", f"{explanation!r}", "give what explain returns")
+    if not isinstance(explanation, Explanation):
+        raise InputError("triage is of an Explanation", f"{explanation!r}", "give what explain returns")
     signals = measure_signals(explanation)
     known = _read_verdicts(explanation, verdicts)
+    judged = explanation.status != REJECTED
+    features = tuple(map(str, explanation.schema.names))
     note = "ranks alone: no verdicts were given"
     if scorer is None and verdicts is not None:
-        has = np.array([verdict is not None for verdict in known])
+        has = judged & np.array([verdict is not None for verdict in known], dtype=bool)
         false_alarm = np.array(
-            [verdict == format_label(target) for verdict, target in zip(known, explanation.target, strict=True)]
+            [verdict == format_label(target) for verdict, target in zip(known, explanation.target, strict=True)],
+            dtype=bool,
         )
         counts = int(false_alarm[has].sum()), int((~false_alarm[has]).sum())
         note = f"ranks alone: {counts[0]} false alarms and {counts[1]} true ones are too few to learn from"
-        if min(counts) >= max(settings.least_verdicts, settings.folds):
-            scorer = learn_scorer(signals[has], false_alarm[has], settings)
-    score, cut_offs = _score_by_rank(signals, settings)
-    if scorer is not None:
-        score, cut_offs = scorer.score(signals), scorer.cut_offs
+        if min(counts) >= max(settings.least_verdicts, settings.learning.folds):
+            scorer = learn_scorer(signals[has], explanation.x0[has], features, false_alarm[has], settings)
+    score = np.full(len(explanation), np.nan)
+    if scorer is None:
+        score[judged], cut_offs = _score_by_rank(signals[judged], settings)
+    else:
+        _check_features(scorer, features)
+        cut_offs = scorer.cut_offs
+        if judged.any():
+            score[judged] = scorer.score(signals[judged], explanation.x0[judged])
         note = f"calibrated on {scorer.quality.rows} alerts with a verdict"
     groups = group_alerts(explanation)
     group_of = np.full(len(explanation), -1)
     for place, group in enumerate(groups):
         group_of[list(group.rows)] = place
     table = signals.assign(score=score, group=group_of)
-    table["class"] = put_into_classes(score, cut_offs)
+    table["class"] = pd.Series(put_into_classes(score, cut_offs), index=table.index, dtype=object)
     if verdicts is not None:
         table["verdict"] = pd.Series(known, index=table.index, dtype=object)
     return Triage(explanation, table, groups, explanation.importance(), cut_offs, scorer, note)
@@ -152,8 +171,20 @@ def triage(
 
 def _score_by_rank(signals: pd.DataFrame, settings: TriageSettings) -> tuple[Array, tuple[float, float]]:
     score = rank_nearness(signals)
+    if not len(score):
+        return score, (-np.inf, np.inf)
     low, high = np.quantile(score, [settings.stands_share, 1 - settings.false_alarm_share])
     return score, (float(min(low, np.nextafter(high, -np.inf))), float(high))
+
+
+def _check_features(scorer: Scorer, features: tuple[str, ...]) -> None:
+    if scorer.features != features:
+        differing = sorted(set(scorer.features) ^ set(features)) or ["their order"]
+        raise InputError(
+            "a scorer is for alerts with the features that it was learned from",
+            f"they differ in {', '.join(differing[:5])}",
+            "learn another from alerts of this detector",
+        )
 
 
 def _read_verdicts(explanation: Explanation, verdicts: Any) -> list[str | None]:
