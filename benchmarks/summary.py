@@ -12,10 +12,7 @@ LOSSES = ROOT / "docs" / "understand" / "where-it-loses.md"
 BEGIN, END = "<!-- from benchmarks/summary.py -->", "<!-- end -->"
 WHITE, BLIND, PLAIN = "the model as it is", "the same model as a callable", "the plain call"
 SECTIONS = {"l2": "distance", "changes": "features changed", "cpu": "time"}
-HEAD = (
-    "| | distance ÷ nearest peer's | features changed: ours, the peer with fewest, ratio | "
-    "time ÷ quickest near peer's | time, the model as a callable |"
-)
+HEAD = "| ours ÷ the best peer's | distance | features changed | time, the model as it is | time, as a callable |"
 NOT_MEASURED = "*Not measured yet: `make bench` writes this table.*"
 
 
@@ -36,13 +33,9 @@ def table() -> str:
     lines = [HEAD, "|---|---|---|---|---|"]
     for (name, title), part in measured.groupby(["task", "title"], sort=False):
         cells = {(line["way"], line["column"]): line for line in part.to_dict("records")}
-        told = [
-            ratio(cells.get((WHITE, "l2"))),
-            counts(cells.get((WHITE, "changes"))),
-            ratio(cells.get((WHITE, "cpu"))),
-            ratio(cells.get((BLIND, "cpu"))),
-        ]
-        lines.append(f"| [{title}](benchmarks/results/{name}.md) | {' | '.join(told)} |")
+        columns = ((WHITE, "l2"), (WHITE, "changes"), (WHITE, "cpu"), (BLIND, "cpu"))
+        ratios = " | ".join(ratio(cells.get(column)) for column in columns)
+        lines.append(f"| [{title}](benchmarks/results/{name}.md) | {ratios} |")
     return "\n".join(lines)
 
 
@@ -50,19 +43,7 @@ def ratio(cell: dict[str, object] | None) -> str:
     """ "0.71 [0.62, 0.80]", in bold where ours loses."""
     if cell is None or not isinstance(cell["word"], str):
         return "no peer"
-    return bold_if_lost(cell, interval(cell))
-
-
-def counts(cell: dict[str, object] | None) -> str:
-    """ "5.1, 1.2 (4.2 [3.6, 4.9])", in bold where ours loses."""
-    if cell is None or not isinstance(cell["word"], str):
-        return "no peer"
-    return bold_if_lost(cell, f"{cell['ours']:.1f}, {cell['theirs']:.1f}: {interval(cell)}")
-
-
-def bold_if_lost(cell: dict[str, object], said: str) -> str:
-    """What is lost stands out."""
-    return f"**{said}**" if cell["word"] == "loses" else said
+    return f"**{interval(cell)}**" if cell["word"] == "loses" else interval(cell)
 
 
 def interval(cell: dict[str, object]) -> str:

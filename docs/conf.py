@@ -81,9 +81,14 @@ html_theme_options = {
 }
 html_sidebars = {"index": []}
 copyright = "Counterpoise, Apache-2.0"
+copybutton_prompt_text = r">>> |\.\.\. |\$ "  # what is copied can be run: no prompts, and no outputs
+copybutton_prompt_is_regexp = True
+copybutton_selector = "div:not(.highlight-output):not(.highlight-text) > div.highlight > pre"
 linkcheck_ignore = [r"http://(127\.0\.0\.1|localhost).*"]
 suppress_warnings = ["config.cache"]
 
+PRINTED = re.compile(r"^```output\n(.*?)^```$", flags=re.MULTILINE | re.DOTALL)
+TABLE_WIDTH = 115  # what programs print in longer lines are sentences
 OUTSIDE = re.compile(r"\[`?([^\]`]+)`?\]\((?:\.\./)+((?:benchmarks|examples|src|tests)/[^)]*)\)")
 
 
@@ -92,6 +97,17 @@ def _name_files_outside(app: Sphinx, page: str, source: list[str]) -> None:
     source[0] = OUTSIDE.sub(r"\1 (`\2`)", source[0])
 
 
+def _wrap_printed_sentences(app: Sphinx, page: str, source: list[str]) -> None:
+    """Outputs of long lines become blocks of text, which wrap; printed tables keep their columns and scroll."""
+    source[0] = PRINTED.sub(_choose_language, source[0])
+
+
+def _choose_language(found: re.Match[str]) -> str:
+    longest = max(map(len, found[1].splitlines()), default=0)
+    return found[0].replace("```output", "```text", 1) if longest > TABLE_WIDTH else found[0]
+
+
 def setup(app: Sphinx) -> None:
     """Register with Sphinx."""
     app.connect("source-read", _name_files_outside)
+    app.connect("source-read", _wrap_printed_sentences)

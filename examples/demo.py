@@ -1,7 +1,6 @@
 """What `make demo` runs: writes out/demo.html and out/demo.png.
 
-The code is in `counterpoise.cli.demo`; `counterpoise demo` runs it too. README shows the picture: docs/demo.png is a
-copy of out/demo.png, renewed by hand when the picture changes.
+The code is in `counterpoise.cli.demo`; `counterpoise demo` runs it too.
 """
 
 from pathlib import Path

@@ -143,13 +143,13 @@ def in_batches(task: Task, method: Method, counted: Counted, asked: argparse.Nam
     found: dict[str, object] = {}
     if method.many is None:
         return found
-    with Clock() as clock:
+    with watched(asked.limit), Clock() as clock:
         method.many(task.rows[:TRIAL].copy())
     for size in asked.batches:
         if clock.cpu / TRIAL * size > PATIENCE * asked.limit:
             break
         rows, before = task.rows[:size].copy(), counted.rows
-        with Clock() as spent:
+        with watched(2 * PATIENCE * asked.limit), Clock() as spent:
             answers = method.many(rows)
         found[str(size)] = {
             "wall": spent.wall / len(rows),
@@ -171,7 +171,7 @@ def ask(method: Method, row: np.ndarray) -> tuple[np.ndarray | None, str]:
 
 @contextmanager
 def watched(seconds: float) -> Iterator[None]:
-    """Stop a row that never ends; where the platform has no such clock, the whole run is stopped from outside."""
+    """Stop what takes more CPU time; where the platform has no such clock, the whole run is stopped from outside."""
     if not hasattr(signal, "setitimer"):
         yield
         return

@@ -48,7 +48,8 @@ def _line(option: Any) -> str:
     names = " ".join(f"`{name}`" for name in (*option.opts, *option.secondary_opts))
     if option.param_type_name == "argument":
         names = f"`{option.name.upper()}`"
-    many = " Repeatable." if option.multiple or option.nargs == -1 else ""
+    takes_several = option.multiple or option.nargs == -1
+    many = " Repeatable." if takes_several and "repeat" not in (option.help or "") else ""
     default = "required" if option.required else _default(option)
     text = _mark_code(" ".join((option.help or "").split())).replace("|", "\\|")
     return f"| {names} | {default} | {text}{many} |"

@@ -106,6 +106,12 @@ class Telemetry(NamedTuple):
 def simulate(rows: int = 2000, seed: int = 0, attack_share: float = 0.4) -> Telemetry:
     """Draw ``rows`` devices, of which the share ``attack_share`` is under attack; the same seed gives the same devices.
 
+    Returns a frame of the twelve features, the label ("alert" or "benign") and the mode of attack of each device.
+
+    rows: how many devices, at least 1.
+    seed: a whole number.
+    attack_share: the share that is under attack, 0 to 1.
+
     >>> frame, label, mode = simulate(rows=500, seed=1)
     >>> frame.shape, int((label == "alert").sum())
     ((500, 12), 200)
@@ -133,6 +139,8 @@ def simulate(rows: int = 2000, seed: int = 0, attack_share: float = 0.4) -> Tele
 
 def describe(schema: Schema) -> Schema:
     """The schema of these devices with units, meanings, and people's names for the columns.
+
+    schema: of a table with the twelve features, as `Schema.infer(frame)` gives it.
 
     >>> from counterpoise.space.schema.schema import Schema
     >>> describe(Schema.infer(simulate(rows=50).frame))["failed_auth"].title

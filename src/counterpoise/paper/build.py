@@ -60,8 +60,11 @@ def write(
 ) -> Path:
     """Make every figure and table of the paper into ``folder``; returns the page, paper.html.
 
-    ``quick`` measures less, in a minute or two instead of most of an hour. ``progress`` is called with the parts
-    done, the parts in all and the name of the next. ``rows`` of each traffic table are compared; None: 50, quick 4.
+    folder: where the page, its images and its data go; it is made where it does not exist.
+    quick: measure less, in a minute or two instead of most of an hour.
+    progress: called with the parts done, the parts in all and the name of the next.
+    seed: a whole number; it changes the simulated devices, the weights w and every search.
+    rows: how many of each traffic table are compared; None: 50, quick 4.
     """
     _check_number("seed", seed, 0)
     if rows is not None:
