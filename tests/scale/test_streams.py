@@ -8,9 +8,11 @@ import time
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from counterpoise.scale.growing_file import FileLines
-from counterpoise.scale.stream import KafkaLines, StreamSettings
+from counterpoise.scale.stream import KafkaLines, LineCutter, StreamSettings
 from scale.night import ASK, alerts, fill, run, start
 
 SETTINGS = StreamSettings(batch_rows=4, wait_seconds=0.05, tick_seconds=0.01)
@@ -52,6 +54,41 @@ def test_nested_json_comes_back_as_json(folder: Path) -> None:
     record = {**json.loads(alerts(30).iloc[0].to_json()), "flow": {"ports": [1, 2], "up": True}}
     done = run(folder, "explain", *ASK, "-r", "-", "-o", "-", input=json.dumps(record).encode() + b"\n")
     assert json.loads(done.stdout)["carried"]["flow"] == record["flow"]
+
+
+def test_a_line_without_end_costs_no_other(folder: Path) -> None:
+    good = (folder / "rows.ndjson").read_bytes().splitlines(keepends=True)[:2]
+    long = b'{"ticket": "' + b"x" * 60_000_000 + b'"}\n'  # took a quarter of an hour while all of it was cut each time
+    done = run(folder, "explain", *ASK, "-r", "-", "-o", "-", input=good[0] + long + good[1])
+    records = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [record["status"] == "rejected" for record in records] == [False, True, False], done.stderr
+    assert records[1]["reason"] == "a line must have at most 16,000,000 bytes"
+
+
+def test_of_a_line_that_is_too_long_a_file_gives_the_beginning(tmp_path: Path) -> None:
+    log, note = tmp_path / "log", tmp_path / "log.offset"
+    log.write_bytes(b"a\n" + b"long" * 200 + b"\nb\n" + b"grows" * 100)
+    short = StreamSettings(batch_rows=4, wait_seconds=0.05, tick_seconds=0.01, line_bytes=10)
+    source = FileLines(log, note)
+    assert source.read(short) == [b"a\n", b"longlonglon\n", b"b\n"]
+    source.commit()
+    assert source.read(short) == []
+    with log.open("ab") as file:
+        file.write(b"\nc\n")
+    source.close()
+    again = FileLines(log, note)
+    assert again.read(short) == [b"growsgrowsg\n", b"c\n"]
+    again.close()
+
+
+@given(st.lists(st.binary(max_size=12)), st.integers(1, 20))
+def test_lines_are_the_same_however_their_bytes_come(pieces: list[bytes], most: int) -> None:
+    cutter, whole = LineCutter(most), b"".join(pieces)
+    lines = [line for piece in pieces for line in cutter.add(piece)]
+    assert [*lines, cutter.rest] == [
+        *(line[: most + 1] + b"\n" for line in whole.split(b"\n")[:-1]),
+        whole.split(b"\n")[-1][: most + 1],
+    ]
 
 
 def _all(source: FileLines) -> list[bytes]:

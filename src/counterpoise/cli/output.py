@@ -45,7 +45,7 @@ def format_json_lines(explanation: Explanation, *, redact: bool, first: int = 0)
     tipping = None if explanation.tipping is None else _change_records(explanation.tipping, redact=redact)
     places = np.arange(len(explanation))
     kept = kept_columns(explanation, places, np.zeros(len(explanation), dtype=np.intp))
-    for place, card in enumerate(build_cards(explanation, redact=redact)):
+    for place, card in enumerate(build_cards(explanation, redact=redact, with_context=False)):
         record = _row_record(explanation, place, card, changes[place])
         record["position"] += first
         record |= {name: _to_json_value(share[place]) for name, share in kept.items()}

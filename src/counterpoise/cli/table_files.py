@@ -216,10 +216,11 @@ def convert_to_numbers(
     leaves it as it is instead.
     """
     out = table.copy(deep=False)
-    for name in table.columns.intersection(reference.columns):
-        column = table[name]
-        if not pd.api.types.is_numeric_dtype(reference[name]) or pd.api.types.is_numeric_dtype(column):
+    wanted = {name for name, dtype in reference.dtypes.items() if pd.api.types.is_numeric_dtype(dtype)}
+    for name, dtype in table.dtypes.items():
+        if name not in wanted or pd.api.types.is_numeric_dtype(dtype):
             continue
+        column = table[name]
         numbers = pd.to_numeric(column, errors="coerce")
         wrong = np.flatnonzero(numbers.isna() & column.notna())
         if len(wrong) and keep_wrong:

@@ -25,6 +25,7 @@ from counterpoise.errors import InputError
 from counterpoise.explanation.cards.cards import CAUTION, Card, build_cards
 from counterpoise.explanation.explanation import Explanation
 from counterpoise.explanation.exports.flat import ADDED_COLUMN_PREFIX
+from counterpoise.explanation.views import compose_row_text
 from counterpoise.scale.answer_table import tabulate_answers
 from counterpoise.scale.files import replace_file
 from counterpoise.security.findings.writers import check_finding_format, load_attacks, write_findings
@@ -157,9 +158,9 @@ class AnswerWriter:
 
 def _add_texts(table: pd.DataFrame, part: Explanation) -> None:
     """Add what is said of each row to the line of its best answer."""
-    said = [card.best_answer.text for card in build_cards(part)]
+    sentences = [compose_row_text(part, row, names_alternatives=False) for row in range(len(part))]
     best, places = table[ADDED_COLUMN_PREFIX + "alternative"] == 0, table[ADDED_COLUMN_PREFIX + "position"]
-    texts = [said[place] if is_best else "" for place, is_best in zip(places, best, strict=True)]
+    texts = [sentences[place] if is_best else "" for place, is_best in zip(places, best, strict=True)]
     table[ADDED_COLUMN_PREFIX + "text"] = pd.Series(texts, index=table.index, dtype="str")
 
 

@@ -87,19 +87,24 @@ class FileLines:
                 return []
             self._open(self.path)
         self._go_back_if_cut()
-        lines = self._whole_lines(settings.batch_rows) or self._follow()
+        lines = self._whole_lines(settings.batch_rows, settings.line_bytes) or self._follow()
         if not lines:
             time.sleep(settings.tick_seconds)
         return lines
 
-    def _whole_lines(self, most: int) -> list[bytes]:
+    def _whole_lines(self, most: int, most_bytes: int) -> list[bytes]:
         assert self._file is not None
         self._file.seek(self._place)
         lines: list[bytes] = []
-        while len(lines) < most and (line := self._file.readline()).endswith(b"\n"):
-            lines.append(line)
-            self._place += len(line)
-            self._last = (self._last + line)[-LAST_BYTES:]
+        while len(lines) < most and (line := self._file.readline(most_bytes + 1)):
+            end = line
+            while not end.endswith(b"\n") and (more := self._file.readline(most_bytes)):  # the rest of one too long
+                end = (end + more)[-LAST_BYTES:]
+            if not end.endswith(b"\n"):
+                break
+            lines.append(line if line.endswith(b"\n") else line + b"\n")
+            self._place = self._file.tell()
+            self._last = (self._last + end)[-LAST_BYTES:]
         return lines
 
     def _go_back_if_cut(self) -> None:

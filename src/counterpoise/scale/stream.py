@@ -26,13 +26,16 @@ class StreamSettings:
     batch_rows: int = 64
     """Lines of a batch, at most: more would make the first of them wait."""
     wait_seconds: float = 0.02
-    """How long the first line of a batch waits for others: those that come while a batch is answered are the next."""
+    """How long the first line of a batch waits for others, from when it came: those that come while a batch is
+    answered are the next one at once."""
     idle_seconds: float = 0.2
     """How long a source without lines is waited for at a time."""
     tick_seconds: float = 0.05
     """How often a source without lines is looked at."""
     lines_ahead: int = 256
     """Lines that are read before they are answered; beyond that whoever writes them has to wait."""
+    line_bytes: int = 16_000_000
+    """Bytes of a line, at most: of a longer one the beginning is kept, and it is rejected."""
 
 
 class LineSource(Protocol):
@@ -77,6 +80,40 @@ def answer_stream(
                 source.commit()
 
 
+class LineCutter:
+    """Cuts bytes into lines as they come; of a line of more than ``most`` bytes the first ``most`` + 1 are kept.
+
+    >>> cutter = LineCutter(3)
+    >>> cutter.add(b"ab"), cutter.add(b"c\\n\\nlong"), cutter.add(b"er\\nd"), cutter.rest
+    ([], [b'abc\\n', b'\\n'], [b'long\\n'], b'd')
+    """
+
+    def __init__(self, most: int) -> None:
+        self.most, self._pieces, self._size = most, list[bytes](), 0
+
+    def add(self, given: bytes) -> list[bytes]:
+        """The lines that end in what is given."""
+        lines = []
+        *ends, begun = given.split(b"\n")
+        for end in ends:
+            self._keep(end)
+            lines.append(self.rest + b"\n")
+            self._pieces, self._size = [], 0
+        self._keep(begun)
+        return lines
+
+    @property
+    def rest(self) -> bytes:
+        """What has come of the line that has not ended."""
+        return b"".join(self._pieces)
+
+    def _keep(self, piece: bytes) -> None:
+        kept = piece[: self.most + 1 - self._size]
+        if kept:
+            self._pieces.append(kept)
+            self._size += len(kept)
+
+
 class PipeLines:
     """The lines of a pipe, read ahead by a thread; a pipe cannot be read twice, so there is nothing to note.
 
@@ -84,41 +121,41 @@ class PipeLines:
     """
 
     def __init__(self, descriptor: int | None, begun: bytes = b"", settings: StreamSettings = StreamSettings()) -> None:
-        self._queue: queue.Queue[bytes | None] = queue.Queue(settings.lines_ahead)
-        self._has_ended = False
+        self._queue: queue.Queue[tuple[float, bytes | None]] = queue.Queue(settings.lines_ahead)  # when they came
+        self._cutter, self._has_ended = LineCutter(settings.line_bytes), False
         threading.Thread(target=self._read_ahead, args=(descriptor, begun), daemon=True).start()
 
-    def _read_ahead(self, descriptor: int | None, begun: bytes) -> None:
+    def _read_ahead(self, descriptor: int | None, given: bytes) -> None:
         more = True
         while more:  # a reader that a thread waits in has a lock, which the end of the program would wait for
-            *lines, begun = begun.split(b"\n")
-            for line in lines:
-                self._queue.put(line + b"\n")
+            came = time.monotonic()
+            for line in self._cutter.add(given):
+                self._queue.put((came, line))
             try:
                 given = b"" if descriptor is None else os.read(descriptor, 1 << 16)
             except OSError:
                 given = b""
-            more, begun = bool(given), begun + given
-        if begun:
-            self._queue.put(begun)
-        self._queue.put(None)
+            more = bool(given)
+        if self._cutter.rest:
+            self._queue.put((time.monotonic(), self._cutter.rest))
+        self._queue.put((time.monotonic(), None))
 
     def read(self, settings: StreamSettings) -> list[bytes] | None:
         """The next lines."""
         if self._has_ended:
             return None
         try:
-            first = self._queue.get(timeout=settings.idle_seconds)
+            came, line = self._queue.get(timeout=settings.idle_seconds)
         except queue.Empty:
             return []
-        lines, until = [], time.monotonic() + settings.wait_seconds
-        while first is not None:
-            lines.append(first)
-            left = until - time.monotonic()
-            if len(lines) == settings.batch_rows or left <= 0:
+        lines, until = [], came + settings.wait_seconds
+        while line is not None:
+            lines.append(line)
+            if len(lines) == settings.batch_rows:
                 return lines
             try:
-                first = self._queue.get(timeout=left)
+                left = until - time.monotonic()
+                _, line = self._queue.get(timeout=left) if left > 0 else self._queue.get_nowait()
             except queue.Empty:
                 return lines
         self._has_ended = True

@@ -76,8 +76,9 @@ class RowForm:
     def overflows(self, x: Array) -> Mask:
         """Which answers ``x`` ``(p, d)`` have a number that is beyond what its column's dtype can hold, ``(p,)``."""
         beyond = np.zeros(len(x), dtype=bool)
+        dtypes: dict[Hashable, Any] = dict(zip(self.table.columns.tolist(), self.table.dtypes.tolist(), strict=True))
         for number, feature in enumerate(self.schema):
-            dtype = self.table.dtypes.get(feature.name)
+            dtype = dtypes.get(feature.name)
             kind = getattr(dtype, "numpy_dtype", dtype)
             if isinstance(kind, np.dtype) and kind.kind == "f" and kind.itemsize < 8:
                 beyond |= np.abs(x[:, number]) > np.finfo(kind).max

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -68,6 +69,17 @@ class PreparedQuestion:
     settings: dict[str, Any]
     reference: pd.DataFrame
     unset: UnsetMarks
+
+    @cached_property
+    def truth_columns(self) -> list[Any]:
+        """The columns of the reference that hold truth values."""
+        return [name for name, dtype in self.reference.dtypes.items() if dtype == np.dtype(bool)]
+
+    @cached_property
+    def number_columns(self) -> set[Any]:
+        """The columns of the reference that hold numbers, and no truth values."""
+        numbers = {name for name, dtype in self.reference.dtypes.items() if pd.api.types.is_numeric_dtype(dtype)}
+        return numbers - set(self.truth_columns)
 
 
 def prepare_question(options: QuestionOptions) -> PreparedQuestion:

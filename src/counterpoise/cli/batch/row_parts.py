@@ -48,10 +48,9 @@ def iterate_parts(asked: PreparedQuestion, rows: str, name: str | None, part_row
 def as_typed(asked: PreparedQuestion, frame: pd.DataFrame) -> pd.DataFrame:
     """A frame of texts, or of JSON values, with the kinds that the reference's columns have."""
     out = table_files.convert_to_numbers(frame, asked.reference, "--rows", keep_wrong=True)
-    for name in frame.columns.intersection(asked.reference.columns):
-        if asked.reference[name].dtype == bool:
-            cells = [TRUTH_WORDS.get(str(cell).lower(), cell) for cell in frame[name]]
-            out[name] = pd.Series(cells, index=frame.index, dtype=object).infer_objects()
+    for name in frame.columns.intersection(asked.truth_columns):
+        cells = [TRUTH_WORDS.get(str(cell).lower(), cell) for cell in frame[name]]
+        out[name] = pd.Series(cells, index=frame.index, dtype=object).infer_objects()
     return out
 
 
@@ -59,23 +58,19 @@ def frame_of_records(asked: PreparedQuestion, lines: Sequence[dict[str, Any] | s
     """JSON objects as a frame, with lines that are none between them; a feature that an object lacks is missing."""
     records = [line for line in lines if not isinstance(line, str)]
     names = dict.fromkeys([*(key for record in records for key in record), *map(str, asked.explainer.schema.names)])
-    cells = {name: [record.get(name) for record in records] for name in names}
-    frame = pd.DataFrame({name: pd.Series(column, dtype=object) for name, column in cells.items()})
-    known = asked.reference.columns
-    frame = frame.assign(**{str(name): _numbers(frame[str(name)]) for name in known if _is_number_column(asked, name)})
+    columns: dict[str, Any] = {}
+    for name in names:
+        cells = np.empty(len(records), dtype=object)
+        cells[:] = [record.get(name) for record in records]
+        columns[name] = _as_numbers(cells) if name in asked.number_columns else cells
+    frame = pd.DataFrame(columns)
     return insert_unreadable(frame, {place: line for place, line in enumerate(lines) if isinstance(line, str)})
 
 
-def _is_number_column(asked: PreparedQuestion, name: Any) -> bool:
-    if name not in asked.reference.columns:
-        return False
-    return pd.api.types.is_numeric_dtype(asked.reference[name]) and asked.reference[name].dtype != bool
-
-
-def _numbers(column: pd.Series[Any]) -> Any:
-    """A column of JSON values as numbers, where all are such or missing."""
-    plain = all(cell is None or (isinstance(cell, (int, float)) and not isinstance(cell, bool)) for cell in column)
-    return pd.to_numeric(column) if plain else column
+def _as_numbers(cells: Any) -> Any:
+    """JSON values as numbers, where all are such or missing."""
+    plain = all(cell is None or (isinstance(cell, (int, float)) and not isinstance(cell, bool)) for cell in cells)
+    return pd.to_numeric(cells) if plain else cells
 
 
 def _parquet_frames(asked: PreparedQuestion, rows: str, ending: str, part_rows: int) -> Iterator[pd.DataFrame]:
@@ -130,7 +125,7 @@ def empty_marked_cells(asked: PreparedQuestion, frame: pd.DataFrame, separator: 
     for name in frame.columns.drop(WHY, errors="ignore"):
         mine = {"", *(marks.get(name, ()) if isinstance(marks, dict) else marks)}
         out[name] = out[name].where(~out[name].isin(mine), np.nan)
-        if separator != "," and _is_number_column(asked, name):
+        if separator != "," and name in asked.number_columns:
             out[name] = out[name].str.replace(",", ".", regex=False)
     return out
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import gc
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
@@ -25,7 +26,7 @@ from counterpoise.explanation.explanation import Explanation
 from counterpoise.explanation.fields import REJECTED
 from counterpoise.scale.answer_table import explain_rows
 from counterpoise.scale.row_filter import RowFilter
-from counterpoise.scale.stream import LineSource, PipeLines, answer_stream
+from counterpoise.scale.stream import LineSource, PipeLines, StreamSettings, answer_stream
 
 
 @dataclass
@@ -98,6 +99,8 @@ class StreamAnswers:
 
     def _parse(self, line: bytes) -> dict[str, Any] | list[str] | str | None:
         """A record, the reason why a line is none, or None for a blank line and for a header of CSV."""
+        if len(line) - line.endswith(b"\n") > StreamSettings.line_bytes:
+            return f"a line must have at most {StreamSettings.line_bytes:,} bytes"
         text = line.decode("utf-8-sig", errors=UNDECODED).strip("\r\n")
         if not text.strip():
             return None
@@ -131,6 +134,8 @@ def can_stream(rows: RowsFile, evidence: str | None, budget: float | None) -> bo
 
 def answer_lines(source: LineSource, answers: StreamAnswers, *, quiet: bool) -> int:
     """Answer the lines of a source until it ends; gives the exit code."""
+    gc.collect()
+    gc.freeze()  # the model and the reference stay: looking through them for garbage would hold up lines
     try:
         answer_stream(source, answers, hold=SIGNALS.hold)
     except (KeyboardInterrupt, Interrupted):

@@ -80,8 +80,8 @@ class Card(NamedTuple):
     proof: str = ""  # how near to the least the best answer is, in a few words; "" where nothing is known
 
 
-def build_cards(explanation: AnsweredRows, *, redact: bool = False) -> list[Card]:
-    """The cards of all rows, in order.
+def build_cards(explanation: AnsweredRows, *, redact: bool = False, with_context: bool = True) -> list[Card]:
+    """The cards of all rows, in order; without context they leave out percentiles and real rows, which take time.
 
     >>> import pandas as pd
     >>> from sklearn.linear_model import LogisticRegression
@@ -93,8 +93,9 @@ def build_cards(explanation: AnsweredRows, *, redact: bool = False) -> list[Card
     >>> card.prediction, best.prediction, best.changes[0].before, best.changes[0].direction
     ('alert', 'benign', '9', 'down')
     """
-    best = _list_answers(explanation, redact=redact)
-    tipping = None if explanation.tipping is None else _list_answers(explanation.tipping, redact=redact)
+    options = {"redact": redact, "with_context": with_context and not redact}
+    best = _list_answers(explanation, **options)
+    tipping = None if explanation.tipping is None else _list_answers(explanation.tipping, **options)
     carried: list[CarriedCells] = [()] * len(explanation) if redact else _list_carried(explanation)
     labels = [_row_name(label) for label in explanation.rows.index]
     cards = []
@@ -115,9 +116,9 @@ def build_cards(explanation: AnsweredRows, *, redact: bool = False) -> list[Card
                 firmness=_say_firmness(explanation, row),
                 noise="" if redact else str(explanation.measures.noise[row]),
                 other_answers=tuple(answers[1:]),
-                evidence=Evidence()
-                if redact
-                else build_evidence(explanation, row, [change.column for change in (*answers[0].changes, *beside)]),
+                evidence=build_evidence(explanation, row, [change.column for change in (*answers[0].changes, *beside)])
+                if options["with_context"]
+                else Evidence(),
                 proof=say_proof(gap[row]),
             )
         )
@@ -167,7 +168,7 @@ def say_directions(changes: Sequence[CardChange]) -> str:
     return " and ".join(filter(None, [", ".join(parts[:-1]), *parts[-1:]]))
 
 
-def _list_answers(explanation: AnsweredRows, *, redact: bool) -> list[list[CardAnswer]]:
+def _list_answers(explanation: AnsweredRows, *, redact: bool, with_context: bool) -> list[list[CardAnswer]]:
     """For each row its answers, the best first; where none is valid, the nearest miss."""
     count = np.maximum(explanation.count, 1)
     listed = tables.list_changes(
@@ -180,7 +181,7 @@ def _list_answers(explanation: AnsweredRows, *, redact: bool) -> list[list[CardA
     for row in range(len(explanation)):
         described = [
             tuple(
-                _describe_change(explanation, change, redact=redact)
+                _describe_change(explanation, change, redact=redact, with_context=with_context)
                 for change in sort_by_size(grouped.get((row, slot), []))
             )
             for slot in range(int(count[row]))
@@ -252,14 +253,16 @@ def _write_redacted_text(explanation: AnsweredRows, row: int, changes: tuple[Car
     return f"With {say_directions(changes)} the model would have said {said}."
 
 
-def _describe_change(explanation: AnsweredRows, change: tables.Change, *, redact: bool) -> CardChange:
+def _describe_change(
+    explanation: AnsweredRows, change: tables.Change, *, redact: bool, with_context: bool
+) -> CardChange:
     feature = explanation.schema.features[change.column]
     direction = direction_of(feature, change.before, change.after)
     if redact:
         return CardChange(change.column, feature.title, direction)
     before, after = format_pair(feature, change.before, change.after)
     described = CardChange(change.column, feature.title, direction, change.size, before, after)
-    if not feature.is_numeric or direction == "given":
+    if not feature.is_numeric or direction == "given" or not with_context:
         return described
     ends = float(change.before), float(change.after)
     ranks = []

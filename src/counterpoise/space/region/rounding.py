@@ -23,8 +23,8 @@ def nearest_listed(values: Array, x: Array, first: Index, last: Index) -> Array:
     """The nearest of sorted ``values`` to each number, from place ``first`` to ``last``; missing stays missing."""
     if not len(values):
         return np.full(x.shape, np.nan)
-    right = np.clip(np.searchsorted(values, x), 0, len(values) - 1)
+    right = np.minimum(values.searchsorted(x), len(values) - 1)
     left = np.maximum(right - 1, 0)
     place = np.where(x - values[left] <= values[right] - x, left, right)
     held = np.where(first <= last, np.minimum(np.maximum(place, first), last), place)
-    return np.where(np.isnan(x), np.nan, values[np.clip(held, 0, len(values) - 1)])
+    return np.where(np.isnan(x), np.nan, values.take(held, mode="clip"))

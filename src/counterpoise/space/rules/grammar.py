@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import NamedTuple, NoReturn
 
 from counterpoise.errors import ConstraintError
@@ -126,6 +127,12 @@ def parse_syntax(text: str, limits: RuleLimits = DEFAULT_RULE_LIMITS) -> Syntax:
             f"{text!r:.60}",
             "for instance 'fwd + bwd == total'",
         )
+    return _read_syntax(str(text), limits)
+
+
+@lru_cache
+def _read_syntax(text: str, limits: RuleLimits) -> Syntax:
+    """The syntax of a text; a rule is read again for each batch of rows."""
     tokens = _split_tokens(text)
     _check_nesting(text, tokens, limits)
     reader = _TreeReader(text, tokens, limits)
