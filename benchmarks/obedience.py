@@ -67,8 +67,9 @@ SUPPORT_ROWS, SHUFFLED_SHARE, ROWS_PER_VALUE, TOLERANCES = 20, 0.05, 5, (1e-6, 1
 def enumerate_relations(table: pd.DataFrame, seed: int = 7) -> dict[str, Any]:
     """All relations that every row of a table obeys, by enumeration: each with a function that tells which rows obey.
 
-    Pair orders, a = b + c (and so a = b - c), a = b * c (and so a = b / c), one-hot groups of neighbouring columns, and
-    lookups from a column whose every value has five rows. A relation must break where a column is shuffled.
+    Pair orders, a = b + c (and so a = b - c), a = b * c (and so a = b / c), whole numbers that are b / c rounded,
+    one-hot groups of neighbouring columns, and lookups from a column whose every value has five rows. A relation
+    must break where a column is shuffled.
     """
     numbers = [name for name in table if table[name].dtype.kind in "iufb" and len(pd.unique(table[name])) > 1]
     x = {name: table[name].to_numpy(dtype=float) for name in numbers}
@@ -80,7 +81,11 @@ def enumerate_relations(table: pd.DataFrame, seed: int = 7) -> dict[str, Any]:
                 continue
             if (x[a] > x[b][order]).mean() >= SHUFFLED_SHARE and (x[a] < x[b]).mean() > SHUFFLED_SHARE:
                 found[f"{a} <= {b}"] = lambda t, a=a, b=b: _near_or_below(t[a], t[b])
-    found |= _equations(numbers, x, order)
+    distinct = [
+        name for place, name in enumerate(numbers) if not any(np.array_equal(x[name], x[o]) for o in numbers[:place])
+    ]
+    found |= _equations(distinct, x, order)
+    found |= _rounded_quotients(distinct, x, order)
     found |= _lookups(table)
     found |= _one_hot_groups(table, numbers)
     return found
@@ -91,12 +96,9 @@ def _near_or_below(left: pd.Series, right: pd.Series) -> np.ndarray:
     return low <= high + TOLERANCES[0] * np.maximum(1.0, np.maximum(np.abs(low), np.abs(high))) * HAIR
 
 
-def _equations(numbers: list[str], x: dict[str, np.ndarray], order: np.ndarray) -> dict[str, Any]:
+def _equations(distinct: list[str], x: dict[str, np.ndarray], order: np.ndarray) -> dict[str, Any]:
     found: dict[str, Any] = {}
     few = {name: values[:200] for name, values in x.items()}
-    distinct = [
-        name for place, name in enumerate(numbers) if not any(np.array_equal(x[name], x[o]) for o in numbers[:place])
-    ]
     for sign, combine in (("+", np.add), ("*", np.multiply)):
         for place, b in enumerate(distinct):
             for c in distinct[place:] if sign == "*" else distinct[place + 1 :]:
@@ -137,6 +139,25 @@ def _fitting_tolerance(
         if stands_out and breaks and (np.abs(a - right) <= slack).all():
             return tolerance
     return None
+
+
+def _rounded_quotients(names: list[str], x: dict[str, np.ndarray], order: np.ndarray) -> dict[str, Any]:
+    """Whole numbers that are the quotient of two other columns, rounded."""
+    found: dict[str, Any] = {}
+    for a in (name for name in names if np.array_equal(x[name], np.rint(x[name])) and (np.abs(x[name]) >= 5).any()):
+        for b in names:
+            for c in names:
+                if len({a, b, c}) < 3 or (np.abs(x[a][:50] * x[c][:50] - x[b][:50]) > 0.5 * np.abs(x[c][:50])).any():
+                    continue
+                gap, room = np.abs(x[a] * x[c] - x[b]), 0.5 * np.abs(x[c])
+                shown = (np.abs(x[a]) >= 5) & (np.abs(x[c]) > 1) & (gap > 1e-3 * np.maximum(1, np.abs(x[b])))
+                breaks = (np.abs(x[a] * x[c] - x[b][order]) > room).mean() >= SHUFFLED_SHARE
+                if (gap <= room).all() and shown.sum() >= SUPPORT_ROWS and breaks:
+                    found[f"{a} == round({b} / {c})"] = lambda t, a=a, b=b, c=c: (
+                        np.abs(t[a].to_numpy(float) * t[c].to_numpy(float) - t[b].to_numpy(float))
+                        <= 0.5 * np.abs(t[c].to_numpy(float)) * HAIR
+                    )
+    return found
 
 
 def _lookups(table: pd.DataFrame) -> dict[str, Any]:

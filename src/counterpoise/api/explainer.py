@@ -60,7 +60,7 @@ class Explainer:
     values: what a changed number may be: "auto" (the default) a value on its column's own grid, and one that was seen
         where a column has few; "any" number; or only "seen" ones. What the schema gives of a feature wins.
     relations: "discovered" (the default) keeps the relations that every reference row obeys, as `discover` finds them:
-        sums, products, orders, lookups and one-hot groups; None does not.
+        sums, products, rounded quotients, orders, lookups and one-hot groups; None does not.
     weights: by feature, how much a change counts in the penalty: 1 by default, infinity forbids it. "permutation"
         and "shap" take the weights from how much the model depends on each feature.
     new_categories: whether rows may have categories that neither reference nor schema has, where the model takes

@@ -20,8 +20,8 @@ def find_dependence(seen: PatternSearch) -> list[FoundRelation]:
     for of, name in [(of, name) for of in keys for name in few if of != name]:
         if name in seen.duplicate_of or of in seen.duplicate_of or (name, of) in done:
             continue
-        counts = np.zeros((few[of].max() + 1, few[name].max() + 1))
-        np.add.at(counts, (few[of], few[name]), 1)
+        width = few[name].max() + 1
+        counts = np.bincount(few[of] * width + few[name], minlength=(few[of].max() + 1) * width).reshape(-1, width)
         decided, usual = counts.max(axis=1).sum() / len(seen.x), counts.sum(axis=0).max() / len(seen.x)
         if decided < seen.share or decided - usual < seen.settings.min_dependence_gain:
             continue

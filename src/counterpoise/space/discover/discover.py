@@ -22,6 +22,7 @@ from counterpoise.space.discover.patterns import (
     PatternSearch,
     RelationSort,
 )
+from counterpoise.space.discover.quotients import find_rounded_quotients
 from counterpoise.space.schema.encode import encode
 from counterpoise.space.schema.schema import Schema
 from counterpoise.space.schema.tables_in import as_table
@@ -74,10 +75,11 @@ def discover(
 ) -> Discoveries:
     """Relations between features that at least ``share`` of the reference rows obey, up to ``most`` of each sort.
 
-    The sorts: equal columns, sum, product (which says quotients too), order, dependence (one feature decides another),
-    one-hot (exactly one of several columns is 1) and apart (what never occurs together). They are what the data shows,
-    not what must be: look through them first. Of a large reference a seeded sample is looked through; what is found
-    is counted on all rows. ``settings`` say how much evidence a relation must have.
+    The sorts: equal columns, sum, product (which says quotients too), rounded (a quotient that is written rounded),
+    order, dependence (one feature decides another), one-hot (exactly one of several columns is 1) and apart (what
+    never occurs together). They are what the data shows, not what must be: look through them first. Of a large
+    reference a seeded sample is looked through; what is found is counted on all rows. ``settings`` say how much
+    evidence a relation must have.
 
     reference: the table: a frame or an array ``(r, d)``.
     schema: its columns; None: inferred.
@@ -105,6 +107,7 @@ def discover(
         "equal": seen.find_equal_columns,
         "sum": seen.find_sums,
         "product": seen.find_products,
+        "rounded": lambda: find_rounded_quotients(seen),
         "order": lambda: find_orders(seen),
         "dependence": lambda: find_dependence(seen),
         "one-hot": lambda: find_one_hot_groups(seen),
@@ -121,7 +124,7 @@ def discover_strict(reference: pd.DataFrame, schema: Schema, most: int = 1000, m
     """Relations that every reference row obeys, all but what never occurs together; none in fewer than ``min_rows``."""
     if len(reference) < min_rows:
         return Discoveries(())
-    sorts: tuple[RelationSort, ...] = ("equal", "sum", "product", "order", "dependence", "one-hot")
+    sorts: tuple[RelationSort, ...] = ("equal", "sum", "product", "rounded", "order", "dependence", "one-hot")
     apart = DiscoverySettings(joins_orders=False)
     return discover(reference, schema, share=1.0, most=most, sorts=sorts, settings=apart)
 

@@ -21,7 +21,7 @@ from counterpoise.space.rules.parse import backquote_name
 from counterpoise.space.schema.schema import Schema
 from counterpoise.types import Array, Index, Mask
 
-RelationSort = Literal["equal", "sum", "product", "order", "dependence", "one-hot", "apart"]
+RelationSort = Literal["equal", "sum", "product", "rounded", "order", "dependence", "one-hot", "apart"]
 
 
 @dataclass(frozen=True)
@@ -50,6 +50,8 @@ class DiscoverySettings:
     """Distinct values up to which a feature can decide another."""
     min_rows_per_value: int = 5
     """Rows that every value of a deciding feature must have: an id decides nothing."""
+    min_quotient_units: float = 5.0
+    """How many units of its last decimal a rounded quotient must be to count as support."""
     min_size_over_slack: float = 10.0
     """How many times the tolerance the parts of a sum must be to count as support: rounding explains the rest."""
 
@@ -81,6 +83,7 @@ class PatternSearch:
         self.shuffle = rng.permutation(len(x))
         self.duplicate_of: dict[int, int] = {}  # a column that repeats an earlier one -> that one
         self.sum_columns: set[int] = set()  # columns that are a sum
+        self.exact_products: set[frozenset[int]] = set()  # columns of which one is the very product of the others
 
     @property
     def distinct_columns(self) -> list[int]:
@@ -119,7 +122,7 @@ class PatternSearch:
     def find_equal_columns(self) -> list[FoundRelation]:
         out: list[FoundRelation] = []
         for one, other in combinations(self.distinct_columns, 2):
-            if other in self.duplicate_of or one in self.duplicate_of:
+            if other in self.duplicate_of or one in self.duplicate_of or not self._is_likely_equal(one, other):
                 continue
             a, b = self.x[:, one], self.x[:, other]
             found = list(
@@ -131,6 +134,12 @@ class PatternSearch:
                 self.duplicate_of[other] = one
                 out.extend(found)
         return out
+
+    def _is_likely_equal(self, one: int, other: int) -> bool:
+        """Whether two columns are as good as equal on the probe's rows."""
+        a, b = self.probe[:, one], self.probe[:, other]
+        far = np.abs(a - b) > self.settings.relative_tolerances[-1] * np.maximum(np.maximum(np.abs(a), np.abs(b)), 1.0)
+        return bool(far.sum() <= (1.05 - self.share) * len(self.probe))
 
     def _find_triples(
         self, values: Array, columns: list[int], slack: float, *, twice: bool
@@ -207,6 +216,8 @@ class PatternSearch:
             mixed = one * other[self.shuffle]
             seen = self.count_support(self.x[:, c], one * other, shown, np.abs(self.x[:, c]), mixed)
             out.extend(self.state_rule("product", f"{self.quoted_names[c]} == {product}", seen))
+            if seen is not None and seen[0] == self.settings.relative_tolerances[0]:
+                self.exact_products.add(frozenset((a, b, c)))
         return out
 
     def find_exclusions(self) -> list[FoundRelation]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from counterpoise.space.rules.expressions import Column, Expression
-from counterpoise.space.rules.formulas import Compare
+from counterpoise.space.rules.formulas import Compare, RuleFormula
 from counterpoise.space.rules.relations import Clause
 from counterpoise.space.rules.repair_workspace import Grid, PointSelection
 from counterpoise.types import Array, Mask
@@ -23,7 +23,7 @@ class Follower:
     """A column, and the equation that gives it a value."""
 
     column: int
-    equation: Compare
+    equation: RuleFormula
     expression: Expression  # the other side
     relation_number: int
 
@@ -65,11 +65,10 @@ def find_followers(clauses: Sequence[Clause]) -> tuple[Follower, ...]:
     """
     found: dict[int, Follower] = {}
     for clause in clauses:
-        if isinstance(clause.formula, Compare):
-            for follower in _candidates(clause.formula, clause.relation_number):
-                if follower.column not in found and not _leads_to(found, follower.expression, follower.column):
-                    found[follower.column] = follower
-                    break
+        for follower in _candidates(clause):
+            if follower.column not in found and not _leads_to(found, follower.expression, follower.column):
+                found[follower.column] = follower
+                break
     ordered: list[Follower] = []
 
     def visit(column: int) -> None:
@@ -83,8 +82,13 @@ def find_followers(clauses: Sequence[Clause]) -> tuple[Follower, ...]:
     return tuple(ordered)
 
 
-def _candidates(formula: Compare, relation_number: int) -> list[Follower]:
+def _candidates(clause: Clause) -> list[Follower]:
     """The ways to read an equation as a column and what it follows from."""
+    formula, rounded, relation_number = clause.formula, clause.rounded, clause.relation_number
+    if rounded is not None and rounded.column.number not in rounded.source.columns:
+        return [Follower(rounded.column.number, rounded, rounded.source, relation_number)]
+    if not isinstance(formula, Compare):
+        return []
     sides = (formula.left, formula.right), (formula.right, formula.left)
     return [
         Follower(side.number, formula, other, relation_number)

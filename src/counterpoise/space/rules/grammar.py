@@ -35,7 +35,7 @@ HINT_BY_CHARACTER |= {
     "'": "close the quote",
 }
 PYTHON_KEYWORDS = ("and", "or", "not", "in", "True", "False")  # what `ast` may see as it is
-FUNCTIONS = ("min", "max", "abs")
+FUNCTIONS = ("min", "max", "abs", "round")
 ALLOWED_NODES = (
     *(ast.BoolOp, ast.And, ast.Or, ast.UnaryOp, ast.Not, ast.USub, ast.UAdd),
     *(ast.BinOp, ast.Add, ast.Sub, ast.Mult, ast.Div, ast.Pow),
@@ -61,6 +61,8 @@ class RuleLimits:
     """Alternatives inside alternatives, each of which a repair tries in turn."""
     comparisons: int = 100
     """Comparisons of a rule; ``max(a, b) <= min(c, d)`` stands for four."""
+    decimals: int = 15
+    """What ``round(a, decimals)`` may keep."""
 
 
 DEFAULT_RULE_LIMITS = RuleLimits()
@@ -240,7 +242,10 @@ class _TreeReader:
 
         if not isinstance(node, ALLOWED_NODES):
             refuse(
-                self.text, node.col_offset, "something else", "use comparisons, + - * / **, min, max, abs, and, or, not"
+                self.text,
+                node.col_offset,
+                "something else",
+                "use comparisons, + - * / **, min, max, abs, round, and, or, not",
             )
         if isinstance(node, ast.Attribute) and text_of(node.value) != "x0":
             refuse(

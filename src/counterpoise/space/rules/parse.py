@@ -1,6 +1,7 @@
 """Rules: the text of a relation between features, as a formula over encoded columns.
 
 a + b == c       min <= mean <= max       abs(a - x0.a) < 5       `name with spaces` in ['u', 'v']
+mean == round(bytes / packets)
 if a > x0.a then b >= x0.b + 2             proto == 'udp' implies flags == 0       not (a > 1 and b > 1)
 """
 
@@ -31,6 +32,7 @@ from counterpoise.space.rules.grammar import (
     parse_syntax,
     refuse,
 )
+from counterpoise.space.rules.rounded import RoundedEquation
 from counterpoise.space.schema.schema import Feature, Schema
 from counterpoise.types import is_number
 
@@ -143,6 +145,10 @@ class _Translator:
         """One comparison of a chain."""
         if isinstance(op, (ast.In, ast.NotIn)):
             return self.translate_membership(left, right, none=isinstance(op, ast.NotIn))
+        if isinstance(op, ast.Eq):
+            for column, call in ((left, right), (right, left)):
+                if isinstance(call, ast.Call) and self.function_name(call) == "round":
+                    return self.translate_rounding(column, call)
         sides = self.translate_sides(left, op, right)
         options = [len(side.options) if isinstance(side, Extremum) else 1 for side in sides]
         self.comparison_count += options[0] * options[1]
@@ -211,14 +217,32 @@ class _Translator:
             self.refuse(node, "a text where a number should be", "texts are compared with categorical features")
         self.refuse(node, "a statement where a number should be", "put only numbers and features here")
 
+    def translate_rounding(self, written: ast.expr, call: ast.Call) -> RuleFormula:
+        """A feature that is written rounded: ``mean == round(bytes / packets)``, or ``round(bytes / packets, 2)``."""
+        cell = self.find_feature(written)
+        if cell is None or not isinstance(cell.expression, Column) or not cell.has_number_codes:
+            self.refuse(written, "round beside something else than a feature", "write mean == round(bytes / packets)")
+        decimals = call.args[1] if len(call.args) == 2 else ast.Constant(0)
+        kept = decimals.value if isinstance(decimals, ast.Constant) else None
+        if len(call.args) > 2 or not isinstance(kept, int) or isinstance(kept, bool) or kept > self.limits.decimals:
+            todo = f"give what is rounded, and how many decimals it keeps, 0 to {self.limits.decimals}"
+            self.refuse(call, "round without such a number of decimals", todo)
+        return RoundedEquation.of(cell.expression, self.translate_number(call.args[0]), kept, self.tolerance)
+
     def translate_call(self, node: ast.Call) -> Expression:
-        token = self.syntax.token(node.func)
+        name = self.function_name(node)
+        if name == "round":
+            self.refuse(node, "round inside something else", "write mean == round(bytes / packets)")
         parts = tuple(self.translate_number(part) for part in node.args)
-        if token is not None and token.text == "abs":
+        if name == "abs":
             if len(parts) != 1:
                 self.refuse(node, f"abs of {len(parts)} numbers", "abs takes one")
             return AbsoluteValue(parts[0])
-        return Extremum("min" if token is not None and token.text == "min" else "max", parts)
+        return Extremum("min" if name == "min" else "max", parts)
+
+    def function_name(self, call: ast.Call) -> str:
+        token = self.syntax.token(call.func)
+        return "" if token is None else token.text
 
     def find_feature(self, node: ast.expr) -> NamedFeature | None:
         """The feature that a node names; None where it names none."""

@@ -16,6 +16,7 @@ import pandas as pd
 from counterpoise.errors import ConstraintError
 from counterpoise.space.rules.expressions import Column, ColumnTable, Expression, Number, RowColumn
 from counterpoise.space.rules.formulas import Combination, Compare, RuleFormula, split_into_clauses
+from counterpoise.space.rules.rounded import RoundedEquation
 from counterpoise.space.schema.column import round_to_decimals
 from counterpoise.space.schema.encode import decode_column
 from counterpoise.space.schema.schema import Schema
@@ -176,17 +177,23 @@ class Clause:
 
     formula: RuleFormula
     relation_number: int
+    rounded: RoundedEquation | None = None  # the equation of a rounded column, at the first of its two clauses
 
 
 def determined_columns(relations: Sequence[Relation]) -> set[int]:
     """The columns that relations give a value: computed ones, and those that stand alone on a side of an equation."""
     found: set[int] = set()
+    rounded = [
+        r.formula for r in relations if isinstance(r, FormulaRelation) and isinstance(r.formula, RoundedEquation)
+    ]
+    found |= {equation.column.number for equation in rounded}
+    same_columns = {equation.columns for equation in rounded}  # a product of the same three says nothing further
     for relation in relations:
         if isinstance(relation, Derivation):
             found.add(relation.number)
         elif isinstance(relation, FormulaRelation) and isinstance(relation.formula, Compare):
             equation = relation.formula
-            if equation.operator == "==" and len(equation.columns) > 1:
+            if equation.operator == "==" and len(equation.columns) > 1 and equation.columns not in same_columns:
                 alone = [side.number for side in (equation.left, equation.right) if isinstance(side, Column)]
                 found |= set([column for column in alone if column not in found][:1])  # of a == b one follows the other
     return found
@@ -199,7 +206,8 @@ def equation_columns(relations: Sequence[Relation]) -> set[int]:
         if isinstance(relation, Derivation):
             found |= {relation.number} | set(relation.expression.columns)
         elif isinstance(relation, FormulaRelation) and "==" in relation.constraint_text:
-            found |= set(relation.formula.columns)
+            is_rounded = isinstance(relation.formula, RoundedEquation)  # which asks for the column's own decimals
+            found |= set() if is_rounded else set(relation.formula.columns)
     return found
 
 
@@ -249,7 +257,10 @@ def compile_clauses(
     out: list[Clause] = []
     for source, relation in enumerate(relations):
         if isinstance(relation, FormulaRelation):
-            out.extend(Clause(clause, source) for clause in split_into_clauses(relation.formula.substitute(table)))
+            formula = relation.formula.substitute(table)
+            rounded = formula if isinstance(formula, RoundedEquation) else None
+            first, *others = split_into_clauses(formula)
+            out += [Clause(first, source, rounded), *(Clause(other, source) for other in others)]
         if isinstance(relation, Derivation):
             made = table[relation.number]
             if made.columns:
