@@ -155,3 +155,9 @@ def test_bounds_of_alternatives_hold_where_the_proof_does_not_end():
     assert (found.measures.bound[listed] <= whole.measures.effort[listed] * (1 + 1e-6)).all()
     assert (found.measures.effort[listed] >= whole.measures.effort[listed] * (1 - 1e-6)).all()
     assert (np.diff(whole.measures.effort, axis=1)[~np.isnan(np.diff(whole.measures.effort, axis=1))] >= -1e-12).all()
+
+
+def test_a_reference_of_one_row_is_said_to_hold_everything_fixed():
+    found = cp.explain(BOOSTED, TABLE[:2], reference=TABLE[5:6])
+    assert set(found.status) <= {"infeasible", "unchanged"}
+    assert found.reason[0].startswith("no feature may change: each is held fixed because it is constant")

@@ -12,6 +12,10 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
 import counterpoise as cp
+from counterpoise.space.region.region import Region
+from counterpoise.space.schema.encode import encode
+from counterpoise.space.schema.schema import Schema
+from counterpoise.space.schema.values import resolve_values
 
 ROWS = 240
 Law = Callable[[pd.DataFrame], "pd.Series[bool]"]
@@ -100,3 +104,20 @@ def test_no_answer_leaves_what_every_reference_row_obeys(
         free = [name for name in table if not name.startswith(("total", "product", "mean"))]
         for name in free:
             assert found[name].isin(table[name]).all(), name
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.lists(st.integers(-50, 50), min_size=1, max_size=4, unique=True), st.integers(-200, 200), st.booleans())
+def test_a_value_of_the_row_that_the_reference_never_has_may_stay(seen: list[int], own: int, is_whole: bool) -> None:
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"few": rng.permutation(np.resize(seen, 100)), "free": rng.normal(size=100)})
+    table["few"] = table["few"].astype(np.int64 if is_whole else np.float64)
+    schema = resolve_values(Schema.infer(table), table, "auto", is_given=False)
+    row = encode(schema, table.iloc[:1].assign(few=np.array([own], dtype=table["few"].dtype)))
+    region = Region.build(schema, row)
+    assert region.feasible.all()
+    assert region.contains(row[:, None]).all()
+    moved, inside = region.bring_inside(np.array([[[own + 3.0, 0.3], [own, 0.3]]]))
+    assert inside.all()
+    assert moved[0, 1, 0] == own, "what is not moved keeps its value"
+    assert moved[0, 0, 0] in {own, *seen}, "what is moved takes a value that was seen"

@@ -57,11 +57,20 @@ class InfeasibleRows:
         releases = self._releases(max_released)
         texts = []
         for row in every.tolist():
-            said = [NO_CHANGE_TURNS, *(f"{words} {outcome.say(row)}" for words, outcome in defaults)]
+            if self.problem.region.fixed[row].all():
+                texts.append("; ".join([self._describe_nothing_free(), *releases[row]]))
+                continue
+            parts = [NO_CHANGE_TURNS, *(f"{words} {outcome.say(row)}" for words, outcome in defaults)]
             if len(self.problem.region.system):  # the proof leaves them out
-                said.append("relations between features are not in the way")
-            texts.append("; ".join([*said, *releases[row]]))
+                parts.append("relations between features are not in the way")
+            texts.append("; ".join([*parts, *releases[row]]))
         return texts
+
+    def _describe_nothing_free(self) -> str:
+        """What is said of a row of which no feature may change."""
+        reasons = {feature.fixed for feature in self.schema}
+        because = f" because {reasons.pop()}" if len(reasons) == 1 and all(reasons) else ""
+        return f"no feature may change: each is held fixed{because}"
 
     def _without_defaults(self) -> Iterator[tuple[str, Region]]:
         """What holds all rows, in words that end in how to lift it, and the region without it."""

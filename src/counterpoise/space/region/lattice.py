@@ -31,8 +31,8 @@ class CodeColumns(NamedTuple):
 class Lattice:
     """How cells are rounded, column by column, inside the box of each row.
 
-    A step (whole numbers) and values that the user lists bind every answer. Decimals, the dtype and the categories
-    that were seen are about how a new value is written: a cell that keeps the row's value keeps it to the bit.
+    A step (whole numbers) and values that the user lists bind every answer. Decimals, the dtype, and the numbers and
+    categories that were seen are about how a new value is written: a cell that keeps the row's value keeps it to the bit.
     """
 
     columns: Index  # (g,) columns on a grid: values are origin + count * step / parts
@@ -86,7 +86,7 @@ class Lattice:
             origin,
             empty,
             empty,
-            np.array((step > 0) | by_user).reshape(d),
+            np.array(by_user | ((step > 0) & ~(listed & (draft.step == 0)))).reshape(d),
             schema.narrow_floats,
             picked,
             tuple(listed_span(draft, number, values) for number, values in picked),
