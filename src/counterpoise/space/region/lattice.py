@@ -32,7 +32,7 @@ class Lattice:
     """How cells are rounded, column by column, inside the box of each row.
 
     A step (whole numbers) and values that the user lists bind every answer. Decimals, the dtype, and the numbers and
-    categories that were seen are about how a new value is written: a cell that keeps the row's value keeps it to the bit.
+    categories that were seen are about how a new value is written: a cell that keeps the row's value keeps its bits.
     """
 
     columns: Index  # (g,) columns on a grid: values are origin + count * step / parts
