@@ -332,6 +332,21 @@ def test_it_works_by_keyboard_alone(page: Any) -> None:
     expect(page.locator(".bookmarks li")).to_have_count(1)
 
 
+def test_a_rejected_row_says_why_and_leads_back(browser: Any) -> None:
+    rows = detector()[2].astype({"latency": object})
+    rows.iloc[3, rows.columns.get_loc("latency")] = "slow"
+    with cp.workbench(explainer(), rows, target="benign") as bench:
+        page = browser.new_context().new_page()
+        page.goto(bench.url)
+        page.click("#rows tbody tr:nth-child(4) button.open")
+        page.locator("[role=alert]", has_text="slow").wait_for()
+        page.click("text=All rows")
+        expect(page.locator("#rows tbody tr")).to_have_count(12)
+        assert page.locator("[role=alert]").is_hidden()
+        open_row(page)
+        page.context.close()
+
+
 def test_hostile_names_and_labels_do_nothing_but_show(browser: Any) -> None:
     train = pd.DataFrame({TRICK: [0.1, 0.2, 0.8, 0.9], "</script><b>": [1.0, 2.0, 3.0, 4.0]})
     model = LogisticRegression().fit(train, ["fine", "fine", TRICK, TRICK])

@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
@@ -186,6 +187,53 @@ def test_missing_cells_and_one_feature() -> None:
     assert answer_question(session, "row", {"place": 0})["cells"] == [None]
     assert answer_question(session, "verdict", {"place": 1, "cells": {"0": None}})["verdict"] == "0"
     session.close()
+
+
+@pytest.mark.parametrize("new_categories", [False, True])
+def test_a_row_that_cannot_be_asked_about_costs_the_others_nothing(new_categories: bool) -> None:
+    """A new category, a word among numbers, a row that the model fails on: listed as rejected, and never asked."""
+    alerts = detector()[2]
+    broken = alerts.astype({"maker": object, "latency": object}).reset_index(drop=True)
+    broken.loc[2, "maker"] = "unheard of"
+    broken.loc[5, "latency"] = "slow"
+    asked = explainer(new_categories=new_categories)
+    session, whole = Session(asked, broken, target="benign"), make_session()
+    for step in session.steps_ahead():
+        step()
+    lines = session.list_rows({})["lines"]
+    assert [line["place"] for line in lines if line["status"] == "rejected"] == [2, 5]
+    others = whole.list_rows({})["lines"]
+    for line, other in zip(lines, others, strict=True):
+        if line["status"] != "rejected":
+            assert (line["verdict"], line["probability"]) == (other["verdict"], other["probability"])
+            assert line["effort"] is not None
+    assert session.list_rows({"equal": {"status": "rejected"}})["matching"] == 2
+    for what in ("row", "verdict", "answer", "way"):
+        with pytest.raises(InputError, match="slow"):
+            answer_question(session, what, {"place": 5})
+    assert answer_question(session, "row", {"place": 6})["verdict"] == others[6]["verdict"]
+    session.close()
+    whole.close()
+
+
+def test_rows_that_the_model_fails_on_are_rejected_and_a_model_that_is_down_is_an_error() -> None:
+    train = pd.DataFrame({"load": [0.1, 0.2, 0.7, 0.9], "ports": [1, 2, 3, 4]})
+    good = LogisticRegression().fit(train, [0, 0, 1, 1])
+    fails_from = [3.5]
+
+    def scores(rows: object) -> object:
+        if np.asarray(rows)[:, 1].max() > fails_from[0]:
+            raise RuntimeError("the accelerator is on fire")
+        return good.predict_proba(pd.DataFrame(np.asarray(rows), columns=train.columns))
+
+    asked = cp.Explainer(cp.Function(scores, labels=(0, 1)), reference=train[:3])
+    session = Session(asked, train)
+    assert list(session.rejected) == [3]
+    assert "on fire" in session.rejected[3]
+    session.close()
+    fails_from[0] = -1
+    with pytest.raises(cp.ModelError, match="on fire"):
+        Session(asked, train)
 
 
 def test_no_rows_is_a_clear_line() -> None:

@@ -138,7 +138,7 @@ def summarize_answers(explanation: Explanation, places: list[int]) -> list[RowAn
     for change in list_changes(schema, explanation.rows, explanation.x0, explanation.answers, ones):
         feature = schema.features[change.column]
         arrow = {"up": "↑", "down": "↓", "other": "≠", "given": "="}[direction_of(feature, change.before, change.after)]
-        best.setdefault(change.row, []).append(f"{feature.title} {arrow}")
+        best.setdefault(change.row, []).append(f"{feature.title}\u00a0{arrow}")
     efforts = np.full(len(explanation), np.nan)
     table: pd.DataFrame = explanation.answer_table
     first = table[table["alternative"] == 0]

@@ -18,7 +18,7 @@ from starlette.routing import Route
 
 from counterpoise.cancellation import Cancelled
 from counterpoise.errors import CounterpoiseError, InputError
-from counterpoise.web.question_thread import CANCELLED_BY, KINDS, Finish, QuestionThread
+from counterpoise.web.question_thread import CANCELLED_BY, KINDS, RANKS, Finish, Precedence, QuestionThread
 from counterpoise.web.questions import answer_question
 from counterpoise.web.session import Session
 
@@ -45,6 +45,7 @@ class Server:
         self.session = session
         self.settings = ServerSettings() if settings is None else settings
         self._at_work: dict[tuple[str, str], QuestionThread] = {}  # by page and kind
+        self._precedence = Precedence()
         self._ahead: QuestionThread | None = None
         self._last_request, self._closed = monotonic(), Event()
         self.app = Starlette(
@@ -87,7 +88,7 @@ class Server:
             raised.append(error)
             over.set()
 
-        self._ahead = QuestionThread(step, finish)
+        self._ahead = QuestionThread(step, finish, self._precedence, RANKS["ahead"])
         over.wait()
         return raised[-1]
 
@@ -121,7 +122,12 @@ class Server:
                 self._last_request = monotonic()
                 self._make_way(*key)
             future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-            thread = QuestionThread(lambda: answer_question(self.session, what, body), _finish_in_loop(future))
+            thread = QuestionThread(
+                lambda: answer_question(self.session, what, body),
+                _finish_in_loop(future),
+                self._precedence,
+                RANKS.get(kind, 0),
+            )
             self._at_work[key] = thread
             try:
                 found = await asyncio.wait_for(future, seconds)

@@ -17,12 +17,15 @@ from counterpoise.api.explainer import Explainer
 from counterpoise.api.inputs.targets import current_decisions, resolve_target
 from counterpoise.errors import InputError
 from counterpoise.explanation.explanation import Explanation
+from counterpoise.explanation.fields import REJECTED
 from counterpoise.explanation.formats import format_label
 from counterpoise.explanation.question import Target
 from counterpoise.model_calls import Tally
 from counterpoise.models.probability import ProbabilityModel
+from counterpoise.scale.unreadable import split_unreadable
 from counterpoise.space.region.region import Region
 from counterpoise.types import Array
+from counterpoise.web.listed_verdicts import judge_rows, target_probabilities
 from counterpoise.web.row_data import (
     describe_answer,
     describe_features,
@@ -88,11 +91,17 @@ class Session:
         if not isinstance(rows, pd.DataFrame) or not len(rows):
             raise InputError("a workbench needs rows: a frame of at least one", f"{type(rows).__name__}", "give some")
         self.explainer = explainer
-        self.rows = rows
+        self.rows, unreadable = split_unreadable(rows)
         self.index = RowIndex()
         self._asked: OrderedDict[AskedKey, Explanation] = OrderedDict()
         self._lock = Lock()
-        self._fill_list()
+        self.rejected: dict[int, str] = unreadable
+        """Rows that cannot be read, or that the model fails on, by their places, each with its reason."""
+        try:
+            self._fill_list()
+        except BaseException:
+            self.close()
+            raise
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -147,14 +156,14 @@ class Session:
         model = self.explainer.model
         seen = model if self.threshold is None else ProbabilityModel(model)
         both = np.stack([self._encode(place), x])
-        said = np.asarray(seen.predict(both))
-        goal = resolve_target(seen, self.target, self.threshold, current_decisions(seen, both[:1], said[:1]))
+        decisions = np.asarray(seen.predict(both))
+        goal = resolve_target(seen, self.target, self.threshold, current_decisions(seen, both[:1], decisions[:1]))
         region = Region.build(self.explainer.schema, both[:1], self.explainer.constraints, self.explainer.bounds)
         probabilities = model.probabilities(both[1:])
         labels = model.labels
         return {
-            "verdict": format_label(said[1]),
-            "isReached": bool(meets_goal(seen, goal.goal, both[1:], said[1:], np.arange(1), Tally())[0]),
+            "verdict": format_label(decisions[1]),
+            "isReached": bool(meets_goal(seen, goal.goal, both[1:], decisions[1:], np.arange(1), Tally())[0]),
             "target": format_label(goal.target[0]),
             "probability": _target_probability(goal.goal, probabilities),
             "turnsAt": self._find_turning_probability(goal.goal, probabilities),
@@ -210,11 +219,14 @@ class Session:
         yield self._warm_up
         count, step = min(len(self), self.settings.answers_ahead), self.settings.rows_ahead
         for start in range(0, count, step):
-            yield partial(self._answer_rows, list(range(start, min(start + step, count))))
+            places = [place for place in range(start, min(start + step, count)) if place not in self.rejected]
+            if places:
+                yield partial(self._answer_rows, places)
 
     def _warm_up(self) -> None:
         """Ask about the first row once: leaves, relations and the calibrated noise are remembered by then."""
-        self.explain(0, self.make_firm(Wishes()), "first")
+        first = next(place for place in range(len(self)) if place not in self.rejected)
+        self.explain(first, self.make_firm(Wishes()), "first")
 
     def _answer_rows(self, places: list[int]) -> None:
         found = self.explainer(
@@ -232,9 +244,11 @@ class Session:
         return self.explainer.with_constraints(*words) if words else self.explainer
 
     def check_place(self, place: int) -> int:
-        """The place itself, or an error where no row stands there."""
+        """The place itself, or an error where no row stands there, or one that was rejected."""
         if not 0 <= place < len(self):
             raise InputError(f"a row must be a place below {len(self)}", f"{place}", "choose one from the list")
+        if place in self.rejected:
+            raise InputError("a row must be one that the model can be asked about", self.rejected[place], "correct it")
         return place
 
     def check_column(self, column: int) -> int:
@@ -251,41 +265,34 @@ class Session:
         return np.asarray(intake.x0[0])
 
     def _fill_list(self) -> None:
-        """Put every row into the list, with what the model says of it."""
+        """Put every row into the list, with what the model says of it; those that it cannot be asked about as well."""
         known = set(self.explainer.schema.names)
         carried = [name for name in self.rows.columns if name not in known]
         for start in range(0, len(self), self.settings.listed_rows):
-            part = slice(start, start + self.settings.listed_rows)
-            rows = self.rows.iloc[part]
-            self.explainer, intake = self.explainer.prepare_rows(rows)  # knows the categories of all rows at the end
-            model, x = self.explainer.model, intake.x0
-            seen = model if self.threshold is None else ProbabilityModel(model)
-            said = np.asarray(seen.predict(x))
-            probabilities = model.probabilities(x)
-            goal = resolve_target(seen, self.target, self.threshold, current_decisions(seen, x, said)).goal
-            wanted = _target_probabilities(goal, probabilities, len(x))
+            rows = self.rows.iloc[start : start + self.settings.listed_rows]
+            here = {place - start: why for place, why in self.rejected.items() if 0 <= place - start < len(rows)}
+            self.explainer, verdicts, probabilities, reasons = judge_rows(
+                self.explainer, rows, self.target, self.threshold, here
+            )
+            self.rejected |= {start + place: reason for place, reason in reasons.items()}
             labels = [str(label) for label in rows.index]
             words = [" ".join(map(str, cells)) for cells in rows[carried].itertuples(index=False)]
             self.index.add(
                 ListedRow(
                     start + number,
                     labels[number],
-                    format_label(said[number]),
-                    number_or_none(wanted[number]),
-                    words=f"{labels[number]} {words[number] if carried else ''} {format_label(said[number])}",
+                    verdicts[number] or None,
+                    number_or_none(probabilities[number]),
+                    status=REJECTED if start + number in self.rejected else None,
+                    words=" ".join(filter(None, (labels[number], words[number] if carried else "", verdicts[number]))),
                 )
-                for number in range(len(x))
+                for number in range(len(rows))
             )
+        if len(self.rejected) == len(self):
+            reason = next(iter(self.rejected.values()))
+            raise InputError("at least one row must be one that the model can be asked about", reason, "correct them")
         self.index.sort_columns()
 
 
-def _target_probabilities(goal: Any, probabilities: Array | None, count: int) -> Array:
-    """The probability of each row's target ``(n,)``; NaN where the model has none."""
-    wanted = getattr(goal, "wanted_classes", None)
-    if wanted is None or probabilities is None:
-        return np.full(count, np.nan)
-    return np.asarray(np.where(wanted, probabilities, 0.0).sum(axis=1))
-
-
 def _target_probability(goal: Any, probabilities: Array | None) -> float | None:
-    return number_or_none(_target_probabilities(goal, probabilities, 1)[0])
+    return number_or_none(target_probabilities(goal, probabilities, 1)[0])

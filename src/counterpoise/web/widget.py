@@ -11,7 +11,7 @@ import pandas as pd
 from counterpoise.api.explainer import Explainer
 from counterpoise.errors import CounterpoiseError, InputError, MissingExtra
 from counterpoise.explanation.question import Target
-from counterpoise.web.question_thread import CANCELLED_BY, KINDS, QuestionThread
+from counterpoise.web.question_thread import CANCELLED_BY, KINDS, RANKS, Precedence, QuestionThread
 from counterpoise.web.questions import answer_question
 from counterpoise.web.session import Session
 
@@ -51,6 +51,7 @@ def row_widget(
     widget = RowWidget()
 
     at_work: dict[str, QuestionThread] = {}
+    precedence = Precedence()
 
     def receive(_: Any, message: Any, buffers: Any) -> None:
         kind = KINDS.get(message.get("what", ""), "") if isinstance(message, dict) else ""
@@ -61,7 +62,7 @@ def row_widget(
         def finish(found: Any, error: BaseException | None) -> None:
             widget.send(found if error is None else {"number": message["number"], "found": {"isCancelled": True}})
 
-        thread = QuestionThread(lambda: _reply(session, message), finish)
+        thread = QuestionThread(lambda: _reply(session, message), finish, precedence, RANKS.get(kind, 0))
         if kind:
             at_work[kind] = thread
 

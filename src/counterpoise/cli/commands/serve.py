@@ -29,8 +29,11 @@ def serve(
     increasing: options.IncreasingOption = None,
     decreasing: options.DecreasingOption = None,
     max_changes: options.MaxChangesOption = None,
+    flow_rules: options.FlowRulesOption = None,
     new_categories: options.NewCategoriesOption = False,
     no_relations: options.NoRelationsOption = False,
+    log_format: options.FormatOption = None,
+    mapping: options.MappingOption = None,
     unset: options.UnsetOption = None,
     trust: options.TrustOption = False,
     factory: options.FactoryOption = None,
@@ -39,16 +42,21 @@ def serve(
 
     Example: counterpoise serve -m detector.skops -d train.csv -l label -r alerts.csv -t benign
 
-    The address is printed; it holds for one browser on this machine. Ctrl-C ends it.
+    The address is printed; it holds for one browser on this machine. Ctrl-C ends it. The rows may be a log of a network
+    tool. A row that cannot be read, or that the model fails on, stands in the list as rejected and says why.
     """
     from counterpoise.api.explainer import Explainer
     from counterpoise.cli import arguments, table_files
+    from counterpoise.cli.soc.log_files import RowsFile
     from counterpoise.web.workbench import workbench
 
+    rows_file = RowsFile(rows, log_format, mapping)
     table_files.check_streams(data=data, rows=rows)
     marks = arguments.read_unset_marks(schema, unset)
-    reference, table = table_files.read_data_and_rows(data, rows, label=label, name=name, unset=marks)
+    reference = table_files.read_data(data, label, marks)
+    table = rows_file.read(reference, name, marks, rejects=True)
     features, words = arguments.read_constraints(schema, reference, fixed, increasing, decreasing, max_changes)
+    words += arguments.read_flow_rules(flow_rules, features, reference)
     explainer = Explainer(
         arguments.open_model(model, trust=trust, factory=factory),
         reference=reference,

@@ -1,6 +1,6 @@
 // The table of features: the row, an editor, the answers side by side, and the wishes about each feature.
 
-import { button, draw, featureNumber, make, makeScale, replaceChildren } from "./dom.js";
+import { button, draw, featureNumber, make, makeScale, replaceChildren, shortNumber } from "./dom.js";
 
 const WIDTH = 120;
 
@@ -17,8 +17,9 @@ export function mountEditor(element, context) {
     const points = columnsOf(answer, known.firm, setup.firmKeep);
     inputs.clear();
     strips.clear();
-    const changed = new Set(points.flatMap(({ point }) => point.changed || []));
-    const order = setup.features.map((_, column) => column).sort((a, b) => changed.has(b) - changed.has(a) || a - b);
+    // what the first answer changes stands first, then what the others change, then the rest
+    const firstChange = (column) => { const place = points.findIndex(({ point }) => (point.changed || []).includes(column)); return place < 0 ? points.length : place; };
+    const order = setup.features.map((_, column) => column).sort((a, b) => firstChange(a) - firstChange(b) || a - b);
     replaceChildren(
       element,
       make("h2", {}, "The row, feature by feature"),
@@ -32,7 +33,7 @@ export function mountEditor(element, context) {
             make("th", { scope: "col" }, "Row"),
             make("th", { scope: "col" }, "Yours"),
             make("th", { scope: "col" }, "Wishes"),
-            points.map(({ title, point }) => make("th", { scope: "col" }, title, make("br", {}), button("put it here", () => put(point), { class: "put", "aria-label": `put it here: ${title}` }), button("bookmark", () => context.bookmark(point, title), { class: "put mark", "aria-label": `bookmark: ${title}` }))),
+            points.map(({ title, point }) => make("th", { scope: "col" }, title, make("span", { class: "cost" }, costOf(point)), button("put it here", () => put(point), { class: "put", "aria-label": `put it here: ${title}` }), button("bookmark", () => context.bookmark(point, title), { class: "put mark", "aria-label": `bookmark: ${title}` }))),
           )),
           make("tbody", {}, order.map((column) => drawFeature(column, points, opened))),
         )),
@@ -174,6 +175,11 @@ function columnsOf(answer, firm, share) {
   const firmer = firm ? [{ title: `Firm answer (${Math.round(100 * share)}%)`, point: firm }] : [];
   const first = answer.tipping ? [{ title: "Tipping point", point: answer.tipping }, { title: "Firm answer", point: best }] : [{ title: "Tipping point", point: best }, ...firmer];
   return [...first, ...others.map((point, number) => ({ title: `Alternative ${number + 1}`, point }))];
+}
+
+function costOf(point) {
+  const parts = [point.effort === null ? "" : `effort ${shortNumber(point.effort)}`, point.kept ? `kept ${point.kept}` : ""];
+  return parts.filter(Boolean).join(", ");
 }
 
 function drawStrip(feature, own, edit, answer) {

@@ -23,7 +23,10 @@ export function mountRow(element, { ask, history, setup, canLeave = true }) {
   async function load() {
     const place = history.state.place;
     known.row = await ask("row", { place });
-    if (!known.row) return;
+    if (!known.row) {
+      drawHead(); // the line above says why; there is a way back
+      return;
+    }
     drawHead();
     editor.redraw();
     await judge();
@@ -76,10 +79,16 @@ export function mountRow(element, { ask, history, setup, canLeave = true }) {
 
   function drawHead() {
     const { row } = known;
+    const back = canLeave ? button("← All rows", () => history.set({ place: null, edits: {}, wishes: NO_WISHES() }), { class: "back" }) : null;
+    if (!row) {
+      replaceChildren(parts.head, back, make("p", { class: "faint" }, "This row cannot be asked about."));
+      parts.head.querySelector("button")?.focus();
+      return;
+    }
     const carried = Object.entries(row.carried).map(([name, text]) => `${name}: ${text}`).join(" · ");
     replaceChildren(
       parts.head,
-      canLeave ? button("← All rows", () => history.set({ place: null, edits: {}, wishes: NO_WISHES() }), { class: "back" }) : null,
+      back,
       make("h1", { tabindex: "-1" }, `Row ${row.label}`),
       carried ? make("p", { class: "faint" }, carried) : null,
       make(

@@ -68,7 +68,7 @@ export function mountSee(element, { ask, history, setup, known, put }) {
 
   async function showPlane(body) {
     const numeric = setup.features.map((_, column) => column).filter((column) => setup.features[column].isNumeric);
-    const changed = (known.answer.answers[0].changed || []).filter((column) => numeric.includes(column));
+    const changed = known.answer.answers.flatMap((point) => point.changed || []).filter((column) => numeric.includes(column));
     const columns = history.state.columns || [...new Set([...changed, ...numeric])].slice(0, 2);
     if (columns.length < 2) return make("p", {}, "A plane needs two features that are numbers.");
     const found = await ask("plane", { ...body, columns });
