@@ -1,6 +1,6 @@
 """The verdicts in docs/paper.md, from a page that was made: python benchmarks/paper_verdicts.py FOLDER.
 
-FOLDER is what `python -m counterpoise.paper --out FOLDER` wrote; its claims-table-1.csv and the line on the page that
+FOLDER is what `counterpoise paper --out FOLDER` wrote; its claims-table-1.csv and the line on the page that
 says how it was made go between the marks.
 """
 

@@ -324,9 +324,9 @@ def test_the_paper_is_written_to_a_folder(run: Run, folder: Path, monkeypatch: p
         return place / "paper.html"
 
     monkeypatch.setattr("counterpoise.paper.write", write)
-    code, out, _ = run("paper", "--quick", "--out", "made", "--seed", "3")
+    code, out, _ = run("paper", "--quick", "--out", "made", "--seed", "3", "--rows", "6")
     assert (code, out.strip()) == (0, "made/paper.html")
-    assert (asked["quick"], asked["seed"], asked["place"]) == (True, 3, Path("made"))
+    assert (asked["quick"], asked["seed"], asked["rows"], asked["place"]) == (True, 3, 6, Path("made"))
     assert "twenty" not in run("paper", "--help")[1]
 
 

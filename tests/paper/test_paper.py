@@ -76,7 +76,7 @@ def the_page_has_every_figure_and_table_and_stands_alone(made: Made) -> None:
 
 def every_exhibit_says_its_command_seed_and_settings(made: Made) -> None:
     text = made[0].read_text(encoding="utf-8")
-    assert text.count("Command: <code>python -m counterpoise.paper --quick --seed 0") == len(EXHIBIT_ORDER)
+    assert text.count("Command: <code>counterpoise paper --quick --seed 0") == len(EXHIBIT_ORDER)
     assert text.count("Settings: ") == len(EXHIBIT_ORDER)
     assert "seed 0" in text
 

@@ -74,7 +74,7 @@ def write(
     began, began_cpu = time.perf_counter(), time.process_time()
     exhibits = _measure_exhibits(RunSize(quick, seed, rows), progress)
     words = (["--quick"] if quick else []) + [f"--seed {seed}"] + ([f"--rows {rows}"] if rows else [])
-    command = f"python -m counterpoise.paper {' '.join(words)} --out DIR"
+    command = f"counterpoise paper {' '.join(words)} --out DIR"
     about = (
         f"{datetime.now(UTC):%Y-%m-%d}, counterpoise {version('counterpoise')}, Python {platform.python_version()}, "
         f"{os.cpu_count()} cores, seed {seed}, {'quick' if quick else 'full'} form, {time.perf_counter() - began:.0f} "

@@ -42,6 +42,9 @@ def paper(
     out: Annotated[str, typer.Option("--out", "-o", help="The folder for the page, its images and data.")] = "paper",
     quick: Annotated[bool, typer.Option("--quick", help="Measure less: a minute or two, not most of an hour.")] = False,
     seed: Annotated[int, typer.Option("--seed", help="The same seed gives the same numbers.")] = 0,
+    rows: Annotated[
+        int | None, typer.Option("--rows", help="Rows of each traffic table that are compared (50; quick: 4).")
+    ] = None,
 ) -> None:
     """Every figure and table of the paper, made by this code, beside what the paper claims.
 
@@ -65,7 +68,7 @@ def paper(
         def tell(done: int, total: int, name: str) -> None:
             bar.update(task, completed=done, total=total, description=name)
 
-        page = write(place, quick=quick, progress=tell, seed=seed)
+        page = write(place, quick=quick, progress=tell, seed=seed, rows=rows)
     typer.echo(page)
 
 
