@@ -1,12 +1,13 @@
 """OCEAN itself, beside ours: least L1 on forests, time to the proof, and whether the model agrees with the answer.
 
     python benchmarks/ocean_peer.py questions FOLDER            the same forests and rows for both; then ours
-    python3.12 benchmarks/ocean_peer.py ocean FOLDER            OCEAN, in an environment of its own: oceanpy, scikit-learn
+    python3.12 benchmarks/ocean_peer.py ocean FOLDER            OCEAN, where oceanpy and scikit-learn are
     python benchmarks/ocean_peer.py table FOLDER                benchmarks/results/ocean_peer.md
 
-OCEAN's package needs Python 3.12, so that it is no peer of `run.py`. Each forest is fitted once by each side, with the
-same seed on the same numbers, in standard deviations, and it is checked that both decide alike. OCEAN runs by constraint
-programming (CP-SAT), one worker, so many seconds a row; ours with `distance="l1"`, `lam=0`, `proof=True`, the same limit.
+OCEAN's package needs Python 3.12, so that it is no peer of `run.py`. Each forest is fitted once by each side, with
+the same seed on the same numbers, in standard deviations, and it is checked that both decide alike. OCEAN runs by
+constraint programming (CP-SAT), one worker, so many seconds a row; ours with `distance="l1"`, `lam=0`, `proof=True` and
+the same limit.
 """
 
 from __future__ import annotations
