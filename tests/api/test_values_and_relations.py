@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
@@ -121,3 +122,35 @@ def test_a_value_of_the_row_that_the_reference_never_has_may_stay(seen: list[int
     assert inside.all()
     assert moved[0, 1, 0] == own, "what is not moved keeps its value"
     assert moved[0, 0, 0] in {own, *seen}, "what is moved takes a value that was seen"
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.integers(0, 3), st.integers(-300, 300), st.floats(-0.49, 0.49), st.lists(st.floats(-3, 3), min_size=1, max_size=8)
+)
+def test_no_change_is_smaller_than_what_is_printed(places: int, count: int, beside: float, steps: list[float]) -> None:
+    unit = 10.0**-places
+    table = pd.DataFrame({"a": (np.arange(-400, 401) * unit).round(places), "b": np.arange(801.0)})
+    row = encode(Schema.infer(table), table.iloc[:1].assign(a=(count + beside) * unit))
+    region = Region.build(Schema.infer(table), row)
+    points = np.stack([row[0] + [step * unit, 0.0] for step in steps])[None]
+    moved, inside = region.bring_inside(points)
+    assert inside.all()
+    gap = np.abs(moved[0, :, 0] - row[0, 0])
+    assert ((gap == 0) | (gap >= 0.5 * unit * (1 - 1e-9))).all(), "a change is at least half a step"
+    printed = np.array([[[round(row[0, 0], places), 0.0]]])
+    assert region.contains(printed).all() == (printed[0, 0, 0] == row[0, 0])
+
+
+def test_trees_that_tell_the_last_bits_apart_do_not_answer_with_them() -> None:
+    rng = np.random.default_rng(0)
+    near = np.repeat([0.9999998999999999, 0.9999999], 100)
+    table = pd.DataFrame({"a": np.r_[near, rng.random(200).round(7)], "b": rng.normal(size=400).round(2)})
+    label = np.r_[np.repeat([0, 1], 100), rng.integers(0, 2, 200)]
+    model = HistGradientBoostingClassifier(max_iter=30, min_samples_leaf=5).fit(table, label)
+    assert model.predict(table.iloc[[0, 150]]).tolist() == [0, 1]
+    for proof in (True, False):
+        found = cp.explain(model, table[:3], reference=table, proof=proof, kept=False)
+        assert found.valid.all()
+        gap = (found.frame.a - table.a[:3]).abs()
+        assert ((gap == 0) | (gap > 5e-8)).all()

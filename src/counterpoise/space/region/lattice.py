@@ -4,27 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from counterpoise.space.constraints.draft import Draft
 from counterpoise.space.region.draft_lattice import column_steps, count_from_rows, has_lattice, listed_span
-from counterpoise.space.region.rounding import nearest_listed, round_to_dtype
+from counterpoise.space.region.rounding import CodeColumns, nearest_listed, round_to_dtype
 from counterpoise.space.rules.relations import equation_columns
 from counterpoise.types import Array, Index, Mask
 
 MAX_EXACT_COUNT = 2.0**52  # beyond this many counts a double has no digits left to round
-
-
-class CodeColumns(NamedTuple):
-    """Columns ``(c,)`` of codes, the first and last that the box of each row holds ``(n, c)``, the greatest of all."""
-
-    columns: Index
-    first_code: Array
-    last_code: Array
-    greatest_code: Array
-    other_choices: list[int]  # places of the choices that are not codes
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,6 +32,8 @@ class Lattice:
     origin: Array  # (n, g) 0, or the row's own value where steps count from there
     first_count: Array  # (n, g) the least and the greatest count that the box holds; first > last: none
     last_count: Array  # (n, g)
+    row_cells: Array  # (n, g) the row's own values
+    row_count: Array  # (n, g) the count that is written as the row's own value is, and is not quite it; NaN: none
     binds_unchanged: Mask  # (d,) columns where an unchanged cell must be on the lattice too
     narrow_floats: tuple[tuple[int, np.dtype[Any]], ...]  # columns of a float dtype below double precision
     choices: tuple[tuple[int, Array], ...]  # columns with listed values, sorted
@@ -64,7 +56,7 @@ class Lattice:
         if not has_lattice(draft):
             nothing = np.empty((len(draft.x0), 0))
             spots = np.arange(0), np.full(d, -1), np.empty(0), np.empty(0)
-            return cls(*spots, nothing, nothing, nothing, np.zeros(d, dtype=bool), (), (), ())
+            return cls(*spots, *[nothing] * 5, np.zeros(d, dtype=bool), (), (), ())
         step = column_steps(draft)
         listed = np.array([values is not None for values in choices], dtype=bool)
         divisors = np.where(is_derived, 0.0, schema.decimal_divisors)
@@ -86,6 +78,8 @@ class Lattice:
             origin,
             empty,
             empty,
+            draft.x0[:, columns],
+            np.full(empty.shape, np.nan),
             np.array(by_user | ((step > 0) & ~(listed & (draft.step == 0)))).reshape(d),
             schema.narrow_floats,
             picked,
@@ -94,7 +88,12 @@ class Lattice:
         if not len(columns):
             return lattice
         first, last = lattice._count_range(draft.lower[:, columns], draft.upper[:, columns])
-        return replace(lattice, first_count=first, last_count=last)
+        own = lattice.row_cells
+        count = lattice._nearest_counts(own, origin)
+        is_beside = (lattice._values_at(count, origin) != own) & ~lattice.binds_unchanged[columns]
+        is_beside &= (own >= draft.lower[:, columns]) & (own <= draft.upper[:, columns])
+        count = np.where(is_beside, count, np.nan)
+        return replace(lattice, first_count=first, last_count=last, row_count=count)
 
     @property
     def choices_to_draw(self) -> tuple[tuple[int, Array], ...]:
@@ -118,18 +117,14 @@ class Lattice:
         return not self.origin.any()
 
     @cached_property
+    def has_rows_beside(self) -> bool:
+        """Whether a row has digits beyond the decimals of its column: the value without them is no change to be told."""
+        return bool((~np.isnan(self.row_count)).any())
+
+    @cached_property
     def code_columns(self) -> CodeColumns:
         """The columns whose listed values are 0, 1, 2, …, as the codes of categories are: rounded all at once."""
-        plain = [np.array_equal(values, np.arange(len(values))) and len(values) > 0 for _, values in self.choices]
-        mine, others = np.flatnonzero(plain), np.flatnonzero(~np.array(plain, dtype=bool))
-        spans = np.stack([self.choice_spans[place] for place in mine], axis=2) if len(mine) else np.empty((0, 2, 0))
-        return CodeColumns(
-            np.array([self.choices[place][0] for place in mine], dtype=np.intp),
-            spans[:, 0].astype(np.float64),
-            spans[:, 1].astype(np.float64),
-            np.array([len(self.choices[place][1]) - 1.0 for place in mine]),
-            others.tolist(),
-        )
+        return CodeColumns.of(self.choices, self.choice_spans)
 
     def take(self, rows: Index) -> Lattice:
         """The lattice of some of the rows."""
@@ -139,6 +134,8 @@ class Lattice:
             origin=self.origin[rows],
             first_count=self.first_count[rows],
             last_count=self.last_count[rows],
+            row_cells=self.row_cells[rows],
+            row_count=self.row_count[rows],
             choice_spans=spans,
         )
 
@@ -161,13 +158,12 @@ class Lattice:
             if not self.has_exact_counts:
                 rounded = (self.first_count <= self.last_count)[:, None, :] & (np.abs(count) < MAX_EXACT_COUNT)
                 value = np.where(rounded, value, y[..., self.columns])
+            if self.has_rows_beside:
+                value = np.where(count == self.row_count[:, None, :], self.row_cells[:, None, :], value)
             y[..., self.columns] = value
         codes = self.code_columns
         if len(codes.columns):
-            cells = x[..., codes.columns]
-            first, last = codes.first_code[:, None, :], codes.last_code[:, None, :]
-            near = np.minimum(np.maximum(np.ceil(cells - 0.5), 0.0), codes.greatest_code)
-            y[..., codes.columns] = np.where(first <= last, np.minimum(np.maximum(near, first), last), near)
+            y[..., codes.columns] = codes.round(x[..., codes.columns])
         for number in codes.other_choices:
             (column, values), span = self.choices[number], self.choice_spans[number]
             y[..., column] = nearest_listed(values, x[..., column], span[:, None, 0], span[:, None, 1])
@@ -192,6 +188,8 @@ class Lattice:
             off[..., self.columns] |= written & (
                 (self.first_count <= self.last_count)[:, None, :] | self.binds_unchanged[self.columns]
             )
+            if self.has_rows_beside:
+                off[..., self.columns] |= count == self.row_count[:, None, :]
         codes = self.code_columns
         if len(codes.columns):
             cells = x[..., codes.columns]
@@ -228,7 +226,10 @@ class Lattice:
         first, last = self.first_count[owners, place], self.last_count[owners, place]
         count = np.minimum(np.maximum(np.rint((values[on_grid] - origin) * parts / step), first), last)
         fits = (first <= last) & (np.abs(count) < MAX_EXACT_COUNT)
-        out[on_grid[fits]] = (origin + count * step / parts)[fits]
+        made = origin + count * step / parts
+        if self.has_rows_beside:
+            made = np.where(count == self.row_count[owners, place], self.row_cells[owners, place], made)
+        out[on_grid[fits]] = made[fits]
         for column, dtype in self.narrow_floats:
             mine = columns == column
             out[mine] = out[mine].astype(dtype)

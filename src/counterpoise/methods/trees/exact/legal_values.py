@@ -57,11 +57,13 @@ class _Grid:
     origin: Array  # (n, g)
     binds: Mask  # (n, g) whether the box holds a count, so that values off the grid are not legal
     dtypes: list[np.dtype[Any] | None]
+    skipped: Array  # (n, g) a count that is written as the row's own value is; NaN: none
 
     @classmethod
     def of(cls, lattice: Lattice, place: Index, dtypes: list[np.dtype[Any] | None]) -> _Grid:
         bound = (lattice.first_count <= lattice.last_count) | lattice.binds_unchanged[lattice.columns]
-        return cls(lattice.step[place], lattice.divisor[place], lattice.origin[:, place], bound[:, place], dtypes)
+        step, parts = lattice.step[place], lattice.divisor[place]
+        return cls(step, parts, lattice.origin[:, place], bound[:, place], dtypes, lattice.row_count[:, place])
 
     def up(self, values: Array) -> Array:
         """The smallest values on the grid that are at least each of the values ``(n, g)``."""
@@ -79,6 +81,7 @@ class _Grid:
                 count = np.where(sign * (self._value(before) - values) >= 0, before, count)
             for _ in range(3):
                 count = np.where(sign * (self._value(count) - values) < 0, count + sign, count)
+            count = np.where(count == self.skipped, count + sign, count)
             on_grid = self.binds & (np.abs(count) < MAX_EXACT_COUNT)
             return np.where(on_grid, self._value(count), values)
 
