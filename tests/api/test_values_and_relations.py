@@ -126,7 +126,10 @@ def test_a_value_of_the_row_that_the_reference_never_has_may_stay(seen: list[int
 
 @settings(max_examples=40, deadline=None)
 @given(
-    st.integers(0, 3), st.integers(-300, 300), st.floats(-0.49, 0.49), st.lists(st.floats(-3, 3), min_size=1, max_size=8)
+    st.integers(0, 3),
+    st.integers(-300, 300),
+    st.floats(-0.49, 0.49),
+    st.lists(st.floats(-3, 3), min_size=1, max_size=8),
 )
 def test_no_change_is_smaller_than_what_is_printed(places: int, count: int, beside: float, steps: list[float]) -> None:
     unit = 10.0**-places

@@ -56,7 +56,8 @@ class Lattice:
         if not has_lattice(draft):
             nothing = np.empty((len(draft.x0), 0))
             spots = np.arange(0), np.full(d, -1), np.empty(0), np.empty(0)
-            return cls(*spots, *[nothing] * 5, np.zeros(d, dtype=bool), (), (), ())
+            counts = nothing, nothing, nothing, nothing, nothing
+            return cls(*spots, *counts, np.zeros(d, dtype=bool), (), (), ())
         step = column_steps(draft)
         listed = np.array([values is not None for values in choices], dtype=bool)
         divisors = np.where(is_derived, 0.0, schema.decimal_divisors)
@@ -118,7 +119,7 @@ class Lattice:
 
     @cached_property
     def has_rows_beside(self) -> bool:
-        """Whether a row has digits beyond the decimals of its column: the value without them is no change to be told."""
+        """Whether a row has digits beyond its column's decimals: the value without them is no change to be told."""
         return bool((~np.isnan(self.row_count)).any())
 
     @cached_property
