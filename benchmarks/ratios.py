@@ -69,7 +69,7 @@ def cells_of(one: Comparison, ours: Measured) -> list[dict[str, object]]:
 def least_favourable(mine: pd.DataFrame, rivals: dict[str, pd.DataFrame], column: str) -> dict[str, object]:
     """The greatest ratio with its interval, the peer, the means of both, and whether ours wins, ties or loses."""
     found = {name: paired_ratio(mine[column], rows[column]) for name, rows in rivals.items()}
-    found = {name: three for name, three in found.items() if np.isfinite(three[0])}
+    found = {name: three for name, three in found.items() if not np.isnan(three[0])}  # infinite counts
     own = float(mine[column].mean()) if len(mine) else np.nan
     if not found:
         return {"ratio": np.nan, "low": np.nan, "high": np.nan, "peer": "", "ours": own, "theirs": np.nan, "word": ""}

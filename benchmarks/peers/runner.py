@@ -21,6 +21,7 @@ ROW_SECONDS = 40.0  # of CPU time
 TRIAL = 4  # rows that show how long a batch would take
 PATIENCE = 2  # with batches, in limits
 PASSES, SOON = 3, 10.0  # over the rows, where one takes less than so many seconds of CPU time
+LONG_ENOUGH, MOST_ROUNDS = 0.2, 100  # seconds of CPU time that a pass takes, by going round that often: clocks tick
 
 
 class Counted:
@@ -101,7 +102,8 @@ def one_by_one(task: Task, method: Method, counted: Counted, path: Path, asked: 
     """A line a row, flushed: what is done survives a run that is stopped.
 
     Where all rows together take seconds alone, they are gone through `PASSES` times, and the quickest pass counts: what
-    else the machine does should not decide. Not the quickest time of each row: a clock of CPU time may tick too slowly.
+    else the machine does should not decide. A clock of CPU time may tick every few milliseconds, which some rows do not
+    take: so a pass goes round until it is long enough, and its CPU time is shared out by the rows' wall times.
     """
     started = time.process_time()  # the limit is of CPU time: a busy machine costs no rows
     lines: list[list[Any]] = []
@@ -120,15 +122,21 @@ def one_by_one(task: Task, method: Method, counted: Counted, path: Path, asked: 
             file.flush()
     if time.process_time() - started > SOON:
         return
-    least = sum(line[2] for line in lines)
-    for _ in range(PASSES - 1):
-        clocks = [timed(method, row)[0] for row in task.rows[: len(lines)]]
-        if sum(clock.cpu for clock in clocks) < least:
-            least = sum(clock.cpu for clock in clocks)
-            for line, clock in zip(lines, clocks, strict=True):
-                line[1:3] = clock.wall, clock.cpu
+    rows = task.rows[: len(lines)]
+    walls, cpu = min((long_pass(method, rows) for _ in range(PASSES)), key=lambda one: one[1])
+    for line, wall in zip(lines, walls, strict=True):
+        line[1:3] = wall, cpu * wall / max(sum(walls), 1e-12)
     with path.open("w", newline="") as file:
         csv.writer(file).writerows([head, *lines])
+
+
+def long_pass(method: Method, rows: np.ndarray) -> tuple[list[float], float]:
+    """Mean wall seconds of each row, and CPU seconds of one round, over as many rounds as the clock needs."""
+    walls, rounds, began = np.zeros(len(rows)), 0, time.process_time()
+    while rounds < 1 or (time.process_time() - began < LONG_ENOUGH and rounds < MOST_ROUNDS):
+        walls += [timed(method, row)[0].wall for row in rows]
+        rounds += 1
+    return (walls / rounds).tolist(), (time.process_time() - began) / rounds
 
 
 def timed(method: Method, row: np.ndarray) -> tuple[Clock, np.ndarray | None, str]:
