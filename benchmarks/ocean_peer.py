@@ -2,7 +2,7 @@
 
     python benchmarks/ocean_peer.py questions FOLDER            the same forests and rows for both; then ours
     python3.12 benchmarks/ocean_peer.py ocean FOLDER            OCEAN, where oceanpy and scikit-learn are
-    python benchmarks/ocean_peer.py table FOLDER                benchmarks/results/ocean_peer.md
+    python benchmarks/ocean_peer.py table FOLDER [NOTE]         benchmarks/results/ocean_peer.md
 
 OCEAN's package needs Python 3.12, so that it is no peer of `run.py`. Each forest is fitted once by each side, with
 the same seed on the same numbers, in standard deviations, and it is checked that both decide alike. OCEAN runs by
@@ -100,7 +100,8 @@ def write_table(folder: Path) -> None:
     both = ours.merge(theirs, on=["table", "trees", "row"], suffixes=("", "_ocean"))
     assert (both["decided"] == both["decided_ocean"]).all()
     text = ["# OCEAN beside ours", "", (__doc__ or "").rsplit("\n\n", 1)[1].strip(), ""]
-    text += [f"{ROWS} rows a line, {SECONDS} s a row, depth {DEPTH}. L1 on the rows that both answer validly.", ""]
+    text += [f"{ROWS} rows a line, {SECONDS} s a row, depth {DEPTH}. L1 on the rows that both answer validly."]
+    text += [*sys.argv[3:], ""]
     text += ["| table | trees | valid: ours, OCEAN | proven: ours, OCEAN | CPU s a row: ours, OCEAN | L1 ÷ OCEAN's |"]
     text += ["|---|--:|---|---|---|--:|"]
     for (name, trees), part in both.groupby(["table", "trees"], sort=False):
