@@ -17,7 +17,7 @@ import pytest
 from sklearn.compose import make_column_transformer
 from sklearn.datasets import load_breast_cancer
 from sklearn.discriminant_analysis import QuadraticDiscriminantAnalysis
-from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier, RandomForestRegressor
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.neural_network import MLPClassifier
@@ -107,6 +107,17 @@ def forest() -> Question:
 def tree() -> Question:
     table, label = noisy()
     return DecisionTreeClassifier(random_state=0).fit(table, label), table, table[:30], {}
+
+
+@cache
+def parts_of_sums() -> Question:
+    """Boosted trees of a table with sums, where many small changes may cost less than a few large ones."""
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.integers(0, 40, (400, 8)), columns=[f"p{number}" for number in range(8)])
+    table["half"], table["rest"] = table.iloc[:, :4].sum(axis=1), table.iloc[:, 4:8].sum(axis=1)
+    table["total"] = table.half + table.rest
+    label = np.sin(table.total / 12) + table.half / 60 - table.p0 / 30 + (table.p1 - table.p5) / 25 > 0.3
+    return HistGradientBoostingClassifier(max_iter=60, random_state=0).fit(table, label), table, table[:20], {}
 
 
 @cache
@@ -211,6 +222,7 @@ CASES: dict[str, tuple[Callable[[], Question], cp.Search]] = {
     "later surveys": (forest, off(trees=TreeSettings(rounds=1))),
     "several points a survey": (forest, off(votes=replace(DEFAULTS.votes, beam_widths=(1,)))),
     "jumps into leaves": (tree, off(trees=TreeSettings(min_jump_rounds=0, max_jump_rounds=0))),
+    "a search at the bare distance": (parts_of_sums, off(trees=TreeSettings(dear_changes=np.inf))),
     "switches of categories": (categories, off(smooth=SmoothSettings(max_descent_switches=0))),
     "whole numbers up and down": (whole_numbers, off(smooth=SmoothSettings(max_branch_rounds=0))),
     "restart from nearest misses": (narrow_trees, off(starts=StartSettings(nearest_miss_starts=0))),

@@ -74,6 +74,8 @@ class Search(SearchSettings):
             yield from self._retry_from_reference(board, problem, streams, count, known)
         if len(problem.region.system) and not (known or problem.energy.distance.spreads_changes):
             yield from self._retry_in_l2(board, problem, streams)
+        if len(problem.region.system) and known and problem.energy.counts_changes:
+            yield from self._retry_without_penalty(board, problem, streams)
         board.done[:] = True
         yield board.make_run()
 
@@ -123,6 +125,18 @@ class Search(SearchSettings):
         if len(lost) and not problem.has_expired:
             self._enter_answers_of_variant(board, lost, problem, streams, "l2", problem.region.max_changes)
             yield from self._search_rows(board, lost[board.points.valid[lost].any(axis=1)], problem, streams)
+
+    def _retry_without_penalty(self, board: Incumbents, problem: Problem, streams: Streams) -> Iterator[Run]:
+        """Retry rows whose answer costs several changes: where relations bind, many small ones may be less."""
+        price = np.min(problem.energy.change_prices, where=problem.energy.change_prices > 0, initial=np.inf)
+        effort = board.points.lowest_effort
+        dear = np.flatnonzero(np.isfinite(effort) & (effort > self.trees.dear_changes * price))
+        if len(dear) and not problem.has_expired and problem.model_rows_left == np.inf:
+            bare = replace(problem.take(dear), energy=replace(problem.energy, lam=0.0))
+            board.enter(dear, score_points(problem.take(dear), self(bare, streams.take(dear)).x))
+            yield board.make_run()
+            nearer = dear[board.points.lowest_effort[dear] < effort[dear]]
+            yield from self._search_rows(board, nearer, problem, streams)
 
     def _search_rows(
         self, board: Incumbents, rows: Index, problem: Problem, streams: Streams, start: Points | None = None
