@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import json
 import re
 import sys
 from pathlib import Path
@@ -15,6 +16,7 @@ from sklearn.linear_model import LogisticRegression
 
 import counterpoise as cp
 from counterpoise import paper, telemetry
+from counterpoise.cli.output import format_json_lines
 from counterpoise.cli.program import app
 from counterpoise.space.constraints.packing import EXAMPLES
 from counterpoise.space.yaml.column_entries import COLUMN_FORMS
@@ -121,6 +123,19 @@ def test_every_column_of_a_table_of_answers_is_on_the_page() -> None:
     added = [name for name in answers.columns if str(name).startswith("cp_")]
     assert len(added) > 20
     assert [name for name in (*added, "cp_text") if f"`{name}`" not in text] == []
+
+
+def test_every_key_of_a_line_of_answers_is_on_the_page() -> None:
+    text = (REFERENCE / "command-line.md").read_text(encoding="utf-8")
+    train, label, _ = telemetry.simulate(rows=300, seed=0)
+    model = LogisticRegression(max_iter=2000).fit(train, label)
+    alerts = train[model.predict(train) == "alert"][:1].assign(device="cam-17")
+    asked = {"target": "benign", "alternatives": 2, "keep": 0.6}
+    line = json.loads(next(format_json_lines(cp.explain(model, alerts, reference=train, **asked), redact=False)))
+    inner = [*line["changes"][0], *line["tipping"], *line["evidence"][0]]
+    inner += [key for answer in line["alternatives_measured"] for key in answer]
+    assert len(line) > 20
+    assert [key for key in (*line, *inner) if not re.search(f'[`"]{key}[`"]', text)] == []
 
 
 def test_every_setting_has_a_sentence_on_the_page() -> None:
