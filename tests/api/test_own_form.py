@@ -140,6 +140,21 @@ def test_what_only_a_row_has_above_2_53_is_held_too():
     assert any("2**53" in note for note in found.notes)
 
 
+def test_a_function_judges_all_digits_of_what_is_returned():
+    """Two rows that double precision does not tell apart: the function allows the number of one alone."""
+    reference = large_numbers()
+    rows = pd.DataFrame({"id": [2**53, 2**53 + 1], "load": [-2.0, -2.0]})
+    found = cp.explain(
+        lambda frame: np.where(frame["load"] > 0, "yes", "no"),
+        rows,
+        reference=reference,
+        constraints=[lambda frame: (frame["id"] % 2 == 0).to_numpy()],
+    )
+    assert found.valid.tolist() == [True, False]
+    assert found.frame["id"].tolist() == rows["id"].tolist()
+    assert found.frame["load"][1] == -2.0
+
+
 @pytest.mark.parametrize(
     "word",
     [

@@ -78,6 +78,8 @@ COLUMNS = {
     "labels": pd.Series(pd.Categorical([2, None], categories=[3, 2], ordered=True)),
     "plain": pd.Series(["tcp", None], dtype=object),
     "python": pd.Series(["tcp", None], dtype=pd.StringDtype("python")),
+    "mostly zero": pd.Series([0.0, 2.5, np.nan], dtype=pd.SparseDtype("float64", 0.0)),
+    "mostly five": pd.Series([5, 7], dtype=pd.SparseDtype("int8", 5)),
     "surrogate": pd.Series(["\ud800", "\x00\u2028</script>"], dtype=object),
 }
 

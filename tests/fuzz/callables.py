@@ -10,12 +10,12 @@ import pandas as pd
 
 import counterpoise as cp
 from fuzz.subject import Subject, learnable_score
-from fuzz.tables import Rng, Table
+from fuzz.tables import LATEST, Rng, Table, names_of_edition
 
 LABELS: tuple[tuple[Any, ...], ...] = (("no", "yes"), (0, 1), (False, True), (1.0, 2.0), ("=no", "yes\x1b[31m"))
 
 
-def draw_callable(rng: Rng, table: Table) -> Subject:
+def draw_callable(rng: Rng, table: Table, edition: int = LATEST) -> Subject:
     """A function of a frame, with one of the manners below."""
     score = learnable_score(rng, table)
     middle = float(np.median(score(table.reference)))
@@ -24,11 +24,12 @@ def draw_callable(rng: Rng, table: Table) -> Subject:
     def centred(frame: pd.DataFrame) -> Any:
         return score(frame) - middle
 
-    manner = str(rng.choice(list(MANNERS)))
+    manner = str(rng.choice(names_of_edition(edition, FIRST_MANNERS, LATER_MANNERS)))
     return MANNERS[manner](manner, centred, labels, rng)
 
 
 Score = Callable[[pd.DataFrame], Any]
+Manner = Callable[[str, Score, tuple[Any, ...], Rng], Subject]
 
 
 def _choose(labels: tuple[Any, ...], total: Any) -> Any:
@@ -203,7 +204,94 @@ def _nan_now_and_then(name: str, score: Score, labels: tuple[Any, ...], rng: Rng
     return Subject(name, cp.Function(says), says, None, may_raise=True)
 
 
-MANNERS: dict[str, Callable[[str, Score, tuple[Any, ...], Rng], Subject]] = {
+def _looks_at_dtypes(name: str, score: Score, labels: tuple[Any, ...], rng: Rng) -> Subject:
+    def says(frame: pd.DataFrame) -> Any:
+        tilt = sum(sum(str(dtype).encode()) % 5 - 2 for dtype in frame.dtypes)
+        return _choose(labels, score(frame) + 0.2 * tilt)
+
+    return Subject(name, cp.Function(says, labels=labels), says, labels)
+
+
+def _looks_at_column_order(name: str, score: Score, labels: tuple[Any, ...], rng: Rng) -> Subject:
+    def says(frame: pd.DataFrame) -> Any:
+        tilt = sum(place * (sum(str(each).encode()) % 3 - 1) for place, each in enumerate(frame.columns))
+        return _choose(labels, score(frame) + 0.2 * tilt)
+
+    return Subject(name, cp.Function(says, labels=labels), says, labels)
+
+
+def _looks_at_last_bits(name: str, score: Score, labels: tuple[Any, ...], rng: Rng) -> Subject:
+    def says(frame: pd.DataFrame) -> Any:
+        total = np.asarray(score(frame), dtype=float)
+        for place in range(frame.shape[1]):
+            if frame.dtypes.iloc[place] == np.float64:
+                bits = np.ascontiguousarray(frame.iloc[:, place].to_numpy()).view(np.int64) & 7
+                total = total + 0.1 * (bits - 3)
+        return _choose(labels, total)
+
+    return Subject(name, cp.Function(says, labels=labels), says, labels)
+
+
+def _looks_at_types_of_cells(name: str, score: Score, labels: tuple[Any, ...], rng: Rng) -> Subject:
+    def says(frame: pd.DataFrame) -> Any:
+        total = np.asarray(score(frame), dtype=float)
+        for place in range(frame.shape[1]):
+            kinds = [type(cell).__name__ for cell in frame.iloc[:, place].array]
+            total = total + 0.3 * np.array([sum(kind.encode()) % 3 - 1 for kind in kinds])
+        return _choose(labels, total)
+
+    return Subject(name, cp.Function(says, labels=labels), says, labels)
+
+
+def _sums_in_company(name: str, score: Score, labels: tuple[Any, ...], rng: Rng) -> Subject:
+    """Single precision, summed in another order for each size of a call, as fast libraries do."""
+
+    def says(frame: pd.DataFrame) -> Any:
+        total = np.asarray(score(frame), dtype=np.float32)
+        return total + np.float32(1e-7 * (len(frame) % 7 - 3)) * np.abs(total)
+
+    return Subject(name, cp.Function(says), says, None)
+
+
+def _categorical_labels(name: str, score: Score, labels: tuple[Any, ...], rng: Rng) -> Subject:
+    labels = ("no", "yes")
+
+    def says(frame: pd.DataFrame) -> Any:
+        return pd.Categorical(_choose(labels, score(frame)), categories=["yes", "no"])
+
+    return Subject(name, cp.Function(says, labels=labels), lambda frame: np.asarray(says(frame)), labels)
+
+
+def _mixed_labels(name: str, score: Score, labels: tuple[Any, ...], rng: Rng) -> Subject:
+    labels = (7, "other")
+
+    def says(frame: pd.DataFrame) -> Any:
+        return np.array([labels[int(each)] for each in np.asarray(score(frame)) > 0], dtype=object)
+
+    return Subject(name, cp.Function(says, labels=labels), says, labels)
+
+
+def _odds_that_tie(name: str, score: Score, labels: tuple[Any, ...], rng: Rng) -> Subject:
+    """Probabilities in quarters, so that both classes often have a half; its predict takes the first then."""
+
+    def odds(frame: pd.DataFrame) -> Any:
+        p = np.round(4 / (1 + np.exp(-np.asarray(score(frame))))) / 4
+        return np.column_stack([1 - p, p])
+
+    def predict(frame: pd.DataFrame) -> Any:
+        return np.array(labels)[odds(frame).argmax(axis=1)]
+
+    return Subject(name, cp.Function(odds, labels=labels), predict, labels, odds)
+
+
+def _widest_numbers(name: str, score: Score, labels: tuple[Any, ...], rng: Rng) -> Subject:
+    def says(frame: pd.DataFrame) -> Any:
+        return np.asarray(score(frame)) * 1e300
+
+    return Subject(name, cp.Function(says), says, None)
+
+
+FIRST_MANNERS: dict[str, Manner] = {
     "labels": _labels,
     "labels that are not listed": _bare_labels,
     "a list of labels": _list_of_labels,
@@ -224,3 +312,15 @@ MANNERS: dict[str, Callable[[str, Score, tuple[Any, ...], Rng], Subject]] = {
     "too few labels": _too_few,
     "no number now and then": _nan_now_and_then,
 }
+LATER_MANNERS: dict[str, Manner] = {
+    "looks at dtypes": _looks_at_dtypes,
+    "looks at the order of columns": _looks_at_column_order,
+    "looks at last bits": _looks_at_last_bits,
+    "looks at types of cells": _looks_at_types_of_cells,
+    "sums in company": _sums_in_company,
+    "labels of a category": _categorical_labels,
+    "labels of two types": _mixed_labels,
+    "probabilities that tie": _odds_that_tie,
+    "numbers near the end": _widest_numbers,
+}
+MANNERS = FIRST_MANNERS | LATER_MANNERS

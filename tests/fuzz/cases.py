@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import tempfile
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,9 +11,11 @@ import numpy as np
 
 import counterpoise as cp
 from fuzz.models import draw_subject
+from fuzz.schemas import draw_schema
 from fuzz.subject import Subject
-from fuzz.tables import Rng, Table, draw_table
-from fuzz.words import Word, draw_words
+from fuzz.tables import LATEST, Rng, Table, draw_table
+from fuzz.word import Word
+from fuzz.words import draw_words
 
 
 @dataclass(frozen=True)
@@ -25,6 +28,7 @@ class Case:
     words: list[Word]
     explainer_settings: dict[str, Any]
     settings: dict[str, Any]
+    is_saved: bool = False  # the explainer is written to a file and read again before it is asked
 
     def describe(self) -> str:
         """What was drawn, on one line."""
@@ -44,18 +48,22 @@ class Case:
         explainer = cp.Explainer(
             self.subject.model,
             reference=self.table.reference,
-            constraints=[word.given for word in self.words],
+            constraints=[word.given for word in self.words if word.given is not None],
             **self.explainer_settings,
         )
+        if self.is_saved and all(isinstance(word.given, cp.Immutable | cp.Range | cp.Rule) for word in self.words):
+            with tempfile.TemporaryDirectory() as folder:
+                explainer.save(f"{folder}/saved", with_model=False)
+                explainer = cp.load_explainer(f"{folder}/saved", model=self.subject.model)
         return explainer(self.table.rows.copy(), **self.settings)
 
 
-def draw_case(seed: int) -> Case:
-    """The question that a seed stands for."""
+def draw_case(seed: int, edition: int = LATEST) -> Case:
+    """The question that a seed stands for in an edition."""
     rng = np.random.default_rng(seed)
-    table = draw_table(rng)
-    subject = draw_subject(rng, table)
-    words = draw_words(rng, table)
+    table = draw_table(rng, edition)
+    subject = draw_subject(rng, table, edition)
+    words = draw_words(rng, table, edition)
     target, threshold = _draw_target(rng, table, subject)
     method = _draw_method(rng)
     given: dict[str, Any] = {
@@ -89,8 +97,54 @@ def draw_case(seed: int) -> Case:
         asked["temperature"] = 0.0
     if asked["keep"] is None and asked["temperature"] == 0:
         asked["noise"] = "auto"
+    if edition > 1:
+        words += _draw_later_settings(rng, table, subject, given, asked)
     explainer_settings, settings = _keep_known(given, cp.Explainer.__init__), _keep_known(asked, cp.Explainer.__call__)
-    return Case(seed, table, subject, words, explainer_settings, settings)
+    return Case(seed, table, subject, words, explainer_settings, settings, edition > 1 and rng.random() < 0.04)
+
+
+def _draw_later_settings(
+    rng: Rng, table: Table, subject: Subject, given: dict[str, Any], asked: dict[str, Any]
+) -> list[Word]:
+    """Changes to the settings, and the constraints that a schema file brings along."""
+    asked["distance"] = _often(rng, asked["distance"], ["linf", "mad", {"l2": 1.0, "mad": 0.5}], 0.9)
+    asked["regularizers"] = _often(
+        rng,
+        asked["regularizers"],
+        [(cp.Mahalanobis(),), (cp.LocalOutlier(3),), (cp.NearTarget(2), cp.Mahalanobis())],
+        0.95,
+    )
+    if asked["keep"] is None and asked["temperature"] == 0:
+        if rng.random() < 0.06:
+            asked["keep"] = float(rng.choice([0.3, 0.7, 0.99]))
+        elif rng.random() < 0.04:
+            asked["temperature"] = float(rng.choice([0.05, 0.2, 2.0]))
+    if asked["keep"] is not None or asked["temperature"]:
+        asked["noise"] = _often(rng, asked["noise"], [cp.Gaussian(0.3, flips=0.1), cp.RankNoise(0.1), 0.05], 0.5)
+    elif rng.random() < 0.03 and asked["method"] is None:
+        asked["alternatives"] = "basins"
+    if rng.random() < 0.05:
+        asked["model_rows"] = int(rng.choice([1, 5, 60, 500, 4000]))
+    if rng.random() < 0.03:
+        asked["budget"] = float(rng.choice([0.0, 0.02, 0.3]))
+    if rng.random() < 0.03:
+        asked["agree"] = [subject.model]
+    if rng.random() < 0.01:
+        asked["n_jobs"] = 2
+    asked["method"] = _often(rng, asked["method"], [*METHODS], 0.96)
+    if rng.random() < 0.1:
+        given["schema"], words = draw_schema(rng, table)
+        return words
+    return []
+
+
+METHODS = (
+    cp.GrowingSpheres(samples=30, shells=8),
+    cp.RandomSearch(samples=40, rounds=3),
+    cp.Algorithm1(iterations=40),
+    cp.Lime(samples=60, rounds=3),
+    cp.Proven(cp.NearestNeighbour()),
+)
 
 
 def _draw_weights(rng: Rng, table: Table) -> dict[Any, float] | None:

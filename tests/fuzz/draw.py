@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import counterpoise as cp
 from fuzz.cases import Case, draw_case
 from fuzz.judge import find_failures
+from fuzz.tables import LATEST
 
 HANG_SECONDS = 60
 
@@ -47,13 +48,13 @@ def _limit_time(seconds: int) -> Iterator[None]:
         signal.signal(signal.SIGALRM, before)
 
 
-def run_draw(seed: int) -> Outcome:
-    """Draw, ask and judge the question of a seed."""
+def run_draw(seed: int, edition: int = LATEST) -> Outcome:
+    """Draw, ask and judge the question of a seed in an edition."""
     started = time.process_time()
     sort, failures, claims, said = "answered", [], 0, ""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        case = draw_case(seed)
+        case = draw_case(seed, edition)
         try:
             with _limit_time(HANG_SECONDS):
                 try:

@@ -15,7 +15,7 @@ import pandas as pd
 
 import counterpoise as cp
 from fuzz.cases import Case
-from fuzz.words import Cells, is_missing, is_same
+from fuzz.word import Cells, is_missing, is_same
 
 WITH_CELLS = ("optimal", "bounded", "valid", "not_found")  # statuses of rows with an answer or a nearest miss
 
@@ -81,16 +81,29 @@ class _Reached:
         # the user asks in the form in which the rows came; in that of the reference where the model cannot read it so
         as_given = [name for name in case.table.rows.columns if name in known]
         self.columns: list[Hashable] = known if case.subject.reads_arrays else as_given
+        self.has_reference_dtypes = False
         try:
             self.before = np.asarray(self._predict(case.table.rows))
         except Exception:
             self.columns = known
-            self.before = np.asarray(self._predict(case.table.rows))
+            try:
+                self.before = np.asarray(self._predict(case.table.rows))
+            except Exception:
+                self.has_reference_dtypes = True
+                self.before = np.asarray(self._predict(case.table.rows))
+
+    def _shown(self, frame: pd.DataFrame) -> pd.DataFrame:
+        """The frame as the user would show it to the model."""
+        shown = frame[self.columns].copy()
+        if self.has_reference_dtypes:
+            for place, name in enumerate(self.columns):
+                shown.isetitem(place, shown.iloc[:, place].astype(self.case.table.reference[name].dtype))
+        return shown
 
     def _predict(self, frame: pd.DataFrame) -> Any:
         """What the model says; of one that raises now and then, None for the rows that it raises on."""
         try:
-            return self.case.subject.predict(frame[self.columns].copy())
+            return self.case.subject.predict(self._shown(frame))
         except Exception:
             if not self.case.subject.may_raise:
                 raise
@@ -107,7 +120,7 @@ class _Reached:
         said, target = np.asarray(self._predict(frame)), settings["target"]
         if settings["threshold"] is not None:
             column = (case.subject.labels or ()).index(target)
-            odds = np.asarray(case.subject.probabilities(frame[self.columns].copy()))[:, column]  # type: ignore[misc]
+            odds = np.asarray(case.subject.probabilities(self._shown(frame)))[:, column]  # type: ignore[misc]
             return odds >= settings["threshold"]
         if isinstance(target, tuple):
             low, high = (-np.inf if target[0] is None else target[0]), (np.inf if target[1] is None else target[1])
@@ -139,7 +152,8 @@ def _round_trips(frame: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
             float_precision="round_trip",
         )
         yield "CSV", again.set_axis(frame.index, axis=0)
-    if not any(pd.api.types.is_object_dtype(dtype) or dtype == np.float16 for dtype in frame.dtypes):
+    unfit = (pd.SparseDtype, np.dtype("float16"), np.dtype(object))
+    if not any(dtype in unfit[1:] or isinstance(dtype, unfit[0]) for dtype in frame.dtypes):
         stream = io.BytesIO()
         frame.reset_index(drop=True).to_parquet(stream)
         back = pd.read_parquet(stream).set_axis(frame.index, axis=0)

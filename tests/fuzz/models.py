@@ -5,161 +5,34 @@ A `Subject` has the object that is given to the library, and the user's own way 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from sklearn.calibration import CalibratedClassifierCV
-from sklearn.compose import TransformedTargetRegressor, make_column_transformer
-from sklearn.decomposition import PCA
-from sklearn.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
+from sklearn.compose import make_column_transformer
 from sklearn.ensemble import (
-    AdaBoostClassifier,
-    BaggingClassifier,
-    BaggingRegressor,
-    ExtraTreesClassifier,
-    GradientBoostingClassifier,
-    GradientBoostingRegressor,
-    HistGradientBoostingClassifier,
-    HistGradientBoostingRegressor,
     IsolationForest,
-    RandomForestClassifier,
-    RandomForestRegressor,
-    StackingClassifier,
-    StackingRegressor,
-    VotingClassifier,
-    VotingRegressor,
 )
-from sklearn.feature_selection import SelectKBest
-from sklearn.gaussian_process import GaussianProcessClassifier, GaussianProcessRegressor
 from sklearn.impute import SimpleImputer
-from sklearn.linear_model import Lasso, LinearRegression, LogisticRegression, Ridge, RidgeClassifier, SGDClassifier
-from sklearn.model_selection import FixedThresholdClassifier, GridSearchCV, TunedThresholdClassifierCV
-from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier
-from sklearn.naive_bayes import GaussianNB
-from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
-from sklearn.neural_network import MLPClassifier, MLPRegressor
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, PolynomialFeatures, StandardScaler
-from sklearn.svm import SVC, SVR, LinearSVC
-from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from fuzz.callables import draw_callable
 from fuzz.elsewhere import draw_agreement, draw_onnx, draw_remote
+from fuzz.estimators import (
+    CLASSIFIERS,
+    DETECTORS,
+    FIRST_CLASSIFIERS,
+    FIRST_REGRESSORS,
+    LATER_CLASSIFIERS,
+    LATER_REGRESSORS,
+    REGRESSORS,
+)
+from fuzz.libraries import draw_library_model
 from fuzz.subject import Subject, learnable_score
-from fuzz.tables import Rng, Table
+from fuzz.tables import LATEST, Rng, Table, names_of_edition
 
-
-def _boosted(name: str) -> Any:
-    if name == "xgboost":
-        from xgboost import XGBClassifier
-
-        return XGBClassifier(n_estimators=8, max_depth=3, n_jobs=1)
-    if name == "lightgbm":
-        from lightgbm import LGBMClassifier
-
-        return LGBMClassifier(n_estimators=8, num_leaves=6, min_child_samples=3, n_jobs=1, verbose=-1)
-    from catboost import CatBoostClassifier
-
-    return CatBoostClassifier(
-        iterations=8, depth=3, verbose=False, allow_writing_files=False, thread_count=1, random_seed=0
-    )
-
-
-def _boosted_regressor(name: str) -> Any:
-    if name == "xgboost":
-        from xgboost import XGBRegressor
-
-        return XGBRegressor(n_estimators=6, max_depth=3, n_jobs=1)
-    if name == "lightgbm":
-        from lightgbm import LGBMRegressor
-
-        return LGBMRegressor(n_estimators=6, num_leaves=6, min_child_samples=3, n_jobs=1, verbose=-1)
-    from catboost import CatBoostRegressor
-
-    return CatBoostRegressor(
-        iterations=6, depth=3, verbose=False, allow_writing_files=False, thread_count=1, random_seed=0
-    )
-
-
-CLASSIFIERS: dict[str, Callable[[], Any]] = {
-    "logistic": lambda: LogisticRegression(max_iter=50),
-    "scaled logistic": lambda: make_pipeline(StandardScaler(), LogisticRegression()),
-    "ridge classifier": RidgeClassifier,
-    "stochastic gradient": lambda: SGDClassifier(max_iter=20, tol=None, random_state=0),
-    "naive Bayes": GaussianNB,
-    "linear discriminant": LinearDiscriminantAnalysis,
-    "quadratic discriminant": lambda: QuadraticDiscriminantAnalysis(reg_param=0.1),
-    "neighbours": lambda: KNeighborsClassifier(1),
-    "three neighbours": lambda: make_pipeline(StandardScaler(), KNeighborsClassifier(3)),
-    "support vectors": lambda: make_pipeline(StandardScaler(), SVC()),
-    "linear support vectors": lambda: make_pipeline(StandardScaler(), LinearSVC(max_iter=100)),
-    "network": lambda: make_pipeline(StandardScaler(), MLPClassifier((8,), max_iter=20, random_state=0)),
-    "tree": lambda: DecisionTreeClassifier(max_depth=4, random_state=0),
-    "forest": lambda: RandomForestClassifier(8, max_depth=5, random_state=0),
-    "extra trees": lambda: ExtraTreesClassifier(8, max_depth=5, random_state=0),
-    "gradient boosting": lambda: GradientBoostingClassifier(n_estimators=8, random_state=0),
-    "histogram boosting": lambda: HistGradientBoostingClassifier(max_iter=6, min_samples_leaf=3, random_state=0),
-    "weights boosting": lambda: AdaBoostClassifier(n_estimators=5, random_state=0),
-    "bagging": lambda: BaggingClassifier(DecisionTreeClassifier(max_depth=3), n_estimators=4, random_state=0),
-    "soft vote": lambda: VotingClassifier(
-        [("a", GaussianNB()), ("b", DecisionTreeClassifier(max_depth=3, random_state=0))], voting="soft"
-    ),
-    "hard vote": lambda: VotingClassifier(
-        [("a", GaussianNB()), ("b", DecisionTreeClassifier(max_depth=3, random_state=0)), ("c", RidgeClassifier())]
-    ),
-    "stack": lambda: StackingClassifier(
-        [("a", DecisionTreeClassifier(max_depth=2, random_state=0)), ("b", GaussianNB())], cv=2
-    ),
-    "calibrated": lambda: CalibratedClassifierCV(DecisionTreeClassifier(max_depth=3, random_state=0), cv=2),
-    "calibrated logistic": lambda: CalibratedClassifierCV(
-        make_pipeline(StandardScaler(), LogisticRegression()), cv=2, method="isotonic"
-    ),
-    "one against the rest": lambda: OneVsRestClassifier(make_pipeline(StandardScaler(), LogisticRegression())),
-    "own threshold": lambda: FixedThresholdClassifier(GaussianNB(), threshold=0.3),
-    "Gaussian process": lambda: make_pipeline(StandardScaler(), GaussianProcessClassifier(optimizer=None)),
-    "one against one": lambda: OneVsOneClassifier(make_pipeline(StandardScaler(), LogisticRegression())),
-    "tuned threshold": lambda: TunedThresholdClassifierCV(GaussianNB(), cv=2),
-    "best of a grid": lambda: GridSearchCV(DecisionTreeClassifier(random_state=0), {"max_depth": [2, 3]}, cv=2),
-    "bagging of lines": lambda: BaggingClassifier(
-        make_pipeline(StandardScaler(), LogisticRegression()), n_estimators=3, random_state=0
-    ),
-    "components": lambda: make_pipeline(StandardScaler(), PCA(), LogisticRegression()),
-    "squares": lambda: make_pipeline(StandardScaler(), PolynomialFeatures(2), LogisticRegression(max_iter=200)),
-    "chosen columns": lambda: make_pipeline(SelectKBest(k=1), DecisionTreeClassifier(max_depth=3, random_state=0)),
-    "stretched": lambda: make_pipeline(FunctionTransformer(np.arcsinh), StandardScaler(), LogisticRegression()),
-    "xgboost": lambda: _boosted("xgboost"),
-    "lightgbm": lambda: _boosted("lightgbm"),
-    "catboost": lambda: _boosted("catboost"),
-}
-REGRESSORS: dict[str, Callable[[], Any]] = {
-    "line": LinearRegression,
-    "ridge": Ridge,
-    "regression tree": lambda: DecisionTreeRegressor(max_depth=4, random_state=0),
-    "regression forest": lambda: RandomForestRegressor(6, max_depth=4, random_state=0),
-    "histogram regression": lambda: HistGradientBoostingRegressor(max_iter=6, min_samples_leaf=3, random_state=0),
-    "lasso": lambda: make_pipeline(StandardScaler(), Lasso(0.01)),
-    "network regression": lambda: make_pipeline(StandardScaler(), MLPRegressor((6,), max_iter=20, random_state=0)),
-    "support vector regression": lambda: make_pipeline(StandardScaler(), SVR()),
-    "process regression": lambda: make_pipeline(StandardScaler(), GaussianProcessRegressor(optimizer=None, alpha=0.1)),
-    "gradient regression": lambda: GradientBoostingRegressor(n_estimators=6, random_state=0),
-    "bagged regression": lambda: BaggingRegressor(n_estimators=3, random_state=0),
-    "mean of votes": lambda: VotingRegressor(
-        [("a", Ridge()), ("b", DecisionTreeRegressor(max_depth=3, random_state=0))]
-    ),
-    "stacked regression": lambda: StackingRegressor(
-        [("a", Ridge()), ("b", DecisionTreeRegressor(max_depth=2, random_state=0))], cv=2
-    ),
-    "xgboost regression": lambda: _boosted_regressor("xgboost"),
-    "lightgbm regression": lambda: _boosted_regressor("lightgbm"),
-    "catboost regression": lambda: _boosted_regressor("catboost"),
-    "neighbours' mean": lambda: KNeighborsRegressor(1),
-    "transformed target": lambda: TransformedTargetRegressor(
-        make_pipeline(StandardScaler(), Ridge()), func=np.arcsinh, inverse_func=np.sinh
-    ),
-}
 LABELS: tuple[tuple[Any, ...], ...] = (("no", "yes"), (0, 1), (False, True), (1.0, 2.0), ("a", "b", "c"), (3, 5, 9))
 
 
@@ -183,13 +56,15 @@ class _Asked:
         return np.asarray(self.model.predict_proba(self._give(frame)))
 
 
-def draw_subject(rng: Rng, table: Table) -> Subject:
+def draw_subject(rng: Rng, table: Table, edition: int = LATEST) -> Subject:
     """A model of the table; a callable where the drawn one cannot be fitted on it."""
     is_plain = all(table.kind(name).is_plain for name in table.kinds)
     sort = rng.random()
     if sort < 0.3 or len(table.reference) < 12:
-        return draw_callable(rng, table)
+        return draw_callable(rng, table, edition)
     try:
+        if edition > 1 and rng.random() < 0.08:
+            return draw_library_model(rng, table)
         if sort < 0.36 and is_plain:
             return _draw_torch(rng, table)
         if sort < 0.38 and is_plain:
@@ -199,12 +74,12 @@ def draw_subject(rng: Rng, table: Table) -> Subject:
         if sort < 0.4:
             return draw_agreement(rng, table)
         if sort < 0.42 and is_plain:
-            return _draw_detector(rng, table)
+            return _draw_detector(rng, table, edition)
         if sort < 0.55:
-            return _draw_regressor(rng, table, is_plain=is_plain)
-        return _draw_classifier(rng, table, is_plain=is_plain)
+            return _draw_regressor(rng, table, edition, is_plain=is_plain)
+        return _draw_classifier(rng, table, edition, is_plain=is_plain)
     except Exception:  # each library has its own word for a table that it does not take
-        return draw_callable(rng, table)
+        return draw_callable(rng, table, edition)
 
 
 def _front(table: Table) -> Any:
@@ -226,8 +101,8 @@ def _fit(rng: Rng, table: Table, model: Any, wanted: Any, *, is_plain: bool) -> 
     return model, as_array
 
 
-def _draw_classifier(rng: Rng, table: Table, *, is_plain: bool) -> Subject:
-    name = str(rng.choice(list(CLASSIFIERS)))
+def _draw_classifier(rng: Rng, table: Table, edition: int, *, is_plain: bool) -> Subject:
+    name = str(rng.choice(names_of_edition(edition, FIRST_CLASSIFIERS, LATER_CLASSIFIERS)))
     labels = LABELS[int(rng.integers(len(LABELS)))]
     score = learnable_score(rng, table)(table.reference)
     edges = np.quantile(score, np.linspace(0, 1, len(labels) + 1)[1:-1])
@@ -256,16 +131,19 @@ def _likeliest(asked: _Asked, table: Table) -> Any:
     return np.asarray(asked.model.classes_)[asked.probabilities(table.reference).argmax(axis=1)]
 
 
-def _draw_regressor(rng: Rng, table: Table, *, is_plain: bool) -> Subject:
-    name = str(rng.choice(list(REGRESSORS)))
+def _draw_regressor(rng: Rng, table: Table, edition: int, *, is_plain: bool) -> Subject:
+    name = str(rng.choice(names_of_edition(edition, FIRST_REGRESSORS, LATER_REGRESSORS)))
     score = learnable_score(rng, table)(table.reference)
     model, as_array = _fit(rng, table, REGRESSORS[name](), score, is_plain=is_plain)
     by_place = as_array or _reads_by_place(name, model)
     return Subject(name, model, _Asked(model, as_array).predict, None, reads_arrays=by_place)
 
 
-def _draw_detector(rng: Rng, table: Table) -> Subject:
-    model = IsolationForest(8, random_state=0).fit(table.reference)
+def _draw_detector(rng: Rng, table: Table, edition: int) -> Subject:
+    model = IsolationForest(8, random_state=0)
+    if edition > 1 and rng.random() < 0.7:
+        model = DETECTORS[str(rng.choice(list(DETECTORS)))]()
+    model.fit(table.reference)
     asked = _Asked(model, names={1: "inlier", -1: "outlier"})
     return Subject("outlier detector", model, asked.predict, ("inlier", "outlier"))
 

@@ -66,7 +66,16 @@ def _number(dtype: Any, cells: Cells, **more: bool) -> Kind:
     return Kind(dtype, cells, is_number=True, is_ordered=True, **more)
 
 
-KINDS: dict[str, Kind] = {
+LATEST = 2
+"""Editions: lists that grow get a further part, so that a seed of an earlier edition still draws the same question."""
+
+
+def names_of_edition(edition: int, *parts: dict[str, Any]) -> list[str]:
+    """The names in the first parts of a list, as many as the edition knows."""
+    return [name for part in parts[:edition] for name in part]
+
+
+FIRST_KINDS: dict[str, Kind] = {
     "float64": _number("float64", _normal(3.0), is_plain=True),
     "hundredths": _number("float64", _normal(5.0, 2), is_plain=True),
     "tiny": _number("float64", _normal(1e-12), is_plain=True),
@@ -102,6 +111,37 @@ KINDS: dict[str, Kind] = {
     "category": Kind(COLOURS, _one_of("red", "green", "blue")),
     "ordered category": Kind(SIZES, _one_of("small", "medium", "large"), is_ordered=True),
 }
+LATER_KINDS: dict[str, Kind] = {
+    "near one": _number(
+        "float64", lambda rng, count: (1.0 + rng.integers(-40, 40, count) * 2.0**-52).tolist(), is_plain=True
+    ),
+    "subnormal": _number("float64", _normal(1e-318), is_plain=True),
+    "zeros and ones": _number("int64", _whole(0, 1), is_whole=True, is_plain=True),
+    "ends of int64": _number("int64", _one_of(-(2**63), 2**63 - 1, 0, 1), is_whole=True, is_plain=True),
+    "negative zeros in float32": _number("float32", _one_of(-0.0, 0.0, 2.5), is_plain=True),
+    "float32 near its end": _number("float32", _normal(1e37), is_plain=True),
+    "thousandths in float32": _number("float32", _normal(2.0, 3), is_plain=True),
+    "UInt8": _number("UInt8", _with_holes(_whole(0, 255), pd.NA), is_whole=True, has_missing=True),
+    "double of arrow": _number("double[pyarrow]", _with_holes(_normal(2.0), None), has_missing=True),
+    "int64 of arrow": _number("int64[pyarrow]", _with_holes(_whole(-5, 30), None), is_whole=True, has_missing=True),
+    "object numbers with None": _number(object, _with_holes(_normal(2.0, 2), None), has_missing=True),
+    "sparse": _number(pd.SparseDtype("float64", 0.0), _one_of(0.0, 0.0, 1.0, 2.5)),
+    "string of arrow": Kind("string[pyarrow]", _one_of("tcp", "udp", None), has_missing=True),
+    "bool of arrow": Kind("bool[pyarrow]", _one_of(True, False)),
+    "object bools": Kind(object, _one_of(True, False)),
+    "object bools with None": Kind(object, _one_of(True, False, None), has_missing=True),
+    "category with holes": Kind(COLOURS, _one_of("red", "green", None), has_missing=True),
+    "category of halves": Kind(pd.CategoricalDtype([0.5, 1.5, -2.5]), _one_of(0.5, 1.5, -2.5)),
+    "category of bools": Kind(pd.CategoricalDtype([True, False]), _one_of(True, False)),
+    "texts that are hostile": Kind(
+        TEXT,
+        _one_of("<script>alert(1)</script>", "\x1b]0;title\x07", "=cmd|' /C calc'!A0", 'a"b', "a,b;c", "\u202ebac"),
+    ),
+    "texts that look alike": Kind(TEXT, _one_of("1", "1.0", "01", "true", "nan", "")),
+    "times": Kind("datetime64[ns]", lambda rng, count: [pd.Timestamp(int(rng.integers(2**60))) for _ in range(count)]),
+}
+KINDS = FIRST_KINDS | LATER_KINDS
+LARGE_INTEGERS = ("int64 above 2**53", "uint64 above 2**63", "integers beyond 64 bits", "ends of int64")
 """Kinds of columns by what a failure calls them."""
 
 PLAIN_NAMES = ("load", "packets", "rate", "age", "service")
@@ -141,10 +181,11 @@ class Table:
         return [name for name in self.kinds if question(self.kind(name))]
 
 
-def draw_table(rng: Rng) -> Table:
+def draw_table(rng: Rng, edition: int = LATEST) -> Table:
     """A table of one to five columns, with one to sixty rows of reference and one to five rows to explain."""
     only_plain = rng.random() < 0.5
-    pool = [name for name, kind in KINDS.items() if kind.is_plain or not only_plain]
+    known = names_of_edition(edition, FIRST_KINDS, LATER_KINDS)
+    pool = [name for name in known if KINDS[name].is_plain or not only_plain]
     width = int(rng.integers(1, 6))
     chosen = [pool[place] for place in rng.integers(len(pool), size=width)]
     kinds = dict(zip(_draw_names(rng, width), chosen, strict=True))
@@ -155,7 +196,8 @@ def draw_table(rng: Rng) -> Table:
     asked = _draw_frame(rng, kinds, int(rng.integers(1, 6)))
     if rng.random() < 0.5:
         asked = reference.iloc[rng.integers(size, size=len(asked))].reset_index(drop=True)
-    return Table(kinds, reference, _disguise(rng, kinds, asked))
+    asked = _disguise(rng, kinds, asked)
+    return Table(kinds, reference, asked if edition == 1 else _disguise_more(rng, kinds, asked))
 
 
 def _draw_names(rng: Rng, count: int) -> list[Hashable]:
@@ -185,3 +227,28 @@ def _disguise(rng: Rng, kinds: dict[Hashable, str], rows: pd.DataFrame) -> pd.Da
     if rng.random() < 0.15:
         rows = rows.set_axis([f"row {place // 2}" for place in range(len(rows))], axis=0)  # labels may be shared
     return rows
+
+
+def _disguise_more(rng: Rng, kinds: dict[Hashable, str], rows: pd.DataFrame) -> pd.DataFrame:
+    """Dtypes that hold the same values, and cells that are missing in rows alone."""
+    rows = rows.copy()
+    has_large = any(kind in kinds.values() for kind in LARGE_INTEGERS)
+    if rng.random() < 0.1 and not has_large:  # such columns leave a model no form but that of the rows
+        wider = {"int64": "Int64", "float64": "Float64", "float32": "float64", "int8": "int32", "text": object}
+        for name, kind in kinds.items():
+            dtype = object if rng.random() < 0.2 else wider.get(kind)
+            if dtype is not None:
+                rows.isetitem(_place(rows, name), rows[name].astype(dtype))
+    if rng.random() < 0.08:
+        name = list(kinds)[int(rng.integers(len(kinds)))]
+        column = rows[name]
+        cells = [None if rng.random() < 0.5 else cell for cell in column.tolist()]
+        is_plain = isinstance(column.dtype, np.dtype) and column.dtype.kind in "iuf"
+        dtype = "float64" if is_plain else column.dtype  # as pandas writes holes
+        if str(dtype) in ("float64", "object", "str", "string", "category"):
+            rows.isetitem(_place(rows, name), pd.Series(cells, index=rows.index, dtype=dtype))
+    return rows
+
+
+def _place(rows: pd.DataFrame, name: Hashable) -> int:
+    return rows.columns.tolist().index(name)

@@ -42,6 +42,17 @@ def test_a_line_that_is_no_row_costs_no_other(folder: Path, ending: str) -> None
     assert run(folder, *words, "-o", f"raise-{ending}.csv", "--on-error", "raise").returncode == 2
 
 
+@pytest.mark.parametrize(("ending", "first"), [("csv", b"# written at noon\n"), ("ndjson", b'"bytes of today",3\n')])
+def test_a_first_line_that_names_no_feature_is_no_header(folder: Path, ending: str, first: bytes) -> None:
+    lines = (folder / f"rows.{ending}").read_bytes()
+    done = run(folder, "explain", *ASK, "--id", "ticket", "-r", "-", "-o", "-", input=first + lines)
+    broken, *others = [json.loads(line) for line in done.stdout.splitlines()]
+    assert broken["status"] == "rejected"
+    assert "header with the names of the features" in broken["reason"]
+    assert [each["row"] for each in others] == alerts(12)["ticket"].tolist()
+    assert "rejected" not in {each["status"] for each in others}
+
+
 def test_the_others_have_the_same_bytes(folder: Path) -> None:
     rows = alerts(6)
     marked = insert_unreadable(rows, {0: "why", 3: "why not", 7: "because"})

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from counterpoise.api.alternatives import fill_alternatives
 from counterpoise.api.asking.confirm import confirm, hold_together, reaches_target
+from counterpoise.api.asking.digits import obeys_functions
 from counterpoise.api.asking.row_form import RowForm
 from counterpoise.api.asking.steadiness import DEFAULT_ASKING
 from counterpoise.api.infeasible import InfeasibleRows
@@ -108,6 +109,7 @@ def answer_rows(task: AnswerTask, watch: FinishedRowsCallback, *, search: bool =
     already = reaches_target(problem, task.form.own_rows, task.row_predictions.predicted)
     if already.any():
         already &= problem.region.contains(problem.x0[:, None, :])[:, 0]
+        already &= obeys_functions(problem, task.form, np.arange(n), problem.x0)
     already, share = confirm(problem, task.form, task.form.own_rows, already)
     x = np.full((n, alternatives, d), np.nan)
     x[:, 0] = np.where(problem.region.feasible[:, None], problem.region.nearest_feasible, problem.x0)

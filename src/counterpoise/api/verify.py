@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from counterpoise.api.asking.confirm import confirm, reaches_target
+from counterpoise.api.asking.digits import obeys_functions
 from counterpoise.api.asking.row_form import RowForm
 from counterpoise.api.inputs.rows_in import model_predictions
 from counterpoise.api.problem_parts.mu import find_neighbours
@@ -115,6 +116,7 @@ def _rescue_missed_rows(
             x, effort = _nearest_that_holds(judge, rows, other(problem.take(rows), run.x[rows, 0]))
             found = places[np.isfinite(effort)]
             nearest[found], lost = x[np.isfinite(effort)], np.setdiff1d(lost, found)
+    nearest = np.where(obeys_functions(problem, judge.form, missed, nearest)[:, None], nearest, problem.x0[missed])
     verdict.x[missed, 0] = nearest
     verdict.predicted[missed], verdict.holds[missed, 0] = judge(missed, nearest, is_last=True)
 
@@ -168,7 +170,7 @@ class _Judge:
             x = np.where(beyond[:, None], part.x0, x)
         points, predicted = self._predict(rows, x, part.row_numbers)
         holds = reaches_target(part, points, predicted) & part.region.contains(x[:, None, :])[:, 0]
-        holds &= self.form.says(points, x) & ~beyond
+        holds &= self.form.says(points, x) & ~beyond & obeys_functions(part, self.form, rows, x)
         holds, self.share[rows] = confirm(part, self.form, points, holds)
         objects = np.empty(len(x), dtype=object)
         objects[:] = predicted.tolist()

@@ -164,7 +164,10 @@ def _describe_sampled_row(
         places = make_places(problem, explanation.answers[[row]], settings)
         notes += places.determined.describe(explanation.schema.names, 0)
         basins = find_basins(problem, places, 0, draws, basin_settings, explanation.answers[row])
-        kept, valid = _judge_minima(part, problem, basins.x, explanation, row, seed)
+        if basins is None:
+            notes.append("no separate ways out are listed: no minimum that is written as the columns are is valid")
+        else:
+            kept, valid = _judge_minima(part, problem, basins.x, explanation, row, seed)
         notes += _say_what_is_wrong(draws, least, share)
     label = explanation.rows.index[row]
     target = str(explanation.target[row])

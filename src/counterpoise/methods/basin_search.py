@@ -80,6 +80,8 @@ class BasinSearch:
         The basin of least effort has the best point that is known: the search's answer or one that the chains met.
         """
         found = find_basins(problem, make_places(problem, starts, self.sampler), 0, draws, self.basins, starts[0])
+        if found is None:
+            return best[None]
         x = found.x.copy()
         known = np.stack([x[0], best, draws.best_x])
         x[0] = known[problem.energy.effort(known[None], problem.x0)[0].argmin()]

@@ -21,6 +21,7 @@ from counterpoise.models.trees.columns import ColumnReading, translate_trees
 from counterpoise.models.trees.ensemble import TreeEnsemble
 from counterpoise.models.trees.leaves import Leaves
 from counterpoise.problem import Problem
+from counterpoise.reference_rows import ReferenceRows
 from counterpoise.space.nearest_rows import spread_places
 from counterpoise.types import Array, Link, ModelBase, Points
 
@@ -31,6 +32,7 @@ class SurrogateTrees(ModelBase):
 
     trees: TreeEnsemble = field()
     usual_margin: float = field()  # the median of the points it was fitted to that are in the target
+    reference_margins: Array = field()  # (r,) what the trees say of the reference rows
     labels: tuple[Any, ...] = (False, True)
     link: Link = "identity"
 
@@ -63,7 +65,8 @@ class SurrogateTrees(ModelBase):
 
     def asking_for(self, margin: float) -> SurrogateTrees:
         """The same trees, that put a point into the target from this margin on."""
-        return replace(self, trees=replace(self.trees, base=self.trees.base - margin))
+        trees = replace(self.trees, base=self.trees.base - margin)
+        return replace(self, trees=trees, reference_margins=self.reference_margins - margin)
 
 
 def find_surrogate(problem: Problem, settings: SurrogateSettings) -> SurrogateTrees | None:
@@ -110,11 +113,10 @@ def fit_trees(problem: Problem, x: Array, y: Array, settings: SurrogateSettings)
         tables[place] = numbers
     reading = ColumnReading(np.concatenate([coded, np.flatnonzero(~nominal)]), tables, d, {})
     trees = translate_trees(read_regression_trees(fitted, two_outputs_zero_first), reading)
-    return (
-        None
-        if trees is None or trees.leaves is None
-        else SurrogateTrees(trees, float(np.median(y[y > 0])) if (y > 0).any() else 1.0)
-    )
+    if trees is None or trees.leaves is None:
+        return None
+    usual_margin = float(np.median(y[y > 0])) if (y > 0).any() else 1.0
+    return SurrogateTrees(trees, usual_margin, trees.outputs(problem.reference_rows.x)[:, 1])
 
 
 def predict_margins(problem: Problem, x: Array, settings: SurrogateSettings) -> Array | None:
@@ -152,5 +154,7 @@ def propose_answers(
 
 def as_surrogate_problem(problem: Problem, trees: SurrogateTrees) -> Problem:
     """The same question, asked of the trees in place of the model; no model row is spent on it."""
-    wanted = np.broadcast_to(np.array([False, True]), (len(problem), 2))
-    return replace(problem, model=trees, goal=ClassGoal(wanted, "identity"), tally=Tally(), hints=None)
+    goal = ClassGoal(np.broadcast_to(np.array([False, True]), (len(problem), 2)), "identity")
+    margins = trees.reference_margins
+    rows = ReferenceRows(problem.reference_rows.x, np.column_stack([np.zeros_like(margins), margins]))
+    return replace(problem, model=trees, goal=goal, tally=Tally(), hints=None, reference_rows=rows)

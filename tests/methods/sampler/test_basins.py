@@ -1,5 +1,6 @@
 """Minima, quench and barriers against brute force over all points of small cases."""
 
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -12,6 +13,7 @@ from counterpoise.methods.sampler.basins.quench import quench
 from counterpoise.methods.sampler.basins.ways import explore_ways
 from counterpoise.methods.sampler.places import Places
 from counterpoise.methods.sampler.sample import sample
+from counterpoise.models.goals import RangeGoal
 from ensemble_cases import CASES, SMALL, Case
 
 Point = tuple[float, ...]
@@ -129,6 +131,7 @@ def test_the_weight_of_a_basin_is_its_share_of_the_boltzmann_law() -> None:
     found = find_basins(
         case.problem, places, 0, draws, BasinSettings(quenched=2000, min_depth=0.0, min_weight=0.0), draws.flat()[0][:0]
     )
+    assert found is not None
     graph = NeighbourGraph(case.problem, places, 0)
     place = graph.places.locate(case.exact.x[None])[0]
     ends = [tuple(end) for end in graph.values(quench(graph, place)).tolist()]
@@ -137,3 +140,14 @@ def test_the_weight_of_a_basin_is_its_share_of_the_boltzmann_law() -> None:
     for minimum, weight, error in zip(found.x.tolist(), found.weight, found.weight_error, strict=True):
         exact = law[[end == tuple(minimum) for end in ends]].sum()
         assert weight == pytest.approx(exact, abs=5 * error + 1e-3)
+
+
+def test_without_a_valid_point_on_the_graph_there_are_no_basins() -> None:
+    case = CASES["categories"]()
+    starts = case.exact.x[case.exact.effort.argsort()[:4]][None]
+    draws = sample(case.problem, case.problem.make_streams(0), starts, np.array([case.temperature]), 50, SMALL)[0]
+    assert draws is not None
+    goal = case.problem.goal
+    assert isinstance(goal, RangeGoal)
+    nobody = replace(case.problem, goal=replace(goal, low=np.full(1, np.inf)))
+    assert find_basins(nobody, Places.of(nobody, np.ones(1), SMALL), 0, draws, BasinSettings(), starts[0]) is None

@@ -91,3 +91,16 @@ def test_a_black_box_is_not_asked_for_a_hessian_of_many_columns() -> None:
         table = rng.normal(size=(200, d))
         asked = problem_of(lambda x: 1 / (1 + np.exp(-x[:, 0] - 0.1 * x[:, 1] ** 2)), table, table[:2], target=(0.9, 1))
         assert can_step_second_order(asked) is can
+
+
+@given(spoilt=st.lists(st.tuples(st.integers(0, 2), st.integers(0, 1), st.sampled_from([np.nan, np.inf])), max_size=4))
+def test_a_curvature_that_is_no_number_spoils_no_other_step(spoilt):
+    hessian = np.array([[[[2.0, 0.5], [0.5, -1.0]]] * 3])
+    b, c = np.array([[[1.0, 0.0]] * 3]), np.array([[-0.5, -1.0, 0.5]])
+    alone = _solve_quadratic_step(hessian, b, c)
+    for place, column, value in spoilt:
+        hessian[0, place, column, column] = value
+    steps = _solve_quadratic_step(hessian, b, c)
+    whole = [place for place in range(3) if place not in {each[0] for each in spoilt}]
+    assert np.isfinite(steps).all()
+    assert np.array_equal(steps[0, whole], alone[0, whole])

@@ -54,14 +54,21 @@ def test_numbers_are_a_score_and_have_no_labels() -> None:
         (lambda x: x[:, 0] > 5, (False, True)),
         (lambda x: np.digitize(x[:, 0], [-0.5, 0.5]), (0, 1, 2)),
         (lambda x: np.array(["b" if v > 0 else "a" for v in x[:, 0]], dtype=object), ("a", "b")),
+        (lambda x: np.array([7 if v > 0 else "other" for v in x[:, 0]], dtype=object), (7, "other")),
     ],
-    ids=["words", "booleans", "integers", "objects"],
+    ids=["words", "booleans", "integers", "objects", "two types"],
 )
 def test_labels_come_back_as_they_are(said, labels, column: bool) -> None:
     model = as_model((lambda x: said(x)[:, None]) if column else said, SCHEMA, X)
     assert model.labels == labels
     assert model.predict(X).tolist() == said(X).tolist()
     assert np.array_equal(np.array(labels, dtype=object)[model.outputs(X).argmax(1)], said(X).astype(object))
+
+
+def test_labels_of_two_types_in_a_list_come_back_as_they_are() -> None:
+    model = as_model(lambda x: [7 if v > 0 else "other" for v in x[:, 0]], SCHEMA, X)
+    assert model.labels == (7, "other")
+    assert model.predict(X).tolist() == [7 if v > 0 else "other" for v in X[:, 0]]
 
 
 def test_a_frame_reaches_the_callable_as_the_reference_had_it() -> None:

@@ -1,9 +1,12 @@
 """Frames to arrays and back: nothing is lost, and what cannot be read is refused with its place."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
 from counterpoise.errors import InputError
 from counterpoise.space.schema.encode import decode, decode_column, encode
@@ -26,6 +29,18 @@ def test_every_column_can_hold_a_missing_cell_or_turns_into_one_that_can(kind):
     schema = Schema.infer(pd.DataFrame({"c": column(kind, POOLS[kind][1])}))
     cells = pd.Series(decode_column(schema["c"], np.array([np.nan, 0.0])))
     assert cells.isna().tolist() == [True, False]
+
+
+@given(
+    dtype=st.sampled_from(["int64", "uint8", "Int64", "Int8", "UInt16", "int64[pyarrow]"]),
+    values=st.lists(st.one_of(st.floats(0, 99), st.just(np.nan)), min_size=1, max_size=5),
+)
+def test_a_search_may_ask_between_the_whole_numbers_of_any_column(dtype, values):
+    """A schema file may call such a column continuous; a dtype would cut the numbers off, or refuse them."""
+    seen = Schema.infer(pd.DataFrame({"c": pd.Series([0, 99], dtype=dtype)}))
+    for kind in ("integer", "continuous"):
+        found = pd.Series(decode_column(replace(seen["c"], kind=kind), np.array(values))).astype("float64")
+        np.testing.assert_array_equal(found.to_numpy(na_value=np.nan), np.rint(values))
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32", "int64", "uint8", "bool"])

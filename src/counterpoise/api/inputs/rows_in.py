@@ -14,7 +14,13 @@ from counterpoise.errors import InputError, ModelError
 from counterpoise.model_calls import Tally, call_model, model_outputs
 from counterpoise.space.schema.encode import encode
 from counterpoise.space.schema.schema import Schema
-from counterpoise.space.schema.tables_in import as_rows, holds_only_doubles, is_exact_whole, quote_names
+from counterpoise.space.schema.tables_in import (
+    as_python_value,
+    as_rows,
+    holds_only_doubles,
+    is_exact_whole,
+    quote_names,
+)
 from counterpoise.types import Array, Index, Mask, Model, Points, is_number, is_whole_number
 
 Rows: TypeAlias = "pd.DataFrame | pd.Series[Any] | NDArray[Any] | Mapping[Any, Any] | Sequence[Mapping[Any, Any]]"
@@ -69,6 +75,7 @@ def read_rows(data: Any, schema: Schema) -> InputRows:
     notes: tuple[str, ...] = (f"carried through and not shown to the model: {quote_names(extra)}",) if extra else ()
     x0 = encode(schema, table)
     notes += _note_large_integers(schema, x0)
+    notes += _note_new_gaps(schema, x0, table.index)
     doubles = (isinstance(data, np.ndarray) and data.dtype == np.float64) or holds_only_doubles(table)
     own = isinstance(data, np.ndarray) and not np.may_share_memory(data, table.to_numpy())
     return InputRows(table, x0, notes, doubles and bool(schema.numeric.all()), own)
@@ -91,6 +98,28 @@ def _note_large_integers(schema: Schema, x0: Array) -> tuple[str, ...]:
         if in_row or feature.has_large_integers
     ]
     return (f"held fixed to the digit, as whole numbers reach 2**53: {quote_names(names)}",) if names else ()
+
+
+def _note_new_gaps(schema: Schema, x0: Array, index: pd.Index[Any]) -> tuple[str, ...]:
+    """A note where cells are missing in columns that are never so in the reference: the model may not know of it."""
+    missing = np.isnan(x0)
+    if not missing.any():
+        return ()
+    columns = [place for place, feature in enumerate(schema) if not feature.missing and missing[:, place].any()]
+    cells = "; ".join(
+        f"{schema.names[place]!r} of {name_first_row(index, np.flatnonzero(missing[:, place]))}" for place in columns
+    )
+    return (f"missing, as in no reference row, and decided on by the model as it is: {cells}",) if columns else ()
+
+
+def name_first_row(index: pd.Index[Any], places: Index) -> str:
+    """The first of the rows at ``places`` ``(p,)``, by its label, and how many more there are.
+
+    >>> name_first_row(pd.Index(["web", "mail", "dns"]), np.array([1, 2]))
+    "row 'mail' and 1 more"
+    """
+    more = f" and {len(places) - 1} more" if len(places) > 1 else ""
+    return f"row {as_python_value(index[places[0]])!r}{more}"
 
 
 def model_predictions(model: Model, x: Points, owners: Index, tally: Tally) -> NDArray[Any]:
@@ -133,20 +162,25 @@ def first_predictions(
         if said is None and not later:
             said = model_predictions(model, shown, rows, tally)
         outputs = model_outputs(model, intake.x0, rows, tally)
-        return RowPredictions(
-            _largest_output_labels(model, outputs) if said is None else said, outputs, np.full(len(rows), not later)
-        )
     except ModelError as error:
-        gone = [] if error.row is None else np.flatnonzero(np.isnan(intake.x0[error.row])).tolist()
-        if gone:
-            names = quote_names([schema.names[place] for place in gone])
-            raise InputError(
-                "the model must accept the rows as they are",
-                f"{names} missing in row {error.row}, counted from 0, and {error.given}",
-                "fill the missing cells, or explain a pipeline that begins with an imputer",
-                row=error.row,
-            ) from error
+        blame_missing_cells(error, intake, schema)
         raise
+    return RowPredictions(
+        _largest_output_labels(model, outputs) if said is None else said, outputs, np.full(len(rows), not later)
+    )
+
+
+def blame_missing_cells(error: ModelError, intake: InputRows, schema: Schema) -> None:
+    """An error that names the missing cells of the row that a model failed on, if there are any."""
+    gone = [] if error.row is None else np.flatnonzero(np.isnan(intake.x0[error.row])).tolist()
+    if gone:
+        names = quote_names([schema.names[place] for place in gone])
+        raise InputError(
+            "the model must accept the rows as they are",
+            f"{names} missing in row {error.row}, counted from 0, and {error.given}",
+            "fill the missing cells, or explain a pipeline that begins with an imputer",
+            row=error.row,
+        ) from error
 
 
 def _largest_output_labels(model: Model, outputs: Array) -> NDArray[np.object_]:

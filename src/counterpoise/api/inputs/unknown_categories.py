@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from counterpoise.api.inputs.rows_in import InputRows, model_predictions
+from counterpoise.api.inputs.rows_in import InputRows, model_predictions, name_first_row
 from counterpoise.errors import InputError, ModelError
 from counterpoise.model_calls import Tally
 from counterpoise.space.schema.schema import Feature, Schema
-from counterpoise.space.schema.tables_in import as_python_value, as_rows
+from counterpoise.space.schema.tables_in import as_rows
 from counterpoise.types import Model
 
 
@@ -68,13 +68,12 @@ def note_unknown_categories(
         raise InputError(
             error.must, error.given, f"{error.todo}, or let the model's encoder ignore what it does not know"
         ) from refusal
-    said = []
+    cells = []
     for column in np.flatnonzero(strange.any(axis=0)).tolist():
         if schema.names[column] in held:
             continue
         places = np.flatnonzero(strange[:, column])
-        more = f" and {len(places) - 1} more" if len(places) > 1 else ""
         # the note does not name the category: notes are on redacted pages too
-        said.append(f"{schema.names[column]!r} of row {as_python_value(intake.table.index[places[0]])!r}{more}")
-    told = f"a category that no reference row has, and no answer takes: {'; '.join(said)}"
-    return replace(intake, notes=(*intake.notes, told)) if said else intake
+        cells.append(f"{schema.names[column]!r} of {name_first_row(intake.table.index, places)}")
+    note = f"a category that no reference row has, and no answer takes: {'; '.join(cells)}"
+    return replace(intake, notes=(*intake.notes, note)) if cells else intake

@@ -28,6 +28,8 @@ from counterpoise.scale.answer_table import explain_rows
 from counterpoise.scale.row_filter import RowFilter
 from counterpoise.scale.stream import LineSource, PipeLines, StreamSettings, answer_stream
 
+NO_FIRST_LINE = "the first line must be a JSON object, or a header with the names of the features"
+
 
 @dataclass
 class StreamAnswers:
@@ -74,11 +76,13 @@ class StreamAnswers:
             raise
 
     def take_header(self, line: bytes | None) -> None:
-        """Take a line as the header of CSV; an object of NDJSON is none."""
+        """Take a line as the header of CSV, if it names a feature; an object of NDJSON is none."""
         text = (line or b"").decode("utf-8-sig", errors=UNDECODED).strip("\r\n")
         if text.strip() and not text.lstrip().startswith("{"):
             separator = next((mark for mark in (",", ";", "\t") if mark in text), ",")
-            self.header = Header.parse(next(csv.reader([text], delimiter=separator)), separator)
+            header = Header.parse(next(csv.reader([text], delimiter=separator)), separator)
+            if not set(map(str, self.asked.explainer.schema.names)).isdisjoint(header.names):
+                self.header = header
 
     def _format(self, explanation: Explanation) -> str:
         first = self.count
@@ -108,7 +112,7 @@ class StreamAnswers:
             if self.has_objects:
                 return parse_object(text)
             self.take_header(line)
-            return None
+            return None if self.header is not None else f"{NO_FIRST_LINE}; {text.strip()[:60]!r}"
         if self.header is None:
             self.has_objects = True
             return parse_object(text)

@@ -23,11 +23,13 @@ MASKED_ARRAY_TYPES = (pd.arrays.BooleanArray, pd.arrays.IntegerArray, pd.arrays.
 
 
 def pack_dtype(dtype: Any) -> Any:
-    """A dtype: its name; for strings and categories, what the name leaves open as well."""
+    """A dtype: its name; for strings, categories and sparse columns, what the name leaves open as well."""
     if isinstance(dtype, pd.CategoricalDtype):
         return {"category": pack_column(_index_as_column(dtype.categories)), "ordered": bool(dtype.ordered)}
     if isinstance(dtype, pd.StringDtype):
         return {"string": dtype.storage, "missing": "NA" if dtype.na_value is pd.NA else "nan"}
+    if isinstance(dtype, pd.SparseDtype):
+        return {"sparse": str(dtype.subtype), "fill": pack_value(dtype.fill_value)}
     return str(dtype)
 
 
@@ -43,6 +45,8 @@ def unpack_dtype(data: Any) -> Any:
                 return pd.StringDtype(storage, **gone)
             except ImportError:  # the same text, kept without pyarrow
                 return pd.StringDtype("python", **gone)
+        case {"sparse": subtype, "fill": fill}:
+            return pd.SparseDtype(read_array_dtype(subtype), unpack_value(fill))
     if isinstance(data, str) and data.startswith("datetime64[") and "," in data:
         check_zone(data.partition(",")[2].strip(" ]"))
     dtype = pd.api.types.pandas_dtype(data)

@@ -126,7 +126,8 @@ def _solve_second_order_step(problem: Problem, x: Array, slack: Array, settings:
 
 def _solve_quadratic_step(hessian: Array, b: Array, c: Array, settings: SearchSettings = DEFAULTS) -> Array:
     """``min ||v||`` subject to ``c + b . v + v . H v / 2 >= 0``: ``(n, k, d)``; 0 where c is enough."""
-    values, axes = np.linalg.eigh(hessian)
+    is_finite = np.isfinite(hessian).all(axis=(-2, -1), keepdims=True)  # columns of an extreme scale have no curvature
+    values, axes = np.linalg.eigh(np.where(is_finite, hessian, 0.0))
     b = np.einsum("nkij,nki->nkj", axes, b)
     top = np.maximum(values.max(axis=-1), 0.0)
     low, high = np.zeros(c.shape), np.where(top > 0, (1 - 1e-12) / np.where(top > 0, top, 1.0), 1e12)

@@ -250,9 +250,16 @@ def _collect_labels(answer: NDArray[Any]) -> tuple[Any, ...]:
 
 def _read_answer(answer: Any, rows: int) -> NDArray[Any]:
     array = np.asarray(answer)
+    if (
+        array.dtype.kind == "U"
+        and isinstance(answer, (list, tuple))
+        and not all(isinstance(each, str) for each in answer)
+    ):
+        array = _labels_as_array(tuple(answer))  # NumPy makes texts of numbers that stand among texts
     first = array.flat[0] if array.dtype.kind == "O" and array.size else None
     if isinstance(first, (int, float, np.number, np.ndarray, list)) and not isinstance(first, bool):
-        array = np.array(array.tolist())  # an object column of numbers, or of lines of them
+        numbers = np.array(array.tolist())  # an object column of numbers, or of lines of them
+        array = numbers if numbers.dtype.kind in "biuf" else array
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
     if array.ndim not in (1, 2) or len(array) != rows:

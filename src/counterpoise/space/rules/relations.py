@@ -119,7 +119,8 @@ class Derivation:
         where it is undefined.
         """
         value, before = self.expression.value(x, given), np.asarray(given[self.number])
-        made = self.round_to_column(value)
+        ends = np.finfo(self.storage_dtype or np.float64)  # beyond them no model could be asked
+        made = np.clip(self.round_to_column(value), float(ends.min), float(ends.max))
         inside = np.minimum(np.maximum(made, given[width + self.number]), given[2 * width + self.number])
         if (inside != made).any():
             made = np.where(np.abs(inside - made) <= self._rounding_error(x, given), inside, made)
@@ -142,8 +143,10 @@ class FunctionRelation:
         flat = {n: decode_column(f, np.ravel(cells[n])) for n, f in enumerate(self.schema)}
         frame = pd.DataFrame(flat)
         frame.columns = pd.Index(self.schema.names)
-        if not len(frame):
-            return np.zeros(shape, dtype=bool)
+        return self.judge(frame).reshape(shape) if len(frame) else np.zeros(shape, dtype=bool)
+
+    def judge(self, frame: pd.DataFrame) -> Mask:
+        """The function's verdict on each row of a frame with the schema's columns, ``(p,)``."""
         try:
             verdicts = np.asarray(self.check(frame))
         except Exception as error:
@@ -162,7 +165,7 @@ class FunctionRelation:
                 f"{len(frame)} rows",
                 "return a boolean array or column",
             )
-        return verdicts.astype(bool).reshape(shape)
+        return verdicts.astype(bool)
 
     def defect(self, x: ColumnTable, x0: ColumnTable) -> Array:
         return np.where(self.holds(x, x0), 0.0, 1.0)

@@ -133,8 +133,9 @@ class Feature:
     @property
     def has_large_integers(self) -> bool:
         """Whether the observed range has whole numbers that double precision does not tell apart."""
+        is_whole = self.kind == "integer" or (self.is_numeric and getattr(self.dtype, "kind", "") in ("i", "u"))
         ends = np.array([self.lower, self.upper])
-        return self.kind == "integer" and not bool(is_exact_whole(ends[np.isfinite(ends)]).all())
+        return is_whole and not bool(is_exact_whole(ends[np.isfinite(ends)]).all())
 
     @property
     def title(self) -> str:

@@ -97,7 +97,7 @@ def decode_column(feature: Feature, values: Array) -> Any:
     if not feature.is_numeric:
         return _decode_categories(feature, values)
     missing = np.isnan(values)
-    if feature.kind == "integer":
+    if feature.kind == "integer" or getattr(dtype, "kind", "") in ("i", "u"):
         values = np.rint(values)  # a search may ask between whole numbers; a dtype of them would cut off or refuse
     if dtype == np.dtype(object):
         return _decode_objects(feature, values, missing)

@@ -54,8 +54,10 @@ class Basins:
 
 def find_basins(
     problem: Problem, places: Places, row: int, draws: Draws, settings: BasinSettings, known: Array
-) -> Basins:
+) -> Basins | None:
     """The basins of a row at the temperature of its draws, and the merge tree of their minima.
+
+    None where no valid point is on the graph, as where the ends of all intervals that were drawn are not.
 
     ``known`` ``(a, d)`` are valid points found elsewhere, such as the row's answers; NaN: none. A way out that the
     search knows is a basin however seldom the draws went there: its weight is what they say, 0 where none did.
@@ -69,6 +71,8 @@ def find_basins(
     known = known[~np.isnan(np.where(np.isnan(graph.problem.x0), 0.0, known)).any(axis=1)]
     known_place = bring_to_graph(graph, known)
     minima, owner, known_owner, guessed = _quench_draws(graph, place, known_place, all_points=is_exact)
+    if not len(minima):
+        return None
     if not is_exact:
         explore_ways(graph, minima)
     tree = flood(graph, minima)
@@ -106,9 +110,9 @@ def _quench_draws(
         every = graph.all_points()
         graph.efforts(every)
         starts = np.concatenate([starts, np.array(graph.points, dtype=np.intp).reshape(-1, place.shape[1])])
-    if not len(starts):  # intervals whose ends are all not valid: each kind of change counts as a basin of its own
-        minima, owner = np.unique(place, axis=0, return_inverse=True)
-        return minima[:0], owner, owner[:0], 1.0
+    if not len(starts):
+        nobody = np.zeros(0, dtype=np.intp)
+        return place[:0], nobody, nobody, 1.0
     ends = quench(graph, starts)
     minima, found = np.unique(ends, axis=0, return_inverse=True)
     owner = np.zeros(len(place), dtype=np.intp)
