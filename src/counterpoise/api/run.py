@@ -21,7 +21,13 @@ from counterpoise.api.firmness.firm import CHECK, Firmness, find_firm_answers
 from counterpoise.api.firmness.kept import KeptSettings, KeptShares, measure_kept, reason_to_skip
 from counterpoise.api.inputs.binding import record_rows_let_off
 from counterpoise.api.inputs.reference import Reference
-from counterpoise.api.inputs.rows_in import InputRows, blame_missing_cells, first_predictions, model_predictions
+from counterpoise.api.inputs.rows_in import (
+    InputRows,
+    blame_missing_cells,
+    first_predictions,
+    has_raised,
+    model_predictions,
+)
 from counterpoise.api.inputs.targets import RowTargets, current_decisions, resolve_target
 from counterpoise.api.problem_parts.mu import choose_mu
 from counterpoise.api.problem_parts.problems import ExplainedModel, build_problem
@@ -86,7 +92,8 @@ class ExplanationRun:
             try:
                 said = model_predictions(model, self.form.own_rows, np.arange(len(self.input_rows)), self.tally)
             except ModelError as error:
-                blame_missing_cells(error, self.input_rows, schema)
+                if has_raised(error):
+                    blame_missing_cells(error, self.input_rows, schema)
                 raise
         self.row_predictions = first_predictions(model, self.input_rows, schema, self.form.own_rows, said, self.tally)
         self.has_asked = True

@@ -15,7 +15,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from counterpoise.api.asking.steadiness import Steadiness
-from counterpoise.api.inputs.rows_in import InputRows, model_predictions
+from counterpoise.api.inputs.rows_in import InputRows, has_raised, model_predictions
 from counterpoise.errors import CounterpoiseError
 from counterpoise.explanation.tables import keep_own_cells, restore_table
 from counterpoise.model_calls import Tally
@@ -119,17 +119,12 @@ def choose_form(model: Model, rows: InputRows, schema: Schema, steadiness: Stead
         try:
             said = model_predictions(model, tried.own_rows, owners, tally)
         except CounterpoiseError as error:
-            if not _has_raised(error):
+            if not has_raised(error):
                 break  # it read the rows, and its answer is of no use: another form would only hide that
             failure = failure or error.given
             continue
         return ChosenForm(tried, said, tuple(_form_notes(form, way, unlike, failure)))
     return ChosenForm(form, None, ())
-
-
-def _has_raised(error: CounterpoiseError) -> bool:
-    """Whether the model itself raised, rather than answered with something that is no prediction of its own."""
-    return error.__cause__ is not None and not isinstance(error.__cause__, CounterpoiseError)
 
 
 def _differences(form: RowForm) -> Iterator[str]:

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from counterpoise.errors import InputError, ModelError
+from counterpoise.errors import CounterpoiseError, InputError, ModelError
 from counterpoise.model_calls import Tally, call_model, model_outputs
 from counterpoise.space.schema.encode import encode
 from counterpoise.space.schema.schema import Schema
@@ -168,6 +168,11 @@ def first_predictions(
     return RowPredictions(
         _largest_output_labels(model, outputs) if said is None else said, outputs, np.full(len(rows), not later)
     )
+
+
+def has_raised(error: CounterpoiseError) -> bool:
+    """Whether the model itself raised, rather than answered with something that is no prediction of its own."""
+    return error.__cause__ is not None and not isinstance(error.__cause__, CounterpoiseError)
 
 
 def blame_missing_cells(error: ModelError, intake: InputRows, schema: Schema) -> None:
