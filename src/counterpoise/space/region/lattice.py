@@ -216,29 +216,40 @@ class Lattice:
 
     def snap(self, column: int, values: Array, rows: Index) -> Array:
         """Values ``(p,)`` of one column, in the boxes of these rows ``(p,)``, on the lattice."""
-        return self.snap_cells(np.full(len(values), column), values, rows)
+        choice, dtype = self._choices_and_dtypes[column]
+        if choice is not None:
+            span = self.choice_spans[choice][rows]
+            return nearest_listed(self.choices[choice][1], values, span[:, 0], span[:, 1])
+        place = int(self.place_by_column[column])
+        out = self._on_grid(values, rows, place) if place >= 0 else values.copy()
+        return out if dtype is None else out.astype(dtype).astype(np.float64)
 
     def snap_cells(self, columns: Index, values: Array, rows: Index) -> Array:
         """Values ``(p,)`` of these columns ``(p,)``, in the boxes of these rows ``(p,)``, on the lattice."""
         out = values.copy()
-        on_grid = np.flatnonzero(self.place_by_column[columns] >= 0)
-        owners, place = rows[on_grid], self.place_by_column[columns[on_grid]]
-        step, parts, origin = self.step[place], self.divisor[place], self.origin[owners, place]
-        first, last = self.first_count[owners, place], self.last_count[owners, place]
-        count = np.minimum(np.maximum(np.rint((values[on_grid] - origin) * parts / step), first), last)
-        fits = (first <= last) & (np.abs(count) < MAX_EXACT_COUNT)
-        made = origin + count * step / parts
-        if self.has_rows_beside:
-            made = np.where(count == self.row_count[owners, place], self.row_cells[owners, place], made)
-        out[on_grid[fits]] = made[fits]
-        for column, dtype in self.narrow_floats:
-            mine = columns == column
-            out[mine] = out[mine].astype(dtype)
-        for (column, allowed), span in zip(self.choices, self.choice_spans, strict=True):
+        gridded = np.flatnonzero(self.place_by_column[columns] >= 0)
+        out[gridded] = self._on_grid(values[gridded], rows[gridded], self.place_by_column[columns[gridded]])
+        for column in dict.fromkeys([column for column, _ in (*self.narrow_floats, *self.choices)]):
             mine = np.flatnonzero(columns == column)
             if len(mine):
-                out[mine] = nearest_listed(allowed, values[mine], span[rows[mine], 0], span[rows[mine], 1])
+                out[mine] = self.snap(column, values[mine], rows[mine])
         return out
+
+    def _on_grid(self, values: Array, rows: Index, place: int | Index) -> Array:
+        """Values ``(p,)`` of columns that have these places on the grid; as they are where the box has no count."""
+        step, parts, origin = self.step[place], self.divisor[place], self.origin[rows, place]
+        first, last = self.first_count[rows, place], self.last_count[rows, place]
+        count = np.minimum(np.maximum(np.rint((values - origin) * parts / step), first), last)
+        made = origin + count * step / parts
+        if self.has_rows_beside:
+            made = np.where(count == self.row_count[rows, place], self.row_cells[rows, place], made)
+        return np.where((first <= last) & (np.abs(count) < MAX_EXACT_COUNT), made, values)
+
+    @cached_property
+    def _choices_and_dtypes(self) -> list[tuple[int | None, np.dtype[Any] | None]]:
+        """For each column its place among the choices and its narrow dtype, None where it has none."""
+        places, dtypes = {column: place for place, (column, _) in enumerate(self.choices)}, dict(self.narrow_floats)
+        return [(places.get(column), dtypes.get(column)) for column in range(len(self.place_by_column))]
 
     def spacing(self, column: int) -> float:
         """The distance between neighbouring values of a column; 0 where it has no lattice."""

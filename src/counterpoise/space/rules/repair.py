@@ -188,13 +188,16 @@ def _count_harm(
     places = points[moving]
     if not len(places):
         return harm
-    watched = others[: workspace.settings.max_watched_clauses]
     before = workspace.x[column][places]  # a copy
-    held = [workspace.is_obeyed(other, places) for other in watched]
     workspace.x[column][places] = trial[moving]
-    for other, was in zip(watched, held, strict=True):
-        harm[moving] += was & ~workspace.is_obeyed(other, places)
+    broken = []
+    for other in others[: workspace.settings.max_watched_clauses]:
+        held = workspace.is_obeyed(other, places)
+        if not held.all():
+            broken.append((other, ~held))
     workspace.x[column][places] = before
+    for other, wrong in broken:
+        harm[moving] += wrong & workspace.is_obeyed(other, places)
     return harm
 
 

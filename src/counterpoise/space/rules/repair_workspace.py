@@ -106,7 +106,8 @@ class RepairWorkspace:
     def is_obeyed(self, clause: Clause, points: Index) -> Mask:
         """Whether some of the points obey a clause, or are not bound by it, ``(p,)``."""
         holds = clause.formula.holds(PointSelection(self.x, points), PointSelection(self.row_and_box, points))
-        holds = np.broadcast_to(holds, points.shape)
+        if holds.shape != points.shape:
+            holds = np.broadcast_to(holds, points.shape)
         return holds if self.is_binding is None else holds | ~self.is_binding[clause.relation_number, points]
 
     def write(self, column: int, values: Array, points: Index) -> None:
