@@ -106,3 +106,29 @@ def test_answers_keep_the_relations_and_are_no_farther_than_without_a_proof(proo
     assert both.all()
     assert (proven.effort <= plain.effort * (1 + 1e-9)).all()
     assert (proven.frame["a"] <= proven.frame["b"] + 2e-6).all()  # the tolerance of a rule
+
+
+@settings(max_examples=20)
+@given(
+    seed=st.integers(0, 10_000),
+    word=st.sampled_from(["order", "strict", "two orders", "distance", "sum", "derived"]),
+    classes=st.integers(1, 3),
+    distance=st.sampled_from(["l1", "l0", "gower"]),
+    lam=st.sampled_from([0.0, 0.1]),
+)
+def test_efforts_that_add_up_are_least_under_linear_relations(seed, word, classes, distance, lam):
+    problem = asked(seed, word, classes, distance=distance, lam=lam)
+    assume(problem is not None)
+    least = least_effort(problem)
+    found = prove_linear(problem, np.full(len(problem), np.inf))
+    exists = np.isfinite(least)
+    np.testing.assert_array_equal(found.is_infeasible, ~exists)
+    np.testing.assert_allclose(found.effort[exists], least[exists], rtol=1e-6)
+    np.testing.assert_allclose(found.bound[exists], least[exists], rtol=1e-6)
+
+
+@pytest.mark.parametrize(("seed", "word"), [(1085, "sum"), (1149, "derived"), (7, "sum")])
+def test_a_column_that_moves_along_is_no_change_that_a_bound_counts(seed, word):
+    problem = asked(seed, word, 1, distance="l2", lam=0.1)
+    found, least = prove_linear(problem, np.full(len(problem), np.inf)), least_effort(problem)
+    assert (found.bound <= least * (1 + 1e-6)).all()

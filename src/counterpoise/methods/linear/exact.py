@@ -14,6 +14,7 @@ from counterpoise.methods.linear.first_boxes import first_boxes
 from counterpoise.methods.linear.linear_proof import LinearProof
 from counterpoise.methods.linear.menus import Menus
 from counterpoise.methods.linear.relations import LinearRelations
+from counterpoise.methods.linear.rows_by_programs import prove_by_programs
 from counterpoise.methods.settings.linear import DEFAULT_LINEAR, LinearSettings
 from counterpoise.methods.trees.exact.cell_costs import is_separable
 from counterpoise.models.layers import LayerOutputs
@@ -41,11 +42,18 @@ def prove_linear(
         return None
     relations = LinearRelations.of(problem, largest_values(problem))
     menus = Menus.of(problem, affine, relations.columns)
-    if not len(relations.is_covered):
-        search = _Search(problem, menus, cases.on(menus.numbers), incumbent, settings)
-        search.run(settings.boxes, gap)
-        return search.proof()
-    return _prove_with_relations(problem, menus, cases, relations, incumbent, gap, settings)
+    binds = len(relations.is_covered) > 0
+    if binds and menus.root:
+        return _prove_with_relations(problem, menus, cases, relations, incumbent, gap, settings)
+    if binds:
+        every = np.ones((len(problem), len(relations.is_covered)), dtype=bool)
+        cases = cases.with_relations(relations.chosen(np.arange(len(problem)), every))
+    cases = cases.on(menus.numbers)
+    search = _Search(problem, menus, cases, incumbent, settings)
+    search.run(0 if binds else settings.boxes, gap)
+    return (
+        search.proof() if menus.root else prove_by_programs(problem, menus, cases, search.proof(), incumbent, settings)
+    )
 
 
 def _prove_with_relations(

@@ -75,7 +75,9 @@ def _lengths(pricing: Pricing, boxes: Boxes, can_move: Array) -> Array:
                 each = np.where(each > 0, each / menus.level_difference[row], 0.0)
                 steep = np.concatenate([steep, each.max(axis=2)], axis=1)
             steep = np.where(can_move, steep, 0.0)
-            total = np.sqrt(np.cumsum(np.sort(steep, axis=1)[:, ::-1] ** 2, axis=1))
+            free = np.square(np.where(menus.counted, 0.0, steep)).sum(axis=1, keepdims=True)  # these move uncounted
+            steepest = np.sort(np.where(menus.counted, steep, 0.0), axis=1)[:, ::-1]
+            total = np.sqrt(free + np.cumsum(steepest**2, axis=1))
             need = np.maximum(cases.need_least[boxes.case][:, condition], 0.0)[:, None]
             # nothing is gained where columns must change anyhow
             length = np.where(need > 0, need / total, 0.0)

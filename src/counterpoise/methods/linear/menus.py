@@ -11,7 +11,7 @@ from counterpoise.methods.trees.exact.legal_values import legal_ends
 from counterpoise.models.affine import AffineOutputs
 from counterpoise.problem import Problem
 from counterpoise.space.known_distances import NormMixture
-from counterpoise.space.region.lattice import MAX_EXACT_COUNT
+from counterpoise.space.region.lattice import MAX_EXACT_COUNT, Lattice
 from counterpoise.types import Array, Index, Mask
 
 
@@ -148,9 +148,15 @@ def _legal_ranges(problem: Problem, numbers: Index) -> tuple[Array, Array, Array
     least, most = legal_ends(lattice, numbers, low, high, low, high) if len(numbers) else (low, high)
     least, most = np.where(np.isfinite(low), least, low), np.where(np.isfinite(high), most, high)
     shut = region.fixed[:, numbers] | (least > high) | (most < low)
+    step, origin = grids_of(lattice, numbers)
+    return np.where(shut, np.inf, least), np.where(shut, -np.inf, most), step, origin
+
+
+def grids_of(lattice: Lattice, numbers: Index) -> tuple[Array, Array]:
+    """Step and origin of the grid that each row has in some columns, ``(n, f)`` each; 0 where there is none."""
     place = lattice.place_by_column[numbers]
     on_grid = place >= 0
-    step, origin = np.zeros(low.shape), np.zeros(low.shape)
+    step, origin = np.zeros((len(lattice.origin), len(numbers))), np.zeros((len(lattice.origin), len(numbers)))
     if on_grid.any():
         at = place[on_grid]
         binds = (lattice.first_count <= lattice.last_count) | lattice.binds_unchanged[lattice.columns]
@@ -158,7 +164,7 @@ def _legal_ranges(problem: Problem, numbers: Index) -> tuple[Array, Array, Array
         size = lattice.step / lattice.divisor
         step[:, on_grid] = np.where(binds & counted, size, 0.0)[:, at]
         origin[:, on_grid] = lattice.origin[:, at]
-    return np.where(shut, np.inf, least), np.where(shut, -np.inf, most), step, origin
+    return step, origin
 
 
 def _levels(problem: Problem, affine: AffineOutputs, coded: Index) -> tuple[Mask, Array, Mask]:

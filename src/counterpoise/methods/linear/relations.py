@@ -6,10 +6,13 @@ An order, a sum or a difference is one; products, lookups and alternatives are n
 from __future__ import annotations
 
 from collections.abc import Iterator
+from fractions import Fraction
+from math import gcd, lcm
 from typing import NamedTuple
 
 import numpy as np
 
+from counterpoise.methods.linear.menus import grids_of
 from counterpoise.problem import Problem
 from counterpoise.space.rules.expressions import BinaryOperation, Column, Expression
 from counterpoise.space.rules.formulas import Compare, split_into_clauses
@@ -42,17 +45,15 @@ class LinearRelations(NamedTuple):
         slopes, least, most = [np.zeros((n, 0, d))], [np.zeros((n, 0))], [np.zeros((n, 0))]
         numbers: list[int] = []
         given = np.concatenate([x0, problem.region.lower, problem.region.upper], axis=1).T
+        steps = _steps(problem)
         for number, relation in enumerate(system.relations):
             bounds, covered[number] = _bounds_of(relation, problem.numeric)
             binds = system.is_binding[:, number]
             for bound in bounds:
-                slope, gap, size = _at_rows(bound.gap, x0, given, largest)
-                wide = bound.tolerance * np.maximum(size, 1.0)
-                slack = rounding * size + (-bound.tolerance if bound.is_strict else wide + bound.slack)
-                known = binds & np.isfinite(slope).all(axis=1) & np.isfinite(gap) & np.isfinite(slack)
-                slopes.append(np.where(known[:, None], -slope, 0.0)[:, None, :])
-                least.append(np.where(known, gap - slack, 0.0)[:, None])
-                most.append(np.where(known, gap + (wide if bound.is_strict else 0.0), 0.0)[:, None])
+                slope, low, high = bound.at_rows(x0, given, largest, steps, binds, rounding)
+                slopes.append(slope[:, None, :])
+                least.append(low[:, None])
+                most.append(high[:, None])
                 numbers.append(number)
         arrays = (np.concatenate(parts, axis=1) for parts in (slopes, least, most))
         slope, least_need, most_need = arrays
@@ -76,13 +77,73 @@ class LinearRelations(NamedTuple):
         return np.asarray((self.slope != 0).any(axis=(0, 1)))
 
 
+def _steps(problem: Problem) -> Array:
+    """Steps ``(n, d)`` of which every change of a cell is a multiple; 0 where changes have none."""
+    lattice, x0 = problem.region.lattice, problem.x0
+    step, origin = grids_of(lattice, np.arange(x0.shape[1]))
+    step[:, [column for column, _ in lattice.narrow_floats]] = 0.0  # their values are near the grid, not on it
+    for column, values in lattice.choices:
+        step[:, column] = 1.0 if (values == np.rint(values)).all() else 0.0
+    with np.errstate(divide="ignore", invalid="ignore"):
+        count = (x0 - origin) / step
+        starts_there = np.abs(count - np.rint(count)) <= 1e-9
+    return np.where(starts_there, step, 0.0)
+
+
+def _common_units(slope: Array, steps: Array, most: int = 10**6) -> Array:
+    """The largest number ``(n,)`` of which every change of an expression is a multiple; 0 where none is known.
+
+    ``slope`` and ``steps`` are ``(n, d)``; steps are taken for fractions whose denominator is at most ``most``.
+    """
+    out, seen = np.zeros(len(slope)), dict[bytes, float]()
+    for row in np.flatnonzero(((steps > 0) | (slope == 0)).all(axis=1)):
+        used = slope[row] != 0
+        parts = np.abs(slope[row, used] * steps[row, used])
+        key = parts.tobytes()
+        if key not in seen:
+            exact = [Fraction(part).limit_denominator(most) for part in parts.tolist()]
+            is_exact = all(
+                part > 0 and abs(float(part) - size) <= 1e-12 * size for part, size in zip(exact, parts, strict=True)
+            )
+            bottom = lcm(*(part.denominator for part in exact))
+            seen[key] = float(Fraction(gcd(*(int(part * bottom) for part in exact)), bottom)) if is_exact else 0.0
+        out[row] = seen[key]
+    return out
+
+
+def _round_up(need: Array, unit: Array) -> Array:
+    """What is needed at least, ``(n,)``, of changes that come in multiples of a unit."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        count = need / unit
+        return np.where(unit > 0, np.ceil(count - 1e-9 - 1e-12 * np.abs(count)) * unit, need)
+
+
 class _Bound(NamedTuple):
     """An affine expression that must not be above 0, by more than a tolerance."""
 
-    gap: Expression
+    gap: BinaryOperation
     tolerance: float  # relative to the sizes of what is compared, and at least to 1
     slack: float  # what rounding of a computed column may add
     is_strict: bool
+
+    def at_rows(
+        self, x0: Array, given: Array, largest: Array, steps: Array, binds: Mask, rounding: float
+    ) -> tuple[Array, Array, Array]:
+        """Slopes ``(n, d)`` and the least and most that is needed ``(n,)``; all 0 where it does not bind."""
+        slope, gap, size = _at_rows(self.gap, x0, given, largest)
+        left, right = (_at_rows(side, x0, given, largest)[2] for side in (self.gap.left, self.gap.right))
+        wide = self.tolerance * np.maximum(np.maximum(left, right), 1.0)
+        slack = rounding * size + (-self.tolerance if self.is_strict else wide + self.slack)
+        known = binds & np.isfinite(slope).all(axis=1) & np.isfinite(gap) & np.isfinite(slack)
+        unit = _common_units(slope, steps)
+        ends = gap - slack, gap + (wide if self.is_strict else 0.0)
+        low, high = (_round_up(np.where(known, end, 0.0), unit) for end in ends)
+        if self.is_strict and not self.tolerance:  # equality is what it excludes
+            with np.errstate(divide="ignore", invalid="ignore"):
+                beyond = np.where(known & (unit > 0) & (np.rint(gap / unit) * unit == gap), gap + unit, -np.inf)
+            low, high = np.maximum(low, beyond), np.maximum(high, beyond)
+        low = np.where(known, low - rounding * size, 0.0)
+        return np.where(known[:, None], -slope, 0.0), low, np.where(known, high, 0.0)
 
 
 def _bounds_of(relation: Relation, numeric: Mask) -> tuple[list[_Bound], bool]:

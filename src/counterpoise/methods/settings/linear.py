@@ -27,6 +27,12 @@ class LinearSettings:
     condition_tolerance: float = 1e-8  # relative: conditions missed by less are met
     roots_together: int = 4  # boxes of a row opened at once
     search_above: float = 1e-3  # gap: a row that the proof leaves a larger one is searched as well
+    program_nodes: int = 100  # of the search tree of a mixed-integer program, at most
+    program_rounds: int = 3  # programs of a row, each with the fine grids of the columns that the last one used
+    program_rounding: float = 1e-9  # relative: what rounding inside the solver may add to a bound
+    solver_tolerance: float = 1e-6  # by which a solution of a program may miss a condition, relative to its slopes
+    most_listed: int = 60  # listed values of a column that a program tells apart where no solution used it before
+    most_counts: int = 100  # steps of a column beyond which a program heeds its grid only where one used it before
     max_waiting: int = 200_000  # boxes that wait to be opened, of all rows together
 
 
