@@ -18,7 +18,7 @@ from counterpoise.methods.settings.linear import LinearSettings
 from counterpoise.types import Array, Index, Mask
 
 
-class Part(NamedTuple):
+class ProgramVariables(NamedTuple):
     """v variables from 0 to 1 of one row: how far a column goes up or down, or which value it takes."""
 
     column: Index  # (v,) the place among numbers and categories
@@ -27,12 +27,12 @@ class Part(NamedTuple):
     counts: Array  # (v,) counts of the grid in `reach`; 0: any number
     is_level: Mask  # (v,)
 
-    def take(self, some: Index) -> Part:
+    def take(self, some: Index) -> ProgramVariables:
         """Some of the variables."""
-        return Part._make(each[some] for each in self)
+        return ProgramVariables._make(each[some] for each in self)
 
 
-class Answer(NamedTuple):
+class ProgramAnswer(NamedTuple):
     """What a program says of one row and case."""
 
     bound: float  # no point that meets the conditions costs less; infinite where none is in reach
@@ -50,7 +50,7 @@ def solve_case(
     counted: frozenset[int],
     deadline: float,
     settings: LinearSettings,
-) -> Answer | None:
+) -> ProgramAnswer | None:
     """The least effort of points that meet a case; None where columns can move without end, or the solver gives up.
 
     ``reach`` ``(f,)`` is how far each number can usefully move; ``counted`` are columns whose grids are heeded however
@@ -61,26 +61,26 @@ def solve_case(
     if part is None:
         return None
     if not len(part.column):  # no column can move
-        return Answer(np.inf if (cases.need_least[case] > 0).any() else 0.0)
+        return ProgramAnswer(np.inf if (cases.need_least[case] > 0).any() else 0.0)
     program = _Program.of(menus, cases, case, part, max_changes)
     found = program.solve(cases.need_least[case], deadline, settings)
     if found.status == 2:  # nothing meets the conditions
-        return Answer(np.inf)
+        return ProgramAnswer(np.inf)
     dual = found.mip_dual_bound
     if dual is None or not np.isfinite(dual):
         return None
     bound = max(float(dual), 0.0) * (1 - settings.program_rounding)
     if found.x is None:
-        return Answer(bound)
+        return ProgramAnswer(bound)
     used = frozenset(part.column[found.x[len(part.column) : 2 * len(part.column)] > 0.5].tolist())
     part = _list_variables(menus, row, reach, used, settings)
     assert part is not None, "no column can move without end"
     few = part.take(np.flatnonzero(np.isin(part.column, list(used))))
     if not len(few.column):
-        return Answer(bound)
+        return ProgramAnswer(bound)
     program = _Program.of(menus, cases, case, few, max_changes)
     point = _solve_exactly(program, menus, cases, case, deadline, settings)
-    return Answer(bound, *point, used)
+    return ProgramAnswer(bound, *point, used)
 
 
 def _solve_exactly(
@@ -104,7 +104,7 @@ def _solve_exactly(
 
 def _list_variables(
     menus: Menus, row: int, reach: Array, counted: frozenset[int], settings: LinearSettings
-) -> Part | None:
+) -> ProgramVariables | None:
     listed = dict(menus.listed)
     column, fixed, most, counts, levels = list[int](), list[float](), list[float](), list[float](), list[bool]()
 
@@ -142,7 +142,7 @@ def _list_variables(
         for level in np.flatnonzero(menus.levels[row, place]):
             add(f + place, float(level), 0.0, 0.0, is_level=True)
     arrays = np.array(fixed), np.array(most), np.array(counts)
-    return Part(np.array(column, dtype=np.intp), *arrays, np.array(levels, dtype=bool))
+    return ProgramVariables(np.array(column, dtype=np.intp), *arrays, np.array(levels, dtype=bool))
 
 
 def _first_on_grid(menus: Menus, row: int, place: int, value: float, *, upwards: bool) -> float:
@@ -161,7 +161,7 @@ def _first_on_grid(menus: Menus, row: int, place: int, value: float, *, upwards:
 class _Program(NamedTuple):
     """Shares ``(v,)`` from 0 to 1, their switches ``(v,)`` and counts ``(g,)``, one after the other."""
 
-    part: Part
+    part: ProgramVariables
     cost: Array
     conditions: Array  # (m, variables)
     scale: Array  # (m,) what needs are divided by
@@ -170,7 +170,7 @@ class _Program(NamedTuple):
     upper: Array
 
     @classmethod
-    def of(cls, menus: Menus, cases: Cases, case: int, part: Part, max_changes: int | None) -> _Program:
+    def of(cls, menus: Menus, cases: Cases, case: int, part: ProgramVariables, max_changes: int | None) -> _Program:
         """The program of one case."""
         row, f, v = int(cases.row[case]), len(menus.numbers), len(part.column)
         gridded = np.flatnonzero(part.counts > 0)

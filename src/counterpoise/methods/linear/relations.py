@@ -115,7 +115,7 @@ def _round_up(need: Array, unit: Array) -> Array:
     """What is needed at least, ``(n,)``, of changes that come in multiples of a unit."""
     with np.errstate(divide="ignore", invalid="ignore"):
         count = need / unit
-        return np.where(unit > 0, np.ceil(count - 1e-9 - 1e-12 * np.abs(count)) * unit, need)
+        return np.where(unit > 0, np.ceil(count - 1e-6 - 1e-12 * np.abs(count)) * unit, need)
 
 
 class _Bound(NamedTuple):

@@ -7,7 +7,7 @@ import numpy as np
 from counterpoise.methods.linear.cases import Cases
 from counterpoise.methods.linear.linear_proof import LinearProof
 from counterpoise.methods.linear.menus import Menus
-from counterpoise.methods.linear.program import Answer, solve_case
+from counterpoise.methods.linear.program import ProgramAnswer, solve_case
 from counterpoise.methods.settings.linear import LinearSettings
 from counterpoise.problem import Problem
 from counterpoise.types import Array
@@ -70,7 +70,7 @@ def _bound_case(
     return bound
 
 
-def _show(problem: Problem, menus: Menus, row: int, found: Answer, out: LinearProof, limit: float) -> None:
+def _show(problem: Problem, menus: Menus, row: int, found: ProgramAnswer, out: LinearProof, limit: float) -> None:
     """Show the point of a program to the model, and keep it if it is an answer that costs less."""
     if found.x is None or found.level is None:
         return
