@@ -1,11 +1,14 @@
 """cp.ensemble: what people get of the landscape, and a clear line for every question that makes no sense."""
 
 import json
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 
@@ -226,3 +229,63 @@ def test_a_row_that_the_model_fails_on_while_it_is_sampled_costs_no_other_row() 
     assert drawn[0]
     assert not drawn[1]
     assert drawn[3]
+
+
+@settings(max_examples=6)
+@given(seed=st.integers(0, 10_000))
+def test_no_basin_lies_above_what_is_known_and_each_minimum_is_what_it_says(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    table = pd.DataFrame(rng.normal(size=(150, 3)), columns=list("abc"))
+    weights = rng.normal(size=3)
+    model = LogisticRegression(C=100).fit(table, table.to_numpy() @ weights + table["a"] * table["b"] > 0)
+    explainer = cp.Explainer(model, reference=table)
+    ensemble = cp.ensemble(explainer, table[:2], samples=20, settings=QUICK, seed=seed)
+    for row, part in zip(ensemble.rows, ensemble, strict=True):
+        assert row.basins is not None
+        assert row.draws is not None
+        known = min(float(part.explanation.effort[0]), row.draws.best_effort)
+        assert row.basins.effort[0] <= known * (1 + 1e-9)
+        assert row.basin_valid.all()
+        assert (row.basins.tree.barriers() >= row.basins.effort[:, None] - 1e-12).all()
+        improved = row.least_known < row.least * (1 - 1e-6)
+        assert len(part.improved) == improved
+
+
+def test_a_target_that_no_end_of_an_interval_reaches_has_its_ways_out_all_the_same() -> None:
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.uniform(0, 10, (300, 2)), columns=["a", "b"])
+    table.loc[:100, "a"] = 12.0 - table.loc[:100, "b"]
+
+    def is_in_band(rows: pd.DataFrame) -> np.ndarray:
+        return (np.abs(rows["a"].to_numpy(float) + rows["b"].to_numpy(float) - 12.0) < 1e-4).astype(float)
+
+    explainer = cp.Explainer(is_in_band, reference=table)
+    ensemble = cp.ensemble(explainer, table[101:102], target=(0.5, None), samples=20, settings=QUICK)
+    assert ensemble.basins["valid"].all()
+    assert ensemble.basins["weight"].sum() == pytest.approx(1.0)
+
+
+def test_the_width_of_a_basin_does_not_depend_on_the_codes_of_categories() -> None:
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({name: rng.choice([f"{name}{i}" for i in range(40)], 400) for name in ("device", "city")})
+
+    def is_benign(rows: pd.DataFrame) -> np.ndarray:
+        return (rows["device"] != "device0").to_numpy(float)
+
+    rows = table[table["device"] == "device0"][:1]
+    ensemble = cp.ensemble(
+        cp.Explainer(is_benign, reference=table), rows, target=(0.5, None), samples=50, settings=QUICK
+    )
+    assert (ensemble.basins["width"].dropna() <= np.sqrt(0.25 * 2)).all()
+
+
+def test_what_is_remembered_of_points_changes_nothing_but_the_rows_that_the_model_is_asked_about() -> None:
+    found = {
+        most: cp.ensemble(
+            world()[1], alerts(2), target=(0.5, None), samples=50, settings=replace(QUICK, max_known_points=most)
+        )
+        for most in (0, 100_000)
+    }
+    assert found[0].importance.equals(found[100_000].importance)
+    assert found[0].samples.equals(found[100_000].samples)
+    assert found[100_000].model_rows < found[0].model_rows

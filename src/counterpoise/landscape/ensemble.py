@@ -98,12 +98,11 @@ def ensemble(
     asked = replace(part, problem=problem)
     out = []
     for row in range(len(explanation)):
-        told = row, draws[row], least[row], share, basin_settings, settings, seed
+        about = least[row], share, basin_settings, settings, seed
         try:
-            out.append(_describe_sampled_row(asked, explanation, *told, failures.get(row, "")))
+            out.append(_describe_sampled_row(asked, explanation, row, draws[row], *about, failures.get(row, "")))
         except ModelError as error:
-            told = row, None, least[row], share, basin_settings, settings, seed
-            out.append(_describe_sampled_row(asked, explanation, *told, error.given))
+            out.append(_describe_sampled_row(asked, explanation, row, None, *about, error.given))
     seconds = time.perf_counter() - started
     return Ensemble(explanation, tuple(out), int(samples), seconds, explanation.model_rows + problem.tally.rows)
 
@@ -164,14 +163,11 @@ def _describe_sampled_row(
         places = make_places(problem, explanation.answers[[row]], settings)
         notes += places.determined.describe(explanation.schema.names, 0)
         basins = find_basins(problem, places, 0, draws, basin_settings, explanation.answers[row])
-        if basins is None:
-            notes.append("no separate ways out are listed: no minimum that is written as the columns are is valid")
-        else:
-            kept, valid = _judge_minima(part, problem, basins.x, explanation, row, seed)
+        kept, valid = _judge_minima(part, problem, basins.x, explanation, row, seed)
         notes += _say_what_is_wrong(draws, least, share)
     label = explanation.rows.index[row]
     target = str(explanation.target[row])
-    return RowEnsemble(
+    found = RowEnsemble(
         explanation.schema,
         row,
         label,
@@ -186,6 +182,10 @@ def _describe_sampled_row(
         valid,
         tuple(notes),
     )
+    if found.improved is None:
+        return found
+    better = f"a point of effort {found.least_known:.4g} beats the answer of {least:.4g}: see improved"
+    return replace(found, notes=(*found.notes, better))
 
 
 def _judge_minima(
@@ -224,6 +224,4 @@ def _say_what_is_wrong(draws: Draws, least: float, share: float) -> list[str]:
             f"T = {share:g} is so hot that the number of far points wins: the mean effort {mean:.3g} is more than "
             f"1.5 times the least, {least:.3g}; T = {would:.2g} would do"
         )
-    if draws.best_effort < least * (1 - 1e-6):
-        out.append(f"a point of effort {draws.best_effort:.4g} beats the answer of {least:.4g}: see improved")
     return out

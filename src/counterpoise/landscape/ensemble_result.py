@@ -108,12 +108,11 @@ class Ensemble:
     @property
     def improved(self) -> pd.DataFrame:
         """Rows whose ensemble has a valid point of less effort than their answer: these points, as the rows are."""
-        better = [place for place, each in enumerate(self.rows) if is_improved(each)]
+        better = {place: each.improved for place, each in enumerate(self.rows) if each.improved is not None}
         if not better:
             return self.explanation.rows.iloc[:0]
-        x = np.stack([each.draws.best_x for each in self.rows if is_improved(each) and each.draws is not None])
-        part = self.explanation[better]
-        return restore_table(part.schema, part.rows, part.x0, x)
+        part = self.explanation[list(better)]
+        return restore_table(part.schema, part.rows, part.x0, np.stack(list(better.values())))
 
     def get_row(self) -> RowEnsemble:
         """The one row that was sampled, or an error that says what to do."""
@@ -155,8 +154,3 @@ class Ensemble:
                 frame.insert(0, "row", each.place)
                 frames.append(frame)
         return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=["row"])
-
-
-def is_improved(row: RowEnsemble, share: float = 1e-6) -> bool:
-    """Whether the ensemble has a point of less effort than the answer."""
-    return row.draws is not None and row.draws.best_effort < row.least * (1 - share)

@@ -16,16 +16,16 @@ def describe_row(row: RowEnsemble, most: int = 8) -> str:
         return f"{name}: no ensemble. {'; '.join(row.notes)}"
     table = row.importance()
     mean = float(row.draws.effort[..., 0].mean())
-    lines = [f"{name}: effort {row.least:.3g} at least, {mean:.3g} on average at T = {row.T:.3g}"]
+    lines = [f"{name}: effort {row.least_known:.3g} at least, {mean:.3g} on average at T = {row.T:.3g}"]
     for role in ("necessary", "optional"):
         mine = table[table["role"] == role]
         if len(mine):
-            said = ", ".join(
+            shares = ", ".join(
                 f"{f} ({p:.2f} ± {e:.2f})"
                 for f, p, e in zip(mine["feature"][:most], mine["p_change"], mine["p_error"], strict=False)
             )
             more = f" and {len(mine) - most} more" if len(mine) > most else ""
-            lines.append(f"  {role}: {said}{more}")
+            lines.append(f"  {role}: {shares}{more}")
     idle = int((table["role"] == "idle").sum())
     if idle:
         lines.append(f"  idle: {idle} feature{'s' * (idle > 1)}, each changed in fewer than 5 of 100")
@@ -34,20 +34,25 @@ def describe_row(row: RowEnsemble, most: int = 8) -> str:
     return "\n".join(lines)
 
 
-def count_ways(row: RowEnsemble) -> str:
-    """How many separate ways out there are, and which is the widest."""
+def count_ways(row: RowEnsemble, least_share: float = 0.01) -> str:
+    """How many separate ways out there are, and which is the widest; those below the least share are counted apart."""
     basins = row.basins
     assert basins is not None
-    count = len(basins.effort)
+    widest = int(np.argmax(basins.weight))
+    count = max(int((basins.weight >= least_share).sum()), 1)
+    rare = len(basins.weight) - count
+    changes = row.describe_point(basins.x[widest])
     if count == 1:
-        return f"one way out: {row.describe_point(basins.x[0])}"
-    heaviest = int(np.argmax(basins.weight))
-    ordinals = ("the least", "the second", "the third")
-    which = ordinals[heaviest] if heaviest < 3 else f"number {heaviest + 1}"
-    return (
-        f"{count} separate ways out; {which} is the widest, with {basins.weight[heaviest]:.0%} of the ensemble: "
-        f"{row.describe_point(basins.x[heaviest])}"
-    )
+        text = f"one way out: {changes}"
+    else:
+        ordinals = ("the least", "the second", "the third")
+        which = ordinals[widest] if widest < 3 else f"the {widest + 1}th"
+        share = f"{basins.weight[widest]:.0%} of the ensemble"
+        text = f"{count} separate ways out; {which} is the widest, with {share}: {changes}"
+    if not rare:
+        return text
+    known = "1 more is known, that holds" if rare == 1 else f"{rare} more are known, that hold"
+    return f"{text}; {known} less than {least_share:.0%}{' each' * (rare > 1)}"
 
 
 def describe_ways(row: RowEnsemble) -> list[str]:

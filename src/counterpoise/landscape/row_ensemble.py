@@ -42,6 +42,20 @@ class RowEnsemble:
     basin_valid: Mask
     notes: tuple[str, ...]
 
+    @property
+    def improved(self) -> Array | None:
+        """The minimum ``(d,)`` of least effort that the user's own model takes, where it beats the answer; or None."""
+        if self.basins is None:
+            return None
+        better = self.basin_valid & (self.basins.effort < self.least * (1 - 1e-6))
+        return self.basins.x[int(better.argmax())] if better.any() else None
+
+    @property
+    def least_known(self) -> float:
+        """The least effort of all valid points that are known; NaN without any."""
+        known = [] if self.basins is None else self.basins.effort[self.basin_valid].tolist()
+        return float(min([self.least, *known]))
+
     def importance(self, necessary: float = 0.95, idle: float = 0.05) -> pd.DataFrame:
         """A line a feature: how often it changes, by how much given that it does, which way, and its role."""
         draws = self.draws

@@ -69,23 +69,14 @@ class BasinSearch:
             draws = sample(part, streams.take(rows), starts, T, self.samples, self.sampler)
             for place, (row, each) in enumerate(zip(rows.tolist(), draws, strict=True)):
                 if each is not None:
-                    best = run.x[row, run.effort[row].argmin()]
-                    found = self._pick_minima(problem.take([row]), starts[[place]], each, best)
+                    found = self._pick_minima(problem.take([row]), starts[[place]], each)
                     x[row, : len(found)], rank[row, : len(found)] = found, np.arange(len(found))
         yield _add_minima(problem, run, x, rank)
 
-    def _pick_minima(self, problem: Problem, starts: Array, draws: Draws, best: Array) -> Array:
-        """The minima ``(b, d)`` of one row's basins, that of least free energy first, shortened where they can be.
-
-        The basin of least effort has the best point that is known: the search's answer or one that the chains met.
-        """
+    def _pick_minima(self, problem: Problem, starts: Array, draws: Draws) -> Array:
+        """The minima ``(b, d)`` of one row's basins, that of least free energy first, shortened where they can be."""
         found = find_basins(problem, make_places(problem, starts, self.sampler), 0, draws, self.basins, starts[0])
-        if found is None:
-            return best[None]
-        x = found.x.copy()
-        known = np.stack([x[0], best, draws.best_x])
-        x[0] = known[problem.energy.effort(known[None], problem.x0)[0].argmin()]
-        x = x[np.argsort(-found.weight, kind="stable")[: self.answers]]
+        x = found.x[np.argsort(-found.weight, kind="stable")[: self.answers]]
         many = problem.take(np.zeros(len(x), dtype=np.intp))
         points = make_points(many, x[:, None], many.score(x[:, None]), many.region.contains(x[:, None]))
         return np.asarray(shorten_changes(many, points, np.ones(len(x), dtype=bool), self.polish).x[:, 0])

@@ -131,7 +131,6 @@ def test_the_weight_of_a_basin_is_its_share_of_the_boltzmann_law() -> None:
     found = find_basins(
         case.problem, places, 0, draws, BasinSettings(quenched=2000, min_depth=0.0, min_weight=0.0), draws.flat()[0][:0]
     )
-    assert found is not None
     graph = NeighbourGraph(case.problem, places, 0)
     place = graph.places.locate(case.exact.x[None])[0]
     ends = [tuple(end) for end in graph.values(quench(graph, place)).tolist()]
@@ -142,7 +141,7 @@ def test_the_weight_of_a_basin_is_its_share_of_the_boltzmann_law() -> None:
         assert weight == pytest.approx(exact, abs=5 * error + 1e-3)
 
 
-def test_without_a_valid_point_on_the_graph_there_are_no_basins() -> None:
+def test_without_a_valid_point_on_the_graph_points_that_change_the_same_columns_are_a_basin() -> None:
     case = CASES["categories"]()
     starts = case.exact.x[case.exact.effort.argsort()[:4]][None]
     draws = sample(case.problem, case.problem.make_streams(0), starts, np.array([case.temperature]), 50, SMALL)[0]
@@ -150,4 +149,8 @@ def test_without_a_valid_point_on_the_graph_there_are_no_basins() -> None:
     goal = case.problem.goal
     assert isinstance(goal, RangeGoal)
     nobody = replace(case.problem, goal=replace(goal, low=np.full(1, np.inf)))
-    assert find_basins(nobody, Places.of(nobody, np.ones(1), SMALL), 0, draws, BasinSettings(), starts[0]) is None
+    found = find_basins(nobody, Places.of(nobody, np.ones(1), SMALL), 0, draws, BasinSettings(), starts[0])
+    assert found.weight.sum() == pytest.approx(1.0)
+    changed = {tuple(each) for each in (found.x != case.row).tolist()}
+    assert len(changed) == len(found.x), "each basin changes other columns"
+    assert np.isinf(found.tree.barriers()[~np.eye(len(found.x), dtype=bool)]).all()

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from counterpoise.methods.sampler.known_points import KnownPoints
 from counterpoise.methods.sampler.moves import MoveTables, SamplerMove
 from counterpoise.methods.sampler.places import Places
 from counterpoise.problem import Problem
@@ -27,11 +28,15 @@ class Chains:
     x: Array
     place: Index
     effort: Array
+    known: KnownPoints
 
     @classmethod
-    def at_points(cls, problem: Problem, places: Places, streams: Streams, x: Array) -> Chains:
+    def at_points(
+        cls, problem: Problem, places: Places, streams: Streams, x: Array, max_known_points: int = 0
+    ) -> Chains:
         """Chains at points ``x`` ``(n, k, d)`` that are made of places and known to be valid."""
-        return cls(problem, places, streams, x.copy(), places.locate(x), problem.energy.effort(x, problem.x0))
+        effort, known = problem.energy.effort(x, problem.x0), KnownPoints(max_known_points)
+        return cls(problem, places, streams, x.copy(), places.locate(x), effort, known)
 
     def take(self, rows: Index) -> Chains:
         """The chains of some rows."""
@@ -42,6 +47,7 @@ class Chains:
             self.x[rows],
             self.place[rows],
             self.effort[rows],
+            self.known,
         )
 
     def step(self, move: SamplerMove, tables: MoveTables, T: Array, u: Array) -> Mask:
@@ -73,7 +79,9 @@ class Chains:
             passes &= self.places.is_inside(y)
             rows, chains = np.nonzero(passes)
         taken = np.zeros(passes.shape, dtype=bool)
-        taken[rows, chains] = self.problem.are_reached(rows, y[rows, chains])
+        taken[rows, chains] = self.known.are_reached(
+            self.problem, self.places.is_listed, rows, y[rows, chains], place[rows, chains]
+        )
         rows, chains = np.nonzero(taken)
         self.x[rows, chains], self.place[rows, chains] = y[rows, chains], place[rows, chains]
         self.effort[rows, chains] = effort[rows, chains]

@@ -93,6 +93,13 @@ class Places:
         """Columns that can be changed at all, ``(n, d)``."""
         return np.asarray(self.count > 0)
 
+    @cached_property
+    def is_listed(self) -> Mask:
+        """Rows ``(n,)`` whose places are all single values, so that places alone make a point."""
+        return np.asarray(
+            ((self.near == self.far) | (self.log_weight == -np.inf) | np.isnan(self.near)).all(axis=(1, 2))
+        )
+
     def locate(self, x: Array) -> Index:
         """The places ``(n, k, d)`` of points ``x`` ``(n, k, d)``; a column without places is in place 0."""
         start = self.near[:, None, :, 0]

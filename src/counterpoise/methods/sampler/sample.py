@@ -216,7 +216,10 @@ def prepare_chains(
     turn = np.arange(settings.chains) // settings.temperatures  # of the ladder: one start each
     picks = order[rows[:, None], turn[None, :] % count[rows, None]]
     chosen = x[rows[:, None], picks]
-    return rows, Chains.at_points(problem.take(rows), places.take(rows), streams.take(rows), chosen)
+    chains = Chains.at_points(
+        problem.take(rows), places.take(rows), streams.take(rows), chosen, settings.max_known_points
+    )
+    return rows, chains
 
 
 def make_places(problem: Problem, starts: Array, settings: SamplerSettings) -> Places:

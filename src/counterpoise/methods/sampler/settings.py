@@ -10,16 +10,16 @@ class SamplerSettings:
     """How many chains, temperatures and steps, and how fine the values of a column are told apart.
 
     >>> SamplerSettings(temperatures=4).chains
-    24
+    40
     """
 
-    ladders: int = 6
+    ladders: int = 10
     """Independent copies of the whole ladder of temperatures; their agreement is what R-hat measures."""
-    temperatures: int = 5
+    temperatures: int = 6
     """Temperatures of a ladder, the lowest being the one that is asked for."""
     hottest: float = 6.0
     """The highest temperature of a ladder, as a multiple of the lowest, before the swap rates adapt it."""
-    adaptation_sweeps: int = 40
+    adaptation_sweeps: int = 30
     """Sweeps of each of the rounds in which ladder and proposals adapt; their points are thrown away."""
     adaptation_rounds: int = 3
     """Rounds of adaptation."""
@@ -41,6 +41,8 @@ class SamplerSettings:
     """How much wider."""
     reference_rows: int = 5000
     """Reference rows, evenly spread, that the weights of values are counted on."""
+    max_known_points: int = 500_000
+    """Points of single values that are remembered, so that the model is not asked about them again."""
     slab_share: float = 0.2
     """Share of proposed values that come from the base measure itself."""
 
