@@ -13,6 +13,7 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 
 import counterpoise as cp
+from counterpoise.landscape.ensemble_words import count_ways
 from counterpoise.methods.sampler.settings import SamplerSettings
 
 QUICK = SamplerSettings(ladders=4, temperatures=3, adaptation_sweeps=15, max_sweeps=300)
@@ -216,14 +217,15 @@ def test_a_nearer_point_than_the_answer_is_told() -> None:
 
 def test_a_row_that_the_model_fails_on_while_it_is_sampled_costs_no_other_row() -> None:
     rng = np.random.default_rng(0)
-    table = pd.DataFrame({"a": rng.normal(size=200).round(2), "b": rng.normal(size=200).round(2)})
+    table = pd.DataFrame({name: rng.normal(size=200).round(2) for name in ("a", "b")}).assign(device=range(200))
 
     def model(frame: pd.DataFrame) -> np.ndarray:
-        if ((frame["a"] == table["a"][1]) & (frame["b"] != table["b"][1]) & (frame["b"].abs() > 1.5)).any():
+        if ((frame["device"] == 1) & (frame["b"] != table["b"][1]) & (frame["b"].abs() > 1.5)).any():
             raise RuntimeError("no such point")
         return np.where(frame["a"] + frame["b"] > 0, "yes", "no")
 
-    found = cp.ensemble(cp.Explainer(model, reference=table), table[:4], samples=60)
+    explainer = cp.Explainer(model, reference=table, constraints=[cp.Immutable("device")])
+    found = cp.ensemble(explainer, table[:4], samples=60)
     assert "no such point" in found.text()
     drawn = [each.draws is not None for each in found.rows]
     assert drawn[0]
@@ -289,3 +291,13 @@ def test_what_is_remembered_of_points_changes_nothing_but_the_rows_that_the_mode
     assert found[0].importance.equals(found[100_000].importance)
     assert found[0].samples.equals(found[100_000].samples)
     assert found[100_000].model_rows < found[0].model_rows
+
+
+def test_the_sentence_counts_every_way_once_and_those_that_hold_next_to_nothing_apart() -> None:
+    for row in found(3).rows:
+        assert row.basins is not None
+        text = count_ways(row)
+        wide = 1 if text.startswith("one way out") else int(text.split()[0])
+        rare = int(text.split("; ")[-1].split()[0]) if "more" in text.split("; ")[-1] else 0
+        assert wide + rare == len(row.basins.effort)
+        assert wide == (row.basins.weight >= 0.01).sum()
