@@ -1,6 +1,7 @@
 """What the page is told: verdicts, answers under wishes, the list; each the same as the library says."""
 
 import json
+import re
 from collections.abc import Iterator
 
 import numpy as np
@@ -14,7 +15,7 @@ import counterpoise as cp
 from counterpoise.errors import InputError
 from counterpoise.web.questions import answer_question
 from counterpoise.web.session import Session
-from web.subjects import detector, explainer, make_session
+from web.subjects import TRICK, detector, explainer, make_session
 
 
 @pytest.fixture(scope="module")
@@ -234,6 +235,24 @@ def test_rows_that_the_model_fails_on_are_rejected_and_a_model_that_is_down_is_a
     fails_from[0] = -1
     with pytest.raises(cp.ModelError, match="on fire"):
         Session(asked, train)
+
+
+def test_a_sample_that_takes_too_long_ends_and_says_so() -> None:
+    session = make_session(sample_seconds=0.001)
+    found = answer_question(session, "ways", {"place": 0})
+    assert not found["isConverged"]
+    assert found["basins"]
+    session.close()
+
+
+def test_names_and_notes_are_no_markup_in_a_ticket(session: Session) -> None:
+    hostile = detector()[2][:1].set_axis([f"{TRICK} [x](javascript:1)"])
+    other = Session(explainer(), hostile, target="benign")
+    ticket = answer_question(other, "export", {"place": 0, "kind": "ticket", "note": "<b>**mine**"})["text"]
+    assert "onerror" in ticket
+    assert "mine" in ticket
+    assert re.findall(r"(?<!\\)(?:<[a-z/]|\[|\*)", ticket) == []
+    other.close()
 
 
 def test_no_rows_is_a_clear_line() -> None:

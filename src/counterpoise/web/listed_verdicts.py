@@ -106,9 +106,10 @@ def find_unknown_categories(explainer: Explainer, rows: pd.DataFrame) -> dict[in
         cells = rows[feature.name]
         unlisted = np.flatnonzero((cells.notna() & ~cells.isin(list(feature.categories))).to_numpy())
         by_value = pd.Series(unlisted).groupby(cells.iloc[unlisted].map(repr).to_numpy())
-        for _, places in by_value:
-            reason = find_unanswerable(places.to_numpy()[:1], lambda first: explainer.prepare_rows(rows.iloc[first]))
-            reasons |= dict.fromkeys(places.tolist(), *reason.values()) if reason else {}
+        for value, places in by_value:
+            if find_unanswerable(places.to_numpy()[:1], lambda first: explainer.prepare_rows(rows.iloc[first])):
+                reason = f"categories must be known from the reference or the schema; {feature.title} is {value}"
+                reasons |= dict.fromkeys(places.tolist(), reason)
     return reasons
 
 

@@ -68,6 +68,7 @@ def sample_ways(session: Session, place: int, wishes: Wishes) -> dict[str, Any]:
         target=session.target,
         threshold=session.threshold,
         samples=session.settings.samples,
+        budget=session.settings.sample_seconds,
         seed=session.seed,
     )
     row, schema = found.get_row(), session.explainer.schema

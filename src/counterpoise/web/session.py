@@ -65,7 +65,9 @@ class SessionSettings:
     plane_points: int = 36
     """Points along each axis of the landscape."""
     samples: int = 400
-    """Effective samples of the ensemble."""
+    """Effective samples of the ensemble,"""
+    sample_seconds: float = 20.0
+    """in so many seconds; what was sampled until then is shown, and says so."""
 
 
 class Session:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -15,6 +16,7 @@ from counterpoise.explanation.tables import decode_value, differs
 from counterpoise.plain_text import escape_controls
 
 UNCHANGED = "–"
+MARKDOWN_SIGNS = re.compile(r"[\\|\[*`]|<(?=[A-Za-z/!?])")
 
 
 class WideTable(pd.DataFrame):
@@ -85,16 +87,16 @@ def tabulate_wide(explanation: AnsweredRows, *, all_features: bool = False) -> W
 
 
 def write_markdown(table: pd.DataFrame) -> str:
-    """A table as Markdown, its index first; bars and line ends in cells are escaped.
+    r"""A table as Markdown, its index first; what Markdown would make a tag, a link or emphasis of is escaped.
 
-    >>> print(write_markdown(pd.DataFrame({"a|b": ["x"]}, index=pd.Index([1], name="row"))))
-    | row | a\\|b |
+    >>> print(write_markdown(pd.DataFrame({"a|b": ["<i>"]}, index=pd.Index([1], name="row"))))
+    | row | a\|b |
     |---|---|
-    | 1 | x |
+    | 1 | \<i> |
     """
 
     def cell(value: Any) -> str:
-        return " ".join(escape_controls(str(value)).split()).replace("|", "\\|")
+        return MARKDOWN_SIGNS.sub(r"\\\g<0>", " ".join(escape_controls(str(value)).split()))
 
     flat = table.reset_index()
     lines = [flat.columns.tolist(), *flat.to_numpy(dtype=object).tolist()]
