@@ -45,8 +45,11 @@ def test_verdicts_calibrate_the_classes() -> None:
     score = found.table["score"].to_numpy()
     assert (score[found.table["class"] == "stands"] <= low).all()
     assert (score[found.table["class"] == "likely false alarm"] >= high).all()
-    later = cp.triage(explanation[:5], scorer=found.scorer)
-    assert later.table["class"].tolist() == found.table["class"].tolist()[:5]
+    counts = found.table["class"].value_counts()
+    assert all(counts.get(name, 0) == lines.loc[name, "alerts"] for name in lines.index)
+    partly = cp.triage(explanation, [*verdicts[:50], *[None] * (len(verdicts) - 50)])
+    later = cp.triage(explanation[50:], scorer=partly.scorer)
+    assert later.table["class"].tolist() == partly.table["class"].tolist()[50:]
 
 
 def test_without_verdicts_the_classes_are_ranks_and_say_so() -> None:

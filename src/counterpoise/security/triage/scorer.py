@@ -57,14 +57,16 @@ class Scorer:
 
 def learn_scorer(
     signals: pd.DataFrame, cells: Array, features: tuple[str, ...], is_false_alarm: Mask, settings: TriageSettings
-) -> Scorer:
-    """A scorer from ``n`` alerts with a verdict and ``d`` features; the same input gives the same scorer."""
+) -> tuple[Scorer, Array]:
+    """A scorer from ``n`` alerts with a verdict and ``d`` features, and their scores ``(n,)``, each by others that have
+    not seen it; the same input gives the same.
+    """
     columns: Mask = np.asarray(~np.isnan(nearness_columns(signals)).any(axis=0))
     x, y = _known(signals, columns), np.asarray(is_false_alarm, dtype=bool)
     unseen = score_unseen(x, cells, y, settings.learning)
     cut_offs = choose_cut_offs(unseen, y, settings)
     model = VerdictModel.fit(x, cells, y, settings.learning)
-    return Scorer(model, features, columns, cut_offs, judge_classes(unseen, signals, y, cut_offs))
+    return Scorer(model, features, columns, cut_offs, judge_classes(unseen, signals, y, cut_offs)), unseen
 
 
 def choose_cut_offs(score: Array, is_false_alarm: Mask, settings: TriageSettings) -> tuple[float, float]:

@@ -120,7 +120,8 @@ def triage(
     explanation: of the alerts, with the benign class as its target.
     verdicts: what each alert turned out to be, missing where nobody knows; one that equals the target is a false alarm.
         With at least ten of either sort the score is learned from them, from what the explanation measured and from the
-        alerts themselves, and the cut-offs are calibrated on them; otherwise the classes are ranks of nearness.
+        alerts themselves, and the cut-offs are calibrated on them; an alert with a verdict is scored by what the
+        others taught. Otherwise the classes are ranks of nearness.
     scorer: of an earlier triage with verdicts, used in place of learning one.
     settings: from where on an alert is in which class.
 
@@ -139,6 +140,8 @@ def triage(
     judged = explanation.status != REJECTED
     features = tuple(map(str, explanation.schema.names))
     note = "ranks alone: no verdicts were given"
+    has = np.zeros(len(explanation), dtype=bool)
+    unseen = np.empty(0)
     if scorer is None and verdicts is not None:
         has = judged & np.array([verdict is not None for verdict in known], dtype=bool)
         false_alarm = np.array(
@@ -148,7 +151,7 @@ def triage(
         counts = int(false_alarm[has].sum()), int((~false_alarm[has]).sum())
         note = f"ranks alone: {counts[0]} false alarms and {counts[1]} true ones are too few to learn from"
         if min(counts) >= max(settings.least_verdicts, settings.learning.folds):
-            scorer = learn_scorer(signals[has], explanation.x0[has], features, false_alarm[has], settings)
+            scorer, unseen = learn_scorer(signals[has], explanation.x0[has], features, false_alarm[has], settings)
     score = np.full(len(explanation), np.nan)
     if scorer is None:
         score[judged], cut_offs = _score_by_rank(signals[judged], settings)
@@ -157,6 +160,8 @@ def triage(
         cut_offs = scorer.cut_offs
         if judged.any():
             score[judged] = scorer.score(signals[judged], explanation.x0[judged])
+        if len(unseen):
+            score[has] = unseen
         note = f"calibrated on {scorer.quality.rows} alerts with a verdict"
     groups = group_alerts(explanation)
     group_of = np.full(len(explanation), -1)
