@@ -6,7 +6,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pandas as pd
 import pytest
+from sklearn.tree import DecisionTreeClassifier
 
 import counterpoise as cp
 from alerts import TRICK, many
@@ -125,3 +128,25 @@ def test_a_link_leads_to_a_card(page: Any) -> None:
     page.evaluate("location.hash = '#row-42'")
     page.wait_for_selector("tr.card")
     assert page.evaluate("document.querySelector('tr.card').previousElementSibling.id") == "row-42"
+
+
+def test_row_and_answer_are_told_apart_on_a_heavy_tail(browser: Any, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(
+        {"size": np.exp(rng.normal(2, 4, 600)).round(3), "name_without_an_end_in_sight": rng.normal(size=600)}
+    )
+    model = DecisionTreeClassifier(max_depth=1).fit(table[["size", "name_without_an_end_in_sight"]], table["size"] > 3)
+    found = cp.explain(model, table[table["size"] < 1][:4], reference=table)
+    opened = browser.new_page(viewport={"width": 390, "height": 900})
+    opened.goto(cp.report(found, tmp_path / "tail.html").as_uri())
+    opened.click("tr.line")
+    places = opened.evaluate(
+        "[...document.querySelectorAll('.lane')].map((lane) => ['.dot', '.diamond'].map((kind) => "
+        "{ const box = lane.querySelector(kind).getBBox(); return box.x + box.width / 2; }))"
+    )
+    assert places
+    assert all(abs(row - answer) >= 12 for row, answer in places), "of a picture 400 wide"
+    assert "by rank" in opened.inner_text(".lane")
+    names = opened.eval_on_selector_all(".evidence tbody th", "cells => cells.map((cell) => cell.offsetWidth)")
+    assert min(names) >= 100, "a name is not broken letter by letter"
+    opened.close()

@@ -148,14 +148,18 @@ def compose_text(schema: Schema, changes: Sequence[Change], verdict: RowOutcome)
 def say_proof(gap: float) -> str:
     """How near to the least an answer is, in a few words; "" where nothing is known.
 
-    >>> say_proof(0.0), say_proof(0.0312), say_proof(2.43), say_proof(float("inf"))
-    ('proven least', 'at most 3.1 % above the least', 'at most 3.4 times the least', '')
+    >>> say_proof(0.0), say_proof(0.0312), say_proof(float("inf"))
+    ('proven least', 'at most 3.1 % above the least', '')
+    >>> say_proof(1.5), say_proof(1799.0)
+    ('at most 2.5 times the least', 'at most 1,800 times the least')
     """
     if not gap < inf:
         return ""
-    if gap >= 1:
-        return f"at most {1 + gap:.2g} times the least" if gap < 99 else f"at most {1 + gap:.0f} times the least"
-    return "proven least" if gap == 0 else f"at most {100 * gap:.2g} % above the least"
+    if gap == 0:
+        return "proven least"
+    if gap < 0.995:
+        return f"at most {100 * gap:.2g} % above the least"
+    return f"at most {1 + gap:{'.2g' if gap < 8.95 else ',.0f'}} times the least"
 
 
 def _say_bound(verdict: RowOutcome) -> str:

@@ -24,7 +24,8 @@
   const ending = (n) => (n % 100 > 10 && n % 100 < 20 ? "th" : { 1: "st", 2: "nd", 3: "rd" }[n % 10] || "th");
   const ordinal = (n) => Math.floor(n) + ending(Math.floor(n));
 
-  // Where a value lies on the lane, 0 to 1: linear, or compressed where the range is many times the bulk.
+  // Where a value lies on the lane: linear, compressed where the range is many times the bulk, or by rank among the
+  // reference where row and answer would lie on one another.
   function ruler(ends, bands) {
     const seen = ends.concat(...bands.map((band) => band.slice(1, -1)));
     const low = Math.min(...seen), high = Math.max(...seen);
@@ -32,16 +33,38 @@
     const middle = bands.length ? bands.map((band) => band[5]).reduce((a, b) => a + b) / bands.length : 0;
     const squeezed = bulk > 0 && high - low > 25 * bulk;
     const bend = (value) => (squeezed ? Math.asinh((value - middle) / bulk) : value);
-    const first = bend(low), length = bend(high) - first || 1;
-    return { squeezed, place: (value) => 8 + 384 * ((bend(value) - first) / length) };
+    const scale = (name, bent) => {
+      const first = bent(low), length = bent(high) - first || 1;
+      return { name, place: (value) => 8 + 384 * ((bent(value) - first) / length) };
+    };
+    const straight = scale(squeezed ? "compressed scale" : "linear scale", bend);
+    if (!bands.length || high <= low) return straight;
+    const ranked = scale("by rank", (value) =>
+      bands.reduce((sum, band) => sum + rank(band, value), 0) / bands.length + (0.01 * (value - low)) / (high - low));
+    const apart = ({ place }) => Math.abs(place(ends[1]) - place(ends[0]));
+    return apart(straight) < 20 && apart(ranked) > apart(straight) ? ranked : straight;
+  }
+
+  // The share of a population, given by its quantiles, below a value, half of those that have it included.
+  const SHARES = [0, 0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 1];
+  function rank(levels, value) {
+    const share = (from, to) => {
+      if (from < 0) return SHARES[to];
+      if (to >= levels.length) return SHARES[from];
+      const width = levels[to] - levels[from];
+      return SHARES[from] + (SHARES[to] - SHARES[from]) * (width > 0 ? (value - levels[from]) / width : 0);
+    };
+    const reached = levels.findIndex((level) => level >= value), passed = levels.findIndex((level) => level > value);
+    const first = reached < 0 ? levels.length : reached, next = passed < 0 ? levels.length : passed;
+    return (share(first - 1, first) + share(next - 1, next)) / 2;
   }
 
   function lane(change) {
     const feature = data.features[change.column];
     const names = change.ranks.map((rank) => rank[0]).filter((name) => feature.quantiles[name]);
-    const { place, squeezed } = ruler(change.at, names.map((name) => feature.quantiles[name]));
+    const { name: scale, place } = ruler(change.at, names.map((name) => feature.quantiles[name]));
     const picture = draw("svg", { viewBox: "0 0 400 34", role: "img" });
-    picture.append(draw("title", {}, squeezed ? "compressed scale" : "linear scale"));
+    picture.append(draw("title", {}, scale));
     names.forEach((name, number) => {
       const band = feature.quantiles[name].map(place), y = 22 + 8 * number, which = number ? "two" : "one";
       picture.append(
@@ -61,6 +84,7 @@
       const label = make("b", number ? "two" : "one", name);
       note.append(number ? " · " : "", label, ` ${ordinal(before)} → ${ordinal(after)}`);
     });
+    if (scale === "by rank") note.append(" · the line goes by rank");
     return make("div", "lane", picture, note);
   }
 
