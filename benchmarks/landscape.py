@@ -98,6 +98,7 @@ def measure_growth() -> list[str]:
             f"| {d} | {seconds:.2f} | {table['effective_samples'].median():.0f} | "
             f"{(table['r_hat'] <= 1.01).mean():.0%} |"
         )
+        print(lines[-1], flush=True)
     return lines
 
 

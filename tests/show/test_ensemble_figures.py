@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -69,3 +70,16 @@ def test_lines_of_the_tree_end_at_the_minima_and_meet_at_the_barriers() -> None:
     finite = ensemble.barriers["barrier"].replace(np.inf, np.nan).dropna()
     assert {round(float(y), 9) for y in [*ensemble.basins["effort"], *finite]} <= heights
     pyplot.close("all")
+
+
+def test_a_way_that_no_draw_went_to_is_not_said_to_hold_nothing() -> None:
+    from matplotlib import pyplot
+
+    row = found()[0].rows[0]
+    assert row.basins is not None
+    weight = np.zeros_like(row.basins.weight)
+    weight[0] = 1.0
+    rare = replace(found()[0], rows=(replace(row, basins=replace(row.basins, weight=weight)),))
+    shares = [text.get_text().split("\n")[0] for text in cp.figures.disconnectivity(rare).texts]
+    pyplot.close("all")
+    assert sorted(shares) == sorted(["100%"] + ["< 1%"] * (len(weight) - 1))

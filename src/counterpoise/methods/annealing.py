@@ -27,6 +27,9 @@ class Annealing:
 
     The chains are those of the ensemble, and at a constant temperature they sample its law; here it falls to 0. Nothing
     of the model is used but what it says, and neither slopes nor leaves. Chains begin at reference rows of the target.
+    Polished, it can be nearer than `Search` on a rugged black box of few columns, for three times the model rows or
+    more; greedy chains (``start=0``) are as near there: many starts and moves of several columns help more than the
+    heat does (benchmarks/results/landscape.md). Where leaves or slopes are known, take `Search`.
 
     >>> Annealing(steps=100)
     Annealing(chains=12, steps=100, start=0.1, cooling=None, start_bisections=6, report_every=5)

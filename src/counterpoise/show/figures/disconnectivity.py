@@ -83,9 +83,9 @@ def _label_minimum(ax: Axes, row: RowEnsemble, basin: int, place: float, count: 
     basins = row.basins
     assert basins is not None
     names = row.describe_point(basins.x[basin], most=4).replace(" and ", ", + ").split(", ")
-    said = "\n".join([f"{basins.weight[basin]:.0%}", *(escape_dollars(name) for name in names)])
+    share = f"{basins.weight[basin]:.0%}" if basins.weight[basin] >= 0.005 else "< 1%"
     ax.annotate(
-        said,
+        "\n".join([share, *(escape_dollars(name) for name in names)]),
         (place, basins.effort[basin]),
         (0, -9),
         textcoords="offset points",
