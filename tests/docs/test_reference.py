@@ -31,7 +31,12 @@ from settings_pages import describe_settings, documented_fields, find_settings, 
 
 # Shapes of what others write, what comes back, what is raised; figures are drawn in the gallery.
 WITHOUT_EXAMPLE = {"Cooling", "Method", "Noise", "Regularizer", "Ensemble", "Explanation", "check_receipt"}
-WITHOUT_EXAMPLE |= {"scale.explain", "scale.explain_to_folder", "scale.read_folder"}  # docs/scale.md runs them
+WITHOUT_EXAMPLE |= {
+    "scale.explain",
+    "scale.explain_to_folder",
+    "scale.read_folder",
+    "scale.report_folder",
+}  # docs/scale.md runs them
 WITHOUT_EXAMPLE |= {"row_widget", "load_model", "load_schema", "paper.write"}
 WITHOUT_EXAMPLE |= {"InputError", "ConstraintError", "CapabilityError", "Interrupted"}
 

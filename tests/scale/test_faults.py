@@ -84,6 +84,16 @@ def test_no_rows_are_no_error(folder: Path, given: str, ending: str) -> None:
     assert ending == "html" or _readable(folder / f"nothing.{ending}") == 0
 
 
+@pytest.mark.parametrize("given", ["", HEADER, "rows"])
+def test_a_comparison_of_no_rows_is_an_empty_table(folder: Path, given: str) -> None:
+    (folder / "none.csv").write_text(given if given != "rows" else (folder / "rows.csv").read_text())
+    pick = ("--where", "packets > 1000") if given == "rows" else ()
+    done = run(folder, "compare", *ASK[:-2], "-r", "none.csv", "-o", "compared.csv", *pick)
+    assert (done.returncode, done.stderr.count(b"counterpoise:")) == (0, 0), done.stderr
+    table = pd.read_csv(folder / "compared.csv")
+    assert (len(table), {"method", "validity", "l2", "effort", "seconds"} <= set(table.columns)) == (0, True)
+
+
 def test_a_full_disk_keeps_whole_lines_and_ends_in_three(folder: Path) -> None:
     words = command("explain", *ASK, "-r", "rows.csv", "-o", "full.ndjson")
     limit = f"ulimit -f 16; exec {' '.join(words)}"  # blocks of 512 or 1024 bytes
@@ -160,3 +170,35 @@ def test_a_stream_that_is_ended_while_it_waits_keeps_what_is_answered(folder: Pa
         process.send_signal(signal.SIGTERM)  # while its reader waits for more
         assert (process.wait(timeout=60), b"Fatal" in process.stderr.read()) == (143, False)
     assert _readable(folder / "waited.ndjson") > 0
+
+
+@pytest.mark.parametrize("out", ["lost.ndjson", "lost/"])
+def test_a_lost_worker_costs_nothing_and_many_end_the_run(folder: Path, out: str) -> None:
+    words = (
+        "explain",
+        "-m",
+        "dying.pkl",
+        *ASK[2:],
+        "-r",
+        "rows.csv",
+        "--limit",
+        "24",
+        "--jobs",
+        "2",
+        "--model-rows",
+        "300",
+    )
+    assert run(folder, *words, "-o", f"whole-{out}").returncode == 0
+    (folder / "die-0").touch()
+    done = run(folder, *words, "-o", out)
+    assert (done.returncode, (folder / "die-0").exists()) == (0, False), done.stderr
+    for wanted in (folder / f"whole-{out}").glob("part*") if out.endswith("/") else [folder / f"whole-{out}"]:
+        found = folder / out / wanted.name if out.endswith("/") else folder / out
+        assert found.read_bytes() == wanted.read_bytes()
+    for number in range(40):
+        (folder / f"die-{number}").touch()
+    done = run(folder, *words, "-o", f"many-{out}")
+    for token in folder.glob("die-*"):
+        token.unlink()
+    assert (done.returncode, done.stderr.count(b"counterpoise:")) == (3, 1), done.stderr
+    assert b"Traceback" not in done.stderr

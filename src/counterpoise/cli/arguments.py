@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import replace
 from difflib import get_close_matches
 from typing import Any, Literal
@@ -15,7 +16,6 @@ from counterpoise.errors import InputError
 from counterpoise.explanation.question import AnythingBut
 from counterpoise.models import files
 from counterpoise.objective.noise import Noise, RankNoise
-from counterpoise.scale.part_sizes import parse_memory
 from counterpoise.security.traffic.flow_rules import flow_rules
 from counterpoise.space.constraints.words import Constraint, Decreasing, Immutable, Increasing, MaxChanges, Mutable
 from counterpoise.space.schema.schema import Schema
@@ -152,12 +152,11 @@ def check_limit(limit: int | None) -> None:
         raise InputError("--limit must be a number of rows, of at least 0", f"{limit}", "for instance 100")
 
 
-def check_folder_words(out: str | None, *, resume: bool, memory: str | None) -> int | None:
-    """The bytes of --memory; raise an error where it, or --resume, is given and --out is no folder."""
-    if not is_folder(out) and (resume or memory is not None):
-        given = "--resume" if resume else "--memory"
-        raise InputError(f"{given} goes with a folder of parts", f"--out is {out!r}", "for instance --out answers/")
-    return None if memory is None else parse_memory(memory)
+def check_folder_words(out: str | None, given: Mapping[str, object]) -> None:
+    """Raise an error for options ``given`` that go with a folder of parts where --out is none."""
+    named = [option for option, value in given.items() if value]
+    if named and not is_folder(out):
+        raise InputError(f"{named[0]} goes with a folder of parts", f"--out is {out!r}", "for instance --out answers/")
 
 
 def open_model(path: str, *, trust: bool, factory: str | None) -> Any:

@@ -119,6 +119,13 @@ ResumeOption = Annotated[
 MemoryOption = Annotated[
     str | None, typer.Option("--memory", help="For a folder: how much memory the run may take, such as 2GB.")
 ]
+ReportOption = Annotated[
+    str | None, typer.Option("--report", help="For a folder: a page of all rows, with cards of a hundred of them.")
+]
+CardOption = Annotated[
+    list[str] | None,
+    typer.Option("--card", help="For --report: the name of a row that is to have a card, and no other; repeatable."),
+]
 
 OPTION_BY_ARGUMENT = {
     name: f"--{name.replace('_', '-')}"

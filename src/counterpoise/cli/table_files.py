@@ -31,7 +31,7 @@ from counterpoise.cli.table_limits import TableLimits, TooMuch
 from counterpoise.errors import InputError, MissingExtra
 from counterpoise.explanation.sentences import name_row
 from counterpoise.scale.files import replace_file
-from counterpoise.scale.unreadable import WHY
+from counterpoise.scale.unreadable import WHY, split_unreadable
 from counterpoise.space.schema.tables_in import quote_names
 from counterpoise.space.yaml.unset_marks import UnsetMarks
 
@@ -100,11 +100,25 @@ def read_table(
 
 
 def read_data_and_rows(
-    data: str, rows: str, *, label: str | None, name: str | None = None, unset: UnsetMarks | None = None
+    data: str,
+    rows: str,
+    *,
+    label: str | None,
+    name: str | None = None,
+    unset: UnsetMarks | None = None,
+    may_be_empty: bool = False,
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """The table of --data without its class column ``label``, and that of --rows, its rows named by column ``name``."""
+    """The table of --data without its class column ``label``, and that of --rows, its rows named by column ``name``.
+
+    ``may_be_empty``: a table without rows is no error, even one without a header.
+    """
     reference = read_data(data, label, unset)
-    return reference, convert_to_numbers(name_rows_by(read_table(rows, "--rows", unset), name), reference, "--rows")
+    table = read_table(rows, "--rows", unset, rejects=may_be_empty)
+    _, unreadable = split_unreadable(table)
+    if unreadable:
+        place, reason = next(iter(unreadable.items()))
+        raise InputError("every line must be a row", f"{reason} (row {place}, counted from 0)", "mend the line")
+    return reference, convert_to_numbers(name_rows_by(table, name), reference, "--rows")
 
 
 def read_data(data: str, label: str | None, unset: UnsetMarks | None = None) -> pd.DataFrame:

@@ -25,21 +25,28 @@ from counterpoise.api.explainer import Explainer
 from counterpoise.api.inputs.reference import PROBE_ROWS
 from counterpoise.errors import CounterpoiseError, InputError
 from counterpoise.explanation.fields import REJECTED, STATUSES_WITH_ANSWER
-from counterpoise.scale.answer_table import carry_column, explain_table
+from counterpoise.explanation.question import Question
+from counterpoise.scale.answer_table import carry_column, explain_rows, tabulate_answers
 from counterpoise.scale.files import replace_file, sync
+from counterpoise.scale.part_summary import count_changes
 
 MANIFEST, SUCCESS = "_manifest.jsonl", "_SUCCESS"
+NEEDED = {"input", "first", "rows", "answered", "firm", "rejected", "changes", "seconds"}  # of a part's line
 CALL_ONLY = ("on_error", "n_jobs", "progress", "budget")  # settings that no answer depends on
 
 
 @dataclass
 class FolderProgress:
-    """What a run made of a folder: parts, rows, answers, rejected rows; of these, parts that were there already."""
+    """What a run made of a folder: parts, rows, answers, rejected rows; of these, parts that were there already.
+
+    firm: rows whose answer surely keeps the share of noisy copies that was asked for; where none was, those with one.
+    """
 
     parts: int = 0
     skipped: int = 0
     rows: int = 0
     answered: int = 0
+    firm: int = 0
     rejected: int = 0
     seconds: float = field(default=0.0, compare=False)
 
@@ -47,6 +54,7 @@ class FolderProgress:
         """Count a part by its line in the manifest."""
         self.parts, self.skipped = self.parts + 1, self.skipped + int(skipped)
         self.rows, self.answered = self.rows + line["rows"], self.answered + line["answered"]
+        self.firm += line["firm"]
         self.rejected, self.seconds = self.rejected + line["rejected"], self.seconds + line["seconds"]
 
 
@@ -103,7 +111,8 @@ def write_part(
 ) -> dict[str, Any]:
     """Write the answers to a frame of rows, of which ``first`` rows went before; gives its line in the manifest."""
     start = time.perf_counter()
-    table = explain_table(explainer, frame, first=first, **settings)
+    explanation = explain_rows(explainer, frame, **settings)
+    table = tabulate_answers(explainer, explanation, first=first)
     with replace_file(path) as temporary:
         table.to_parquet(temporary, index=False)
     status = table.loc[table["cp_alternative"] == 0, "cp_status"]
@@ -115,7 +124,9 @@ def write_part(
         "rows": len(frame),
         "lines": len(table),
         "answered": int(status.isin(STATUSES_WITH_ANSWER).sum()),
+        "firm": int(explanation.firm_enough.sum()),
         "rejected": int((status == REJECTED).sum()),
+        "changes": count_changes(explanation),
         "seconds": round(time.perf_counter() - start, 3),
     }
 
@@ -139,16 +150,44 @@ def fingerprint_rows(frame: pd.DataFrame) -> str:
 def describe_run(explainer: Explainer, settings: Mapping[str, Any]) -> dict[str, dict[str, str]]:
     """What answers depend on beside the rows: the question, the model's own answers, the reference and the code."""
     asked = {name: value for name, value in settings.items() if name not in (*CALL_ONLY, "agree")}
-    question = make_question(explainer, **asked)
-    words = {**question.settings, "seed": str(question.seed), "kept": str(question.kept)}
-    words["relations"] = "; ".join(map(repr, question.relations))
     reference = hashlib.sha256(explainer.reference.x.tobytes() + repr(explainer.schema.features).encode()).hexdigest()
     return {
-        "question": words,
+        "question": describe_question(make_question(explainer, **asked)),
         "model": {"answers": explainer.fingerprint, **_describe_others(explainer, settings.get("agree", ()))},
         "reference": {"rows": reference[:32]},
         "code": dict(package_versions()),
     }
+
+
+def describe_question(question: Question) -> dict[str, str]:
+    """A question as a manifest has it."""
+    words = {**question.settings, "seed": str(question.seed), "kept": str(question.kept)}
+    return {**words, "relations": "; ".join(map(repr, question.relations))}
+
+
+def name_differences(before: Mapping[str, Mapping[str, str]], now: Mapping[str, Mapping[str, str]]) -> str:
+    """What differs between two runs, in words, the first three; "" where nothing does."""
+    differs = [
+        f"{name} {key} was {was.get(key, 'not given')!r} and is {words.get(key, 'not given')!r}"
+        for name, words in now.items()
+        for was in [before.get(name, {})]
+        for key in {**was, **words}
+        if was.get(key) != words.get(key)
+    ]
+    return "; ".join(differs[:3]) + (f"; and {len(differs) - 3} more" if len(differs) > 3 else "")
+
+
+def read_manifest(path: Path) -> tuple[dict[str, dict[str, str]], dict[str, dict[str, Any]]]:
+    """What the answers of a folder depend on, and the line of each part by its name; nothing where no line is whole."""
+    whole = path.read_bytes()
+    try:
+        # a line that was being written when the run was killed is none
+        lines = [json.loads(line) for line in whole[: whole.rfind(b"\n") + 1].splitlines()]
+        return (lines[0]["run"] if lines else {}), {line["part"]: line for line in lines[1:]}
+    except (ValueError, KeyError, TypeError) as error:
+        raise InputError(
+            "a manifest must have a line of JSON for each part", f"{str(path)!r}: {error!r}", "choose another folder"
+        ) from None
 
 
 def _describe_others(explainer: Explainer, models: Sequence[Any]) -> dict[str, str]:
@@ -202,44 +241,24 @@ class _Manifest:
         (folder / SUCCESS).unlink(missing_ok=True)
 
     def _read(self) -> None:
+        before, self.lines = read_manifest(self.path)
         whole = self.path.read_bytes()
-        end = whole.rfind(b"\n") + 1  # a line that was being written when the run was killed is none
+        end = whole.rfind(b"\n") + 1
         if end < len(whole):
             os.truncate(self.path, end)
-        try:
-            lines = [json.loads(line) for line in whole[:end].splitlines()]
-            before = lines[0]["run"] if lines else self.run
-            self.lines = {line["part"]: line for line in lines[1:]}
-        except (ValueError, KeyError, TypeError) as error:
-            raise InputError(
-                "a manifest must have a line of JSON for each part",
-                f"{str(self.path)!r}: {error!r}",
-                "choose another folder",
-            ) from None
-        if not lines:
+        if not before:
             self.append({"run": self.run})
-        self._check(before)
-
-    def _check(self, before: Mapping[str, Mapping[str, str]]) -> None:
-        """An error that names what differs from the run that began the folder."""
-        differs = [
-            f"{name} {key} was {was.get(key, 'not given')!r} and is {now.get(key, 'not given')!r}"
-            for name, now in self.run.items()
-            for was in [before.get(name, {})]
-            for key in {**was, **now}
-            if was.get(key) != now.get(key)
-        ]
-        if differs:
+        elif differs := name_differences(before, self.run):
             raise InputError(
                 "a run can be resumed with the same question, model, reference and code",
-                "; ".join(differs[:3]) + (f"; and {len(differs) - 3} more" if len(differs) > 3 else ""),
+                differs,
                 "ask as before, or choose another folder",
             )
 
     def find(self, name: str, print_of_rows: str, first: int) -> dict[str, Any] | None:
         """The line of a part that is there and was made from these rows, in this place."""
         line = self.lines.get(name)
-        if line is None or not (self.folder / name).is_file():
+        if line is None or not (self.folder / name).is_file() or not line.keys() >= NEEDED:
             return None
         return line if (line["input"], line["first"]) == (print_of_rows, first) else None
 

@@ -37,6 +37,10 @@ class Overview(NamedTuple):
     features: tuple[Frequency, ...]  # only those that change, the most frequent first
     distances: Array  # of the valid answers that change something
     change_counts: Array  # how many features each of these changes
+    gaps: Array  # how far above its bound each valid answer is; NaN where nothing is known
+    kept: Array  # the share of noisy copies that keep each of them; NaN where it was not measured
+    seconds: float
+    model_rows: int | None  # rows asked of the model; None: not known
 
 
 def build_overview(explanation: Explanation) -> Overview:
@@ -75,4 +79,8 @@ def build_overview(explanation: Explanation) -> Overview:
         features=tuple(sorted(features, key=lambda feature: (-feature.row_count, feature.column))),
         distances=explanation.terms.distance[moved],
         change_counts=changed[moved].astype(np.float64),
+        gaps=explanation.gap[explanation.valid],
+        kept=explanation.kept[explanation.valid],
+        seconds=explanation.seconds,
+        model_rows=explanation.model_rows,
     )

@@ -27,6 +27,7 @@ from counterpoise.explanation.formats import format_label
 from counterpoise.show.overview import Frequency, Overview
 from counterpoise.show.redaction import redact_notes, redact_settings
 from counterpoise.show.templates import render_template
+from counterpoise.show.tiles import list_tiles, say_cost
 from counterpoise.types import Array
 
 
@@ -61,16 +62,20 @@ def compose_page(
     title: str,
     written: str,
     redact: bool,
-    ways: Sequence[Sequence[str]],
+    ways: Sequence[Sequence[str]] = (),
+    listed: str = "",
 ) -> str:
-    """The page, from the template report.html; ``written`` says when, ``ways`` what was sampled of each row, if so."""
+    """The page, from the template report.html; ``written`` says when, ``ways`` what was sampled of each row, if so.
+
+    ``listed`` says which rows have a card, where not all do that ``seen`` counts.
+    """
     return render_template(
         "counterpoise.show",
         "report.html",
         title=title,
-        lead=_write_lead(seen),
+        lead=" ".join(filter(None, [_write_lead(seen), listed])),
         cautions=(CAUTION, REDACTION_NOTE if redact else RECIPE_CAUTION),
-        tiles=_list_tiles(explanation, seen),
+        tiles=list_tiles(seen),
         bars=_frequency_bars(seen),
         bars_left_out=max(0, len(seen.features) - PAGE.max_bars),
         histogram=_measure_histogram(seen.distances),
@@ -78,7 +83,7 @@ def compose_page(
         features=[(str(feature.column), feature.title) for feature in seen.features],
         headings=COLUMN_HEADINGS,
         lines=[_list_line(card) for card in cards],
-        facts=_list_facts(explanation, written, redact=redact),
+        facts=_list_facts(explanation, seen, written, redact=redact),
         data=_page_data(explanation, cards, ways, redact=redact),
     )
 
@@ -95,35 +100,6 @@ def _write_lead(seen: Overview) -> str:
     if seen.row_count > seen.valid_count:
         words.append(f"For {seen.row_count - seen.valid_count} no such change was found.")
     return " ".join(words)
-
-
-def _list_tiles(explanation: Explanation, seen: Overview) -> list[tuple[str, str]]:
-    """The numbers at the top of the page, and what each counts."""
-    tiles = [(f"{seen.valid_count} of {seen.row_count}", "reach the target")]
-    if len(seen.distances):
-        tiles += [
-            (f"{np.median(seen.change_counts):g}", "features changed, median"),
-            (f"{np.median(seen.distances):.3g}", "standard deviations away, median"),
-        ]
-    tiles += _proof_tiles(explanation)
-    kept = explanation.kept[explanation.valid]
-    kept = kept[~np.isnan(kept)]
-    tiles += [(f"{100 * np.median(kept):.0f}%", "of noisy copies keep it, median")] if len(kept) else []
-    return [*tiles, (f"{explanation.seconds:.2g} s", f"{explanation.model_rows:,} rows asked of the model")]
-
-
-def _proof_tiles(explanation: Explanation) -> list[tuple[str, str]]:
-    """The share of answers that are proven to be the least, and how far above it the others can be."""
-    gap = explanation.gap[explanation.valid]
-    if not len(gap) or np.isnan(gap).all():
-        return []
-    tiles = [(f"{100 * np.mean(gap == 0):.0f}%", "proven to be the least")]
-    open_gap = gap[(gap > 0) & np.isfinite(gap)]
-    return (
-        [*tiles, (_format_gap(float(np.median(open_gap))), "above the bound, median of the rest")]
-        if len(open_gap)
-        else tiles
-    )
 
 
 def _frequency_bars(seen: Overview) -> list[dict[str, Any]]:
@@ -150,15 +126,6 @@ def _frequency_bars(seen: Overview) -> list[dict[str, Any]]:
         }
         for feature in seen.features[: PAGE.max_bars]
     ]
-
-
-def _format_gap(gap: float) -> str:
-    """A gap as people read it: a share, or how many times, beyond a hundred times no number tells more.
-
-    >>> _format_gap(0.31), _format_gap(4.2), _format_gap(6171.0)
-    ('31%', '4.2 ×', 'over 100 ×')
-    """
-    return f"{100 * gap:.0f}%" if gap < 1 else f"{gap:.1f} ×" if gap <= 100 else "over 100 ×"
 
 
 def _measure_histogram(distances: Array) -> dict[str, Any]:
@@ -219,14 +186,14 @@ def _list_line(card: Card) -> dict[str, str]:
     }
 
 
-def _list_facts(explanation: Explanation, written: str, *, redact: bool) -> list[tuple[str, str]]:
+def _list_facts(explanation: Explanation, seen: Overview, written: str, *, redact: bool) -> list[tuple[str, str]]:
     """What is needed to repeat the run, and the notes that concern all rows."""
     settings = redact_settings(explanation.settings) if redact else explanation.settings
     facts = {
         "written": written,
         "seed": str(explanation.seed),
         **settings,
-        "took": f"{explanation.seconds:.3g} s, {explanation.model_rows:,} rows asked of the model",
+        "took": say_cost(seen),
         "model": _describe_model(explanation),
         "versions": ", ".join(f"{name} {text}" for name, text in explanation.versions.items() if name != "model"),
         "notes": "; ".join(redact_notes(explanation.notes) if redact else explanation.notes),

@@ -10,7 +10,7 @@ from counterpoise.explanation.cards.cards import build_cards
 from counterpoise.explanation.explanation import Explanation
 from counterpoise.landscape.ensemble_result import Ensemble
 from counterpoise.landscape.ensemble_words import describe_ways
-from counterpoise.show.overview import build_overview
+from counterpoise.show.overview import Overview, build_overview
 from counterpoise.show.page import compose_page
 
 
@@ -57,13 +57,21 @@ def report(
 
 
 def render_page(
-    explanation: Explanation | Ensemble, *, redact: bool = False, title: str = "Counterfactual report"
+    explanation: Explanation | Ensemble,
+    *,
+    redact: bool = False,
+    title: str = "Counterfactual report",
+    seen: Overview | None = None,
+    listed: str = "",
 ) -> str:
-    """The page itself, as text."""
+    """The page itself, as text.
+
+    ``seen`` is the summary of more rows than those of the explanation, and ``listed`` says which of them those are.
+    """
     ways: list[list[str]] = []
     if isinstance(explanation, Ensemble):
         ways, explanation = [describe_ways(row) for row in explanation.rows], explanation.explanation
     cards = build_cards(explanation, redact=redact)
     written = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
-    seen = build_overview(explanation)
-    return compose_page(explanation, cards, seen, title=title, written=written, redact=redact, ways=ways)
+    seen = build_overview(explanation) if seen is None else seen
+    return compose_page(explanation, cards, seen, title=title, written=written, redact=redact, ways=ways, listed=listed)

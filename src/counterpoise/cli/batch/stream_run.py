@@ -41,12 +41,14 @@ class StreamAnswers:
     where: RowFilter | None = None
     limit: int | None = None
     redact: bool = False
+    strict: bool = False  # whether an answer counts only if it surely keeps the share that was asked for
     is_read_again: bool = False  # whether lines that were not noted as answered come again
     header: Header | None = None  # of CSV
     has_objects: bool = field(default=False, init=False)  # whether lines are objects of JSON
     seen: int = field(default=0, init=False)  # lines that should have been rows
     count: int = field(default=0, init=False)  # rows answered
     found: int = field(default=0, init=False)
+    firm: int = field(default=0, init=False)  # of these, those that surely keep the share that was asked for
     rejected: int = field(default=0, init=False)
 
     @property
@@ -88,6 +90,7 @@ class StreamAnswers:
         first = self.count
         self.count += len(explanation)
         self.found += int(explanation.valid.sum())
+        self.firm += int(explanation.firm_enough.sum())
         self.rejected += int((explanation.status == REJECTED).sum())
         return "".join(f"{line}\n" for line in format_json_lines(explanation, redact=self.redact, first=first))
 
@@ -126,7 +129,8 @@ class StreamAnswers:
             rejected = f"; {self.rejected} rejected" if self.rejected else ""
             told = f"{self.found} of {self.count} rows reach the target{rejected}"
             print_to_stderr(told if self.count else NO_ROWS)
-        return ExitCode.ALL_FOUND if self.found == self.count else ExitCode.NOT_ALL_FOUND
+        enough = self.firm if self.strict else self.found
+        return ExitCode.ALL_FOUND if enough == self.count else ExitCode.NOT_ALL_FOUND
 
 
 def can_stream(rows: RowsFile, evidence: str | None, budget: float | None) -> bool:
@@ -178,5 +182,7 @@ def answer_standard_input(asked: PreparedQuestion, given: Mapping[str, Any], sta
             with SIGNALS.hold():
                 write_whole_lines(stream, text)
 
-        answers = StreamAnswers(asked, write, given["name"], where, given["limit"], redact=given["redact"])
+        answers = StreamAnswers(
+            asked, write, given["name"], where, given["limit"], redact=given["redact"], strict=given["strict"]
+        )
         return answer_lines(lines_of_standard_input(), answers, quiet=given["quiet"])

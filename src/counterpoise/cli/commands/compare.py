@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from counterpoise.cli import options
-from counterpoise.cli.exit_codes import ExitCode, exit_when_cut_short, print_to_stderr
+from counterpoise.cli.exit_codes import NO_ROWS, ExitCode, exit_when_cut_short, print_to_stderr
 from counterpoise.errors import InputError
 
 if TYPE_CHECKING:
@@ -66,9 +66,10 @@ def compare(
     from counterpoise.api.explainer import Explainer
     from counterpoise.cli import arguments, table_files
     from counterpoise.cli.batch import output_places
-    from counterpoise.cli.batch.question import choose_some_rows
+    from counterpoise.cli.batch.question import choose_rows
     from counterpoise.cli.terminal_tables import print_comparison
     from counterpoise.judge.compare import compare as compare_methods
+    from counterpoise.scale.row_filter import RowFilter
 
     arguments.check_limit(limit)
     ending = table_files.check_table_output(out, OUTPUT_ENDINGS)
@@ -78,31 +79,32 @@ def compare(
     with exit_when_cut_short():
         marks = arguments.read_unset_marks(schema, unset)
         entries = _parse_methods(method, answers, marks)
-        reference, table = table_files.read_data_and_rows(data, rows, label=label, unset=marks)
+        reference, table = table_files.read_data_and_rows(data, rows, label=label, unset=marks, may_be_empty=True)
         features, words = arguments.read_constraints(schema, reference, fixed, increasing, decreasing, max_changes)
         fitted = arguments.open_model(model, trust=trust, factory=factory)
         explainer = Explainer(
             fitted, reference=reference, schema=features, constraints=words, new_categories=new_categories
         )
-        chosen = choose_some_rows(explainer, table, where, limit)
+        wanted = arguments.parse_target(target, explainer.model.labels)
+        row_filter = None if where is None else RowFilter(explainer, where)
+        chosen = choose_rows(table, row_filter if len(table) else None, limit)
         for each, entry in entries.items():  # answers to all rows of the file are cut as the rows are
             if isinstance(entry, pd.DataFrame) and len(entry) == len(table):
                 entries[each] = entry.iloc[chosen]
         table = table.iloc[chosen]
-        found = compare_methods(
-            entries,
-            explainer,
-            table,
-            target=arguments.parse_target(target, explainer.model.labels),
-            threshold=threshold,
-            seeds=(seed,),
-            seconds=seconds,
-            model_rows=model_rows,
-        )
+        asked: dict[str, Any] = {"target": wanted, "threshold": threshold, "seeds": (seed,)}
+        if len(table):
+            found = compare_methods(entries, explainer, table, **asked, seconds=seconds, model_rows=model_rows)
+        else:  # the columns are those of any comparison
+            some = {"nearest": _make_methods()["nearest"]}
+            found = compare_methods(some, explainer, reference.iloc[:1], **asked).iloc[:0]
         if out is None:
             print_comparison(found)
         else:
             table_files.write_table(found.reset_index(names="method"), out, ending, safe=safe_csv)
+    if not len(table):
+        print_to_stderr(NO_ROWS)
+        raise typer.Exit(ExitCode.ALL_FOUND)
     best = found["validity"].max()
     print_to_stderr(f"{len(found)} methods, {len(table)} rows; the best has an answer to {best:.0%} of them")
     raise typer.Exit(ExitCode.ALL_FOUND if best == 1 else ExitCode.NOT_ALL_FOUND)

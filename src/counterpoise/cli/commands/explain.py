@@ -94,6 +94,8 @@ def explain(
     where: options.WhereOption = None,
     resume: options.ResumeOption = False,
     memory: options.MemoryOption = None,
+    report: options.ReportOption = None,
+    card: options.CardOption = None,
     strict: options.StrictOption = False,
     quiet: options.QuietOption = False,
     config: ConfigOption = None,
@@ -118,9 +120,10 @@ def explain(
     from counterpoise.cli.soc.log_files import RowsFile
 
     arguments.check_limit(limit)
-    bytes_of_memory = arguments.check_folder_words(out, resume=resume, memory=memory)
+    given_words = {"--resume": resume, "--memory": memory, "--report": report, "--card": card}
+    arguments.check_folder_words(out, given_words)
     if output_places.is_folder(out):
-        raise typer.Exit(_explain_into_folder(given, bytes_of_memory))
+        raise typer.Exit(_explain_into_folder(given))
     findings = write_answers.finding_format(to, attack_table, out, redact=redact)
     ending = "" if findings is not None else write_answers.output_ending(out, redact=redact)
     rows_file = RowsFile(rows, log_format, mapping)
@@ -160,16 +163,19 @@ def explain(
     raise typer.Exit(code)
 
 
-def _explain_into_folder(given: dict[str, Any], memory: int | None) -> int:
+def _explain_into_folder(given: dict[str, Any]) -> int:
     """The same for a folder of parts: rows are read part by part, and each part is written when it is finished."""
-    from counterpoise.cli.batch.folder_run import check_folder_options, run_into_folder
+    from counterpoise.cli.batch.folder_run import FolderPage, check_folder_options, run_into_folder
     from counterpoise.cli.batch.output_places import check_folder
     from counterpoise.cli.batch.question import QuestionOptions, prepare_question
+    from counterpoise.scale.part_sizes import parse_memory
 
     rows, out = given["rows"], given["out"]
+    memory = None if given["memory"] is None else parse_memory(given["memory"])
     check_folder_options(given)
     check_folder(out)
+    page = None if given["report"] is None else FolderPage(given["report"], tuple(given["card"] or ()))
     with exit_when_cut_short():
         asked = prepare_question(QuestionOptions.pick(given))
-        chosen = {name: given[name] for name in ("name", "where", "limit", "resume", "quiet")}
-        return run_into_folder(asked, rows, out, memory=memory, **chosen)
+        chosen = {name: given[name] for name in ("name", "where", "limit", "resume", "quiet", "strict")}
+        return run_into_folder(asked, rows, out, memory=memory, page=page, **chosen)
