@@ -132,3 +132,15 @@ def test_a_column_that_moves_along_is_no_change_that_a_bound_counts(seed, word):
     problem = asked(seed, word, 1, distance="l2", lam=0.1)
     found, least = prove_linear(problem, np.full(len(problem), np.inf)), least_effort(problem)
     assert (found.bound <= least * (1 + 1e-6)).all()
+
+
+@settings(max_examples=10)
+@given(seed=st.integers(0, 10_000), word=st.sampled_from(["order", "two orders", "distance", "sum"]))
+def test_rounds_of_few_boxes_lead_to_the_least_as_well(seed, word):
+    problem = asked(seed, word, 2, distance="l2", lam=0.1)
+    assume(problem is not None)
+    limits = LinearSettings(boxes=10**6, boxes_with_relations=10**6, boxes_at_first=1, relation_rounds=20)
+    found, least = prove_linear(problem, np.full(len(problem), np.inf), 0.0, limits), least_effort(problem)
+    exists = np.isfinite(least)
+    np.testing.assert_allclose(found.effort[exists], least[exists], rtol=1e-6)
+    np.testing.assert_allclose(found.bound[exists], least[exists], rtol=1e-6)

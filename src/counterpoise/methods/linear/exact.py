@@ -77,12 +77,14 @@ def _prove_with_relations(
         part = part.with_relations(relations.chosen(rows, active[rows])).on(menus.numbers)
         best = incumbent[rows] if known is None else np.minimum(incumbent, known.effort)[rows]
         search = _Search(problem.take(rows), menus.take(rows), part, best, settings, active=active[rows])
-        search.run(min(settings.boxes, settings.boxes_with_relations) if number else settings.boxes, gap)
+        most = min(settings.boxes, settings.boxes_with_relations) if number else settings.boxes
+        turn = min(most, settings.boxes_at_first * 4**number)
+        search.run(turn, gap)
         found, broken = search.proof(), search.broken & relations.is_covered & ~active[rows]
         known = found if known is None else known.sharpened(rows, found)
         least = np.minimum(incumbent, known.effort)[rows]
         open_still = ~(known.is_infeasible[rows] | (least <= known.bound[rows] * (1 + max(gap, settings.optimal))))
-        going = np.flatnonzero(open_still & broken.any(axis=1))
+        going = np.flatnonzero(open_still & (broken.any(axis=1) | (turn < most)))
         if not len(going) or number + 1 == settings.relation_rounds or problem.has_expired:
             break
         rows = rows[going]

@@ -41,7 +41,9 @@ class ProofSettings:
     def to_the_end(cls, gap: float = 0.0) -> ProofSettings:
         """No limit but memory: a proof that ends when nothing is left to look for, or by the clock of a budget."""
         linear, networks = (
-            LinearSettings(boxes=10**12, boxes_with_relations=10**12, program_nodes=10**9, program_rounds=50),
+            LinearSettings(
+                boxes=10**12, boxes_with_relations=10**12, relation_rounds=20, program_nodes=10**9, program_rounds=50
+            ),
             NetworkSettings.thorough(),
         )
         return cls(nodes=10**12, visits=10**18, repairs=10**6, gap=gap, linear=linear, networks=networks)
