@@ -167,3 +167,17 @@ def test_labels_alone_hide_rounding_so_answers_are_asked_about_in_other_company(
     assert found.valid.any()
     assert (before != after)[found.valid].all()
     assert (before != alone)[found.valid].all()
+
+
+@pytest.mark.parametrize("size", [2, 3])
+def test_rounding_that_only_calls_of_few_rows_show_is_measured_too(size):
+    """Matrix products take another way for two or three rows than for one, and for many."""
+    rows = RNG.normal(50, 20, size=(40, 2))
+
+    def model(x):
+        return x[:, 0] * (1 - 1e-12) if len(x) == size else x[:, 0]
+
+    own = as_model(cp.Function(model, array=True), cp.Schema.infer(rows), rows).own
+    found = measure_steadiness(own, rows)
+    assert 1e-12 < found.rounding < 1e-9
+    assert not found.is_plain

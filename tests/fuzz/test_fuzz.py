@@ -45,6 +45,8 @@ def test_what_once_failed_fails_no_more(seed):
         3000353,  # a curvature that is no number
         3002232,  # a function that allows a row by digits that the search rounds away
         3010032,  # the same, where a file calls the column continuous
+        3030076,  # sums that round otherwise in calls of two or three rows alone
+        3020209,  # a distance that counts changes, with its penalty taken away again and again
         3002322,  # ways out of which no minimum is valid
         3002325,  # a derived value beyond the dtype of its column, shown to the model in a search
         3002388,  # numbers between whole ones, in a column of a nullable dtype that a file calls continuous

@@ -74,7 +74,7 @@ class Search(SearchSettings):
             yield from self._retry_from_reference(board, problem, streams, count, known)
         if len(problem.region.system) and not (known or problem.energy.distance.spreads_changes):
             yield from self._retry_in_l2(board, problem, streams)
-        if len(problem.region.system) and known and problem.energy.counts_changes:
+        if len(problem.region.system) and known and problem.energy.counts_changes and problem.energy.lam > 0:
             yield from self._retry_without_penalty(board, problem, streams)
         board.done[:] = True
         yield board.make_run()

@@ -23,6 +23,7 @@ class AskingSettings:
 
     block_rows: rows of a call whose size is always the same.
     rows_alone: rows asked about alone when the rounding is measured.
+    small_calls: sizes of calls in which as many are asked, where that shows none: few rows are summed otherwise.
     askings: how often a model that answers differently each time is asked.
     min_roundings: the least margin of an answer, in units of the model's own rounding.
     sure_roundings: from how many of them on a row need not be asked about alone.
@@ -33,6 +34,7 @@ class AskingSettings:
 
     block_rows: int = 64
     rows_alone: int = 8
+    small_calls: tuple[int, ...] = (2, 3)
     askings: int = 16
     min_roundings: float = 8.0
     sure_roundings: float = 256.0
@@ -124,6 +126,11 @@ def measure_steadiness(
     away = np.fmax(away, _last_place(together))
     if is_smooth:
         away = np.fmax(away, _coarse_step(together))
+    if not away.any():
+        for size in settings.small_calls:
+            for start in range(0, settings.rows_alone, size):
+                part = slice(start, start + size)
+                away[part] = np.fmax(away[part], np.abs(ask(rows[part]) - together[part]))
     if not away.any():
         return Steadiness(len(rows), says_labels=says_labels)
     most = settings.max_rounding * max(float(np.abs(together).max(initial=0.0)), np.finfo(np.float64).tiny)
