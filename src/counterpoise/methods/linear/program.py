@@ -159,7 +159,7 @@ def _first_on_grid(menus: Menus, row: int, place: int, value: float, *, upwards:
 
 
 class _Program(NamedTuple):
-    """Shares ``(v,)`` from 0 to 1, their switches ``(v,)`` and counts ``(g,)``, one after the other."""
+    """Amounts ``(v,)``, shares from 0 to 1 or counts of a grid, and then their switches ``(v,)``."""
 
     part: ProgramVariables
     cost: Array
@@ -173,13 +173,12 @@ class _Program(NamedTuple):
     def of(cls, menus: Menus, cases: Cases, case: int, part: ProgramVariables, max_changes: int | None) -> _Program:
         """The program of one case."""
         row, f, v = int(cases.row[case]), len(menus.numbers), len(part.column)
-        gridded = np.flatnonzero(part.counts > 0)
-        g, number = len(gridded), np.where(part.is_level, 0, part.column)
-        amount, first = (np.where(part.is_level, 0.0, each) for each in (part.reach, part.fixed))
+        number, most = np.where(part.is_level, 0, part.column), np.maximum(part.counts, 1.0)
+        amount, first = (np.where(part.is_level, 0.0, each) for each in (part.reach / most, part.fixed))
         rate = menus.rate[np.where(first + amount > 0, 1, 0), number] if f else np.ones(v)
         unit = menus.unit_price[part.column]
         start = unit * rate * np.abs(first) + menus.change_price[part.column]
-        gain = np.zeros((cases.slope.shape[1], 2 * v + g))
+        gain = np.zeros((cases.slope.shape[1], 2 * v))
         if f:
             gain[:, :v], gain[:, v : 2 * v] = (
                 cases.slope[case][:, number] * amount,
@@ -189,27 +188,22 @@ class _Program(NamedTuple):
             place, level = part.column[each] - f, int(part.fixed[each])
             gain[:, v + each] = cases.level_gain[case, :, place, level]
             start[each] = unit[each] * menus.level_difference[row, place, level] + menus.change_price[part.column[each]]
-        cost = np.concatenate([unit * rate * np.abs(amount), start, np.zeros(g)])
-        one, none = np.eye(v), np.zeros((v, g))
-        within = np.concatenate([one, -one, none], axis=1)  # a share only where its switch is on
+        cost = np.concatenate([unit * rate * np.abs(amount), start])
+        within = np.concatenate([np.diag(1 / most), -np.eye(v)], axis=1)  # an amount only where its switch is on
         columns, place = np.unique(part.column, return_inverse=True)
-        single = np.zeros((len(columns), 2 * v + g))
+        single = np.zeros((len(columns), 2 * v))
         single[place, v + np.arange(v)] = 1.0
         must = ~menus.can_stay[row, columns]
         rules = [
             optimize.LinearConstraint(within, -np.inf, 0.0),
             optimize.LinearConstraint(single, must.astype(np.float64), 1.0),
         ]
-        if g:
-            steps = np.concatenate([np.diag(part.counts)[gridded], np.zeros((g, v)), -np.eye(g)], axis=1)
-            rules.append(optimize.LinearConstraint(steps, 0.0, 0.0))
         if max_changes is not None:
-            counted = np.concatenate([np.zeros(v), menus.counted[part.column].astype(np.float64), np.zeros(g)])
+            counted = np.concatenate([np.zeros(v), menus.counted[part.column].astype(np.float64)])
             rules.append(optimize.LinearConstraint(counted[None], -np.inf, float(max_changes)))
         scale = np.abs(gain).max(axis=1, initial=0.0)
         scale = np.where(scale > 0, scale, 1.0)
-        whole = np.repeat([False, True, True], [v, v, g])
-        upper = np.concatenate([np.ones(2 * v), part.counts[gridded]])
+        whole, upper = np.concatenate([part.counts > 0, np.ones(v, dtype=bool)]), np.concatenate([most, np.ones(v)])
         return cls(part, cost, gain / scale[:, None], scale, tuple(rules), whole, upper)
 
     def solve(self, need: Array, deadline: float, settings: LinearSettings) -> optimize.OptimizeResult:
@@ -220,16 +214,19 @@ class _Program(NamedTuple):
             integrality=self.is_whole.astype(np.int64),
             bounds=optimize.Bounds(np.zeros(len(self.cost)), self.upper),
             constraints=[optimize.LinearConstraint(self.conditions, need / self.scale, np.inf), *self.rules],
-            options={"mip_rel_gap": settings.optimal / 2, "node_limit": settings.program_nodes, "time_limit": left},
+            options={
+                "mip_rel_gap": settings.optimal / 2,
+                "node_limit": settings.program_nodes,
+                "time_limit": left,
+                "presolve": False,  # what it takes back can make the solver write a line to the output of the process
+            },
         )
 
     def read(self, menus: Menus, row: int, solution: Array) -> tuple[Array, Index]:
         """The numbers ``(f,)`` and levels ``(t,)`` of a solution."""
         part, v, f = self.part, len(self.part.column), len(menus.numbers)
-        share, on = solution[:v], solution[v : 2 * v] > 0.5
-        gridded = part.counts > 0
-        count = np.where(gridded, part.counts, 1.0)
-        share = np.where(gridded, np.rint(share * count) / count, share)
+        amount, on = solution[:v], solution[v:] > 0.5
+        share = np.where(part.counts > 0, np.rint(amount), amount) / np.maximum(part.counts, 1.0)
         x, level = menus.x0[row].copy(), np.full(len(menus.coded), -1, dtype=np.intp)
         for each in np.flatnonzero(on):
             if part.is_level[each]:
