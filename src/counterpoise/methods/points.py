@@ -39,9 +39,22 @@ class Points(NamedTuple):
 
     def best(self, count: int) -> Points:
         """The ``count`` best of each row: valid ones by effort, then the nearest misses by margin."""
-        order = np.lexsort((-self.margin, self.effort), axis=-1)[:, :count]
-        rows = np.arange(len(self.x))[:, None]
+        return self.pick(self.rank()[:, :count])
+
+    def pick(self, order: Index) -> Points:
+        """The points with these numbers ``(n, k)`` of each row."""
+        rows = np.arange(len(order))[:, None]
         return Points(self.x[rows, order], self.margin[rows, order], self.effort[rows, order])
+
+    def rank(self) -> Index:
+        """The numbers ``(n, k)`` of the points of each row: valid ones by effort, then nearest misses by margin."""
+        return np.asarray(np.lexsort((-self.margin, self.effort), axis=-1))
+
+    def list_distinct(self) -> Index:
+        """The numbers ``(n, k)`` of the points of each row as they are, those that repeat an earlier one last."""
+        one, other = self.x[:, :, None, :], self.x[:, None, :, :]
+        same = ((one == other) | (np.isnan(one) & np.isnan(other))).all(axis=-1)
+        return np.asarray(np.argsort(np.tril(same, -1).any(axis=-1), axis=1, kind="stable"))
 
     def masked(self, real: Mask) -> Points:
         """These points, of which all but the ``real`` ones ``(n, k)`` are as if there were none."""

@@ -23,12 +23,12 @@ from counterpoise.methods.settings.search import DEFAULTS, SearchSettings, Thoro
 from counterpoise.methods.slopes import has_slope
 from counterpoise.methods.smooth.sphere_walk import search_by_slope
 from counterpoise.methods.starts import (
-    bisect_towards_row,
     is_far_from_reference,
     is_two_sided_range,
     make_one_sided,
     make_starts,
     nearest_misses,
+    section_towards_row,
     start_at_row,
 )
 from counterpoise.methods.surrogate import propose_answers
@@ -65,7 +65,7 @@ class Search(SearchSettings):
     def iterate(self, problem: Problem, streams: Streams) -> Iterator[Run]:
         known, at_first = leaves_of(problem) is not None, not starts_at_row(problem, settings=self)
         count = self._count_starts(problem, known)
-        start = self._make_starts(problem, streams, count, known) if at_first else start_at_row(problem, count)
+        start = self._make_starts(problem, streams, count) if at_first else start_at_row(problem, count)
         board = Incumbents(start, problem.region, keeps_one_per_feature_set=known)
         yield board.make_run()
         self._enter_sparse_answers(board, problem, streams)
@@ -90,15 +90,12 @@ class Search(SearchSettings):
             return min(starts, self.smooth.starts_per_row)
         return min(starts, self.trees.points_per_row) if known else starts
 
-    def _make_starts(self, problem: Problem, streams: Streams, count: int, known: bool) -> Points:
-        """Starts from reference rows; only where nothing is known of the model do bisections bring them nearer."""
-        bisections = 0 if problem.has_gradient or known else self.starts.start_bisections
+    def _make_starts(self, problem: Problem, streams: Streams, count: int) -> Points:
+        """Starts from reference rows, and from what a surrogate proposes where model rows are limited."""
         if not self._is_rationed_black_box(problem):
-            return make_starts(problem, streams, count, bisections, settings=self)
+            return make_starts(problem, streams, count, 0, settings=self)
         proposed = score_points(problem, self._propose(problem))
-        found = make_starts(problem, streams, count, 0, settings=self)
-        best = join_points(proposed, found).best(count)
-        return join_points(bisect_towards_row(problem, best, bisections), best).best(count)
+        return join_points(proposed, make_starts(problem, streams, count, 0, settings=self)).best(count)
 
     def _is_rationed_black_box(self, problem: Problem) -> bool:
         """Whether nothing is known of the model, and only so many rows may be asked: a surrogate says which."""
@@ -115,7 +112,7 @@ class Search(SearchSettings):
         else:
             lost = np.flatnonzero(np.isinf(effort))
         if len(lost):
-            others = self._make_starts(problem.take(lost), streams.take(lost), count, known)
+            others = self._make_starts(problem.take(lost), streams.take(lost), count)
             board.enter(lost, others)
             yield from self._search_rows(board, lost, problem, streams, others)
 
@@ -253,11 +250,17 @@ class Search(SearchSettings):
                 points = join_points(board.points.at(rows).best(self.trials.source_sweep_points), home)
                 yield from sift(board, rows, problem, None, points, feeding)
             return
+        if self.starts.start_sections:
+            nearest = board.points.at(rows).best(self.starts.starts_brought_nearer)
+            parts, rounds = self.starts.start_sections, self.starts.section_rounds
+            if problem.model_rows_left < np.inf:  # halved as often as it takes: more calls, fewer model rows
+                parts, rounds = 2, rounds * (parts - 1).bit_length()
+            board.enter(rows, section_towards_row(problem, nearest, parts, rounds))
         if problem.has_expired:
             return
         cells = Cells.of(problem)
         is_screened = self._is_rationed_black_box(problem)
-        raw = board.points.at(rows).best(max(choose_thoroughness(problem, settings=self).swept_points - 2, 1))
+        raw = board.points.at(rows).best(max(choose_thoroughness(problem, settings=self).swept_points - 1, 1))
         if _tries_numbers_alone(problem, cells, settings=self):
             board.enter(
                 rows,
@@ -278,7 +281,8 @@ class Search(SearchSettings):
         home = score_points(
             problem, problem.region.nearest_feasible[:, None, :]
         )  # few changes are found from where there are none
-        points = join_points(board.points.at(rows).best(1), raw, home)
+        varied = join_points(board.points.at(rows).best(1), raw)
+        points = join_points(varied.pick(varied.list_distinct()[:, : raw.x.shape[1]]), home)
         yield from sift(board, rows, problem, cells, points, is_screened=is_screened)
         if is_screened and self.surrogate.finished_points:
             points = board.points.at(rows).best(self.surrogate.finished_points)

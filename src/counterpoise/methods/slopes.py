@@ -21,25 +21,32 @@ def score_and_gradient(problem: Problem, x: Array, settings: SearchSettings = DE
 
 
 def score_and_gradient_by_differences(
-    problem: Problem, x: Array, settings: SearchSettings = DEFAULTS
+    problem: Problem, x: Array, known: Score | None = None, settings: SearchSettings = DEFAULTS
 ) -> tuple[Score, Array]:
-    """The same by forward differences, inwards at an edge of the box and never less than a step of the lattice."""
+    """The same by forward differences, inwards at an edge of the box and never less than a step of the lattice.
+
+    ``known`` is the score where it has been asked for; else it is asked for along with the first of the steps.
+    """
     n, k, d = x.shape
     shift = np.maximum(settings.smooth.difference_step_scales * problem.scales, lattice_unit(problem))
     inward = np.where(x + shift > problem.region.upper[:, None, :], -1.0, 1.0) * shift
     columns = np.flatnonzero(problem.numeric & ~problem.region.fixed.all(axis=0))
-    score = problem.score(x)
+    score = Score(np.empty((n, k)), np.empty((n, k), dtype=bool)) if known is None else known
     gradient = np.zeros_like(x)
     width = max(1, settings.batches.difference_cells // max(d * k, 1) // max(len(columns), 1))
     for start in range(0, n, width):
         rows = np.arange(start, min(start + width, n))
         part = problem if len(rows) == n else problem.take(rows)
-        for chunk in np.array_split(
-            columns, max(1, -(-len(columns) * len(rows) * k * d // settings.batches.difference_cells))
-        ):
+        pieces = max(1, -(-len(columns) * len(rows) * k * d // settings.batches.difference_cells))
+        for number, chunk in enumerate(np.array_split(columns, pieces)):
             moved = np.repeat(x[rows][:, :, None, :], len(chunk), axis=2)
             moved[:, :, np.arange(len(chunk)), chunk] += inward[rows][:, :, chunk]
-            margin = part.score(moved.reshape(len(rows), -1, d)).margin.reshape(len(rows), k, len(chunk))
+            steps = moved.reshape(len(rows), -1, d)
+            is_asked_too = known is None and not number
+            there = part.score(np.concatenate([x[rows], steps], axis=1) if is_asked_too else steps)
+            if is_asked_too:
+                score.margin[rows], score.reached[rows] = there.margin[:, :k], there.reached[:, :k]
+            margin = there.margin[:, there.margin.shape[1] - steps.shape[1] :].reshape(len(rows), k, len(chunk))
             gradient[np.ix_(rows, np.arange(k), chunk)] = (margin - score.margin[rows][..., None]) / inward[rows][
                 :, :, chunk
             ]
@@ -55,12 +62,13 @@ def has_slope(problem: Problem, points: Points, settings: SearchSettings = DEFAU
         return np.ones(len(problem), dtype=bool)
     if problem.model.thresholds is not None:
         return np.zeros(len(problem), dtype=bool)
-    x = points.best(1).x
+    x, margin, effort = points.best(1)
     movable = (problem.region.free & problem.numeric)[:, None, :] & ~np.isnan(x)
-    score, gradient = score_and_gradient_by_differences(problem, x, settings=settings)
+    known = Score(margin, np.isfinite(effort))
+    _, gradient = score_and_gradient_by_differences(problem, x, known, settings=settings)
     rise = np.abs(gradient) * np.maximum(settings.smooth.difference_step_scales * problem.scales, lattice_unit(problem))
-    told = rise > settings.smooth.rounding_share * (1 + np.abs(score.margin))[..., None]
-    return np.asarray(told.sum(axis=(1, 2)) * 2 > movable.sum(axis=(1, 2)))
+    shown = rise > settings.smooth.rounding_share * (1 + np.abs(margin))[..., None]
+    return np.asarray(shown.sum(axis=(1, 2)) * 2 > movable.sum(axis=(1, 2)))
 
 
 def lattice_unit(problem: Problem) -> Array:

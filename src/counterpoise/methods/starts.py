@@ -36,7 +36,8 @@ def start_at_reference_rows(problem: Problem, count: int, settings: SearchSettin
         settings.starts.reference_rows_tried_next,
     ):  # the near ones may owe the target to what may not change
         lost = np.flatnonzero(~points.valid.any(axis=1))
-        if not len(lost) or len(problem.reference_rows.x) <= looked_at or further <= looked_at:
+        is_known = len(problem.reference_rows.x) <= looked_at or further <= looked_at
+        if not len(lost) or is_known or problem.has_expired:
             continue
         part = problem.take(lost)
         looked_at = int(min(further, part.model_rows_left / 2))
@@ -246,24 +247,27 @@ def bisect_towards(problem: Problem, points: Points, goal: Array, rounds: int) -
     return found
 
 
-def section_towards_row(problem: Problem, points: Points, settings: SearchSettings = DEFAULTS) -> Points:
-    """Valid points ``(n, 1, d)`` moved along the line to their row to the nearest valid point that sections meet.
+def section_towards_row(problem: Problem, points: Points, sections: int, rounds: int) -> Points:
+    """Valid points ``(n, k, d)`` moved along the lines to their row to the nearest valid point that sections meet.
 
-    The same as bisection in fewer model calls: many points of the line at once, then many between the last two.
+    The same as bisection in fewer model calls: many points of each line at once, then many between the last two.
     """
+    n, k, d = points.x.shape
     start = np.where(np.isnan(problem.x0)[:, None, :], points.x, problem.x0[:, None, :])
-    near, far = np.zeros((len(problem), 1)), np.ones((len(problem), 1))
+    near, far = np.zeros((n, k, 1)), np.ones((n, k, 1))
     found = points
-    for _ in range(settings.starts.section_rounds):
-        share = near + (far - near) * np.arange(1, settings.starts.line_sections) / settings.starts.line_sections
-        trial = score_points(
-            problem, np.where(problem.numeric, start + share[..., None] * (points.x - start), points.x)
-        )
-        hit = np.where(trial.valid, share, far).argmin(axis=1)[:, None]
-        valid = np.take_along_axis(trial.valid, hit, axis=1)
-        far = np.where(valid, np.take_along_axis(share, hit, axis=1), far)
-        near = np.where(share < far, share, near).max(axis=1, keepdims=True)
-        found = join_points(found, trial).best(1)  # nearer may be dearer: an odd row
+    for _ in range(rounds):
+        if problem.has_expired:
+            break
+        share = near + (far - near) * np.arange(1, sections) / sections
+        line = start[:, :, None] + share[..., None] * (points.x - start)[:, :, None]
+        line = np.where(problem.numeric, line, points.x[:, :, None])
+        trial = score_points(problem, line.reshape(n, -1, d))
+        nearest = np.where(trial.valid.reshape(share.shape), share, far).min(axis=2, keepdims=True)
+        near, far = np.where(share < nearest, share, near).max(axis=2, keepdims=True), nearest
+        for place in range(sections - 1):  # nearer may be dearer: an odd row
+            other = trial.pick(np.broadcast_to(np.arange(k) * (sections - 1) + place, (n, k)))
+            found = found.replace_where(other, other.effort < found.effort)
     return found
 
 

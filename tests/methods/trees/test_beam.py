@@ -335,7 +335,7 @@ def test_sections_lead_to_the_boundary(row: int) -> None:
     model = LogisticRegression().fit(table, table["a"] + 2 * table["b"] > 0)
     problem = problem_of(model, table, table[row : row + 1])
     start = start_at_reference_rows(problem, 1)
-    found = section_towards_row(problem, start)
+    found = section_towards_row(problem, start, 16, 2)
     assert found.valid.all()
     share = (found.x - problem.x0[:, None, :])[0, 0, 0] / (start.x - problem.x0[:, None, :])[0, 0, 0]
     margin = float(problem.score(problem.x0[:, None, :]).margin[0, 0])

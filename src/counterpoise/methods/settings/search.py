@@ -58,7 +58,7 @@ class SearchSettings:
     """Trees that stand for models of which nothing is known, where model rows are limited."""
     batches: BatchSettings = BatchSettings()
     """How many points go to the model at once."""
-    votes: Thoroughness = Thoroughness(48, 6, 5, 30, 3, (8,), (1.3, 1.6, 2.0), 4, 1e-3)
+    votes: Thoroughness = Thoroughness(48, 6, 5, 30, 2, (8,), (1.3, 1.6, 2.0), 4, 1e-3)
     """For models that vote or give probabilities, of which single changes tell little."""
     sums: Thoroughness = Thoroughness(24, 3, 4, 14, 1, (8, 3), (2.0,), 4, 0.1)
     """For scores that add up, as of boosted trees, of which single changes tell much."""

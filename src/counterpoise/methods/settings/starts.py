@@ -19,8 +19,10 @@ class StartSettings(Settings):
     """Reference rows whose features are taken one by one where only few may change."""
     reference_share_of_budget: float = 0.05
     """Share of a limited number of model rows that may be spent on the first of these reference rows."""
-    start_bisections: int = 6
-    """Halvings of a start towards its row, for models with neither slope nor known leaves."""
+    starts_brought_nearer: int = 24
+    """Starts of a row, the nearest, that are moved towards it, for models with neither slope nor known leaves."""
+    start_sections: int = 8
+    """Parts into which each of these ways is divided; 0: none is moved."""
     model_rows_per_start: int = 60
     """Model rows of a limited budget that each start is taken to cost, its sweeps included."""
     nearest_miss_starts: int = 120
@@ -36,7 +38,7 @@ class StartSettings(Settings):
     line_sections: int = 16
     """Points tried at once on the line from an answer to its row."""
     section_rounds: int = 2
-    """Times that such a line is divided."""
+    """Times that each of these lines is divided."""
     crossing_reference_rows: int = 256
     """Reference rows on the other side of a two-sided range that are looked at."""
     max_crossings: int = 6

@@ -41,8 +41,6 @@ class SurrogateSettings(Settings):
     """but no larger share of all its model rows than this."""
     min_sweeps: int = 8
     """Screened sweeps that a limited number of model rows should last for; then more points are swept."""
-    error_share: float = 0.3
-    """Error that the surrogate is taken to have, as a share of the margin of the point that is swept."""
 
     def count_asked(self, changes: int, model_rows: float) -> int:
         """How many of the single changes of a point the model is asked about in a sweep."""

@@ -17,11 +17,23 @@ class TrialSettings(Settings):
 
     sweeps: int = 14
     """Sweeps of a row at most: each tries every feature alone, then the best changes together."""
+    sweeps_before_race: int = 2
+    """Sweeps of all points of a row; after each later one, and after the last of these,"""
+    raced_share: float = 0.7
+    """only this share of them is swept on, those of least effort."""
+    sweeps_per_full_one: int = 3
+    """Of so many sweeps the first asks about every single change, others about those that it speaks for; 1: all do."""
+    asked_again_share: float = 0.2
+    """Share of all single changes that these other sweeps ask about,"""
+    min_asked_again: int = 32
+    """but at least so many."""
+    prediction_error_share: float = 0.3
+    """Error that predicted gains are taken to have, as a share of the margin of the point that is swept."""
     max_columns_tried_alone: int = 300
     """Columns up to which each is tried alone; in wider tables that costs more than it finds."""
     single_changes_per_row: int = 3
     """Best single changes of a row that sweeps go on from."""
-    values_tried_per_number: int = 32
+    values_tried_per_number: int = 12
     """Values tried alone of each number of a black box: half evenly within reach, half as the reference has them."""
     max_splits_tried_alone: int = 200
     """Split points up to which all of them are tried alone."""
@@ -59,6 +71,10 @@ class TrialSettings(Settings):
     """A fall of the effort by less than this share of it is no gain."""
     min_gain_scales: float = 5e-4
     """Neither is one by less than this, in units of distance."""
+
+    def count_asked_again(self, changes: int) -> int:
+        """How many of the single changes of a point a sweep asks about that remembers an earlier one."""
+        return max(self.min_asked_again, int(self.asked_again_share * changes))
 
     @cached_property
     def ladder_shares(self) -> Array:

@@ -185,9 +185,9 @@ def _enter_beside_steps(
     if problem.has_gradient:
         stuck = np.flatnonzero(found.lowest_effort >= points.lowest_effort)
         if len(stuck):  # no slope led anywhere from where the walks ended: that point, brought to the boundary
-            board.enter(
-                rows[stuck], section_towards_row(problem.take(stuck), found.at(stuck).best(1), settings=settings)
-            )
+            ends, starts = found.at(stuck).best(1), settings.starts
+            ends = section_towards_row(problem.take(stuck), ends, starts.line_sections, starts.section_rounds)
+            board.enter(rows[stuck], ends)
         if not (problem.is_all_numeric and problem.region.has_no_missing):
             board.enter(rows, descend_from_switches(problem, settings=settings).best(settings.smooth.starts_per_row))
     elif not problem.region.has_no_missing:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -12,6 +13,7 @@ from counterpoise.methods.incumbents import Incumbents, has_improved
 from counterpoise.methods.model_kinds import choose_thoroughness, sweep_factor
 from counterpoise.methods.points import Points
 from counterpoise.methods.settings.search import DEFAULTS, SearchSettings
+from counterpoise.methods.trials.remembered_gains import RememberedGains
 from counterpoise.methods.trials.sweep import max_useful_distance, sweep
 from counterpoise.problem import Problem
 from counterpoise.types import Index
@@ -52,13 +54,14 @@ class RepeatedSweeps:
         least = self.settings.surrogate.min_sweeps if is_screened else self.settings.trials.min_sweeps_per_ration
         affordable = problem.model_rows_left / (least * cost)
         points = points.first(max(1, int(min(points.x.shape[1], affordable))))
+        gains: RememberedGains | None = None
         patience = care.sweep_patience * longer
         for number in range(self.settings.trials.sweeps * longer):
             if problem.has_expired or not len(active):
                 break
             part = problem if len(active) == len(rows) else problem.take(active)
             before = board.points.at(rows[active]).lowest_effort
-            found, effect, _ = sweep(
+            found, effect, _, gains = sweep(
                 part,
                 cells,
                 points,
@@ -67,6 +70,7 @@ class RepeatedSweeps:
                 only,
                 settings=self.settings,
                 is_screened=is_screened,
+                remembered=gains if number % self.settings.trials.sweeps_per_full_one else None,
             )
             board.enter(rows[active], found)
             after = board.points.at(rows[active]).lowest_effort
@@ -74,12 +78,22 @@ class RepeatedSweeps:
             nearer = found.margin > points.margin
             better = has_improved(before, after, settings=self.settings) | (np.isinf(after) & nearer.any(axis=1))
             points = points.replace_where(found, (found.effort < points.effort) | (~points.valid & nearer))
+            order = self._rank_promising(points, number)
+            points, gains = points.pick(order), gains.pick(order)
             stale[active] = np.where(better, 0, stale[active] + 1)
             keep = np.flatnonzero(stale[active] < patience)
-            active, points = active[keep], points.at(keep)
+            active, points, gains = active[keep], points.at(keep), gains.at(keep)
             # later sweeps try only the features that did most in the first one
             if number == 0:
                 most = care.screened_features if features is None else min(care.screened_features, len(features))
                 only = np.argsort(-effect, axis=1, kind="stable")[:, :most]
             only = only[keep] if only is not None else None
             yield
+
+    def _rank_promising(self, points: Points, number: int) -> Index:
+        """The points ``(n, k)`` to sweep on with after sweep ``number``, counted from 0: the best, fewer each time."""
+        trials = self.settings.trials
+        kept = trials.raced_share ** max(0, number + 1 - trials.sweeps_before_race)
+        order = points.rank()
+        distinct = points.pick(order).list_distinct()
+        return np.take_along_axis(order, distinct, axis=1)[:, : max(1, math.ceil(kept * order.shape[1]))]

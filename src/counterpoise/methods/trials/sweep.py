@@ -11,15 +11,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-from counterpoise.methods.categories import switchable_columns, values_like_reference
+from counterpoise.methods.categories import switchable_columns
 from counterpoise.methods.cell_values import Cells
 from counterpoise.methods.points import Points, join_points, score_points, stack_rows
 from counterpoise.methods.settings.search import DEFAULTS, SearchSettings
 from counterpoise.methods.slopes import lattice_unit
+from counterpoise.methods.surrogate import to_fitted_scale
+from counterpoise.methods.trials.candidates import Candidates, find_distinct_changes, list_candidates, place_values
 from counterpoise.methods.trials.prices import first_order_costs
-from counterpoise.methods.trials.screening import list_as_mask, predict_gains, screen_changes
+from counterpoise.methods.trials.remembered_gains import RememberedGains
+from counterpoise.methods.trials.screening import CellChanges, predict_gains, screen_changes
 from counterpoise.problem import Problem
-from counterpoise.types import Array, Index, Mask, split_rows
+from counterpoise.types import Array, Index, split_rows
 
 
 class SweepResult(NamedTuple):
@@ -31,6 +34,7 @@ class SweepResult(NamedTuple):
     points: Points
     effect: Array
     combinations: Array
+    gains: RememberedGains
 
 
 def sweep(
@@ -43,16 +47,20 @@ def sweep(
     settings: SearchSettings = DEFAULTS,
     *,
     is_screened: bool = False,
+    remembered: RememberedGains | None = None,
 ) -> SweepResult:
     """The best that each of ``points`` ``(n, q, d)`` leads to: all single changes, then combinations of them.
 
     ``reach`` ``(n,)`` bounds how far from the row a value is worth trying; ``width`` is the number of values each way;
     ``only`` ``(n, g)`` numbers the features of each row to try. A point that nothing around it improves on stays.
+    ``is_screened``: a surrogate says which changes to ask about; ``remembered``: an earlier sweep of these points says
+    so, and which of them to combine.
     """
     n, q, d = points.x.shape
     tries = list_candidates(problem, cells, points.x, reach, width, settings=settings)
     if not len(tries.places_by_feature):
-        return SweepResult(points, np.zeros((n, 0)), points.x[:, :0])
+        none = RememberedGains(*(np.zeros((n, q, d, 1)),) * 2)
+        return SweepResult(points, np.zeros((n, 0)), points.x[:, :0], none)
     per_point = tries.places_by_feature.size if only is None else only.shape[1] * tries.places_by_feature.shape[1]
     chunks = split_rows(n, settings.batches.cells, q * d * per_point)
     if len(chunks) > 1:  # rows know nothing of each other
@@ -66,54 +74,99 @@ def sweep(
                 None if only is None else only[rows],
                 settings=settings,
                 is_screened=is_screened,
+                remembered=None if remembered is None else remembered.at(rows),
             )
             for rows in chunks
         ]
-        effect, tried = (np.concatenate(arrays) for arrays in zip(*(part[1:] for part in parts), strict=True))
-        return SweepResult(stack_rows(part.points for part in parts), effect, tried)
-    chosen = (
-        np.broadcast_to(np.arange(len(tries.places_by_feature)), (n, len(tries.places_by_feature)))
-        if only is None
-        else only
-    )
+        effect, tried = (np.concatenate(arrays) for arrays in zip(*(part[1:3] for part in parts), strict=True))
+        gains = RememberedGains(
+            *(np.concatenate(arrays) for arrays in zip(*(part.gains for part in parts), strict=True))
+        )
+        return SweepResult(stack_rows(part.points for part in parts), effect, tried, gains)
+    return _sweep_chunk(problem, tries, points, only, settings, is_screened, remembered)
+
+
+def _sweep_chunk(
+    problem: Problem,
+    tries: Candidates,
+    points: Points,
+    only: Index | None,
+    settings: SearchSettings,
+    is_screened: bool,
+    remembered: RememberedGains | None,
+) -> SweepResult:
+    """The same for rows that fit into one batch, of these candidates."""
+    n, q, d = points.x.shape
+    features = len(tries.places_by_feature)
+    chosen = np.broadcast_to(np.arange(features), (n, features)) if only is None else only
     place = tries.places_by_feature[chosen]  # (n, g, w)
     g, w = place.shape[1:]
-    column = tries.column[place].reshape(n, g * w)
+    columns, every = tries.column[place][..., 0], tries.column[place].reshape(n, g * w)
     value = np.take_along_axis(tries.value, place.reshape(n, 1, g * w), axis=2)
-    here = np.take_along_axis(points.x, column[:, None, :], axis=2)
-    value = _place_values(problem, points.x, column[:, ::w], value.reshape(n, q, g, w)).reshape(n, q, g * w)
-    spots, real = _find_distinct_changes(value, here, w)  # (n, q, t) places of changes that are changes, each once
-    gain, held = np.zeros(value.shape), here.copy()
-    predicted = predict_gains(problem, points, column, value, settings) if is_screened else None
-    if predicted is not None:
-        gain, held = predicted, np.where(list_as_mask(spots, real, value.shape), value, here)
-        spots, real = screen_changes(problem, points, column, value, predicted, spots, real, settings)
-    best, pieces = _group_by_point(points, q), -(-spots.size * d // settings.batches.cells)
-    for some, told in zip(np.array_split(spots, pieces, axis=2), np.array_split(real, pieces, axis=2), strict=True):
-        alone = score_points(problem, _apply_single_changes(points.x, column, value, some))
-        t = some.shape[2]
-        moved = np.take_along_axis(np.broadcast_to(column[:, None, :], value.shape), some, axis=2)
-        rise = (
-            to_additive_scale(problem, alone.margin).reshape(n, q, t)
-            - to_additive_scale(problem, points.margin)[..., None]
-        )
-        put = np.take_along_axis(alone.x.reshape(n, q, t, d), moved[..., None], axis=3)[..., 0]
-        # what only pads a point's list says nothing, so that no row depends on how long the lists of others are
-        np.put_along_axis(gain, some, np.where(told, rise, 0.0), axis=2)
-        np.put_along_axis(held, some, np.where(told, put, np.take_along_axis(here, some, axis=2)), axis=2)
-        best = join_points(best, _group_by_point(alone, q)).best(1)
-    cost = first_order_costs(problem, points.x, column, held)
-    room = changes_left(problem, points.x)
-    shape = (n, q, g, w)
-    combos = combine_changes(
-        points, column[:, ::w], held.reshape(shape), gain.reshape(shape), cost.reshape(shape), room, settings=settings
-    )
-    together = score_points(problem, combos.reshape(n, -1, d))
+    here = np.take_along_axis(points.x, every[:, None, :], axis=2)
+    value = place_values(problem, points.x, columns, value.reshape(n, q, g, w)).reshape(n, q, g * w)
+    spots, real = find_distinct_changes(value, here, w)  # (n, q, t) places of changes that are changes, each once
+    changes = CellChanges(every, value, spots, real, np.zeros(value.shape), here.copy())
+    if is_screened:
+        predicted = predict_gains(problem, points, every, value, settings)
+        if predicted is not None:
+            count, now = settings.surrogate.count_asked(g * w, problem.model_rows_left), points.margin
+            changes = screen_changes(
+                problem, points, changes, predicted, to_fitted_scale(problem, now), count, settings
+            )
+    elif remembered is not None:
+        predicted = remembered.predict(points.x, columns, value.reshape(n, q, g, w)).reshape(value.shape)
+        count, now = settings.trials.count_asked_again(g * w), to_additive_scale(problem, points.margin)
+        changes = screen_changes(problem, points, changes, predicted, now, count, settings)
+
+    def combine(changes: CellChanges) -> Array:
+        cost = first_order_costs(problem, points.x, every, changes.held)
+        held, gain, price = (array.reshape(n, q, g, w) for array in (changes.held, changes.gain, cost))
+        room = changes_left(problem, points.x)
+        return combine_changes(points, columns, held, gain, price, room, settings=settings).reshape(n, -1, d)
+
+    # what is remembered says at once what to combine: asked about together with the single changes, one call less
+    combos = points.x[:, :0] if remembered is None or is_screened else combine(changes)
+    together, best = ask_changes(problem, points, changes, combos, settings)
+    if not combos.shape[1]:
+        together = score_points(problem, combine(changes))
     best = join_points(best, _group_by_point(together, q)).best(1)
     best = Points(*(array.reshape(n, q, *array.shape[2:]) for array in best))
-    effect = np.full((n, len(tries.places_by_feature)), -1.0)  # less than nothing where it was not tried
-    np.put_along_axis(effect, chosen, np.abs(gain).reshape(n, q, g, w).max(axis=(1, 3)), axis=1)
-    return SweepResult(best, effect, together.x)
+    gain = changes.gain.reshape(n, q, g, w)
+    effect = np.full((n, features), -1.0)  # less than nothing where it was not tried
+    np.put_along_axis(effect, chosen, np.abs(gain).max(axis=(1, 3)), axis=1)
+    gains = RememberedGains.of_sweep(points.x, columns, value.reshape(n, q, g, w), gain)
+    return SweepResult(best, effect, together.x, gains)
+
+
+def ask_changes(
+    problem: Problem, points: Points, changes: CellChanges, combos: Array, settings: SearchSettings
+) -> tuple[Points, Points]:
+    """The model's word on ``combos`` ``(n, c, d)`` and on single changes, whose gains are noted in ``changes``.
+
+    Returns the combinations, and the best of each point and its changes as the points of ``n * q`` rows.
+    """
+    q, d = points.x.shape[1:]
+    best, pieces = _group_by_point(points, q), max(1, -(-changes.spots.size * d // settings.batches.cells))
+    together = points.first(0)
+    for number, (some, real) in enumerate(
+        zip(np.array_split(changes.spots, pieces, axis=2), np.array_split(changes.real, pieces, axis=2), strict=True)
+    ):
+        t = some.shape[2]
+        single = _apply_single_changes(points.x, changes.column, changes.value, some)
+        tried = score_points(problem, single if number else np.concatenate([single, combos], axis=1))
+        alone = tried.first(q * t)
+        if not number:
+            together = Points(*(array[:, q * t :] for array in tried))
+        changes.note(points.x, some, real, alone.x, _rises(problem, points, alone))
+        best = join_points(best, _group_by_point(alone, q)).best(1)
+    return together, best
+
+
+def _rises(problem: Problem, points: Points, alone: Points) -> Array:
+    """What changes ``(n, q * t)`` of points ``(n, q)`` add to the margin, ``(n, q, t)``."""
+    there = to_additive_scale(problem, alone.margin).reshape(*points.margin.shape, -1)
+    return there - to_additive_scale(problem, points.margin)[..., None]
 
 
 def columns_without_relations(problem: Problem, settings: SearchSettings = DEFAULTS) -> Index:
@@ -129,36 +182,6 @@ def columns_without_relations(problem: Problem, settings: SearchSettings = DEFAU
     return np.concatenate([np.flatnonzero(~bound[ladder]), len(ladder) + np.arange(len(switchable_columns(problem)))])
 
 
-def _place_values(problem: Problem, x: Array, column: Index, value: Array) -> Array:
-    """Values ``(n, q, g, w)`` of columns ``(n, g)`` as the region places them around ``x`` ``(n, q, d)``, in order.
-
-    Steps of less than a whole number end where larger ones do: placed before they are tried, each is tried once.
-    """
-    n, q, _, w = value.shape
-    every = np.repeat(x[:, :, None, :], w, axis=2)  # one value of every column at a time: cells are placed one by one
-    spot = np.broadcast_to(column[:, None, None, :], (n, q, w, column.shape[1]))
-    np.put_along_axis(every, spot, value.swapaxes(2, 3), axis=3)
-    placed = problem.region.reflect_onto_lattice(every.reshape(n, q * w, -1)).reshape(every.shape)
-    movable = np.take_along_axis(problem.region.free, column, axis=1)[:, None, None, :]
-    told = np.where(
-        movable, np.take_along_axis(placed, spot, axis=3), np.take_along_axis(x[:, :, None, :], spot, axis=3)
-    )
-    return np.sort(told.swapaxes(2, 3), axis=-1)
-
-
-def _find_distinct_changes(value: Array, here: Array, w: int) -> tuple[Index, Mask]:
-    """Places ``(n, q, t)`` of values that differ from where the point is and from the one before in their group.
-
-    Points have different numbers of them: beyond its own, a point's list is padded with places that are not real.
-    """
-    idle = (value == here) | (np.isnan(value) & np.isnan(here))
-    grouped = value.reshape(*value.shape[:2], -1, w)
-    idle.reshape(grouped.shape)[..., 1:] |= grouped[..., 1:] == grouped[..., :-1]
-    count = int((~idle).sum(axis=-1).max(initial=1))
-    spots = np.argsort(idle, axis=-1, kind="stable")[..., : max(count, 1)]
-    return spots, ~np.take_along_axis(idle, spots, axis=2)
-
-
 def _apply_single_changes(x: Array, column: Index, value: Array, spots: Index) -> Array:
     """Points ``(n, q * t, d)``: each of ``x`` ``(n, q, d)`` with one change."""
     n, q, t = spots.shape
@@ -171,81 +194,6 @@ def _apply_single_changes(x: Array, column: Index, value: Array, spots: Index) -
 def _group_by_point(points: Points, q: int) -> Points:
     """The points of n rows, in q groups each, as those of n x q rows."""
     return Points(*(array.reshape(len(array) * q, -1, *array.shape[2:]) for array in points))
-
-
-class Candidates(NamedTuple):
-    """Single changes to try: column ``(t,)`` and value ``(n, q, t)`` of each, and those of each feature ``(f, w)``.
-
-    Features have different numbers of values: places beyond a feature's own repeat its last one.
-    """
-
-    column: Index
-    value: Array
-    places_by_feature: Index
-
-
-def list_candidates(
-    problem: Problem, cells: Cells | None, x: Array, reach: Array, width: int, settings: SearchSettings = DEFAULTS
-) -> Candidates:
-    """The changes worth trying around the points ``x`` ``(n, q, d)``."""
-    parts: list[tuple[Index, Array]] = []  # columns (f,) and values (n, q, f, w)
-    if cells is None:
-        parts.append(_ladder_values(problem, x, reach, width, settings=settings))
-    elif len(cells.columns):
-        parts.append((cells.columns, _split_point_values(problem, cells, x, reach, width)))
-    for column, values in switchable_columns(problem):
-        few = values[
-            np.linspace(0, len(values) - 1, min(len(values), settings.trials.max_levels_per_sweep)).astype(np.intp)
-        ]
-        own = np.broadcast_to(problem.x0[:, None, None, None, column], (*x.shape[:2], 1, 1))
-        tried = np.broadcast_to(few, (*x.shape[:2], 1, len(few)))
-        parts.append((np.array([column]), np.concatenate([tried, own], axis=-1)))
-    widest = max((values.shape[-1] for _, values in parts), default=0)
-    columns, flat, grouped, start = [np.empty(0, dtype=np.intp)], [np.empty((*x.shape[:2], 0))], [], 0
-    for numbers, values in parts:
-        f, w = values.shape[2:]
-        columns.append(np.repeat(numbers, w))
-        flat.append(values.reshape(*x.shape[:2], f * w))
-        grouped.append(start + np.arange(f)[:, None] * w + np.minimum(np.arange(widest), w - 1))
-        start += f * w
-    places = np.concatenate(grouped) if grouped else np.empty((0, 1), dtype=np.intp)
-    return Candidates(np.concatenate(columns), np.concatenate(flat, axis=2), places)
-
-
-def _split_point_values(problem: Problem, cells: Cells, x: Array, reach: Array, width: int) -> Array:
-    """Values at split points, near ones densely and far ones sparsely, on both sides; the row's own value last."""
-    start, span = problem.x0[:, cells.columns], reach[:, None] * problem.scales[cells.columns]
-    home = cells.locate_values(start)
-    first = cells.locate_values(np.fmax(problem.region.lower[:, cells.columns], start - span))[:, None, :]
-    last = cells.locate_values(np.fmin(problem.region.upper[:, cells.columns], start + span))[:, None, :]
-    here = cells.locate_points(x)
-    down, up = np.maximum(here - first, 0)[..., None], np.maximum(last - here, 0)[..., None]
-    power = np.linspace(0, 1, width)
-    below = here[..., None] - np.rint(np.maximum(down, 1) ** power) * (down > 0)
-    above = here[..., None] + np.rint(np.maximum(up, 1) ** power) * (up > 0)
-    own = np.broadcast_to(home[:, None, :, None], (*here.shape, 1))
-    cell = np.concatenate([below, above, own], axis=-1).astype(np.intp)
-    return np.moveaxis(cells.nearest_values(np.moveaxis(cell, -1, 2), home, start), 2, -1)
-
-
-def _ladder_values(
-    problem: Problem, x: Array, reach: Array, width: int, settings: SearchSettings = DEFAULTS
-) -> tuple[Index, Array]:
-    """Steps that grow geometrically on both sides, and shares of the way back to the row; what missing cells may be."""
-    columns = np.flatnonzero(problem.numeric)
-    here = x[..., columns][..., None]
-    start = problem.x0[:, None, columns, None]
-    start = np.where(np.isnan(start), here, start)
-    step = (reach[:, None, None] * problem.scales[columns])[..., None] * np.geomspace(1e-3, 1.0, width)
-    back = start + (here - start) * np.linspace(0, 1, width, endpoint=False)[::-1]
-    values = np.concatenate([here - step[:, None, 0], here + step[:, None, 0], back], axis=-1)
-    gone = np.isnan(problem.x0[:, columns])
-    some = np.flatnonzero(gone.any(axis=0))
-    if len(some):
-        given = values_like_reference(problem, columns[some], 3 * width - 1, settings=settings)
-        given = np.concatenate([given, np.full_like(given[..., :1], np.nan)], axis=2)[:, None]  # or as the row has it
-        values[:, :, some] = np.where(gone[:, None, some, None], given, values[:, :, some])
-    return columns, values
 
 
 def to_additive_scale(problem: Problem, margin: Array) -> Array:
