@@ -129,8 +129,9 @@ class Search(SearchSettings):
         effort = board.points.lowest_effort
         dear = np.flatnonzero(np.isfinite(effort) & (effort > self.trees.dear_changes * price))
         if len(dear) and not problem.has_expired and problem.model_rows_left == np.inf:
-            bare = replace(problem.take(dear), energy=replace(problem.energy, lam=0.0))
-            board.enter(dear, score_points(problem.take(dear), self(bare, streams.take(dear)).x))
+            part = problem.take(dear)
+            bare = replace(part, energy=replace(part.energy, lam=0.0))
+            board.enter(dear, score_points(part, self(bare, streams.take(dear)).x))
             yield board.make_run()
             nearer = dear[board.points.lowest_effort[dear] < effort[dear]]
             yield from self._search_rows(board, nearer, problem, streams)

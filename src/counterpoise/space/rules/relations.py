@@ -185,21 +185,22 @@ class Clause:
 
 def determined_columns(relations: Sequence[Relation]) -> set[int]:
     """The columns that relations give a value: computed ones, and those that stand alone on a side of an equation."""
-    found: set[int] = set()
-    rounded = [
-        r.formula for r in relations if isinstance(r, FormulaRelation) and isinstance(r.formula, RoundedEquation)
-    ]
-    found |= {equation.column.number for equation in rounded}
+    formulas = [relation.formula for relation in relations if isinstance(relation, FormulaRelation)]
+    rounded = [formula for formula in formulas if isinstance(formula, RoundedEquation)]
     same_columns = {equation.columns for equation in rounded}  # a product of the same three says nothing further
-    for relation in relations:
-        if isinstance(relation, Derivation):
-            found.add(relation.number)
-        elif isinstance(relation, FormulaRelation) and isinstance(relation.formula, Compare):
-            equation = relation.formula
-            if equation.operator == "==" and len(equation.columns) > 1 and equation.columns not in same_columns:
-                alone = [side.number for side in (equation.left, equation.right) if isinstance(side, Column)]
-                found |= set([column for column in alone if column not in found][:1])  # of a == b one follows the other
-    return found
+    found = {equation.column.number for equation in rounded}
+    found |= {relation.number for relation in relations if isinstance(relation, Derivation)}
+    for formula in formulas:
+        if formula.columns not in same_columns:
+            found |= set([column for column in _lone_columns(formula) if column not in found][:1])
+    return found  # of a == b one follows the other
+
+
+def _lone_columns(formula: RuleFormula) -> list[int]:
+    """The columns that stand alone on a side of an equation of several columns."""
+    if not isinstance(formula, Compare) or formula.operator != "==" or len(formula.columns) < 2:
+        return []
+    return [side.number for side in (formula.left, formula.right) if isinstance(side, Column)]
 
 
 def equation_columns(relations: Sequence[Relation]) -> set[int]:
