@@ -154,18 +154,18 @@ def call_model(call: Callable[[Any], Any], x: Points, owners: Index, tally: Tall
         np.add.at(tally.row_budget.spent, owners, 1)
     started = time.perf_counter()
     try:
-        said = call_in_blocks(call, x, tally.block_rows) if tally.block_rows else call(x)
+        answer = call_in_blocks(call, x, tally.block_rows) if tally.block_rows else call(x)
         tally.seconds += time.perf_counter() - started
-        return said
+        return answer
     except (CapabilityError, InputError):
         raise
     except Exception as error:
         row = _find_failing_row(call, x, owners)
         place = "" if row is None else f" on {what} {row}, counted from 0"
-        said = error.given if isinstance(error, ModelError) else f"it raised {type(error).__name__}{place}: {error}"
+        answer = error.given if isinstance(error, ModelError) else f"it raised {type(error).__name__}{place}: {error}"
         raise ModelError(
             error.must if isinstance(error, ModelError) else "the model must answer every row inside the region",
-            said,
+            answer,
             error.todo if isinstance(error, ModelError) else _remedy(what),
             row=row if what == "row" else None,
         ) from error
@@ -176,9 +176,9 @@ def model_outputs(model: Model, x: Array, owners: Index, tally: Tally, what: str
     return check_outputs(call_model(model.outputs, x, owners, tally, what), x, owners, what)
 
 
-def check_outputs(said: Any, x: Points, owners: Index, what: str = "row") -> Array:
+def check_outputs(answer: Any, x: Points, owners: Index, what: str = "row") -> Array:
     """A model's answer at ``x`` ``(p, d)`` as outputs ``(p, c)``: a line of finite numbers for each point."""
-    outputs = np.asarray(said, dtype=np.float64)
+    outputs = np.asarray(answer, dtype=np.float64)
     if outputs.ndim != 2 or len(outputs) != len(x):
         raise ModelError(
             "the model must give one line of outputs per row",

@@ -162,15 +162,15 @@ class Problem:
         """Model outputs ``(n, k, c)``, and which points ``(n, k)`` the model was asked about: all without a budget."""
         flat, owners = x.reshape(-1, x.shape[-1]), self.row_numbers.repeat(x.shape[1])
         if not once or self.tally.row_budget is not None:
-            said, asked = self._ask(flat, owners)
+            outputs, asked = self._ask(flat, owners)
         else:
             fresh = np.ones(len(flat), dtype=bool)
             np.logical_or.reduce(flat[1:] != flat[:-1], axis=1, out=fresh[1:])
             some = fresh.nonzero()[0]
-            said, asked = self._ask(flat.take(some, axis=0), owners.take(some))
+            outputs, asked = self._ask(flat.take(some, axis=0), owners.take(some))
             back = fresh.cumsum() - 1
-            said, asked = said.take(back, axis=0), asked.take(back)
-        return BudgetedOutputs(said.reshape(*x.shape[:2], -1), asked.reshape(x.shape[:2]))
+            outputs, asked = outputs.take(back, axis=0), asked.take(back)
+        return BudgetedOutputs(outputs.reshape(*x.shape[:2], -1), asked.reshape(x.shape[:2]))
 
     def _ask(self, flat: Array, owners: Index) -> BudgetedOutputs:
         """Outputs ``(p, c)`` at points ``(p, d)``, as far as the model rows of their owners ``(p,)`` last."""
@@ -203,12 +203,12 @@ class Problem:
         """The result of a function of the model at points ``(p, d)``: every model call of a search is made here."""
         return call_model(call, flat, owners, self.tally)
 
-    def _judge(self, said: BudgetedOutputs, far_out: float = -1e6) -> Score:
+    def _judge(self, answered: BudgetedOutputs, far_out: float = -1e6) -> Score:
         """Margins and decisions ``(n, k)``; points that could not be asked about are ``far_out`` of the target."""
-        margin, reached = self.goal.margin(said.outputs), self.goal.is_reached(said.outputs)
-        if said.asked.all():
+        margin, reached = self.goal.margin(answered.outputs), self.goal.is_reached(answered.outputs)
+        if answered.asked.all():
             return Score(margin, reached)
-        return Score(np.where(said.asked, margin, far_out * (1 + np.abs(margin))), reached & said.asked)
+        return Score(np.where(answered.asked, margin, far_out * (1 + np.abs(margin))), reached & answered.asked)
 
     def score(self, x: Array, *, once: bool = False) -> Score:
         """Margins and decisions ``(n, k)`` at points ``x`` ``(n, k, d)``: one model call; ``once`` as for outputs."""
@@ -227,8 +227,8 @@ class Problem:
         """Whether points ``x`` ``(p, d)`` of these rows ``(p,)`` reach their targets, ``(p,)``: one model call."""
         if not len(x):
             return np.zeros(0, dtype=bool)
-        said = self._ask(x, self.row_numbers[rows])
-        return np.asarray(self.goal.take(rows).is_reached(said.outputs[:, None, :])[:, 0]) & said.asked
+        answered = self._ask(x, self.row_numbers[rows])
+        return np.asarray(self.goal.take(rows).is_reached(answered.outputs[:, None, :])[:, 0]) & answered.asked
 
     def score_under_noise(self, x: Array) -> NoiseScore:
         """Points ``x`` ``(n, k, d)`` under the cloud's noise."""
@@ -272,13 +272,13 @@ class Problem:
             owners = self.row_numbers.repeat(x.shape[1])
             found, pull = self.call_model(model.outputs_and_pullback, flat, owners)
             outputs = check_outputs(found, flat, owners).reshape(*x.shape[:2], -1)
-            said = BudgetedOutputs(outputs, np.ones(x.shape[:2], dtype=bool))
+            answered = BudgetedOutputs(outputs, np.ones(x.shape[:2], dtype=bool))
         else:
-            said = self._ask_points(x)
-        slopes = self.goal.slopes(said.outputs).reshape(len(flat), -1)
+            answered = self._ask_points(x)
+        slopes = self.goal.slopes(answered.outputs).reshape(len(flat), -1)
         gradient = self._call_derivative(model.gradient, flat, slopes) if pull is None else pull(slopes)
-        score = self._judge(said) if self.cloud is None else self.score(x)
-        return score, np.where(said.asked[..., None], gradient.reshape(x.shape), 0.0)
+        score = self._judge(answered) if self.cloud is None else self.score(x)
+        return score, np.where(answered.asked[..., None], gradient.reshape(x.shape), 0.0)
 
     def hvp(self, x: Array, v: Array) -> Array:
         """Hessian of the margin times ``v``, ``(n, k, d)``, for a model with curvature and an identity link."""

@@ -94,7 +94,7 @@ def ask_models(
     settings: AgreementSettings = DEFAULT_AGREEMENT,
 ) -> ModelVotes:
     """What each of the models says of every valid answer of an explanation; none is asked after the ``deadline``."""
-    said, notes = np.full((len(models), *explanation.answers.shape[:2]), np.nan), list[str]()
+    gives_target, notes = np.full((len(models), *explanation.answers.shape[:2]), np.nan), list[str]()
     valid = np.flatnonzero(explanation.valid)
     asked = explanation[valid] if len(models) and len(valid) else None
     for place, other in enumerate(models):
@@ -103,9 +103,9 @@ def ask_models(
             if time.perf_counter() >= deadline:
                 failures.append("the time was up")
             else:
-                said[place, valid], failures = _ask(asked, other.model, settings)
+                gives_target[place, valid], failures = _ask(asked, other.model, settings)
         notes += [f"{other.name} was left out: {why}" for why in failures]
-    return ModelVotes(said, tuple(notes))
+    return ModelVotes(gives_target, tuple(notes))
 
 
 def with_agreement(

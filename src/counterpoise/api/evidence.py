@@ -53,5 +53,5 @@ def fingerprint(model: Model, rows: Array, digits: int = 6) -> str:
     unit = 10.0 ** (np.where(np.isfinite(power), power, 0.0) - (digits - 1))
     unit = np.maximum(unit, np.finfo(np.float64).tiny)
     rounded = np.where(np.isfinite(outputs), np.round(outputs / unit), 0.0) + 0.0
-    said = repr((model.labels, rounded.tolist(), power.tolist()))
-    return sha256(said.encode()).hexdigest()
+    content = repr((model.labels, rounded.tolist(), power.tolist()))
+    return sha256(content.encode()).hexdigest()

@@ -166,8 +166,8 @@ class Explainer:
             "reference row": len(self.reference.x),
             "constraint": len(self.constraints),
         }
-        said = ", ".join(f"{count} {what}{'' if count == 1 else 's'}" for what, count in counts.items())
-        return f"Explainer of {type(self._user_model).__name__}: {said}"
+        counted = ", ".join(f"{count} {what}{'' if count == 1 else 's'}" for what, count in counts.items())
+        return f"Explainer of {type(self._user_model).__name__}: {counted}"
 
     def __getstate__(self) -> dict[str, Any]:
         """The state to pickle: the user's own model, without what can be made from it again."""

@@ -87,15 +87,17 @@ class ExplanationRun:
             return
         model, schema = self.explained.model, self.explained.schema
         steadiness = find_steadiness(model, self.reference, self.input_rows.x0)
-        self.form, said, self.form_notes = choose_form(model, self.input_rows, schema, steadiness, self.tally)
-        if said is None and steadiness.needs_other_company:  # what it says must not depend on the answers beside
+        self.form, predicted, self.form_notes = choose_form(model, self.input_rows, schema, steadiness, self.tally)
+        if predicted is None and steadiness.needs_other_company:  # what it says must not depend on the answers beside
             try:
-                said = model_predictions(model, self.form.own_rows, np.arange(len(self.input_rows)), self.tally)
+                predicted = model_predictions(model, self.form.own_rows, np.arange(len(self.input_rows)), self.tally)
             except ModelError as error:
                 if has_raised(error):
                     blame_missing_cells(error, self.input_rows, schema)
                 raise
-        self.row_predictions = first_predictions(model, self.input_rows, schema, self.form.own_rows, said, self.tally)
+        self.row_predictions = first_predictions(
+            model, self.input_rows, schema, self.form.own_rows, predicted, self.tally
+        )
         self.has_asked = True
 
     def run(self, progress: ProgressSetting) -> Explanation:
@@ -258,10 +260,10 @@ class ExplanationRun:
                     raise
                 skipped = f"the model fails on noisy copies ({error.given})"
         if task.question.asks_for_firmness:  # the share of the best firm answers has been counted by then
-            said = "noisy copies were drawn for the best firm answer of each row alone"
+            consequence = "noisy copies were drawn for the best firm answer of each row alone"
         else:
-            said = "the share of noisy copies that keep the answers was not measured"
-        self.kept_notes.append(f"{said}: {skipped}")
+            consequence = "the share of noisy copies that keep the answers was not measured"
+        self.kept_notes.append(f"{consequence}: {skipped}")
         return nothing
 
     def _build_task(self, rows: Index, deadline: float, region: Region | None = None) -> AnswerTask:

@@ -127,8 +127,8 @@ def answer_rows(task: AnswerTask, watch: FinishedRowsCallback, *, search: bool =
         part = problem.take(open_rows)
         run = _run_method(task if search else task._replace(method=NearestNeighbour()), part, watch)
         form = task.form.take(open_rows)
-        said = before[open_rows] if task.row_predictions.is_from_predict[open_rows].all() else None
-        verdict = verify(part, form, run, alternatives, said)
+        known_predictions = before[open_rows] if task.row_predictions.is_from_predict[open_rows].all() else None
+        verdict = verify(part, form, run, alternatives, known_predictions)
         if search and alternatives > 1 and run.rank is None:
             task.begin_alternatives()
             verdict = fill_alternatives(part, form, run, verdict, task.method, task.question.seed)
@@ -241,8 +241,8 @@ def _status_and_reason(
     status, reason = np.full(n, "valid", dtype=object), np.full(n, "", dtype=object)
     number = isinstance(problem.goal, RangeGoal)
     for row in np.flatnonzero(already).tolist():
-        said = f"{task.row_predictions.predicted[row]:g}" if number else task.row_predictions.predicted[row]
-        reason[row] = f"the model already says {said}"
+        predicted = f"{task.row_predictions.predicted[row]:g}" if number else task.row_predictions.predicted[row]
+        reason[row] = f"the model already says {predicted}"
     if not problem.region.feasible.all():
         conflicts = problem.region.conflicts()
         for row in np.flatnonzero(~problem.region.feasible).tolist():

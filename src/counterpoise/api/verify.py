@@ -187,9 +187,9 @@ class _Judge:
             return points, model_predictions(problem.model, points, owners, problem.tally)
         n = len(problem)
         both = form.write(np.concatenate([np.arange(n), rows]), np.concatenate([problem.x0, x]))
-        said = model_predictions(problem.model, both, np.concatenate([problem.row_numbers, owners]), problem.tally)
-        self.before = said[:n].tolist()
-        return take_points(both, slice(n, None)), said[n:]
+        predicted = model_predictions(problem.model, both, np.concatenate([problem.row_numbers, owners]), problem.tally)
+        self.before = predicted[:n].tolist()
+        return take_points(both, slice(n, None)), predicted[n:]
 
 
 def _stretched_candidates(problem: Problem, x: Array) -> Array:

@@ -121,8 +121,8 @@ class CommandRun:
 
     def _final_notes(self) -> list[str]:
         """The notes that concern all rows, each once."""
-        told = {note: None for note in self.notes if not note.endswith(REJECTED_NOTE_END)}  # in the summary
-        notes = list(redact_notes(told) if self.redact else told)
+        unique_notes = {note: None for note in self.notes if not note.endswith(REJECTED_NOTE_END)}  # in the summary
+        notes = list(redact_notes(unique_notes) if self.redact else unique_notes)
         if self.part_count > 1 and any(
             note.startswith(BUDGET_NOTE_START) for note in notes
         ):  # each part speaks of what it had left

@@ -184,11 +184,15 @@ class Explanation(AnsweredRows):
 
     @classmethod
     def _from_fields(cls, own: dict[str, Any]) -> Explanation:
-        tipping, said, terms = own["tipping"], ModelScores.of(own.pop("scores")), AnswerEnergies.of(own.pop("energy"))
+        tipping, model_scores, terms = (
+            own["tipping"],
+            ModelScores.of(own.pop("scores")),
+            AnswerEnergies.of(own.pop("energy")),
+        )
         return cls(
             **{
                 **own,
-                "model_scores": said,
+                "model_scores": model_scores,
                 "terms": terms,
                 "tipping": None if tipping is None else cls._from_fields(tipping),
             }

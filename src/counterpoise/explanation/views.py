@@ -42,7 +42,7 @@ def tabulate_answers(explanation: AnsweredRows) -> pd.DataFrame:
 def describe_outcome(explanation: AnsweredRows, row: int) -> sentences.RowOutcome:
     """What is said of one row."""
     after, probability = explanation.score_cells["after"][row], float(explanation.score_cells["probability_after"][row])
-    said = (
+    verdict = (
         explanation.target[row],
         after,
         probability,
@@ -62,7 +62,7 @@ def describe_outcome(explanation: AnsweredRows, row: int) -> sentences.RowOutcom
         for slot in range(1, int(explanation.count[row]))
     ]
     return sentences.RowOutcome(
-        *said,
+        *verdict,
         kept=float(explanation.kept[row]),
         kept_low=float(explanation.kept_interval[row, 0]),
         copies=count_copies(explanation, row),
@@ -110,13 +110,13 @@ def list_short_cells(explanation: AnsweredRows) -> list[tuple[str, ...]]:
             out.append((label, *[""] * 6, why))
             continue
         scores = explanation.scores.iloc[row]
-        said = [format_label(scores[when]) for when in ("before", "after")]
+        labels = [format_label(scores[when]) for when in ("before", "after")]
         odds = [format_probability(scores[f"probability_{when}"]) for when in ("before", "after")]
         distance = f"{explanation.terms.distance[row]:.4g}"
         status = explanation.status[row].replace("_", " ")
         kept = "" if np.isnan(explanation.kept[row]) else f"{int(100 * explanation.kept[row] + 1e-9)}%"
         odds_text = " → ".join(filter(None, odds))
-        out.append((label, *said, odds_text, _format_changes(explanation, changes), distance, kept, status))
+        out.append((label, *labels, odds_text, _format_changes(explanation, changes), distance, kept, status))
     return out
 
 

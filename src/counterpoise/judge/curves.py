@@ -101,7 +101,7 @@ def frontier(
         )
     asked_of, wish = parts[0], parse_noise(noise)
     target = tipping.target[asked_of.rows[0]]
-    chosen, said, _ = choose_noise(
+    chosen, noise_words, _ = choose_noise(
         asked_of.problem, tipping.schema, asked_of.question, wish, target, NOISE_WITHOUT_REFERENCE
     )
     kept = np.full(len(tipping), np.nan)
@@ -124,7 +124,7 @@ def frontier(
         }
         for name, each, share in found
     ]
-    return Frontier(pd.DataFrame(lines), said, int(everywhere.sum()))
+    return Frontier(pd.DataFrame(lines), noise_words, int(everywhere.sum()))
 
 
 def sensitivity(

@@ -46,13 +46,13 @@ class Proofs:
 
     def __repr__(self) -> str:
         counts = self.table["status"].value_counts()
-        said = ", ".join(f"{counts[name]} {name}" for name in STATUSES if name in counts)
+        counted = ", ".join(f"{counts[name]} {name}" for name in STATUSES if name in counts)
         finite = self.table["gap"].to_numpy(dtype=np.float64)
         finite = finite[np.isfinite(finite)]
         middle = f"; gap {np.median(finite):.2%} (median)" if len(finite) else ""
         nearer = int(self.table["nearer"].sum())
         found = f"; {nearer} nearer answer{'s' if nearer != 1 else ''} met" if nearer else ""
-        return f"{len(self.table)} answer{'s' if len(self.table) != 1 else ''}: {said or 'none'}{middle}{found}"
+        return f"{len(self.table)} answer{'s' if len(self.table) != 1 else ''}: {counted or 'none'}{middle}{found}"
 
 
 def prove(

@@ -71,31 +71,31 @@ def check_receipt(receipt: str | bytes, model: Any, *, reference: Any) -> Receip
     reference: the data that the model was explained with, a frame.
     """
     explanation, faults = _open_receipt(receipt)
-    said: list[str] = []
+    confirmed: list[str] = []
     schema, known = explanation.schema, Reference(model, reference, explanation.schema)
     adapted = as_model(model, schema, known.sample_rows(PROBE_ROWS))
     stored = explanation.versions.get("model", "")
     if stored != fingerprint(adapted, known.sample_rows(PROBE_ROWS)):
         faults.append("the model says other things of the reference rows than the one that the receipt is about")
     else:
-        said.append("the model is the one that the receipt is about")
+        confirmed.append("the model is the one that the receipt is about")
     asked = replay(explanation, model, reference=reference)
     problem, x = asked.problem, explanation.x
     predicted = np.asarray(problem.model.predict(x))
     if not meets_goal(problem.model, problem.goal, x, predicted, np.arange(1), Tally())[0]:
         faults.append(f"the model says {predicted[0]!r} of the answer, which does not reach the target")
     else:
-        said.append(f"the model says {predicted[0]} of the answer")
+        confirmed.append(f"the model says {predicted[0]} of the answer")
     _check_told(explanation, asked, faults)
     broken = problem.region.violations(x)[0]
     faults += [f"the answer breaks {word}" for word in broken]
-    said += [] if broken else ["every constraint holds"]
+    confirmed += [] if broken else ["every constraint holds"]
     effort = float(problem.energy.effort(x[:, None, :], problem.x0)[0, 0])
     written = float(explanation.answer_table["effort"].iloc[0])
     if not np.isclose(effort, written, rtol=1e-9, atol=1e-12):
         faults.append(f"the answer costs {effort:.6g}, not the {written:.6g} that the receipt says")
-    _check_bound(explanation, model, effort, faults, said)
-    return ReceiptCheck(tuple(faults), tuple(said))
+    _check_bound(explanation, model, effort, faults, confirmed)
+    return ReceiptCheck(tuple(faults), tuple(confirmed))
 
 
 def _check_told(explanation: Explanation, asked: Replay, faults: list[str]) -> None:
@@ -112,10 +112,12 @@ def _check_told(explanation: Explanation, asked: Replay, faults: list[str]) -> N
             ("answer", scores.after[0], scores.probability_after[0]),
         )
     ):
-        said = format_label(np.asarray(asked.problem.model.predict(both[place : place + 1]))[0])
+        predicted = format_label(np.asarray(asked.problem.model.predict(both[place : place + 1]))[0])
         has_label = asked.problem.model.labels is not None
-        if has_label and explanation.question.threshold is None and said != format_label(label):
-            faults.append(f"the model says {said} of the {name}, not the {format_label(label)} that the receipt says")
+        if has_label and explanation.question.threshold is None and predicted != format_label(label):
+            faults.append(
+                f"the model says {predicted} of the {name}, not the {format_label(label)} that the receipt says"
+            )
         if not np.isclose(probabilities[place], written, rtol=1e-6, atol=1e-9, equal_nan=True):
             faults.append(f"the {name} has probability {probabilities[place]:.6g}, not {written:.6g}")
 
@@ -143,11 +145,11 @@ def _open_receipt(receipt: str | bytes) -> tuple[Explanation, list[str]]:
     return explanation, ["the receipt was changed after it was written: its digest differs"] if changed else []
 
 
-def _check_bound(explanation: Explanation, model: Any, effort: float, faults: list[str], said: list[str]) -> None:
+def _check_bound(explanation: Explanation, model: Any, effort: float, faults: list[str], confirmed: list[str]) -> None:
     """Run the proof of the stored question again, and hold the stored bound against it."""
     bound = float(explanation.bound[0])
     if explanation.firm is not None or np.isnan(bound):
-        said.append("the receipt claims no bound")
+        confirmed.append("the receipt claims no bound")
         return
     question = explanation.question
     settings = ProofSettings.to_the_end(question.gap) if question.proof is True else ProofSettings(gap=question.gap)
@@ -164,7 +166,7 @@ def _check_bound(explanation: Explanation, model: Any, effort: float, faults: li
     elif bound > effort * (1 + 1e-6) + 1e-12:
         faults.append(f"the bound of {bound:.6g} is above what the answer costs, {effort:.6g}")
     else:
-        said.append(f"no valid answer costs less than {bound:.6g}: proven again")
+        confirmed.append(f"no valid answer costs less than {bound:.6g}: proven again")
 
 
 def _digest(body: str) -> str:

@@ -189,10 +189,10 @@ def robustness(
     index = explanation.rows.index
     table = pd.DataFrame(cells, index=index, columns=columns)
     table = table.assign(agree=agreement.share[:, 0], agree_of=agreement.asked[:, 0])
-    said = pd.DataFrame(agreement.gives_target[:, :, 0].T, index=index).astype("boolean")
+    votes = pd.DataFrame(agreement.gives_target[:, :, 0].T, index=index).astype("boolean")
     curve = pd.concat(curves[1:] or curves, ignore_index=True)
     words = " / ".join(dict.fromkeys(noises))
-    return Robustness(table, curve, words, copies, share, confidence, xi, said, agreement.notes)
+    return Robustness(table, curve, words, copies, share, confidence, xi, votes, agreement.notes)
 
 
 def _worst_margin(part: Replay, draws: Array, xi: float, ascent: AscentSettings) -> Array:

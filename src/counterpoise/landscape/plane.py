@@ -79,8 +79,8 @@ class Landscape(Readable):
             for place, (label, ends) in enumerate(zip(self.labels, (self.x, self.y), strict=True))
         ]
         size = f"{len(self.y)} × {len(self.x)} points"
-        said = f"Landscape of the {what}, {size}: {reached:.0%} reach {self.target}"
-        return Summary(said + (f"; {self.note}" if self.note else ""), ("axis", "range", "row", "answer"), lines)
+        title = f"Landscape of the {what}, {size}: {reached:.0%} reach {self.target}"
+        return Summary(title + (f"; {self.note}" if self.note else ""), ("axis", "range", "row", "answer"), lines)
 
 
 def landscape(
@@ -211,15 +211,15 @@ def _describe_plane(explanation: Explanation, plane: Plane, seen: Landscape, max
     values = [
         format_value(feature, decode_value(feature, float(x[schema.position(feature.name)]))) for feature in aside
     ]
-    told = [f"{feature.title} at {value}" for feature, value in zip(aside, values, strict=True)]
-    told = [
-        *told[:max_named],
-        *([f"{len(told) - max_named} more"] if len(told) > max_named else []),
+    held_values = [f"{feature.title} at {value}" for feature, value in zip(aside, values, strict=True)]
+    held_values = [
+        *held_values[:max_named],
+        *([f"{len(held_values) - max_named} more"] if len(held_values) > max_named else []),
     ]
     parts = [f"Plane through the answer: {plane.description}; all else as in the answer."]
     if aside:
         share = _format_percent(seen.share_in_plane)
-        parts.append(f"It holds {share} of the change; the row is projected, with {', '.join(told)}.")
+        parts.append(f"It holds {share} of the change; the row is projected, with {', '.join(held_values)}.")
     if seen.path is not None:
         x, y = seen.path.x, seen.path.y
         inside = (x >= seen.x[0]) & (x <= seen.x[-1]) & (y >= seen.y[0]) & (y <= seen.y[-1])
@@ -268,8 +268,8 @@ def _check_energy(explanation: Explanation, asked: Replay, tolerance: float = 1e
     x0, x = explanation.x0, explanation.x
     margin = asked.margins(x)
     found = {"margin": margin[0], "energy": asked.problem.energy(x[:, None, :], x0, margin[:, None])[0, 0]}
-    told = {"margin": explanation.scores["margin_after"].iloc[0], "energy": explanation.energy["total"].iloc[0]}
-    for name, number in told.items():
+    stored = {"margin": explanation.scores["margin_after"].iloc[0], "energy": explanation.energy["total"].iloc[0]}
+    for name, number in stored.items():
         if abs(found[name] - number) > tolerance * max(1.0, abs(number)):
             raise InputError(
                 "the model, the weights and the regularizers must be those of the explanation",

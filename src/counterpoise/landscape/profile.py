@@ -47,7 +47,7 @@ class Profile(Readable):
     def summarize(self) -> Summary:
         """Where the target is reached and lost, and what the model says at tenths of the way."""
         lost = "" if np.isnan(self.t_lost) else f" and lost again at {self.t_lost:.0%}"
-        said = f"The way from a row to its answer: {self.target} is reached at {self.t_reached:.0%} of it{lost}"
+        title = f"The way from a row to its answer: {self.target} is reached at {self.t_reached:.0%} of it{lost}"
         every = max(1, (len(self.t) - 1) // 16)
         lines = []
         for place in range(0, len(self.t), every):
@@ -55,7 +55,7 @@ class Profile(Readable):
             numbers = (self.distance[place], self.margin[place], self.probability[place])
             shown = ["" if np.isnan(number) else f"{number:.4g}" for number in numbers]
             lines.append((f"{self.t[place]:.0%}", *shown, share))
-        return Summary(said, ("way", "distance", "margin", "p(target)", "kept"), lines)
+        return Summary(title, ("way", "distance", "margin", "p(target)", "kept"), lines)
 
 
 def profile(

@@ -50,8 +50,8 @@ class Trajectory(Readable):
         places = sorted({round(share * last) for share in (0, 0.25, 0.5, 0.75, 1)}) if last >= 0 else []
         names = [str(name) for name in self.table.columns]
         lines = [(str(place), *(f"{value:.4g}" for value in self.table.iloc[place])) for place in places]
-        said = f"Trajectory of {self.method}: {len(self.table)} steps towards {self.target}"
-        return Summary(said, ("step", *names), lines)
+        title = f"Trajectory of {self.method}: {len(self.table)} steps towards {self.target}"
+        return Summary(title, ("step", *names), lines)
 
 
 @dataclass(frozen=True)

@@ -180,8 +180,8 @@ def is_below_range(problem: Problem) -> Mask:
 def is_in_or_past_range(problem: Problem, x: Array, below: Mask) -> Mask:
     """Whether points ``(n, k, d)`` are inside the range or beyond it, for rows ``below`` it ``(n, 1)`` or above."""
     assert isinstance(problem.goal, RangeGoal)
-    said, low, high = problem.outputs(x)[..., 0], problem.goal.low[:, None], problem.goal.high[:, None]
-    return np.asarray(np.where(below, said >= low, said <= high))
+    scores, low, high = problem.outputs(x)[..., 0], problem.goal.low[:, None], problem.goal.high[:, None]
+    return np.asarray(np.where(below, scores >= low, scores <= high))
 
 
 def jump_at_random(problem: Problem, streams: Streams, count: int, settings: SearchSettings = DEFAULTS) -> Points:

@@ -69,10 +69,10 @@ def _open_checked(path: Path, trust: bool, open_file: Callable[[], Any]) -> Any:
     except Exception as error:
         if trust:
             raise
-        said = f"{type(error).__name__}: {next(iter(str(error).splitlines()), '')[:200]}"
+        failure = f"{type(error).__name__}: {next(iter(str(error).splitlines()), '')[:200]}"
         raise InputError(
             "a model's file must be whole, as its library wrote it",
-            f"{path.name!r} cannot be read ({said})",
+            f"{path.name!r} cannot be read ({failure})",
             "save the model again; if you know where the file is from, trust=True (--trust) opens it unchecked",
         ) from error
 

@@ -51,6 +51,6 @@ def _is_affine(finish: ToOutputs) -> bool:
         plain = isinstance(finish.combine, MeanCombiner) and all(
             member.to_outputs is keep_sums for member in finish.members
         )
-        told = not getattr(finish.combine, "is_classifier", True)
-        return plain and (told or all(member.link == "log" for member in finish.members))
+        is_regression = not getattr(finish.combine, "is_classifier", True)
+        return plain and (is_regression or all(member.link == "log" for member in finish.members))
     return finish is keep_sums

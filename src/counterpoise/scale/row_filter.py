@@ -64,8 +64,8 @@ class RowFilter:
             return []
         model = as_probability_model(asked.model)
         outputs = np.asarray(model.outputs(x))
-        said = {"proba": outputs.max(axis=1), "prediction": outputs.argmax(axis=1).astype(np.float64)}
-        return [said[str(feature.name)] for feature in self.added]
+        column_values = {"proba": outputs.max(axis=1), "prediction": outputs.argmax(axis=1).astype(np.float64)}
+        return [column_values[str(feature.name)] for feature in self.added]
 
     def _holds(self, x: Array) -> Mask:
         region = Region.build(self.schema, x, [self.rule], None)

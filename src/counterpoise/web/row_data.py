@@ -81,7 +81,7 @@ def describe_answer(explainer: Explainer, explanation: Explanation) -> dict[str,
         if explanation.valid[0]
     ]
     tipping = explanation.tipping
-    told = card.tipping
+    tipping_card = card.tipping
     return {
         "status": card.status,
         "isValid": bool(explanation.valid[0]),
@@ -96,8 +96,10 @@ def describe_answer(explainer: Explainer, explanation: Explanation) -> dict[str,
         "noise": card.noise,
         "answers": answers,
         "tipping": None
-        if tipping is None or told is None or not tipping.valid[0]
-        else _describe_card_answer(explainer, tipping.x[0], told, float(tipping.answer_table["effort"].iloc[0])),
+        if tipping is None or tipping_card is None or not tipping.valid[0]
+        else _describe_card_answer(
+            explainer, tipping.x[0], tipping_card, float(tipping.answer_table["effort"].iloc[0])
+        ),
         "evidence": _describe_evidence(explainer, explanation),
         "notes": list(explanation.notes),
         "seconds": explanation.seconds,

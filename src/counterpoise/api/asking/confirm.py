@@ -41,15 +41,15 @@ def meets_goal(model: Model, goal: Goal, x: Points, predicted: NDArray[Any], own
     ``(n,)`` are the rows that an exception of the model is blamed on.
     """
     if isinstance(goal, ThresholdGoal):
-        said = call_model(model.probabilities, x, owners, tally)
+        outputs = call_model(model.probabilities, x, owners, tally)
     elif model.labels is None:  # of several models that must agree, each predicts a number
         each = model.predict_each
-        said = predicted.astype(np.float64)[:, None] if each is None else call_model(each, x, owners, tally)
+        outputs = predicted.astype(np.float64)[:, None] if each is None else call_model(each, x, owners, tally)
     else:
         places = {label: place for place, label in enumerate(model.labels)}
         codes = np.array([places[label] for label in predicted.tolist()], dtype=np.intp)
-        said = np.eye(len(places))[codes]
-    return goal.is_reached(said[:, None, :])[:, 0]
+        outputs = np.eye(len(places))[codes]
+    return goal.is_reached(outputs[:, None, :])[:, 0]
 
 
 def confirm(
@@ -125,6 +125,6 @@ def _margins_in_blocks(problem: Problem, points: Points, size: int) -> Array:
 def _margins(problem: Problem, points: Points) -> Array:
     own = problem.model.own
     goal = replace(problem.goal, link=own.link) if isinstance(problem.goal, ClassGoal) else problem.goal
-    said = call_model(own.outputs, points, problem.row_numbers, problem.tally)
-    outputs = check_outputs(said, points, problem.row_numbers)
+    answered = call_model(own.outputs, points, problem.row_numbers, problem.tally)
+    outputs = check_outputs(answered, points, problem.row_numbers)
     return np.array(goal.margin(outputs[:, None, :])[:, 0])

@@ -117,13 +117,13 @@ def choose_form(model: Model, rows: InputRows, schema: Schema, steadiness: Stead
     for way in ways:
         tried = RowForm.of(schema, rows, steadiness, way)
         try:
-            said = model_predictions(model, tried.own_rows, owners, tally)
+            predicted = model_predictions(model, tried.own_rows, owners, tally)
         except CounterpoiseError as error:
             if not has_raised(error):
                 break  # it read the rows, and its answer is of no use: another form would only hide that
             failure = failure or error.given
             continue
-        return ChosenForm(tried, said, tuple(_form_notes(form, way, unlike, failure)))
+        return ChosenForm(tried, predicted, tuple(_form_notes(form, way, unlike, failure)))
     return ChosenForm(form, None, ())
 
 

@@ -75,9 +75,9 @@ class Steadiness(NamedTuple):
         """What the user should know of it."""
         if not self.changed:
             return ()
-        said = f"asked again, it said something else of {self.changed} of {self.asked} rows"
+        note = f"asked again, it said something else of {self.changed} of {self.asked} rows"
         claim = f"an answer counts as valid only if all of {askings} askings agree"
-        return (f"the model answers differently each time: {said}; {claim}",)
+        return (f"the model answers differently each time: {note}; {claim}",)
 
 
 def find_steadiness(model: Model, reference: Reference, x0: Array) -> Steadiness:
@@ -110,14 +110,15 @@ def measure_steadiness(
     rows = np.resize(rows, (max(len(rows), settings.block_rows // 2), rows.shape[1]))  # a few rows are asked repeatedly
 
     def ask_plainly(x: Array) -> Array:
-        said = call_model(own.outputs, x, np.arange(len(x)), Tally(), "reference row")  # what it raises is told
-        return np.asarray(said, dtype=np.float64)
+        answered = call_model(own.outputs, x, np.arange(len(x)), Tally(), "reference row")  # what it raises is told
+        return np.asarray(answered, dtype=np.float64)
 
     def ask(x: Array) -> Array:
         return apply_link(ask_plainly(x), own.link)
 
-    said = ask_plainly(rows)
-    together, says_labels = apply_link(said, own.link), said.shape[1] > 1 and bool(np.isin(said, (0.0, 1.0)).all())
+    outputs = ask_plainly(rows)
+    together = apply_link(outputs, own.link)
+    says_labels = outputs.shape[1] > 1 and bool(np.isin(outputs, (0.0, 1.0)).all())
     some = np.unique(np.linspace(0, len(rows) - 1, settings.rows_alone).astype(np.intp))
     alone = np.concatenate([ask(rows[[place]]) for place in some])
     away = np.abs(ask(rows[::-1])[::-1] - together)
@@ -161,11 +162,11 @@ def _changes_with_call_size(model: Model, reference: Reference, settings: Asking
     rows = rows[complete] if complete.any() else rows
 
     def ask(x: Array) -> Array:
-        said, likely = (
+        outputs, likely = (
             call_model(method, x, np.arange(len(x)), Tally(), "reference row")
             for method in (model.outputs, model.probabilities)
         )
-        return np.column_stack([np.asarray(part, dtype=np.float64) for part in (said, likely) if part is not None])
+        return np.column_stack([np.asarray(part, dtype=np.float64) for part in (outputs, likely) if part is not None])
 
     together = ask(rows)
     parts = np.array_split(np.arange(len(rows)), 5)

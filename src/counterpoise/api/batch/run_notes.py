@@ -71,6 +71,6 @@ def _missing_reference_notes(run: Any) -> tuple[str, ...]:
     goal = run.row_targets.goal
     for group in goal.group_rows():
         if not len(run.reference_rows.find_target_rows(goal.take(group[:1]))):
-            said = run.row_targets.target[group[0]]
-            return (f"no reference row is {said}: the search starts from random directions",)
+            target = run.row_targets.target[group[0]]
+            return (f"no reference row is {target}: the search starts from random directions",)
     return ()

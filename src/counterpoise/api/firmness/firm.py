@@ -128,7 +128,7 @@ def _fill_with_minimal(problem: Problem, answers: Answers, minimal: Answers) -> 
 
 
 def _measure_firmness(
-    problem: Problem, answers: Answers, asked: Question, noise: Noise, said: str, copies: int
+    problem: Problem, answers: Answers, asked: Question, noise: Noise, noise_words: str, copies: int
 ) -> Firmness:
     """The share of fresh ``copies`` that keep the target, with its confidence interval, and the price of fragility.
 
@@ -150,7 +150,7 @@ def _measure_firmness(
         gain = np.log(after) - np.log(before)
         price = np.where(gain > 0, (effort[:, 1] - effort[:, 0]) / gain, np.nan)
     low, high = share_interval(np.rint(kept * copies), copies, CHECK.confidence)
-    words = np.full(n, said, dtype=object)
+    words = np.full(n, noise_words, dtype=object)
     price = np.full(n, asked.temperature) if asked.temperature else price
     return Firmness(kept, low, high, price, words, np.full(n, float(copies)))
 

@@ -156,12 +156,12 @@ class Reference:
         if not len(self.x) or model.labels is None or model.link != "identity":
             return False
         places = self._sample_positions(PROBE_ROWS)
-        said = call_model(model.probabilities, self.x[places], places, Tally(), "reference row")
+        probabilities = call_model(model.probabilities, self.x[places], places, Tally(), "reference row")
         outputs = self.donors(model).outputs[places]
         return (
-            said is not None
-            and said.shape == outputs.shape
-            and bool(np.abs(softmax(outputs) - said).max() <= tolerance)
+            probabilities is not None
+            and probabilities.shape == outputs.shape
+            and bool(np.abs(softmax(outputs) - probabilities).max() <= tolerance)
         )
 
     def _sample_positions(self, count: int) -> Index:

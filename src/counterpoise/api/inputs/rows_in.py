@@ -124,31 +124,33 @@ def name_first_row(index: pd.Index[Any], places: Index) -> str:
 
 def model_predictions(model: Model, x: Points, owners: Index, tally: Tally) -> NDArray[Any]:
     """The user's own ``predict`` at points ``x`` ``(n, d)``, checked: labels of the model, or finite numbers."""
-    said = np.asarray(call_model(model.predict, x, owners, tally))
-    if said.shape != (len(x),):
+    predicted = np.asarray(call_model(model.predict, x, owners, tally))
+    if predicted.shape != (len(x),):
         raise ModelError(
             "the model must give one prediction per row",
-            f"{len(x)} rows gave predictions of shape {said.shape}",
+            f"{len(x)} rows gave predictions of shape {predicted.shape}",
             "mend the model",
         )
     known = set(model.labels or ())
     wrong = [
-        place for place, value in enumerate(said.tolist()) if (value not in known if known else not np.isfinite(value))
+        place
+        for place, value in enumerate(predicted.tolist())
+        if (value not in known if known else not np.isfinite(value))
     ]
     if wrong:
         place = min(wrong, key=lambda place: int(owners[place]))
         row = int(owners[place])
         raise ModelError(
             f"the model must predict {'one of its own classes' if known else 'finite numbers'}",
-            f"it said {said.tolist()[place]!r} for row {row}, counted from 0",
+            f"it said {predicted.tolist()[place]!r} for row {row}, counted from 0",
             "mend the model",
             row=row,
         )
-    return said
+    return predicted
 
 
 def first_predictions(
-    model: Model, intake: InputRows, schema: Schema, shown: Points, said: NDArray[Any] | None, tally: Tally
+    model: Model, intake: InputRows, schema: Schema, shown: Points, predicted: NDArray[Any] | None, tally: Tally
 ) -> RowPredictions:
     """What the model predicts for the rows as they are ``shown`` to it; ``said`` is that, where it was asked before.
 
@@ -157,16 +159,20 @@ def first_predictions(
     fails on missing cells, the error names them.
     """
     rows = np.arange(len(intake))
-    later = said is None and model.labels is not None and model.abstention is None and not np.isnan(intake.x0).any()
+    later = (
+        predicted is None and model.labels is not None and model.abstention is None and not np.isnan(intake.x0).any()
+    )
     try:
-        if said is None and not later:
-            said = model_predictions(model, shown, rows, tally)
+        if predicted is None and not later:
+            predicted = model_predictions(model, shown, rows, tally)
         outputs = model_outputs(model, intake.x0, rows, tally)
     except ModelError as error:
         blame_missing_cells(error, intake, schema)
         raise
     return RowPredictions(
-        _largest_output_labels(model, outputs) if said is None else said, outputs, np.full(len(rows), not later)
+        _largest_output_labels(model, outputs) if predicted is None else predicted,
+        outputs,
+        np.full(len(rows), not later),
     )
 
 

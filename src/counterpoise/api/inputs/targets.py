@@ -108,9 +108,11 @@ def _range_targets(target: Any, n: int, needed: int) -> RowTargets:
             f"{target!r}",
             "for instance (10, 20) or (None, 5)",
         )
-    said = f"at least {low:g}" if high == np.inf else f"at most {high:g}" if low == -np.inf else f"[{low:g}, {high:g}]"
-    lies = f"in {said}" if said.startswith("[") else said
-    targets = np.full(n, said, dtype=object)
+    range_words = (
+        f"at least {low:g}" if high == np.inf else f"at most {high:g}" if low == -np.inf else f"[{low:g}, {high:g}]"
+    )
+    lies = f"in {range_words}" if range_words.startswith("[") else range_words
+    targets = np.full(n, range_words, dtype=object)
     words = (f"for which the model's number is {lies}",) * n
     return RowTargets(RangeGoal(np.full(n, float(low)), np.full(n, float(high)), needed), targets, words)
 

@@ -127,8 +127,8 @@ class StreamAnswers:
         """Print how it went on standard error; gives the exit code."""
         if not quiet:
             rejected = f"; {self.rejected} rejected" if self.rejected else ""
-            told = f"{self.found} of {self.count} rows reach the target{rejected}"
-            print_to_stderr(told if self.count else NO_ROWS)
+            result = f"{self.found} of {self.count} rows reach the target{rejected}"
+            print_to_stderr(result if self.count else NO_ROWS)
         enough = self.firm if self.strict else self.found
         return ExitCode.ALL_FOUND if enough == self.count else ExitCode.NOT_ALL_FOUND
 

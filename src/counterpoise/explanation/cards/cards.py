@@ -142,8 +142,8 @@ def _list_carried(explanation: AnsweredRows) -> list[CarriedCells]:
 
 def compared_labels(explanation: AnsweredRows, row: int) -> list[Hashable]:
     """The labels whose reference rows a row is compared with: what the model says before, and what it says after."""
-    said = [explanation.score_cells[when][row] for when in ("before", "after")]
-    found = [label for label in dict.fromkeys(said) if isinstance(label, Hashable) and label in explanation.quantiles]
+    labels = [explanation.score_cells[when][row] for when in ("before", "after")]
+    found = [label for label in dict.fromkeys(labels) if isinstance(label, Hashable) and label in explanation.quantiles]
     return found or list(explanation.quantiles)[:2]
 
 
@@ -202,14 +202,16 @@ def _build_best_answer(
     explanation: AnsweredRows, row: int, changes: tuple[CardChange, ...], *, redact: bool
 ) -> CardAnswer:
     scores = explanation.score_cells
-    said = _say_unless_rejected(explanation, row, scores["after"][row])
+    prediction = _say_unless_rejected(explanation, row, scores["after"][row])
     probability = format_probability(float(scores["probability_after"][row]))
     if redact:
-        text = _write_redacted_text(explanation, row, changes, said)
+        text = _write_redacted_text(explanation, row, changes, prediction)
     else:
         text = compose_row_text(explanation, row, names_alternatives=False)  # a card lists them below
     distance = float(explanation.terms.distance[row])
-    return CardAnswer(said, probability, distance, changes, text, *_say_quality(explanation, row, 0, redact=redact))
+    return CardAnswer(
+        prediction, probability, distance, changes, text, *_say_quality(explanation, row, 0, redact=redact)
+    )
 
 
 def _build_other_answer(
@@ -232,7 +234,7 @@ def _say_quality(explanation: AnsweredRows, row: int, slot: int, *, redact: bool
     if not explanation.valid[row]:
         return "", ()
     unusual = [explanation.schema.features[column].title for column in np.flatnonzero(marks.unusual[row, slot])]
-    said = [
+    remarks = [
         "fragile: fewer than half of its noisy copies keep the decision" if marks.is_fragile[row, slot] else "",
         f"unusual for {format_label(explanation.target[row])}: {', '.join(unusual)}" if unusual else "",
         "an edge of the model, not a path that data takes: the nearest real row is "
@@ -240,17 +242,17 @@ def _say_quality(explanation: AnsweredRows, row: int, slot: int, *, redact: bool
         if marks.is_edge[row, slot]
         else "",
     ]
-    return "" if isnan(kept) else f"{int(100 * kept + 1e-9)}%", tuple(filter(None, said[:1] if redact else said))
+    return "" if isnan(kept) else f"{int(100 * kept + 1e-9)}%", tuple(filter(None, remarks[:1] if redact else remarks))
 
 
-def _write_redacted_text(explanation: AnsweredRows, row: int, changes: tuple[CardChange, ...], said: str) -> str:
+def _write_redacted_text(explanation: AnsweredRows, row: int, changes: tuple[CardChange, ...], prediction: str) -> str:
     if explanation.status[row] == REJECTED:
         return "The row was rejected."
     if not explanation.valid[row]:
         return f"No change was found that makes the model say {format_label(explanation.target[row])}."
     if not changes:
-        return f"The model already says {said}; nothing needs to change."
-    return f"With {say_directions(changes)} the model would have said {said}."
+        return f"The model already says {prediction}; nothing needs to change."
+    return f"With {say_directions(changes)} the model would have said {prediction}."
 
 
 def _describe_change(
@@ -277,8 +279,8 @@ def _say_firmness(explanation: AnsweredRows, row: int) -> str:
     if not explanation.valid[row] or isnan(ends[0]):
         return ""
     low = f"{int(100 * float(ends[1]) + 1e-9)} %"
-    said = say_share(float(ends[0]), is_fragile=False, copies=count_copies(explanation, row))
-    return f"{said} keep the decision (at least {low}, with 95 % confidence)"
+    share = say_share(float(ends[0]), is_fragile=False, copies=count_copies(explanation, row))
+    return f"{share} keep the decision (at least {low}, with 95 % confidence)"
 
 
 def _row_name(label: Any) -> str:

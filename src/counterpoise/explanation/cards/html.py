@@ -17,10 +17,10 @@ def draw_card_html(card: Card) -> str:
     is_rejected = card.status == REJECTED
     before = card.prediction + (f" ({card.target} {card.probability})" if card.probability else "")
     after = card.best_answer.prediction + (f" ({card.best_answer.probability})" if card.best_answer.probability else "")
-    said = "" if is_rejected else f"{escape(before)} &rarr; {escape(after)}"
+    verdict = "" if is_rejected else f"{escape(before)} &rarr; {escape(after)}"
     status = f"<span style='{FAINT}'>{escape(card.proof or card.status.replace('_', ' '))}</span>"
     parts = [
-        f"<p style='margin:.2em 0'><b>{escape(card.row)}</b>: {said} {status}</p>",
+        f"<p style='margin:.2em 0'><b>{escape(card.row)}</b>: {verdict} {status}</p>",
         _draw_changes(card.best_answer, "would be" if found else "nearest miss"),
         f"<p style='margin:.4em 0'>{escape(card.best_answer.text)}</p>",
         *(f"<p style='margin:.2em 0'>&#9888; {escape(mark)}</p>" for mark in card.best_answer.marks),

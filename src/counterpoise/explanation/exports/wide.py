@@ -76,10 +76,10 @@ def tabulate_wide(explanation: AnsweredRows, *, all_features: bool = False) -> W
             answer = explanation.answers[row, slot]
             cells = [text(column, answer[column]) if moved[row, slot, column] else UNCHANGED for column in columns]
             # alternatives are listed only where they have the target, which is what is kept of their predictions
-            said = format_label(scores["after"].iloc[row] if slot == 0 else explanation.target[row])
+            prediction = format_label(scores["after"].iloc[row] if slot == 0 else explanation.target[row])
             kept = explanation.measures.kept[row, slot]
             odds = format_probability(float(explanation.measures.probability[row, slot]))
-            lines.append([*cells, said, odds, "" if np.isnan(kept) else f"{int(100 * kept + 1e-9)}%"])
+            lines.append([*cells, prediction, odds, "" if np.isnan(kept) else f"{int(100 * kept + 1e-9)}%"])
             index.append((name, str(slot)))
     names = [*(schema.features[column].title for column in columns), "prediction", "p(target)", "kept"]
     places = pd.MultiIndex.from_tuples(index, names=["row", "answer"]) if index else None

@@ -152,11 +152,11 @@ class Algorithm1:
                 after = after.replace_rows(tried, self.start(chart.take(who), noise[who], after.z[tried]))
             state = state.replace_rows(rows, after)
             done[rows[ended]] = True
-            told = Info(*(scatter_flags(flags, rows, n) for flags in info))
+            full_info = Info(*(scatter_flags(flags, rows, n) for flags in info))
             if ended.any() or len(tried):
                 rows = np.flatnonzero(~done)
                 part = chart.take(rows)
-            yield state, told, done.copy()
+            yield state, full_info, done.copy()
 
     def start(self, chart: CoordinateChart, noise: Array, z: Array) -> State:
         """Lines 2 and 3: the free energy of every row where it starts, ``z`` ``(n, d)``."""

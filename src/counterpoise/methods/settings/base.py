@@ -32,7 +32,7 @@ class Settings:
 def show_changed_fields(settings: Any) -> str:
     """The repr of settings: their fields that differ from the defaults."""
     changed = ((each.name, getattr(settings, each.name)) for each in fields(settings))
-    told = [
+    changed_words = [
         f"{name}={given!r}" for name, given in changed if given != type(settings).__dataclass_fields__[name].default
     ]
-    return f"{type(settings).__name__}({', '.join(told)})"
+    return f"{type(settings).__name__}({', '.join(changed_words)})"

@@ -164,8 +164,8 @@ def _solve_active_facets(
         out[left] = u
         beyond = (slope @ u[:, columns, None])[..., 0] - bound
         wanting = np.concatenate([(np.einsum("pd,pd->p", h, u) < need)[:, None], beyond > slack], axis=1)
-        told = np.concatenate([np.zeros(1, dtype=bool), equal])  # an equation binds in any case
-        now = np.where(used, told | (multiplier > 0), wanting)
+        always_binds = np.concatenate([np.zeros(1, dtype=bool), equal])  # an equation binds in any case
+        now = np.where(used, always_binds | (multiplier > 0), wanting)
         changed = (now != used).any(axis=1) | (((v > low) & (v < high)) != inner).any(axis=1)
         keep = np.flatnonzero(changed)
         if not len(keep):

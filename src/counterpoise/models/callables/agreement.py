@@ -114,9 +114,9 @@ class ClassAgreement(ModelBase):
         votes = self._count_votes(x)
         first = self._predicted_places(self.members[0], x)
         for member in reversed(self.members):
-            said = self._predicted_places(member, x)
-            best = votes[np.arange(len(x)), said] == votes.max(axis=1)
-            first = np.where(best, said, first)
+            places = self._predicted_places(member, x)
+            best = votes[np.arange(len(x)), places] == votes.max(axis=1)
+            first = np.where(best, places, first)
         return _pick_labels(self.classes, first)
 
     def probabilities(self, x: Points) -> Array | None:

@@ -35,11 +35,11 @@ def _tensors(message: Any) -> Iterator[Any]:
 
 
 def _check_place(path: Path, tensor: Any) -> None:
-    said = {entry.key: entry.value for entry in tensor.external_data}
+    location = {entry.key: entry.value for entry in tensor.external_data}
     folder = path.resolve().parent
-    place = (folder / said.get("location", "")).resolve()
+    place = (folder / location.get("location", "")).resolve()
     if not place.is_relative_to(folder) or not place.is_file():
-        raise ValueError(f"it loads {said.get('location', '')!r:.80}, which is not a file beside it")
-    start, size = int(said.get("offset", 0)), int(said.get("length", 0))
+        raise ValueError(f"it loads {location.get('location', '')!r:.80}, which is not a file beside it")
+    start, size = int(location.get("offset", 0)), int(location.get("length", 0))
     if start < 0 or size < 0 or start + size > place.stat().st_size:
-        raise ValueError(f"it loads more of {said['location']!r:.80} than there is")
+        raise ValueError(f"it loads more of {location['location']!r:.80} than there is")

@@ -46,5 +46,5 @@ def try_apart(imports: str, code: str, data: bytes, limits: FileLimits = DEFAULT
     except (OSError, subprocess.TimeoutExpired) as error:
         raise ValueError(f"it could not be opened in a process of its own: {error}") from None
     if run.stdout.split()[-1:] != [OPENED.encode()]:
-        said = run.stderr.decode(errors="replace").strip().splitlines()[-1:]
-        raise ValueError(f"the process that tried to open it ended with {run.returncode}: {''.join(said)[:200]}")
+        last_line = run.stderr.decode(errors="replace").strip().splitlines()[-1:]
+        raise ValueError(f"the process that tried to open it ended with {run.returncode}: {''.join(last_line)[:200]}")

@@ -61,12 +61,12 @@ def as_outputs(values: Any, labels: tuple[Any, ...] | None) -> Array:
 def make_label_function(likely: Callable[[Any], Any], labels: tuple[Any, ...]) -> Callable[[Any], NDArray[Any]]:
     """The prediction of a booster without classes of its own: the label of the largest probability."""
 
-    def said(rows: Any) -> NDArray[Any]:
+    def predict_labels(rows: Any) -> NDArray[Any]:
         found = np.asarray(likely(rows))
         chosen = (found > 0.5).astype(np.intp) if found.ndim == 1 else found.argmax(axis=1)
         return np.asarray(np.array(labels)[chosen])
 
-    return said
+    return predict_labels
 
 
 def match_column_names(names: Sequence[str] | None, schema: Schema) -> list[Hashable] | None:

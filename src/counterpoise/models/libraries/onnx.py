@@ -44,10 +44,10 @@ class OnnxSession:
         """The labels in the order of the scores, as the model tells or shows them on some rows."""
         if self.score_output is None or self.label_output is None:
             return None
-        scores, said = self.session.run([self.score_output, self.label_output], _make_inputs(self.session, rows))
+        scores, predicted = self.session.run([self.score_output, self.label_output], _make_inputs(self.session, rows))
         if isinstance(scores, list):
             return tuple(scores[0])
-        labels = dict(zip(np.argmax(scores, axis=1).tolist(), np.asarray(said).tolist(), strict=True))
+        labels = dict(zip(np.argmax(scores, axis=1).tolist(), np.asarray(predicted).tolist(), strict=True))
         if all(label == place for place, label in labels.items()):
             return tuple(range(columns))
         if len(labels) == columns:
@@ -67,10 +67,10 @@ class LabellingOnnxModel(FunctionModel):
 
     def predict(self, x: Points) -> NDArray[Any]:
         """The model's own label output."""
-        (said,) = self.session.session.run(
+        (predicted,) = self.session.session.run(
             [self.session.label_output], _make_inputs(self.session.session, self.make_input(x))
         )
-        return np.asarray(said).reshape(len(x))
+        return np.asarray(predicted).reshape(len(x))
 
 
 def adapt(model: Any, schema: Schema, probe: Array) -> Model:
@@ -89,16 +89,16 @@ def adapt(model: Any, schema: Schema, probe: Array) -> Model:
 
 
 def _wrap_session(session: Any) -> OnnxSession:
-    scores = said = None
+    scores = label_output = None
     for output in session.get_outputs():
         words = output.type == "tensor(string)" or "int" in output.type
         if words and not output.type.startswith("seq"):
-            said = said or output.name
+            label_output = label_output or output.name
         elif scores is None or "prob" in output.name.lower():
             scores = output.name
-    if scores is None and said is None:
+    if scores is None and label_output is None:
         raise CapabilityError("an ONNX model must have an output", "this one has none", "export the model again")
-    return OnnxSession(session, scores, said)
+    return OnnxSession(session, scores, label_output)
 
 
 def _make_inputs(session: Any, rows: Any) -> dict[str, NDArray[Any]]:

@@ -71,10 +71,10 @@ class SklearnModel(ModelBase):
     def predict(self, x: Points) -> NDArray[Any]:
         """What the estimator's own ``predict`` says."""
         with self._without_warnings():
-            said = np.asarray(self.model.predict(self.make_input(x)))
+            predicted = np.asarray(self.model.predict(self.make_input(x)))
         if self.kind == "outlier_detector":
-            return np.where(said == -1, *OUTLIER_LABELS)
-        return said[:, 0] if said.ndim == 2 and said.shape[1] == 1 else said
+            return np.where(predicted == -1, *OUTLIER_LABELS)
+        return predicted[:, 0] if predicted.ndim == 2 and predicted.shape[1] == 1 else predicted
 
     def probabilities(self, x: Points) -> Array | None:
         """The estimator's own ``predict_proba``, or None where it has none."""
@@ -194,12 +194,12 @@ def make_sklearn_model(model: Any, make_input: InputFunction, probe: Array) -> S
         )
     classes = classes_of(model)
     *others, last = list_output_functions(model, classes)
-    said = SklearnModel(model, make_input, kind, classes, *last).predict(probe)
-    if said.ndim != 1:
-        raise _make_several_targets_error(model, said.shape[1])
+    predicted = SklearnModel(model, make_input, kind, classes, *last).predict(probe)
+    if predicted.ndim != 1:
+        raise _make_several_targets_error(model, predicted.shape[1])
     for way in others:
         found = SklearnModel(model, make_input, kind, classes, *way)
-        if np.array_equal(classes[found.outputs(probe).argmax(axis=1)], said):
+        if np.array_equal(classes[found.outputs(probe).argmax(axis=1)], predicted):
             return found
     return SklearnModel(model, make_input, kind, classes, *last)
 

@@ -112,8 +112,8 @@ def _read_adaboost(model: Any) -> LibraryTrees | None:
     for estimator, weight in zip(model.estimators_, weights.tolist(), strict=False):
         if type(estimator).__name__ not in SINGLE_TREE_CLASSES:
             return None
-        said = estimator.classes_.take(estimator.tree_.value[:, 0, :].argmax(axis=1))
-        value = np.where(said[:, None] == model.classes_, weight, -weight / (classes - 1))
+        leaf_labels = estimator.classes_.take(estimator.tree_.value[:, 0, :].argmax(axis=1))
+        value = np.where(leaf_labels[:, None] == model.classes_, weight, -weight / (classes - 1))
         trees.append(_read_tree(estimator.tree_, 2 * value[:, 1:] if classes == 2 else value))
     base = np.zeros(1 if classes == 2 else classes)
     return LibraryTrees(trees, base, two_outputs_zero_first if classes == 2 else keep_sums, compares_in_single=True)

@@ -104,8 +104,8 @@ def _make_latent_outputs(process: Any) -> OutputFunction:
 
 def _make_label_outputs(model: Any, classes: NDArray[Any], score: OutputFunction | None) -> OutputFunction:
     def raw(rows: Any) -> Array:
-        said = np.asarray(model.predict(rows))
-        out: Array = (said[:, None] == classes).astype(np.float64)
+        predicted = np.asarray(model.predict(rows))
+        out: Array = (predicted[:, None] == classes).astype(np.float64)
         if score is not None:  # a slope to follow, too small to change which output is the largest
             values = score(rows)
             out += 0.5 * values / (1.0 + np.abs(values).max(axis=1, keepdims=True)) if len(values) else 0.0

@@ -188,13 +188,15 @@ def judge_qualities(facts: Facts) -> list[Claim]:
         key: {ours: _differences(facts, ours, key) for ours in (form, OURS)} for key in ("kept", "ynn", "instability")
     }
     firm = {name: interval(facts, f"firm kept over {name}") for name in RIVALS}
-    told = {key: _list_differences(pairs, ".2f" if key == "instability" else ".0%") for key, pairs in less.items()}
+    differences = {
+        key: _list_differences(pairs, ".2f" if key == "instability" else ".0%") for key, pairs in less.items()
+    }
     unbroken = HOLDS if facts["answers broken"] == 0 else FAILS
     return [
         Claim(
             "V; VII; Table II",
             "Free-energy counterfactuals are more robust to noise than LIME's and the gradient's.",
-            "Share of noisy copies that keep the target, rows that both turn: " + told["kept"] + ".",
+            "Share of noisy copies that keep the target, rows that both turn: " + differences["kept"] + ".",
             judge_above(less["kept"][form].values()),
             judge_above(less["kept"][OURS].values()),
             "comparison",
@@ -212,7 +214,7 @@ def judge_qualities(facts: Facts) -> list[Claim]:
         Claim(
             "V; Table II",
             "LIME's explanations vary more from run to run.",
-            "Instability over seeds: " + told["instability"] + ".",
+            "Instability over seeds: " + differences["instability"] + ".",
             judge_above([less["instability"][form]["LIME"].negative]),
             judge_above([less["instability"][OURS]["LIME"].negative]),
             "comparison",
@@ -220,7 +222,7 @@ def judge_qualities(facts: Facts) -> list[Claim]:
         Claim(
             "Abstract; VIII",
             "The counterfactuals are plausible, more so than the others'.",
-            "Share of the five nearest reference rows that have the target: " + told["ynn"] + ".",
+            "Share of the five nearest reference rows that have the target: " + differences["ynn"] + ".",
             judge_above(less["ynn"][form].values()),
             judge_above(less["ynn"][OURS].values()),
             "comparison",

@@ -42,7 +42,7 @@ def measure(scale: RunSize) -> Exhibit:
         by_row = pairs.groupby("row")[f"{key} is kept more"].mean().to_numpy(dtype=np.float64)
         facts |= put_interval(f"{key} kept", bootstrap_mean(by_row))
     facts |= put_interval("gradient rank", bootstrap_mean(ranks["rank correlation"].to_numpy(dtype=np.float64)))
-    told = {
+    shares = {
         key: Interval(*(facts[f"{key} kept{end}"] for end in ("", " low", " high"))) for key in ("heavier", "wider")
     }
     return Exhibit(
@@ -52,9 +52,9 @@ def measure(scale: RunSize) -> Exhibit:
             (
                 "The ensemble of valid points (cp.ensemble) is cut into basins; each has its weight, the spread of its "
                 "points (width) and the share of noisy copies of its minimum that keep the target. Of two basins of "
-                f"the same alert, the heavier is kept more in {told['heavier'].to_text('.0%')} of the pairs, the wider "
-                f"in {told['wider'].to_text('.0%')}: {len(pairs)} pairs of {pairs['row'].nunique()} alerts that have "
-                "more than one basin. A coin gives 50 %."
+                f"the same alert, the heavier is kept more in {shares['heavier'].to_text('.0%')} of the pairs, the "
+                f"wider in {shares['wider'].to_text('.0%')}: {len(pairs)} pairs of {pairs['row'].nunique()} alerts "
+                "that have more than one basin. A coin gives 50 %."
             ),
             (
                 "Gradient: rank correlation over the twelve features of |∂f/∂xᵢ| at the alert, in standard deviations, "

@@ -57,7 +57,7 @@ def measure(scale: RunSize) -> Exhibit:
     table = runs.groupby(["beta", "f"], as_index=False)[measured].mean()
     fresh = _first_and_last_norms(lines[lines["cloud"] == "fresh"]).set_index("beta")
     shares = runs.pivot_table(index="beta", columns="f", values="converged")
-    said = "; ".join(
+    summary = "; ".join(
         f"{beta:g}: {', '.join(f'{100 * share:.0f} %' for share in line)}"
         for beta, line in zip(shares.index, shares.to_numpy(), strict=True)
     )
@@ -78,7 +78,7 @@ def measure(scale: RunSize) -> Exhibit:
         (
             f"A run has converged if less than {CONVERGENCE.converged_share:.0%} of its first gradient norm is left, "
             "on average over the last tenth of the iterations. Share of the runs that have, for each of three f, by β: "
-            f"{said}. The verdict counts all of them: one f, one draw of w and one seed turn it."
+            f"{summary}. The verdict counts all of them: one f, one draw of w and one seed turn it."
         ),
         (
             "Thick: one cloud for the whole run, so that F is one fixed function. A fixed α steps to and fro over the "

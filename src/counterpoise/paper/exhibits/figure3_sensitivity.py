@@ -54,13 +54,13 @@ def measure(scale: RunSize) -> Exhibit:
         for (number, draw), part in grid.groupby(["f", "draw"])
         for name in SCORE_NAMES
     ]
-    told = pd.DataFrame(lines)
+    frame = pd.DataFrame(lines)
     facts = {
         f"stable {word}, f{number} {name}": float(part[word].mean())
-        for (number, name), part in told.groupby(["f", "score"])
+        for (number, name), part in frame.groupby(["f", "score"])
         for word in ("widens", "middle", "somewhere")
     }
-    table = told.drop(columns=["widens", "middle", "somewhere"]).replace({"score": SCORE_NAMES})
+    table = frame.drop(columns=["widens", "middle", "somewhere"]).replace({"score": SCORE_NAMES})
     shown = grid[(grid["f"] == 1) & (grid["draw"] == scale.seed)]
     turned = shown[shown["turned"] > 0]
     agree = float((turned["stability"] / turned["turned"]).mean())

@@ -19,9 +19,9 @@ def build_table_two(facts: Mapping[str, float]) -> Exhibit:
     lines = []
 
     def line(aspect: str, paper: tuple[str, str, str], key: str, form_of: str) -> None:
-        said = dict(zip((form, *RIVALS), paper, strict=True))
+        paper_cells = dict(zip((form, *RIVALS), paper, strict=True))
         cells = {name: _format_number(facts.get(key.format(name)), form_of) for name in methods}
-        lines.append({"aspect": aspect} | {name: _join(cells[name], said.get(name, "")) for name in methods})
+        lines.append({"aspect": aspect} | {name: _join(cells[name], paper_cells.get(name, "")) for name in methods})
 
     none = ("", "", "")
     line("Rows turned, networks", none, "network {} validity", ".0%")
@@ -61,8 +61,8 @@ def build_table_two(facts: Mapping[str, float]) -> Exhibit:
 
 def _cost_line(facts: Mapping[str, float], form: str, methods: tuple[str, ...], letter: str) -> dict[str, str]:
     """The exponent of d, K or T: that of Algorithm 1 is the same in every form; ours has no K and no T."""
-    said = {"d": ("1, at worst 2", "2", "1"), "K": ("1", "1", "0"), "T": ("1", "0", "1")}[letter]
-    words = dict(zip((form, *RIVALS), said, strict=True))
+    paper_cells = {"d": ("1, at worst 2", "2", "1"), "K": ("1", "1", "0"), "T": ("1", "0", "1")}[letter]
+    words = dict(zip((form, *RIVALS), paper_cells, strict=True))
     keys = {form: "Algorithm 1"} | {name: name for name in RIVALS}
     cells = {
         name: _join(_format_number(facts.get(f"exponent {keys.get(name)} {letter}"), ".2f"), words.get(name, ""))

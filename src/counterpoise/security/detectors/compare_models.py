@@ -36,9 +36,9 @@ class ModelComparison(Readable):
             for one, other in (("a", "b"), ("b", "a"))
             if answered[f"effort_{one}"].any()
         ]
-        told = "; ".join([f"agree on {100 * self.table['agree'].mean():.0f} % of {len(self.table)} rows", *carried])
+        counts = "; ".join([f"agree on {100 * self.table['agree'].mean():.0f} % of {len(self.table)} rows", *carried])
         lines = [(str(line["feature"]), f"{line['a']:.0%}", f"{line['b']:.0%}") for _, line in self.features.iterrows()]
-        return Summary(f"the models {told}", ("feature", "changed in a", "in b"), lines)
+        return Summary(f"the models {counts}", ("feature", "changed in a", "in b"), lines)
 
 
 def compare_models(
@@ -63,8 +63,12 @@ def compare_models(
     explainers = [Explainer(model, reference=reference, constraints=constraints) for model in (first, second)]
     found = [each(rows, target=target, seed=seed, alternatives=1) for each in explainers]
     columns: dict[str, Any] = {}
-    said = [each.model_scores.before for each in found]
-    columns |= {"says_a": said[0], "says_b": said[1], "agree": np.asarray(said[0] == said[1], dtype=bool)}
+    predictions = [each.model_scores.before for each in found]
+    columns |= {
+        "says_a": predictions[0],
+        "says_b": predictions[1],
+        "agree": np.asarray(predictions[0] == predictions[1], dtype=bool),
+    }
     for name, each in zip("ab", found, strict=True):
         columns[f"probability_{name}"] = each.model_scores.probability_before
     for name, each in zip("ab", found, strict=True):
@@ -79,6 +83,6 @@ def compare_models(
 
 def _holds_in(found: Explanation, other: Explainer, target: Any) -> Any:
     """Whether the answers of one model have the target's label in another, ``(n,)``; False without an answer."""
-    said = np.asarray(other.model.predict(found.x), dtype=object)
+    predicted = np.asarray(other.model.predict(found.x), dtype=object)
     wanted = np.asarray([str(label) for label in found.target], dtype=object)
-    return found.valid & (np.array([str(label) for label in said.tolist()], dtype=object) == wanted)
+    return found.valid & (np.array([str(label) for label in predicted.tolist()], dtype=object) == wanted)

@@ -106,6 +106,6 @@ def set_wrong_apart(
 
 def refuse_empty(kind: str, problems: Iterable[LineProblem]) -> None:
     """Raise an error about a log of which no line can be read; it names the first problem."""
-    told = list(problems)
-    why = f"{len(told)} could not be read; {told[0]}" if told else "it has none"
+    listed = list(problems)
+    why = f"{len(listed)} could not be read; {listed[0]}" if listed else "it has none"
     raise InputError(f"a log of {kind} must have at least one record", why, "check where the log is from, or --format")

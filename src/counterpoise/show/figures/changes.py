@@ -177,8 +177,8 @@ def _finish_axes(ax: Axes, names: list[str], groups: list[str], explanation: Exp
         verdicts.append(("D", AFTER_COLOUR, f"{what}: {format_label(after)}"))
     keys = [
         *(
-            Line2D([], [], marker=marker, ls="", color=colour, label=escape_dollars(said))
-            for marker, colour, said in verdicts
+            Line2D([], [], marker=marker, ls="", color=colour, label=escape_dollars(label))
+            for marker, colour, label in verdicts
         ),
         *(
             Line2D(

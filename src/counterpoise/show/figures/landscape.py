@@ -67,9 +67,9 @@ def landscape(
     shown = seen.probability if shows_probability else seen.energy
     levels: Any = np.linspace(0.0, 1.0, 11) if shows_probability else SURFACE.contour_levels
     filled = ax.contourf(seen.x, seen.y, shown, levels=levels, cmap="cividis")
-    told = f"probability of {seen.target}" if shows_probability else _height_label(seen)
-    colours: Any = ax.figure.colorbar(filled, ax=ax, label=escape_dollars(told), pad=0.02)
-    set_heading(ax, f"{told[0].upper()}{told[1:]} around the answer", 22.0)
+    height_title = f"probability of {seen.target}" if shows_probability else _height_label(seen)
+    colours: Any = ax.figure.colorbar(filled, ax=ax, label=escape_dollars(height_title), pad=0.02)
+    set_heading(ax, f"{height_title[0].upper()}{height_title[1:]} around the answer", 22.0)
     colours.outline.set_visible(False)
     if seen.margin.min() < 0 <= seen.margin.max():
         line = ax.contour(seen.x, seen.y, seen.margin, levels=[0.0], colors="white", linewidths=2.0)

@@ -105,12 +105,12 @@ class PatternSearch:
         least = min(self.settings.min_support_rows, max(len(left) // 2, 3))
         for tolerance in self.settings.relative_tolerances:
             fits, slack = gap <= tolerance * size, tolerance * size
-            told = shown if smallest is None else shown & (smallest > self.settings.min_size_over_slack * slack)
-            if told.sum() < least or fits[there].mean() < self.share or fits[told].mean() < self.share:
+            showing = shown if smallest is None else shown & (smallest > self.settings.min_size_over_slack * slack)
+            if showing.sum() < least or fits[there].mean() < self.share or fits[showing].mean() < self.share:
                 continue
             if shuffled is not None and (np.abs(left - shuffled) > slack).mean() < self.settings.min_surprise_share:
                 continue
-            return tolerance, float(fits[there].mean()), int(told.sum())
+            return tolerance, float(fits[there].mean()), int(showing.sum())
         return None
 
     def state_rule(

@@ -125,8 +125,8 @@ def _find_spelling(where: str, entry: Any) -> ConstraintSpelling:
     if isinstance(word, str) and word in CONSTRAINT_SPELLINGS:
         return CONSTRAINT_SPELLINGS[word]
     # a hostile file may hold a million keys or one of a million letters: few are looked at, and shortened
-    said = [word] if word is not None else list(entry)[:8] if isinstance(entry, (dict, list)) else [entry]
-    titles = [shorten_repr(each).strip("'").title() for each in said]
+    given_words = [word] if word is not None else list(entry)[:8] if isinstance(entry, (dict, list)) else [entry]
+    titles = [shorten_repr(each).strip("'").title() for each in given_words]
     meant = [near for title in titles for near in get_close_matches(title, CONSTRAINT_SPELLINGS, n=1)]
     if word is None:
         _refuse(where, entry, CONSTRAINT_SPELLINGS[meant[0] if meant else "Immutable"].example)

@@ -194,7 +194,11 @@ def _choose_categories(entry: Mapping[str, Any], own: Feature | None) -> tuple[A
 def _read_observed_ends(entry: Mapping[str, Any], own: Feature | None) -> dict[str, float]:
     """The ends of the range that a file says was observed; min and max stand in where they do not contradict it."""
     observed, allowed = (
-        {end: float(entry[key + said]) for end, said in (("lower", "min"), ("upper", "max")) if key + said in entry}
+        {
+            end: float(entry[key + suffix])
+            for end, suffix in (("lower", "min"), ("upper", "max"))
+            if key + suffix in entry
+        }
         for key in ("observed_", "")
     )
     sample = {} if own is None or not own.is_numeric else {"lower": own.lower, "upper": own.upper}

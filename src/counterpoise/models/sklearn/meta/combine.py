@@ -50,8 +50,8 @@ class MeanCombiner:
     is_classifier: bool
 
     def __call__(self, parts: MemberOutputs) -> Array:
-        said = [as_probabilities(*part) if self.is_classifier else part[0] for part in parts]
-        return np.asarray(np.average(said, axis=0, weights=self.weights))
+        outputs = [as_probabilities(*part) if self.is_classifier else part[0] for part in parts]
+        return np.asarray(np.average(outputs, axis=0, weights=self.weights))
 
 
 @dataclass(frozen=True, eq=False)

@@ -26,24 +26,24 @@ class CombinedMembers:
     def outputs_and_pullback(self, x: Array) -> tuple[Array, Pullback]:
         """Outputs ``(p, c)`` and a function of weights that gives their gradient."""
         pairs = [_outputs_and_pullback(member, x) for member in self.members]
-        said = [outputs for outputs, _ in pairs]
+        member_outputs = [outputs for outputs, _ in pairs]
 
         def pull(weights: Array) -> Array:
-            slopes = self._slopes_by_differences(said, weights)
+            slopes = self._slopes_by_differences(member_outputs, weights)
             return np.asarray(sum(own(slope) for (_, own), slope in zip(pairs, slopes, strict=True)))
 
-        return self._combine_outputs(said), pull
+        return self._combine_outputs(member_outputs), pull
 
-    def _combine_outputs(self, said: list[Array]) -> Array:
-        return self.combine([(part, member.link) for part, member in zip(said, self.members, strict=True)])
+    def _combine_outputs(self, member_outputs: list[Array]) -> Array:
+        return self.combine([(part, member.link) for part, member in zip(member_outputs, self.members, strict=True)])
 
-    def _slopes_by_differences(self, said: list[Array], weights: Array) -> list[Array]:
+    def _slopes_by_differences(self, member_outputs: list[Array], weights: Array) -> list[Array]:
         """How the outputs, summed with ``weights``, change with each output of each member: ``(p, c)`` for each.
 
         By differences, all in one call: outputs are numbered through, and each has a copy with it up and one down.
         """
-        p, sizes = len(weights), [part.shape[1] for part in said]
-        every = np.hstack(said)
+        p, sizes = len(weights), [part.shape[1] for part in member_outputs]
+        every = np.hstack(member_outputs)
         count = every.shape[1]
         step = self.relative_step * np.maximum(np.abs(every), 1.0)
         moved = np.repeat(every[None], 2 * count, axis=0)

@@ -148,11 +148,11 @@ def read_mixing_step(
         warnings.simplefilter("ignore")  # the step was fitted on columns with names
         powers = getattr(step, "powers_", None)
         found = _measure_projection(step, z, length) if powers is None else _read_products(powers, max_columns)
-        said = to_dense(step.transform(elsewhere))
-    if found is None or found(elsewhere).shape != said.shape:
+        transformed = to_dense(step.transform(elsewhere))
+    if found is None or found(elsewhere).shape != transformed.shape:
         return None
-    away = np.abs(found(elsewhere) - said).max(initial=0.0)
-    return found if away <= max_difference * max(np.abs(said).max(initial=0.0), 1e-300) else None
+    away = np.abs(found(elsewhere) - transformed).max(initial=0.0)
+    return found if away <= max_difference * max(np.abs(transformed).max(initial=0.0), 1e-300) else None
 
 
 def _measure_projection(step: Any, z: Array, length: Array) -> Projection:
