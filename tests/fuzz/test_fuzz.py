@@ -50,6 +50,7 @@ def test_what_once_failed_fails_no_more(seed):
         3002322,  # ways out of which no minimum is valid
         3002325,  # a derived value beyond the dtype of its column, shown to the model in a search
         3002388,  # numbers between whole ones, in a column of a nullable dtype that a file calls continuous
+        3000187,  # a program with a column whose spread is near the smallest number there is
     ],
 )
 def test_what_once_failed_in_the_second_edition_fails_no_more(seed):

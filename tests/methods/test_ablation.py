@@ -125,8 +125,8 @@ def parts_of_sums() -> Question:
     table = pd.DataFrame(rng.integers(0, 40, (400, 8)), columns=[f"p{number}" for number in range(8)])
     table["half"], table["rest"] = table.iloc[:, :4].sum(axis=1), table.iloc[:, 4:8].sum(axis=1)
     table["total"] = table.half + table.rest
-    label = np.sin(table.total / 12) + table.half / 60 - table.p0 / 30 + (table.p1 - table.p5) / 25 > 0.3
-    return HistGradientBoostingClassifier(max_iter=60, random_state=0).fit(table, label), table, table[:20], {}
+    label = np.sin(table.total / 12) + table.half / 60 - table.p0 / 30 + (table.p1 - table.p5) / 25 > 1.0
+    return HistGradientBoostingClassifier(max_iter=60, random_state=0).fit(table, label), table, table[:40], {}
 
 
 @cache

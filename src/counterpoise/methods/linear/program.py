@@ -63,6 +63,8 @@ def solve_case(
     if not len(part.column):  # no column can move
         return ProgramAnswer(np.inf if (cases.need_least[case] > 0).any() else 0.0)
     program = _Program.of(menus, cases, case, part, max_changes)
+    if not program.is_finite:  # columns with spreads near the smallest number there is
+        return None
     found = program.solve(cases.need_least[case], deadline, settings)
     if found.status == 2:  # nothing meets the conditions
         return ProgramAnswer(np.inf)
@@ -205,6 +207,12 @@ class _Program(NamedTuple):
         scale = np.where(scale > 0, scale, 1.0)
         whole, upper = np.concatenate([part.counts > 0, np.ones(v, dtype=bool)]), np.concatenate([most, np.ones(v)])
         return cls(part, cost, gain / scale[:, None], scale, tuple(rules), whole, upper)
+
+    @property
+    def is_finite(self) -> bool:
+        """Whether all costs, conditions and ends are numbers that a solver can take."""
+        rules = [np.asarray(rule.A) for rule in self.rules]
+        return all(bool(np.isfinite(each).all()) for each in (self.cost, self.conditions, self.upper, *rules))
 
     def solve(self, need: Array, deadline: float, settings: LinearSettings) -> optimize.OptimizeResult:
         """The cheapest point that meets the needs ``(m,)``, as far as it is found before the deadline."""

@@ -12,9 +12,7 @@ class LinearSettings:
     boxes: int = 256  # of a row that are opened at most, but for the last few together
     boxes_for_answers: int = 16  # of a row whose answer relations keep above what the bound, without them, can reach
     boxes_with_relations: int = 12  # of a row that are opened at most in each round that has relations as conditions
-    boxes_at_first: int = (
-        256  # of the first of these rounds, without relations, and four times as many in each later one
-    )
+    boxes_at_first: int = 256  # of the first round, without relations; four times as many in each later one
     relation_rounds: int = 4  # times a row is proven, each with the relations as conditions that were broken before
     slack: float = 1e-9  # share of a condition by which an answer goes beyond it
     raises: int = 10  # times that a price is raised, 2, 4, 8, … times, until a point meets the condition

@@ -49,7 +49,7 @@ class TreeSettings(Settings):
     """A gain below this share of the largest is none."""
     margin_price_factor_of_lost_rows: float = 1000.0
     """What missing margin is taken to cost where nothing else has led to an answer: the way there hardly counts."""
-    dear_changes: float = 5.0
+    dear_changes: float = 10.0
     """Under relations, rows whose answer costs more than so many changes are searched at the bare distance too."""
     starts_of_lost_rows: int = 8
     """Reference rows with the nearest scores that such a search starts from; 0: no such search."""
