@@ -7,7 +7,7 @@ gap that takes many boxes to close; a program of the same question is solved in 
 from __future__ import annotations
 
 import time
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from scipy import optimize
@@ -104,47 +104,50 @@ def _solve_exactly(
     return x, level
 
 
+Variable: TypeAlias = tuple[int, float, float, float, bool]
+"""What `ProgramVariables` has of one variable."""
+
+
 def _list_variables(
     menus: Menus, row: int, reach: Array, counted: frozenset[int], settings: LinearSettings
 ) -> ProgramVariables | None:
-    listed = dict(menus.listed)
-    column, fixed, most, counts, levels = list[int](), list[float](), list[float](), list[float](), list[bool]()
-
-    def add(place: int, least: float, beyond: float, number: float, *, is_level: bool = False) -> None:
-        column.append(place)
-        fixed.append(least)
-        most.append(beyond)
-        counts.append(number)
-        levels.append(is_level)
-
-    for place in range(len(menus.numbers)):
-        own, step = menus.x0[row, place], menus.step[row, place]
+    """The variables of a row; None where a column can move without end."""
+    found: list[Variable] = []
+    for place, own in enumerate(menus.x0[row].tolist()):
         low, high = max(menus.low[row, place], own - reach[place]), min(menus.high[row, place], own + reach[place])
         if not low <= high or menus.low[row, place] > menus.high[row, place]:
             continue
         if not np.isfinite([low, high]).all():
             return None
-        if place in listed:
-            values = listed[place][(listed[place] >= low) & (listed[place] <= high)]
-            if len(values) <= settings.most_listed or place in counted:
-                for value in values[values != own]:
-                    add(place, value - own, 0.0, 0.0)
-                continue
-        for sign, least, end in ((1.0, max(low, own), high), (-1.0, min(high, own), low)):
-            first = _first_on_grid(menus, row, place, least, upwards=sign > 0) if step > 0 else least
-            beyond = (end - first) * sign
-            if beyond < -1e-9 * step or (beyond == 0 and first == own):
-                continue
-            whole = float(np.floor(beyond / step + 1e-9)) if step > 0 else 0.0
-            is_fine = whole > settings.most_counts and place not in counted
-            away = whole * step if step > 0 and not is_fine else max(beyond, 0.0)
-            add(place, first - own, sign * away, 0.0 if is_fine else whole)
+        values = dict(menus.listed).get(place)
+        values = None if values is None else values[(values >= low) & (values <= high)]
+        if values is not None and (len(values) <= settings.most_listed or place in counted):
+            found += [(place, value - own, 0.0, 0.0, False) for value in values[values != own].tolist()]
+        else:
+            most_counts = np.inf if place in counted else settings.most_counts
+            found += _list_ways(menus, row, place, (low, high), most_counts)
     f = len(menus.numbers)
     for place in range(len(menus.coded)):
-        for level in np.flatnonzero(menus.levels[row, place]):
-            add(f + place, float(level), 0.0, 0.0, is_level=True)
-    arrays = np.array(fixed), np.array(most), np.array(counts)
+        found += [(f + place, float(level), 0.0, 0.0, True) for level in np.flatnonzero(menus.levels[row, place])]
+    column, fixed, most, counts, levels = zip(*found, strict=True) if found else ((),) * 5
+    arrays = np.array(fixed, dtype=np.float64), np.array(most, dtype=np.float64), np.array(counts, dtype=np.float64)
     return ProgramVariables(np.array(column, dtype=np.intp), *arrays, np.array(levels, dtype=bool))
+
+
+def _list_ways(menus: Menus, row: int, place: int, ends: tuple[float, float], most_counts: float) -> list[Variable]:
+    """The ways of a number up and down between two ends; a grid of more than ``most_counts`` steps is left out."""
+    own, step, (low, high) = menus.x0[row, place], menus.step[row, place], ends
+    ways: list[Variable] = []
+    for sign, least, end in ((1.0, max(low, own), high), (-1.0, min(high, own), low)):
+        first = _first_on_grid(menus, row, place, least, upwards=sign > 0) if step > 0 else least
+        beyond = (end - first) * sign
+        if beyond < -1e-9 * step or (beyond == 0 and first == own):
+            continue
+        whole = float(np.floor(beyond / step + 1e-9)) if step > 0 else 0.0
+        is_fine = whole > most_counts
+        away = whole * step if step > 0 and not is_fine else max(beyond, 0.0)
+        ways.append((place, first - own, sign * away, 0.0 if is_fine else whole, False))
+    return ways
 
 
 def _first_on_grid(menus: Menus, row: int, place: int, value: float, *, upwards: bool) -> float:
