@@ -6,9 +6,15 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from counterpoise.objective.ranks import Ranks
+from counterpoise.types import Array
 
 COLUMN = np.array([0])
 references = arrays(np.float64, st.tuples(st.integers(2, 40), st.just(1)), elements=st.integers(-20, 20).map(float))
+
+
+def values_at(ranks: Ranks, at: Array) -> Array:
+    """The values at ranks ``at`` in [0, 1] of the one column."""
+    return ranks.values_at_knots(at * (ranks.table.shape[1] - 1.0), COLUMN)
 
 
 @given(references)
@@ -16,22 +22,22 @@ def test_both_ends_of_the_rank_interval_of_a_reference_value_have_that_value(ref
     ranks = Ranks.of(reference)
     first, last = ranks.rank_interval(reference, COLUMN)
     assert (first <= last).all()
-    np.testing.assert_allclose(ranks.values_at(first, COLUMN), reference, atol=1e-9)
-    np.testing.assert_allclose(ranks.values_at(last, COLUMN), reference, atol=1e-9)
+    np.testing.assert_allclose(values_at(ranks, first), reference, atol=1e-9)
+    np.testing.assert_allclose(values_at(ranks, last), reference, atol=1e-9)
 
 
 @given(references, st.floats(0, 1), st.floats(0, 1))
 def test_a_higher_rank_never_has_a_smaller_value(reference, one, other):
-    low, high = Ranks.of(reference).values_at(np.array([[min(one, other)], [max(one, other)]]), COLUMN)[:, 0]
+    low, high = values_at(Ranks.of(reference), np.array([[min(one, other)], [max(one, other)]]))[:, 0]
     assert low <= high
 
 
 @given(references)
 def test_the_order_of_rows_and_missing_cells_do_not_matter(reference):
     ranks = np.linspace(0, 1, 7)[:, None]
-    expected = Ranks.of(reference).values_at(ranks, COLUMN)
+    expected = values_at(Ranks.of(reference), ranks)
     padded = np.concatenate([[[np.nan]], reference[::-1]])
-    np.testing.assert_allclose(Ranks.of(padded, max_knots=len(reference)).values_at(ranks, COLUMN), expected, atol=1e-9)
+    np.testing.assert_allclose(values_at(Ranks.of(padded, max_knots=len(reference)), ranks), expected, atol=1e-9)
 
 
 def test_values_outside_the_reference_are_that_far_outside():

@@ -19,7 +19,7 @@ class Ranks:
     >>> ranks = Ranks.of(np.array([[0.0], [0.0], [0.0], [1.0], [9.0]]))
     >>> ranks.rank_interval(np.array([0.0, 5.0]), np.array([0, 0]))
     (array([0.   , 0.875]), array([0.5  , 0.875]))
-    >>> ranks.values_at(np.array([0.25, 0.875]), np.array([0, 0]))
+    >>> ranks.values_at_knots(np.array([1.0, 3.5]), np.array([0, 0]))
     array([0., 5.])
     """
 
@@ -56,10 +56,6 @@ class Ranks:
         first = np.where(between, below + part, np.minimum(left, top))
         last = np.where(between, below + part, np.maximum(right - 1, 0))
         return first / top, last / top
-
-    def values_at(self, ranks: Array, columns: Index) -> Array:
-        """The values ``(..., c)`` at ranks ``(..., c)`` in [0, 1] of these columns ``(c,)``."""
-        return self.values_at_knots(ranks * (self.table.shape[1] - 1.0), columns)
 
     def values_at_knots(self, at: Array, columns: Index) -> Array:
         """The values ``(..., c)`` at places ``at`` ``(..., c)``, counted in knots from 0, which are overwritten."""

@@ -8,7 +8,6 @@ import pytest
 
 from counterpoise.errors import InputError
 from counterpoise.models.registry import as_model
-from counterpoise.models.trees.nodes import next_float_above
 from counterpoise.models.trees.opened import TreeModel
 from counterpoise.space.schema.schema import Schema
 from edges import KINDS, check_bits, edge_rows, schema_and_rows, table, target
@@ -80,7 +79,9 @@ def test_values_next_to_zero_go_where_the_library_sends_them() -> None:
     near = np.concatenate([points[np.abs(points) < 1e-30] for points in found.thresholds])
     assert len(near), "LightGBM cuts beside zero"
     rows = np.tile(array[0], (6 * len(near), 1))
-    rows[:, 0] = np.concatenate([near, next_float_above(near), -near, next_float_above(-near), 0 * near, near / 2])
+    rows[:, 0] = np.concatenate(
+        [near, np.nextafter(near, np.inf), -near, np.nextafter(-near, np.inf), 0 * near, near / 2]
+    )
     check_bits(found, rows)
 
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 
 from counterpoise.models.registry import as_model
-from counterpoise.models.trees.nodes import largest_left, largest_rounded_at_most, next_float_above
+from counterpoise.models.trees.nodes import largest_left, largest_rounded_at_most
 from counterpoise.models.trees.opened import TreeModel
 from counterpoise.space.schema.schema import Schema
 from counterpoise.types import Array
@@ -30,7 +30,7 @@ def test_the_last_value_at_most_a_limit_is_the_last(limit: float, kind: type) ->
     with np.errstate(over="ignore"):
         found = largest_rounded_at_most(np.array([limit]), np.dtype(kind))
         assert float(found.astype(kind)[0]) <= limit
-        assert float(next_float_above(found).astype(kind)[0]) > limit
+        assert float(np.nextafter(found, np.inf).astype(kind)[0]) > limit
 
 
 @given(st.floats(width=32, allow_nan=False, allow_infinity=False), st.booleans(), st.booleans())
@@ -43,7 +43,7 @@ def test_either_side_of_a_split_point_is_one_float_apart(threshold: float, stric
     found = largest_left(np.array([threshold]), strict=strict, single=single)
     if np.isfinite(found[0]):
         assert goes_left(found)
-        assert not goes_left(next_float_above(found))
+        assert not goes_left(np.nextafter(found, np.inf))
 
 
 def test_a_model_of_trees_says_that_it_is_constant_on_boxes() -> None:
@@ -62,7 +62,7 @@ def test_nothing_happens_between_two_split_points(seed: int) -> None:
     for place, points in enumerate(MODEL.thresholds):
         if SCHEMA.features[place].kind == "continuous" and not np.isnan(x[0, place]):
             low = np.searchsorted(points, x[0, place])
-            left = next_float_above(points[low - 1]) if low else x[0, place] - 1.0
+            left = np.nextafter(points[low - 1], np.inf) if low else x[0, place] - 1.0
             right = points[low] if low < len(points) else x[0, place] + 1.0
             moved[0, place] = rng.choice([left, right])
     np.testing.assert_array_equal(MODEL.outputs(moved), MODEL.outputs(x))

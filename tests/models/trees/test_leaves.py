@@ -23,7 +23,6 @@ from counterpoise.models.trees.leaf_bits import LeafTable
 from counterpoise.models.trees.leaf_ranges import CellWindow
 from counterpoise.models.trees.leaf_walk import LeafWalk
 from counterpoise.models.trees.leaves import Leaves
-from counterpoise.models.trees.nodes import next_float_above
 from counterpoise.models.trees.opened import TreeModel
 from counterpoise.models.trees.settings import LeafSettings
 from edges import schema_and_rows, target
@@ -93,7 +92,9 @@ def inside(leaves: Leaves, cell: int) -> float:
     if np.isnan(leaves.upper_ends[cell]):
         return float("nan")
     return float(
-        leaves.upper_ends[cell] if np.isfinite(leaves.upper_ends[cell]) else next_float_above(leaves.lower_ends[cell])
+        leaves.upper_ends[cell]
+        if np.isfinite(leaves.upper_ends[cell])
+        else np.nextafter(leaves.lower_ends[cell], np.inf)
     )
 
 

@@ -54,13 +54,12 @@ class TreeEnsemble(TreeNodes):
     """All trees of a model, with what is made of their nodes: compiled trees for outputs, leaves for searches.
 
     >>> import numpy as np
-    >>> from counterpoise.models.trees.nodes import next_float_above
     >>> stump = TreeEnsemble(
     ...     feature=np.array([0, -1, -1]), threshold=np.array([2.5, np.nan, np.nan]), left=np.array([1, -1, -1]),
     ...     right=np.array([2, -1, -1]), missing_left=np.zeros(3, bool), category=np.full(3, -1), category_sets=(),
     ...     value=np.array([[0.0], [-1.0], [1.0]]), roots=np.array([0]), first_sum=np.array([0]), base=np.array([0.5]),
     ...     compares_in_single=np.array([False]), width=1)
-    >>> stump.outputs(np.array([[2.5], [next_float_above(2.5)], [np.nan]]))[:, 0], stump.thresholds
+    >>> stump.outputs(np.array([[2.5], [np.nextafter(2.5, np.inf)], [np.nan]]))[:, 0], stump.thresholds
     (array([-0.5,  1.5,  1.5]), (array([2.5]),))
     """
 

@@ -108,11 +108,6 @@ class TreeNodes:
         )
 
 
-def next_float_above(threshold: Any) -> Any:
-    """The smallest float64 that goes right of a threshold."""
-    return np.nextafter(threshold, np.inf)
-
-
 def code_places(codes: Array, size: int) -> Index:
     """Places of codes in a table of ``size`` entries, the last of which is for a missing or an unknown one."""
     return np.where((codes >= 0) & (codes < size - 1), codes, size - 1).astype(np.intp)
