@@ -100,7 +100,8 @@ class RowBudget:
         left = (self.search_limit - self.spent).tolist()
         fresh: dict[tuple[int, int], int] = {}
         asked_places: list[int] = []
-        is_open = [here > 0 for here in left]  # once it is spent a search learns no more, of known points either
+        # once it is spent a search learns no more, of known points either
+        is_open = [rows_left > 0 for rows_left in left]
         places, asked = self._home[owners], np.zeros(len(x), dtype=bool)
         for place, (row, key) in enumerate(zip(owners.tolist(), _keys(x), strict=True)):
             if not is_open[row]:

@@ -164,12 +164,12 @@ def _resolve_goals(model: Model, question: Question, before: Array) -> Iterator[
         yield every, resolve_target(model, question.target, question.threshold, before).goal, ""
         return
     except InputError as error:
-        own = question.target if question.has_target_per_row else before
-        if len(set(map(repr, np.asarray(own).tolist()))) < 2:
+        labels = question.target if question.has_target_per_row else before
+        if len(set(map(repr, np.asarray(labels).tolist()))) < 2:
             yield every, None, error.given
             return
     by_class: dict[str, list[int]] = {}
-    for place, label in enumerate(np.asarray(own).tolist()):
+    for place, label in enumerate(np.asarray(labels).tolist()):
         by_class.setdefault(repr(label), []).append(place)
     for group in by_class.values():
         places = np.array(group, dtype=np.intp)

@@ -143,8 +143,8 @@ def answer_rows(task: AnswerTask, watch: FinishedRowsCallback, *, search: bool =
         further[open_rows] = np.nan if run.further_bound is None else run.further_bound
     if len(shut):
         shown = task.form.take(shut).own_rows
-        own = model_predictions(problem.model, shown, problem.row_numbers[shut], problem.tally)
-        before[shut] = predicted[shut] = own.tolist()
+        later_predictions = model_predictions(problem.model, shown, problem.row_numbers[shut], problem.tally)
+        before[shut] = predicted[shut] = later_predictions.tolist()
     # where no row that obeys every relation is known, there is no nearest miss to show, only the row itself
     known = problem.region.feasible & holds[:, 0]
     if not known.all():

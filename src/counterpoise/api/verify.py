@@ -76,8 +76,8 @@ def verify(
         first = count[good] == 0
         verdict.predicted[good[first]] = predicted[holds][first]
         if run.rank is None:  # an answer that changes the same features, or a superset of them, is no alternative
-            own = sets[good, picks][:, None]
-            effort[good] = np.where(((sets[good] & own) == own).all(axis=-1), np.inf, effort[good])
+            picked = sets[good, picks][:, None]
+            effort[good] = np.where(((sets[good] & picked) == picked).all(axis=-1), np.inf, effort[good])
         count[good] += 1
         lost = rows[~holds & (count[rows] == 0) & ~refused[rows]]
         if len(lost):  # predict and outputs disagree: go on in the same direction until predict agrees

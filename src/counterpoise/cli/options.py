@@ -30,6 +30,10 @@ SchemaOption = Annotated[
 LabelOption = Annotated[
     str | None, typer.Option("--label", "-l", help="The column of the data that holds the class; it is left out.")
 ]
+NameOption = Annotated[str | None, typer.Option("--id", help="The column of the rows that names them.")]
+SeedOption = Annotated[int, typer.Option("--seed", help="The same seed gives the same answers.")]
+BudgetOption = Annotated[float | None, typer.Option("--budget", help="Seconds for all rows together.")]
+AlternativesOption = Annotated[int, typer.Option("--alternatives", "-a", help="Answers for each row, at most.")]
 TrustOption = Annotated[
     bool,
     typer.Option("--trust", help="Open the model unchecked; a pickle can run any code: only if you know its origin."),

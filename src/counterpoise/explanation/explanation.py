@@ -176,22 +176,22 @@ class Explanation(AnsweredRows):
         return headline(self.status.tolist(), self.valid, self.terms.distance, self.changed)
 
     def _archive_fields(self) -> dict[str, Any]:
-        own = {
+        archived = {
             item.name: getattr(self, item.name) for item in fields(self) if item.name not in ("model_scores", "terms")
         }
-        own |= {"scores": self.scores, "energy": self.terms.to_frame(self.rows.index)}
-        return {**own, "tipping": None if self.tipping is None else self.tipping._archive_fields()}
+        archived |= {"scores": self.scores, "energy": self.terms.to_frame(self.rows.index)}
+        return {**archived, "tipping": None if self.tipping is None else self.tipping._archive_fields()}
 
     @classmethod
-    def _from_fields(cls, own: dict[str, Any]) -> Explanation:
+    def _from_fields(cls, archived: dict[str, Any]) -> Explanation:
         tipping, model_scores, terms = (
-            own["tipping"],
-            ModelScores.of(own.pop("scores")),
-            AnswerEnergies.of(own.pop("energy")),
+            archived["tipping"],
+            ModelScores.of(archived.pop("scores")),
+            AnswerEnergies.of(archived.pop("energy")),
         )
         return cls(
             **{
-                **own,
+                **archived,
                 "model_scores": model_scores,
                 "terms": terms,
                 "tipping": None if tipping is None else cls._from_fields(tipping),

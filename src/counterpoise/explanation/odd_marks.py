@@ -63,10 +63,10 @@ def find_odd_marks(
         if levels is not None:
             unusual[row] = changed[row] & ((answers[row] < levels[low]) | (answers[row] > levels[high]))
     filled = np.where(listed[..., None], answers, x0[:, None, :])
-    own = Distance.of(schema, "l2")(filled, x0)
+    change_length = Distance.of(schema, "l2")(filled, x0)
     nearest = np.full(n, np.nan)
     for row, (_, apart) in enumerate(real_rows_and_distances(schema, x0, evidence)):
         nearest[row] = min(apart.tolist(), default=np.nan)
-    far = np.divide(nearest[:, None], own, out=np.full((n, a), np.nan), where=own > 0)
+    far = np.divide(nearest[:, None], change_length, out=np.full((n, a), np.nan), where=change_length > 0)
     with np.errstate(invalid="ignore"):
         return OddMarks(unusual, far, far > settings.far_factor, listed & (kept_high < settings.fragile_below))

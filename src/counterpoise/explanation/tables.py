@@ -146,11 +146,12 @@ def percentile(levels: Array, value: float) -> float:
 
 def _write_cells(feature: Feature, column: pd.Series[Any], cells: Mask, values: list[Any]) -> pd.Series[Any]:
     """The column with new values in some cells, in the first dtype that holds all of it exactly."""
-    own, wanted = column.dtype, feature.dtype
+    column_dtype, wanted = column.dtype, feature.dtype
     if feature.kind == "ordinal" and not isinstance(wanted, pd.CategoricalDtype):
         wanted = pd.CategoricalDtype(pd.Index(feature.categories), ordered=True)
-    if isinstance(own, pd.CategoricalDtype) and not own.ordered:  # an order tells no place of a new value
-        unknown = [value for value in feature.categories if value not in own.categories]
+    # an order tells no place of a new value
+    if isinstance(column_dtype, pd.CategoricalDtype) and not column_dtype.ordered:
+        unknown = [value for value in feature.categories if value not in column_dtype.categories]
         if any(value in unknown for value in values):
             # all of them, so that the dtype does not depend on which rows are answered together
             column = column.cat.add_categories(unknown)

@@ -158,8 +158,8 @@ def _measure_method(
     runs, took = [], []
     for seed in seeds:
         began = time.perf_counter()
-        own = {"kept": False, **asked}
-        runs.append(explainer(panel.rows, method=entry, seed=seed, budget=budget, model_rows=model_rows, **own))
+        options = {"kept": False, **asked}
+        runs.append(explainer(panel.rows, method=entry, seed=seed, budget=budget, model_rows=model_rows, **options))
         took.append(time.perf_counter() - began)
     found = np.stack([np.where(run.valid[:, None], run.x, np.nan) for run in runs])
     apart = metrics.instability(found, panel.distance.unit)

@@ -200,14 +200,14 @@ def _worst_margin(part: Replay, draws: Array, xi: float, ascent: AscentSettings)
     chart = CoordinateChart.of(part.problem, part.x)
     masked = draws[:, : ascent.directions + ascent.copies] * chart.movable[:, None, :]
     starts, around = masked[:, : ascent.directions], masked[:, None, ascent.directions :]
-    own = part.problem.has_gradient
+    has_gradient = part.problem.has_gradient
     found = bounds.worst_case(
         lambda z: -chart.margin(z),
         chart.origin_coordinates,
         xi,
         starts,
-        gradient=(lambda z: -chart.margin_and_gradient(z)[1]) if own else None,
-        noise=None if own else around,
+        gradient=(lambda z: -chart.margin_and_gradient(z)[1]) if has_gradient else None,
+        noise=None if has_gradient else around,
     )
     return chart.margin(chart.origin_coordinates) - found.rise
 

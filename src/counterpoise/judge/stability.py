@@ -206,7 +206,7 @@ class Neighbourhood:
         """
         problem = self.chart.problem
         slope, jump = np.zeros(z.shape), np.zeros(z.shape)
-        here = problem.energy.effort(self.chart.to_rows(z)[:, None, :], problem.x0)[:, 0]
+        effort = problem.energy.effort(self.chart.to_rows(z)[:, None, :], problem.x0)[:, 0]
         for column in np.flatnonzero(self.chart.movable.any(axis=0)):
             step = np.zeros(z.shape[1])
             step[column] = difference
@@ -215,7 +215,7 @@ class Neighbourhood:
                 for sign in (1, -1)
             )
             slope[:, column] = (ahead - behind) / (2 * difference)
-            jump[:, column] = np.maximum(ahead + behind - 2 * here, 0.0) / (2 * difference)
+            jump[:, column] = np.maximum(ahead + behind - 2 * effort, 0.0) / (2 * difference)
         return slope, np.where(jump > 1e-4, jump, 0.0)
 
     def _free_energy_at(self, z: Array, *, slopes: bool) -> FreeEnergy:

@@ -81,12 +81,12 @@ class RowEnsemble:
         mine = draws.is_changed[..., column]
         if not mine.any():
             return np.nan, np.nan, ""
-        own = self.x0[column]
+        row_value = self.x0[column]
         if not self.schema.numeric[column]:
             return np.nan, np.nan, "other value"
-        if np.isnan(own):
+        if np.isnan(row_value):
             return np.nan, np.nan, "filled in"
-        change = draws.x[..., column][mine] - own
+        change = draws.x[..., column][mine] - row_value
         count = max(size * mine.mean(), 1.0)
         ups = float((change > 0).mean())
         direction = "up" if ups > 0.95 else "down" if ups < 0.05 else "either"

@@ -40,10 +40,10 @@ class Run(NamedTuple):
 
     def at(self, rows: Index | Mask) -> Run:
         """The run of some rows."""
-        own = self.x[rows], self.margin[rows], self.effort[rows], self.done[rows]
+        best_points = self.x[rows], self.margin[rows], self.effort[rows], self.done[rows]
         known = (self.locally_minimal_effort, self.bound, self.is_infeasible, self.rank, self.further_bound)
         taken = (None if part is None else part[rows] for part in known)
-        return Run(*own, self.steps, *taken)  # type: ignore[arg-type]
+        return Run(*best_points, self.steps, *taken)  # type: ignore[arg-type]
 
 
 class Method(Protocol):

@@ -62,9 +62,9 @@ class BasinSearch:
         rank = np.full((len(problem), self.answers), np.inf)
         if len(rows) and not problem.has_expired:
             part = problem.take(rows)
-            own = np.where(run.valid[rows][..., None], run.x[rows], np.nan)
+            earlier_answers = np.where(run.valid[rows][..., None], run.x[rows], np.nan)
             near = start_at_reference_rows(part, 4)
-            starts = np.concatenate([own, np.where(near.valid[..., None], near.x, np.nan)], axis=1)
+            starts = np.concatenate([earlier_answers, np.where(near.valid[..., None], near.x, np.nan)], axis=1)
             T = self.T * run.effort[rows].min(axis=1)
             draws = sample(part, streams.take(rows), starts, T, self.samples, self.sampler)
             for place, (row, each) in enumerate(zip(rows.tolist(), draws, strict=True)):

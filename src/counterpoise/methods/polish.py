@@ -92,14 +92,13 @@ def undo_changes(
     active = np.flatnonzero(_count_changes(problem, points) > 1)  # one change is what it takes
     best = None if first is None else first.at(active)
     while len(active) and not problem.has_expired:
-        part, here = problem.take(active), found.at(active)
+        part, current = problem.take(active), found.at(active)
         if best is None:
-            best = score_points(part, _set_back(part, here.x[:, 0], settings)).best(1)
+            best = score_points(part, _set_back(part, current.x[:, 0], settings)).best(1)
         # what relations mend may slide on for ever, a little at a time
-        gain = np.where(
-            _count_changes(part, best) < _count_changes(part, here), 0.0, settings.min_gain_share * here.effort[:, 0]
-        )
-        better = best.effort[:, 0] < here.effort[:, 0] - gain
+        has_fewer = _count_changes(part, best) < _count_changes(part, current)
+        gain = np.where(has_fewer, 0.0, settings.min_gain_share * current.effort[:, 0])
+        better = best.effort[:, 0] < current.effort[:, 0] - gain
         active = active[better]
         for mine, new in zip(found, best, strict=True):
             mine[active] = new[better]
@@ -126,9 +125,9 @@ def shorten_changes(problem: Problem, points: Points, slack: Mask, settings: Pol
     for _ in range(settings.passes):
         if not len(active) or problem.has_expired:
             break
-        part, here = problem.take(active), found.at(active)
-        best = _bisect_columns(part, here, settings).best(1)
-        better = best.effort[:, 0] < here.effort[:, 0] * (1 - settings.min_gain_share)
+        part, current = problem.take(active), found.at(active)
+        best = _bisect_columns(part, current, settings).best(1)
+        better = best.effort[:, 0] < current.effort[:, 0] * (1 - settings.min_gain_share)
         active = active[better]
         for mine, new in zip(found, best, strict=True):
             mine[active] = new[better]

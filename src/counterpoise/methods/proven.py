@@ -88,10 +88,10 @@ def solve_without_search(problem: Problem, settings: ProofSettings) -> Run | Non
     proof = prove_linear(problem, np.full(len(problem), np.inf), settings.gap, settings.linear)
     if proof is None:
         return None
-    met = np.isfinite(proof.effort)
+    is_found = np.isfinite(proof.effort)
     enough = 1 + max(settings.gap, settings.linear.search_above)
-    done = proof.is_infeasible | (met & (proof.effort <= proof.bound * enough))
-    margin = np.where(met, 0.0, -np.inf)
+    done = proof.is_infeasible | (is_found & (proof.effort <= proof.bound * enough))
+    margin = np.where(is_found, 0.0, -np.inf)
     run = Run(proof.x[:, None, :], margin[:, None], proof.effort[:, None], done, 0)
     return run._replace(bound=proof.bound, is_infeasible=proof.is_infeasible)
 
@@ -138,10 +138,10 @@ def prove_by_leaves(problem: Problem, run: Run, settings: ProofSettings, alterna
         assert further is not None, "what can be proven of the best can be proven of others"
         found.append(further)
     effort = np.concatenate([proof.effort for proof in found], axis=1)
-    x, met = np.concatenate([proof.x for proof in found], axis=1), np.isfinite(effort)
+    x, is_found = np.concatenate([proof.x for proof in found], axis=1), np.isfinite(effort)
     points = Points(
-        np.where(met[..., None], x, problem.region.nearest_feasible[:, None, :]),
-        np.where(met, 0.0, -np.inf),
+        np.where(is_found[..., None], x, problem.region.nearest_feasible[:, None, :]),
+        np.where(is_found, 0.0, -np.inf),
         effort,
     )
     least = np.minimum(run.effort.min(axis=1), effort.min(axis=1))
@@ -176,8 +176,8 @@ def prove_by_weights(problem: Problem, run: Run, settings: ProofSettings) -> Bou
     proof = prove_linear(problem, effort, settings.gap, settings.linear)
     if proof is None:
         return None
-    met = np.isfinite(proof.effort)
-    points = Points(proof.x[:, None, :], np.where(met, 0.0, -np.inf)[:, None], proof.effort[:, None])
+    is_found = np.isfinite(proof.effort)
+    points = Points(proof.x[:, None, :], np.where(is_found, 0.0, -np.inf)[:, None], proof.effort[:, None])
     return Bounds(proof.bound, proof.is_infeasible, points)
 
 

@@ -150,10 +150,10 @@ class Search(SearchSettings):
         sift = RepeatedSweeps(self)
         if steep.any():
             some = rows[steep]
-            part, own = problem.take(some), streams.take(some)
+            part, part_streams = problem.take(some), streams.take(some)
             if is_two_sided_range(part) and len(part.reference_rows.x) and part.model_rows_left == np.inf:
-                board.enter(some, score_points(part, self(make_one_sided(part), own).x))
-            for _ in search_by_slope(board, some, part, own, sift, settings=self):
+                board.enter(some, score_points(part, self(make_one_sided(part), part_streams).x))
+            for _ in search_by_slope(board, some, part, part_streams, sift, settings=self):
                 yield board.make_run()
         if not steep.all():
             some = rows[~steep]
@@ -191,20 +191,20 @@ class Search(SearchSettings):
     ) -> Iterator[None]:
         """Rows of a model whose leaves are known, from themselves and from ``start`` ``(n, k, d)``."""
         waiting: list[Points] = []  # entered together, as long as they are of the same rows
-        here = rows[:0]
+        waiting_rows = rows[:0]
         try:
             for some, found, still in beam_search(
                 problem, start, care or choose_thoroughness(problem, settings=self), settings=self
             ):
-                if len(some) != len(here) or len(waiting) == self.trees.rounds_per_update:
-                    self._enter_points(board, here, waiting)
+                if len(some) != len(waiting_rows) or len(waiting) == self.trees.rounds_per_update:
+                    self._enter_points(board, waiting_rows, waiting)
                     waiting = []
-                here = rows[some]
+                waiting_rows = rows[some]
                 waiting.append(found)
-                board.locally_minimal_effort[here] = still
+                board.locally_minimal_effort[waiting_rows] = still
                 yield
         finally:  # however the search ends, what it has found stays
-            self._enter_points(board, here, waiting)
+            self._enter_points(board, waiting_rows, waiting)
 
     def _survey_nearest_misses(self, board: Incumbents, rows: Index, problem: Problem) -> Iterator[None]:
         """Rows without an answer ``(n,)``, from the reference rows whose score comes closest.

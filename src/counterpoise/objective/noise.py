@@ -193,8 +193,8 @@ class RankNoise:
         low = top * ranks.rank_interval(lower, columns)[0][:, None, :]
         wide = top * ranks.rank_interval(upper, columns)[1][:, None, :] - low
         shared = np.flatnonzero((last > first).any(axis=(0, 1)))
-        own = draws[:1] if draws.strides[0] == 0 else draws  # the same draws for every row
-        stretch = (last - first)[:, :, None, shared] * _second_uniforms(own[..., columns[shared]])[:, None]
+        row_draws = draws[:1] if draws.strides[0] == 0 else draws  # the same draws for every row
+        stretch = (last - first)[:, :, None, shared] * _second_uniforms(row_draws[..., columns[shared]])[:, None]
         return RankPlaces(columns, first - low, stretch, shared, low, wide)
 
     def copies_at(self, places: RankPlaces, x: Array, draws: Array, region: Region, numeric: Mask) -> Array:

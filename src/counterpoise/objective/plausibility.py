@@ -157,9 +157,9 @@ class LocalOutlier:
             )
         distance, place = _find_nearest(tree, points, k + 1)
         # the row itself comes first, unless others lie on it: leave one of them out, whichever it is
-        own = place == np.arange(len(points))[:, None]
-        own[~own.any(axis=1), -1] = True
-        distance, place = distance[~own].reshape(-1, k), place[~own].reshape(-1, k)
+        is_itself = place == np.arange(len(points))[:, None]
+        is_itself[~is_itself.any(axis=1), -1] = True
+        distance, place = distance[~is_itself].reshape(-1, k), place[~is_itself].reshape(-1, k)
         reach = distance[:, -1]
         density = 1.0 / (np.maximum(distance, reach[place]).mean(axis=1) + 1e-10)
         return _LocalOutlierPenalty(self.weight, k, tree, reach, density, space)

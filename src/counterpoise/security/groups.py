@@ -68,7 +68,7 @@ def group_alerts(explanation: Explanation, settings: GroupSettings = GroupSettin
     Greedy: each group is the set of moves that most rows without a group share, where a longer set counts for more.
     """
     moves = list_moves(explanation, settings)
-    left = {row for row, own in enumerate(moves) if own}
+    left = {row for row, row_moves in enumerate(moves) if row_moves}
     least = max(settings.least_rows, int(np.ceil(settings.least_share * len(left))))
     groups: list[AlertGroup] = []
     while len(groups) < settings.most:

@@ -133,12 +133,12 @@ class NeighbourIndex:
             theirs = self.squared_norms if counts is None else counts @ self.squared_rows.T
             total = squares.sum(axis=1)[:, None] - 2 * a @ self.scaled_rows.T + theirs
         else:
-            here = np.ones(x0.shape) if counts is None else counts.copy()
+            shared = np.ones(x0.shape) if counts is None else counts.copy()
             if missing is not None:
-                here[missing] = 0.0
+                shared[missing] = 0.0
             both = np.ones(self.x.shape) if self.missing is None else (~self.missing).astype(np.float64)
-            total = squares @ both.T - 2 * a @ self.scaled_rows.T + here @ self.squared_rows.T + here @ (1 - both).T
-            total += ((1.0 if counts is None else counts) - here) @ both.T
+            total = squares @ both.T - 2 * a @ self.scaled_rows.T + shared @ self.squared_rows.T + shared @ (1 - both).T
+            total += ((1.0 if counts is None else counts) - shared) @ both.T
         for column in self._category_columns:
             one, other = x0[:, column, None], self.x[:, column]
             unlike = (one != other) & ~np.isnan(one) & ~np.isnan(other)

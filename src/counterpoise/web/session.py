@@ -272,9 +272,9 @@ class Session:
         carried = [name for name in self.rows.columns if name not in known]
         for start in range(0, len(self), self.settings.listed_rows):
             rows = self.rows.iloc[start : start + self.settings.listed_rows]
-            here = {place - start: why for place, why in self.rejected.items() if 0 <= place - start < len(rows)}
+            rejected = {place - start: why for place, why in self.rejected.items() if 0 <= place - start < len(rows)}
             self.explainer, verdicts, probabilities, reasons = judge_rows(
-                self.explainer, rows, self.target, self.threshold, here
+                self.explainer, rows, self.target, self.threshold, rejected
             )
             self.rejected |= {start + place: reason for place, reason in reasons.items()}
             labels = [str(label) for label in rows.index]

@@ -65,13 +65,13 @@ class RowForm:
 
     def write(self, rows: Index, x: Array) -> Points:
         """Answers ``x`` ``(p, d)`` to ``rows`` ``(p,)``, as they are returned and as the model is shown them."""
-        own = self.x0[rows]
+        row_values = self.x0[rows]
         if self.way == "reference":
-            return keep_own_cells(own, x)
+            return keep_own_cells(row_values, x)
         if self.is_exact and self.schema.matches_columns(self.table):  # as `restore_table`, in a tenth of the time
             index = self.table.index.take(rows)
-            return pd.DataFrame(keep_own_cells(own, x), index=index, columns=self.table.columns)
-        return restore_table(self.schema, take_rows(self.table, rows), own, x)
+            return pd.DataFrame(keep_own_cells(row_values, x), index=index, columns=self.table.columns)
+        return restore_table(self.schema, take_rows(self.table, rows), row_values, x)
 
     def overflows(self, x: Array) -> Mask:
         """Which answers ``x`` ``(p, d)`` have a number that is beyond what its column's dtype can hold, ``(p,)``."""
@@ -144,9 +144,9 @@ def _differences(form: RowForm) -> Iterator[str]:
             yield f"{feature.name!r} has missing cells as the rows mark them"
 
 
-def _lists_same_categories(own: Any, other: Any) -> bool:
+def _lists_same_categories(dtype: Any, other: Any) -> bool:
     """Whether two dtypes list their categories in the same order; those that list none do."""
-    return not isinstance(own, pd.CategoricalDtype) or list(own.categories) == list(other.categories)
+    return not isinstance(dtype, pd.CategoricalDtype) or list(dtype.categories) == list(other.categories)
 
 
 def _form_notes(form: RowForm, way: Way, unlike: list[str], failure: str) -> Iterator[str]:

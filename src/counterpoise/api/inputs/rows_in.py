@@ -77,8 +77,8 @@ def read_rows(data: Any, schema: Schema) -> InputRows:
     notes += _note_large_integers(schema, x0)
     notes += _note_new_gaps(schema, x0, table.index)
     doubles = (isinstance(data, np.ndarray) and data.dtype == np.float64) or holds_only_doubles(table)
-    own = isinstance(data, np.ndarray) and not np.may_share_memory(data, table.to_numpy())
-    return InputRows(table, x0, notes, doubles and bool(schema.numeric.all()), own)
+    is_copied = isinstance(data, np.ndarray) and not np.may_share_memory(data, table.to_numpy())
+    return InputRows(table, x0, notes, doubles and bool(schema.numeric.all()), is_copied)
 
 
 def check_has_rows(count: int) -> None:
@@ -152,7 +152,7 @@ def model_predictions(model: Model, x: Points, owners: Index, tally: Tally) -> N
 def first_predictions(
     model: Model, intake: InputRows, schema: Schema, shown: Points, predicted: NDArray[Any] | None, tally: Tally
 ) -> RowPredictions:
-    """What the model predicts for the rows as they are ``shown`` to it; ``said`` is that, where it was asked before.
+    """What the model predicts for the rows as they are ``shown`` to it; ``predicted`` is that, if asked before.
 
     A call of ``predict`` can take longer than a search, however few its rows. So classes come from the outputs at
     first, and ``predict`` is called later, for rows and answers together. This is the model's first call: where it

@@ -66,15 +66,15 @@ def choose_mu(problem: Problem, margin: Array, neighbours: int = 8) -> Array:
     """
     mu = np.ones(len(problem))
     for rows, _, effort, theirs in _compare_with_reference(problem):
-        here = margin[rows]
+        row_margin = margin[rows]
         near = np.argsort(effort, axis=1, kind="stable")[:, :neighbours]
-        gain = theirs[near] - here[:, None]
+        gain = theirs[near] - row_margin[:, None]
         with np.errstate(
             over="ignore", divide="ignore", invalid="ignore"
         ):  # a tiny gain gives an infinite slope, which the last line bounds
             slope = np.where(gain > 0, effort[np.arange(len(rows))[:, None], near] / gain, np.inf)
         count = np.count_nonzero(gain > 0, axis=1)
-        known = np.flatnonzero((count > 0) & (here <= 0))
+        known = np.flatnonzero((count > 0) & (row_margin <= 0))
         ordered, count = np.sort(slope, axis=1)[known], count[known]  # infinite slopes come last
         every = np.arange(len(known))
         mu[rows[known]] = ordered[every, (count - 1) // 2] + ordered[every, count // 2]  # twice the median

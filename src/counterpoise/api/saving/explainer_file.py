@@ -40,11 +40,11 @@ def write_explainer_file(path: Path, saved: SavedExplainer) -> None:
     """Write an explainer; ``model`` None leaves the model out."""
     packed = json_question.pack_question(saved.question)
     unpacked = json_question.unpack_question(packed)
-    own = [part.text for part in unpacked.constraints if isinstance(part, StoredObject)]
-    if own:
+    stored_objects = [part.text for part in unpacked.constraints if isinstance(part, StoredObject)]
+    if stored_objects:
         raise InputError(
             "constraints of a saved explainer must be data",
-            f"{own[0]} is a function of your own",
+            f"{stored_objects[0]} is a function of your own",
             "leave it out, and give it after loading: cp.load_explainer(path).with_constraints(function)",
         )
     document = {

@@ -34,7 +34,7 @@ def check(
     threshold: options.ThresholdOption = None,
     schema: options.SchemaOption = None,
     label: options.LabelOption = None,
-    name: Annotated[str | None, typer.Option("--id", help="The column of the rows that names them.")] = None,
+    name: options.NameOption = None,
     fixed: options.FixedOption = None,
     increasing: options.IncreasingOption = None,
     decreasing: options.DecreasingOption = None,

@@ -44,7 +44,7 @@ def compare(
     model_rows: Annotated[
         int | None, typer.Option("--model-rows", help="That a method may ask about, for each row.")
     ] = None,
-    seed: Annotated[int, typer.Option("--seed", help="The same seed gives the same answers.")] = 0,
+    seed: options.SeedOption = 0,
     limit: options.LimitOption = None,
     where: options.WhereOption = None,
     out: Annotated[

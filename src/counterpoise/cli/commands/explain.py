@@ -33,7 +33,7 @@ def explain(
         ),
     ] = None,
     agree: options.AgreeOption = None,
-    alternatives: Annotated[int, typer.Option("--alternatives", "-a", help="Answers for each row, at most.")] = 1,
+    alternatives: options.AlternativesOption = 1,
     distance: Annotated[str, typer.Option("--distance", help="l2, l1, l0, gower, mad or linf.")] = "l2",
     lam: Annotated[
         str, typer.Option("--lam", help="What each change costs beside its size: auto (0.1), or a number; 0: nothing.")
@@ -41,8 +41,8 @@ def explain(
     penalty: Annotated[
         str, typer.Option("--penalty", help="What --lam multiplies: changes (their number) or l1 (their sizes).")
     ] = "changes",
-    seed: Annotated[int, typer.Option("--seed", help="The same seed gives the same answers.")] = 0,
-    budget: Annotated[float | None, typer.Option("--budget", help="Seconds for all rows together.")] = None,
+    seed: options.SeedOption = 0,
+    budget: options.BudgetOption = None,
     model_rows: options.ModelRowsOption = None,
     proof: Annotated[
         bool | None,
@@ -56,7 +56,7 @@ def explain(
         float, typer.Option("--gap", help="A proof ends where an answer costs at most this share more than the bound.")
     ] = 0.0,
     label: options.LabelOption = None,
-    name: Annotated[str | None, typer.Option("--id", help="The column of the rows that names them.")] = None,
+    name: options.NameOption = None,
     fixed: options.FixedOption = None,
     increasing: options.IncreasingOption = None,
     decreasing: options.DecreasingOption = None,

@@ -23,7 +23,7 @@ def triage(
     target: options.TargetOption = "opposite",
     schema: options.SchemaOption = None,
     label: options.LabelOption = None,
-    name: Annotated[str | None, typer.Option("--id", help="The column of the rows that names them.")] = None,
+    name: options.NameOption = None,
     verdict: Annotated[
         str | None,
         typer.Option(
@@ -37,7 +37,7 @@ def triage(
     flow_rules: options.FlowRulesOption = None,
     new_categories: options.NewCategoriesOption = False,
     no_relations: options.NoRelationsOption = False,
-    seed: Annotated[int, typer.Option("--seed", help="The same seed gives the same answers.")] = 0,
+    seed: options.SeedOption = 0,
     out: Annotated[str | None, typer.Option("--out", "-o", help="Where to: .html, .csv or .parquet.")] = None,
     redact: options.RedactOption = False,
     log_format: options.FormatOption = None,

@@ -69,9 +69,9 @@ def tabulate_wide(explanation: AnsweredRows, *, all_features: bool = False) -> W
         if explanation.status[row] == REJECTED:  # it has no encoded values: its own stand in the input
             lines.append([*(own_text(column, row) for column in columns), REJECTED, "", ""])
             continue
-        own = [text(column, explanation.x0[row, column]) for column in columns]
+        row_cells = [text(column, explanation.x0[row, column]) for column in columns]
         before = format_label(scores["before"].iloc[row]), format_probability(scores["probability_before"].iloc[row])
-        lines.append([*own, *before, ""])
+        lines.append([*row_cells, *before, ""])
         for slot in range(int(count[row])):
             answer = explanation.answers[row, slot]
             cells = [text(column, answer[column]) if moved[row, slot, column] else UNCHANGED for column in columns]

@@ -140,8 +140,8 @@ def _pack_known(value: Any) -> Any:
         ordered = value if isinstance(value, list) else sorted(value, key=repr)
         return {type(value).__name__: [_pack_known(part) for part in ordered]}
     if type(value) in _CLASSES.values() and is_dataclass(value):
-        own = {item.name: _pack_known(getattr(value, item.name)) for item in fields(value) if item.compare}
-        return {"class": type(value).__name__, "fields": own}
+        packed = {item.name: _pack_known(getattr(value, item.name)) for item in fields(value) if item.compare}
+        return {"class": type(value).__name__, "fields": packed}
     return json_values.pack_value(value)
 
 
@@ -156,8 +156,8 @@ def _unpack_part(data: Any) -> Any:
             return json_values.unpack_array(array)
         case {"map": items}:
             return {json_values.unpack_value(key): json_values.unpack_value(part) for key, part in items}
-        case {"class": name, "fields": own}:
-            return _make(_CLASSES[name], {field: _unpack_part(part) for field, part in own.items()})
+        case {"class": name, "fields": packed}:
+            return _make(_CLASSES[name], {field: _unpack_part(part) for field, part in packed.items()})
         case {"object": name, "repr": text, "settings": settings_hash}:
             return StoredObject(str(name), str(text), str(settings_hash))
         case dict() if len(data) == 1 and next(iter(data)) in _COLLECTIONS:
@@ -166,11 +166,11 @@ def _unpack_part(data: Any) -> Any:
     return json_values.unpack_value(data)
 
 
-def _make(known: type, own: dict[str, Any]) -> Any:
+def _make(known: type, values: dict[str, Any]) -> Any:
     """An object of a class with these fields, checked as the class checks them; its ``__init__`` may take others."""
     made: Any = object.__new__(known)
     for item in fields(known):
-        object.__setattr__(made, item.name, own[item.name] if item.compare else item.default)
+        object.__setattr__(made, item.name, values[item.name] if item.compare else item.default)
     if hasattr(made, "__post_init__"):
         made.__post_init__()
     return made

@@ -216,9 +216,9 @@ class Algorithm1:
 
     def _evaluate_state(self, chart: CoordinateChart, noise: Array, z: Array, alpha: Array) -> State:
         """The state at coordinates ``z`` ``(n, d)``: F and its gradient over the cloud, or E and its own."""
-        own = chart.problem.has_gradient
+        has_gradient = chart.problem.has_gradient
         if not self.sigma:
-            if not own:
+            if not has_gradient:
                 raise CapabilityError(
                     "Algorithm1 with sigma=0 needs a model with gradients",
                     f"{type(chart.problem.model).__name__} has none",
@@ -228,7 +228,7 @@ class Algorithm1:
             return State(z, value, gradient, margin, alpha)
         points = np.concatenate([z[:, None, :], cloud.points(z, self.sigma, noise)], axis=1)
         slopes = None
-        if own:
+        if has_gradient:
             energy, margin, slope = chart.energy_margin_and_gradient(points)
             slopes = self.beta * slope[:, 1:]
         else:
@@ -290,14 +290,14 @@ class Algorithm1:
             )
             fails = found.rise > self.epsilon
         else:
-            own = chart.problem.has_gradient
+            has_gradient = chart.problem.has_gradient
             found = worst_case(
                 lambda z: -chart.margin(z),
                 state.z,
                 self.xi,
                 draws,
-                gradient=(lambda z: -chart.margin_and_gradient(z)[1]) if own else None,
-                noise=None if own else noise[:, None],
+                gradient=(lambda z: -chart.margin_and_gradient(z)[1]) if has_gradient else None,
+                noise=None if has_gradient else noise[:, None],
             )
             fails = state.margin + chart.threshold_shift < found.rise
         taken = state.margin - chart.margin(state.z + found.eta)  # as the score sees it

@@ -125,7 +125,7 @@ class GradientDescent:
         (n, d), k = problem.x0.shape, self.restarts
         home = problem.region.nearest_feasible[:, None, :]
         margin = problem.score(home).margin
-        own = np.maximum(np.abs(margin), 1e-9)  # (n, 1)
+        margin_unit = np.maximum(np.abs(margin), 1e-9)  # (n, 1)
         start = width * problem.scales * streams.normal((k, d))
         start[:, 0] = 0.0
         clamped = self._make_starts(problem, margin)
@@ -138,8 +138,8 @@ class GradientDescent:
             if not len(active) or problem.has_expired:
                 break
             part = problem.take(active)
-            here, found = self._step(part, streams.take(active), state.at(active), own[active], step)
-            for mine, new in zip(state, here, strict=True):
+            stepped, found = self._step(part, streams.take(active), state.at(active), margin_unit[active], step)
+            for mine, new in zip(state, stepped, strict=True):
                 mine[active] = new
             before = best.lowest_effort[active]
             for mine, new in zip(best, join_points(best.at(active), found).best(1), strict=True):
@@ -166,11 +166,11 @@ class GradientDescent:
         return out
 
     def _step(
-        self, problem: Problem, streams: Streams, state: DescentState, own: Array, number: int
+        self, problem: Problem, streams: Streams, state: DescentState, margin_unit: Array, number: int
     ) -> tuple[DescentState, Points]:
         """One iteration of every chain, and the points where the chains stand now."""
         shape = state.x.shape[1:]
-        margin, gradient = self._margin_and_gradient(problem, streams, state, own)
+        margin, gradient = self._margin_and_gradient(problem, streams, state, margin_unit)
         found = score_points(problem, state.x)
         first, second = state.first_moment, state.second_moment
         if self.rule == "adam":
@@ -186,20 +186,20 @@ class GradientDescent:
         return DescentState(x, first, second, np.where(late, 2 * state.weight, state.weight)), found
 
     def _margin_and_gradient(
-        self, problem: Problem, streams: Streams, state: DescentState, own: Array
+        self, problem: Problem, streams: Streams, state: DescentState, margin_unit: Array
     ) -> tuple[Array, Array]:
         """Margins ``(n, k)`` in units of the row's own, and the gradient ``(n, k, d)`` of L in feature scales."""
         if problem.has_gradient:
             score, steep = score_and_gradient(problem, state.x)
-            margin = score.margin / own
-            lean = (state.weight * self._phi_slope(margin))[..., None] * steep / own[..., None]
+            margin = score.margin / margin_unit
+            lean = (state.weight * self._phi_slope(margin))[..., None] * steep / margin_unit[..., None]
         else:
-            margin, lean = self._cloud_margin_and_gradient(problem, streams, state, own)
+            margin, lean = self._cloud_margin_and_gradient(problem, streams, state, margin_unit)
         total = np.nan_to_num(lean + problem.energy.distance.gradient(state.x, problem.x0))
         return margin, np.where(problem.numeric & problem.region.free[:, None, :], total * problem.scales, 0.0)
 
     def _cloud_margin_and_gradient(
-        self, problem: Problem, streams: Streams, state: DescentState, own: Array
+        self, problem: Problem, streams: Streams, state: DescentState, margin_unit: Array
     ) -> tuple[Array, Array]:
         """Margins at the chains and the gradient of ``weight phi`` in raw units, by Boltzmann weights of a cloud."""
         n, k, d = state.x.shape
@@ -209,7 +209,7 @@ class GradientDescent:
         start = np.concatenate([state.x, np.repeat(state.x, self.samples, axis=1)], axis=1)
         shift = np.concatenate([np.zeros_like(state.x), around.reshape(n, -1, d)], axis=1)
         cloud = self._clip_to_box(problem, start + shift, start)
-        margin = problem.score(cloud).margin / own
+        margin = problem.score(cloud).margin / margin_unit
         F = cloud_free_energy(
             self._phi(margin[:, k:].reshape(n, k, -1)) / self.cloud_temperature,
             noise,

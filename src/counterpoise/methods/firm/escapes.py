@@ -46,7 +46,7 @@ def start_without_change(race: Race, x: Array, starts: Array, leverage: Array, s
     found.put(best.found, best.at(best.found))
     gone = np.flatnonzero(np.isinf(found.effort))
     if len(gone):
-        own = replace(race, problem=problem.take(gone))
-        climbed = climb(own, y[gone, lost[gone].argmin(axis=1)], leverage[gone], search)
+        race_part = replace(race, problem=problem.take(gone))
+        climbed = climb(race_part, y[gone, lost[gone].argmin(axis=1)], leverage[gone], search)
         found.put(gone[climbed.found], climbed.at(climbed.found))
     return found

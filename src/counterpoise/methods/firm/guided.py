@@ -90,44 +90,44 @@ class Race:
         """How many of the copies may lose the target."""
         return int(np.floor((1 - self.share) * self.draws.shape[1] + 1e-9))
 
-    def with_deciding_copies(self, here: FirmPoints) -> tuple[Problem, int]:
-        """The problem with the copies alone that decide for points near ``here``, and how many of them may be lost.
+    def with_deciding_copies(self, current: FirmPoints) -> tuple[Problem, int]:
+        """The problem with the copies alone that decide for points near ``current``, and how many of them may be lost.
 
-        Where nothing is known of ``here``, they are the first copies.
+        Where nothing is known of ``current``, they are the first copies.
         """
-        settings, rows, cloud = self.settings, np.arange(len(here.x)), self.problem.cloud
+        settings, rows, cloud = self.settings, np.arange(len(current.x)), self.problem.cloud
         assert cloud is not None
         first, count = max(self.most_lost - settings.deciding_copies // 3, 0), settings.deciding_copies
         may_lose = self.most_lost - first
-        if not here.margin.any():
+        if not current.margin.any():
             first, count = 0, settings.first_copies
             may_lose = -(-self.most_lost * count // self.draws.shape[1])
-        deciding = here.order[:, first : first + count]
+        deciding = current.order[:, first : first + count]
         lean = replace(cloud, draws=self.draws[rows[:, None], deciding], T=0.0, keep=1 - may_lose / count)
         return replace(self.problem, cloud=lean), may_lose
 
-    def run(self, x: Array, limit: Array, here: FirmPoints) -> FirmPoints:
+    def run(self, x: Array, limit: Array, current: FirmPoints) -> FirmPoints:
         """The nearest of the proposals ``x`` ``(n, k, d)`` that keeps the share at less effort than ``limit`` ``(n,)``.
 
-        Copies are tried in the order in which the points ``here`` would lose them.
+        Copies are tried in the order in which the ``current`` points would lose them.
         """
-        unknown = ~here.margin.any(axis=1)
+        unknown = ~current.margin.any(axis=1)
         if unknown.any() and not unknown.all():  # each row is asked about as it would be alone
-            found = FirmPoints.unknown(here.x, here.margin.shape[1])
+            found = FirmPoints.unknown(current.x, current.margin.shape[1])
             for rows in (np.flatnonzero(unknown), np.flatnonzero(~unknown)):
                 part = replace(self, problem=self.problem.take(rows))
-                found.put(rows, part.run(x[rows], limit[rows], here.at(rows)))
+                found.put(rows, part.run(x[rows], limit[rows], current.at(rows)))
             return found
         y, effort = sort_proposals(self.problem, x)
         effort = np.where(effort < limit[:, None], effort, np.inf)
         may = np.isfinite(effort)
         rows, places = np.nonzero(may)
         if len(rows):
-            lean, may_lose = self.with_deciding_copies(here)
+            lean, may_lose = self.with_deciding_copies(current)
             assert lean.cloud is not None
             kept = copy_margins(lean, rows, y[rows, places], lean.cloud.draws[rows])[1]
             may[rows, places] = np.count_nonzero(~kept, axis=1) <= may_lose
-        return self.count_nearest(y, effort, may, here.order, self.settings.counted_proposals)
+        return self.count_nearest(y, effort, may, current.order, self.settings.counted_proposals)
 
     def count_nearest(self, x: Array, effort: Array, may: Mask, order: Index, tries: int) -> FirmPoints:
         """The first of the points ``(n, k, d)``, by effort, that ``may`` ``(n, k)`` be firm and is, in some tries."""

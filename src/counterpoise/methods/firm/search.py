@@ -110,11 +110,11 @@ class FirmSearch:
             rows = now.found
             if not len(rows) or race.problem.has_expired:
                 break
-            own = hold_change(replace(race, problem=race.problem.take(rows)), now.x[rows], place)
-            other = start_without_change(own, now.x[rows], starts.x[rows], leverage[rows], self.search)
-            self._bring_nearer(own, other)
-            sweep_features(own, other, tip.at(rows), leverage[rows], self.search, around_rows=True)
-            self._bring_nearer(own, other)
+            race_part = hold_change(replace(race, problem=race.problem.take(rows)), now.x[rows], place)
+            other = start_without_change(race_part, now.x[rows], starts.x[rows], leverage[rows], self.search)
+            self._bring_nearer(race_part, other)
+            sweep_features(race_part, other, tip.at(rows), leverage[rows], self.search, around_rows=True)
+            self._bring_nearer(race_part, other)
             _improve(now, other, rows)
 
     def _blend(self, problem: Problem, x: Array) -> Array:
@@ -130,8 +130,8 @@ class FirmSearch:
         assert part.cloud is not None
         deep = replace(part, cloud=replace(part.cloud, draws=part.cloud.draws[:, : settings.jump_samples], keep=1.0))
         jumps = jump_at_random(deep, streams.take(rows), settings.jumps, settings=self.search).best(settings.points)
-        here = FirmPoints.unknown(part.x0, settings.samples)
-        return replace(race, problem=part).run(jumps.x, here.effort, here)
+        unknown = FirmPoints.unknown(part.x0, settings.samples)
+        return replace(race, problem=part).run(jumps.x, unknown.effort, unknown)
 
     def _bring_nearer(self, race: Race, now: FirmPoints) -> None:
         """Replace points by nearer ones that are as firm, round by round, as long as there are any."""
@@ -141,12 +141,12 @@ class FirmSearch:
             rows = np.flatnonzero(np.isfinite(now.effort) & (idle < settings.share_cycle))
             if not len(rows) or race.problem.has_expired:
                 break
-            part, here = race.problem.take(rows), now.at(rows)
-            x = propose_nearer(part, here.x, step, settings)
+            part, current = race.problem.take(rows), now.at(rows)
+            x = propose_nearer(part, current.x, step, settings)
             if not step:
-                x = np.concatenate([x, self._blend(part, here.x[:, None])], axis=1)
-            limit = (1 - settings.min_gain_share) * here.effort
-            nearer = replace(race, problem=part).run(x, limit, here)
+                x = np.concatenate([x, self._blend(part, current.x[:, None])], axis=1)
+            limit = (1 - settings.min_gain_share) * current.effort
+            nearer = replace(race, problem=part).run(x, limit, current)
             better = np.isfinite(nearer.effort)
             now.put(rows[better], nearer.at(np.flatnonzero(better)))
             idle[rows] = np.where(better, 0, idle[rows] + 1)

@@ -27,18 +27,18 @@ def sweep_features(
     rows = now.found
     if not len(rows) or race.problem.has_expired:
         return
-    here = now.at(rows)
+    current = now.at(rows)
     race, leverage = replace(race, problem=race.problem.take(rows)), leverage[rows]
-    limit = (1 - race.settings.min_gain_share) * here.effort
-    home = FirmPoints.unknown(race.problem.region.nearest_feasible, here.margin.shape[1])
-    for base in (here, tip.at(rows), home) if around_rows else (here, tip.at(rows)):
+    limit = (1 - race.settings.min_gain_share) * current.effort
+    home = FirmPoints.unknown(race.problem.region.nearest_feasible, current.margin.shape[1])
+    for base in (current, tip.at(rows), home) if around_rows else (current, tip.at(rows)):
         lean, _ = race.with_deciding_copies(base)
         points = score_points(lean, base.x[:, None])
-        swept = _sweep_around(race, lean, points, here, leverage, search)
+        swept = _sweep_around(race, lean, points, current, leverage, search)
         nearer = race.run(np.concatenate([swept.points.x, swept.combinations], axis=1), limit, base)
-        here.put(nearer.found, nearer.at(nearer.found))
+        current.put(nearer.found, nearer.at(nearer.found))
         limit = np.minimum(limit, nearer.effort)
-    now.put(rows, here)
+    now.put(rows, current)
 
 
 def climb(race: Race, x: Array, leverage: Array, search: SearchSettings) -> FirmPoints:
@@ -47,35 +47,35 @@ def climb(race: Race, x: Array, leverage: Array, search: SearchSettings) -> Firm
     What a sweep leads to is also tried farther out.
     """
     settings, (n, m) = race.settings, race.draws.shape[:2]
-    found, here, rows = FirmPoints.unknown(x, m), FirmPoints.unknown(x, m), np.arange(n)
+    found, current, rows = FirmPoints.unknown(x, m), FirmPoints.unknown(x, m), np.arange(n)
     for _ in range(settings.climbing_sweeps):
         if not len(rows) or race.problem.has_expired:
             break
-        own = replace(race, problem=race.problem.take(rows))
-        part, at = own.problem, here.at(rows)
-        at.margin = copy_margins(part, np.arange(len(rows)), at.x, own.draws)[0]
-        lean, _ = own.with_deciding_copies(at)
+        race_part = replace(race, problem=race.problem.take(rows))
+        part, at = race_part.problem, current.at(rows)
+        at.margin = copy_margins(part, np.arange(len(rows)), at.x, race_part.draws)[0]
+        lean, _ = race_part.with_deciding_copies(at)
         points = score_points(lean, at.x[:, None])
-        best = _sweep_around(own, lean, points, at, leverage[rows], search).points.best(1)
-        here.x[rows] = best.x[:, 0]
+        best = _sweep_around(race_part, lean, points, at, leverage[rows], search).points.best(1)
+        current.x[rows] = best.x[:, 0]
         farther = stretch(part, best.x, settings.climbing_factors)
-        new = own.run(farther, np.full(len(rows), np.inf), at)
+        new = race_part.run(farther, np.full(len(rows), np.inf), at)
         found.put(rows[new.found], new.at(new.found))
         rows = rows[np.isinf(new.effort) & (best.margin[:, 0] > points.margin[:, 0])]
     return found
 
 
 def _sweep_around(
-    race: Race, lean: Problem, points: Points, here: FirmPoints, leverage: Array, search: SearchSettings
+    race: Race, lean: Problem, points: Points, current: FirmPoints, leverage: Array, search: SearchSettings
 ) -> SweepResult:
-    """What a sweep around points ``(n, q, d)`` leads to; features are those that matter at ``here``."""
+    """What a sweep around points ``(n, q, d)`` leads to; features are those that matter at ``current``."""
     settings = race.settings
-    cells, reach = Cells.of(lean), max_useful_distance(lean, here.effort, settings=search)
-    only = pick_features(race, cells, here, leverage)
+    cells, reach = Cells.of(lean), max_useful_distance(lean, current.effort, settings=search)
+    only = pick_features(race, cells, current, leverage)
     return sweep(lean, cells, points, reach, settings.sweep_width, only, settings=search)
 
 
-def pick_features(race: Race, cells: Cells | None, here: FirmPoints, leverage: Array) -> Index | None:
+def pick_features(race: Race, cells: Cells | None, current: FirmPoints, leverage: Array) -> Index | None:
     """The features ``(n, g)``, numbered as a sweep does, that do most to the score, and that noise works through most.
 
     ``leverage`` ``(n, d)`` is what each column does to the score; what noise does is read off the copies: their
@@ -87,7 +87,7 @@ def pick_features(race: Race, cells: Cells | None, here: FirmPoints, leverage: A
     if len(columns) <= settings.swept_features:
         return None
     free = problem.region.free[:, columns]
-    noisy = np.where(free, _effect_of_draws(race.draws, here.margin)[:, columns], -1.0)
+    noisy = np.where(free, _effect_of_draws(race.draws, current.margin)[:, columns], -1.0)
     able = np.where(free, leverage[:, columns], -1.0)
     noisiest = np.argsort(-noisy, axis=1, kind="stable")[:, : settings.noisiest_features]
     np.put_along_axis(able, noisiest, np.inf, axis=1)

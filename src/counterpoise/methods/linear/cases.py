@@ -97,13 +97,13 @@ def largest_values(problem: Problem) -> Array:
 def cases_on_columns(problem: Problem, affine: AffineOutputs, ways: Ways, slack: float) -> Cases:
     """Conditions on outputs as conditions on columns."""
     x0, (row, direction, least) = problem.x0, ways
-    here = np.vecdot(direction, affine(x0)[row][:, None, :])
+    row_output = np.vecdot(direction, affine(x0)[row][:, None, :])
     error = np.vecdot(np.abs(direction), affine.error(largest_values(problem))[row][:, None, :])
     error += 4 * affine.rounding * np.abs(least)
     if affine.link == "softmax":  # what rounding of a probability is worth in log-odds
         odds = problem.goal.min_probability if isinstance(problem.goal, ThresholdGoal) else np.full(len(x0), 0.5)
         error += (64 * affine.rounding / (odds * (1 - odds)))[row, None]
-    need = least - here
+    need = least - row_output
     slope = direction @ affine.weights
     columns = [column for column, _ in affine.tables]
     levels = max((len(table) - 1 for _, table in affine.tables), default=0)

@@ -75,9 +75,9 @@ def _divide_values(pricing: Pricing, first: Boxes, second: Boxes, some: Index, c
     step = menus.step[row, column]
     up = np.where(both & (step > 0), up + step, up)
     first.high[some, column], second.low[some, column] = down, up
-    own = menus.x0[row, column]
-    first.can_stay[some, column] &= own <= cut.value[some]
-    second.can_stay[some, column] &= own > cut.value[some]
+    row_value = menus.x0[row, column]
+    first.can_stay[some, column] &= row_value <= cut.value[some]
+    second.can_stay[some, column] &= row_value > cut.value[some]
 
 
 def _find_cut(pricing: Pricing, boxes: Boxes, solved: Solved) -> Cut:

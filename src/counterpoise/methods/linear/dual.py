@@ -34,10 +34,10 @@ def solve(pricing: Pricing, boxes: Boxes, settings: LinearSettings) -> Solved:
     target = np.where(reach < most, np.maximum(reach, least), most)
     price = np.zeros_like(least)
     enough = short = pricing.choose(terms, price)
-    met, value = enough.gain, enough.value.copy()
+    gain, value = enough.gain, enough.value.copy()
     going = ~hopeless
     for number in range(1 if least.shape[1] == 1 else settings.condition_rounds):
-        lacking, size = target - met, np.maximum(np.abs(target), 1e-300)
+        lacking, size = target - gain, np.maximum(np.abs(target), 1e-300)
         off = np.where(lacking > 0, lacking / size, np.where(price > 0, -lacking / size, 0.0))
         going = going & (off.max(axis=1) > (0.0 if number == 0 else settings.condition_tolerance))
         some = np.flatnonzero(going)
@@ -49,7 +49,7 @@ def solve(pricing: Pricing, boxes: Boxes, settings: LinearSettings) -> Solved:
         found = _turn_one(pricing, part, price[some], condition, target[some], short_by, settings)
         (price[some], value[some]), (below, above) = found[:2], found[2:]
         short, enough = _put(short, some, below), _put(enough, some, above)
-        met = _between(short.gain, enough.gain, target, some, condition)
+        gain = _between(short.gain, enough.gain, target, some, condition)
     bound = (price * least).sum(axis=1) - value
     return Solved(np.where(hopeless, np.inf, np.maximum(bound, 0.0)), price, short, enough)
 
@@ -59,9 +59,9 @@ def _between(short: Array, enough: Array, target: Array, some: Index, condition:
     low, high, need = (gain[some, condition] for gain in (short, enough, target))
     with np.errstate(divide="ignore", invalid="ignore"):
         share = np.where((high > low) & (low < need), np.clip((need - low) / (high - low), 0.0, 1.0), 1.0)
-    met = enough.copy()
-    met[some] = share[:, None] * enough[some] + (1 - share[:, None]) * short[some]
-    return met
+    between = enough.copy()
+    between[some] = share[:, None] * enough[some] + (1 - share[:, None]) * short[some]
+    return between
 
 
 class _Side(NamedTuple):
@@ -78,7 +78,7 @@ class _Side(NamedTuple):
             return new
         if not where.any():
             return self
-        price, gap, bound = (np.where(where, theirs, own) for own, theirs in zip(self[:3], new[:3], strict=True))
+        price, gap, bound = (np.where(where, theirs, kept) for kept, theirs in zip(self[:3], new[:3], strict=True))
         return _Side(price, gap, bound, _pick(where, new.choice, self.choice))
 
     def at(self, boxes: Index) -> _Side:
@@ -108,11 +108,11 @@ def _turn_one(
     above by its tangent: where the two meet is looked at next, in turn with the secant of the gains.
     """
     line = np.arange(len(price))
-    need, own = target[line, condition], price[line, condition]
-    turn = _Turn(pricing, terms, price, condition, need, (price * target).sum(axis=1) - own * need)
-    guess = np.maximum(terms.boxes.price[line, condition], own)
+    need, old_price = target[line, condition], price[line, condition]
+    turn = _Turn(pricing, terms, price, condition, need, (price * target).sum(axis=1) - old_price * need)
+    guess = np.maximum(terms.boxes.price[line, condition], old_price)
     first = _first_price(pricing, terms, guess, condition, np.where(need > 0, need, lacking), settings)
-    low, high = turn.ask(np.zeros(len(own))), turn.ask(first)
+    low, high = turn.ask(np.zeros(len(old_price))), turn.ask(first)
     for number in range(settings.raises):
         behind = (high.gap < 0) & (low.gap < 0)
         if not behind.any():

@@ -177,11 +177,11 @@ def _levels(problem: Problem, affine: AffineOutputs, coded: Index) -> tuple[Mask
         size = len(table) - 1
         x = np.repeat(x0[:, None, :], size, axis=1)
         x[:, :, column] = np.arange(size)
-        own = x0[:, column]
-        legal[:, place, :size] = ~problem.region.is_broken(x)[..., column] & (x[..., column] != own[:, None])
+        row_values = x0[:, column]
+        legal[:, place, :size] = ~problem.region.is_broken(x)[..., column] & (x[..., column] != row_values[:, None])
         legal[:, place, :size] &= np.isfinite(table[:-1]).all(axis=1)
         difference[:, place, :size] = distance.differences(x, x0)[..., column]
-        codes = np.where(np.isnan(own), -1, own).astype(np.intp)
+        codes = np.where(np.isnan(row_values), -1, row_values).astype(np.intp)
         known &= (codes < size) & np.isfinite(table[np.minimum(codes, size)]).all(axis=1)
     return legal, difference, known
 

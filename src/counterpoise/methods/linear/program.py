@@ -113,8 +113,9 @@ def _list_variables(
 ) -> ProgramVariables | None:
     """The variables of a row; None where a column can move without end."""
     found: list[Variable] = []
-    for place, own in enumerate(menus.x0[row].tolist()):
-        low, high = max(menus.low[row, place], own - reach[place]), min(menus.high[row, place], own + reach[place])
+    for place, row_value in enumerate(menus.x0[row].tolist()):
+        low = max(menus.low[row, place], row_value - reach[place])
+        high = min(menus.high[row, place], row_value + reach[place])
         if not low <= high or menus.low[row, place] > menus.high[row, place]:
             continue
         if not np.isfinite([low, high]).all():
@@ -122,7 +123,7 @@ def _list_variables(
         values = dict(menus.listed).get(place)
         values = None if values is None else values[(values >= low) & (values <= high)]
         if values is not None and (len(values) <= settings.most_listed or place in counted):
-            found += [(place, value - own, 0.0, 0.0, False) for value in values[values != own].tolist()]
+            found += [(place, value - row_value, 0.0, 0.0, False) for value in values[values != row_value].tolist()]
         else:
             most_counts = np.inf if place in counted else settings.most_counts
             found += _list_ways(menus, row, place, (low, high), most_counts)
@@ -136,29 +137,29 @@ def _list_variables(
 
 def _list_ways(menus: Menus, row: int, place: int, ends: tuple[float, float], most_counts: float) -> list[Variable]:
     """The ways of a number up and down between two ends; a grid of more than ``most_counts`` steps is left out."""
-    own, step, (low, high) = menus.x0[row, place], menus.step[row, place], ends
+    row_value, step, (low, high) = menus.x0[row, place], menus.step[row, place], ends
     ways: list[Variable] = []
-    for sign, least, end in ((1.0, max(low, own), high), (-1.0, min(high, own), low)):
+    for sign, least, end in ((1.0, max(low, row_value), high), (-1.0, min(high, row_value), low)):
         first = _first_on_grid(menus, row, place, least, upwards=sign > 0) if step > 0 else least
         beyond = (end - first) * sign
-        if beyond < -1e-9 * step or (beyond == 0 and first == own):
+        if beyond < -1e-9 * step or (beyond == 0 and first == row_value):
             continue
         whole = float(np.floor(beyond / step + 1e-9)) if step > 0 else 0.0
         is_fine = whole > most_counts
         away = whole * step if step > 0 and not is_fine else max(beyond, 0.0)
-        ways.append((place, first - own, sign * away, 0.0 if is_fine else whole, False))
+        ways.append((place, first - row_value, sign * away, 0.0 if is_fine else whole, False))
     return ways
 
 
 def _first_on_grid(menus: Menus, row: int, place: int, value: float, *, upwards: bool) -> float:
     """The first value of a grid from a value on, that is not the row's own."""
-    own, step, origin = menus.x0[row, place], menus.step[row, place], menus.origin[row, place]
+    row_value, step, origin = menus.x0[row, place], menus.step[row, place], menus.origin[row, place]
     count = (value - origin) / step
     near = np.rint(count)
     close = abs(count - near) <= 1e-9 * max(1.0, abs(count))
     sign = 1.0 if upwards else -1.0
     at = near if close else (np.ceil(count) if upwards else np.floor(count))
-    if abs(origin + at * step - own) <= 1e-9 * max(step, abs(own)):
+    if abs(origin + at * step - row_value) <= 1e-9 * max(step, abs(row_value)):
         at += sign
     return float(origin + at * step)
 

@@ -194,6 +194,6 @@ def _at_rows(gap: Expression, x0: Array, given: Array, largest: Array) -> tuple[
     slope = np.zeros((n, d))
     for column, each in parts.items():
         slope[:, column] = each
-    here = np.abs(slope * x0).sum(axis=1, where=slope != 0)
-    size = (np.abs(slope) * largest).sum(axis=1, where=slope != 0) + here + np.abs(value)
+    row_size = np.abs(slope * x0).sum(axis=1, where=slope != 0)
+    size = (np.abs(slope) * largest).sum(axis=1, where=slope != 0) + row_size + np.abs(value)
     return slope, np.broadcast_to(value, (n,)), size

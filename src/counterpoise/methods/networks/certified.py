@@ -73,10 +73,10 @@ def _bound_in_ball(
     settings: NetworkSettings,
 ) -> Array:
     """Lower bounds ``(r,)`` of the effort of answers in each ball; at least the radius where a ball holds none."""
-    part, own = problem.take(rows), menus.take(rows)
+    part, part_menus = problem.take(rows), menus.take(rows)
     mine = np.flatnonzero(np.isin(ways.row, rows))
     place = np.searchsorted(rows, ways.row[mine])
-    ball = EffortBall.of(own, radius[rows], part.region.max_changes, level_gains(layers, part.x0))
+    ball = EffortBall.of(part_menus, radius[rows], part.region.max_changes, level_gains(layers, part.x0))
     largest = largest_values(part)
     ceilings = find_ceilings(layers, ball, part.x0, largest, settings.max_numbers_together)
     direction = ways.direction[mine]
@@ -84,4 +84,4 @@ def _bound_in_ball(
     error = np.einsum("pmc,pc->pm", np.abs(direction), ceilings.error[place])
     asked = Ways(place, slope, ways.least[mine] - offset - error)
     cases = cases_on_columns(part, layers.first, asked, 0.0)
-    return bound_cases(part, own, cases, radius[rows], settings.linear)
+    return bound_cases(part, part_menus, cases, radius[rows], settings.linear)

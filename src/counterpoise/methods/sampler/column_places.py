@@ -50,7 +50,7 @@ class ColumnPlaces:
     @classmethod
     def of_intervals(
         cls,
-        own: float,
+        row_value: float,
         box: tuple[float, float],
         width: float,
         reference: Array,
@@ -58,13 +58,13 @@ class ColumnPlaces:
         unit: float = 0.0,
         origin: float = 0.0,
     ) -> ColumnPlaces:
-        """Intervals on either side of the row's ``own`` value inside the ``box``, widening with the distance.
+        """Intervals on either side of the row's value inside the ``box``, widening with the distance.
 
         Inside each interval the base measure is uniform; their shares are those of the sorted ``reference``, read off
         the straight lines between its quantiles.
         """
-        ends = [_interval_ends(abs(edge - own), width, settings) for edge in box]
-        below, above = own - ends[0][::-1], own + ends[1]
+        ends = [_interval_ends(abs(edge - row_value), width, settings) for edge in box]
+        below, above = row_value - ends[0][::-1], row_value + ends[1]
         near, far = np.concatenate([below[1:], above[:-1]]), np.concatenate([below[:-1], above[1:]])
         low, high = np.minimum(near, far), np.maximum(near, far)
         if unit:

@@ -66,8 +66,8 @@ class Places:
             (row, column): builder.build(row, column, lengths[row]) for row, column in np.argwhere(open_cells).tolist()
         }
         m = max((len(each.near) for each in found.values()), default=0)
-        own = problem.x0[:, :, None]
-        near, far = own.repeat(m + 1, axis=2), own.repeat(m + 1, axis=2)
+        row_values = problem.x0[:, :, None]
+        near, far = row_values.repeat(m + 1, axis=2), row_values.repeat(m + 1, axis=2)
         upper, log_weight = np.full((n, d, m), np.inf), np.full((n, d, m + 1), -np.inf)
         count, below, unit = np.zeros((n, d), dtype=np.intp), np.zeros((n, d), dtype=np.intp), np.zeros((n, d))
         broken = problem.region.is_broken(problem.x0[:, None, :])[:, 0]
@@ -173,21 +173,21 @@ class _Builder:
 
     def build(self, row: int, column: int, length: float) -> ColumnPlaces:
         """The places of a free column of a row."""
-        region, own = self.problem.region, self.problem.x0[row, column]
+        region, row_value = self.problem.region, self.problem.x0[row, column]
         low, high = region.lower[row, column], region.upper[row, column]
         reference = self.reference_column(column)
         if column in self.listed:
             listed, span = self.listed[column]
             mine = listed[span[row, 0] : span[row, 1] + 1]
-            return ColumnPlaces.of_values(mine[mine != own], reference)
+            return ColumnPlaces.of_values(mine[mine != row_value], reference)
         place = region.lattice.place_by_column[column]
         origin = float(region.lattice.origin[row, place]) if place >= 0 else 0.0
-        if self.has_splits and column not in self.related and not origin and not np.isnan(own):
-            return self._build_split_cells(column, own, low, high, reference)
+        if self.has_splits and column not in self.related and not origin and not np.isnan(row_value):
+            return self._build_split_cells(column, row_value, low, high, reference)
         unit = region.lattice.spacing(column)
         values = self._list_values(row, column, unit, origin) if unit else None
         if values is not None:
-            return ColumnPlaces.of_values(values[values != own], reference)
+            return ColumnPlaces.of_values(values[values != row_value], reference)
         return self._build_intervals(row, column, length, unit, origin)
 
     def _list_values(self, row: int, column: int, unit: float, origin: float) -> Array | None:
@@ -215,16 +215,18 @@ class _Builder:
 
     def _start_and_ends(self, row: int, column: int, scale: float) -> tuple[float, tuple[float, float]]:
         """Where intervals begin (the row's value, else the reference's median), and the finite ends of its box."""
-        region, own = self.problem.region, self.problem.x0[row, column]
+        region, row_value = self.problem.region, self.problem.x0[row, column]
         reference = self.reference_column(column)
-        start = own if not np.isnan(own) else float(np.median(reference)) if len(reference) else 0.0
+        start = row_value if not np.isnan(row_value) else float(np.median(reference)) if len(reference) else 0.0
         least, most = (reference.min(), reference.max()) if len(reference) else (start, start)
         low, high = region.lower[row, column], region.upper[row, column]
         low = low if np.isfinite(low) else min(least, start) - 3 * scale
         high = high if np.isfinite(high) else max(most, start) + 3 * scale
         return start, (low, high)
 
-    def _build_split_cells(self, column: int, own: float, low: float, high: float, reference: Array) -> ColumnPlaces:
+    def _build_split_cells(
+        self, column: int, row_value: float, low: float, high: float, reference: Array
+    ) -> ColumnPlaces:
         """One place for each cell between split points that holds an allowed value; the row's own cell has none."""
         if column not in self.place_of_column:
             return ColumnPlaces.of_values(np.empty(0), reference)
@@ -232,14 +234,15 @@ class _Builder:
         at = self.place_of_column[column]
         size = self.cells.split_counts[at]
         edges = self.cells.edges[at, :size]
-        home = int(np.searchsorted(edges, own))
+        home = int(np.searchsorted(edges, row_value))
         below = np.minimum(self.cells.values_below[at, :home], high)  # of cells 0 … home - 1
         above = np.maximum(self.cells.values_above[at, home:size], low)  # of cells home + 1 … size
         lows = np.concatenate([[-np.inf], edges])
         values = np.concatenate([below, above])
         cell = np.concatenate([np.arange(home), np.arange(home + 1, size + 1)])
         ends = np.append(edges, np.inf)[cell]
-        if low > own or high < own:  # the row is outside its own box: the nearest value may lie inside a cell
+        # the row is outside its own box: the nearest value may lie inside a cell
+        if low > row_value or high < row_value:
             values = np.clip(values, low, high)
-        held = (values >= low) & (values <= high) & (values > lows[cell]) & (values <= ends) & (values != own)
+        held = (values >= low) & (values <= high) & (values > lows[cell]) & (values <= ends) & (values != row_value)
         return ColumnPlaces.of_values(values[held], reference, (lows[cell][held], ends[held]))

@@ -73,8 +73,8 @@ def tilted_probabilities(problem: Problem, places: Places, ground: Array, T: Arr
     distance, x0 = problem.energy.distance, problem.x0
     values = np.moveaxis(places.near, -1, 1)  # (n, m + 1, d)
     delta = np.moveaxis(distance.differences(values, x0), 1, -1)
-    own = distance.differences(ground[:, None, :], x0)[:, 0]
-    rest = np.sqrt(np.maximum(np.sum(own**2, axis=1, keepdims=True) - own**2, 0.0))[..., None]
+    differences = distance.differences(ground[:, None, :], x0)[:, 0]
+    rest = np.sqrt(np.maximum(np.sum(differences**2, axis=1, keepdims=True) - differences**2, 0.0))[..., None]
     cost = distance.length_weight * (np.hypot(rest, delta) - rest)
     if distance.unit_prices is not None:
         cost = cost + distance.unit_prices[None, :, None] * delta

@@ -130,20 +130,20 @@ class Sampler:
         width = chains.places.near.shape[2]
         visits = np.zeros(n * d * settings.temperatures * width)
         table = (np.arange(n)[:, None, None] * d + np.arange(d)) * settings.temperatures + self.slots[:, None]
-        met = []
+        place_history = []
         for _ in range(settings.adaptation_sweeps):
             if chains.problem.has_expired:
                 break
             self.sweep()
-            met.append(chains.place[:, self.slots == 0])
+            place_history.append(chains.place[:, self.slots == 0])
             visits += np.bincount((table * width + chains.place).ravel(), minlength=len(visits))
         rate = np.divide(
             self.record.taken, self.record.tried, out=np.ones_like(self.record.taken), where=self.record.tried > 0
         )
         self.T = adapt_ladder(self.T, rate, settings)
         self._visits = visits.reshape(n, d, settings.temperatures, width)
-        if met:
-            visited = np.concatenate(met, axis=1)
+        if place_history:
+            visited = np.concatenate(place_history, axis=1)
             self.darts = Darts.between(list(visited))
             self._set_proposals()
             self.jumps = Jumps.between(visited, chains.places, np.exp(self.tables.proposals.log_probabilities[:, :, 0]))

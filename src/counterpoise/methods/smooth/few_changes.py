@@ -20,23 +20,25 @@ from counterpoise.problem import Problem
 from counterpoise.types import Array, Index, Mask
 
 
-def descend_at_several_prices(problem: Problem, own: Array, settings: SearchSettings = DEFAULTS) -> Points:
+def descend_at_several_prices(problem: Problem, row_margin: Array, settings: SearchSettings = DEFAULTS) -> Points:
     """The best points ``(n, k, d)`` of chains that set out from the rows, one for each price of a change.
 
-    ``own`` ``(n, 1)`` is the margin of the rows.
+    ``row_margin`` ``(n, 1)`` is the margin of the rows.
     """
     factors = np.array(settings.smooth.change_price_factors)
     start = score_points(problem, problem.region.nearest_feasible[:, None, :])
     every = Points(*(np.repeat(array, len(factors), axis=1) for array in start))
-    return descend(problem, every, settings.smooth.taylor_steps + 1, own, factors, settings=settings, follows=True)
+    return descend(
+        problem, every, settings.smooth.taylor_steps + 1, row_margin, factors, settings=settings, follows=True
+    )
 
 
 def step_along_single_columns(
-    problem: Problem, gradient: Array, own: Array, settings: SearchSettings = DEFAULTS
+    problem: Problem, gradient: Array, row_margin: Array, settings: SearchSettings = DEFAULTS
 ) -> Points:
     """The points ``(n, c, d)`` where Taylor steps along one feature each end: the steepest features of each row.
 
-    ``gradient`` ``(n, 1, d)`` and ``own`` ``(n, 1)`` are slope and margin of the rows.
+    ``gradient`` ``(n, 1, d)`` and ``row_margin`` ``(n, 1)`` are slope and margin of the rows.
     """
     steep = _slopes_with_followers(problem, gradient) * (problem.region.free & problem.numeric)
     count = min(settings.smooth.columns_stepped_alone, steep.shape[1])
@@ -46,7 +48,7 @@ def step_along_single_columns(
     only = np.zeros((len(row), steep.shape[1]), dtype=bool)
     only[np.arange(len(row)), columns[row, slot]] = True
     home = problem.region.nearest_feasible
-    return _descend_apart(problem, home[row], ~only, own, (row, slot), real.shape, settings)
+    return _descend_apart(problem, home[row], ~only, row_margin, (row, slot), real.shape, settings)
 
 
 def _slopes_with_followers(problem: Problem, gradient: Array) -> Array:
@@ -67,11 +69,11 @@ def _following_columns(problem: Problem) -> list[int]:
 
 
 def leave_changes_out(
-    board: Incumbents, rows: Index, problem: Problem, own: Array, settings: SearchSettings = DEFAULTS
+    board: Incumbents, rows: Index, problem: Problem, row_margin: Array, settings: SearchSettings = DEFAULTS
 ) -> None:
     """Enter the best answers of some rows of a board without one of their changes, as long as that pays.
 
-    ``own`` ``(n, 1)`` is the margin of the rows.
+    ``row_margin`` ``(n, 1)`` is the margin of the rows.
     """
     active = np.arange(len(rows))
     for _ in range(settings.smooth.max_left_out_rounds):
@@ -82,7 +84,9 @@ def leave_changes_out(
             break
         before = board.points.at(rows[active]).lowest_effort
         part = problem.take(active)
-        board.enter(rows[active], _leave_each_out(part, board.points.at(rows[active]).best(1), own[active], settings))
+        board.enter(
+            rows[active], _leave_each_out(part, board.points.at(rows[active]).best(1), row_margin[active], settings)
+        )
         active = active[board.points.at(rows[active]).lowest_effort < before]
 
 
@@ -96,7 +100,7 @@ def _droppable_changes(problem: Problem, points: Points) -> Mask:
     )
 
 
-def _leave_each_out(problem: Problem, points: Points, own: Array, settings: SearchSettings) -> Points:
+def _leave_each_out(problem: Problem, points: Points, row_margin: Array, settings: SearchSettings) -> Points:
     """The answers ``(n, 1, d)`` without one of their changes each, ``(n, c, d)``: the smallest changes first."""
     x, region, changed = points.x[:, 0], problem.region, _droppable_changes(problem, points)
     size = problem.energy.distance.differences(points.x, problem.x0)[:, 0]
@@ -107,14 +111,14 @@ def _leave_each_out(problem: Problem, points: Points, own: Array, settings: Sear
     held = np.zeros((len(row), x.shape[1]), dtype=bool)
     held[np.arange(len(row)), columns[row, slot]] = True
     start = np.where(held, region.nearest_feasible[row], x[row])
-    return _descend_apart(problem, start, held, own, (row, slot), real.shape, settings)
+    return _descend_apart(problem, start, held, row_margin, (row, slot), real.shape, settings)
 
 
 def _descend_apart(
     problem: Problem,
     start: Array,
     held: Mask,
-    own: Array,
+    row_margin: Array,
     place: tuple[Index, Index],
     shape: tuple[int, ...],
     settings: SearchSettings,
@@ -135,7 +139,7 @@ def _descend_apart(
     held = held & ~alone.region.system.is_following
     alone = replace(alone, region=replace(alone.region, free=alone.region.free & ~held))
     points = score_points(alone, start[:, None, :])
-    found = descend(alone, points, settings.smooth.taylor_steps, own[row], settings=settings, follows=True)
+    found = descend(alone, points, settings.smooth.taylor_steps, row_margin[row], settings=settings, follows=True)
     for mine, new in zip(every, found, strict=True):
         mine[row, slot] = new[:, 0]
     return every

@@ -45,8 +45,9 @@ def follow_relations(
     h, need, length = asked.h, asked.need, np.ones_like(asked.h)
     for place, follower in enumerate(follows):
         slope, column = slopes[:, :, place], follower.column
-        own = asked.done[..., column] - np.einsum("nkd,nkd->nk", slope, asked.done)  # where all others are as the row
-        need = need - np.where(slope.any(axis=-1), h[..., column] * own, 0.0)
+        # where all others are as the row
+        done_alone = asked.done[..., column] - np.einsum("nkd,nkd->nk", slope, asked.done)
+        need = need - np.where(slope.any(axis=-1), h[..., column] * done_alone, 0.0)
         h = h + asked.h[..., column, None] * slope
         length = length + np.square(slope)
         with np.errstate(divide="ignore", invalid="ignore"):

@@ -61,28 +61,30 @@ def is_not_stationary(problem: Problem, x: Array, settings: SearchSettings = DEF
     return np.asarray(np.einsum("nd,nd->n", h, u) < least * steep * length)
 
 
-def descend_second_order(problem: Problem, points: Points, own: Array, settings: SearchSettings = DEFAULTS) -> Points:
+def descend_second_order(
+    problem: Problem, points: Points, margin: Array, settings: SearchSettings = DEFAULTS
+) -> Points:
     """The best points of chains that start at the best of ``points`` ``(n, k, d)`` and take steps of Eq. (2) in full.
 
-    Each goes as far along its steps as they stay valid, while that gains. ``own`` ``(n, 1)`` is the rows' own margin.
+    Each goes as far along its steps as they stay valid, while that gains. ``margin`` ``(n, 1)`` is that of the rows.
     """
     best = points.best(_count_chains(problem, settings=settings))
     rows = np.arange(len(problem))
     for _ in range(settings.smooth.second_order_rounds):
         if problem.has_expired or not len(rows):
             break
-        part, here = problem.take(rows), best.at(rows)
-        r, k, d = here.x.shape
-        aim = _solve_second_order_step(part, here.x, slack_of(own[rows], settings=settings), settings=settings)
+        part, current = problem.take(rows), best.at(rows)
+        r, k, d = current.x.shape
+        aim = _solve_second_order_step(part, current.x, slack_of(margin[rows], settings=settings), settings=settings)
         y, inside = part.region.bring_inside(
-            (here.x[:, :, None, :] + settings.smooth.second_order_shares * (aim - here.x)[:, :, None, :]).reshape(
+            (current.x[:, :, None, :] + settings.smooth.second_order_shares * (aim - current.x)[:, :, None, :]).reshape(
                 r, -1, d
             )
         )
         found = make_points(part, y, part.score(y), inside)
         place = np.arange(k) * len(settings.smooth.second_order_shares) + found.effort.reshape(r, k, -1).argmin(axis=2)
         row = np.arange(r)[:, None]
-        better = found.effort[row, place] < here.effort * (1 - settings.smooth.second_order_gain_share)
+        better = found.effort[row, place] < current.effort * (1 - settings.smooth.second_order_gain_share)
         for mine, new in zip(best, found, strict=True):
             mine[rows] = np.where(better if mine.ndim == 2 else better[..., None], new[row, place], mine[rows])
         rows = rows[better.any(axis=1)]

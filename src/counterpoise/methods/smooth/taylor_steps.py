@@ -116,11 +116,11 @@ def jump_linear_rows(problem: Problem, elsewhere: Array, settings: SearchSetting
     if not len(rows):
         return TaylorJump(margin, steep, rows, Points(x0[rows], margin[rows], margin[rows]))
     bound = problem.take(rows)
-    part, here, slack = bound, x0[rows], slack_of(margin[rows], settings=settings)
+    part, start, slack = bound, x0[rows], slack_of(margin[rows], settings=settings)
     if len(region.system):  # what is nearest without the orders, and obeys them, is nearest with them
         part = replace(bound, region=replace(bound.region, system=bound.region.system.without_relations()))
-    ahead = step_to_tangent_boundary(part, here, margin[rows], steep[rows], slack, settings=settings)
-    y, inside = round_keeping_margin(part, ahead, here, margin[rows], steep[rows], slack)
+    ahead = step_to_tangent_boundary(part, start, margin[rows], steep[rows], slack, settings=settings)
+    y, inside = round_keeping_margin(part, ahead, start, margin[rows], steep[rows], slack)
     inside = inside & bound.region.contains(y) if len(region.system) else inside
     return TaylorJump(margin, steep, rows, make_points(part, y, part.score(y), inside))
 
@@ -129,7 +129,7 @@ def descend(
     problem: Problem,
     points: Points,
     rounds: int,
-    own: Array | None = None,
+    row_margin: Array | None = None,
     price_factors: Array | float = 1.0,
     settings: SearchSettings = DEFAULTS,
     *,
@@ -137,13 +137,13 @@ def descend(
 ) -> Points:
     """The best valid points of chains that start at ``points`` and take ``rounds`` damped Taylor steps each.
 
-    ``own`` ``(n, 1)`` is the margin of the rows themselves, where it is known; ``price_factors`` ``(k,)`` multiply what
-    changes cost in the steps of each chain; ``follows``: columns that relations compute move with those that are
-    changed.
+    ``row_margin`` ``(n, 1)`` is the margin of the rows themselves, where it is known; ``price_factors`` ``(k,)``
+    multiply what changes cost in the steps of each chain; ``follows``: columns that relations compute move with those
+    that are changed.
     """
     best = Points(points.x.copy(), points.margin.copy(), points.effort.copy())
-    own = problem.score(problem.x0[:, None, :]).margin if own is None else own
-    slack = slack_of(own, settings=settings)
+    row_margin = problem.score(problem.x0[:, None, :]).margin if row_margin is None else row_margin
+    slack = slack_of(row_margin, settings=settings)
     trial = x = aim = points.x
     inside = points.valid
     gradient, margin = np.zeros_like(x), points.margin
@@ -266,9 +266,9 @@ def round_keeping_margin(
     return problem.region.bring_inside(z)
 
 
-def slack_of(own: Array, settings: SearchSettings = DEFAULTS) -> Array:
+def slack_of(row_margin: Array, settings: SearchSettings = DEFAULTS) -> Array:
     """How far past the boundary steps of rows with this margin of their own aim."""
-    return np.asarray(settings.smooth.boundary_slack_share * np.maximum(np.abs(own), 1e-3))
+    return np.asarray(settings.smooth.boundary_slack_share * np.maximum(np.abs(row_margin), 1e-3))
 
 
 def _length(u: Array) -> Array:

@@ -62,12 +62,12 @@ class CellValues:
     def of(cls, problem: Problem, leaves: Leaves, settings: SearchSettings = DEFAULTS) -> CellValues:
         """The menu of the rows of a problem."""
         ends = _get_cell_ends(problem, leaves)
-        own = leaves.find_cells(problem.x0)
-        home = leaves.find_cells(problem.region.row_in_box) if problem.region.has_row_outside else own
-        menu = cls(problem, leaves, ends, own, home, *_legal_box(problem), None)
+        row_cells = leaves.find_cells(problem.x0)
+        home = leaves.find_cells(problem.region.row_in_box) if problem.region.has_row_outside else row_cells
+        menu = cls(problem, leaves, ends, row_cells, home, *_legal_box(problem), None)
         return (
             replace(menu, value_table=menu.all_values)
-            if len(own) * len(ends.column) <= settings.batches.listed_cells
+            if len(row_cells) * len(ends.column) <= settings.batches.listed_cells
             else menu
         )
 
@@ -174,19 +174,19 @@ class CellValues:
         home = self.row_cells.take(row * self.row_cells.shape[1] + leaves.place_of_cell[some])
         # a missing value is in a cell above all others: the nearest value of theirs is as good as any
         value = np.where(cell < home, ends.nearest_from_above[some], smallest)
-        own, gone = cell == home, np.isnan(start)
+        is_row_cell, gone = cell == home, np.isnan(start)
         # where the row's own value may not be kept, another one of its cell may do
         there = (kept > low) & (kept <= high)
         other = np.where(np.abs(largest - start) < np.abs(smallest - start), largest, smallest)
-        value = np.where(own, other, value)
+        value = np.where(is_row_cell, other, value)
         value = np.minimum(np.maximum(value, self.low.take(at)), self.high.take(at))
-        value = np.where(own & (there | gone), kept, value)
+        value = np.where(is_row_cell & (there | gone), kept, value)
         inside = (value > low) & (value <= high) & np.isfinite(value)
         far = np.abs(value - start)
         far /= distance.unit[column]
         if distance.has_nominal_columns or gone.any():
-            inside |= gone & own
-            far = np.where(distance.nominal[column] | gone, ~own, far)
+            inside |= gone & is_row_cell
+            far = np.where(distance.nominal[column] | gone, ~is_row_cell, far)
         if distance.prices is not None:
             far = far * np.where(value > start, distance.prices[1][column], distance.prices[0][column])
         return NearestValues(value, far, region.free.take(at) & inside)

@@ -158,7 +158,7 @@ def _compute_gains(problem: Problem, leaves: Leaves, seen: SingleChangeSums, q: 
     return now, to_additive_scale(problem, margin) - now.take(seen.point), margin
 
 
-def _is_record_gain(group: Index, gain: Array, own: Mask, up: Mask, settings: SearchSettings = DEFAULTS) -> Mask:
+def _is_record_gain(group: Index, gain: Array, at_row: Mask, up: Mask, settings: SearchSettings = DEFAULTS) -> Mask:
     """Changes that gain more than all that are nearer to the row, feature by feature, on either side of it.
 
     Gains lie between minus ``worst_loss_factor`` and 1, and differ if by more than ``gain_tolerance``: all groups share
@@ -170,7 +170,7 @@ def _is_record_gain(group: Index, gain: Array, own: Mask, up: Mask, settings: Se
     apart[1:] = (group[1:] != group[:-1]).cumsum()
     apart *= 1 - 2 * -settings.trees.worst_loss_factor
     above = np.maximum.accumulate(np.where(up, gain, -settings.trees.worst_loss_factor) + apart)
-    below = np.maximum.accumulate((np.where(up & ~own, -settings.trees.worst_loss_factor, gain) - apart)[::-1])[::-1]
+    below = np.maximum.accumulate((np.where(up & ~at_row, -settings.trees.worst_loss_factor, gain) - apart)[::-1])[::-1]
     found = up.copy()
     found[1:] &= above[1:] > above[:-1] + settings.trees.gain_tolerance
     found[:-1] |= ~up[:-1] & (below[:-1] > below[1:] + settings.trees.gain_tolerance)

@@ -37,9 +37,9 @@ def list_candidates(
         few = values[
             np.linspace(0, len(values) - 1, min(len(values), settings.trials.max_levels_per_sweep)).astype(np.intp)
         ]
-        own = np.broadcast_to(problem.x0[:, None, None, None, column], (*x.shape[:2], 1, 1))
+        row_value = np.broadcast_to(problem.x0[:, None, None, None, column], (*x.shape[:2], 1, 1))
         tried = np.broadcast_to(few, (*x.shape[:2], 1, len(few)))
-        parts.append((np.array([column]), np.concatenate([tried, own], axis=-1)))
+        parts.append((np.array([column]), np.concatenate([tried, row_value], axis=-1)))
     widest = max((values.shape[-1] for _, values in parts), default=0)
     columns, flat, grouped, start = [np.empty(0, dtype=np.intp)], [np.empty((*x.shape[:2], 0))], [], 0
     for numbers, values in parts:
@@ -58,13 +58,13 @@ def _split_point_values(problem: Problem, cells: Cells, x: Array, reach: Array, 
     home = cells.locate_values(start)
     first = cells.locate_values(np.fmax(problem.region.lower[:, cells.columns], start - span))[:, None, :]
     last = cells.locate_values(np.fmin(problem.region.upper[:, cells.columns], start + span))[:, None, :]
-    here = cells.locate_points(x)
-    down, up = np.maximum(here - first, 0)[..., None], np.maximum(last - here, 0)[..., None]
+    point_cell = cells.locate_points(x)
+    down, up = np.maximum(point_cell - first, 0)[..., None], np.maximum(last - point_cell, 0)[..., None]
     power = np.linspace(0, 1, width)
-    below = here[..., None] - np.rint(np.maximum(down, 1) ** power) * (down > 0)
-    above = here[..., None] + np.rint(np.maximum(up, 1) ** power) * (up > 0)
-    own = np.broadcast_to(home[:, None, :, None], (*here.shape, 1))
-    cell = np.concatenate([below, above, own], axis=-1).astype(np.intp)
+    below = point_cell[..., None] - np.rint(np.maximum(down, 1) ** power) * (down > 0)
+    above = point_cell[..., None] + np.rint(np.maximum(up, 1) ** power) * (up > 0)
+    row_cell = np.broadcast_to(home[:, None, :, None], (*point_cell.shape, 1))
+    cell = np.concatenate([below, above, row_cell], axis=-1).astype(np.intp)
     return np.moveaxis(cells.nearest_values(np.moveaxis(cell, -1, 2), home, start), 2, -1)
 
 
@@ -73,12 +73,12 @@ def _ladder_values(
 ) -> tuple[Index, Array]:
     """Steps that grow geometrically on both sides, and shares of the way back to the row; what missing cells may be."""
     columns = np.flatnonzero(problem.numeric)
-    here = x[..., columns][..., None]
+    current = x[..., columns][..., None]
     start = problem.x0[:, None, columns, None]
-    start = np.where(np.isnan(start), here, start)
+    start = np.where(np.isnan(start), current, start)
     step = (reach[:, None, None] * problem.scales[columns])[..., None] * np.geomspace(1e-3, 1.0, width)
-    back = start + (here - start) * np.linspace(0, 1, width, endpoint=False)[::-1]
-    values = np.concatenate([here - step[:, None, 0], here + step[:, None, 0], back], axis=-1)
+    back = start + (current - start) * np.linspace(0, 1, width, endpoint=False)[::-1]
+    values = np.concatenate([current - step[:, None, 0], current + step[:, None, 0], back], axis=-1)
     gone = np.isnan(problem.x0[:, columns])
     some = np.flatnonzero(gone.any(axis=0))
     if len(some):
@@ -105,12 +105,12 @@ def place_values(problem: Problem, x: Array, column: Index, value: Array) -> Arr
     return np.sort(settled.swapaxes(2, 3), axis=-1)
 
 
-def find_distinct_changes(value: Array, here: Array, w: int) -> tuple[Index, Mask]:
+def find_distinct_changes(value: Array, current: Array, w: int) -> tuple[Index, Mask]:
     """Places ``(n, q, t)`` of values that differ from where the point is and from the one before in their group.
 
     Points have different numbers of them: beyond its own, a point's list is padded with places that are not real.
     """
-    idle = (value == here) | (np.isnan(value) & np.isnan(here))
+    idle = (value == current) | (np.isnan(value) & np.isnan(current))
     grouped = value.reshape(*value.shape[:2], -1, w)
     idle.reshape(grouped.shape)[..., 1:] |= grouped[..., 1:] == grouped[..., :-1]
     count = int((~idle).sum(axis=-1).max(initial=1))

@@ -51,9 +51,10 @@ def _search_lines_of_chunk(
             axis=1,
         ),
     )
-    own, switched, ladder = _slice_points(seen, -1, None), _slice_points(seen, f * w, -1), _slice_points(seen, 0, f * w)
+    ladder, switched = _slice_points(seen, 0, f * w), _slice_points(seen, f * w, -1)
+    start_point = _slice_points(seen, -1, None)
     if not f:
-        return join_points(switched.best(alone), own)
+        return join_points(switched.best(alone), start_point)
     below = is_below_range(problem) if is_two_sided_range(problem) else None
     reached = (ladder.valid if below is None else is_in_or_past_range(problem, ladder.x, below)).reshape(n, f, 2, -1)
     first = reached.argmax(axis=-1)
@@ -68,14 +69,15 @@ def _search_lines_of_chunk(
         share = _bisect_into_range(problem, columns, way, near, far, below, settings=settings)[..., None]
     between = _move_columns(home, columns, way[..., None] * share)
     seen = score_points(
-        problem, np.concatenate([between, _combine_steps(problem, columns, own, ladder, settings=settings)], axis=1)
+        problem,
+        np.concatenate([between, _combine_steps(problem, columns, start_point, ladder, settings=settings)], axis=1),
     )
     closer, several = _slice_points(seen, 0, between.shape[1]), _slice_points(seen, between.shape[1], None)
     best = join_points(_group_by_line(ladder, f), _group_by_line(closer, f)).best(1)
     best = Points(*(array.reshape(n, f, *array.shape[2:]) for array in best))
     single_change = np.count_nonzero(region.is_changed(several.x), axis=-1) < 2
     several = several._replace(effort=np.where(single_change, np.inf, several.effort))
-    found = join_points(join_points(best, switched).best(alone), several.best(together), own)
+    found = join_points(join_points(best, switched).best(alone), several.best(together), start_point)
     if not len(region.system) or np.array_equal(home, region.row_in_box, equal_nan=True):
         return found
     # a row that breaks a relation itself: what mends it by one change may also turn the decision
@@ -93,13 +95,13 @@ def _search_lines_of_chunk(
 
 def _distances_to_edges(problem: Problem, columns: Index, start: Array, settings: SearchSettings = DEFAULTS) -> Array:
     """How far each of ``columns`` may go down and up from points ``(n, d)``, ``(n, f, 2)``; 0 where it may not move."""
-    region, here, farthest = (
+    region, current, farthest = (
         problem.region,
         start[:, columns],
         settings.trials.max_change_distance * problem.scales[columns],
     )
-    down = np.maximum(region.lower[:, columns], here - farthest) - here
-    up = np.minimum(region.upper[:, columns], here + farthest) - here
+    down = np.maximum(region.lower[:, columns], current - farthest) - current
+    up = np.minimum(region.upper[:, columns], current + farthest) - current
     return np.where(region.free[:, columns, None], np.stack([down, up], axis=2), 0.0)
 
 
@@ -156,19 +158,19 @@ def _switch_few_categories(problem: Problem, settings: SearchSettings = DEFAULTS
 
 
 def _combine_steps(
-    problem: Problem, columns: Index, own: Points, ladder: Points, settings: SearchSettings = DEFAULTS
+    problem: Problem, columns: Index, start_point: Points, ladder: Points, settings: SearchSettings = DEFAULTS
 ) -> Array:
     """What all steps of all lines promise together, ``(n, m, d)``."""
     n, steps = ladder.margin.shape
     w = steps // len(columns)
     column = np.broadcast_to(np.repeat(columns, w), (n, steps))
     held = np.take_along_axis(ladder.x, column[:, :, None], axis=2).reshape(n, 1, steps)
-    gain = to_additive_scale(problem, ladder.margin) - to_additive_scale(problem, own.margin)
-    cost, shape = first_order_costs(problem, own.x, column, held), (n, 1, len(columns), w)
+    gain = to_additive_scale(problem, ladder.margin) - to_additive_scale(problem, start_point.margin)
+    cost, shape = first_order_costs(problem, start_point.x, column, held), (n, 1, len(columns), w)
     values, gains, prices = held.reshape(shape), gain.reshape(shape), cost.reshape(shape)
-    return combine_changes(own, column[:, ::w], values, gains, prices, changes_left(problem, own.x), settings=settings)[
-        :, 0
-    ]
+    return combine_changes(
+        start_point, column[:, ::w], values, gains, prices, changes_left(problem, start_point.x), settings=settings
+    )[:, 0]
 
 
 def max_line_model_rows(problem: Problem, settings: SearchSettings = DEFAULTS) -> int:

@@ -24,11 +24,11 @@ class RememberedGains(NamedTuple):
         """Those of a sweep of points ``x`` ``(n, q, d)``: values and gains ``(n, q, g, w)`` of columns ``(n, g)``."""
         n, q, d = x.shape
         spot = np.broadcast_to(column[:, None, :], (n, q, column.shape[1]))[..., None]
-        here = np.take_along_axis(x[..., None], spot, axis=2)
-        values = np.concatenate([value, here], axis=-1)
-        gains = np.concatenate([gain, np.zeros(here.shape)], axis=-1)
+        current = np.take_along_axis(x[..., None], spot, axis=2)
+        values = np.concatenate([value, current], axis=-1)
+        gains = np.concatenate([gain, np.zeros(current.shape)], axis=-1)
         for place in range(1, value.shape[-1]):  # a value that is listed twice is asked about once
-            again = (value[..., place] == value[..., place - 1]) & (value[..., place] != here[..., 0])
+            again = (value[..., place] == value[..., place - 1]) & (value[..., place] != current[..., 0])
             gains[..., place] = np.where(again, gains[..., place - 1], gains[..., place])
         order = np.argsort(values, axis=-1, kind="stable")
         every = cls(np.zeros((n, q, d, order.shape[-1])), np.zeros((n, q, d, order.shape[-1])))
@@ -50,8 +50,8 @@ class RememberedGains(NamedTuple):
         n, q, g, _ = value.shape
         spot = np.broadcast_to(column[:, None, :], (n, q, g))[..., None]
         known, gain = (np.take_along_axis(each, spot, axis=2) for each in self)
-        here = np.take_along_axis(x[..., None], spot, axis=2)
-        asked = np.concatenate([value, here], axis=-1)
+        current = np.take_along_axis(x[..., None], spot, axis=2)
+        asked = np.concatenate([value, current], axis=-1)
         above = np.clip((known[..., None, :] <= asked[..., None]).sum(axis=-1), 1, known.shape[-1] - 1)
         low, high = (np.take_along_axis(known, above - back, axis=-1) for back in (1, 0))
         start, end = (np.take_along_axis(gain, above - back, axis=-1) for back in (1, 0))

@@ -52,14 +52,14 @@ def predict_gains(
     """What a surrogate says that each change adds to the margin, ``(n, q, t)``; None where there is none."""
     n, q, t = value.shape
     d = points.x.shape[2]
-    here = predict_margins(problem, points.x, settings.surrogate)
-    if here is None:
+    margin = predict_margins(problem, points.x, settings.surrogate)
+    if margin is None:
         return None
     single = np.repeat(points.x[:, :, None, :], t, axis=2)
     np.put_along_axis(single, np.broadcast_to(column[:, None, :, None], (n, q, t, 1)), value[..., None], axis=3)
     there = predict_margins(problem, single.reshape(n, q * t, d), settings.surrogate)
     assert there is not None, "the rows have a surrogate"
-    return there.reshape(n, q, t) - here[..., None]
+    return there.reshape(n, q, t) - margin[..., None]
 
 
 def screen_changes(

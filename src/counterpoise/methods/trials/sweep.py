@@ -103,10 +103,10 @@ def _sweep_chunk(
     g, w = place.shape[1:]
     columns, every = tries.column[place][..., 0], tries.column[place].reshape(n, g * w)
     value = np.take_along_axis(tries.value, place.reshape(n, 1, g * w), axis=2)
-    here = np.take_along_axis(points.x, every[:, None, :], axis=2)
+    current = np.take_along_axis(points.x, every[:, None, :], axis=2)
     value = place_values(problem, points.x, columns, value.reshape(n, q, g, w)).reshape(n, q, g * w)
-    spots, real = find_distinct_changes(value, here, w)  # (n, q, t) places of changes that are changes, each once
-    changes = CellChanges(every, value, spots, real, np.zeros(value.shape), here.copy())
+    spots, real = find_distinct_changes(value, current, w)  # (n, q, t) places of changes that are changes, each once
+    changes = CellChanges(every, value, spots, real, np.zeros(value.shape), current.copy())
     if is_screened:
         predicted = predict_gains(problem, points, every, value, settings)
         if predicted is not None:
@@ -227,7 +227,7 @@ def combine_changes(
     rank = np.minimum(np.rint(useful ** np.linspace(0, 1, settings.trials.sweep_multipliers)), useful).astype(np.intp)
     multipliers = np.take_along_axis(ratio, ratio.shape[-1] - rank, axis=-1) * (1 - 1e-9)
     spot = np.broadcast_to(column[:, None, :], (n, q, column.shape[1]))
-    here = np.take_along_axis(points.x, spot, axis=2)
+    current = np.take_along_axis(points.x, spot, axis=2)
     worth = gain[:, :, None] - multipliers[..., None, None] * price[:, :, None]  # (n, q, m, g, w)
     best = worth.argmax(axis=-1)[..., None]
     most = np.take_along_axis(worth, best, axis=-1)[..., 0]
@@ -237,7 +237,7 @@ def combine_changes(
         chosen &= rank < np.maximum(room, 1)[:, :, None]
     put = np.take_along_axis(np.broadcast_to(held[:, :, None], worth.shape), best, axis=-1)[..., 0]
     combos = np.repeat(points.x[:, :, None, :], settings.trials.sweep_multipliers, axis=2)
-    np.put_along_axis(combos, spot[:, :, None], np.where(chosen, put, here[:, :, None]), axis=3)
+    np.put_along_axis(combos, spot[:, :, None], np.where(chosen, put, current[:, :, None]), axis=3)
     return combos
 
 

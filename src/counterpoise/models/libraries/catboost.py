@@ -50,14 +50,18 @@ def adapt(model: Any, schema: Schema, probe: Array) -> Model | None:
     mixed = bool(model.get_cat_feature_indices())
     make_input = make_input_function(schema, names, width, frame=mixed)
     if labels is None:
-        own = BoosterModel(make_input, None, ask, model.predict)
+        own_model = BoosterModel(make_input, None, ask, model.predict)
     else:
-        own = BoosterModel(make_input, labels, ask, _make_label_function(model), _make_probability_function(model))
+        own_model = BoosterModel(
+            make_input, labels, ask, _make_label_function(model), _make_probability_function(model)
+        )
     reading = None if mixed else read_columns(schema, columns)
     if reading is None:
-        return own
+        return own_model
     # up to 128 rows the trees are quicker (0.05 against 0.14 ms for 16 rows), above it the library is
-    return open_trees(own, read_trees(model), reading, probe, library=_make_library_outputs(ask, reading), max_rows=128)
+    return open_trees(
+        own_model, read_trees(model), reading, probe, library=_make_library_outputs(ask, reading), max_rows=128
+    )
 
 
 def read_trees(model: Any, max_nodes: int = 5_000_000) -> LibraryTrees | None:

@@ -61,15 +61,17 @@ def adapt(model: Any, schema: Schema, probe: Array) -> Model | None:
     _check_category_columns(len(booster.pandas_categorical or ()), features, schema.frame)
     known = _known_categories(booster, head, schema, columns.tolist())
     make_input = make_input_function(schema, names, width, frame=bool(booster.pandas_categorical))
-    own = BoosterModel(
+    own_model = BoosterModel(
         make_input, labels, ask, *_make_predictions(model, booster, labels), notes=_note_categories(features, known)
     )
     reading = read_columns(schema, columns, known)
     if reading is None:
-        return own
+        return own_model
     exact = labels is not None or (objective in LINEAR_OBJECTIVES and "sqrt" not in options)
     library = _make_library_outputs(ask, reading)
-    return open_trees(own, _read_trees(text, head, raw), reading, probe, library=library, max_rows=None if exact else 0)
+    return open_trees(
+        own_model, _read_trees(text, head, raw), reading, probe, library=library, max_rows=None if exact else 0
+    )
 
 
 def _make_predictions(

@@ -113,10 +113,12 @@ def _check_layers(model: TorchModel, schema: Schema, probe: Array, max_differenc
         return None
     known = known.spread(np.arange(len(schema)), len(schema), schema.numeric)
     rows = probe[np.isfinite(probe).all(axis=1)]
-    outputs, own = model.outputs(rows), known(rows)
-    if outputs.shape != own.shape or not len(rows):
+    outputs, layer_outputs = model.outputs(rows), known(rows)
+    if outputs.shape != layer_outputs.shape or not len(rows):
         return None
-    return known if np.abs(outputs - own).max() <= max_difference * max(np.abs(outputs).max(), 1e-300) else None
+    return (
+        known if np.abs(outputs - layer_outputs).max() <= max_difference * max(np.abs(outputs).max(), 1e-300) else None
+    )
 
 
 def _call_on_probe(scores: Callable[[Array], Array], probe: Array, module: torch.nn.Module) -> Array:

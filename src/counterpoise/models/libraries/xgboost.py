@@ -73,15 +73,15 @@ def adapt(model: Any, schema: Schema, probe: Array) -> Model | None:
     columns = find_model_columns(schema, names, width)
     known = _known_categories(learner, booster.feature_types, schema, columns)
     make_input = make_input_function(schema, names, width, frame=bool(known))
-    own = BoosterModel(make_input, labels, raw, *_make_predictions(model, ask, objective, labels))
+    own_model = BoosterModel(make_input, labels, raw, *_make_predictions(model, ask, objective, labels))
     reading = read_columns(schema, columns, known)
     if reading is None:
-        return own
+        return own_model
     found = _read_trees(learner, ask.rounds, labels is not None) if np.isnan(ask.missing_value) else None
     exact = labels is not None or objective in LINEAR_OBJECTIVES
     # up to 256 rows the trees are quicker (0.06 against 0.16 ms for 16 rows), above it the library is
     max_rows = 256 if exact else 0
-    return open_trees(own, found, reading, probe, library=_make_library_outputs(raw, reading), max_rows=max_rows)
+    return open_trees(own_model, found, reading, probe, library=_make_library_outputs(raw, reading), max_rows=max_rows)
 
 
 def _read_labels(model: Any, learner: Any) -> tuple[Any, ...] | None:

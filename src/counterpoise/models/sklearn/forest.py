@@ -38,9 +38,9 @@ def adapt(model: Any, schema: Schema, probe: Array) -> Model | None:
     """The Model of a fitted scikit-learn tree or ensemble of trees, or None where the object is something else."""
     if type(model).__name__ not in SUPPORTED_CLASSES or not hasattr(model, "n_features_in_"):
         return None
-    own = adapt_estimator(model, schema, probe)
+    own_model = adapt_estimator(model, schema, probe)
     columns = find_model_columns(schema, fitted_column_names(model), model.n_features_in_)
-    return open_trees(own, read_trees(model), read_columns(schema, columns), probe, tolerance=1e-12)
+    return open_trees(own_model, read_trees(model), read_columns(schema, columns), probe, tolerance=1e-12)
 
 
 def read_trees(model: Any) -> LibraryTrees | None:

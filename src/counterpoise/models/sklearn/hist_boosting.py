@@ -24,7 +24,7 @@ def adapt(model: Any, schema: Schema, probe: Array) -> Model | None:
     """The Model of a fitted histogram boosting, or None where the object is something else."""
     if type(model).__name__ not in SUPPORTED_CLASSES or not hasattr(model, "_predictors"):
         return None
-    own = adapt_estimator(model, schema, probe)
+    own_model = adapt_estimator(model, schema, probe)
     columns = find_model_columns(schema, fitted_column_names(model), model.n_features_in_)
     ordered, known = read_layout(model, columns)
     features = {column: schema.features[ordered[column]] for column in known}
@@ -34,9 +34,9 @@ def adapt(model: Any, schema: Schema, probe: Array) -> Model | None:
         if not feature.is_numeric
         for note in note_unknown_categories(feature, known[column], refused=False)
     ]
-    if notes and isinstance(own, SklearnModel):
-        own = replace(own, notes=tuple(notes))
-    return open_trees(own, read_trees(model), read_columns(schema, ordered, known), probe)
+    if notes and isinstance(own_model, SklearnModel):
+        own_model = replace(own_model, notes=tuple(notes))
+    return open_trees(own_model, read_trees(model), read_columns(schema, ordered, known), probe)
 
 
 def read_trees(model: Any) -> LibraryTrees | None:

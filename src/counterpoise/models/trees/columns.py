@@ -44,8 +44,8 @@ class ColumnReading:
         """The largest encoded values that are read as at most the limits, ``(q,)``, in model columns ``(q,)``."""
         out = limit.copy()
         for narrow, dtype in self.narrow_dtypes.items():
-            here = column == narrow
-            out[here] = largest_rounded_at_most(limit[here], dtype)
+            is_narrow = column == narrow
+            out[is_narrow] = largest_rounded_at_most(limit[is_narrow], dtype)
         return out
 
 

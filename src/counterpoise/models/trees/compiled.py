@@ -181,21 +181,21 @@ def _make_columns(trees: TreeNodes) -> tuple[ComparedColumns, Index, Array]:
     source, twin = np.unique(pairs // 2, return_inverse=True)
     edges: list[tuple[int, Array]] = []
     for row, place in enumerate(source.tolist()):
-        here = of_numbers & (trees.feature == place)
+        nodes = of_numbers & (trees.feature == place)
         if trees.compares_in_single[place]:
             with np.errstate(over="ignore"):
-                threshold[here] = trees.threshold[here].astype(np.float32)
+                threshold[nodes] = trees.threshold[nodes].astype(np.float32)
         else:
-            found = np.unique(trees.threshold[here])
-            threshold[here] = found.searchsorted(trees.threshold[here])
+            found = np.unique(trees.threshold[nodes])
+            threshold[nodes] = found.searchsorted(trees.threshold[nodes])
             edges.append((row, found))
     coded, first = [], len(pairs)
     of_sets = split & ~of_numbers
     for place in np.unique(trees.feature[of_sets]).tolist():
-        here = of_sets & (trees.feature == place)
-        used, which = np.unique(trees.category[here], return_inverse=True)
+        nodes = of_sets & (trees.feature == place)
+        used, which = np.unique(trees.category[nodes], return_inverse=True)
         coded.append((place, first, np.stack([~trees.category_sets[number] for number in used.tolist()], axis=1)))
-        feature[here], threshold[here] = first + which, 0.5
+        feature[nodes], threshold[nodes] = first + which, 0.5
         first += len(used)
     return ComparedColumns(source, tuple(edges), twin, pairs % 2 == 1, tuple(coded)), feature, threshold
 

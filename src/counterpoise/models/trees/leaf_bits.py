@@ -196,9 +196,9 @@ class LeafTable:
         # categories, and columns whose window holds the missing cell, are clipped to the window below
         every = (window.end == self.first_cells[1:]) | self._is_categorical
         parts = [block.find_leaves_and_neighbours(cells, window, every) for block in self.blocks]
-        own, line, leaf = parts[0]
+        point_leaves, line, leaf = parts[0]
         if len(parts) > 1:
-            own = np.concatenate([part[0] for part in parts], axis=1)
+            point_leaves = np.concatenate([part[0] for part in parts], axis=1)
             line, leaf = (np.concatenate([part[number] for part in parts]) for number in (1, 2))
         f = len(self.first_cells) - 1
         point = line // f
@@ -212,7 +212,7 @@ class LeafTable:
         if self._has_leaf_for_missing_only or every.any():
             kept = np.flatnonzero(begin < end)
             point, leaf, begin, end = point[kept], leaf[kept], begin[kept], end[kept]
-        return own, NeighbourLeaves(point, self.leaf_ranges.tree.take(leaf), leaf, begin, end)
+        return point_leaves, NeighbourLeaves(point, self.leaf_ranges.tree.take(leaf), leaf, begin, end)
 
     @cached_property
     def _is_categorical(self) -> Mask:

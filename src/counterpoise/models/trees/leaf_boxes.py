@@ -52,10 +52,10 @@ class LeafBoxes:
 
     def ranges_around(self, cells: Index) -> Mask:
         """Mask ``(p, w)`` of the ranges that rows in these cells ``(p, f)`` are inside of."""
-        here = cells.take(self.place, axis=1)
-        found = np.where(here == self.missing_cell, self.allows_missing, (here >= self.low) & (here <= self.high))
+        cell = cells.take(self.place, axis=1)
+        found = np.where(cell == self.missing_cell, self.allows_missing, (cell >= self.low) & (cell <= self.high))
         for mine, listed, open_to in self.levels:
-            found[:, mine] = open_to.T[here[:, mine] - listed[0], np.arange(len(mine))]
+            found[:, mine] = open_to.T[cell[:, mine] - listed[0], np.arange(len(mine))]
         return found
 
     def nearest_entries(self, cells: Index, row: Index, open_cells: Mask, far: Array) -> Index:

@@ -64,13 +64,15 @@ class LeafRanges:
         roots, f = trees.roots.astype(np.intp), len(columns)
         low, high = (np.tile(ends.astype(np.int32), (len(roots), 1)) for ends in (first[:-1], first[1:] - 2))
         levels = {j: np.ones((len(roots), sizes[j]), dtype=bool) for j, edge in enumerate(edges) if edge is None}
-        here = cls(roots, np.arange(len(roots)), low, high, np.ones((len(roots), f), dtype=bool), levels)
+        open_ranges = cls(roots, np.arange(len(roots)), low, high, np.ones((len(roots), f), dtype=bool), levels)
         found: list[LeafRanges] = []
-        while len(here.node):
-            leaf = trees.feature[here.node] < 0
-            found.append(here.take(np.flatnonzero(leaf)))
-            inner = here.take(np.flatnonzero(~leaf))
-            here = concatenate_ranges([inner.descend(trees, place, bound, first, left=left) for left in (True, False)])
+        while len(open_ranges.node):
+            leaf = trees.feature[open_ranges.node] < 0
+            found.append(open_ranges.take(np.flatnonzero(leaf)))
+            inner = open_ranges.take(np.flatnonzero(~leaf))
+            open_ranges = concatenate_ranges(
+                [inner.descend(trees, place, bound, first, left=left) for left in (True, False)]
+            )
         every = concatenate_ranges(found)
         return every.take(np.argsort(every.tree, kind="stable")).with_category_ranges()
 

@@ -96,9 +96,9 @@ class LeafWalk:
         going = np.arange(len(node))
         while len(going):
             place, cut, left, right, missing = self.nodes.take(node[going], axis=0).T
-            here = flat.take(point[going] * f + place)
+            cell = flat.take(point[going] * f + place)
             node[going] = np.where(
-                place < 0, node[going], np.where(self._goes_left(place, cut, missing, here), left, right)
+                place < 0, node[going], np.where(self._goes_left(place, cut, missing, cell), left, right)
             )
             going = going[self.nodes[node[going], 0] >= 0]
         return self.leaf_of_node.take(node).reshape(len(cells), -1)
@@ -108,12 +108,16 @@ class LeafWalk:
         window = window.repeat_for_points(len(cells))
         flat, f = cells.reshape(-1).astype(np.int32), cells.shape[1]
         point, node = self._start_at_roots(len(cells))
-        own, ranges, going = np.empty(len(node), dtype=np.intp), self._open_ranges(len(node)), np.arange(len(node))
+        point_leaves, ranges, going = (
+            np.empty(len(node), dtype=np.intp),
+            self._open_ranges(len(node)),
+            np.arange(len(node)),
+        )
         none = np.empty(0, dtype=np.int32)
         ways, found = FreedPaths(none, going[:0], none, none, none, none, self.category_sets[:0]), []
         while len(going) or len(ways.node):
             place, cut, left, right, missing = self.nodes.take(node, axis=0).T
-            own[going] = node  # the last one is the leaf
+            point_leaves[going] = node  # the last one is the leaf
             inner = np.flatnonzero(place >= 0)
             place, cut, left, right, missing, point = (
                 array.take(inner) for array in (place, cut, left, right, missing, point)
@@ -139,7 +143,9 @@ class LeafWalk:
         kept = np.flatnonzero(begin < end)
         begin, end = begin[kept], end[kept]
         leaf, tree = self.leaf_of_node.take(every.node[kept]), every.own_path[kept] % len(self.roots)
-        return self.leaf_of_node.take(own).reshape(len(cells), -1), NeighbourLeaves(owner[kept], tree, leaf, begin, end)
+        return self.leaf_of_node.take(point_leaves).reshape(len(cells), -1), NeighbourLeaves(
+            owner[kept], tree, leaf, begin, end
+        )
 
     def _follow(self, ways: FreedPaths, cells: Int32Array) -> tuple[FreedPaths, FreedPaths]:
         """The paths that have reached a leaf, and the others one node farther."""
@@ -150,8 +156,8 @@ class LeafWalk:
         free = place == ways.place
         coded = np.flatnonzero(free & self.is_categorical.take(place))
         free[coded] = False
-        here = np.where(free, ways.low, cells.take(ways.point * cells.shape[1] + place))
-        goes = self._goes_left(place, cut, missing, here)
+        cell = np.where(free, ways.low, cells.take(ways.point * cells.shape[1] + place))
+        goes = self._goes_left(place, cut, missing, cell)
         lefts, rights, other = ways._replace(node=left), ways._replace(node=right), ~goes
         if len(coded):
             lefts, rights = lefts._replace(levels=ways.levels.copy()), rights._replace(levels=ways.levels.copy())
@@ -222,10 +228,10 @@ class OwnPathRanges(NamedTuple):
         mine = np.flatnonzero(self.walk.is_categorical.take(place)) if self.walk.is_categorical.any() else way[:0]
         if len(mine):
             which = way[mine], (np.cumsum(self.walk.is_categorical) - 1).take(place[mine])
-            here, sets = self.levels[which], self.walk.category_sets[cut[mine]]
+            path_levels, sets = self.levels[which], self.walk.category_sets[cut[mine]]
             same = np.where(goes[mine][:, None], sets, ~sets)
-            self.levels[which] = here & same
-            levels[mine] = here & ~same
+            self.levels[which] = path_levels & same
+            levels[mine] = path_levels & ~same
             there[mine] = levels[mine].any(axis=1)
         return FreedPaths(point, way, other, place, low, high, levels).take(np.flatnonzero(there))
 

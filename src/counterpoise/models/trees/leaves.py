@@ -182,12 +182,12 @@ class Leaves:
         for start in starts:
             some = slice(start, start + size)
             parts.append(self._survey_part(cells[start * q : (start + size) * q], home[some], window.take_rows(some)))
-        own, sums, point, cell, last, added = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
+        point_leaves, sums, point, cell, last, added = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
         point += np.repeat(np.array(starts) * q, [len(part.point) for part in parts])
-        return SingleChangeSums(own, sums, point, cell, last, added)
+        return SingleChangeSums(point_leaves, sums, point, cell, last, added)
 
     def _survey_part(self, cells: Index, home: Index, window: CellWindow) -> SingleChangeSums:
-        own, near = self.finder.find_leaves_and_neighbours(cells, window)
+        point_leaves, near = self.finder.find_leaves_and_neighbours(cells, window)
         (p, f), width = cells.shape, int(self.first_cells[-1]) + 1
         line = np.arange(0, p * width, width)
         begin = line.take(near.point)
@@ -201,7 +201,8 @@ class Leaves:
         number = np.empty(p * width, dtype=np.intp)
         number[found] = np.arange(len(found))
         begin, end = number.take(begin), number.take(end)
-        before, added = own.take(near.point * own.shape[1] + near.tree), np.zeros((len(self.base), len(found)))
+        before = point_leaves.take(near.point * point_leaves.shape[1] + near.tree)
+        added = np.zeros((len(self.base), len(found)))
         for first, mine in self._trees_by_first_sum:
             some = slice(None) if len(self._trees_by_first_sum) == 1 else np.flatnonzero(mine.take(near.tree))
             for k, worth in enumerate(self._values_by_sum, first):
@@ -217,13 +218,14 @@ class Leaves:
         point = cell // width
         cell -= point * width
         last -= point * width + 1
-        return SingleChangeSums(own, self._sum_leaf_values(own), point, cell, last, added.take(kept, axis=1).T)
+        sums = self._sum_leaf_values(point_leaves)
+        return SingleChangeSums(point_leaves, sums, point, cell, last, added.take(kept, axis=1).T)
 
-    def _sum_leaf_values(self, own: Index) -> Array:
+    def _sum_leaf_values(self, point_leaves: Index) -> Array:
         """What leaves ``(p, trees)`` sum up to, ``(p, s)``."""
-        out = self.base[None].repeat(len(own), axis=0)
+        out = self.base[None].repeat(len(point_leaves), axis=0)
         for first, mine in self._trees_by_first_sum:
-            some = own if len(self._trees_by_first_sum) == 1 else own[:, mine]
+            some = point_leaves if len(self._trees_by_first_sum) == 1 else point_leaves[:, mine]
             for k, worth in enumerate(self._values_by_sum, first):
                 out[:, k] += worth.take(some).sum(axis=1)
         return out

@@ -77,7 +77,7 @@ class TreeModel(ShortcutModel):
 
 
 def open_trees(
-    own: Model,
+    own_model: Model,
     library_trees: LibraryTrees | None,
     reading: ColumnReading | None,
     probe: Array,
@@ -86,14 +86,14 @@ def open_trees(
     max_rows: int | None = None,
     tolerance: float = 0.0,
 ) -> Model:
-    """``own`` with its trees known, or as it is where they cannot be read.
+    """``own_model`` with its trees known, or as it is where they cannot be read.
 
     ``library`` is a quicker function from encoded rows to the library's own outputs. The trees answer in its place only
     if they equal it to the bit on the probing rows (within ``tolerance`` where the library itself adds up in any
     order), and, where ``max_rows`` is given, only for batches of at most so many rows. Trees that differ by more than
     rounding were misread: they are not used.
     """
-    if library is not None and relative_difference(library, own.outputs, probe) != 0:
+    if library is not None and relative_difference(library, own_model.outputs, probe) != 0:
         library = None
     trees = (
         None
@@ -101,30 +101,30 @@ def open_trees(
         else translate_trees(library_trees, reading)
     )
     if library_trees is None or trees is None:
-        return own if library is None else ShortcutModel(own, library)
-    slow = library or own.outputs
+        return own_model if library is None else ShortcutModel(own_model, library)
+    slow = library or own_model.outputs
     away = relative_difference(trees.outputs, slow, probe)
     if away > MAX_ROUNDING_DIFFERENCE:
-        return own if library is None else ShortcutModel(own, library)
+        return own_model if library is None else ShortcutModel(own_model, library)
     if away <= tolerance:
         return make_tree_model(
-            own,
+            own_model,
             trees.outputs if max_rows is None else _choose_by_row_count(trees.outputs, slow, max_rows),
             trees,
             probe,
         )
-    return make_tree_model(own, slow, trees, probe)
+    return make_tree_model(own_model, slow, trees, probe)
 
 
-def make_tree_model(own: Model, scores: Callable[[Array], Array], trees: TreeEnsemble, probe: Array) -> TreeModel:
-    """``own`` with its trees known; the probing rows show whether its probabilities are the softmax of its outputs."""
-    likely = own.probabilities(probe) if own.labels is not None and own.link != "log" else None
+def make_tree_model(own_model: Model, scores: Callable[[Array], Array], trees: TreeEnsemble, probe: Array) -> TreeModel:
+    """``own_model`` with its trees known; the probing rows show if its probabilities are the softmax of its outputs."""
+    likely = own_model.probabilities(probe) if own_model.labels is not None and own_model.link != "log" else None
     if likely is None:
-        return TreeModel(own, scores, trees)
+        return TreeModel(own_model, scores, trees)
     found = np.asarray(softmax(scores(probe)))
     # single precision explains a difference of 1e-6
     same = found.shape == likely.shape and bool(np.abs(found - likely).max() <= 1e-6)
-    return TreeModel(own, scores, trees, same)
+    return TreeModel(own_model, scores, trees, same)
 
 
 def _choose_by_row_count(

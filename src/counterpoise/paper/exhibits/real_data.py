@@ -218,16 +218,16 @@ def _compare_with(lines: pd.DataFrame, ours: str) -> pd.DataFrame:
     for name, part in lines.groupby("method", sort=False):
         good = part["valid"] & part["feasible"]
         seeds = good.groupby(part["seed"]).mean()
-        here = str(name)
-        same = here == ours
+        method = str(name)
+        same = method == ours
         out.append(
             {
                 "method": name,
                 "turned": f"{good.mean():.1%} ± {seeds.std(ddof=0):.1%}",
-                "L2 / its": "1" if same else mean_ratio(lines, "l2", here, ours).to_text(".3g"),
-                "changed − its": "0" if same else mean_difference(lines, "l0", here, ours).to_text("+.1f"),
-                "kept − its": "0" if same else mean_difference(lines, "robustness", here, ours).to_text("+.0%"),
-                "yNN − its": "0" if same else mean_difference(lines, "ynn", here, ours).to_text("+.0%"),
+                "L2 / its": "1" if same else mean_ratio(lines, "l2", method, ours).to_text(".3g"),
+                "changed − its": "0" if same else mean_difference(lines, "l0", method, ours).to_text("+.1f"),
+                "kept − its": "0" if same else mean_difference(lines, "robustness", method, ours).to_text("+.0%"),
+                "yNN − its": "0" if same else mean_difference(lines, "ynn", method, ours).to_text("+.0%"),
                 "model rows": part["model_rows"].mean(),
             }
         )

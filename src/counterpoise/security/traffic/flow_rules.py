@@ -110,12 +110,16 @@ def flow_rules(
 
 def _list_constraints(schema: Schema) -> Iterator[tuple[str, Constraint]]:
     """Each rule whose columns the schema has, once, with the schema's own names."""
-    own = {str(name): str(name) for name in schema.names}
+    table_names = {str(name): str(name) for name in schema.names}
     numeric = {str(feature.name) for feature in schema if feature.is_numeric}
-    cic = {common_name(name): name for name in own if common_name(name) is not None}
+    cic = {common_name(name): name for name in table_names if common_name(name) is not None}
     seen: set[str] = set()
     for source, texts in RULES_BY_SOURCE.items():
-        names = {**own, **{str(key): value for key, value in cic.items()}} if source == "cicflowmeter" else own
+        names = (
+            {**table_names, **{str(key): value for key, value in cic.items()}}
+            if source == "cicflowmeter"
+            else table_names
+        )
         for text in texts:
             constraint = _write_constraint(text, names, numeric)
             if constraint is not None and repr(constraint) not in seen:
@@ -134,10 +138,10 @@ def _write_constraint(text: RuleText | RangeText, names: dict[str, str], numeric
         name = found[1] or found[2]
         if name is None or name in RULE_WORDS:
             return found[0]
-        own = names.get(name, "")
+        column_name = names.get(name, "")
         is_text = f"{name} != '" in text.text or f"{name} == '" in text.text
-        is_known &= bool(own) and (own in numeric) != is_text
-        return own if own.isidentifier() else f"`{own or name}`"
+        is_known &= bool(column_name) and (column_name in numeric) != is_text
+        return column_name if column_name.isidentifier() else f"`{column_name or name}`"
 
     written = NAME_IN_RULE.sub(rename, text.text)
     return Rule(written, tolerance=text.tolerance, relax=True) if is_known else None

@@ -78,10 +78,14 @@ class Within:
     def apply(self, draft: Draft) -> None:
         for name in flatten_names((self.name,)):
             number = draft.record_ordered_column(name, self)
-            own = draft.x0[:, number]
-            reach = np.abs(own) * (self.percent / 100) if self.percent is not None else np.full_like(own, self.distance)
-            draft.lower[:, number] = np.fmax(draft.lower[:, number], own - reach)
-            draft.upper[:, number] = np.fmin(draft.upper[:, number], own + reach)
+            row_values = draft.x0[:, number]
+            reach = (
+                np.abs(row_values) * (self.percent / 100)
+                if self.percent is not None
+                else np.full_like(row_values, self.distance)
+            )
+            draft.lower[:, number] = np.fmax(draft.lower[:, number], row_values - reach)
+            draft.upper[:, number] = np.fmin(draft.upper[:, number], row_values + reach)
 
 
 @dataclass(frozen=True)
@@ -110,11 +114,11 @@ class Cost:
     def apply(self, draft: Draft) -> None:
         for name in flatten_names((self.name,)):
             number = draft.record_ordered_column(name, self)
-            own = draft.x0[:, number]
+            row_values = draft.x0[:, number]
             if self.up == np.inf:
-                draft.upper[:, number] = np.fmin(draft.upper[:, number], own)
+                draft.upper[:, number] = np.fmin(draft.upper[:, number], row_values)
             if self.down == np.inf:
-                draft.lower[:, number] = np.fmax(draft.lower[:, number], own)
+                draft.lower[:, number] = np.fmax(draft.lower[:, number], row_values)
 
 
 def prices_of_changes(schema: Schema, constraints: Sequence[Constraint]) -> Array | None:

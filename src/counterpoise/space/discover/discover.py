@@ -143,4 +143,8 @@ def _count_on_all_rows(
             for place, relation in enumerate(draft.relations):
                 held[place] += np.count_nonzero(np.broadcast_to(relation.holds(x.T, x.T), len(x)))
     shares = held / len(table)
-    return [each._replace(holds=float(own)) for each, own in zip(found, shares, strict=True) if own >= share]
+    return [
+        each._replace(holds=float(held_share))
+        for each, held_share in zip(found, shares, strict=True)
+        if held_share >= share
+    ]

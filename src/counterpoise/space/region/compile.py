@@ -73,12 +73,12 @@ def _limit_to_ranges(draft: Draft, bounds: Bounds, observed: Sequence[int] | Non
 
     Categories have no ends of either kind.
     """
-    own, lower, upper = draft.x0, draft.lower, draft.upper
+    row_values, lower, upper = draft.x0, draft.lower, draft.upper
     if bounds == "observed":
         ends = draft.schema.observed_ranges
         if observed is not None:
             ends = np.where(np.isin(np.arange(len(draft.schema)), observed), ends, [[-np.inf], [np.inf]])
-        low, high = np.fmin(ends[0], own), np.fmax(ends[1], own)
+        low, high = np.fmin(ends[0], row_values), np.fmax(ends[1], row_values)
         # a range or a list that the user gives takes the place of the observed one, also where the two do not meet
         given = draft.is_range_given.copy()
         given[:, draft.listed_columns] = True
@@ -86,8 +86,8 @@ def _limit_to_ranges(draft: Draft, bounds: Bounds, observed: Sequence[int] | Non
         high = np.where(given[1] | (lower > high), np.inf, high)
         lower, upper = np.fmax(lower, low), np.fmin(upper, high)
     least, most = draft.schema.dtype_ranges
-    draft.lower = np.fmax(lower, np.fmin(least, own))
-    draft.upper = np.fmin(upper, np.fmax(most, own))
+    draft.lower = np.fmax(lower, np.fmin(least, row_values))
+    draft.upper = np.fmin(upper, np.fmax(most, row_values))
 
 
 def _allowed_values(draft: Draft, number: int, feature: Feature, bounds: Bounds) -> Array | None:

@@ -86,8 +86,8 @@ class DeterminedColumns:
             if not len(rows):
                 continue
             y = y.copy() if y is x else y
-            own = region.x0[rows, column[rows]]
-            y[rows, :, column[rows]] = np.nan_to_num(own)[:, None]
+            row_values = region.x0[rows, column[rows]]
+            y[rows, :, column[rows]] = np.nan_to_num(row_values)[:, None]
             given = np.concatenate([region.x0, region.lower, region.upper], axis=1)[rows].T[:, :, None]
             difference = BinaryOperation("-", equation.left, equation.right)
             with np.errstate(all="ignore"):
@@ -96,12 +96,12 @@ class DeterminedColumns:
                     mine = np.flatnonzero(column[rows] == target)
                     lacking = np.broadcast_to(value, (len(rows), x.shape[1]))[mine]
                     slope = np.broadcast_to(slopes[target], (len(rows), x.shape[1]))[mine]
-                    start = np.nan_to_num(own[mine])[:, None]
+                    start = np.nan_to_num(row_values[mine])[:, None]
                     small = np.abs(lacking) <= equation.tolerance * np.maximum(np.abs(start), 1.0)
                     made = start - np.where(small, 0.0, lacking / slope)
                     owners = np.repeat(rows[mine], x.shape[1])
                     snapped = region.lattice.snap(target, made.ravel(), owners).reshape(made.shape)
-                    y[rows[mine], :, target] = np.where(small & ~np.isnan(own[mine])[:, None], start, snapped)
+                    y[rows[mine], :, target] = np.where(small & ~np.isnan(row_values[mine])[:, None], start, snapped)
         return y
 
     def describe(self, names: tuple[object, ...], row: int) -> list[str]:
@@ -150,13 +150,13 @@ def _choose_column(equation: Compare, usable: list[int]) -> int:
 
 def _leads_to(column: int, start: Iterable[int], sources: Mapping[int, Iterable[int]]) -> bool:
     """Whether any of the columns in ``start`` is computed, by way of others or not, from ``column``."""
-    open_columns, met = list(start), set()
+    open_columns, seen = list(start), set()
     while open_columns:
         now = open_columns.pop()
         if now == column:
             return True
-        if now not in met:
-            met.add(now)
+        if now not in seen:
+            seen.add(now)
             open_columns += sources.get(now, ())
     return False
 
@@ -167,8 +167,8 @@ def _count_passes(order: list[int], sources: Mapping[int, Iterable[int]]) -> int
 
     def count(column: int, by: int) -> int:
         """Passes after which a column is right, for one that is computed at the place ``by``."""
-        own = places.get(column, len(order))  # derived columns come last in each pass
-        inner = max((count(source, own) for source in sources[column] if source in sources), default=1)
-        return inner + (own > by or (own == by and column in places))
+        column_place = places.get(column, len(order))  # derived columns come last in each pass
+        inner = max((count(source, column_place) for source in sources[column] if source in sources), default=1)
+        return inner + (column_place > by or (column_place == by and column in places))
 
     return max((count(column, len(order) + 1) for column in sources), default=1)

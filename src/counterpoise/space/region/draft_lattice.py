@@ -46,9 +46,9 @@ def count_from_rows(draft: Draft, places: Index, origin: Array) -> Array:
     """
     for number in draft.step_from_row:
         if places[number] >= 0:
-            own = np.nan_to_num(draft.x0[:, number])
-            origin[:, places[number]] = own
-            off = (draft.step[number] > 0) & (own != np.rint(own))
+            row_values = np.nan_to_num(draft.x0[:, number])
+            origin[:, places[number]] = row_values
+            off = (draft.step[number] > 0) & (row_values != np.rint(row_values))
             draft.lower[off, number], draft.upper[off, number] = np.inf, -np.inf
     return origin
 

@@ -89,10 +89,10 @@ class Lattice:
         if not len(columns):
             return lattice
         first, last = lattice._count_range(draft.lower[:, columns], draft.upper[:, columns])
-        own = lattice.row_cells
-        count = lattice._nearest_counts(own, origin)
-        is_beside = (lattice._values_at(count, origin) != own) & ~lattice.binds_unchanged[columns]
-        is_beside &= (own >= draft.lower[:, columns]) & (own <= draft.upper[:, columns])
+        row_values = lattice.row_cells
+        count = lattice._nearest_counts(row_values, origin)
+        is_beside = (lattice._values_at(count, origin) != row_values) & ~lattice.binds_unchanged[columns]
+        is_beside &= (row_values >= draft.lower[:, columns]) & (row_values <= draft.upper[:, columns])
         count = np.where(is_beside, count, np.nan)
         return replace(lattice, first_count=first, last_count=last, row_count=count)
 

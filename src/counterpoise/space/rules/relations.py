@@ -90,12 +90,12 @@ class Derivation:
 
     def is_rows_own(self, value: Array, x0: ColumnTable) -> Mask:
         """Whether the row's own cell stays: it is made of the same as in the row, or the very number comes out."""
-        own, before = self.expression.value(x0, x0), np.asarray(x0[self.number])
+        row_result, before = self.expression.value(x0, x0), np.asarray(x0[self.number])
         fits = self.is_computed_value(before, value)
         if self.decimals is not None and not self.step:
             fits = fits | (round_to_decimals(value, self.decimals, self.storage_dtype) == before)
         blur = 4 * np.spacing(np.maximum(np.abs(value), np.abs(before)))  # sums of the same parts in another order
-        return np.asarray((fits & (value == own)) | (np.abs(value - before) <= blur))
+        return np.asarray((fits & (value == row_result)) | (np.abs(value - before) <= blur))
 
     def _rounding_error(self, x: ColumnTable, x0: ColumnTable) -> Array:
         """What the rounding of double precision does to the computed values at most, ``(...)``."""

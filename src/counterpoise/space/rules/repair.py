@@ -286,8 +286,8 @@ def _assign_from_table(workspace: RepairWorkspace, formula: TableLookup, points:
     fits = workspace.x[formula.number][points][:, None] == np.asarray(formula.values)
     start = workspace.row_and_box[formula.key_column][points]
     keys = np.asarray(formula.keys)
-    own = (fits & (keys == start[:, None])).any(axis=1)
-    other = np.where(own, start, np.where(fits.any(axis=1), keys[fits.argmax(axis=1)], np.nan))
+    is_kept = (fits & (keys == start[:, None])).any(axis=1)
+    other = np.where(is_kept, start, np.where(fits.any(axis=1), keys[fits.argmax(axis=1)], np.nan))
     workspace.write(formula.key_column, np.where(stuck, other, np.nan), points)
 
 

@@ -292,11 +292,11 @@ class RelationSystem:
         return suspects, np.nonzero(wrong)
 
     def _compute_derived(self, y: Array | dict[int, Array], given: Array, width: int) -> None:
-        own = {id(relation): number for number, relation in enumerate(self.relations)}
+        number_of = {id(relation): number for number, relation in enumerate(self.relations)}
         with np.errstate(all="ignore"):
             for derivation in self.derivations:
                 made = derivation.compute_column(y, given, width)
-                binds = self.is_binding[:, None, own[id(derivation)]]
+                binds = self.is_binding[:, None, number_of[id(derivation)]]
                 y[derivation.number] = np.where(binds, made, given[derivation.number])
 
 

@@ -153,23 +153,23 @@ def _check_array_columns(schema: Schema) -> None:
 def _build_feature(entry: Mapping[str, Any], seen: Schema | None) -> Feature:
     """The feature of an entry, completed by what the reference shows of its column."""
     name, kind = entry["name"], entry["kind"]
-    own = seen[name] if seen is not None else None
+    inferred = seen[name] if seen is not None else None
     numeric = kind in ("continuous", "integer")
-    categories = () if numeric else _choose_categories(entry, own)
+    categories = () if numeric else _choose_categories(entry, inferred)
     changes: dict[str, Any] = {key: entry[key] for key in COPIED_KEYS if key in entry}
     if "why" in entry:
         changes.setdefault("description", entry["why"])
-    changes |= _read_observed_ends(entry, own) if numeric else {}
+    changes |= _read_observed_ends(entry, inferred) if numeric else {}
     changes["unseen"] = entry.get("unseen", ())
     known = f"the column {name!r} has unseen: {shorten_repr(list(changes['unseen']))}"
     check_known_categories("unseen", known, changes["unseen"], categories)
-    if own is not None or "dtype" in entry:
-        changes["dtype"] = _choose_dtype(entry, categories, own)
-    if own is not None and own.is_numeric == numeric:
-        return replace(own, kind=kind, categories=categories, **changes)
-    if own is not None:  # a column of numbers that are categories, or the other way round
-        changes.setdefault("missing", own.missing)
-    changes["assumed"] = numeric and own is None and "scale" not in changes
+    if inferred is not None or "dtype" in entry:
+        changes["dtype"] = _choose_dtype(entry, categories, inferred)
+    if inferred is not None and inferred.is_numeric == numeric:
+        return replace(inferred, kind=kind, categories=categories, **changes)
+    if inferred is not None:  # a column of numbers that are categories, or the other way round
+        changes.setdefault("missing", inferred.missing)
+    changes["assumed"] = numeric and inferred is None and "scale" not in changes
     changes.setdefault("scale", _assumed_scale(changes) if numeric else 1.0)
     return Feature(name, kind, categories=categories, **changes)
 
@@ -180,18 +180,18 @@ def _assumed_scale(ends: Mapping[str, Any]) -> float:
     return width if 0 < width < np.inf else 1.0
 
 
-def _choose_categories(entry: Mapping[str, Any], own: Feature | None) -> tuple[Any, ...]:
+def _choose_categories(entry: Mapping[str, Any], inferred: Feature | None) -> tuple[Any, ...]:
     """The categories that a file lists, or else those of the reference.
 
     An ordinal column must list its own: a reference of texts has them in the order of the alphabet, not of rank.
     """
     listed: tuple[Any, ...] = entry.get("categories", ())
-    if listed or own is None or (entry["kind"] == "ordinal" and own.kind != "ordinal"):
+    if listed or inferred is None or (entry["kind"] == "ordinal" and inferred.kind != "ordinal"):
         return listed
-    return own.categories
+    return inferred.categories
 
 
-def _read_observed_ends(entry: Mapping[str, Any], own: Feature | None) -> dict[str, float]:
+def _read_observed_ends(entry: Mapping[str, Any], inferred: Feature | None) -> dict[str, float]:
     """The ends of the range that a file says was observed; min and max stand in where they do not contradict it."""
     observed, allowed = (
         {
@@ -201,7 +201,7 @@ def _read_observed_ends(entry: Mapping[str, Any], own: Feature | None) -> dict[s
         }
         for key in ("observed_", "")
     )
-    sample = {} if own is None or not own.is_numeric else {"lower": own.lower, "upper": own.upper}
+    sample = {} if inferred is None or not inferred.is_numeric else {"lower": inferred.lower, "upper": inferred.upper}
     for ends in (allowed | observed, observed):
         whole = {"lower": -np.inf, "upper": np.inf} | sample | ends
         if whole["lower"] <= whole["upper"]:
@@ -213,13 +213,13 @@ def _read_observed_ends(entry: Mapping[str, Any], own: Feature | None) -> dict[s
     )
 
 
-def _choose_dtype(entry: Mapping[str, Any], categories: tuple[Any, ...], own: Feature | None) -> Any:
+def _choose_dtype(entry: Mapping[str, Any], categories: tuple[Any, ...], inferred: Feature | None) -> Any:
     """The dtype that a file names, or else the reference's own, where it can hold the values of the column."""
     kind, stated = entry["kind"], entry.get("dtype")
-    numeric, seen = kind in ("continuous", "integer"), None if own is None else own.dtype
+    numeric, seen = kind in ("continuous", "integer"), None if inferred is None else inferred.dtype
     if stated is None and numeric:
         return None if isinstance(seen, pd.CategoricalDtype) else seen
-    if stated is None and own is not None and categories == own.categories:
+    if stated is None and inferred is not None and categories == inferred.categories:
         return seen
     try:
         dtype: Any = pd.api.types.pandas_dtype(seen if stated is None else stated)

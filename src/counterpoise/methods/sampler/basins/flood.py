@@ -56,12 +56,12 @@ def flood(graph: NeighbourGraph, minima: Index) -> MergeTree:
     height = np.maximum(effort[one], effort[other])
     rank = np.lexsort((np.minimum(one, other), height))
     minima = np.unique(minima, axis=0)
-    own = graph.efforts(minima)
-    minima = minima[np.argsort(own, kind="stable")]
-    own = np.sort(own, kind="stable")
+    efforts = graph.efforts(minima)
+    minima = minima[np.argsort(efforts, kind="stable")]
+    efforts = np.sort(efforts, kind="stable")
     number = {int(key): place for place, key in enumerate(graph.keys(minima))}
     lowest = np.array([number.get(int(key), -1) for key in keys])  # the lowest minimum of the pool of each point
-    return MergeTree(minima, own, _merge_pools(one[rank], other[rank], height[rank], lowest))
+    return MergeTree(minima, efforts, _merge_pools(one[rank], other[rank], height[rank], lowest))
 
 
 def _merge_pools(one: Index, other: Index, height: Array, lowest: Index) -> Array:

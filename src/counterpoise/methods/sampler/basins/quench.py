@@ -61,15 +61,15 @@ def bring_to_graph(graph: NeighbourGraph, x: Array) -> Index:
 
 def _set_back_what_is_idle(graph: NeighbourGraph, x: Array) -> Array:
     """Valid points ``(p, d)`` with columns set back to the row one after another, as long as they stay valid."""
-    problem, places, own = graph.problem, graph.places, graph.problem.x0[0]
+    problem, places, row_values = graph.problem, graph.places, graph.problem.x0[0]
     x, running = x.copy(), np.arange(len(x))
     columns = graph.open_columns[graph.has_own_value[graph.open_columns]]
     while len(running):
-        points, picks = np.nonzero(x[running][:, columns] != own[columns])
+        points, picks = np.nonzero(x[running][:, columns] != row_values[columns])
         if not len(points):
             break
         trial = x[running][points]
-        trial[np.arange(len(points)), columns[picks]] = own[columns[picks]]
+        trial[np.arange(len(points)), columns[picks]] = row_values[columns[picks]]
         trial = places.settle(trial[None])[0]
         cost = np.asarray(problem.energy.effort(trial[None], problem.x0)[0])
         now = np.asarray(problem.energy.effort(x[running][None], problem.x0)[0])

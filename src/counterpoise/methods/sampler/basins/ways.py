@@ -39,8 +39,8 @@ def _points_between(graph: NeighbourGraph, one: Index, other: Index, max_points:
         points[:, columns] = grid
         return points
     # what goes farther from the row first: a larger change keeps the target more often than a smaller one
-    own = graph.places.near[0, columns, 0]
-    reach = [np.nan_to_num(np.abs(graph.places.far[0, columns, point[columns]] - own)) for point in (one, other)]
+    row_values = graph.places.near[0, columns, 0]
+    reach = [np.nan_to_num(np.abs(graph.places.far[0, columns, point[columns]] - row_values)) for point in (one, other)]
     gain = np.where(
         graph.places.is_nominal[columns], (other[columns] > 0) * 1.0 - (one[columns] > 0), reach[1] - reach[0]
     )

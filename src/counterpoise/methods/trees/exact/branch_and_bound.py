@@ -48,9 +48,9 @@ class BoxSearch:
     def _first_step(self, start: Cells) -> float:
         """What it costs at least to leave the leaves of the cheapest point, unless that meets the conditions."""
         reduced, voters = self.reduced, self.reduced.voters
-        met = (voters.best(reduced.inside(start)) @ voters.counts_in >= voters.need).all()
+        is_reached = (voters.best(reduced.inside(start)) @ voters.counts_in >= voters.need).all()
         away = reduced.near[reduced.rise_count > 0]
-        return -np.inf if met else float(self.efforts(away)[0].min(initial=np.inf))
+        return -np.inf if is_reached else float(self.efforts(away)[0].min(initial=np.inf))
 
     @property
     def least(self) -> float:
@@ -87,13 +87,13 @@ class BoxSearch:
         voters = self.reduced.voters
         now = voters.best(self.reduced.inside(nodes.cells))
         sums = now @ voters.counts_in
-        met = np.asarray((sums >= voters.need).all(axis=1))
-        self.spent = self.spent._replace(nodes=self.spent.nodes + len(met))
+        is_reached = np.asarray((sums >= voters.need).all(axis=1))
+        self.spent = self.spent._replace(nodes=self.spent.nodes + len(is_reached))
         gap = np.maximum(voters.best(nodes.alive) - now, 0.0)
         if len(voters.need) > 1:
             gap = self.of_one_condition(gap, voters.need - sums)
-        if met.any():
-            self.show(nodes, met, gap)
+        if is_reached.any():
+            self.show(nodes, is_reached, gap)
         # what was shown may have ended the search for boxes that cost as much
         going = np.flatnonzero((gap > 0).any(axis=1) & (nodes.bound < self.answers.limit))
         if not len(going):
@@ -101,9 +101,9 @@ class BoxSearch:
         line, leaf = voters.listed(nodes.alive[going], gap[going].argmax(axis=1))
         return self.children(nodes.at(going), line, leaf)
 
-    def show(self, nodes: Nodes, met: Mask, gap: Array) -> None:
+    def show(self, nodes: Nodes, is_reached: Mask, gap: Array) -> None:
         """Show cheapest points that meet the conditions to the model; ``gap`` says which voters go on, and is set."""
-        places = np.flatnonzero(met)
+        places = np.flatnonzero(is_reached)
         shown = self.answers.show(self.reduced, nodes.cells[places])
         # the model refuses a point although the conditions hold: any tree that is not decided yet may tell why
         gap[places] = np.where(shown.refused[:, None], self.reduced.voters.count_leaves(nodes.alive[places]) - 1.0, 0.0)

@@ -103,8 +103,8 @@ def _nearest_legal(problem: Problem, span: _Span) -> tuple[Array, Array]:
     """The legal value of least difference in each cell, and that difference: infinite where there is none."""
     region, column, x0 = problem.region, span.column, problem.x0[:, span.column]
     low, high = np.fmax(region.lower[:, column], span.low), np.fmin(region.upper[:, column], span.high)
-    own = (x0 >= low) & (x0 <= high) & ~span.gone
-    kept = own & (region.fixed[:, column] | (region.row_in_box[:, column] == x0))
+    holds_row = (x0 >= low) & (x0 <= high) & ~span.gone
+    kept = holds_row & (region.fixed[:, column] | (region.row_in_box[:, column] == x0))
     up, down = legal_ends(region.lattice, column, np.fmax(low, x0), np.fmin(high, x0), low, high)
     may_move = ~region.fixed[:, column] & ~span.gone
     found, least = np.where(kept, x0, np.nan), np.where(kept, 0.0, np.inf)

@@ -46,8 +46,8 @@ def join_trees(
         mine, theirs = pairs.fits[votes.begin[one] : ends[one], votes.begin[other] : ends[other]].nonzero()
         parts.append((votes.begin[one] + mine, votes.begin[other] + theirs))
     for tree in alone.tolist():
-        own = np.arange(votes.begin[tree], ends[tree])
-        parts.append((own, own))
+        tree_leaves = np.arange(votes.begin[tree], ends[tree])
+        parts.append((tree_leaves, tree_leaves))
     first, second = (np.concatenate(side) for side in zip(*parts, strict=True))
     tree = np.repeat(np.arange(len(parts)), [len(part[0]) for part in parts])
     value = votes.value[first] + np.where((first == second)[:, None], 0.0, votes.value[second])

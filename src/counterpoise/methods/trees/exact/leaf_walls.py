@@ -49,12 +49,12 @@ def walls_of(leaves: Leaves, trees: TreeEnsemble | None) -> LeafWalls | None:
     return _KNOWN[leaves]
 
 
-def _made(leaves: Leaves, paths: LeafRanges, walls: LeafBoxes, own: Array) -> LeafWalls:
-    value = np.zeros((len(own), len(leaves.base)))
+def _made(leaves: Leaves, paths: LeafRanges, walls: LeafBoxes, leaf_values: Array) -> LeafWalls:
+    value = np.zeros((len(leaf_values), len(leaves.base)))
     first = leaves.first_sum[paths.tree]
-    for k in range(own.shape[1]):
+    for k in range(leaf_values.shape[1]):
         rows = np.flatnonzero(first + k < value.shape[1])  # beyond the last sum there are zeros that fill up lines
-        value[rows, first[rows] + k] = own[rows, k]
+        value[rows, first[rows] + k] = leaf_values[rows, k]
     begin = np.searchsorted(paths.tree, np.arange(leaves.tree_count))
     low, high = np.minimum.reduceat(value, begin, axis=0), np.maximum.reduceat(value, begin, axis=0)
     return LeafWalls(walls, paths.tree, begin, value, low, high)

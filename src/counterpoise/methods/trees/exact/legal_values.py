@@ -88,6 +88,6 @@ class _Grid:
     def _value(self, count: Array) -> Array:
         value = count * self.step / self.parts + self.origin
         for dtype in {dtype for dtype in self.dtypes if dtype is not None}:
-            mine = [place for place, own in enumerate(self.dtypes) if own == dtype]
+            mine = [place for place, column_dtype in enumerate(self.dtypes) if column_dtype == dtype]
             value[:, mine] = value[:, mine].astype(dtype)
         return value

@@ -44,17 +44,17 @@ class OpenCells(NamedTuple):
         if not costs.feasible[row] or not may[start].all():
             return None
         count = np.concatenate([[0], np.cumsum(may)])
-        own = count[start]
+        row_count = count[start]
         low, high = count[walls.low], count[walls.high + 1] - 1
-        near = np.minimum(np.maximum(own[walls.place], low), high)
+        near = np.minimum(np.maximum(row_count[walls.place], low), high)
         shut, sets, price = low > high, {}, terms[0] + terms[1]
         for place, cells, mine, inside in _set_walls(leaves, model, costs.missing[row]):
-            here = np.flatnonzero(may[cells])
-            part = SetWalls(mine, count[cells[here]], inside[:, here])
-            each = np.where(part.open, price[cells[here]], np.inf)
+            open_places = np.flatnonzero(may[cells])
+            part = SetWalls(mine, count[cells[open_places]], inside[:, open_places])
+            each = np.where(part.open, price[cells[open_places]], np.inf)
             near[mine], shut[mine] = part.cells[each.argmin(axis=1)], ~part.open.any(axis=1)
             sets[place] = part
-        return cls(np.flatnonzero(may), count[leaves.first_cells], own, low, high, near, shut, sets)
+        return cls(np.flatnonzero(may), count[leaves.first_cells], row_count, low, high, near, shut, sets)
 
     def restricting(self, model: LeafWalls, leaf: Index) -> tuple[Index, Index]:
         """The walls of leaves ``(a,)`` that keep out an open cell: places in that list, and walls, each ``(e,)``."""

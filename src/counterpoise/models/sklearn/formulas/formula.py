@@ -151,15 +151,15 @@ def score_difference(scores: Array, link: Link, plain: Model, probe: Array) -> f
     Infinite where they decide otherwise. Scores of classes count up to a number added to all; decision values may
     stand for the logarithms of probabilities.
     """
-    own = plain.outputs(probe)
-    if own.shape != scores.shape or not np.isfinite(scores).all():
+    plain_outputs = plain.outputs(probe)
+    if plain_outputs.shape != scores.shape or not np.isfinite(scores).all():
         return np.inf
     if plain.labels is None:
-        return float(np.abs(scores - own).max() / max(np.abs(own).max(), np.finfo(float).tiny))
-    if not np.array_equal(scores.argmax(axis=1), own.argmax(axis=1)):
+        return float(np.abs(scores - plain_outputs).max() / max(np.abs(plain_outputs).max(), np.finfo(float).tiny))
+    if not np.array_equal(scores.argmax(axis=1), plain_outputs.argmax(axis=1)):
         return np.inf
     if link == "identity" and plain.link == "log":
-        return float(np.abs(softmax(scores, axis=1) - own).max())
+        return float(np.abs(softmax(scores, axis=1) - plain_outputs).max())
     if link == "identity":
-        scores, own = scores - scores[:, :1], own - own[:, :1]
-    return float(np.abs(scores - own).max() / max(np.abs(own).max(), np.finfo(float).tiny))
+        scores, plain_outputs = scores - scores[:, :1], plain_outputs - plain_outputs[:, :1]
+    return float(np.abs(scores - plain_outputs).max() / max(np.abs(plain_outputs).max(), np.finfo(float).tiny))

@@ -30,7 +30,9 @@ class CombinedMembers:
 
         def pull(weights: Array) -> Array:
             slopes = self._slopes_by_differences(member_outputs, weights)
-            return np.asarray(sum(own(slope) for (_, own), slope in zip(pairs, slopes, strict=True)))
+            return np.asarray(
+                sum(member_pullback(slope) for (_, member_pullback), slope in zip(pairs, slopes, strict=True))
+            )
 
         return self._combine_outputs(member_outputs), pull
 

@@ -57,8 +57,8 @@ class CombinedToOutputs:
     def __call__(self, sums: Array) -> Array:
         parts, start = [], 0
         for finish, link, count, divisor in self.members:
-            own = sums[:, start : start + count]
-            parts.append((finish(own if divisor == 1 else own / divisor), link))
+            member_sums = sums[:, start : start + count]
+            parts.append((finish(member_sums if divisor == 1 else member_sums / divisor), link))
             start += count
         return self.combine(parts)
 
@@ -122,7 +122,11 @@ def _has_slope(blend: DifferentiableMetaModel, probe: Array) -> bool:
     """Whether the combined outputs have a slope to follow; isotonic calibration, for one, goes by steps."""
     combine = blend.fast_outputs.combine
     if isinstance(combine, CalibratedMeanCombiner):
-        return not any(type(each).__name__ == "IsotonicRegression" for _, own in combine.calibrators for each in own)
+        return not any(
+            type(each).__name__ == "IsotonicRegression"
+            for _, calibrators in combine.calibrators
+            for each in calibrators
+        )
     if isinstance(combine, StackingCombiner):
         return combine.final_model.gradient is not None
     if isinstance(combine, InverseTransformCombiner):
@@ -206,7 +210,7 @@ def merge_trees(members: Sequence[TreeModel], combine: Combiner) -> TreeEnsemble
 def _renumber_trees(trees: TreeEnsemble, before: Sequence[int], width: int) -> dict[str, Any]:
     """The arrays of an ensemble that so many nodes, sets of categories and sums come before, with leaves so wide."""
     first_node, first_set, first_sum = before
-    own = trees.value if trees.averages_leaves else trees.scale * trees.value
+    leaf_values = trees.value if trees.averages_leaves else trees.scale * trees.value
     return {
         "feature": trees.feature,
         "threshold": trees.threshold,
@@ -214,7 +218,7 @@ def _renumber_trees(trees: TreeEnsemble, before: Sequence[int], width: int) -> d
         "right": np.where(trees.right < 0, -1, trees.right + first_node),
         "missing_left": trees.missing_left,
         "category": np.where(trees.category < 0, -1, trees.category + first_set),
-        "value": np.pad(own, ((0, 0), (0, width - own.shape[1]))),
+        "value": np.pad(leaf_values, ((0, 0), (0, width - leaf_values.shape[1]))),
         "roots": trees.roots + first_node,
         "first_sum": trees.first_sum + first_sum,
         "base": np.zeros(len(trees.base)) if trees.averages_leaves else trees.base,

@@ -17,8 +17,8 @@ def read_affine_steps(steps: ColumnwiseSteps | ColumnwiseThenMixing) -> AffineOu
             return None
         known = AffineOutputs.of(mix.matrix.T, mix.offset - mix.centre @ mix.matrix)
         return known.behind(first)
-    own = [op for part in steps.parts if not isinstance(part, CategoryColumns) for op in part.operations]
-    if not all(op.kind in (*SHIFT_AND_SCALE_KINDS, "fill") for op in (*own, *steps.operations)):
+    operations = [op for part in steps.parts if not isinstance(part, CategoryColumns) for op in part.operations]
+    if not all(op.kind in (*SHIFT_AND_SCALE_KINDS, "fill") for op in (*operations, *steps.operations)):
         return None
     return _of_columns(steps)
 

@@ -19,18 +19,18 @@ def carry_trees_back(trees: TreeEnsemble, front: ColumnwiseSteps, schema: Schema
     threshold, missing_left = trees.threshold.copy(), trees.missing_left.copy()
     category, sets = np.full(len(trees.feature), -1, dtype=np.intp), list[Mask]()
     for column in np.unique(trees.feature[trees.feature >= 0]).tolist():
-        here = np.flatnonzero(trees.feature == column)
+        nodes = np.flatnonzero(trees.feature == column)
         feature = schema.features[front.source_columns[column]]
-        if feature.is_numeric and (trees.category[here] >= 0).any():
+        if feature.is_numeric and (trees.category[nodes] >= 0).any():
             return None
         if feature.is_numeric:
-            threshold[here] = _largest_left(front, column, trees.threshold[here], len(schema))
-            missing_left[here] = _missing_goes_left(front, column, trees, here, len(schema))
+            threshold[nodes] = _largest_left(front, column, trees.threshold[nodes], len(schema))
+            missing_left[nodes] = _missing_goes_left(front, column, trees, nodes, len(schema))
             continue
         codes = np.append(np.arange(len(feature.categories), dtype=np.float64), np.nan)
         read = _apply_to_column(front, column, codes, len(schema))
         known: dict[tuple[int, float, bool], int] = {}
-        for node in here.tolist():
+        for node in nodes.tolist():
             old, limit, left = int(trees.category[node]), trees.threshold[node], bool(trees.missing_left[node])
             key = (old, 0.0, False) if old >= 0 else (-1, float(limit), left)
             if key not in known:
@@ -41,7 +41,7 @@ def carry_trees_back(trees: TreeEnsemble, front: ColumnwiseSteps, schema: Schema
                     else _levels_left_by_limit(read, limit, left)
                 )
             category[node] = known[key]
-        threshold[here] = np.nan
+        threshold[nodes] = np.nan
     feature_of = np.where(trees.feature >= 0, front.source_columns[trees.feature], -1)
     return replace(
         trees,
@@ -73,9 +73,9 @@ def _apply_to_column(front: ColumnwiseSteps, column: int, values: Array, width: 
         return front(x)[:, column]
 
 
-def _missing_goes_left(front: ColumnwiseSteps, column: int, trees: TreeEnsemble, here: Index, width: int) -> Mask:
+def _missing_goes_left(front: ColumnwiseSteps, column: int, trees: TreeEnsemble, nodes: Index, width: int) -> Mask:
     (read,) = _apply_to_column(front, column, np.array([np.nan]), width)
-    return trees.missing_left[here] if np.isnan(read) else np.asarray(read <= trees.threshold[here])
+    return trees.missing_left[nodes] if np.isnan(read) else np.asarray(read <= trees.threshold[nodes])
 
 
 def _largest_left(front: ColumnwiseSteps, column: int, thresholds: Array, width: int) -> Array:
