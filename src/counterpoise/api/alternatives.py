@@ -71,9 +71,9 @@ def _put_first(problem: Problem, verdict: VerifiedAnswers, found: VerifiedAnswer
     """The answers of ``found``, each row's first one that of ``verdict`` again where another has taken its place."""
     same = (found.x[:, 0] == verdict.x[:, 0]) | (np.isnan(found.x[:, 0]) & np.isnan(verdict.x[:, 0]))
     for row in np.flatnonzero(verdict.holds[:, 0] & ~same.all(axis=1)).tolist():
-        first, others = verdict.x[row, 0], found.x[row][found.holds[row]]
-        sets = problem.region.take([row]).is_changed(np.concatenate([first[None], others])[None])[0]
-        kept = [first, *others[(sets[1:] != sets[0]).any(axis=1)]][: found.holds.shape[1]]
+        first, other_answers = verdict.x[row, 0], found.x[row][found.holds[row]]
+        sets = problem.region.take([row]).is_changed(np.concatenate([first[None], other_answers])[None])[0]
+        kept = [first, *other_answers[(sets[1:] != sets[0]).any(axis=1)]][: found.holds.shape[1]]
         found.x[row], found.holds[row] = np.nan, False
         found.x[row, : len(kept)], found.holds[row, : len(kept)] = kept, True
         found.predicted[row] = verdict.predicted[row]

@@ -269,10 +269,10 @@ class Explainer:
             gap=gap,
             seed=seed,
         )
-        others = adapt_models(agree, self.schema, self.reference.sample_rows(PROBE_ROWS))
+        other_models = adapt_models(agree, self.schema, self.reference.sample_rows(PROBE_ROWS))
         asking = RowsAsked(self, question, started, count_workers(n_jobs), progress)
         found = asking.answer_every_row(X) if on_error == "raise" else asking.answer_what_can_be(X)
-        return with_agreement(found, others, started, budget)
+        return with_agreement(found, other_models, started, budget)
 
     def start_run(
         self, X: Rows, question: Question, start_time: float, on_error: OnError = "raise", n_jobs: int = 1

@@ -140,9 +140,9 @@ def _find_mark_among_numbers(column: pd.Series[Any]) -> str | None:
     if pd.api.types.is_numeric_dtype(column):
         return None
     texts = column.dropna().astype(str)
-    others = texts[pd.to_numeric(texts, errors="coerce").isna()].unique().tolist()
-    texts_like_marks = all(other.strip().lower() in CUSTOMARY_MARKS for other in others)
-    return others[0] if others and texts_like_marks and len(others) < texts.nunique() else None
+    unread_texts = texts[pd.to_numeric(texts, errors="coerce").isna()].unique().tolist()
+    texts_like_marks = all(other.strip().lower() in CUSTOMARY_MARKS for other in unread_texts)
+    return unread_texts[0] if unread_texts and texts_like_marks and len(unread_texts) < texts.nunique() else None
 
 
 def check_table_output(out: str | None, endings: tuple[str, ...]) -> str:

@@ -123,8 +123,8 @@ class AnswerMeasures(RowArrays):
     def with_firm_answers(self, firm: pd.DataFrame) -> AnswerMeasures:
         """The same with what the table of firm answers tells of the best ones, which was counted on more copies."""
         best = (firm[name].to_numpy(dtype=np.float64) for name in ("kept", "kept_low", "kept_high"))
-        others = self.kept[:, 1:], self.kept_low[:, 1:], self.kept_high[:, 1:]
-        kept, low, high = (np.column_stack(pair) for pair in zip(best, others, strict=True))
+        other_shares = self.kept[:, 1:], self.kept_low[:, 1:], self.kept_high[:, 1:]
+        kept, low, high = (np.column_stack(pair) for pair in zip(best, other_shares, strict=True))
         return replace(self, kept=kept, kept_low=low, kept_high=high, noise=firm["noise"].to_numpy(dtype=object))
 
 

@@ -276,10 +276,10 @@ def _say_oddities(verdict: RowOutcome) -> list[str]:
     return out
 
 
-def _say_others(schema: Schema, others: Sequence[OtherAnswer]) -> str:
+def _say_others(schema: Schema, other_answers: Sequence[OtherAnswer]) -> str:
     """The alternatives, "Or: open ports 3 instead of 8 (holds in 80 of 100 noisy copies)."."""
     parts = []
-    for other in (other for other in others if other.changes):
+    for other in (other for other in other_answers if other.changes):
         held = [] if isnan(other.kept) else [say_share(other.kept, is_fragile=other.is_fragile)]
         held += [say_models(other.agreeing, other.models)] if other.models else []
         parts.append(_join_clauses(schema, other.changes, "") + (f" (holds in {', in '.join(held)})" if held else ""))

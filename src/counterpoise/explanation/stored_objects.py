@@ -91,11 +91,11 @@ def is_same(one: object, other: object) -> bool:
     return one is other or StoredObject.of(one).matches(other)
 
 
-def are_same(some: Sequence[object], others: Sequence[object]) -> bool:
+def are_same(stored: Sequence[object], given_objects: Sequence[object]) -> bool:
     """Whether two lists hold the same objects, in any order."""
-    if len(some) != len(others):
+    if len(stored) != len(given_objects):
         return False
-    records, given = [StoredObject.of(value) for value in some], [StoredObject.of(value) for value in others]
+    records, given = [StoredObject.of(value) for value in stored], [StoredObject.of(value) for value in given_objects]
     if all(record.settings_hash for record in (*records, *given)):
         return Counter(record.settings_hash for record in records) == Counter(record.settings_hash for record in given)
     return Counter(record.text for record in records) == Counter(record.text for record in given)

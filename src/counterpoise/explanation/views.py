@@ -52,7 +52,7 @@ def describe_outcome(explanation: AnsweredRows, row: int) -> sentences.RowOutcom
     )
     marks, changes = explanation.odd_marks, explanation.changes_by_answer[row]
     names = [explanation.schema.features[column].title for column in np.flatnonzero(marks.unusual[row, 0])]
-    others = [
+    other_answers = [
         sentences.OtherAnswer(
             changes[slot],
             float(explanation.measures.kept[row, slot]),
@@ -72,7 +72,7 @@ def describe_outcome(explanation: AnsweredRows, row: int) -> sentences.RowOutcom
         is_fragile=bool(marks.is_fragile[row, 0]),
         unusual=tuple(names),
         far=float(marks.far[row, 0]) if marks.is_edge[row, 0] else np.nan,
-        others=tuple(others),
+        others=tuple(other_answers),
         agreeing=_agreeing_models(explanation, row, 0)[0],
         models=_agreeing_models(explanation, row, 0)[1],
     )

@@ -164,10 +164,10 @@ def robustness(
     check_explanation(explanation)
     check_positive(xi=xi, share=share, copies=copies, radius_copies=radius_copies)
     wish = parse_noise(noise)
-    others = adapt_models(models, explanation.schema, sample_probe_rows(explanation))
-    if model is None and not others:
+    other_models = adapt_models(models, explanation.schema, sample_probe_rows(explanation))
+    if model is None and not other_models:
         raise InputError("a model must be given", "neither model nor models", "give the model that was explained")
-    agreement = ask_models(explanation, others)
+    agreement = ask_models(explanation, other_models)
     columns = list(NOISE_COLUMNS)
     cells, noises, curves = np.full((len(explanation), len(columns)), np.nan), [], [NO_CURVE]
     given = {"reference": reference, "constraints": constraints, "regularizers": regularizers}

@@ -120,10 +120,10 @@ def stability(
         for some in split_rows(len(part.rows), max_numbers_together, per_row):
             chart = CoordinateChart.of(part.problem.take(some), part.x[some])
             near = Neighbourhood.of(chart, T, sigma, samples, seed ^ StreamKey.CHECK)
-            z, few = chart.origin_coordinates, near.with_fewer_draws(ascent.copies)
+            z, fewer = chart.origin_coordinates, near.with_fewer_draws(ascent.copies)
             norm, largest = gradient_norm(near.gradient(z)), near.largest_curvature(z)
-            steepest = lipschitz_constant(few.value, z, xi, few.draws[:, : 2 * ascent.directions], few.gradient)
-            worst = bounds.worst_case(few.value, z, xi, few.draws[:, : ascent.directions], few.gradient, steps=10)
+            steepest = lipschitz_constant(fewer.value, z, xi, fewer.draws[:, : 2 * ascent.directions], fewer.gradient)
+            worst = bounds.worst_case(fewer.value, z, xi, fewer.draws[:, : ascent.directions], fewer.gradient, steps=10)
             rows = part.rows[some]
             bound = bounds.worst_case_bound(norm, largest, xi)
             steepest = np.maximum(steepest, norm)

@@ -67,9 +67,9 @@ def prefers_few_changes(problem: Problem, settings: SearchSettings = DEFAULTS) -
 
 def penalises_count(problem: Problem, settings: SearchSettings = DEFAULTS) -> bool:
     """True if the number of changes is penalised beside L2, or capped, and columns are few enough to try each alone."""
-    few = problem.energy.counts_changes or problem.region.max_changes is not None
+    counts_changes = problem.energy.counts_changes or problem.region.max_changes is not None
     narrow = problem.x0.shape[1] <= settings.trials.max_columns_tried_alone
-    return few and narrow and problem.energy.distance.spreads_changes
+    return counts_changes and narrow and problem.energy.distance.spreads_changes
 
 
 def starts_at_row(problem: Problem, settings: SearchSettings = DEFAULTS) -> bool:

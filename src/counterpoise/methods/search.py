@@ -112,9 +112,9 @@ class Search(SearchSettings):
         else:
             lost = np.flatnonzero(np.isinf(effort))
         if len(lost):
-            others = self._make_starts(problem.take(lost), streams.take(lost), count)
-            board.enter(lost, others)
-            yield from self._search_rows(board, lost, problem, streams, others)
+            starts = self._make_starts(problem.take(lost), streams.take(lost), count)
+            board.enter(lost, starts)
+            yield from self._search_rows(board, lost, problem, streams, starts)
 
     def _retry_in_l2(self, board: Incumbents, problem: Problem, streams: Streams) -> Iterator[Run]:
         """Retry rows without an answer in L2: only its steps know the way where relations leave little room."""
@@ -142,8 +142,8 @@ class Search(SearchSettings):
         """Some rows searched as their model asks for; surveys begin at ``start`` ``(r, k, d)``, else at the best."""
         if not len(rows):
             return
-        few = self.surrogate.model_rows_per_column_for_slopes * problem.x0.shape[1]
-        if self._is_rationed_black_box(problem) and problem.model_rows_left < few:
+        rows_for_slopes = self.surrogate.model_rows_per_column_for_slopes * problem.x0.shape[1]
+        if self._is_rationed_black_box(problem) and problem.model_rows_left < rows_for_slopes:
             steep = np.zeros(len(rows), dtype=bool)
         else:
             steep = has_slope(problem.take(rows), board.points.at(rows), settings=self)

@@ -129,11 +129,10 @@ def _find_crossings_of_chunk(problem: Problem, settings: SearchSettings = DEFAUL
     given, home = problem.reference_rows.x, problem.region.nearest_feasible[:, None, :]
     given = given[spread_places(len(given), settings.starts.crossing_reference_rows)]
     below = is_below_range(problem)
-    # fixed cells keep the row's value, so what a reference row says may change
-    others = problem.region.project(np.where(np.isnan(given), home, given))
-    effort = np.where(is_in_or_past_range(problem, others, below), problem.energy.effort(others, problem.x0), np.inf)
+    donors = problem.region.project(np.where(np.isnan(given), home, given))  # fixed cells keep the row's value
+    effort = np.where(is_in_or_past_range(problem, donors, below), problem.energy.effort(donors, problem.x0), np.inf)
     order = np.argsort(effort, axis=1, kind="stable")[:, : settings.starts.max_crossings]
-    far = np.take_along_axis(others, order[..., None], axis=1)
+    far = np.take_along_axis(donors, order[..., None], axis=1)
     start = np.where(problem.numeric & ~np.isnan(home), home, far)  # categories switch at once
 
     def is_past(share: Array) -> Mask | None:

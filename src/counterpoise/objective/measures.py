@@ -44,8 +44,8 @@ class DistanceBuilder:
 
     def _build(self, spec: DistanceSpec, penalty: Penalty) -> DistanceAndPenalty:
         distance = Distance.of(self.schema, spec, prices_of_changes(self.schema, self.constraints))
-        others = 0.0 if self.weights and penalty == "l1" else 1.0
-        weights = np.array([self.weights.get(name, others) for name in self.schema.names])
+        default_weight = 0.0 if self.weights and penalty == "l1" else 1.0
+        weights = np.array([self.weights.get(name, default_weight) for name in self.schema.names])
         finite = np.where(np.isinf(weights), 0.0, weights)
         if penalty == "changes":
             return distance, ChangeCount(finite)
@@ -56,9 +56,9 @@ def check_distance(distance: Distance, x: Array) -> None:
     """An error where a distance of the user's own gives no number at reference rows ``x`` ``(r, d)``."""
     if isinstance(distance, (NormMixture, LargestDifference)) or not len(x):
         return
-    few = x[:8]
-    found = np.asarray(distance(np.repeat(few[None], len(few), axis=0), few))
-    if found.shape != (len(few), len(few)) or not np.isfinite(found).all() or (found < 0).any():
+    first_rows = x[:8]
+    found = np.asarray(distance(np.repeat(first_rows[None], len(first_rows), axis=0), first_rows))
+    if found.shape != (len(first_rows), len(first_rows)) or not np.isfinite(found).all() or (found < 0).any():
         raise InputError(
             "a distance must give a finite number of at least 0 for each point",
             f"{distance.name} gave {found.shape} with {np.count_nonzero(~np.isfinite(found))} that are no number",

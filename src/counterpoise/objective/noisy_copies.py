@@ -76,11 +76,11 @@ def _flip_categories(y: Array, x: Array, draws: Array, region: Region, noisy: Ma
         may = region.free[:, None, column] & ~np.isnan(cells) & ~noisy[..., column]
         first, last = span[:, 0, None], span[:, 1, None]
         present, listed = _find_listed_places(cells, values, span)
-        others = np.maximum(last - first + 1 - listed, 0)
+        other_count = np.maximum(last - first + 1 - listed, 0)
         u = ndtr(draws[:, None, :, column]) / flips
-        place = first[..., None] + np.floor(u * others[..., None]).astype(np.intp)
+        place = first[..., None] + np.floor(u * other_count[..., None]).astype(np.intp)
         place += listed[..., None] & (place >= present[..., None])  # its own place is passed over
-        hit = (u < 1) & (others > 0)[..., None] & may[..., None]
+        hit = (u < 1) & (other_count > 0)[..., None] & may[..., None]
         if hit.any():
             np.copyto(y[..., column], values[np.where(hit, place, 0)], where=hit)
 

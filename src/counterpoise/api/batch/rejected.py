@@ -72,7 +72,7 @@ def put_back(
         return found
     every = np.sort(np.concatenate([places, np.fromiter(reasons, dtype=np.intp)])).astype(np.intp)
     mine = np.searchsorted(every, places)
-    others = np.setdiff1d(np.arange(len(every)), mine)
+    rejected_places = np.setdiff1d(np.arange(len(every)), mine)
 
     def spread(part: Any, fill: Any) -> Any:
         out = np.full((len(every), *part.shape[1:]), fill, dtype=part.dtype)
@@ -90,7 +90,7 @@ def put_back(
         return type(part)(**cells)
 
     status, reason = spread(found.status, REJECTED), spread(found.reason, "")
-    reason[others] = [reasons[place] for place in every[others].tolist()]
+    reason[rejected_places] = [reasons[place] for place in every[rejected_places].tolist()]
     rows = table.iloc[every]
     firm = None
     if found.firm is not None:
@@ -99,7 +99,7 @@ def put_back(
             {name: spread(part, "" if part.dtype == object else np.nan) for name, part in cells.items()},
             index=rows.index,
         )
-    count = "1 row was" if len(others) == 1 else f"{len(others)} rows were"
+    count = "1 row was" if len(rejected_places) == 1 else f"{len(rejected_places)} rows were"
     return replace(
         found,
         rows=rows,

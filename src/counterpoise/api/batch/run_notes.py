@@ -59,9 +59,9 @@ def _few_answers_notes(run: Any) -> tuple[str, ...]:
     """A note where rows have fewer answers than were asked for."""
     asked = run.question.alternatives
     found = [answers for answers, _ in run.firm_answers] or run.finished_answers
-    few = sum(int((part.valid & (part.answer_count < asked)).sum()) for part in found)
+    short_rows = sum(int((part.valid & (part.answer_count < asked)).sum()) for part in found)
     rows = sum(len(part.valid) for part in found)
-    return (f"{few} of {rows} rows {FEW_ANSWERS_NOTE} {asked} asked for",) if few else ()
+    return (f"{short_rows} of {rows} rows {FEW_ANSWERS_NOTE} {asked} asked for",) if short_rows else ()
 
 
 def _missing_reference_notes(run: Any) -> tuple[str, ...]:

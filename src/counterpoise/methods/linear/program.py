@@ -77,10 +77,10 @@ def solve_case(
     used = frozenset(part.column[found.x[len(part.column) : 2 * len(part.column)] > 0.5].tolist())
     part = _list_variables(menus, row, reach, used, settings)
     assert part is not None, "no column can move without end"
-    few = part.take(np.flatnonzero(np.isin(part.column, list(used))))
-    if not len(few.column):
+    used_part = part.take(np.flatnonzero(np.isin(part.column, list(used))))
+    if not len(used_part.column):
         return ProgramAnswer(bound)
-    program = _Program.of(menus, cases, case, few, max_changes)
+    program = _Program.of(menus, cases, case, used_part, max_changes)
     point = _solve_exactly(program, menus, cases, case, deadline, settings)
     return ProgramAnswer(bound, *point, used)
 

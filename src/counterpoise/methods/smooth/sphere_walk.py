@@ -111,8 +111,8 @@ def _finish_linear_rows(
     if not problem.has_gradient:
         score, gradient = score_and_gradient(problem, problem.x0[:, None, :], settings=settings)
         return OpenRows(rows, problem, streams, score.margin, gradient)
-    others = sample_comparison_points(problem, streams, settings.smooth.starts_per_row)
-    jumped = jump_linear_rows(problem, others, settings=settings)
+    comparison_points = sample_comparison_points(problem, streams, settings.smooth.starts_per_row)
+    jumped = jump_linear_rows(problem, comparison_points, settings=settings)
     every = OpenRows(rows, problem, streams, jumped.margin, jumped.gradient)
     if not len(jumped.linear_rows):
         return every
@@ -130,8 +130,8 @@ def _lead_to_boundary(
     problem, smooth = left.problem, settings.smooth
     points = board.points.at(left.rows).best(1)
     affordable = problem.model_rows_left > max_line_model_rows(problem, settings=settings)
-    few = prefers_few_changes(problem, settings=settings)
-    if not (affordable and few):
+    wants_few_changes = prefers_few_changes(problem, settings=settings)
+    if not (affordable and wants_few_changes):
         # beside the nearest by length, those of few changes
         if affordable and _tries_columns_alone(problem, settings):
             lines = search_lines(problem, smooth.starts_per_row, smooth.joint_starts_per_row, settings=settings)
@@ -166,8 +166,8 @@ def _drop_sparse_answers(board: Incumbents, left: OpenRows, settings: SearchSett
 def _sweep_rows(board: Incumbents, left: OpenRows, sift: RepeatedSweeps, settings: SearchSettings) -> Iterator[None]:
     """Sweeps, then Taylor steps again: for categories, and where few changes are wanted or each has its price."""
     rows, problem = left.rows, left.problem
-    few = prefers_few_changes(problem, settings=settings) or _tries_columns_alone(problem, settings)
-    if problem.is_all_numeric and not few:
+    wants_few_changes = prefers_few_changes(problem, settings=settings) or _tries_columns_alone(problem, settings)
+    if problem.is_all_numeric and not wants_few_changes:
         return
     spread = problem.energy.distance.spreads_changes
     features = columns_without_relations(problem, settings=settings) if spread else None
@@ -279,7 +279,7 @@ def _make_sweep_starts(
     """The chains to sweep: the best so far, one that a reference row led to, and the row itself."""
     points = board.points.at(rows).best(settings.smooth.swept_points_per_row - 1)
     if starts_at_row(problem, settings=settings):
-        others = descend(
+        descended = descend(
             problem,
             make_starts(problem, streams, settings.smooth.starts_per_row, 0, settings=settings).best(
                 settings.smooth.swept_points_per_row - 1
@@ -287,6 +287,6 @@ def _make_sweep_starts(
             settings.smooth.taylor_steps_after_sweeps,
             settings=settings,
         )
-        board.enter(rows, others)
-        points = join_points(points.first(1), others.best(1))
+        board.enter(rows, descended)
+        points = join_points(points.first(1), descended.best(1))
     return join_points(points, score_points(problem, problem.region.nearest_feasible[:, None, :]))

@@ -181,11 +181,13 @@ def descend_from_switches(problem: Problem, settings: SearchSettings = DEFAULTS)
     At most ``max_descent_switches`` switches are tried.
     """
     trial = switch_single_categories(problem, problem.region.nearest_feasible)
-    few = np.linspace(0, trial.shape[1] - 1, min(trial.shape[1], settings.smooth.max_descent_switches)).astype(np.intp)
+    tried_switches = np.linspace(
+        0, trial.shape[1] - 1, min(trial.shape[1], settings.smooth.max_descent_switches)
+    ).astype(np.intp)
     given, real = fill_missing_cells(problem, problem.region.nearest_feasible, settings=settings)
     trial, real = (
-        np.concatenate([trial[:, few], given], axis=1),
-        np.pad(real, ((0, 0), (len(few), 0)), constant_values=True),
+        np.concatenate([trial[:, tried_switches], given], axis=1),
+        np.pad(real, ((0, 0), (len(tried_switches), 0)), constant_values=True),
     )
     if not trial.shape[1]:  # no category has another level, and nothing is missing
         return score_points(problem, problem.region.nearest_feasible[:, None, :])

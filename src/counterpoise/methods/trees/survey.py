@@ -307,7 +307,7 @@ def _try_changes_alone(
     entry = entry[np.lexsort((changes.sufficient_effort[entry], changes.point[entry]))]
     point = changes.point[entry]
     slot = np.arange(len(entry)) - np.searchsorted(point, point)
-    few = slot < settings.trees.single_changes_tried
-    entry, point, slot = entry[few], point[few], slot[few]
+    is_tried = slot < settings.trees.single_changes_tried
+    entry, point, slot = entry[is_tried], point[is_tried], slot[is_tried]
     out[point, slot, changes.column[entry]] = changes.value[entry]
     return out

@@ -34,11 +34,11 @@ def list_candidates(
     elif len(cells.columns):
         parts.append((cells.columns, _split_point_values(problem, cells, x, reach, width)))
     for column, values in switchable_columns(problem):
-        few = values[
+        tried_values = values[
             np.linspace(0, len(values) - 1, min(len(values), settings.trials.max_levels_per_sweep)).astype(np.intp)
         ]
         row_value = np.broadcast_to(problem.x0[:, None, None, None, column], (*x.shape[:2], 1, 1))
-        tried = np.broadcast_to(few, (*x.shape[:2], 1, len(few)))
+        tried = np.broadcast_to(tried_values, (*x.shape[:2], 1, len(tried_values)))
         parts.append((np.array([column]), np.concatenate([tried, row_value], axis=-1)))
     widest = max((values.shape[-1] for _, values in parts), default=0)
     columns, flat, grouped, start = [np.empty(0, dtype=np.intp)], [np.empty((*x.shape[:2], 0))], [], 0

@@ -55,11 +55,28 @@ class Agreement:
 
 
 @dataclass(frozen=True, eq=False)
-class ClassAgreement(ModelBase):
-    """Classifiers as one Model. ``labels`` end with "undecided"; ``members_needed`` must predict a class."""
+class _Agreement(ModelBase):
+    """Several models as one; ``members_needed`` of them must give the target."""
 
     members: tuple[Model, ...] = field()
     members_needed: int = field()
+
+    @property
+    def own(self) -> OwnModel:
+        """The same of members that are asked through their own methods alone."""
+        members = tuple(cast(Model, member.own) for member in self.members)
+        return cast(OwnModel, replace(self, members=members))
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the user should know about how the members are asked."""
+        return tuple(dict.fromkeys(note for member in self.members for note in member.notes))
+
+
+@dataclass(frozen=True, eq=False)
+class ClassAgreement(_Agreement):
+    """Classifiers as one Model. ``labels`` end with "undecided"; ``members_needed`` must predict a class."""
+
     classes: tuple[Any, ...] = field()
     link: Link = "identity"
 
@@ -80,17 +97,6 @@ class ClassAgreement(ModelBase):
     def requires_unanimity(self) -> bool:
         """Whether all members must agree."""
         return self.members_needed == len(self.members)
-
-    @property
-    def own(self) -> OwnModel:
-        """The same of members that are asked through their own methods alone."""
-        members = tuple(cast(Model, member.own) for member in self.members)
-        return cast(OwnModel, replace(self, members=members))
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """What the user should know about how the members are asked."""
-        return _join_notes(self.members)
 
     def outputs(self, x: Array) -> Array:
         """``(p, c + 1)``: for each class the margin that ``members_needed`` members reach, and 0."""
@@ -189,24 +195,11 @@ class PartitionedClassAgreement(ClassAgreement):
 
 
 @dataclass(frozen=True, eq=False)
-class NumberAgreement(ModelBase):
+class NumberAgreement(_Agreement):
     """Regressions or scores as one Model: a column for each; ``members_needed`` of them must lie in the range."""
 
-    members: tuple[Model, ...] = field()
-    members_needed: int = field()
     labels: None = None
     link: Link = "identity"
-
-    @property
-    def own(self) -> OwnModel:
-        """The same of members that are asked through their own methods alone."""
-        members = tuple(cast(Model, member.own) for member in self.members)
-        return cast(OwnModel, replace(self, members=members))
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """What the user should know about how the members are asked."""
-        return _join_notes(self.members)
 
     def outputs(self, x: Array) -> Array:
         """``(p, members)``: each member's number."""
@@ -276,10 +269,6 @@ def _has_same_labels(one: Model, other: Model) -> bool:
     if one.labels is None or other.labels is None:
         return one.labels is other.labels
     return set(one.labels) == set(other.labels)
-
-
-def _join_notes(members: Sequence[Model]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(note for member in members for note in member.notes))
 
 
 def _merge_thresholds(members: Sequence[Model]) -> tuple[Array, ...]:

@@ -193,11 +193,11 @@ def make_sklearn_model(model: Any, make_input: InputFunction, probe: Array) -> S
             model, make_input, kind, np.array(OUTLIER_LABELS), "identity", make_detection_outputs(model)
         )
     classes = classes_of(model)
-    *others, last = list_output_functions(model, classes)
+    *earlier, last = list_output_functions(model, classes)
     predicted = SklearnModel(model, make_input, kind, classes, *last).predict(probe)
     if predicted.ndim != 1:
         raise _make_several_targets_error(model, predicted.shape[1])
-    for way in others:
+    for way in earlier:
         found = SklearnModel(model, make_input, kind, classes, *way)
         if np.array_equal(classes[found.outputs(probe).argmax(axis=1)], predicted):
             return found

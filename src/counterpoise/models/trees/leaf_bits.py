@@ -170,8 +170,8 @@ class LeafTable:
         total, begin = 0, 0
         leaves, cells = len(paths.tree) / (len(starts) - 1), float(first[-1])  # of a tree; in all
         # trees that fit into a block
-        few = np.sqrt(most_bits) / leaves if cells**2 > most_bits else most_bits / (cells * leaves)
-        step = int(max(1, min(few, 0.9 * 4 * most_bytes / leaves**2 / (len(starts) - 1))))
+        points_at_once = np.sqrt(most_bits) / leaves if cells**2 > most_bits else most_bits / (cells * leaves)
+        step = int(max(1, min(points_at_once, 0.9 * 4 * most_bytes / leaves**2 / (len(starts) - 1))))
         for end in [*range(step, len(starts) - 1, step), len(starts) - 1]:
             block = LeafBlock.of(paths, first, slice(int(starts[begin]), int(starts[end])))
             total, begin = total + block.nbytes, end

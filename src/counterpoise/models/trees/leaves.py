@@ -66,10 +66,10 @@ class Leaves:
         first = np.concatenate([[0], np.cumsum(counts)])
         node = np.flatnonzero(trees.feature < 0)
         size = len(node) * len(columns)
-        few = len(trees.roots) <= settings.few_trees
+        has_few = len(trees.roots) <= settings.few_trees
         paths: LeafRanges | None = None
         finder: LeafTable | LeafWalk | None = None
-        if size <= (settings.max_ranges_of_few_trees if few else settings.max_table_ranges):
+        if size <= (settings.max_ranges_of_few_trees if has_few else settings.max_table_ranges):
             paths = LeafRanges.of(trees, columns, edges, first)
             node = paths.node
             finder = LeafTable.of(paths, first, settings) if size <= settings.max_table_ranges else None
@@ -179,9 +179,8 @@ class Leaves:
         if size >= n:
             return self._survey_part(cells, home, window)
         parts, starts = [], range(0, n, size)
-        for start in starts:
-            some = slice(start, start + size)
-            parts.append(self._survey_part(cells[start * q : (start + size) * q], home[some], window.take_rows(some)))
+        for rows in (slice(start, start + size) for start in starts):
+            parts.append(self._survey_part(cells[rows.start * q : rows.stop * q], home[rows], window.take_rows(rows)))
         point_leaves, sums, point, cell, last, added = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
         point += np.repeat(np.array(starts) * q, [len(part.point) for part in parts])
         return SingleChangeSums(point_leaves, sums, point, cell, last, added)

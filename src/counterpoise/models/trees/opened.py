@@ -128,9 +128,9 @@ def make_tree_model(own_model: Model, scores: Callable[[Array], Array], trees: T
 
 
 def _choose_by_row_count(
-    few: Callable[[Array], Array], many: Callable[[Array], Array], max_rows: int
+    for_few: Callable[[Array], Array], for_many: Callable[[Array], Array], max_rows: int
 ) -> Callable[[Array], Array]:
-    return lambda x: few(x) if len(x) <= max_rows else many(x)
+    return lambda x: for_few(x) if len(x) <= max_rows else for_many(x)
 
 
 def relative_difference(short: Callable[[Array], Array], long: Callable[[Array], Array], probe: Array) -> float:

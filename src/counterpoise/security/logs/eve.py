@@ -21,18 +21,18 @@ def read_eve(lines: Iterable[str]) -> LogTable:
     >>> found.table["flow.age"].tolist(), [each.line for each in found.problems]
     ([3], [3, 0])
     """
-    records, problems, others = [], [], Counter[str]()
+    records, problems, other_kinds = [], [], Counter[str]()
     for number, found in read_json_objects(lines):
         if isinstance(found, str):
             problems.append(LineProblem(number, found))
         elif "event_type" not in found:
             problems.append(LineProblem(number, "it has no event_type, as records of Suricata have"))
         elif found["event_type"] not in ROW_EVENTS:
-            others[str(found["event_type"])] += 1
+            other_kinds[str(found["event_type"])] += 1
         else:
             records.append((number, flatten_record(found)))
-    if others:
-        kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(others.items()))
+    if other_kinds:
+        kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(other_kinds.items()))
         problems.append(LineProblem(0, f"records that are no flow and no alert were left out: {kinds}"))
     kept = set_wrong_apart(records, problems)
     if not kept:

@@ -74,7 +74,7 @@ def score_unseen(signals: Array, cells: Array, is_false_alarm: Mask, settings: V
     """The score of each alert by a model that has not seen it, ``(n,)``."""
     scores = np.empty(len(signals))
     folds = StratifiedKFold(settings.folds, shuffle=True, random_state=0)
-    for others, held in folds.split(signals, is_false_alarm):
-        model = VerdictModel.fit(signals[others], cells[others], is_false_alarm[others], settings)
+    for training, held in folds.split(signals, is_false_alarm):
+        model = VerdictModel.fit(signals[training], cells[training], is_false_alarm[training], settings)
         scores[held] = model.score(signals[held], cells[held])
     return scores

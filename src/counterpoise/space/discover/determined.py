@@ -14,14 +14,16 @@ from counterpoise.types import Array, Index
 def find_dependence(seen: PatternSearch) -> list[FoundRelation]:
     """Features whose value another one decides; a value that fewer than five rows have decides nothing."""
     out: list[FoundRelation] = []
-    few = {number: codes for number, codes in enumerate(map(_code, seen.x.T)) if codes is not None}
-    keys = {number: codes for number, codes in few.items() if _can_decide(seen, codes)}
+    coded = {number: codes for number, codes in enumerate(map(_code, seen.x.T)) if codes is not None}
+    keys = {number: codes for number, codes in coded.items() if _can_decide(seen, codes)}
     done: set[tuple[int, int]] = set()
-    for of, name in [(of, name) for of in keys for name in few if of != name]:
+    for of, name in [(of, name) for of in keys for name in coded if of != name]:
         if name in seen.duplicate_of or of in seen.duplicate_of or (name, of) in done:
             continue
-        width = few[name].max() + 1
-        counts = np.bincount(few[of] * width + few[name], minlength=(few[of].max() + 1) * width).reshape(-1, width)
+        width = coded[name].max() + 1
+        counts = np.bincount(coded[of] * width + coded[name], minlength=(coded[of].max() + 1) * width).reshape(
+            -1, width
+        )
         decided, usual = counts.max(axis=1).sum() / len(seen.x), counts.sum(axis=0).max() / len(seen.x)
         if decided < seen.share or decided - usual < seen.settings.min_dependence_gain:
             continue

@@ -110,8 +110,8 @@ class DeterminedColumns:
         for number, equation in enumerate(self.equations):
             column = int(self.chosen[row, number])
             if column >= 0:
-                others = ", ".join(str(names[c]) for c in sorted(equation.columns) if c != column)
-                out.append(f"{names[column]} is computed from {others}")
+                sources = ", ".join(str(names[c]) for c in sorted(equation.columns) if c != column)
+                out.append(f"{names[column]} is computed from {sources}")
             elif column == -2 and self.region.free[row, sorted(equation.columns)].any():
                 some = ", ".join(str(names[c]) for c in sorted(equation.columns))
                 out.append(f"no column is computed from the equation of {some}: ways that keep it may be missing")

@@ -146,13 +146,13 @@ class Region:
     def violations(self, x: Array) -> list[tuple[str, ...]]:
         """For one point of each row, ``x`` ``(n, d)``: the constraints it breaks, and by how much relations fail."""
         points = x[:, None, :]
-        cells, few = self.is_broken(points)[:, 0, :], self.has_few_changes(points)[:, 0]
+        cells, keeps_ceiling = self.is_broken(points)[:, 0, :], self.has_few_changes(points)[:, 0]
         out: list[tuple[str, ...]] = []
         for row, related in enumerate(self.system.violations(x)):
             words = [
                 word for column in np.flatnonzero(cells[row]) for word in self.constraint_texts[column] or ("its kind",)
             ]
-            ceiling = [] if few[row] else [self.max_changes_text]
+            ceiling = [] if keeps_ceiling[row] else [self.max_changes_text]
             out.append(tuple(dict.fromkeys([*words, *ceiling, *related])))
         return out
 

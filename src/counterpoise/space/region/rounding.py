@@ -45,14 +45,14 @@ class CodeColumns(NamedTuple):
         """Those of some columns with listed values, and the spans ``(n, 2)`` that boxes hold of them."""
         plain = [np.array_equal(values, np.arange(len(values))) and len(values) > 0 for _, values in choices]
         mine = [place for place, is_plain in enumerate(plain) if is_plain]
-        others = [place for place, is_plain in enumerate(plain) if not is_plain]
+        listed_places = [place for place, is_plain in enumerate(plain) if not is_plain]
         ends = np.stack([spans[place] for place in mine], axis=2) if len(mine) else np.empty((0, 2, 0))
         return cls(
             np.array([choices[place][0] for place in mine], dtype=np.intp),
             ends[:, 0].astype(np.float64),
             ends[:, 1].astype(np.float64),
             np.array([len(choices[place][1]) - 1.0 for place in mine]),
-            others,
+            listed_places,
         )
 
     def round(self, cells: Array) -> Array:

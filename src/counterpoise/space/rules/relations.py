@@ -263,8 +263,8 @@ def compile_clauses(
         if isinstance(relation, FormulaRelation):
             formula = relation.formula.substitute(table)
             rounded = formula if isinstance(formula, RoundedEquation) else None
-            first, *others = split_into_clauses(formula)
-            out += [Clause(first, source, rounded), *(Clause(other, source) for other in others)]
+            first, *further = split_into_clauses(formula)
+            out += [Clause(first, source, rounded), *(Clause(other, source) for other in further)]
         if isinstance(relation, Derivation):
             made = table[relation.number]
             if made.columns:

@@ -177,7 +177,7 @@ def _solve_for_best_cell(
 
 
 def _count_harm(
-    workspace: RepairWorkspace, others: Sequence[Clause], column: int, points: Index, trial: Array
+    workspace: RepairWorkspace, other_clauses: Sequence[Clause], column: int, points: Index, trial: Array
 ) -> Array:
     """How many of the other clauses each point comes to break when its cell of a column becomes ``trial``, ``(p,)``.
 
@@ -191,7 +191,7 @@ def _count_harm(
     before = workspace.x[column][places]  # a copy
     workspace.x[column][places] = trial[moving]
     broken = []
-    for other in others[: workspace.settings.max_watched_clauses]:
+    for other in other_clauses[: workspace.settings.max_watched_clauses]:
         held = workspace.is_obeyed(other, places)
         if not held.all():
             broken.append((other, ~held))
@@ -231,9 +231,9 @@ def _repair_nearest_branch(workspace: RepairWorkspace, clause_set: ClauseSet, nu
     """Take, of several ways to make a clause hold, the one that breaks least else and moves least."""
     formula = clause_set.clauses[number].formula
     assert isinstance(formula, Combination)
-    others = clause_set.other_clauses(formula.columns, number)[: workspace.settings.max_watched_clauses]
+    other_clauses = clause_set.other_clauses(formula.columns, number)[: workspace.settings.max_watched_clauses]
     before = {column: workspace.x[column][points] for column in formula.columns}
-    held = [workspace.is_obeyed(other, points) for other in others]
+    held = [workspace.is_obeyed(other, points) for other in other_clauses]
     best = np.full(len(points), np.inf)
     found = dict(before)
     for branch, ways in zip(formula.parts, clause_set.branches[number], strict=True):
@@ -248,7 +248,7 @@ def _repair_nearest_branch(workspace: RepairWorkspace, clause_set: ClauseSet, nu
             new += moved & (cells == trial.row_and_box[column])
             workspace.x[column][points] = trial.x[column]
         badness = far / (1.0 + far) + workspace.settings.new_change_penalty * new
-        for other, was in zip(others, held, strict=True):
+        for other, was in zip(other_clauses, held, strict=True):
             badness += workspace.settings.broken_clause_penalty * (was & ~workspace.is_obeyed(other, points))
         better = ok & (badness < best)
         best = np.where(better, badness, best)

@@ -105,12 +105,12 @@ def save_schema(
             'for instance save_schema("features.yaml", schema)',
         )
     relations = [_unusual_fields(word) for word in constraints if isinstance(word, Rule)]
-    others = [_constraint_entry(word) for word in constraints if not isinstance(word, Rule)]
+    entries = [_constraint_entry(word) for word in constraints if not isinstance(word, Rule)]
     content: dict[str, Any] = dict(about or {})
     content |= {} if schema.frame else {"frame": False}
     content |= {"columns": [_column_entry(feature) for feature in schema]}
     content |= {"relations": [{"rule": rule.pop("text"), **rule} for rule in relations]} if relations else {}
-    content |= {"constraints": others} if others else {}
+    content |= {"constraints": entries} if entries else {}
     try:
         text = yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=120)
     except yaml.representer.RepresenterError as error:

@@ -92,10 +92,10 @@ class _Span(NamedTuple):
 
     @classmethod
     def of(cls, leaves: Leaves, d: int) -> _Span:
-        others = np.setdiff1d(np.arange(d), leaves.columns)
-        column = np.concatenate([leaves.columns[leaves.place_of_cell], others])
-        low = np.concatenate([np.nextafter(leaves.lower_ends, np.inf), np.full(len(others), -np.inf)])
-        high = np.concatenate([leaves.upper_ends, np.full(len(others), np.inf)])
+        other_columns = np.setdiff1d(np.arange(d), leaves.columns)
+        column = np.concatenate([leaves.columns[leaves.place_of_cell], other_columns])
+        low = np.concatenate([np.nextafter(leaves.lower_ends, np.inf), np.full(len(other_columns), -np.inf)])
+        high = np.concatenate([leaves.upper_ends, np.full(len(other_columns), np.inf)])
         return cls(column, low, high, np.isnan(high), np.arange(len(column)) >= len(leaves.place_of_cell))
 
 

@@ -64,8 +64,8 @@ class LocalColumns(NamedTuple):
         cell = opened.cell[np.concatenate([numbers.stands, sets.stands])]
         column = np.concatenate([numbers.column, sets.column])
         start = np.concatenate([numbers.start, np.array(sets.first, dtype=np.intp)])
-        others = total - prices[:, opened.start[column]].sum(axis=1)
-        sums = Terms(terms[0, cell], terms[1, cell], terms[2, cell], others)
+        other_terms = total - prices[:, opened.start[column]].sum(axis=1)
+        sums = Terms(terms[0, cell], terms[1, cell], terms[2, cell], other_terms)
         return cls(numbers, sets, sums, cell, column, start)
 
     def nearest(self) -> Index:
