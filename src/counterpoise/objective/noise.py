@@ -60,7 +60,7 @@ class Noise(Protocol):
 
 
 @dataclass(frozen=True)
-class Gaussian:
+class Gaussian(Noise):
     """Normal noise of standard deviation ``sigma``, in feature scales.
 
     sigma: the standard deviation of the noise, in standard deviations of the reference.
@@ -93,16 +93,6 @@ class Gaussian:
         """The standard deviation."""
         return self.sigma
 
-    @property
-    def max_level(self) -> float:
-        """There is none: infinite."""
-        return np.inf
-
-    @property
-    def is_fitted(self) -> bool:
-        """Always: it needs no reference."""
-        return True
-
     def scaled(self, level: float) -> Gaussian:
         """The same with another standard deviation.
 
@@ -110,10 +100,6 @@ class Gaussian:
         Gaussian(sigma=0.5, flips=0.1)
         """
         return replace(self, sigma=level)
-
-    def fitted(self, reference: Array) -> Gaussian:
-        """Itself: it needs no reference."""
-        return self
 
 
 class RankPlaces(NamedTuple):
