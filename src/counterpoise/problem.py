@@ -166,8 +166,8 @@ class Problem:
         else:
             fresh = np.ones(len(flat), dtype=bool)
             np.logical_or.reduce(flat[1:] != flat[:-1], axis=1, out=fresh[1:])
-            some = fresh.nonzero()[0]
-            outputs, asked = self._ask(flat.take(some, axis=0), owners.take(some))
+            distinct = fresh.nonzero()[0]
+            outputs, asked = self._ask(flat.take(distinct, axis=0), owners.take(distinct))
             back = fresh.cumsum() - 1
             outputs, asked = outputs.take(back, axis=0), asked.take(back)
         return BudgetedOutputs(outputs.reshape(*x.shape[:2], -1), asked.reshape(x.shape[:2]))

@@ -36,9 +36,9 @@ class ReferenceRows:
         """Rank noise that knows the ranks of these rows; its level is to be set."""
         return RankNoise(0.0).fitted(self.x)
 
-    def get_calibration(self, goal: Goal, asked: str, make: Callable[[], Calibration]) -> Calibration:
-        """The noise "auto" of a single row's ``goal``, made once for each seed, bounds and constraints ``asked``."""
-        return _get_or_make(self.calibration_cache, b"".join((goal.key, asked.encode())), make, 256)
+    def get_calibration(self, goal: Goal, key: str, make: Callable[[], Calibration]) -> Calibration:
+        """The noise "auto" of a single row's ``goal``, made once for each ``key`` of seed, bounds and constraints."""
+        return _get_or_make(self.calibration_cache, b"".join((goal.key, key.encode())), make, 256)
 
     def get_surrogate(self, goal: Goal, make: Callable[[], CachedValue]) -> CachedValue:
         """What stands for the model where rows ask for what a single row's ``goal`` does, made once."""

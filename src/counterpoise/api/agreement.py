@@ -96,14 +96,14 @@ def ask_models(
     """What each of the models says of every valid answer of an explanation; none is asked after the ``deadline``."""
     gives_target, notes = np.full((len(models), *explanation.answers.shape[:2]), np.nan), list[str]()
     valid = np.flatnonzero(explanation.valid)
-    asked = explanation[valid] if len(models) and len(valid) else None
+    answered_part = explanation[valid] if len(models) and len(valid) else None
     for place, other in enumerate(models):
         failures = [other.failure] if other.model is None else []
-        if asked is not None and other.model is not None:
+        if answered_part is not None and other.model is not None:
             if time.perf_counter() >= deadline:
                 failures.append("the time was up")
             else:
-                gives_target[place, valid], failures = _ask(asked, other.model, settings)
+                gives_target[place, valid], failures = _ask(answered_part, other.model, settings)
         notes += [f"{other.name} was left out: {why}" for why in failures]
     return ModelVotes(gives_target, tuple(notes))
 

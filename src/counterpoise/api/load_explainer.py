@@ -50,11 +50,11 @@ def load_explainer(path: str | Path, *, model: Any = None) -> Explainer:
     return explainer
 
 
-def _restore(model: Any, reference: Reference, asked: Question) -> Explainer:
+def _restore(model: Any, reference: Reference, question: Question) -> Explainer:
     """The explainer of a model with a reference that is read already, and what was stored of its question."""
     made = object.__new__(Explainer)
-    made.schema, made.reference, made.bounds = reference.schema, reference, asked.bounds
-    made.weights = check_weights(made.schema, asked.weights)
-    made._bind_constraints(asked.constraints)
-    made.__setstate__({"_user_model": model, "chunks": ChunkSettings(), "new_categories": asked.new_categories})
+    made.schema, made.reference, made.bounds = reference.schema, reference, question.bounds
+    made.weights = check_weights(made.schema, question.weights)
+    made._bind_constraints(question.constraints)
+    made.__setstate__({"_user_model": model, "chunks": ChunkSettings(), "new_categories": question.new_categories})
     return made

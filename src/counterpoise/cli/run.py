@@ -132,6 +132,6 @@ class CommandRun:
             )
         if self.short_count:  # each part speaks of its own rows
             notes = [note for note in notes if FEW_ANSWERS_NOTE not in note]
-            asked = self.question["alternatives"]
-            notes.append(f"{self.short_count} of {self.finished_count} rows {FEW_ANSWERS_NOTE} {asked} asked for")
+            wanted = self.question["alternatives"]
+            notes.append(f"{self.short_count} of {self.finished_count} rows {FEW_ANSWERS_NOTE} {wanted} asked for")
         return notes

@@ -137,7 +137,7 @@ def _measure_method(
     entry: MethodOrAnswers,
     panel: AnswerScorer,
     bounds: EffortBounds,
-    asked: dict[str, Any],
+    arguments: dict[str, Any],
     seeds: Sequence[int],
     seconds: float | None,
     model_rows: int | None,
@@ -158,7 +158,7 @@ def _measure_method(
     runs, took = [], []
     for seed in seeds:
         began = time.perf_counter()
-        options = {"kept": False, **asked}
+        options = {"kept": False, **arguments}
         runs.append(explainer(panel.rows, method=entry, seed=seed, budget=budget, model_rows=model_rows, **options))
         took.append(time.perf_counter() - began)
     found = np.stack([np.where(run.valid[:, None], run.x, np.nan) for run in runs])

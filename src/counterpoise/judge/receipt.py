@@ -79,14 +79,14 @@ def check_receipt(receipt: str | bytes, model: Any, *, reference: Any) -> Receip
         faults.append("the model says other things of the reference rows than the one that the receipt is about")
     else:
         confirmed.append("the model is the one that the receipt is about")
-    asked = replay(explanation, model, reference=reference)
-    problem, x = asked.problem, explanation.x
+    replayed = replay(explanation, model, reference=reference)
+    problem, x = replayed.problem, explanation.x
     predicted = np.asarray(problem.model.predict(x))
     if not meets_goal(problem.model, problem.goal, x, predicted, np.arange(1), Tally())[0]:
         faults.append(f"the model says {predicted[0]!r} of the answer, which does not reach the target")
     else:
         confirmed.append(f"the model says {predicted[0]} of the answer")
-    _check_told(explanation, asked, faults)
+    _check_told(explanation, replayed, faults)
     broken = problem.region.violations(x)[0]
     faults += [f"the answer breaks {word}" for word in broken]
     confirmed += [] if broken else ["every constraint holds"]
@@ -98,22 +98,22 @@ def check_receipt(receipt: str | bytes, model: Any, *, reference: Any) -> Receip
     return ReceiptCheck(tuple(faults), tuple(confirmed))
 
 
-def _check_told(explanation: Explanation, asked: Replay, faults: list[str]) -> None:
+def _check_told(explanation: Explanation, replayed: Replay, faults: list[str]) -> None:
     """Hold the row and what is told of it against the row that was asked about and what the model says now."""
-    x0, scores = asked.problem.x0, explanation.model_scores
+    x0, scores = replayed.problem.x0, explanation.model_scores
     shown = encode(explanation.schema, explanation.rows[list(explanation.schema.names)], "row")
     if not np.array_equal(shown, x0, equal_nan=True):
         faults.append("the row that the receipt shows is not the one that was asked about")
-    both = np.concatenate([x0, asked.x])
-    probabilities = asked.probabilities(both)
+    both = np.concatenate([x0, replayed.x])
+    probabilities = replayed.probabilities(both)
     for place, (name, label, written) in enumerate(
         (
             ("row", scores.before[0], scores.probability_before[0]),
             ("answer", scores.after[0], scores.probability_after[0]),
         )
     ):
-        predicted = format_label(np.asarray(asked.problem.model.predict(both[place : place + 1]))[0])
-        has_label = asked.problem.model.labels is not None
+        predicted = format_label(np.asarray(replayed.problem.model.predict(both[place : place + 1]))[0])
+        has_label = replayed.problem.model.labels is not None
         if has_label and explanation.question.threshold is None and predicted != format_label(label):
             faults.append(
                 f"the model says {predicted} of the {name}, not the {format_label(label)} that the receipt says"

@@ -263,11 +263,11 @@ def _cloud_energy(
     return np.asarray(out + counted)
 
 
-def _check_energy(explanation: Explanation, asked: Replay, tolerance: float = 1e-6) -> None:
+def _check_energy(explanation: Explanation, replayed: Replay, tolerance: float = 1e-6) -> None:
     """An error where the answer's margin or energy is not, to a relative tolerance, that of the explanation."""
     x0, x = explanation.x0, explanation.x
-    margin = asked.margins(x)
-    found = {"margin": margin[0], "energy": asked.problem.energy(x[:, None, :], x0, margin[:, None])[0, 0]}
+    margin = replayed.margins(x)
+    found = {"margin": margin[0], "energy": replayed.problem.energy(x[:, None, :], x0, margin[:, None])[0, 0]}
     stored = {"margin": explanation.scores["margin_after"].iloc[0], "energy": explanation.energy["total"].iloc[0]}
     for name, number in stored.items():
         if abs(found[name] - number) > tolerance * max(1.0, abs(number)):

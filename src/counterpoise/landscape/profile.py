@@ -97,11 +97,11 @@ def profile(
             "a profile needs an answer that changes something", "there is none", "choose a row that has one"
         )
     given = {"reference": reference, "constraints": constraints, "regularizers": regularizers}
-    asked = replay(explanation, model, **given)
+    replayed = replay(explanation, model, **given)
     schema, x0, x = explanation.schema, explanation.x0[0], explanation.x[0]
     t = np.union1d(np.linspace(0.0, reach, size), [1.0])
     points = _points_on_line(schema, x0, x, t)
-    margin = asked.margins(points)
+    margin = replayed.margins(points)
     reached = margin >= 0
     reached[t == 1.0] = True  # the model's own predict has confirmed it
     way, beyond = t <= 1.0, t >= 1.0
@@ -110,15 +110,17 @@ def profile(
     kept, words = np.full(len(t), np.nan), ""
     if noise is not None:
         wish, target = parse_noise(noise), explanation.target[0]
-        chosen, words, _ = choose_noise(asked.problem, schema, asked.question, wish, target, NOISE_WITHOUT_REFERENCE)
+        chosen, words, _ = choose_noise(
+            replayed.problem, schema, replayed.question, wish, target, NOISE_WITHOUT_REFERENCE
+        )
         line = np.zeros(len(t), dtype=np.intp)
         draws = Streams.of(explanation.x0, explanation.seed ^ StreamKey.CHECK).normal((copies, len(schema)))
-        kept = kept_share(asked.problem.take(line), points, chosen, draws[line])
+        kept = kept_share(replayed.problem.take(line), points, chosen, draws[line])
     return Profile(
         t=t,
         distance=Distance.of(schema, "l2")(points[None], x0[None])[0],
         margin=margin,
-        probability=asked.probabilities(points),
+        probability=replayed.probabilities(points),
         t_reached=float(t[missed[-1] + 1]) if len(missed) else 0.0,
         t_lost=float(t[again[0]]) if len(again) else float("nan"),
         target=str(explanation.target[0]),

@@ -149,16 +149,18 @@ class Search(SearchSettings):
             steep = has_slope(problem.take(rows), board.points.at(rows), settings=self)
         sift = RepeatedSweeps(self)
         if steep.any():
-            some = rows[steep]
-            part, part_streams = problem.take(some), streams.take(some)
+            part_rows = rows[steep]
+            part, part_streams = problem.take(part_rows), streams.take(part_rows)
             if is_two_sided_range(part) and len(part.reference_rows.x) and part.model_rows_left == np.inf:
-                board.enter(some, score_points(part, self(make_one_sided(part), part_streams).x))
-            for _ in search_by_slope(board, some, part, part_streams, sift, settings=self):
+                board.enter(part_rows, score_points(part, self(make_one_sided(part), part_streams).x))
+            for _ in search_by_slope(board, part_rows, part, part_streams, sift, settings=self):
                 yield board.make_run()
         if not steep.all():
-            some = rows[~steep]
+            part_rows = rows[~steep]
             begin = (start or board.points.at(rows)).best(1).at(np.flatnonzero(~steep))
-            for _ in self._search_without_slope(board, some, problem.take(some), streams.take(some), sift, begin):
+            for _ in self._search_without_slope(
+                board, part_rows, problem.take(part_rows), streams.take(part_rows), sift, begin
+            ):
                 yield board.make_run()
 
     def __call__(self, problem: Problem, streams: Streams) -> Run:

@@ -79,9 +79,9 @@ def find_surrogate(problem: Problem, settings: SurrogateSettings) -> SurrogateTr
 
 def _fit(problem: Problem, settings: SurrogateSettings) -> SurrogateTrees | None:
     reference = problem.reference_rows
-    some = spread_places(len(reference.x), settings.max_rows)
-    margin = to_fitted_scale(problem.take([0]), problem.goal.take([0]).margin(reference.outputs[None, some])[0])
-    return fit_trees(problem, reference.x[some], margin, settings) if np.ptp(margin) > 0 else None
+    chosen = spread_places(len(reference.x), settings.max_rows)
+    margin = to_fitted_scale(problem.take([0]), problem.goal.take([0]).margin(reference.outputs[None, chosen])[0])
+    return fit_trees(problem, reference.x[chosen], margin, settings) if np.ptp(margin) > 0 else None
 
 
 def to_fitted_scale(problem: Problem, margin: Array) -> Array:

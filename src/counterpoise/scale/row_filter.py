@@ -59,10 +59,10 @@ class RowFilter:
             middle = len(places) // 2
             return np.concatenate([self._keep(frame, places[:middle]), self._keep(frame, places[middle:])])
 
-    def _ask(self, asked: Explainer, x: Array) -> list[Array]:
+    def _ask(self, explainer: Explainer, x: Array) -> list[Array]:
         if not self.added:
             return []
-        model = as_probability_model(asked.model)
+        model = as_probability_model(explainer.model)
         outputs = np.asarray(model.outputs(x))
         column_values = {"proba": outputs.max(axis=1), "prediction": outputs.argmax(axis=1).astype(np.float64)}
         return [column_values[str(feature.name)] for feature in self.added]

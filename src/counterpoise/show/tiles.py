@@ -18,8 +18,8 @@ def list_tiles(seen: Overview) -> list[tuple[str, str]]:
     tiles += _proof_tiles(seen)
     kept = seen.kept[~np.isnan(seen.kept)]
     tiles += [(f"{100 * np.median(kept):.0f}%", "of noisy copies keep it, median")] if len(kept) else []
-    asked = "of work" if seen.model_rows is None else f"{seen.model_rows:,} rows asked of the model"
-    return [*tiles, (_format_seconds(seen.seconds), asked)]
+    cost = "of work" if seen.model_rows is None else f"{seen.model_rows:,} rows asked of the model"
+    return [*tiles, (_format_seconds(seen.seconds), cost)]
 
 
 def say_cost(seen: Overview) -> str:

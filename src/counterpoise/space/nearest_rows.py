@@ -99,14 +99,14 @@ class NeighbourIndex:
             return [np.arange(len(self.x))] * len(x0)
         free = None if free is None or free.all() else free
         # the same rows are asked about for their starts and for the evidence
-        asked = x0.tobytes() + (b"" if free is None else free.tobytes())
+        key = x0.tobytes() + (b"" if free is None else free.tobytes())
         for question, most, answer in self.latest_query:
-            if question == asked and (most == count or (may_give_more and most > count)):
+            if question == key and (most == count or (may_give_more and most > count)):
                 return answer
         found: list[Index] = []
         for rows in split_rows(len(x0), self.max_squares_at_once, len(self.x)):
             found += self._find_nearest_block(x0[rows], count, None if free is None else free[rows])
-        self.latest_query[:] = [(asked, count, found)]
+        self.latest_query[:] = [(key, count, found)]
         return found
 
     def _find_nearest_block(self, x0: Array, count: int, free: Mask | None) -> list[Index]:

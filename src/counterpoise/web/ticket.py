@@ -13,13 +13,13 @@ SHOWN_SETTINGS = ("target", "threshold", "keep", "noise", "constraints", "relati
 def write_ticket(explanation: Explanation, note: str = "") -> str:
     """A ticket: what the model said, what would have turned it, the cells side by side, and a person's own note."""
     label, decision = str(explanation.rows.index[0]), str(explanation.scores["before"].iloc[0])
-    asked = {name: text for name, text in explanation.settings.items() if name in SHOWN_SETTINGS}
+    settings = {name: text for name, text in explanation.settings.items() if name in SHOWN_SETTINGS}
     parts = [
         f"# Row {escape_markdown(label)}: {escape_markdown(decision)}",
         escape_markdown(explanation.text()),
         explanation.to_markdown(),
         f"Note: {escape_markdown(note)}" if note else "",
-        escape_markdown("; ".join(f"{name}: {text}" for name, text in asked.items() if text != "none")),
+        escape_markdown("; ".join(f"{name}: {text}" for name, text in settings.items() if text != "none")),
         f"_{CAUTION}_",
     ]
     return "\n\n".join(part for part in parts if part) + "\n"

@@ -57,11 +57,11 @@ def _model_row_notes(run: Any) -> tuple[str, ...]:
 
 def _few_answers_notes(run: Any) -> tuple[str, ...]:
     """A note where rows have fewer answers than were asked for."""
-    asked = run.question.alternatives
+    wanted = run.question.alternatives
     found = [answers for answers, _ in run.firm_answers] or run.finished_answers
-    short_rows = sum(int((part.valid & (part.answer_count < asked)).sum()) for part in found)
+    short_rows = sum(int((part.valid & (part.answer_count < wanted)).sum()) for part in found)
     rows = sum(len(part.valid) for part in found)
-    return (f"{short_rows} of {rows} rows {FEW_ANSWERS_NOTE} {asked} asked for",) if short_rows else ()
+    return (f"{short_rows} of {rows} rows {FEW_ANSWERS_NOTE} {wanted} asked for",) if short_rows else ()
 
 
 def _missing_reference_notes(run: Any) -> tuple[str, ...]:

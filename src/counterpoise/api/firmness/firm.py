@@ -128,14 +128,14 @@ def _fill_with_minimal(problem: Problem, answers: Answers, minimal: Answers) -> 
 
 
 def _measure_firmness(
-    problem: Problem, answers: Answers, asked: Question, noise: Noise, noise_words: str, copies: int
+    problem: Problem, answers: Answers, question: Question, noise: Noise, noise_words: str, copies: int
 ) -> Firmness:
     """The share of fresh ``copies`` that keep the target, with its confidence interval, and the price of fragility.
 
     The user's own predict decides, whatever the search looked at.
     """
     n, d = problem.x0.shape
-    draws = problem.make_streams(asked.seed ^ StreamKey.FRESH_COPIES).normal((copies, d))
+    draws = problem.make_streams(question.seed ^ StreamKey.FRESH_COPIES).normal((copies, d))
     x = answers.x[:, 0]
     start = np.where(np.isnan(problem.x0), x, problem.x0)
     beside, _ = problem.region.bring_inside(
@@ -151,17 +151,17 @@ def _measure_firmness(
         price = np.where(gain > 0, (effort[:, 1] - effort[:, 0]) / gain, np.nan)
     low, high = share_interval(np.rint(kept * copies), copies, CHECK.confidence)
     words = np.full(n, noise_words, dtype=object)
-    price = np.full(n, asked.temperature) if asked.temperature else price
+    price = np.full(n, question.temperature) if question.temperature else price
     return Firmness(kept, low, high, price, words, np.full(n, float(copies)))
 
 
-def _explain_shortfalls(answers: Answers, shares: Firmness, asked: Question, copies: int) -> Answers:
+def _explain_shortfalls(answers: Answers, shares: Firmness, question: Question, copies: int) -> Answers:
     """The answers, with a reason where fewer copies than asked for surely keep the target."""
-    if asked.keep is None:
+    if question.keep is None:
         return answers
     reason = answers.reason.copy()
-    for row in np.flatnonzero(answers.valid & (shares.low < asked.keep)).tolist():
+    for row in np.flatnonzero(answers.valid & (shares.low < question.keep)).tolist():
         kept = f"kept in {shares.kept[row]:.1%} of {copies} noisy copies"
-        reached = f"{kept}, not surely in the {asked.keep:.0%} asked for"
+        reached = f"{kept}, not surely in the {question.keep:.0%} asked for"
         reason[row] = f"{reason[row]}; {reached}" if reason[row] else reached
     return answers._replace(reason=reason)

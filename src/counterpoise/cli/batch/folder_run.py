@@ -154,7 +154,7 @@ def _look_at(chosen: ChosenRows | None, parts: Iterable[pd.DataFrame]) -> Iterat
         yield part
 
 
-def _write_page(asked: PreparedQuestion, chosen: ChosenRows, out: str, page: FolderPage) -> None:
+def _write_page(prepared: PreparedQuestion, chosen: ChosenRows, out: str, page: FolderPage) -> None:
     """Write the page about a folder; the rows that have a card are asked again, which gives the same answers."""
-    frame = chosen.frame if len(chosen.frame.columns) else pd.DataFrame(columns=list(asked.explainer.schema.names))
-    report_folder(out, explain_rows(asked.explainer, frame, **asked.settings, progress=False), page.path)
+    frame = chosen.frame if len(chosen.frame.columns) else pd.DataFrame(columns=list(prepared.explainer.schema.names))
+    report_folder(out, explain_rows(prepared.explainer, frame, **prepared.settings, progress=False), page.path)

@@ -21,7 +21,7 @@ from counterpoise.scale.unreadable import WHY, insert_unreadable
 TRUTH_WORDS = {"true": True, "false": False, "1": True, "0": False}
 
 
-def iterate_parts(asked: PreparedQuestion, rows: str, name: str | None, part_rows: int) -> Iterator[pd.DataFrame]:
+def iterate_parts(prepared: PreparedQuestion, rows: str, name: str | None, part_rows: int) -> Iterator[pd.DataFrame]:
     """Frames of ``part_rows`` rows each, the last one shorter, labelled by place or by the column ``name``.
 
     How a cell is read does not depend on the part that it is in: columns of the reference have its kinds, others are
@@ -33,7 +33,7 @@ def iterate_parts(asked: PreparedQuestion, rows: str, name: str | None, part_row
     frames = {".parquet": _parquet_frames, ".ndjson": _ndjson_frames, ".jsonl": _ndjson_frames}.get(ending, _csv_frames)
     first = 0
     try:
-        for frame in frames(asked, rows, ending, part_rows):
+        for frame in frames(prepared, rows, ending, part_rows):
             labelled = frame.set_axis(pd.RangeIndex(first, first + len(frame)), axis=0)
             yield table_files.name_rows_by(labelled, name)
             first += len(frame)
@@ -45,24 +45,24 @@ def iterate_parts(asked: PreparedQuestion, rows: str, name: str | None, part_row
         ) from error
 
 
-def as_typed(asked: PreparedQuestion, frame: pd.DataFrame) -> pd.DataFrame:
+def as_typed(prepared: PreparedQuestion, frame: pd.DataFrame) -> pd.DataFrame:
     """A frame of texts, or of JSON values, with the kinds that the reference's columns have."""
-    out = table_files.convert_to_numbers(frame, asked.reference, "--rows", keep_wrong=True)
-    for name in frame.columns.intersection(asked.truth_columns):
+    out = table_files.convert_to_numbers(frame, prepared.reference, "--rows", keep_wrong=True)
+    for name in frame.columns.intersection(prepared.truth_columns):
         cells = [TRUTH_WORDS.get(str(cell).lower(), cell) for cell in frame[name]]
         out[name] = pd.Series(cells, index=frame.index, dtype=object).infer_objects()
     return out
 
 
-def frame_of_records(asked: PreparedQuestion, lines: Sequence[dict[str, Any] | str]) -> pd.DataFrame:
+def frame_of_records(prepared: PreparedQuestion, lines: Sequence[dict[str, Any] | str]) -> pd.DataFrame:
     """JSON objects as a frame, with lines that are none between them; a feature that an object lacks is missing."""
     records = [line for line in lines if not isinstance(line, str)]
-    names = dict.fromkeys([*(key for record in records for key in record), *map(str, asked.explainer.schema.names)])
+    names = dict.fromkeys([*(key for record in records for key in record), *map(str, prepared.explainer.schema.names)])
     columns: dict[str, Any] = {}
     for name in names:
         cells = np.empty(len(records), dtype=object)
         cells[:] = [record.get(name) for record in records]
-        columns[name] = _as_numbers(cells) if name in asked.number_columns else cells
+        columns[name] = _as_numbers(cells) if name in prepared.number_columns else cells
     frame = pd.DataFrame(columns)
     return insert_unreadable(frame, {place: line for place, line in enumerate(lines) if isinstance(line, str)})
 
@@ -73,7 +73,7 @@ def _as_numbers(cells: Any) -> Any:
     return pd.to_numeric(cells) if plain else cells
 
 
-def _parquet_frames(asked: PreparedQuestion, rows: str, ending: str, part_rows: int) -> Iterator[pd.DataFrame]:
+def _parquet_frames(prepared: PreparedQuestion, rows: str, ending: str, part_rows: int) -> Iterator[pd.DataFrame]:
     try:
         datasets, arrow = import_module("pyarrow.dataset"), import_module("pyarrow")
     except ImportError:
@@ -81,7 +81,7 @@ def _parquet_frames(asked: PreparedQuestion, rows: str, ending: str, part_rows: 
     source = datasets.dataset(rows, format="parquet")
     whole = [pd.Int8Dtype, pd.Int16Dtype, pd.Int32Dtype, pd.Int64Dtype]
     kinds = dict(zip([arrow.int8(), arrow.int16(), arrow.int32(), arrow.int64()], whole, strict=True))
-    features = set(map(str, asked.explainer.schema.names))
+    features = set(map(str, prepared.explainer.schema.names))
 
     def as_frame(table: Any) -> pd.DataFrame:
         frame: pd.DataFrame = table.to_pandas()
@@ -102,7 +102,7 @@ def _parquet_frames(asked: PreparedQuestion, rows: str, ending: str, part_rows: 
         yield as_frame(arrow.Table.from_batches(waiting))
 
 
-def _csv_frames(asked: PreparedQuestion, rows: str, ending: str, part_rows: int) -> Iterator[pd.DataFrame]:
+def _csv_frames(prepared: PreparedQuestion, rows: str, ending: str, part_rows: int) -> Iterator[pd.DataFrame]:
     path = Path(rows)
     separator = "\t" if ending == ".tsv" else csv_dialect.find_separator(path)
     with csv_dialect.open_text(path, errors=UNDECODED) as text:
@@ -112,29 +112,29 @@ def _csv_frames(asked: PreparedQuestion, rows: str, ending: str, part_rows: int)
             raise InputError("--rows must begin with the names of its columns", first, "mend the first line")
         header = Header.parse(first, separator)
         while part := list(islice(lines, part_rows)):
-            yield as_typed(asked, empty_marked_cells(asked, frame_of_cells(header, part), separator))
+            yield as_typed(prepared, empty_marked_cells(prepared, frame_of_cells(header, part), separator))
 
 
-def empty_marked_cells(asked: PreparedQuestion, frame: pd.DataFrame, separator: str) -> pd.DataFrame:
+def empty_marked_cells(prepared: PreparedQuestion, frame: pd.DataFrame, separator: str) -> pd.DataFrame:
     """A frame of texts in which empty cells, and those with a mark for that, are missing.
 
     Programs that write semicolons often write 1,5 for one and a half.
     """
-    marks = asked.unset.of_columns(map(str, frame.columns))
+    marks = prepared.unset.of_columns(map(str, frame.columns))
     out = frame.astype(object)
     for name in frame.columns.drop(WHY, errors="ignore"):
         mine = {"", *(marks.get(name, ()) if isinstance(marks, dict) else marks)}
         out[name] = out[name].where(~out[name].isin(mine), np.nan)
-        if separator != "," and name in asked.number_columns:
+        if separator != "," and name in prepared.number_columns:
             out[name] = out[name].str.replace(",", ".", regex=False)
     return out
 
 
-def _ndjson_frames(asked: PreparedQuestion, rows: str, ending: str, part_rows: int) -> Iterator[pd.DataFrame]:
+def _ndjson_frames(prepared: PreparedQuestion, rows: str, ending: str, part_rows: int) -> Iterator[pd.DataFrame]:
     with csv_dialect.open_text(Path(rows), errors=UNDECODED) as text:
         lines = (line for line in text if line.strip())
         while records := [parse_object(line) for line in islice(lines, part_rows)]:
-            yield as_typed(asked, frame_of_records(asked, records))
+            yield as_typed(prepared, frame_of_records(prepared, records))
 
 
 def limit_parts(parts: Iterable[pd.DataFrame], limit: int | None) -> Iterator[pd.DataFrame]:

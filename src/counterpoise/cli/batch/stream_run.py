@@ -172,9 +172,9 @@ def lines_of_standard_input() -> PipeLines:
     return PipeLines(descriptor, bytes(buffered.read(len(buffered.peek()))))
 
 
-def answer_standard_input(asked: PreparedQuestion, given: Mapping[str, Any], standard: TextIO) -> int:
+def answer_standard_input(prepared: PreparedQuestion, given: Mapping[str, Any], standard: TextIO) -> int:
     """Answer the rows on standard input as they come; gives the exit code. ``given`` are the options of explain."""
-    where = None if given["where"] is None else RowFilter(asked.explainer, given["where"])
+    where = None if given["where"] is None else RowFilter(prepared.explainer, given["where"])
     path = given["out"]
     with nullcontext(standard) if path == STANDARD_STREAM else open(path, "w", encoding="utf-8") as stream:
 
@@ -183,6 +183,6 @@ def answer_standard_input(asked: PreparedQuestion, given: Mapping[str, Any], sta
                 write_whole_lines(stream, text)
 
         answers = StreamAnswers(
-            asked, write, given["name"], where, given["limit"], redact=given["redact"], strict=given["strict"]
+            prepared, write, given["name"], where, given["limit"], redact=given["redact"], strict=given["strict"]
         )
         return answer_lines(lines_of_standard_input(), answers, quiet=given["quiet"])

@@ -92,12 +92,12 @@ def compare(
             if isinstance(entry, pd.DataFrame) and len(entry) == len(table):
                 entries[each] = entry.iloc[chosen]
         table = table.iloc[chosen]
-        asked: dict[str, Any] = {"target": wanted, "threshold": threshold, "seeds": (seed,)}
+        question: dict[str, Any] = {"target": wanted, "threshold": threshold, "seeds": (seed,)}
         if len(table):
-            found = compare_methods(entries, explainer, table, **asked, seconds=seconds, model_rows=model_rows)
+            found = compare_methods(entries, explainer, table, **question, seconds=seconds, model_rows=model_rows)
         else:  # the columns are those of any comparison
-            some = {"nearest": _make_methods()["nearest"]}
-            found = compare_methods(some, explainer, reference.iloc[:1], **asked).iloc[:0]
+            nearest = {"nearest": _make_methods()["nearest"]}
+            found = compare_methods(nearest, explainer, reference.iloc[:1], **question).iloc[:0]
         if out is None:
             print_comparison(found)
         else:

@@ -84,8 +84,8 @@ def watch(
     output_places.check_files_differ({"--out": out, "--offsets": offsets}, {"SOURCE": source, "--data": data})
     to_stdout = out == table_files.STANDARD_STREAM
     with exit_when_cut_short(), reserve_stdout() if to_stdout else nullcontext(sys.stdout) as standard:
-        asked = prepare_question(QuestionOptions.pick(given))
-        row_filter = None if where is None else RowFilter(asked.explainer, where)
+        prepared = prepare_question(QuestionOptions.pick(given))
+        row_filter = None if where is None else RowFilter(prepared.explainer, where)
         lines: LineSource = (
             FileLines(source, offsets)
             if is_file
@@ -102,7 +102,7 @@ def watch(
                 with SIGNALS.hold():
                     write_answers.write_whole_lines(stream, text, to_disk=is_read_again)
 
-            answers = StreamAnswers(asked, write, name, row_filter, redact=redact, is_read_again=is_read_again)
+            answers = StreamAnswers(prepared, write, name, row_filter, redact=redact, is_read_again=is_read_again)
             if isinstance(lines, FileLines):
                 answers.take_header(lines.first_line)
                 if lines.is_lost:

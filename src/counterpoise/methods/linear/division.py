@@ -54,30 +54,30 @@ def divide(pricing: Pricing, boxes: Boxes, solved: Solved) -> tuple[Boxes | None
     return both.at(np.flatnonzero(alive)), whole
 
 
-def _hold(boxes: Boxes, some: Index, column: Index, f: int) -> None:
+def _hold(boxes: Boxes, halved: Index, column: Index, f: int) -> None:
     """Leave a column of some boxes no value but the row's own."""
-    mine = column[some]
+    mine = column[halved]
     if len(mine) and mine[0] < f:
-        boxes.low[some, mine], boxes.high[some, mine] = np.inf, -np.inf
+        boxes.low[halved, mine], boxes.high[halved, mine] = np.inf, -np.inf
     else:
-        boxes.levels[some, mine - f] = False
+        boxes.levels[halved, mine - f] = False
 
 
-def _divide_values(pricing: Pricing, first: Boxes, second: Boxes, some: Index, cut: Cut) -> None:
-    if not len(some):
+def _divide_values(pricing: Pricing, first: Boxes, second: Boxes, halved: Index, cut: Cut) -> None:
+    if not len(halved):
         return
-    menus, line, column = pricing.menus, np.arange(len(some)), cut.column[some]
-    row = pricing.cases.row[first.case[some]]
-    middle = np.zeros((len(some), len(menus.numbers)))
-    middle[line, column] = cut.value[some]
+    menus, line, column = pricing.menus, np.arange(len(halved)), cut.column[halved]
+    row = pricing.cases.row[first.case[halved]]
+    middle = np.zeros((len(halved), len(menus.numbers)))
+    middle[line, column] = cut.value[halved]
     down, up = (menus.snapped(row, middle.copy(), upwards=way)[line, column] for way in (False, True))
     both = down == up  # on the grid itself: the lower half has it
     step = menus.step[row, column]
     up = np.where(both & (step > 0), up + step, up)
-    first.high[some, column], second.low[some, column] = down, up
+    first.high[halved, column], second.low[halved, column] = down, up
     row_value = menus.x0[row, column]
-    first.can_stay[some, column] &= row_value <= cut.value[some]
-    second.can_stay[some, column] &= row_value > cut.value[some]
+    first.can_stay[halved, column] &= row_value <= cut.value[halved]
+    second.can_stay[halved, column] &= row_value > cut.value[halved]
 
 
 def _find_cut(pricing: Pricing, boxes: Boxes, solved: Solved) -> Cut:

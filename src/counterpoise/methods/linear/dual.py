@@ -40,27 +40,27 @@ def solve(pricing: Pricing, boxes: Boxes, settings: LinearSettings) -> Solved:
         lacking, size = target - gain, np.maximum(np.abs(target), 1e-300)
         off = np.where(lacking > 0, lacking / size, np.where(price > 0, -lacking / size, 0.0))
         going = going & (off.max(axis=1) > (0.0 if number == 0 else settings.condition_tolerance))
-        some = np.flatnonzero(going)
-        if not len(some):
+        open_boxes = np.flatnonzero(going)
+        if not len(open_boxes):
             break
-        part = terms if len(some) == len(going) else pricing.gather(boxes.at(some))
-        condition = off[some].argmax(axis=1)
-        short_by = lacking[some, condition]
-        found = _turn_one(pricing, part, price[some], condition, target[some], short_by, settings)
-        (price[some], value[some]), (below, above) = found[:2], found[2:]
-        short, enough = _put(short, some, below), _put(enough, some, above)
-        gain = _between(short.gain, enough.gain, target, some, condition)
+        part = terms if len(open_boxes) == len(going) else pricing.gather(boxes.at(open_boxes))
+        condition = off[open_boxes].argmax(axis=1)
+        short_by = lacking[open_boxes, condition]
+        found = _turn_one(pricing, part, price[open_boxes], condition, target[open_boxes], short_by, settings)
+        (price[open_boxes], value[open_boxes]), (below, above) = found[:2], found[2:]
+        short, enough = _put(short, open_boxes, below), _put(enough, open_boxes, above)
+        gain = _between(short.gain, enough.gain, target, open_boxes, condition)
     bound = (price * least).sum(axis=1) - value
     return Solved(np.where(hopeless, np.inf, np.maximum(bound, 0.0)), price, short, enough)
 
 
-def _between(short: Array, enough: Array, target: Array, some: Index, condition: Index) -> Array:
+def _between(short: Array, enough: Array, target: Array, boxes: Index, condition: Index) -> Array:
     """Gains ``(b, m)`` of the mixture of two points that just meets one condition ``(s,)`` in some boxes ``(s,)``."""
-    low, high, need = (gain[some, condition] for gain in (short, enough, target))
+    low, high, need = (gain[boxes, condition] for gain in (short, enough, target))
     with np.errstate(divide="ignore", invalid="ignore"):
         share = np.where((high > low) & (low < need), np.clip((need - low) / (high - low), 0.0, 1.0), 1.0)
     between = enough.copy()
-    between[some] = share[:, None] * enough[some] + (1 - share[:, None]) * short[some]
+    between[boxes] = share[:, None] * enough[boxes] + (1 - share[:, None]) * short[boxes]
     return between
 
 
@@ -146,9 +146,9 @@ class _Turn(NamedTuple):
 
     def ask(self, value: Array) -> _Side:
         """The best points at a price ``(b,)`` of the condition."""
-        line, asked = np.arange(len(value)), self.price.copy()
-        asked[line, self.condition] = value
-        choice = self.pricing.choose(self.terms, asked)
+        line, tried_price = np.arange(len(value)), self.price.copy()
+        tried_price[line, self.condition] = value
+        choice = self.pricing.choose(self.terms, tried_price)
         gap = choice.gain[line, self.condition] - self.need
         return _Side(value, gap, self.others + value * self.need - choice.value, choice)
 

@@ -27,9 +27,9 @@ class ProgramVariables(NamedTuple):
     counts: Array  # (v,) counts of the grid in `reach`; 0: any number
     is_level: Mask  # (v,)
 
-    def take(self, some: Index) -> ProgramVariables:
+    def take(self, places: Index) -> ProgramVariables:
         """Some of the variables."""
-        return ProgramVariables._make(each[some] for each in self)
+        return ProgramVariables._make(each[places] for each in self)
 
 
 class ProgramAnswer(NamedTuple):

@@ -82,6 +82,6 @@ def _bound_in_ball(
     direction = ways.direction[mine]
     slope, offset = pull_back(layers, ceilings.lines, direction, place)
     error = np.einsum("pmc,pc->pm", np.abs(direction), ceilings.error[place])
-    asked = Ways(place, slope, ways.least[mine] - offset - error)
-    cases = cases_on_columns(part, layers.first, asked, 0.0)
+    margin_ways = Ways(place, slope, ways.least[mine] - offset - error)
+    cases = cases_on_columns(part, layers.first, margin_ways, 0.0)
     return bound_cases(part, part_menus, cases, radius[rows], settings.linear)

@@ -277,11 +277,11 @@ def solve_sparsest_step(
         below = np.divide(low, unit, out=np.full(unit.shape, -np.inf), where=used)
         above = np.divide(high, unit, out=np.full(unit.shape, np.inf), where=used)
         scaled = [face._replace(slope=face.slope * unit[:, face.columns]) for face in faces]
-        asked = h * unit, need, below, above, h * unit, scaled
+        scaled_step = h * unit, need, below, above, h * unit, scaled
         u = unit * (
-            solve_nearest_step(*asked, settings=settings)
+            solve_nearest_step(*scaled_step, settings=settings)
             if last
-            else np.minimum(np.maximum(_ascend_multipliers(*asked, settings=settings).v, below), above)
+            else np.minimum(np.maximum(_ascend_multipliers(*scaled_step, settings=settings).v, below), above)
         )
         size, largest = np.maximum(np.abs(u), home), np.abs(u).max(axis=1, keepdims=True)
         none = size < settings.smooth.zero_change_share * largest

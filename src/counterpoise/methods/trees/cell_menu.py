@@ -163,17 +163,17 @@ class CellValues:
         found = np.where(up, above.take(first), below.take(last))
         return found, (found >= first) & (found <= last)
 
-    def _compute_values(self, row: Index, cell: Index, some: Index | slice) -> NearestValues:
-        """What cells offer to rows, for indices that broadcast; ``some`` are the same cells, among all."""
+    def _compute_values(self, row: Index, cell: Index, places: Index | slice) -> NearestValues:
+        """What cells offer to rows, for indices that broadcast; ``places`` are the same cells, among all."""
         problem, leaves, ends = self.problem, self.leaves, self.ends
         region, distance = problem.region, problem.energy.distance
-        column, largest, smallest = ends.column[some], ends.largest[some], ends.smallest[some]
-        low, high = leaves.lower_ends[some], leaves.upper_ends[some]
+        column, largest, smallest = ends.column[places], ends.largest[places], ends.smallest[places]
+        low, high = leaves.lower_ends[places], leaves.upper_ends[places]
         at = row * problem.x0.shape[1] + column
         start, kept = problem.x0.take(at), region.row_in_box.take(at)
-        home = self.row_cells.take(row * self.row_cells.shape[1] + leaves.place_of_cell[some])
+        home = self.row_cells.take(row * self.row_cells.shape[1] + leaves.place_of_cell[places])
         # a missing value is in a cell above all others: the nearest value of theirs is as good as any
-        value = np.where(cell < home, ends.nearest_from_above[some], smallest)
+        value = np.where(cell < home, ends.nearest_from_above[places], smallest)
         is_row_cell, gone = cell == home, np.isnan(start)
         # where the row's own value may not be kept, another one of its cell may do
         there = (kept > low) & (kept <= high)

@@ -81,8 +81,8 @@ def _efforts_in_leaves(
     before = problem.energy.distance.differences(x, problem.x0).reshape(n * q, d)
     column = columns[walls.place]
     old = before[:, column]
-    asked = far.take(there + row[:, None] * far.shape[1])
-    new = np.where((there == cells.take(walls.place, axis=1)) | (there < 0), old, asked)
+    moved = far.take(there + row[:, None] * far.shape[1])
+    new = np.where((there == cells.take(walls.place, axis=1)) | (there < 0), old, moved)
     rest, rise = split_effort_change(problem, column, old, new)
     rest[there < 0] = np.inf
     total = (walls.ranges_of_leaf @ rest.T).T

@@ -51,11 +51,11 @@ class RememberedGains(NamedTuple):
         spot = np.broadcast_to(column[:, None, :], (n, q, g))[..., None]
         known, gain = (np.take_along_axis(each, spot, axis=2) for each in self)
         current = np.take_along_axis(x[..., None], spot, axis=2)
-        asked = np.concatenate([value, current], axis=-1)
-        above = np.clip((known[..., None, :] <= asked[..., None]).sum(axis=-1), 1, known.shape[-1] - 1)
+        all_values = np.concatenate([value, current], axis=-1)
+        above = np.clip((known[..., None, :] <= all_values[..., None]).sum(axis=-1), 1, known.shape[-1] - 1)
         low, high = (np.take_along_axis(known, above - back, axis=-1) for back in (1, 0))
         start, end = (np.take_along_axis(gain, above - back, axis=-1) for back in (1, 0))
         with np.errstate(divide="ignore", invalid="ignore"):
-            share = np.clip((asked - low) / (high - low), 0.0, 1.0)
+            share = np.clip((all_values - low) / (high - low), 0.0, 1.0)
         found = np.where(np.isfinite(share), start + share * (end - start), start)
         return np.asarray(found[..., :-1] - found[..., -1:])

@@ -148,15 +148,15 @@ def _make_last_step(
     """A pipeline asked through its last step; None where that says something else than the pipeline."""
     z = front(probe)
     try:
-        asked = as_model(last, numeric_schema(z.shape[1]), z)
+        last_model = as_model(last, numeric_schema(z.shape[1]), z)
     except CounterpoiseError:
         return None  # fitted on something else than an array of numbers
-    loose = asked.gradient is not None or asked.link != plain.link
-    if score_difference(asked.outputs(z), asked.link, plain, probe) > (
+    loose = last_model.gradient is not None or last_model.link != plain.link
+    if score_difference(last_model.outputs(z), last_model.link, plain, probe) > (
         MAX_DIFFERENCE_FOR_SLOPES if loose else MAX_DIFFERENCE_TO_REPLACE
     ):
         return None
-    return make_last_step_model(plain, front, asked)
+    return make_last_step_model(plain, front, last_model)
 
 
 def _adapt_columnwise_pipeline(

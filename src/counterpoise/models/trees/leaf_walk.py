@@ -34,10 +34,10 @@ class FreedPaths(NamedTuple):
     high: Int32Array
     levels: BitWords  # (e, words) the levels that it may have, if it is a category
 
-    def take(self, some: Index) -> FreedPaths:
+    def take(self, at: Index) -> FreedPaths:
         """Some of the paths."""
         point, way, node, place, low, high, levels = self
-        return FreedPaths(point[some], way[some], node[some], place[some], low[some], high[some], levels[some])
+        return FreedPaths(point[at], way[at], node[at], place[at], low[at], high[at], levels[at])
 
 
 @dataclass(frozen=True, eq=False)

@@ -47,8 +47,8 @@ def find_contradiction(schema: Schema, x0: Array, constraints: Sequence[Constrai
     Boxes, whole numbers and linear relations are looked at, but none that reads a missing cell of the row.
     """
 
-    def program(some: Sequence[Constraint], observed: Sequence[int]) -> tuple[Box, list[Clause]]:
-        draft, lattice, system = compile_draft(schema, x0, some, bounds, observed)
+    def program(tried: Sequence[Constraint], observed: Sequence[int]) -> tuple[Box, list[Clause]]:
+        draft, lattice, system = compile_draft(schema, x0, tried, bounds, observed)
         bound = [clause for clause in system.clause_set.clauses if system.is_binding[0, clause.relation_number]]
         return _make_first_row_box(draft, lattice), select_linear_clauses(bound)
 

@@ -113,8 +113,8 @@ class DeterminedColumns:
                 sources = ", ".join(str(names[c]) for c in sorted(equation.columns) if c != column)
                 out.append(f"{names[column]} is computed from {sources}")
             elif column == -2 and self.region.free[row, sorted(equation.columns)].any():
-                some = ", ".join(str(names[c]) for c in sorted(equation.columns))
-                out.append(f"no column is computed from the equation of {some}: ways that keep it may be missing")
+                columns = ", ".join(str(names[c]) for c in sorted(equation.columns))
+                out.append(f"no column is computed from the equation of {columns}: ways that keep it may be missing")
         return out
 
 

@@ -23,9 +23,9 @@ class Nodes(NamedTuple):
     alive: Words  # (p, words) the leaves that reach in
     bound: Array  # (p,) of effort
 
-    def at(self, some: Index) -> Nodes:
+    def at(self, places: Index) -> Nodes:
         """Some of the nodes."""
-        return Nodes(self.cells[some], self.sets[some], self.alive[some], self.bound[some])
+        return Nodes(self.cells[places], self.sets[places], self.alive[places], self.bound[places])
 
 
 class Pool:
