@@ -88,6 +88,7 @@ class Problem:
     cloud: Cloud | None = None
     hints: Array | None = None  # (n, h, d) points that a search should start from as well
     max_share_of_time: float = 0.2  # of the time left, that a single call of a slow model may take
+    last_seconds: float = 0.05  # that a call may take where no time is left, so that a search ends with what it has
     first_unknown_codes: Array | None = None  # (d,) from this code on categories are unknown; None: all are known
 
     def __len__(self) -> int:
@@ -180,24 +181,24 @@ class Problem:
 
         if self.tally.row_budget is not None:
             return self.tally.row_budget.ask(ask, flat, owners)
-        if self.is_out_of_time or len(flat) <= self._rows_in_time(self.max_share_of_time):  # over: what ends a search
+        if len(flat) <= self._rows_in_time():
             return BudgetedOutputs(ask(flat, owners), np.ones(len(flat), dtype=bool))
         # a slow model is asked part by part, and no more once the time is up
         parts: list[Array] = []
         done = 0
         while done < len(flat) and (not parts or not self.is_out_of_time):
-            end = done + max(1, int(min(self._rows_in_time(self.max_share_of_time), len(flat))))
+            end = done + max(1, int(min(self._rows_in_time(), len(flat))))
             parts.append(ask(flat[done:end], owners[done:end]))
             done += len(parts[-1])
         outputs = np.concatenate([*parts, np.repeat(parts[0][:1], len(flat) - done, axis=0)])
         return BudgetedOutputs(outputs, np.arange(len(flat)) < done)
 
-    def _rows_in_time(self, share: float) -> float:
-        """How many rows the model answers in a share of the time that is left; without a limit any number."""
+    def _rows_in_time(self) -> float:
+        """How many rows a call may have: what the model answers in a share of the time left, or in a last moment."""
         if np.isinf(self.deadline) or not self.tally.rows:
             return np.inf
-        left = max(self.deadline - time.perf_counter(), 0.0)
-        return share * left * self.tally.rows / max(self.tally.seconds, 1e-9)
+        left = self.max_share_of_time * (self.deadline - time.perf_counter())
+        return max(left, self.last_seconds) * self.tally.rows / max(self.tally.seconds, 1e-9)
 
     def call_model(self, call: Callable[[Array], Any], flat: Array, owners: Index) -> Any:
         """The result of a function of the model at points ``(p, d)``: every model call of a search is made here."""

@@ -68,10 +68,10 @@ def search_by_slope(
 ) -> Iterator[None]:
     """Search some rows of a board; each stage enters what it finds, and yields."""
     left = yield from _finish_linear_rows(board, rows, problem, streams, settings)
-    if not len(left.rows):
+    if not len(left.rows) or problem.has_expired:
         return
     left, points = yield from _lead_to_boundary(board, left, settings)
-    if not len(left.rows):
+    if not len(left.rows) or problem.has_expired:
         return
     found = descend(left.problem, points, settings.smooth.taylor_steps, left.margin, settings=settings)
     board.enter(left.rows, found)
@@ -136,6 +136,8 @@ def _lead_to_boundary(
         if affordable and _tries_columns_alone(problem, settings):
             lines = search_lines(problem, smooth.starts_per_row, smooth.joint_starts_per_row, settings=settings)
             board.enter(left.rows, lines)
+            if problem.has_expired:
+                return left, points
         points = _walk_from_starts(problem, left.streams, points, left.margin, left.gradient, settings=settings)
         yield
         return left, points
