@@ -92,6 +92,8 @@ WRONG: dict[str, list[str]] = {  # every option, with values that cannot be
     "--offsets": ["x.offset"],
     "--memory": ["much", "0"],
     "--config": ["nothing.yaml", "rows.csv"],
+    "--report": ["page.docx"],
+    "--card": ["nobody"],
 }
 GIVEN_TWICE = {"--model": "-m", "--data": "-d", "--rows": "-r", "--label": "-l"}
 

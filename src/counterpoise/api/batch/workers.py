@@ -86,7 +86,7 @@ class Workers:
         folder = tempfile.mkdtemp(prefix="counterpoise-")
         file = Path(folder) / "explainer.pkl"
         try:
-            file.write_bytes(_find_cloudpickle().dumps((self.explainer, dict(vars(self.question)), self.on_error)))
+            file.write_bytes(_pack((self.explainer, dict(vars(self.question)), self.on_error)))
             share = None if budget is None else budget * min(1.0, self.count / len(chunks))
 
             def own_settings(rows: Index) -> dict[str, Any]:
@@ -110,6 +110,19 @@ def _find_cloudpickle() -> Any:
         return import_module("cloudpickle")
     except ImportError:
         return import_module("joblib.externals.cloudpickle")
+
+
+def _pack(work: Any) -> bytes:
+    """What workers need, as bytes; an error where a part of it cannot leave this process."""
+    try:
+        packed: bytes = _find_cloudpickle().dumps(work)
+    except Exception as error:  # whatever the objects of others raise
+        raise InputError(
+            "the model and what was asked of it must be such as can be sent to other processes",
+            f"{type(error).__name__}: {error}",
+            "give n_jobs=1, or a function that opens the model when it is called",
+        ) from error
+    return packed
 
 
 def answer_in_worker(file: str, table: pd.DataFrame, own_settings: Mapping[str, Any]) -> Any:

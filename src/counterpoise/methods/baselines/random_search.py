@@ -63,6 +63,8 @@ class RandomSearch:
         draws = streams.uniform((self.samples, d))
         values = low[:, None, :] + draws * (high - low)[:, None, :]
         for column, choices in region.lattice.choices:
+            if not len(choices):  # a column without any value stays as it is
+                continue
             values[..., column] = choices[(draws[..., column] * len(choices)).astype(np.intp)]
         free = np.maximum(region.free.sum(axis=1), 1)[:, None]
         count = np.rint(free ** streams.uniform((self.samples,)))  # (n, samples)
