@@ -156,11 +156,12 @@ class _Judge:
             return self._judge(rows, x)
         kept_back = 0 if is_last else budget.judgement
         some = np.flatnonzero(budget.can_verify(self.problem.row_numbers[rows], budget.judgement, kept_back))
-        predicted, holds = self._judge(rows[some], x[some])
-        assert self.before is not None
         objects, held = np.empty(len(rows), dtype=object), np.zeros(len(rows), dtype=bool)
-        objects[:] = [self.before[row] for row in rows.tolist()]
-        objects[some], held[some] = predicted, holds
+        if len(some) or self.before is None:  # many models refuse to be asked about no rows
+            objects[some], held[some] = self._judge(rows[some], x[some])
+        assert self.before is not None
+        others = np.setdiff1d(np.arange(len(rows)), some)
+        objects[others] = [self.before[row] for row in rows[others].tolist()]
         return objects, held
 
     def _judge(self, rows: Index, x: Array) -> tuple[NDArray[Any], Mask]:
