@@ -177,6 +177,12 @@ def _cells(case: Case, frame: pd.DataFrame, place: int) -> Cells:
     return {name: frame[name].tolist()[place] for name in case.table.kinds}
 
 
+def _listed_categories(case: Case, name: str) -> tuple[Any, ...]:
+    """The categories of a column that a schema which was given lists: what it says wins over what was seen."""
+    schema = case.explainer_settings.get("schema")
+    return () if schema is None else schema[name].categories or ()
+
+
 def _broken(case: Case, old: Cells, new: Cells, where: str) -> Iterator[str]:
     for word in case.words:
         if not word.is_obeyed(old, new):
@@ -196,7 +202,7 @@ def _broken(case: Case, old: Cells, new: Cells, where: str) -> Iterator[str]:
         ends = seen if is_missing(before) else [*seen, before]
         if kind.is_number and not min(ends) <= cell <= max(ends):
             yield f"broken range: {where}: {name!r} became {cell!r}, outside {min(ends)!r} to {max(ends)!r}"
-        if not kind.is_number and cell not in seen:
+        if not kind.is_number and cell not in (*seen, *_listed_categories(case, name)):
             yield f"broken range: {where}: {name!r} became {cell!r}, never seen"
 
 
