@@ -118,8 +118,8 @@ def _draw_classifier(rng: Rng, table: Table, edition: int, *, is_plain: bool) ->
     classes = tuple(np.asarray(model.classes_).tolist())
     by_place = as_array or _reads_by_place(name, model)
     odds = asked.probabilities if has_odds else None
-    # a network makes NaN of float16 far away, quantiles of subnormal numbers, which what comes after them refuses
-    raises = name in ("stack of a network", "quantiles")
+    # on numbers near the ends of their type these make NaN or infinity, which what comes after them refuses
+    raises = name in ("stack of a network", "stack of discriminants", "quantiles")
     return Subject(name, model, asked.predict, classes, odds, reads_arrays=by_place, may_raise=raises)
 
 

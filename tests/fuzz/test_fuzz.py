@@ -51,6 +51,7 @@ def test_what_once_failed_fails_no_more(seed):
         3002325,  # a derived value beyond the dtype of its column, shown to the model in a search
         3002388,  # numbers between whole ones, in a column of a nullable dtype that a file calls continuous
         3000187,  # a program with a column whose spread is near the smallest number there is
+        4400534,  # a model that is sure of two classes at once, far out
         4300434,  # no model rows left to check any answer with
         4000730,  # random search in a column that has no value at all
     ],

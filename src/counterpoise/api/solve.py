@@ -217,7 +217,8 @@ def _target_probabilities(task: AnswerTask, x: Array, outputs: Array) -> Array:
             return np.full((n, 1 + a), np.nan)
         place = np.cumsum(asked).reshape(n, 1 + a) - 1
         outputs = np.asarray(found)[np.where(asked, place, place[:, :1])]
-    return np.asarray(np.where(wanted[:, None, :], outputs, 0.0).sum(axis=-1))
+    total = np.where(wanted[:, None, :], outputs, 0.0).sum(axis=-1)
+    return np.where(total > 1 + 1e-5, 1.0, total)  # far out some models are sure of several classes at once
 
 
 def _is_own(model: Any) -> bool:
