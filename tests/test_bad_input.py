@@ -1,5 +1,7 @@
 """Bad input: each kind of it ends in an answer or in one error, in one grammar, that names the culprit."""
 
+from threading import Lock
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -7,6 +9,7 @@ from scipy.sparse import csr_array
 from sklearn.linear_model import LogisticRegression
 
 import counterpoise as cp
+from counterpoise.cli.options import say_in_options
 
 rng = np.random.default_rng(0)
 TRAIN = pd.DataFrame(
@@ -49,6 +52,30 @@ def test_no_rows_have_an_explanation_of_none(nothing, on_error):
     assert list(found.to_frame().columns) == list(explain(ALERTS[:1], keep=0.9, alternatives=2).to_frame().columns)
     assert "0 rows" in repr(found)
     assert len(cp.Explanation.from_json(found.to_json())) == 0
+
+
+def test_a_model_that_cannot_leave_its_process_is_named():
+    lock = Lock()
+
+    def locked(rows: pd.DataFrame) -> np.ndarray:
+        with lock:
+            return MODEL.predict_proba(rows)
+
+    model = cp.Function(locked, labels=tuple(MODEL.classes_))
+    error = refused(cp.InputError, "sent to other processes", "cannot pickle", "n_jobs=1", model=model, n_jobs=2)
+    assert "give --jobs 1" in say_in_options(str(error))
+
+
+def test_a_model_that_is_sure_of_every_class_has_no_probability_above_one():
+    class Sure(LogisticRegression):
+        def predict_proba(self, X):
+            return np.ones((len(X), 3))
+
+    table = pd.DataFrame({"load": np.arange(30.0), "ports": np.arange(30) % 7.0})
+    model = Sure(max_iter=1000).fit(table, np.repeat(["a", "b", "c"], 10))
+    found = cp.explain(model, table[:3], reference=table, target=cp.AnythingBut("a"), method=FAST)
+    assert np.nanmax(found.scores[["probability_before", "probability_after"]].to_numpy()) <= 1
+    assert len(cp.Explanation.from_json(found.to_json())) == 3
 
 
 def test_no_rows_of_other_columns_are_refused():

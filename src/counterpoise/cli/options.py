@@ -143,6 +143,8 @@ OPTION_WORDS = {  # what messages of the library say to those who write Python, 
     "trust=True (--trust)": "--trust",
     "no keep, kept=False": "no --keep, --no-kept",
     "bounds=None": "a wider range in --data",
+    "n_jobs=1": "--jobs 1",
+    "fewer n_jobs": "fewer --jobs",
     "values='any'": "values: any in the schema file",
 }
 
