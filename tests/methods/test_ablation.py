@@ -29,9 +29,9 @@ from sklearn.tree import DecisionTreeClassifier
 
 import counterpoise as cp
 from counterpoise.methods.settings.finish import PolishSettings
-from counterpoise.methods.settings.search import DEFAULTS
+from counterpoise.methods.settings.search_settings import DEFAULTS
 from counterpoise.methods.settings.smooth import SmoothSettings
-from counterpoise.methods.settings.starts import StartSettings
+from counterpoise.methods.settings.start_settings import StartSettings
 from counterpoise.methods.settings.trees import TreeSettings
 from counterpoise.methods.settings.trials import TrialSettings
 

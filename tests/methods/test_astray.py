@@ -19,7 +19,7 @@ import counterpoise as cp
 from counterpoise import telemetry
 from counterpoise.methods.model_kinds import leaves_of, starts_at_row
 from counterpoise.methods.points import score_points
-from counterpoise.methods.settings.starts import StartSettings
+from counterpoise.methods.settings.start_settings import StartSettings
 from counterpoise.methods.slopes import has_slope
 from counterpoise.methods.smooth.taylor_steps import descend_from_switches
 from counterpoise.methods.trees import beam as beams

@@ -21,17 +21,17 @@ import counterpoise as cp
 from counterpoise.methods.cell_values import Cells
 from counterpoise.methods.points import Points, score_points
 from counterpoise.methods.settings.finish import BatchSettings
-from counterpoise.methods.settings.search import SearchSettings
+from counterpoise.methods.settings.search_settings import SearchSettings
 from counterpoise.methods.settings.smooth import SmoothSettings
-from counterpoise.methods.settings.starts import StartSettings
+from counterpoise.methods.settings.start_settings import StartSettings
 from counterpoise.methods.settings.trees import TreeSettings
 from counterpoise.methods.settings.trials import TrialSettings
 from counterpoise.methods.slopes import score_and_gradient, score_and_gradient_by_differences
 from counterpoise.methods.smooth.tangent import step_to_tangent_boundary
 from counterpoise.methods.smooth.taylor_steps import descend
 from counterpoise.methods.starts import jump_at_random, start_at_reference_rows
-from counterpoise.methods.trials.ladder import try_single_numbers
 from counterpoise.methods.trials.sweep import sweep
+from counterpoise.methods.trials.value_ladder import try_single_numbers
 from counterpoise.models.trees.leaves import count_edges_below
 from counterpoise.streams import Streams
 from problems import limit_model_rows, problem_of

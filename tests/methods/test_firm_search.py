@@ -9,7 +9,7 @@ from sklearn.linear_model import LogisticRegression
 from counterpoise.methods.firm.escapes import hold_change
 from counterpoise.methods.firm.guided import FirmPoints, Race
 from counterpoise.methods.firm.proposals import propose_nearer
-from counterpoise.methods.settings.search import FIRM_DEFAULTS
+from counterpoise.methods.settings.search_settings import FIRM_DEFAULTS
 from counterpoise.objective.noise import Gaussian
 from counterpoise.problem import Cloud
 from problems import problem_of

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 import counterpoise as cp
 from counterpoise.methods.search import Search
-from counterpoise.methods.settings.surrogate import SurrogateSettings
+from counterpoise.methods.settings.surrogate_settings import SurrogateSettings
 from counterpoise.methods.surrogate import as_surrogate_problem, find_surrogate
 from problems import problem_of
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from counterpoise.methods.settings.search import DEFAULTS, SearchSettings
+from counterpoise.methods.settings.search_settings import DEFAULTS, SearchSettings
 from counterpoise.problem import Problem
 from counterpoise.space.nearest_rows import spread_places
 from counterpoise.types import Array, Index, Mask, has_no_missing

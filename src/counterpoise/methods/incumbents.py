@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from counterpoise.methods.base import Run
 from counterpoise.methods.points import Points, join_points
-from counterpoise.methods.settings.search import DEFAULTS, SearchSettings
+from counterpoise.methods.settings.search_settings import DEFAULTS, SearchSettings
 from counterpoise.space.region.region import Region
 from counterpoise.types import Array, Index, Mask
 

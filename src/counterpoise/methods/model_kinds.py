@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from counterpoise.methods.cell_values import Cells
-from counterpoise.methods.settings.search import DEFAULTS, SearchSettings, Thoroughness
+from counterpoise.methods.settings.search_settings import DEFAULTS, SearchSettings, Thoroughness
 from counterpoise.models.trees.leaves import Leaves
 from counterpoise.problem import Problem
 

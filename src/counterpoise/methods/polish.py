@@ -12,7 +12,7 @@ from counterpoise.methods.base import Method, Run, last_run
 from counterpoise.methods.model_kinds import leaves_of
 from counterpoise.methods.points import Points, score_points
 from counterpoise.methods.settings.finish import PolishSettings
-from counterpoise.methods.settings.search import POLISH_DEFAULTS
+from counterpoise.methods.settings.search_settings import POLISH_DEFAULTS
 from counterpoise.methods.slopes import lattice_unit
 from counterpoise.problem import Problem
 from counterpoise.streams import Streams

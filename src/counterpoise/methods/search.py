@@ -19,7 +19,7 @@ from counterpoise.methods.cell_values import Cells
 from counterpoise.methods.incumbents import Incumbents
 from counterpoise.methods.model_kinds import choose_thoroughness, leaves_of, starts_at_row
 from counterpoise.methods.points import Points, join_points, score_points
-from counterpoise.methods.settings.search import DEFAULTS, SearchSettings, Thoroughness
+from counterpoise.methods.settings.search_settings import DEFAULTS, SearchSettings, Thoroughness
 from counterpoise.methods.slopes import has_slope
 from counterpoise.methods.smooth.sphere_walk import search_by_slope
 from counterpoise.methods.starts import (
@@ -33,9 +33,9 @@ from counterpoise.methods.starts import (
 )
 from counterpoise.methods.surrogate import propose_answers
 from counterpoise.methods.trees.beam import beam_search
-from counterpoise.methods.trials.ladder import try_single_numbers
 from counterpoise.methods.trials.repeated_sweeps import RepeatedSweeps
 from counterpoise.methods.trials.sweep import max_useful_distance
+from counterpoise.methods.trials.value_ladder import try_single_numbers
 from counterpoise.problem import Problem
 from counterpoise.space.norms import Norm
 from counterpoise.streams import Streams

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from counterpoise.methods.points import Points
-from counterpoise.methods.settings.search import DEFAULTS, SearchSettings
+from counterpoise.methods.settings.search_settings import DEFAULTS, SearchSettings
 from counterpoise.problem import Problem, Score
 from counterpoise.types import Array, Mask
 

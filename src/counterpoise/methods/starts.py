@@ -9,7 +9,7 @@ import numpy as np
 from counterpoise.bisection import bisect
 from counterpoise.methods.model_kinds import leaves_of
 from counterpoise.methods.points import Points, join_points, score_points, stack_rows
-from counterpoise.methods.settings.search import DEFAULTS, SearchSettings
+from counterpoise.methods.settings.search_settings import DEFAULTS, SearchSettings
 from counterpoise.models.goals import RangeGoal
 from counterpoise.problem import Problem
 from counterpoise.space.nearest_rows import pad_lists, spread_places

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from counterpoise.methods.settings.surrogate import SurrogateSettings
+from counterpoise.methods.settings.surrogate_settings import SurrogateSettings
 from counterpoise.model_calls import Tally
 from counterpoise.models.goals import ClassGoal
 from counterpoise.models.links import two_outputs_zero_first

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from counterpoise.errors import CounterpoiseError, InputError, MissingExtra
-from counterpoise.models.file_checks.lightgbm import read_lightgbm
-from counterpoise.models.file_checks.onnx import open_onnx
-from counterpoise.models.file_checks.torch import load_state
+from counterpoise.models.file_checks.lightgbm_files import read_lightgbm
+from counterpoise.models.file_checks.onnx_files import open_onnx
+from counterpoise.models.file_checks.torch_files import load_state
 from counterpoise.models.file_checks.trial import try_apart
-from counterpoise.models.file_checks.xgboost import read_xgboost
-from counterpoise.models.skops.read import load_skops
+from counterpoise.models.file_checks.xgboost_files import read_xgboost
+from counterpoise.models.skops.skops_files import load_skops
 
 CATBOOST_TRIAL = """
 model = catboost.CatBoost().load_model(blob=data)

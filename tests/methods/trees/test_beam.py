@@ -25,7 +25,7 @@ from counterpoise.methods.model_kinds import leaves_of
 from counterpoise.methods.points import score_points
 from counterpoise.methods.polish import polish_run
 from counterpoise.methods.settings.finish import BatchSettings
-from counterpoise.methods.settings.search import DEFAULTS, SearchSettings
+from counterpoise.methods.settings.search_settings import DEFAULTS, SearchSettings
 from counterpoise.methods.starts import section_towards_row, start_at_reference_rows
 from counterpoise.methods.trees.cell_menu import CellValues
 from counterpoise.methods.trees.survey import _is_record_gain, survey_changes

@@ -12,7 +12,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import counterpoise as cp
 from counterpoise.methods.model_kinds import leaves_of
-from counterpoise.methods.settings.search import DEFAULTS
+from counterpoise.methods.settings.search_settings import DEFAULTS
 from counterpoise.methods.trees.cell_menu import CellValues
 from counterpoise.methods.trees.leaf_jumps import jump_into_leaves
 from counterpoise.problem import Problem

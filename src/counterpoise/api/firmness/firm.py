@@ -15,7 +15,7 @@ from counterpoise.api.solve import Answers, AnswerTask, answer_rows
 from counterpoise.errors import InputError
 from counterpoise.explanation.answered_rows import COPIES_COLUMN, FIRM_COLUMNS
 from counterpoise.explanation.question import Question
-from counterpoise.methods.firm.search import FirmSearch
+from counterpoise.methods.firm.firm_search import FirmSearch
 from counterpoise.objective.noise import Noise
 from counterpoise.physics.robustness import share_interval
 from counterpoise.problem import Cloud, Problem

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from counterpoise.errors import CounterpoiseError, InputError, MissingExtra
-from counterpoise.models.file_checks.xgboost import read_xgboost
+from counterpoise.models.file_checks.xgboost_files import read_xgboost
 from counterpoise.models.files import load
 
 XGBOOST_CLASSES = ("XGBClassifier", "XGBRegressor", "XGBRFClassifier", "XGBRFRegressor")

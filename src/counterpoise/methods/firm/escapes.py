@@ -12,7 +12,7 @@ import numpy as np
 
 from counterpoise.methods.firm.guided import FirmPoints, Race, copy_margins, sort_proposals
 from counterpoise.methods.firm.sweeps import climb
-from counterpoise.methods.settings.search import SearchSettings
+from counterpoise.methods.settings.search_settings import SearchSettings
 from counterpoise.types import Array
 
 

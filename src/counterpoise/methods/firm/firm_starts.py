@@ -10,7 +10,7 @@ from counterpoise.methods.firm.deep_rows import find_deep_rows
 from counterpoise.methods.firm.guided import FirmPoints, Race, copy_margins, sort_proposals
 from counterpoise.methods.firm.proposals import stretch
 from counterpoise.methods.settings.finish import FirmSettings
-from counterpoise.methods.settings.search import SearchSettings
+from counterpoise.methods.settings.search_settings import SearchSettings
 from counterpoise.methods.starts import list_reference_rows
 from counterpoise.problem import Problem
 from counterpoise.types import Array, Index, Mask

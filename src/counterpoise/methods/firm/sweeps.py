@@ -11,7 +11,7 @@ from counterpoise.methods.cell_values import Cells
 from counterpoise.methods.firm.guided import FirmPoints, Race, copy_margins
 from counterpoise.methods.firm.proposals import stretch
 from counterpoise.methods.points import Points, score_points
-from counterpoise.methods.settings.search import SearchSettings
+from counterpoise.methods.settings.search_settings import SearchSettings
 from counterpoise.methods.trials.sweep import SweepResult, max_useful_distance, sweep
 from counterpoise.problem import Problem
 from counterpoise.types import Array, Index

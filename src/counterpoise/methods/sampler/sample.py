@@ -10,11 +10,11 @@ from counterpoise.methods.sampler.chains import Chains
 from counterpoise.methods.sampler.darts import Darts
 from counterpoise.methods.sampler.draws import Draws, check_draws, choose_burn_in
 from counterpoise.methods.sampler.jumps import Jumps
-from counterpoise.methods.sampler.ladder import adapt_ladder, first_ladder
 from counterpoise.methods.sampler.moves import MOVES, MoveTables, SamplerMove
 from counterpoise.methods.sampler.places import Places
 from counterpoise.methods.sampler.proposal_table import ProposalTable, mix_proposals, tilted_probabilities
 from counterpoise.methods.sampler.settings import SamplerSettings
+from counterpoise.methods.sampler.temperature_ladder import adapt_ladder, first_ladder
 from counterpoise.problem import Problem
 from counterpoise.streams import Streams
 from counterpoise.types import Array, Index, Mask

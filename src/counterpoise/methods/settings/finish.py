@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from counterpoise.methods.settings.base import Settings
+from counterpoise.methods.settings.checked import Settings
 from counterpoise.types import Index
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from counterpoise.errors import InputError
-from counterpoise.methods.settings.base import show_changed_fields
+from counterpoise.methods.settings.checked import show_changed_fields
 from counterpoise.methods.settings.linear import DEFAULT_LINEAR, LinearSettings
 from counterpoise.methods.settings.networks import DEFAULT_NETWORKS, NetworkSettings
 from counterpoise.types import is_number, is_whole_number

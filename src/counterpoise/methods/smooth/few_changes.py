@@ -13,7 +13,7 @@ import numpy as np
 
 from counterpoise.methods.incumbents import Incumbents
 from counterpoise.methods.points import Points, score_points
-from counterpoise.methods.settings.search import DEFAULTS, SearchSettings
+from counterpoise.methods.settings.search_settings import DEFAULTS, SearchSettings
 from counterpoise.methods.smooth.followed_steps import expand_followers
 from counterpoise.methods.smooth.taylor_steps import descend
 from counterpoise.problem import Problem

@@ -12,7 +12,7 @@ import numpy as np
 
 from counterpoise.bisection import bisect
 from counterpoise.methods.points import Points, make_points
-from counterpoise.methods.settings.search import DEFAULTS, SearchSettings
+from counterpoise.methods.settings.search_settings import DEFAULTS, SearchSettings
 from counterpoise.methods.slopes import score_and_gradient
 from counterpoise.methods.smooth.taylor_steps import slack_of
 from counterpoise.problem import Problem

@@ -16,7 +16,7 @@ from counterpoise.methods.categories import fill_missing_cells
 from counterpoise.methods.incumbents import Incumbents, has_improved
 from counterpoise.methods.model_kinds import penalises_count, prefers_few_changes, starts_at_row
 from counterpoise.methods.points import Points, join_points, score_points
-from counterpoise.methods.settings.search import DEFAULTS, SearchSettings
+from counterpoise.methods.settings.search_settings import DEFAULTS, SearchSettings
 from counterpoise.methods.slopes import score_and_gradient
 from counterpoise.methods.smooth.few_changes import (
     descend_at_several_prices,
@@ -34,9 +34,9 @@ from counterpoise.methods.smooth.taylor_steps import (
     walk_to_boundary,
 )
 from counterpoise.methods.starts import make_starts, sample_comparison_points, section_towards_row
-from counterpoise.methods.trials.ladder import max_line_model_rows, search_lines
 from counterpoise.methods.trials.repeated_sweeps import RepeatedSweeps
 from counterpoise.methods.trials.sweep import columns_without_relations
+from counterpoise.methods.trials.value_ladder import max_line_model_rows, search_lines
 from counterpoise.problem import Problem
 from counterpoise.streams import Streams
 from counterpoise.types import Array, Index, Mask

@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from counterpoise.bisection import bisect
-from counterpoise.methods.settings.search import DEFAULTS, SearchSettings
+from counterpoise.methods.settings.search_settings import DEFAULTS, SearchSettings
 from counterpoise.methods.smooth.followed_steps import TangentQuestion, follow_relations
 from counterpoise.methods.smooth.support import choose_support
 from counterpoise.methods.smooth.tangent_with_relations import keep_relations, solve_nearest_step, solve_sparsest_step

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from counterpoise.methods.settings.search import DEFAULTS, SearchSettings
+from counterpoise.methods.settings.search_settings import DEFAULTS, SearchSettings
 from counterpoise.space.rules.tangent_planes import TangentPlanes
 from counterpoise.types import Array, Index, Mask
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from counterpoise.methods.categories import fill_missing_cells, switch_single_categories
 from counterpoise.methods.points import Points, make_points, score_points
-from counterpoise.methods.settings.search import DEFAULTS, SearchSettings
+from counterpoise.methods.settings.search_settings import DEFAULTS, SearchSettings
 from counterpoise.methods.slopes import lattice_unit, score_and_gradient
 from counterpoise.methods.smooth.tangent import step_to_tangent_boundary
 from counterpoise.problem import Problem

@@ -15,7 +15,7 @@ import numpy as np
 from counterpoise.methods.incumbents import has_improved
 from counterpoise.methods.model_kinds import has_few_leaves, leaves_of
 from counterpoise.methods.points import Points
-from counterpoise.methods.settings.search import DEFAULTS, SearchSettings, Thoroughness
+from counterpoise.methods.settings.search_settings import DEFAULTS, SearchSettings, Thoroughness
 from counterpoise.methods.trees.cell_menu import CellValues
 from counterpoise.methods.trees.survey import survey_changes
 from counterpoise.methods.trials.sweep import max_useful_distance, to_additive_scale

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from counterpoise.methods.cell_values import find_lattice_neighbours, round_down_to_dtype
-from counterpoise.methods.settings.search import DEFAULTS, SearchSettings
+from counterpoise.methods.settings.search_settings import DEFAULTS, SearchSettings
 from counterpoise.methods.trees.exact.legal_values import legal_ends
 from counterpoise.models.trees.leaf_ranges import CellWindow
 from counterpoise.models.trees.leaves import Leaves

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from counterpoise.methods.settings.search import DEFAULTS, SearchSettings
+from counterpoise.methods.settings.search_settings import DEFAULTS, SearchSettings
 from counterpoise.methods.trees.cell_menu import CellValues
 from counterpoise.methods.trials.prices import split_effort_change
 from counterpoise.methods.trials.sweep import to_additive_scale

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from counterpoise.methods.settings.search import DEFAULTS, SearchSettings
+from counterpoise.methods.settings.search_settings import DEFAULTS, SearchSettings
 from counterpoise.methods.trees.cell_menu import CellValues
 from counterpoise.methods.trees.leaf_jumps import jump_into_leaves
 from counterpoise.methods.trials.prices import price_changes

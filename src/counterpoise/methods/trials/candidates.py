@@ -8,7 +8,7 @@ import numpy as np
 
 from counterpoise.methods.categories import switchable_columns, values_like_reference
 from counterpoise.methods.cell_values import Cells
-from counterpoise.methods.settings.search import DEFAULTS, SearchSettings
+from counterpoise.methods.settings.search_settings import DEFAULTS, SearchSettings
 from counterpoise.problem import Problem
 from counterpoise.types import Array, Index, Mask
 

@@ -12,7 +12,7 @@ from counterpoise.methods.cell_values import Cells
 from counterpoise.methods.incumbents import Incumbents, has_improved
 from counterpoise.methods.model_kinds import choose_thoroughness, sweep_factor
 from counterpoise.methods.points import Points
-from counterpoise.methods.settings.search import DEFAULTS, SearchSettings
+from counterpoise.methods.settings.search_settings import DEFAULTS, SearchSettings
 from counterpoise.methods.trials.remembered_gains import RememberedGains
 from counterpoise.methods.trials.sweep import max_useful_distance, sweep
 from counterpoise.problem import Problem

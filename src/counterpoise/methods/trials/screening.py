@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from counterpoise.methods.points import Points
-from counterpoise.methods.settings.search import SearchSettings
+from counterpoise.methods.settings.search_settings import SearchSettings
 from counterpoise.methods.surrogate import predict_margins
 from counterpoise.methods.trials.prices import first_order_costs
 from counterpoise.problem import Problem

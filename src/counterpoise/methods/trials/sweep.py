@@ -14,7 +14,7 @@ import numpy as np
 from counterpoise.methods.categories import switchable_columns
 from counterpoise.methods.cell_values import Cells
 from counterpoise.methods.points import Points, join_points, score_points, stack_rows
-from counterpoise.methods.settings.search import DEFAULTS, SearchSettings
+from counterpoise.methods.settings.search_settings import DEFAULTS, SearchSettings
 from counterpoise.methods.slopes import lattice_unit
 from counterpoise.methods.surrogate import to_fitted_scale
 from counterpoise.methods.trials.candidates import Candidates, find_distinct_changes, list_candidates, place_values

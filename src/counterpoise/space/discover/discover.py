@@ -13,7 +13,7 @@ from counterpoise.errors import InputError
 from counterpoise.readable import Readable, Summary
 from counterpoise.space.constraints.draft import Draft
 from counterpoise.space.constraints.words import Constraint
-from counterpoise.space.discover.determined import find_dependence, find_one_hot_groups
+from counterpoise.space.discover.dependence import find_dependence, find_one_hot_groups
 from counterpoise.space.discover.orders import find_orders
 from counterpoise.space.discover.patterns import (
     DEFAULT_SETTINGS,

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 
 from counterpoise.errors import InputError
-from counterpoise.methods.settings.base import show_changed_fields
+from counterpoise.methods.settings.checked import show_changed_fields
 from counterpoise.methods.settings.finish import BatchSettings, FirmSettings, PolishSettings
 from counterpoise.methods.settings.smooth import SmoothSettings
-from counterpoise.methods.settings.starts import StartSettings
-from counterpoise.methods.settings.surrogate import SurrogateSettings
+from counterpoise.methods.settings.start_settings import StartSettings
+from counterpoise.methods.settings.surrogate_settings import SurrogateSettings
 from counterpoise.methods.settings.trees import TreeSettings
 from counterpoise.methods.settings.trials import TrialSettings
 

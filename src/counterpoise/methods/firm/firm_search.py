@@ -25,7 +25,7 @@ from counterpoise.methods.firm.proposals import propose_nearer, stretch
 from counterpoise.methods.firm.sweeps import climb, measure_leverage, sweep_features
 from counterpoise.methods.points import Points, score_points
 from counterpoise.methods.settings.finish import FirmSettings
-from counterpoise.methods.settings.search import DEFAULTS, FIRM_DEFAULTS, SearchSettings
+from counterpoise.methods.settings.search_settings import DEFAULTS, FIRM_DEFAULTS, SearchSettings
 from counterpoise.methods.starts import jump_at_random
 from counterpoise.model_calls import Tally
 from counterpoise.problem import Problem

@@ -13,7 +13,7 @@ from counterpoise.bisection import bisect
 from counterpoise.methods.categories import switch_single_categories, switchable_columns, values_like_reference
 from counterpoise.methods.cell_values import Cells
 from counterpoise.methods.points import Points, join_points, score_points, stack_rows
-from counterpoise.methods.settings.search import DEFAULTS, SearchSettings
+from counterpoise.methods.settings.search_settings import DEFAULTS, SearchSettings
 from counterpoise.methods.starts import is_below_range, is_in_or_past_range, is_two_sided_range
 from counterpoise.methods.trials.prices import first_order_costs
 from counterpoise.methods.trials.sweep import changes_left, combine_changes, to_additive_scale

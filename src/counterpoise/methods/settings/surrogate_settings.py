@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from counterpoise.methods.settings.base import Settings
+from counterpoise.methods.settings.checked import Settings
 
 
 @dataclass(frozen=True, repr=False)

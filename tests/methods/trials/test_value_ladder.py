@@ -20,7 +20,7 @@ from counterpoise.methods.model_kinds import starts_at_row
 from counterpoise.methods.points import score_points
 from counterpoise.methods.settings.finish import BatchSettings
 from counterpoise.methods.starts import find_range_crossings, is_two_sided_range
-from counterpoise.methods.trials.ladder import max_line_model_rows, search_lines
+from counterpoise.methods.trials.value_ladder import max_line_model_rows, search_lines
 from counterpoise.problem import Problem
 from counterpoise.streams import Streams
 from problems import problem_of
