@@ -106,6 +106,21 @@ def test_a_sparse_matrix_is_told_how_to_become_a_table():
     refused(cp.InputError, "csr_array", "toarray", X=csr_array(ALERTS.to_numpy()))
 
 
+def test_texts_that_no_file_can_hold():
+    half = "\ud800"
+    texts = TRAIN.assign(site=pd.Series(["a", half] * 40, dtype=object))
+    refused(
+        cp.InputError,
+        "categories",
+        "whole characters",
+        r"'\ud800'",
+        X=texts[:2],
+        reference=texts,
+        model=lambda rows: rows["load"] > 1,
+    )
+    refused(cp.InputError, "labels of a model", model=cp.Function(lambda rows: rows["load"] > 1, labels=("a", half)))
+
+
 def test_unknown_column_in_a_constraint_or_a_weight():
     refused(cp.ConstraintError, "Immutable('prots')", "'ports'", constraints=[cp.Immutable("prots")])
     refused(cp.InputError, "'prots'", "'ports'", weights={"prots": 2.0})
@@ -342,6 +357,7 @@ def test_columns_with_several_levels(what):
         ("mu", -2.0, "mu must be"),
         ("alternatives", 0, "alternatives must be"),
         ("alternatives", 1.5, "alternatives must be"),
+        ("alternatives", 10**9, "from 1 to 1000"),
         ("budget", -1.0, "budget must be"),
         ("budget", "long", "budget must be"),
         ("seed", 0.5, "seed must be"),

@@ -553,7 +553,7 @@ WRONG: dict[str, tuple[tuple[str, ...], str]] = {
     ),
     "a time below zero": (("--budget", "-1"), "--budget must be seconds, of at least 0; -1.0"),
     "a time that is none": (("--budget", "nan"), "--budget must be seconds, of at least 0; nan"),
-    "a wrong number": (("-a", "0"), "alternatives must be a whole number of at least 1"),
+    "a wrong number": (("-a", "0"), "alternatives must be a whole number from 1 to 1000"),
     "a wrong noise": (
         ("--noise", "loud"),
         "--noise must be auto, a number of standard deviations, or rank:SHARE; 'loud'",

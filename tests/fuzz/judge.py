@@ -82,15 +82,21 @@ class _Reached:
         as_given = [name for name in case.table.rows.columns if name in known]
         self.columns: list[Hashable] = known if case.subject.reads_arrays else as_given
         self.has_reference_dtypes = False
-        try:
-            self.before = np.asarray(self._predict(case.table.rows))
-        except Exception:
+        self.before = self._first_asked()
+        if self.before is None:
             self.columns = known
-            try:
-                self.before = np.asarray(self._predict(case.table.rows))
-            except Exception:
-                self.has_reference_dtypes = True
-                self.before = np.asarray(self._predict(case.table.rows))
+            self.before = self._first_asked()
+        if self.before is None:
+            self.has_reference_dtypes = True
+            self.before = np.asarray(self._predict(case.table.rows))
+
+    def _first_asked(self) -> Any:
+        """What the model says of the rows in the form in which they are shown now; None: it cannot read any so."""
+        try:
+            said = np.asarray(self._predict(self.case.table.rows))
+        except Exception:
+            return None
+        return None if len(said) and all(each is None for each in said.tolist()) else said
 
     def _shown(self, frame: pd.DataFrame) -> pd.DataFrame:
         """The frame as the user would show it to the model."""

@@ -99,15 +99,23 @@ def draw_derived(rng: Rng, table: Table) -> Word | None:
     form = int(rng.integers(3))
     text = [f"{_quote(a)} - {_quote(b)}", f"2 * {_quote(a)} + {_quote(b)}", f"{_quote(a)} / {_quote(b)}"][form]
 
+    def computed(cells: Cells) -> float | None:
+        if any(is_missing(cells[name]) for name in (a, b)) or (form == 2 and float(cells[b]) == 0):
+            return None
+        x, y = float(cells[a]), float(cells[b])
+        return [lambda: x - y, lambda: 2 * x + y, lambda: x / y][form]()
+
     def is_obeyed(old: Cells, new: Cells) -> bool:
         if all(is_same(old[name], new[name]) for name in (made, a, b)):
             return True  # the row's own, as its table rounds it
         if any(is_missing(new[name]) for name in (made, a, b)):
             return False
-        x, y, value = float(new[a]), float(new[b]), float(new[made])
-        if form == 2 and y == 0:
+        wanted, value = computed(new), float(new[made])
+        if wanted is None:
             return False
-        wanted = [lambda: x - y, lambda: 2 * x + y, lambda: x / y][form]()
+        if is_same(old[made], new[made]) and computed(old) == wanted:
+            return True  # the very number that the row's own cell was written from
+        x, y = float(new[a]), float(new[b])
         half = 0.5 if table.kind(made).is_whole else 0.0
         return abs(value - wanted) <= half + 4 * spacing(table, made, value, wanted, x, y)
 

@@ -11,6 +11,7 @@ import numpy as np
 from counterpoise.errors import CapabilityError, CounterpoiseError, InputError, ModelError
 from counterpoise.models.inputs import make_up_rows
 from counterpoise.space.schema.schema import Schema
+from counterpoise.space.schema.tables_in import require_whole_characters
 from counterpoise.types import Array, MinimalModel, Model, ModelBase
 
 
@@ -128,6 +129,7 @@ def as_model(model: Any, schema: Schema, probe: Array | None = None) -> Model:
         if adapter.recognises(model):
             found = _try_adapter(adapter, model, schema, rows)
             if found is not None:
+                require_whole_characters(found.labels or (), "labels of a model")
                 return found
     raise CapabilityError(
         "a model must be one of: " + "; ".join(adapter.kind for adapter in ADAPTERS),

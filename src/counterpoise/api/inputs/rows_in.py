@@ -23,6 +23,16 @@ from counterpoise.space.schema.tables_in import (
 )
 from counterpoise.types import Array, Index, Mask, Model, Points, is_number, is_whole_number
 
+
+@dataclass(frozen=True)
+class CallLimits:
+    """How much a call may ask for."""
+
+    alternatives: int = 1000  # for each row; room for all of them is made at once
+
+
+CALL_LIMITS = CallLimits()
+
 Rows: TypeAlias = "pd.DataFrame | pd.Series[Any] | NDArray[Any] | Mapping[Any, Any] | Sequence[Mapping[Any, Any]]"
 """Rows to explain: a frame, an array with the reference's columns, a list of dicts; for one row a Series or a dict."""
 
@@ -226,8 +236,8 @@ def check_settings(
         ),
         (_is_auto(mu) or _is_amount(mu), "mu must be 'auto' or a number of at least 0", mu, "leave it at 'auto'"),
         (
-            is_whole_number(alternatives) and alternatives >= 1,
-            "alternatives must be a whole number of at least 1",
+            is_whole_number(alternatives) and 1 <= alternatives <= CALL_LIMITS.alternatives,
+            f"alternatives must be a whole number from 1 to {CALL_LIMITS.alternatives}",
             alternatives,
             "for instance 3",
         ),

@@ -64,8 +64,8 @@ class FormulaRelation:
 class Derivation:
     """A column that is computed from others: what the expression says, to the bit of the column's dtype.
 
-    The row's own value stays where nothing that it is made of has changed, if the column's decimals allow for it: a
-    table that writes 23.5 for 23.4561 is not wrong. An answer that changes what it is made of gets all of its digits.
+    The row's own value stays where the expression gives the very number that it gives for the row, if the column's
+    decimals allow for it: a table that writes 23.5 for 23.4561 is not wrong. Any other number gets all of its digits.
     """
 
     constraint_text: str
@@ -89,7 +89,7 @@ class Derivation:
         return np.asarray((np.abs(cell - value) <= slack) | (self.round_to_column(value) == cell))
 
     def is_rows_own(self, value: Array, x0: ColumnTable) -> Mask:
-        """Whether the row's own cell stays: it is made of the same as in the row, or the very number comes out."""
+        """Whether the row's own cell stays: the expression gives the row's number again, or the cell itself."""
         row_result, before = self.expression.value(x0, x0), np.asarray(x0[self.number])
         fits = self.is_computed_value(before, value)
         if self.decimals is not None and not self.step:

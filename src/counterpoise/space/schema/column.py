@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from counterpoise.errors import InputError
-from counterpoise.space.schema.tables_in import as_python_value, is_exact_whole
+from counterpoise.space.schema.tables_in import as_python_value, is_exact_whole, require_whole_characters
 from counterpoise.types import Array, is_number, is_whole_number
 
 Kind = Literal["continuous", "integer", "boolean", "categorical", "ordinal"]
@@ -91,6 +91,7 @@ class Feature:
                 "leave it out, or give 1.4826 times its median absolute deviation",
             )
         object.__setattr__(self, "categories", tuple(self.categories))
+        require_whole_characters([self.name, *self.categories], "name and categories of a feature")
         self._check_values()
         if not self.is_numeric and not self.categories:
             if self.kind != "boolean" and not self.fixed:

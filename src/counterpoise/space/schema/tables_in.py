@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from os import PathLike
 from typing import Any
 
@@ -41,6 +41,8 @@ def as_table(data: Any, what: str) -> pd.DataFrame:
     data = as_pandas(data)
     if isinstance(data, pd.DataFrame):
         _check_column_names(data.columns, what)
+        if data.index.dtype == object:
+            require_whole_characters(data.index, f"row labels of the {what}")
         return data
     array = _require_number_table(_as_array(data, what), what)
     return pd.DataFrame(array, columns=[f"f{number}" for number in range(array.shape[1])])
@@ -77,9 +79,10 @@ def as_rows(data: Any, names: Sequence[Hashable] | pd.Index[Any]) -> pd.DataFram
         return as_table(data, "rows")
     if isinstance(data, pd.Series):
         _check_column_names(data.index, "row given as a Series")
+        require_whole_characters([data.name, *data.tolist()], "texts of a row given as a Series")
         return _frame_from_series(data)
     if isinstance(data, dict):
-        return pd.DataFrame([data])
+        data = [data]
     if isinstance(data, (list, tuple)) and data and all(isinstance(item, dict) for item in data):
         return _frame_from_dicts(data)
     array = _as_array(data, "rows")
@@ -165,6 +168,29 @@ def _check_column_names(names: pd.Index[Any], what: str) -> None:
             f"given twice: {quote_names(list(names[names.duplicated()].unique()))}",
             "rename or drop the doubles",
         )
+    require_whole_characters(names, f"column names of the {what}")
+
+
+def require_whole_characters(values: Iterable[Any], what: str) -> None:
+    """An error where one of the texts among the values cannot be written to a file, nor held by a column of texts.
+
+    >>> require_whole_characters(["a", 3], "names")
+    """
+    for value in values:
+        if isinstance(value, str) and not _is_whole(value):
+            raise InputError(
+                f"the {what} must be whole characters",
+                f"{value!a} has half of a pair of UTF-16",
+                "replace it by a character that UTF-8 can write",
+            )
+
+
+def _is_whole(text: str) -> bool:
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _frame_from_series(row: pd.Series[Any]) -> pd.DataFrame:
@@ -177,6 +203,8 @@ def _frame_from_series(row: pd.Series[Any]) -> pd.DataFrame:
 def _frame_from_dicts(records: Sequence[dict[Hashable, Any]]) -> pd.DataFrame:
     """Rows given as dicts; a name that only some of them have is a mistake, not a missing cell."""
     known = dict.fromkeys(name for record in records for name in record)
+    require_whole_characters(known, "names of rows given as dicts")
+    require_whole_characters((cell for record in records for cell in record.values()), "texts of rows given as dicts")
     for number, record in enumerate(records):
         absent = [name for name in known if name not in record]
         if absent:
