@@ -27,9 +27,14 @@ from tasks import TABLES, read_table
 from useful import fit
 
 import counterpoise as cp
-from counterpoise.security.triage.scorer import judge_classes
-from counterpoise.security.triage.signals import measure_signals, nearness_columns, rank_nearness
-from counterpoise.security.triage.verdict_model import VerdictModel, VerdictSettings
+from counterpoise.security.triage.scorer import (
+    VerdictModel,
+    VerdictSettings,
+    judge_classes,
+    measure_signals,
+    nearness_columns,
+    rank_nearness,
+)
 
 OUT = Path(__file__).parent / "results" / "soc.md"
 RULE_TABLES = ("rt_iot2022", "unsw_nb15", "nsl_kdd", "ciciot2023")

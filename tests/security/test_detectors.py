@@ -10,8 +10,7 @@ from sklearn.ensemble import GradientBoostingClassifier
 import counterpoise as cp
 import flow_logs
 from counterpoise.cli import main
-from counterpoise.security.detectors.compare_models import compare_models
-from counterpoise.security.detectors.validity import check_validity
+from counterpoise.security.detectors import check_validity, compare_models
 
 
 def _later() -> GradientBoostingClassifier:

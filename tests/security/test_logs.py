@@ -8,7 +8,7 @@ import pytest
 import flow_logs
 from counterpoise.cli import main
 from counterpoise.errors import InputError
-from counterpoise.security.logs.cic_names import rename_to_match
+from counterpoise.security.logs.flow_csv import rename_to_match
 from counterpoise.security.logs.formats import read_log, recognise_format
 
 

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 import counterpoise as cp
-from counterpoise.security.traffic.column_sides import side_of
+from counterpoise.security.traffic.flow_rules import side_of
 
 DATA = Path(os.environ.get("COUNTERPOISE_DATA", Path(__file__).parents[3] / "shared" / "data"))
 

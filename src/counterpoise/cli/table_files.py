@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from counterpoise.cli.batch.broken_lines import read_around_broken_lines, read_objects_around_broken_lines
 from counterpoise.cli.batch.output_places import check_writable
+from counterpoise.cli.batch.tolerant_lines import read_around_broken_lines, read_objects_around_broken_lines
 from counterpoise.cli.csv_dialect import (
     NotText,
     TextSource,

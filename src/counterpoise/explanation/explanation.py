@@ -14,8 +14,13 @@ from counterpoise.explanation import tables, views
 from counterpoise.explanation.answered_rows import AnsweredRows
 from counterpoise.explanation.cards.cards import build_cards
 from counterpoise.explanation.cards.html import draw_card_html
-from counterpoise.explanation.exports.flat import Library, convert_table, tabulate_flat, write_excel
-from counterpoise.explanation.exports.importance import tabulate_importance
+from counterpoise.explanation.exports.flat import (
+    Library,
+    convert_table,
+    tabulate_flat,
+    tabulate_importance,
+    write_excel,
+)
 from counterpoise.explanation.exports.wide import tabulate_wide, write_markdown
 from counterpoise.explanation.fields import AnswerEnergies, ModelScores
 from counterpoise.explanation.json import json_archive

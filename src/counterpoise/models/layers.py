@@ -10,6 +10,20 @@ import numpy as np
 from counterpoise.models.affine import AffineLink, AffineOutputs
 from counterpoise.types import Array, Index, Mask
 
+
+class FormulaBase:
+    """A formula that is not made of layers.
+
+    >>> FormulaBase().layers is None
+    True
+    """
+
+    @property
+    def layers(self) -> LayerOutputs | None:
+        """None: no layers are known."""
+        return None
+
+
 KnownActivation = Literal["relu", "tanh", "logistic"]
 
 

@@ -24,10 +24,9 @@ from counterpoise.explanation.cards.cards import (
 from counterpoise.explanation.explanation import Explanation
 from counterpoise.explanation.fields import REJECTED
 from counterpoise.explanation.formats import format_label
-from counterpoise.show.overview import Frequency, Overview
+from counterpoise.show.overview import Frequency, Overview, list_tiles, say_cost
 from counterpoise.show.redaction import redact_notes, redact_settings
 from counterpoise.show.templates import render_template
-from counterpoise.show.tiles import list_tiles, say_cost
 from counterpoise.types import Array
 
 

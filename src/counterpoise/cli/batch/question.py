@@ -12,7 +12,7 @@ import pandas as pd
 from counterpoise.api.batch.make_question import make_question
 from counterpoise.api.explainer import Explainer
 from counterpoise.cli import arguments, table_files
-from counterpoise.cli.soc.log_files import RowsFile
+from counterpoise.cli.batch.log_files import RowsFile
 from counterpoise.errors import InputError
 from counterpoise.scale.row_filter import RowFilter
 from counterpoise.space.yaml.unset_marks import UnsetMarks

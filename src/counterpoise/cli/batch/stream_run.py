@@ -13,12 +13,12 @@ from typing import Any, TextIO, cast
 
 import pandas as pd
 
+from counterpoise.cli.batch.log_files import PLAIN_TABLE, RowsFile
 from counterpoise.cli.batch.question import PreparedQuestion
 from counterpoise.cli.batch.row_parts import as_typed, empty_marked_cells, frame_of_records
 from counterpoise.cli.batch.tolerant_lines import UNDECODED, Header, frame_of_cells, iterate_cells, parse_object
 from counterpoise.cli.exit_codes import NO_ROWS, SIGNALS, ExitCode, print_to_stderr
 from counterpoise.cli.output import format_json_lines
-from counterpoise.cli.soc.log_files import PLAIN_TABLE, RowsFile
 from counterpoise.cli.table_files import STANDARD_STREAM, name_rows_by
 from counterpoise.cli.write_answers import write_whole_lines
 from counterpoise.errors import Interrupted, ModelError

@@ -123,7 +123,7 @@ def _check_saved(
     from counterpoise.cli.batch import output_places
     from counterpoise.cli.terminal_tables import print_review
     from counterpoise.explanation.explanation import Explanation
-    from counterpoise.security.detectors.validity import check_validity
+    from counterpoise.security.detectors import check_validity
 
     ending = table_files.check_table_output(out, OUTPUT_ENDINGS)
     output_places.check_files_differ({"--out": out}, {"--model": model, "--data": data, "--explanation": explanation})

@@ -43,9 +43,9 @@ def compare_models(
     from counterpoise.api.explainer import Explainer
     from counterpoise.cli import arguments, table_files
     from counterpoise.cli.batch import output_places
-    from counterpoise.cli.soc.log_files import RowsFile
+    from counterpoise.cli.batch.log_files import RowsFile
     from counterpoise.plain_text import escape_controls
-    from counterpoise.security.detectors.compare_models import compare_models as compare
+    from counterpoise.security.detectors import compare_models as compare
 
     if len(model) != 2:
         raise InputError("compare-models takes two models", f"{len(model)} were given", "give --model twice")

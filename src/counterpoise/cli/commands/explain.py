@@ -114,10 +114,10 @@ def explain(
     given = dict(locals())
     from counterpoise.cli import arguments, table_files, write_answers
     from counterpoise.cli.batch import output_places
+    from counterpoise.cli.batch.log_files import RowsFile
     from counterpoise.cli.batch.question import QuestionOptions, prepare_question, read_asked_rows
     from counterpoise.cli.batch.stream_run import answer_standard_input, can_stream
     from counterpoise.cli.run import PART_SIZES, CommandRun
-    from counterpoise.cli.soc.log_files import RowsFile
 
     arguments.check_limit(limit)
     given_words = {"--resume": resume, "--memory": memory, "--report": report, "--card": card}

@@ -47,7 +47,7 @@ def serve(
     """
     from counterpoise.api.explainer import Explainer
     from counterpoise.cli import arguments, table_files
-    from counterpoise.cli.soc.log_files import RowsFile
+    from counterpoise.cli.batch.log_files import RowsFile
     from counterpoise.web.workbench import workbench
 
     rows_file = RowsFile(rows, log_format, mapping)

@@ -61,7 +61,7 @@ def triage(
     from counterpoise.api.explainer import Explainer
     from counterpoise.cli import arguments, table_files
     from counterpoise.cli.batch import output_places
-    from counterpoise.cli.soc.log_files import RowsFile
+    from counterpoise.cli.batch.log_files import RowsFile
     from counterpoise.explanation.fields import REJECTED
     from counterpoise.plain_text import escape_controls
     from counterpoise.scale.answer_table import explain_rows

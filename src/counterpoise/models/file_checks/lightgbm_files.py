@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from counterpoise.models.file_checks.limits import DEFAULT_LIMITS, FileLimits
+from counterpoise.models.file_checks.trial import DEFAULT_LIMITS, FileLimits
 
 END = b"end of trees"
 SETTING = re.compile(rb"\[\w+: .*\]")

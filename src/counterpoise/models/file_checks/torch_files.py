@@ -7,7 +7,7 @@ from pickletools import genops
 from typing import Any
 from zipfile import ZIP_STORED, ZipFile
 
-from counterpoise.models.file_checks.limits import DEFAULT_LIMITS, FileLimits
+from counterpoise.models.file_checks.trial import DEFAULT_LIMITS, FileLimits
 
 NAMES = {"collections OrderedDict", "torch._utils _rebuild_tensor_v2", "torch._utils _rebuild_parameter"}
 STORAGES = ("BFloat16", "Bool", "Byte", "Char", "Double", "Float", "Half", "Int", "Long", "Short")

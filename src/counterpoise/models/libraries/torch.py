@@ -1,4 +1,4 @@
-"""PyTorch modules: scores, gradients and Hessian-vector products by autograd, on the module's own device and dtype."""
+"""PyTorch modules: scores, gradients and Hessian-vector products by autograd; their layers, where they are read."""
 
 from __future__ import annotations
 
@@ -12,13 +12,58 @@ import torch
 from numpy.typing import NDArray
 
 from counterpoise.errors import CapabilityError, InputError
+from counterpoise.models.affine import AffineOutputs
 from counterpoise.models.callables.function import AnswerFormat, Function, FunctionModel, infer_answer_format
 from counterpoise.models.inputs import make_encoded_input_function
-from counterpoise.models.layers import LayerOutputs
-from counterpoise.models.libraries.torch_layers import read_layers
+from counterpoise.models.layers import KnownActivation, LayerOutputs
 from counterpoise.models.links import softmax
 from counterpoise.space.schema.schema import Schema
 from counterpoise.types import Array, Model, Points
+
+ACTIVATIONS: dict[type[torch.nn.Module], KnownActivation] = {
+    torch.nn.ReLU: "relu",
+    torch.nn.Tanh: "tanh",
+    torch.nn.Sigmoid: "logistic",
+}
+IDLE = (torch.nn.Identity, torch.nn.Dropout)  # in evaluation
+
+
+def read_layers(module: torch.nn.Module, against_zero: bool) -> LayerOutputs | None:
+    """The module as arithmetic, or None where it is something else; ``against_zero``: its one output becomes two."""
+    found = _read_steps(module)
+    if found is None:
+        return None
+    linear, activation = found
+    weights = [_as_array(step.weight) for step in linear]
+    biases = [np.zeros(step.out_features) if step.bias is None else _as_array(step.bias) for step in linear]
+    if against_zero and len(biases[-1]) == 1:
+        weights[-1], biases[-1] = np.pad(weights[-1], ((1, 0), (0, 0))), np.pad(biases[-1], (1, 0))
+    rounding = float(torch.finfo(linear[0].weight.dtype).eps)
+    first = AffineOutputs.of(weights[0], biases[0], rounding=rounding)
+    if activation is None:
+        return LayerOutputs(first)
+    return LayerOutputs(first, tuple(weight.T for weight in weights[1:]), tuple(biases[1:]), activation)
+
+
+def _read_steps(module: torch.nn.Module) -> tuple[list[Any], KnownActivation | None] | None:
+    """The linear layers and the one activation between them (None for a single layer); None for any other module."""
+    steps = [step for step in _flatten(module) if type(step) not in IDLE]
+    linear = [step for step in steps if type(step) is torch.nn.Linear]
+    between = {ACTIVATIONS.get(type(step)) for step in steps[1::2]}
+    if steps[::2] != linear or len(steps) != 2 * len(linear) - 1 or len(between) > 1 or None in between:
+        return None
+    return linear, between.pop() if between else None
+
+
+def _flatten(module: torch.nn.Module) -> list[Any]:
+    if type(module) is not torch.nn.Sequential:
+        return [module]
+    return [step for part in module for step in _flatten(part)]
+
+
+def _as_array(values: torch.Tensor) -> Array:
+    return values.detach().to("cpu", torch.float64).numpy()
+
 
 TRAINING_NOTE = "the module is in training mode: it is switched to evaluation for each call and back afterwards"
 GUESSED_LABELS_NOTE = "the module's one output is read as that of label 1 against 0; for a number: cp.Function(module)"

@@ -5,8 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
-from counterpoise.security.logs.json_lines import flatten_record, read_json_objects
-from counterpoise.security.logs.log_table import LineProblem, LogTable, build_log_table, refuse_empty, set_wrong_apart
+from counterpoise.security.logs.log_table import (
+    LineProblem,
+    LogTable,
+    build_log_table,
+    flatten_record,
+    read_json_objects,
+    refuse_empty,
+    set_wrong_apart,
+)
 
 ROW_EVENTS = ("flow", "alert", "netflow")
 

@@ -8,9 +8,8 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import chain, islice
 
 from counterpoise.errors import InputError
-from counterpoise.security.logs.cic_names import common_name
 from counterpoise.security.logs.eve import read_eve
-from counterpoise.security.logs.flow_csv import read_flow_csv
+from counterpoise.security.logs.flow_csv import common_name, read_flow_csv
 from counterpoise.security.logs.log_table import LogTable
 from counterpoise.security.logs.zeek import read_zeek, read_zeek_json
 

@@ -7,12 +7,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from counterpoise.security.logs.json_lines import flatten_record, read_json_objects
 from counterpoise.security.logs.log_table import (
     LineProblem,
     LogTable,
     build_log_table,
     check_finite,
+    flatten_record,
+    read_json_objects,
     refuse_empty,
     set_wrong_apart,
 )

@@ -24,9 +24,10 @@ from counterpoise.security.triage.scorer import (
     Scorer,
     TriageSettings,
     learn_scorer,
+    measure_signals,
     put_into_classes,
+    rank_nearness,
 )
-from counterpoise.security.triage.signals import measure_signals, rank_nearness
 from counterpoise.types import Array
 
 

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from scipy.special import softmax
 
 from counterpoise.models.layers import LayerOutputs
-from counterpoise.models.sklearn.formulas.gaussian_classes import read_gaussian
-from counterpoise.models.sklearn.formulas.gaussian_process import read_gaussian_process
+from counterpoise.models.sklearn.formulas.gaussian import read_gaussian, read_gaussian_process
 from counterpoise.models.sklearn.formulas.linear import read_linear
 from counterpoise.models.sklearn.formulas.mlp import read_network
 from counterpoise.models.sklearn.formulas.svm import read_svm

@@ -9,8 +9,7 @@ import numpy as np
 
 from counterpoise.models.affine import AffineOutputs
 from counterpoise.models.inputs import to_dense
-from counterpoise.models.layers import LayerOutputs
-from counterpoise.models.sklearn.formulas.base import FormulaBase
+from counterpoise.models.layers import FormulaBase, LayerOutputs
 from counterpoise.types import Array, Pullback
 
 

@@ -10,8 +10,7 @@ import numpy as np
 from scipy.special import expit
 
 from counterpoise.models.affine import AffineOutputs
-from counterpoise.models.layers import LayerOutputs
-from counterpoise.models.sklearn.formulas.base import FormulaBase
+from counterpoise.models.layers import FormulaBase, LayerOutputs
 from counterpoise.types import Array, Pullback
 
 Activation = Literal["identity", "relu", "tanh", "logistic"]

@@ -10,9 +10,8 @@ import numpy as np
 
 from counterpoise.models.affine import AffineOutputs
 from counterpoise.models.inputs import to_dense
-from counterpoise.models.layers import LayerOutputs
+from counterpoise.models.layers import FormulaBase, LayerOutputs
 from counterpoise.models.links import as_two_outputs
-from counterpoise.models.sklearn.formulas.base import FormulaBase
 from counterpoise.types import Array, Index, Pullback, split_rows
 
 Kernel = Literal["linear", "rbf", "poly", "sigmoid"]

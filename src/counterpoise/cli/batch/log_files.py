@@ -14,7 +14,7 @@ from counterpoise.cli import table_files
 from counterpoise.cli.csv_dialect import TextSource, open_text, why_not_text
 from counterpoise.cli.exit_codes import ExitCode, print_to_stderr
 from counterpoise.errors import InputError
-from counterpoise.security.logs.cic_names import rename_to_match
+from counterpoise.security.logs.flow_csv import rename_to_match
 from counterpoise.security.logs.formats import FORMATS, read_log, recognise_format
 from counterpoise.security.logs.log_table import LogTable
 from counterpoise.security.logs.mapping import FieldUse, apply_mapping, load_mapping

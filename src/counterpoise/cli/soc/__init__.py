@@ -1,1 +1,0 @@
-"""The command line's side of counterpoise.security: logs read from files, findings written to them."""

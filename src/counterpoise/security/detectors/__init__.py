@@ -1,1 +1,0 @@
-"""Two detectors: where they disagree, and whether answers of one hold in the other."""
