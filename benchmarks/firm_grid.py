@@ -72,7 +72,7 @@ def ratios(name: str, rows: int, spacing: float = 0.04, copies: int = COPIES) ->
     explainer = cp.Explainer(model, reference=x, values="any", relations=None)
     found = explainer(some, keep=KEEP, noise=NOISE, lam=LAM)
     best = grid_optima(model.predict, some, np.array(found.target.tolist()), x, spacing, copies)
-    there = np.isfinite(best) & found.firm_enough
+    there = np.isfinite(best) & found.is_firm_enough
     return np.asarray(found.effort[there] / best[there])
 
 

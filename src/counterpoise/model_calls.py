@@ -47,12 +47,12 @@ class BudgetedOutputs(NamedTuple):
 
 
 class RowBudget:
-    """How many model rows each row of a run may still take, and what the model said of the points it was asked about.
+    """The budget of model rows that each row of a run has left, and the outputs of all points asked about.
 
     n: the rows of the run; row numbers of points lie below it.
     limit: model rows of each row, all that it takes together.
 
-    Each row has a purse of its own, so that it is answered the same alone and in a batch: of its points those that
+    Each row has a budget of its own, so that it is answered the same alone and in a batch: of its points those that
     come first are asked about as long as it lasts. A point that was asked about before costs nothing, since rows that
     are searched together repeat points of their own to be of one shape.
     """
@@ -62,7 +62,7 @@ class RowBudget:
         self.search_start = 0  # up to which an earlier stage could go
         self.judgement = 1  # model rows that it takes to verify one answer
         self.spent = np.zeros(n, dtype=np.intp)
-        self.was_cut = np.zeros(n, dtype=bool)  # rows whose purse a search has emptied
+        self.was_cut = np.zeros(n, dtype=bool)  # rows whose budget is used up
         self._places: list[dict[int, int]] = [{} for _ in range(n)]  # by row and point, where its outputs are
         self._home = np.full(n, -1, dtype=np.intp)  # where the outputs of the rows as they are are
         self._outputs, self._count = np.empty((0, 0)), 0
@@ -96,7 +96,7 @@ class RowBudget:
             self._outputs, self._count = np.empty((0, 0)), 0
 
     def ask(self, call: Callable[[Array, Index], Array], x: Array, owners: Index) -> BudgetedOutputs:
-        """What ``call`` says of points ``x`` ``(p, d)`` of rows ``owners`` ``(p,)``, as far as their purses last."""
+        """What ``call`` says of points ``x`` ``(p, d)`` of rows ``owners`` ``(p,)``, as far as their budgets last."""
         left = (self.search_limit - self.spent).tolist()
         fresh: dict[tuple[int, int], int] = {}
         asked_places: list[int] = []

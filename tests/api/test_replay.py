@@ -218,7 +218,7 @@ def test_a_document_of_version_1_is_read_as_far_as_it_tells(target: Any) -> None
     assert not old.question.is_complete
     assert old.settings == explanation.settings
     assert old.seed == 3
-    assert old.firm_enough.tolist() == explanation.firm_enough.tolist()
+    assert old.is_firm_enough.tolist() == explanation.is_firm_enough.tolist()
     with pytest.raises(cp.InputError, match="must be given again; it was made with Range"):
         cp.robustness(old, model, noise=0.3)
     settings = {"noise": 0.3, "copies": 50}

@@ -162,11 +162,11 @@ def test_text_has_a_line_for_each_of_several_rows() -> None:
 def test_a_share_that_was_asked_for_is_kept_or_not(kept: float, low: float, enough: bool, words: str) -> None:
     firm = firmness(ROWS, kept).assign(kept_low=low)
     asked = _three(firm=firm, question=Question(keep=0.9))
-    assert asked.firm_enough.tolist() == [enough, enough, False]
+    assert asked.is_firm_enough.tolist() == [enough, enough, False]
     assert words in asked[0].text()
     # without a share to keep, to be valid is enough
     for free in (_three(firm=firm, question=Question(temperature=0.1)), _three(question=Question(keep=0.9))):
-        assert free.firm_enough.tolist() == [True, True, False]
+        assert free.is_firm_enough.tolist() == [True, True, False]
         assert "asked for" not in free[0].text()
 
 

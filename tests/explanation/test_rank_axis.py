@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from counterpoise.explanation.rank_axis import RankAxis, piles_up
+from counterpoise.explanation.rank_axis import RankAxis, is_crowded
 from counterpoise.explanation.tables import QUANTILE_SHARES
 
 numbers = st.floats(-1e6, 1e6, allow_subnormal=False).map(lambda value: round(value, 3))
@@ -33,12 +33,12 @@ def test_a_heavy_tail_goes_by_rank_and_even_values_do_not() -> None:
     heavy = np.array([0.0, 1, 2, 5, 10, 20, 60, 200, 900, 5e4, 8e6])
     axis = RankAxis.of([heavy], [17.0, 240.0])
     assert axis is not None
-    assert piles_up(axis, 0.0, 8e6, (17.0, 240.0))
+    assert is_crowded(axis, 0.0, 8e6, (17.0, 240.0))
     assert np.ptp(axis.place(np.array([17.0, 240.0]))) > 0.2
     even = np.quantile(np.linspace(0, 10, 1000), QUANTILE_SHARES)
     straight = RankAxis.of([even], [2.0, 5.0])
     assert straight is not None
-    assert not piles_up(straight, 0.0, 10.0, (2.0, 5.0))
+    assert not is_crowded(straight, 0.0, 10.0, (2.0, 5.0))
 
 
 def test_without_a_population_there_is_no_rank() -> None:

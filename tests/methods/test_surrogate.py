@@ -30,7 +30,7 @@ def test_reference_rows_of_the_target_are_those_that_the_trees_put_there(kind, r
     problem = problem_of(SCORE[kind], TABLE, TABLE[row : row + 1], target=TARGET[kind])
     trees = find_surrogate(problem, SurrogateSettings())
     assert trees is not None
-    asked = as_surrogate_problem(problem, trees.asking_for(margin))
+    asked = as_surrogate_problem(problem, trees.with_margin(margin))
     predicted = asked.model.predict(asked.reference_rows.x)
     assert np.array_equal(asked.reference_rows.find_target_rows(asked.goal), np.flatnonzero(predicted))
 

@@ -1,4 +1,4 @@
-"""Rows that nothing legal turns, as is proven: what holds them, and what lifting it would do."""
+"""Rows proven infeasible: which fixed features or constraints stand in the way, and what freeing them would do."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Outcome(NamedTuple):
 
 
 class InfeasibleRows:
-    """Rows ``(n,)`` of which it is proven that no legal change turns them, ready to be asked lighter questions."""
+    """Rows ``(n,)`` proven infeasible, ready to be searched again with fewer constraints."""
 
     def __init__(self, problem: Problem, form: RowForm, question: Question, method: Method) -> None:
         self.problem, self.schema, self.form, self.question = problem, form.schema, form, question
@@ -67,7 +67,7 @@ class InfeasibleRows:
         return texts
 
     def _describe_nothing_free(self) -> str:
-        """What is said of a row of which no feature may change."""
+        """The reason given for a row none of whose features may change."""
         reasons = {feature.fixed for feature in self.schema}
         because = f" because {reasons.pop()}" if len(reasons) == 1 and all(reasons) else ""
         return f"no feature may change: each is held fixed{because}"
@@ -86,7 +86,7 @@ class InfeasibleRows:
             yield f"{region.max_changes_text} is in force, and lifting it", replace(region, max_changes=None)
 
     def _releases(self, max_released: int) -> list[list[str]]:
-        """For each row, what is said of its fixed features: which of them, alone or in twos, would allow an answer."""
+        """A sentence per row: which fixed features, singly or in pairs, would allow an answer if freed."""
         fixed = self.problem.region.fixed & ~self.problem.region.system.is_derived
         columns = [np.flatnonzero(mine)[:max_released] for mine in fixed]
         out: list[list[str]] = [[self._say_fixed(mine)] if len(mine) else [] for mine in columns]

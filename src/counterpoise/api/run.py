@@ -60,7 +60,7 @@ class ExplanationRun:
         on_error: OnError = "raise",
         workers: Workers | None = None,
     ) -> None:
-        self.question, self.explained, self.method = question, explained.asked_for(question), method
+        self.question, self.explained, self.method = question, explained.with_question(question), method
         self.reference, self.input_rows, self.start_time, self.chunks = reference, intake, start_time, chunks
         self.on_error, self.workers = on_error, workers
         self.deadline = np.inf if question.budget is None else start_time + question.budget

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from counterpoise.api.alternatives import fill_alternatives
-from counterpoise.api.asking.confirm import confirm, hold_together, reaches_target
+from counterpoise.api.asking.confirm import confirm, passes_in_one_call, reaches_target
 from counterpoise.api.asking.digits import obeys_functions
 from counterpoise.api.asking.row_form import RowForm
 from counterpoise.api.asking.steadiness import DEFAULT_ASKING
@@ -74,7 +74,7 @@ class Answers(NamedTuple):
 
 
 class AnswerTask(NamedTuple):
-    """What it takes to answer one chunk of rows: what was asked, what a method reads, and what the user sees of it."""
+    """Everything needed to answer one chunk of rows: question, problem and the form of the output."""
 
     question: Question
     problem: Problem
@@ -157,7 +157,7 @@ def answer_rows(task: AnswerTask, watch: FinishedRowsCallback, *, search: bool =
     probability = _target_probabilities(task, filled, outputs)
     terms = problem.energy.terms(x[:, :1], problem.x0, margin[:, None])
     if task.form.steadiness.needs_other_company:
-        holds = hold_together(problem, task.form, x, holds)
+        holds = passes_in_one_call(problem, task.form, x, holds)
     undecided = _is_undecided(task, outputs)
     holds &= ~undecided[:, None]
     valid = holds[:, 0]

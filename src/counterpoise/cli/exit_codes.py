@@ -45,7 +45,7 @@ def print_to_stderr(line: str) -> None:
 
 
 class Signals:
-    """SIGTERM, SIGHUP and SIGINT: the first one ends the search, and what is finished is written; a second ends all.
+    """SIGTERM, SIGHUP and SIGINT: the first ends the search and finished rows are written; the second ends the process.
 
     The first one is raised as a KeyboardInterrupt, and not before a part that is being written is on disk.
     """

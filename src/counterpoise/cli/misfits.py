@@ -1,4 +1,4 @@
-"""Whether a table fits a schema file: the values that a column cannot hold, and the rules that rows break."""
+"""Whether a table fits a schema file: values outside a column, and rules that rows break."""
 
 from __future__ import annotations
 

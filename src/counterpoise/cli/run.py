@@ -85,7 +85,7 @@ class CommandRun:
         self.part_count += 1
         self.finished_count += len(part)
         self.valid_count += int(part.valid.sum())
-        self.firm_count += int(part.firm_enough.sum())
+        self.firm_count += int(part.is_firm_enough.sum())
         self.short_count += int((part.valid & (part.count < self.question["alternatives"])).sum())
         self.rejected_count += int((part.status == REJECTED).sum())
         self.notes |= dict.fromkeys(part.notes)

@@ -39,7 +39,7 @@ STANDARD_STREAM = "-"
 
 
 def _read_ndjson(source: TextSource, unset: UnsetMarks | None = None) -> pd.DataFrame:
-    """A table of JSON objects, one a line; null is what is missing there, so ``unset`` says nothing of it."""
+    """A table of JSON objects, one per line; null means missing, so ``unset`` is not used."""
     records = []
     with open_text(source) as text:
         whole = text.read()
@@ -267,10 +267,10 @@ def write_table(
             make_inert(table, names).to_csv(temporary, index=False)
         return
     with replace_file(path) as temporary:
-        _mixed_columns_as_text(table).to_parquet(temporary, index=False)
+        _write_mixed_columns_as_text(table).to_parquet(temporary, index=False)
 
 
-def _mixed_columns_as_text(table: pd.DataFrame) -> pd.DataFrame:
+def _write_mixed_columns_as_text(table: pd.DataFrame) -> pd.DataFrame:
     """Turn columns of mixed types into text: a Parquet column has one type."""
     out = table.set_axis([str(name) for name in table.columns], axis=1)
     for place in range(out.shape[1]):

@@ -157,7 +157,7 @@ class AnswerWriter:
 
 
 def _add_texts(table: pd.DataFrame, part: Explanation) -> None:
-    """Add what is said of each row to the line of its best answer."""
+    """Add the text about each row to the line of its best answer."""
     sentences = [compose_row_text(part, row, names_alternatives=False) for row in range(len(part))]
     best, places = table[ADDED_COLUMN_PREFIX + "alternative"] == 0, table[ADDED_COLUMN_PREFIX + "position"]
     texts = [sentences[place] if is_best else "" for place, is_best in zip(places, best, strict=True)]
@@ -165,7 +165,7 @@ def _add_texts(table: pd.DataFrame, part: Explanation) -> None:
 
 
 def _write_document(part: Explanation, path: Path, ending: str, *, redact: bool) -> None:
-    """Write one document; a disk that is full raises an OSError, whatever the format."""
+    """Write one document; a full disk raises an OSError in every format."""
     try:
         if ending == ".html":
             report(part, path, redact=redact)
@@ -226,7 +226,7 @@ def _print_cards(part: Explanation, *, redact: bool) -> None:
     part = replace(part, reason=np.array([say_in_options(str(reason)) for reason in part.reason], dtype=object))
     cards = build_cards(part, redact=redact)
     if redact:
-        cards = [_add_firmness(card, enough) for card, enough in zip(cards, part.firm_enough.tolist(), strict=True)]
+        cards = [_add_firmness(card, enough) for card, enough in zip(cards, part.is_firm_enough.tolist(), strict=True)]
     if not sys.stdout.isatty():
         sys.stdout.write("\n\n".join(map(write_card, cards)) + f"\n\n{CAUTION}\n")
         sys.stdout.flush()

@@ -142,7 +142,7 @@ class AnsweredRows:
 
     @cached_property
     def score_cells(self) -> dict[str, list[Any]]:
-        """The columns of `scores` as lists: what is said row by row is looked up a hundred times faster there."""
+        """The columns of `scores` as lists, in which single cells are looked up a hundred times faster."""
         return {str(name): self.scores[name].tolist() for name in self.scores.columns}
 
     @cached_property
@@ -179,7 +179,7 @@ class AnsweredRows:
         return gap_to_bound(np.where(self.valid, self.effort, np.inf), self.bound)
 
     @property
-    def firm_enough(self) -> Mask:
+    def is_firm_enough(self) -> Mask:
         """Whether the best answer is valid and surely keeps the share of noisy copies that was asked for, ``(n,)``.
 
         Sure is the lower end of the share's confidence interval. Where no share was asked for, to be valid is enough.

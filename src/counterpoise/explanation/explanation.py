@@ -61,7 +61,7 @@ class Explanation(AnsweredRows):
         where it is proven that no answer exists. `gap` holds the answers against it.
     seconds, model_rows: the time that the call took, and the rows that the model was asked about.
     versions: the packages that computed the answers; ``model`` is a hash of what the model says of reference rows.
-    notes: what is said once for all rows.
+    notes: remarks that concern all rows.
     """
 
     def __iter__(self) -> Iterator[Explanation]:

@@ -100,7 +100,7 @@ def format_own_cell(feature: Feature, value: Any) -> str:
 
 
 def format_probability(probability: float) -> str:
-    """Two decimals that never claim certainty where there is none; empty where there is no probability.
+    """A probability with two decimals, never rounded to 0 or 1; empty if unknown.
 
     >>> format_probability(0.934), format_probability(0.9999), format_probability(0.0001)
     ('0.93', '>0.99', '<0.01')

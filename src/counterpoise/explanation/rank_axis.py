@@ -57,7 +57,7 @@ class RankAxis:
         return np.unique(self.value(np.linspace(0.0, 1.0, count)))
 
 
-def piles_up(axis: RankAxis, low: float, high: float, ends: Sequence[float], crowded_share: float = 0.05) -> bool:
+def is_crowded(axis: RankAxis, low: float, high: float, ends: Sequence[float], crowded_share: float = 0.05) -> bool:
     """Whether values would crowd on a straight axis from ``low`` to ``high``.
 
     Either the two ``ends`` to tell apart are closer than ``crowded_share`` of it, and farther apart by rank; or they

@@ -1,4 +1,4 @@
-"""What an explanation says of a row, in plain English: a sentence or two."""
+"""The text about one row, in plain English: a sentence or two."""
 
 from __future__ import annotations
 

@@ -150,5 +150,5 @@ def _attributes_of(value: object, above: tuple[int, ...]) -> Any:
 
 
 def _is_compared(value: object) -> bool:
-    """Whether a dataclass says what it is compared by; one without an ``__eq__`` of its own counts with all fields."""
+    """Whether a dataclass compares by its fields, or by an ``__eq__`` of its own."""
     return type(value).__eq__ is not object.__eq__

@@ -253,7 +253,7 @@ def tabulate_alternatives(schema: Schema, rows: pd.DataFrame, x0: Array, answers
 
 
 def tabulate_real_rows(schema: Schema, index: pd.Index[Any], x0: Array, evidence: Array | None) -> pd.DataFrame:
-    """A line for each real row near one of ``x0`` ``(n, d)``: whose it is, its rank, how far it is, and its features.
+    """A line for each real row near a row of ``x0`` ``(n, d)``: which row, rank, distance and features.
 
     >>> table = pd.DataFrame({"ports": [8, 2], "proto": ["tcp", "udp"]})
     >>> schema = Schema.infer(table)

@@ -40,7 +40,7 @@ def tabulate_answers(explanation: AnsweredRows) -> pd.DataFrame:
 
 
 def describe_outcome(explanation: AnsweredRows, row: int) -> sentences.RowOutcome:
-    """What is said of one row."""
+    """The facts about one row that its sentence is made from."""
     after, probability = explanation.score_cells["after"][row], float(explanation.score_cells["probability_after"][row])
     verdict = (
         explanation.target[row],
@@ -92,7 +92,7 @@ def _agreeing_models(explanation: AnsweredRows, row: int, slot: int) -> tuple[in
 
 
 def compose_row_text(explanation: AnsweredRows, row: int, *, names_alternatives: bool = True) -> str:
-    """What is said of one row, in a sentence or two, and its alternatives unless these are shown beside it."""
+    """The text about one row: a sentence or two, and its alternatives unless these are shown beside it."""
     if explanation.status[row] == REJECTED:
         return f"The row was rejected: {sentences.shorten_reason(explanation.reason[row])}."
     changes, outcome = explanation.changes_by_answer[row][0], describe_outcome(explanation, row)

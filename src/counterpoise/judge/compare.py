@@ -178,7 +178,7 @@ def _measure_method(
 def _measure_answers(
     panel: AnswerScorer, bounds: EffortBounds, x: Array, seed: int, extra: Mapping[str, Array | float]
 ) -> pd.DataFrame:
-    """One line for each row of one run."""
+    """The metrics of one run, a line for each row."""
     lines = panel.measure(x).reset_index(drop=True)
     lines["effort"] = np.where(lines["l2"].notna(), bounds.efforts(x), np.nan)
     lines["effort_to_bound"] = bounds.ratios(lines["effort"].to_numpy())

@@ -99,7 +99,7 @@ def check_receipt(receipt: str | bytes, model: Any, *, reference: Any) -> Receip
 
 
 def _check_told(explanation: Explanation, replayed: Replay, faults: list[str]) -> None:
-    """Hold the row and what is told of it against the row that was asked about and what the model says now."""
+    """Compare the row and prediction in a receipt with the row asked about and its prediction now."""
     x0, scores = replayed.problem.x0, explanation.model_scores
     shown = encode(explanation.schema, explanation.rows[list(explanation.schema.names)], "row")
     if not np.array_equal(shown, x0, equal_nan=True):

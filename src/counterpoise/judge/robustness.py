@@ -198,7 +198,7 @@ def robustness(
 def _worst_margin(part: Replay, draws: Array, xi: float, ascent: AscentSettings) -> Array:
     """The least margin found within ``xi`` of the answers, ``(n,)``."""
     chart = CoordinateChart.of(part.problem, part.x)
-    masked = draws[:, : ascent.directions + ascent.copies] * chart.movable[:, None, :]
+    masked = draws[:, : ascent.directions + ascent.copies] * chart.is_movable[:, None, :]
     starts, around = masked[:, : ascent.directions], masked[:, None, ascent.directions :]
     has_gradient = part.problem.has_gradient
     found = bounds.worst_case(

@@ -154,7 +154,7 @@ class Neighbourhood:
         draws = np.stack([half, -half], axis=2).reshape(len(half), -1, d)
         if draws.shape[1] >= 4 * d:
             draws = cloud.whiten(draws)
-        return cls(chart, T, sigma, draws * chart.movable[:, None, :])
+        return cls(chart, T, sigma, draws * chart.is_movable[:, None, :])
 
     def with_fewer_draws(self, samples: int) -> Neighbourhood:
         """The same with at most so many draws."""
@@ -175,11 +175,11 @@ class Neighbourhood:
         """
         energy, _ = self.chart.energy_and_margin(cloud.points(z, self.sigma, self.draws))
         w = boltzmann.weights(energy, self.T)
-        start = np.where(self.chart.movable, np.random.default_rng(0).standard_normal(z.shape[1]), 0.0)
-        start[~self.chart.movable.any(axis=1)] = 1.0
+        start = np.where(self.chart.is_movable, np.random.default_rng(0).standard_normal(z.shape[1]), 0.0)
+        start[~self.chart.is_movable.any(axis=1)] = 1.0
 
         def product(_: Array, v: Array) -> Array:
-            return np.where(self.chart.movable, cloud.hvp(w, self.draws, self.sigma, self.T, v), 0.0)
+            return np.where(self.chart.is_movable, cloud.hvp(w, self.draws, self.sigma, self.T, v), 0.0)
 
         return largest_eigenvalue(product, z, lanczos_steps, start)
 
@@ -207,7 +207,7 @@ class Neighbourhood:
         problem = self.chart.problem
         slope, jump = np.zeros(z.shape), np.zeros(z.shape)
         effort = problem.energy.effort(self.chart.to_rows(z)[:, None, :], problem.x0)[:, 0]
-        for column in np.flatnonzero(self.chart.movable.any(axis=0)):
+        for column in np.flatnonzero(self.chart.is_movable.any(axis=0)):
             step = np.zeros(z.shape[1])
             step[column] = difference
             ahead, behind = (
@@ -228,5 +228,5 @@ class Neighbourhood:
         else:
             energy, _ = self.chart.energy_and_margin(points)
         found = cloud_free_energy(energy / self.T, self.draws[:, None], self.sigma, self.T, gradients)
-        gradient = np.where(self.chart.movable[:, None, :], found.gradient, 0.0)
+        gradient = np.where(self.chart.is_movable[:, None, :], found.gradient, 0.0)
         return replace(found, value=found.value.reshape(z.shape[:-1]), gradient=gradient.reshape(z.shape))

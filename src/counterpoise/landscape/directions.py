@@ -10,7 +10,7 @@ import numpy as np
 from counterpoise.api.replay import as_reference
 from counterpoise.errors import InputError
 from counterpoise.explanation.explanation import Explanation
-from counterpoise.explanation.rank_axis import RankAxis, piles_up
+from counterpoise.explanation.rank_axis import RankAxis, is_crowded
 from counterpoise.explanation.tables import scaled_differences
 from counterpoise.objective.plausibility import Fittable
 from counterpoise.space.distance import Distance
@@ -190,7 +190,7 @@ def axis_values(
     if one is None:
         return np.union1d(np.linspace(low, high, size), ends), False
     low, high = max(low, min(one.lower, *ends)), min(high, max(one.upper, *ends))
-    by_rank = ranks is not None and piles_up(ranks, low, high, (min(ends), max(ends)))
+    by_rank = ranks is not None and is_crowded(ranks, low, high, (min(ends), max(ends)))
     even = ranks.value(np.linspace(0.0, 1.0, size)) if ranks is not None and by_rank else np.linspace(low, high, size)
     return np.unique(round_as_answers(one, np.union1d(even, ends))), by_rank
 

@@ -151,7 +151,7 @@ def _describe_sampled_row(
     seed: int,
     failure: str,
 ) -> RowEnsemble:
-    """What was sampled of one row, with its basins and notes; ``failure`` is what the model said where it failed."""
+    """The samples of one row with basins and notes; ``failure`` is the error message if the model failed."""
     problem = part.problem.take([row])
     T = share * least
     basins, kept, valid = None, np.empty(0), np.empty(0, dtype=bool)

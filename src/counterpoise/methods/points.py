@@ -57,7 +57,7 @@ class Points(NamedTuple):
         return np.asarray(np.argsort(np.tril(same, -1).any(axis=-1), axis=1, kind="stable"))
 
     def masked(self, real: Mask) -> Points:
-        """These points, of which all but the ``real`` ones ``(n, k)`` are as if there were none."""
+        """A copy with all points outside ``real`` ``(n, k)`` marked invalid."""
         return Points(self.x, np.where(real, self.margin, -np.inf), np.where(real, self.effort, np.inf))
 
     def first(self, count: int) -> Points:

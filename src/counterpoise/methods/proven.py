@@ -25,7 +25,7 @@ from counterpoise.types import Array, Index, Mask
 
 
 class Bounds(NamedTuple):
-    """What is proven of n rows: bounds, rows that nothing legal turns, and points that were met on the way."""
+    """What is proven of n rows: bounds, rows proven infeasible, and points found during the proof."""
 
     bound: Array  # (n,) no valid answer costs less; NaN where nothing is known
     is_infeasible: Mask  # (n,)

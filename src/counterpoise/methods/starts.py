@@ -87,7 +87,7 @@ def is_far_from_reference(problem: Problem, effort: Array, settings: SearchSetti
 
 
 def _borrow_features(problem: Problem, given: Array, settings: SearchSettings = DEFAULTS) -> Points:
-    """Few features taken from donors ``(n, k, d)``, one after the other: each time the one that gains most margin."""
+    """Copy a few features from donors ``(n, k, d)``, one at a time, always the one that gains most margin."""
     given = given[:, : settings.starts.lending_reference_rows]
     n, k, d = given.shape
     home = problem.region.nearest_feasible[:, None, :]
@@ -154,7 +154,7 @@ def nearest_misses(problem: Problem, count: int, settings: SearchSettings = DEFA
 
 
 def is_two_sided_range(problem: Problem) -> bool:
-    """Whether the target is a range with two ends, of one model whose numbers have no steps: a way leads past it."""
+    """True for a two-sided range on one continuous score, which a step can overshoot."""
     goal, model = problem.goal, problem.model
     if not isinstance(goal, RangeGoal) or model.predict_each is not None or model.thresholds is not None:
         return False

@@ -1,4 +1,4 @@
-"""Surrogate: boosted trees that repeat what a black box said of the reference, opened by their leaves.
+"""Surrogate: boosted trees fitted to the outputs of a black box on the reference, searched by their leaves.
 
 What a search of these trees finds costs no model row: the model is asked about the answers alone, and decides.
 """
@@ -63,7 +63,7 @@ class SurrogateTrees(ModelBase):
         """None: margins are no probabilities."""
         return None
 
-    def asking_for(self, margin: float) -> SurrogateTrees:
+    def with_margin(self, margin: float) -> SurrogateTrees:
         """The same trees, that put a point into the target from this margin on."""
         trees = replace(self.trees, base=self.trees.base - margin)
         return replace(self, trees=trees, reference_margins=self.reference_margins - margin)
@@ -145,7 +145,7 @@ def propose_answers(
         if trees is None:
             continue
         for number, margin in enumerate(margins):
-            asked = as_surrogate_problem(part, trees.asking_for(margin * trees.usual_margin))
+            asked = as_surrogate_problem(part, trees.with_margin(margin * trees.usual_margin))
             found = search(asked, asked.make_streams(0))
             x = np.where(np.isfinite(found.effort[..., None]), found.x, home[group][:, None, :])[:, :count]
             out[group, number * count : number * count + x.shape[1]] = x

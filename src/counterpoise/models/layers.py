@@ -1,4 +1,4 @@
-"""Networks known by their layers: the first is affine in the row, each further one in what its activations give."""
+"""Networks known by their layers: the first is affine in the row, each later one in the activations before it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is known of the last step from sums of leaves to outputs: whether it is affine, or rises or falls throughout."""
+"""The last step from sums of leaves to outputs: whether it is affine or monotone."""
 
 from __future__ import annotations
 

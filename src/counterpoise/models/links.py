@@ -1,4 +1,4 @@
-"""From the sum of a model's leaves ``(p, c)`` to its outputs: one short function for each kind of model."""
+"""Links from the sum of a model's leaves ``(p, c)`` to its outputs: one short function for each kind of model."""
 
 from __future__ import annotations
 

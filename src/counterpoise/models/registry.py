@@ -16,7 +16,7 @@ from counterpoise.types import Array, MinimalModel, Model, ModelBase
 
 
 def make_class_test(*classes: str) -> Callable[[Any], bool]:
-    """A test for objects whose class, or one that it inherits from, has one of these full names.
+    """A test: does the class of an object, or a class it inherits from, have one of these full names?
 
     A name ending in a dot stands for every class of that package. Nothing is imported: an object's ancestors are
     loaded already.

@@ -19,7 +19,7 @@ from counterpoise.types import Array, Index, Mask
 
 @dataclass(frozen=True, eq=False)
 class Coordinates:
-    """Rows as points of a space whose distance is Euclidean: numbers in their units, categories one apart.
+    """Rows embedded in a Euclidean space: numbers in feature scales, different categories at distance 1.
 
     ``unit`` ``(d,)`` is the raw length of one unit, ``category_counts`` ``(d,)`` the number of categories (0: a number
     or a rank), ``fill_values`` ``(d,)`` what a missing cell counts as.

@@ -48,7 +48,7 @@ class FileLines:
 
     def _return_to(self, note: dict[str, Any]) -> None:
         """Go on where the note says, in the file that it speaks of, wherever that was moved."""
-        near = [self.path, *self._rotated()]
+        near = [self.path, *self._list_rotated_files()]
         for path in sorted(near, key=lambda path: not path.is_file() or path.stat().st_ino != note["inode"]):
             if path.is_file() and path.stat().st_size >= note["offset"]:
                 with path.open("rb") as file:
@@ -61,8 +61,8 @@ class FileLines:
                 return
         self.is_lost = True
 
-    def _rotated(self) -> list[Path]:
-        """The files that this one has become, the oldest first; packed ones are left out."""
+    def _list_rotated_files(self) -> list[Path]:
+        """Earlier files that log rotation has renamed, oldest first; compressed ones are left out."""
         ending = re.compile(re.escape(self.path.name) + r"[.-]\d[\d.:T-]*")
         beside = self.path.parent.glob(f"{glob.escape(self.path.name)}*")
         found = [path for path in beside if ending.fullmatch(path.name)]
@@ -114,10 +114,10 @@ class FileLines:
             self._place, self._last = 0, b""
 
     def _follow(self) -> list[bytes]:
-        """Go to the file that was begun after this one; gives what this one ends in, if that is no whole line."""
+        """Switch to the file that follows after rotation; returns the unfinished last line of the old one."""
         assert self._file is not None
         mine = os.fstat(self._file.fileno()).st_ino
-        there = [path for path in (*self._rotated(), self.path) if path.is_file()]
+        there = [path for path in (*self._list_rotated_files(), self.path) if path.is_file()]
         inodes = [path.stat().st_ino for path in there]
         later = there[inodes.index(mine) + 1 :] if mine in inodes else there[-1:]
         if not later or later[0].stat().st_size == 0:  # whoever writes may still hold the old one

@@ -124,7 +124,7 @@ def write_part(
         "rows": len(frame),
         "lines": len(table),
         "answered": int(status.isin(STATUSES_WITH_ANSWER).sum()),
-        "firm": int(explanation.firm_enough.sum()),
+        "firm": int(explanation.is_firm_enough.sum()),
         "rejected": int((status == REJECTED).sum()),
         "changes": count_changes(explanation),
         "seconds": round(time.perf_counter() - start, 3),

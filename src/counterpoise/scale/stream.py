@@ -1,4 +1,4 @@
-"""Streams: lines come, micro-batches are answered, answers go out, and only then is it noted how far one has read.
+"""Streams: lines are read and answered in micro-batches; the position is saved only after their answers are written.
 
 A source gives lines and takes a note of those that were answered (`commit`). Lines that were read and not answered when
 a run ends are read again by the next one, where the source can do so: at least once.

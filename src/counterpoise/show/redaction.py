@@ -1,4 +1,4 @@
-"""What a redacted output may say beside names and directions: sentences of our own, chosen here, never what was found.
+"""The fixed sentences that a redacted output may hold beside names and directions, never values that were found.
 
 A setting or a note is left out unless it is listed, so that a new one with a value in it cannot slip through.
 """
@@ -42,7 +42,7 @@ def redact_settings(settings: Mapping[str, str]) -> dict[str, str]:
 
 
 def redact_notes(notes: Iterable[str]) -> tuple[str, ...]:
-    """What may be said of the notes: the beginnings that are listed, and that there are others.
+    """Notes as a redacted page shows them: the listed beginnings, and whether there were others.
 
     >>> redact_notes(["the model does not know 'quic' of 'protocol': read as missing"])
     ('other notes are left out: they may name values',)

@@ -114,7 +114,7 @@ class Distance:
 
     @property
     def typical_cost(self) -> float:
-        """What a change of one feature by one unit costs about: 1 for L2 and L1, 1/d for Gower."""
+        """Approximate cost of changing one feature by one unit: 1 for L2 and L1, 1/d for Gower."""
         return 1.0
 
     @property
@@ -133,7 +133,7 @@ class Distance:
         return False
 
     def reach(self, effort: Array) -> Array:
-        """The largest difference of one feature that an effort ``(n,)`` can pay for; infinite where nothing says."""
+        """The largest difference of one feature that an effort ``(n,)`` can pay for; infinite if unknown."""
         return np.full_like(effort, np.inf)
 
     # What is the same for every distance.

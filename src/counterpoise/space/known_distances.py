@@ -86,7 +86,7 @@ class NormMixture(Distance):
 
     @property
     def is_single_norm(self) -> bool:
-        """Whether there is one norm in it."""
+        """Whether the mixture has a single norm."""
         return len(self.mixture) == 1
 
     def reach(self, effort: Array) -> Array:

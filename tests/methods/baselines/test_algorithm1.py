@@ -209,7 +209,7 @@ def test_charts_keep_what_has_no_coordinate_and_map_there_and_back() -> None:
     np.testing.assert_array_equal(x[:, 2], rows[:, 2])
     assert np.isnan(x[1, 4])
     np.testing.assert_array_equal(chart.to_rows(chart.origin_coordinates), rows)
-    np.testing.assert_allclose(chart.to_coordinates(x)[chart.movable], z[chart.movable])
+    np.testing.assert_allclose(chart.to_coordinates(x)[chart.is_movable], z[chart.is_movable])
     full = CoordinateChart.of(problem(rows=ROWS[:3]))
     here = full.origin_coordinates + 0.5
     margin, slope = full.margin_and_gradient(here)

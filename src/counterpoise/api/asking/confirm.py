@@ -64,15 +64,15 @@ def confirm(
         return Confirmation(holds, share)
     part, points, kept = problem.take(places), take_points(points, places), holds.copy()
     if form.steadiness.changed:
-        agreed = 1.0 + sum(_asked_again(part, points).astype(np.float64) for _ in range(settings.askings - 1))
+        agreed = 1.0 + sum(_passes_again(part, points).astype(np.float64) for _ in range(settings.askings - 1))
         share[places] = agreed / settings.askings
         kept[places] = agreed == settings.askings
     else:
-        kept[places] = _hold_in_any_call(part, form, points, settings)
+        kept[places] = _passes_in_any_call(part, form, points, settings)
     return Confirmation(kept, share)
 
 
-def hold_together(problem: Problem, form: RowForm, x: Array, holds: Mask) -> Mask:
+def passes_in_one_call(problem: Problem, form: RowForm, x: Array, holds: Mask) -> Mask:
     """Which answers ``x`` ``(n, a, d)`` of those that hold, ``(n, a)``, hold in one call with all others as well.
 
     For a model whose answers jump with the company: all best answers and misses, then all alternatives, in order and
@@ -84,17 +84,17 @@ def hold_together(problem: Problem, form: RowForm, x: Array, holds: Mask) -> Mas
     for rows, slots in (np.nonzero(listed[:, :1]), np.nonzero(listed)):
         part, points = problem.take(rows), form.write(rows, x[rows, slots])
         backwards = np.arange(len(rows))[::-1]
-        out[rows, slots] &= _asked_again(part, points)
-        out[rows, slots] &= _asked_again(part.take(backwards), take_points(points, backwards))[::-1]
+        out[rows, slots] &= _passes_again(part, points)
+        out[rows, slots] &= _passes_again(part.take(backwards), take_points(points, backwards))[::-1]
     return np.logical_and.accumulate(out | ~holds, axis=1) & holds
 
 
-def _asked_again(problem: Problem, points: Points) -> Mask:
+def _passes_again(problem: Problem, points: Points) -> Mask:
     predicted = model_predictions(problem.model, points, problem.row_numbers, problem.tally)
     return reaches_target(problem, points, predicted)
 
 
-def _hold_in_any_call(problem: Problem, form: RowForm, points: Points, settings: AskingSettings) -> Mask:
+def _passes_in_any_call(problem: Problem, form: RowForm, points: Points, settings: AskingSettings) -> Mask:
     """Which points keep the target in calls of other sizes: their margin is above the model's rounding."""
     rounding = form.steadiness.rounding
     margin, sure = _margins(problem, points), settings.sure_roundings * rounding
@@ -109,7 +109,7 @@ def _hold_in_any_call(problem: Problem, form: RowForm, points: Points, settings:
         alone, point = problem.take([place]), take_points(points, slice(place, place + 1))
         seen = np.array([margin[place], _margins(alone, point)[0]])
         is_clear = wilful[place] or seen.min() >= settings.min_spreads * np.ptp(seen)
-        holds[place] = bool(is_clear) and bool(_asked_again(alone, point)[0])
+        holds[place] = bool(is_clear) and bool(_passes_again(alone, point)[0])
     return holds
 
 

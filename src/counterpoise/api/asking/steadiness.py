@@ -63,7 +63,7 @@ class Steadiness(NamedTuple):
 
     @property
     def is_plain(self) -> bool:
-        """Whether one asking tells all: nothing changes, however the model is asked."""
+        """Whether the model gives the same outputs however and whenever it is asked."""
         return not (self.changed or self.rounding or self.needs_other_company)
 
     @property

@@ -1,4 +1,4 @@
-"""The notes of a run: what is said once for all of its rows."""
+"""The notes of a run: remarks that concern all of its rows."""
 
 from __future__ import annotations
 

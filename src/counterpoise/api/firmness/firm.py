@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from counterpoise.api.firmness.kept import copies_kept
+from counterpoise.api.firmness.kept import counts_of_kept_copies
 from counterpoise.api.firmness.noise import ChosenNoise, choose_noise
 from counterpoise.api.solve import Answers, AnswerTask, answer_rows
 from counterpoise.errors import InputError
@@ -141,10 +141,10 @@ def _measure_firmness(
     beside, _ = problem.region.bring_inside(
         np.where(problem.numeric, start + CHECK.overshoot * (x - start), x)[:, None, :]
     )
-    held = copies_kept(problem, x, noise, draws)
+    held = counts_of_kept_copies(problem, x, noise, draws)
     kept = held.mean(axis=1)
     before = held[:, : CHECK.price_copies].mean(axis=1)
-    after = copies_kept(problem, beside[:, 0], noise, draws[:, : CHECK.price_copies]).mean(axis=1)
+    after = counts_of_kept_copies(problem, beside[:, 0], noise, draws[:, : CHECK.price_copies]).mean(axis=1)
     effort = problem.energy.effort(np.concatenate([x[:, None], beside], axis=1), problem.x0)
     with np.errstate(divide="ignore", invalid="ignore"):
         gain = np.log(after) - np.log(before)

@@ -154,7 +154,7 @@ def kept_share(problem: Problem, x: Array, noise: Noise, draws: Array) -> Array:
     return shares_kept(problem, x[:, None], [(np.arange(len(x)), noise)], draws)[:, 0] if len(x) else np.empty(0)
 
 
-def copies_kept(
+def counts_of_kept_copies(
     problem: Problem, x: Array, noise: Noise, draws: Array, settings: KeptSettings = KeptSettings()
 ) -> Mask:
     """Which noisy copies ``(n, m)`` of points ``x`` ``(n, d)`` the user's own predict gives the target.

@@ -47,9 +47,9 @@ class ExplainedModel:
     def for_question(cls, model: Model, schema: Schema, question: Question) -> ExplainedModel:
         """The same for a question that is asked again, whose weights and constraints set the distances."""
         measures = DistanceBuilder(schema, question.binding_constraints, question.weights)
-        return cls(model, schema, measures).asked_for(question)
+        return cls(model, schema, measures).with_question(question)
 
-    def asked_for(self, question: Question) -> ExplainedModel:
+    def with_question(self, question: Question) -> ExplainedModel:
         """The model as a question asks it: for its probabilities where there is a threshold on them."""
         if question.threshold is None or self.model.labels is None:
             return self

@@ -27,7 +27,7 @@ DOCUMENT = "explainer.json"
 
 
 class SavedExplainer(NamedTuple):
-    """What a file holds: what is asked, of which reference, and the model with the hash of what it says there."""
+    """The content of an explainer file: question, reference, model, and a hash of its outputs on the reference."""
 
     question: Question
     reference: Reference

@@ -1,4 +1,4 @@
-"""Logs in: a file that is a log of a network tool becomes a table; its bad lines are told, one line each."""
+"""Logs of network tools read as tables; each bad line is reported with its number."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ PLAIN_TABLE = "table"
 
 
 class RowsFile:
-    """The file of --rows: a table, or a log in some format, whose bad lines are told.
+    """The file of --rows: a table, or a log whose bad lines are reported by number.
 
     ``kind`` is what --format says: one of the formats, "table", or None: recognised by the first lines.
     """

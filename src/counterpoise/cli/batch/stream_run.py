@@ -90,7 +90,7 @@ class StreamAnswers:
         first = self.count
         self.count += len(explanation)
         self.found += int(explanation.valid.sum())
-        self.firm += int(explanation.firm_enough.sum())
+        self.firm += int(explanation.is_firm_enough.sum())
         self.rejected += int((explanation.status == REJECTED).sum())
         return "".join(f"{line}\n" for line in format_json_lines(explanation, redact=self.redact, first=first))
 

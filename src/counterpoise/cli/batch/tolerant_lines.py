@@ -1,4 +1,4 @@
-"""Lines of CSV and NDJSON read one by one, so that a line that is no row costs no other."""
+"""CSV and NDJSON read line by line: a broken line is set aside and the others are kept."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ UNDECODED = "surrogateescape"  # how text is opened so that bytes that are no te
 
 
 class Header(NamedTuple):
-    """The names of the columns of CSV, told apart where one comes twice, and what stands between cells."""
+    """The header of a CSV file: column names, repeated ones numbered, and the separator."""
 
     names: list[str]
     separator: str

@@ -37,7 +37,7 @@ REDACTION_NOTE = "Values are left out of this report: it names the features and 
 
 
 class CardChange(NamedTuple):
-    """One feature that an answer changes; a redacted one has neither values nor percentiles."""
+    """One changed feature of an answer; redacted, it has neither values nor percentiles."""
 
     column: int  # place in the schema
     title: str
@@ -141,7 +141,7 @@ def _list_carried(explanation: AnsweredRows) -> list[CarriedCells]:
 
 
 def compared_labels(explanation: AnsweredRows, row: int) -> list[Hashable]:
-    """The labels whose reference rows a row is compared with: what the model says before, and what it says after."""
+    """Labels whose reference rows a row is compared with: its prediction before and after the change."""
     labels = [explanation.score_cells[when][row] for when in ("before", "after")]
     found = [label for label in dict.fromkeys(labels) if isinstance(label, Hashable) and label in explanation.quantiles]
     return found or list(explanation.quantiles)[:2]

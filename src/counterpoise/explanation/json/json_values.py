@@ -113,7 +113,7 @@ def unpack_array(data: dict[str, Any]) -> NDArray[Any]:
 
 
 def read_array_dtype(name: Any) -> np.dtype[Any]:
-    """A dtype of numpy by its name; texts have the length of what they hold, not one that a file says."""
+    """A NumPy dtype by its name; the length of texts is measured, never taken from the file."""
     dtype: np.dtype[Any] = np.dtype(name)
     if not isinstance(name, str) or dtype.kind not in "biufcmMOU" or (dtype.kind == "U" and dtype.itemsize):
         raise ValueError(f"{name!r:.60} is no dtype of a single value")

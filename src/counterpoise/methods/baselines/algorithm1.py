@@ -123,8 +123,8 @@ class Algorithm1:
         problem = replace(problem, energy=replace(problem.energy, two_sided=self.two_sided), cloud=None, hints=None)
         chart = CoordinateChart.of(problem, problem.region.nearest_feasible, probability=self.probability)
         half = streams.normal((self.samples // 2, d))
-        noise = np.concatenate([half, -half], axis=1) * chart.movable[:, None, :]
-        directions = streams.normal((self.directions, d)) * chart.movable[:, None, :]
+        noise = np.concatenate([half, -half], axis=1) * chart.is_movable[:, None, :]
+        directions = streams.normal((self.directions, d)) * chart.is_movable[:, None, :]
         state = self.start(chart, noise, chart.origin_coordinates)
         done, none = np.zeros(n, dtype=bool), np.zeros(n, dtype=bool)
         yield state, Info(none, none, none), done.copy()
@@ -196,7 +196,7 @@ class Algorithm1:
         T = 1 / self.beta
         if self.sigma:  # F itself depends on beta, which has risen
             state = self._evaluate_state(chart, noise, state.z, state.alpha)
-        proposed = propose(state.z, state.gradient, state.alpha, T, normals, chart.movable)
+        proposed = propose(state.z, state.gradient, state.alpha, T, normals, chart.is_movable)
         x, region = chart.to_rows(proposed.z), chart.problem.region
         inside = np.asarray(~((x < region.lower) | (x > region.upper)).any(axis=1))
         trial = self._evaluate_state(chart, noise, np.where(inside[:, None], proposed.z, state.z), state.alpha)
@@ -249,8 +249,8 @@ class Algorithm1:
             )
             return np.asarray((ahead - behind) / (2 * step))
 
-        start = np.where(chart.movable, np.random.default_rng(0).standard_normal(state.z.shape[1]), 0.0)
-        there = chart.movable.any(axis=1)
+        start = np.where(chart.is_movable, np.random.default_rng(0).standard_normal(state.z.shape[1]), 0.0)
+        there = chart.is_movable.any(axis=1)
         start[~there] = 1.0
         return np.asarray(
             ~is_smooth_enough(largest_eigenvalue(product, state.z, self.lanczos_steps, start), self.c2) & there
@@ -313,5 +313,5 @@ class Algorithm1:
         home = problem.region.nearest_feasible[:, None, :]
         # of the way, a share beyond its end
         factors = 1.0 + np.array([0.0, 1e-9, 1e-7, 1e-5, 1e-4, 1e-3, 1e-2, 0.05, 0.2])
-        line = np.where(chart.movable[:, None, :], home + factors[None, :, None] * (x - home), home)
+        line = np.where(chart.is_movable[:, None, :], home + factors[None, :, None] * (x - home), home)
         return join_points(score_points(problem, x), score_points(problem, line)).best(1)

@@ -42,25 +42,25 @@ class CoordinateChart:
         return replace(self, problem=problem, origin=self.origin[index], threshold_shift=self.threshold_shift[index])
 
     @property
-    def movable(self) -> Mask:
+    def is_movable(self) -> Mask:
         """Which cells have a coordinate, ``(n, d)``."""
         return self.problem.numeric & self.problem.region.free & ~np.isnan(self.origin)
 
     @property
     def origin_coordinates(self) -> Array:
         """The coordinates ``(n, d)`` of the origin; 0 where a cell has none."""
-        return np.where(self.movable, self.origin / self.problem.scales, 0.0)
+        return np.where(self.is_movable, self.origin / self.problem.scales, 0.0)
 
     def to_rows(self, z: Array) -> Array:
         """Rows ``(n, ..., d)`` at coordinates ``(n, ..., d)``."""
         spread = (len(z), *(1,) * (z.ndim - 2), z.shape[-1])
-        still = ~self.movable.reshape(spread) | (z == self.origin_coordinates.reshape(spread))
+        still = ~self.is_movable.reshape(spread) | (z == self.origin_coordinates.reshape(spread))
         x = np.where(still, self.origin.reshape(spread), z * self.problem.scales)
         return self.problem.region.system.compute_derived(x.reshape(len(z), -1, z.shape[-1])).reshape(z.shape)
 
     def to_coordinates(self, x: Array) -> Array:
         """The coordinates ``(n, d)`` of rows ``x`` ``(n, d)``."""
-        return np.where(self.movable & (x != self.origin), x / self.problem.scales, self.origin_coordinates)
+        return np.where(self.is_movable & (x != self.origin), x / self.problem.scales, self.origin_coordinates)
 
     def reflect_into_box(self, z: Array) -> Array:
         """Coordinates ``(n, d)`` of the same points mirrored into the region's box."""
@@ -103,7 +103,7 @@ class CoordinateChart:
     def _scale_gradient(self, x: Array, gradient: Array) -> Array:
         """A raw gradient at rows ``x`` ``(n, k, d)`` in coordinates; derived features pass theirs on."""
         pulled = self.problem.region.project_gradient(x, gradient)
-        return np.where(self.movable[:, None, :], pulled * self.problem.scales, 0.0)
+        return np.where(self.is_movable[:, None, :], pulled * self.problem.scales, 0.0)
 
     def _shift_margin(self, margin: Array) -> Array:
         """Margins ``(n, k)`` as this chart's score counts them."""

@@ -97,7 +97,7 @@ class GrowingSpheres:
 
 
 def _undo_small_changes(problem: Problem, points: Points) -> Points:
-    """Answers ``(n, 1, d)`` with changes undone one by one, the smallest first, where they stay valid."""
+    """Answers ``(n, 1, d)``, their changes undone from the smallest on as long as they stay valid."""
     found = points
     order = np.argsort(problem.energy.distance.differences(points.x, problem.x0)[:, 0], axis=1)
     for place in range(order.shape[1]):

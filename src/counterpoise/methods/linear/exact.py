@@ -81,7 +81,7 @@ def _prove_with_relations(
         turn = min(most, settings.boxes_at_first * 4**number)
         search.run(turn, gap)
         found, broken = search.proof(), search.broken & relations.is_covered & ~active[rows]
-        known = found if known is None else known.sharpened(rows, found)
+        known = found if known is None else known.with_better_of(rows, found)
         least = np.minimum(incumbent, known.effort)[rows]
         open_still = ~(known.is_infeasible[rows] | (least <= known.bound[rows] * (1 + max(gap, settings.optimal))))
         going = np.flatnonzero(open_still & (broken.any(axis=1) | (turn < most)))

@@ -18,7 +18,7 @@ class LinearProof(NamedTuple):
     effort: Array  # (n,) of it; infinite where there is none
     boxes: Index  # (n,) opened
 
-    def sharpened(self, rows: Index, found: LinearProof) -> LinearProof:
+    def with_better_of(self, rows: Index, found: LinearProof) -> LinearProof:
         """With what was found of some rows ``(r,)`` after that."""
         out = LinearProof._make(part.copy() for part in self)
         out.bound[rows] = np.fmax(out.bound[rows], found.bound)

@@ -9,7 +9,7 @@ from counterpoise.methods.settings.checked import Settings
 
 @dataclass(frozen=True, repr=False)
 class SurrogateSettings(Settings):
-    """Boosted trees that repeat what a black box said of the reference, and what is asked of them."""
+    """Boosted trees fitted to the outputs of a black box on the reference, and how the search uses them."""
 
     trees: int = 60
     """Trees of a surrogate; 0: searches of black boxes have none."""

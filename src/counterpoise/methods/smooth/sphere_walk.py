@@ -1,4 +1,4 @@
-"""Sliding: the search of models with a slope, their own or one that differences show.
+"""The search of models with a slope, given by the model or estimated by differences.
 
 A row whose score is linear is finished by its Taylor jump. Elsewhere walkers go round the row on spheres that close in;
 where few features should change, lines along single features take their place. Taylor steps lead from there to the
@@ -107,7 +107,7 @@ def _tries_columns_alone(problem: Problem, settings: SearchSettings) -> bool:
 def _finish_linear_rows(
     board: Incumbents, rows: Index, problem: Problem, streams: Streams, settings: SearchSettings
 ) -> Generator[None, None, OpenRows]:
-    """Rows whose score is linear are finished by one Taylor jump; the others are left, expanded at the row."""
+    """Finish rows whose score is linear by one Taylor jump; return the others, expanded at the row."""
     if not problem.has_gradient:
         score, gradient = score_and_gradient(problem, problem.x0[:, None, :], settings=settings)
         return OpenRows(rows, problem, streams, score.margin, gradient)
@@ -263,7 +263,7 @@ def _correct_by_curvature(
 def _branch_while_improving(
     board: Incumbents, rows: Index, problem: Problem, settings: SearchSettings = DEFAULTS
 ) -> Iterator[None]:
-    """Whole numbers one up and one down, while it pays."""
+    """Try whole-number columns one step up and one down, as long as the effort falls."""
     active = np.flatnonzero(coarse_cells(problem, board.points.at(rows).best(1), settings=settings).any(axis=1))
     for _ in range(settings.smooth.max_branch_rounds if len(active) else 0):
         mine = rows[active]

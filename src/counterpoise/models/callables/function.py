@@ -196,8 +196,8 @@ def infer_answer_format(function: Function, answer: NDArray[Any]) -> AnswerForma
     AnswerFormat(shape='score', labels=None, link='identity')
     """
     given = None if function.labels is None else tuple(function.labels)
-    said_labels = answer.dtype.kind in "bOUSiu" or (given is not None and _are_float_labels(answer, given))
-    if said_labels and answer.ndim == 1 and function.link is None:
+    are_labels = answer.dtype.kind in "bOUSiu" or (given is not None and _are_float_labels(answer, given))
+    if are_labels and answer.ndim == 1 and function.link is None:
         return AnswerFormat("labels", given or _collect_labels(answer), "identity")
     if answer.dtype.kind not in "biuf":
         raise _make_shape_error("numbers or one label a row", answer)

@@ -1,4 +1,4 @@
-"""LightGBM's files, read before LightGBM does: it ends the whole process where a file is cut off or does not add up."""
+"""LightGBM's files, checked before LightGBM opens them: a damaged file would end the whole process."""
 
 from __future__ import annotations
 

@@ -128,7 +128,7 @@ def _read_json(data: bytes, limits: FileLimits) -> Any:
 
 
 def _single(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object whose names are there once: of two, XGBoost may take the other one."""
+    """A JSON object; refused if a name comes twice, because XGBoost might read the other value."""
     found = dict(pairs)
     if len(found) < len(pairs):
         raise ValueError("an object has a name twice")

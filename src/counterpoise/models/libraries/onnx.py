@@ -74,7 +74,7 @@ class LabellingOnnxModel(FunctionModel):
 
 
 def adapt(model: Any, schema: Schema, probe: Array) -> Model:
-    """The Model of a session, or of a Function whose scores are one."""
+    """The Model of an ONNX session, or of a Function whose scores are an ONNX session."""
     function = model if isinstance(model, Function) else Function(model)
     session = _wrap_session(function.scores)
     make_input = make_ordered_input_function(schema)  # a matrix has no names to tell its columns by

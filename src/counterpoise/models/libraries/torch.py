@@ -122,7 +122,7 @@ class TorchModel(FunctionModel):
 
 
 def adapt(model: Any, schema: Schema, probe: Array) -> Model:
-    """The Model of a module, or of a Function whose scores are one; the probing rows show the format of its output.
+    """The Model of a module, or of a Function whose scores are a module; probe rows show the format of its output.
 
     A bare module with one output column gives the logit of the second of the labels 0 and 1; for a module that gives a
     number as such, ``cp.Function(module)``.

@@ -51,7 +51,7 @@ def read_trees(model: Any) -> LibraryTrees | None:
 
 
 def read_regression_trees(model: Any, to_outputs: ToOutputs) -> LibraryTrees:
-    """The trees of a histogram boosting that was fitted to squares, with sums that become outputs as is said."""
+    """The trees of a histogram boosting fitted to squared errors; ``to_outputs`` makes outputs of their sums."""
     trees = [_read_tree(stage[0], 0) for stage in model._predictors]
     return LibraryTrees(trees, np.asarray(model._baseline_prediction, dtype=np.float64).reshape(-1), to_outputs)
 

@@ -33,7 +33,7 @@ def is_from_sklearn(model: Any) -> bool:
 
 
 def read_threshold(model: Any) -> tuple[Any, int, float, bool]:
-    """Of an estimator with a threshold: who scores, the column of the class, the threshold, and of what it is one."""
+    """The threshold of an estimator: the scoring estimator, the class column, the value and its unit."""
     inner = getattr(model, "estimator_", model.estimator)
     method = model.response_method
     likely = hasattr(inner, "predict_proba") if method == "auto" else method == "predict_proba"

@@ -72,7 +72,7 @@ def check_generator(node: dict[str, Any], max_pool_words: int = 64) -> None:
 
 
 def check_tree(node: dict[str, Any], source: ZipFile) -> None:
-    """A decision tree has the classes, nodes and values that it says, and each node leads to later ones."""
+    """Check a decision tree: its counts are true, and children come after their parents."""
     features, classes, outputs = _plain(node["__reduce__"]["args"], source)
     state = _plain(node["content"], source)
     nodes, values = state["nodes"], state["values"]

@@ -15,7 +15,7 @@ Int32Array = NDArray[np.int32]
 
 
 class NeighbourLeaves(NamedTuple):
-    """Leaves that a single cell excludes points from, and the cells of its column that lead there; each is ``(e,)``."""
+    """Leaves that points miss by a single cell, and the values of that cell that reach them; each is ``(e,)``."""
 
     point: Index
     tree: Index

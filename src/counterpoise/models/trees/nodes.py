@@ -109,7 +109,7 @@ class TreeNodes:
 
 
 def code_places(codes: Array, size: int) -> Index:
-    """Places of codes in a table of ``size`` entries, the last of which is for a missing or an unknown one."""
+    """Positions of codes in a table of ``size`` entries; missing and unknown codes share the last."""
     return np.where((codes >= 0) & (codes < size - 1), codes, size - 1).astype(np.intp)
 
 

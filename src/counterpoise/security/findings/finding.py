@@ -61,7 +61,7 @@ class FindingChange(NamedTuple):
 
 @dataclass(frozen=True)
 class Finding:
-    """What is known of one alert: what the model said, what would have turned it, and how sure that is."""
+    """One alert: the prediction, the change that would have reversed it, and how certain that is."""
 
     uid: UUID
     row: str

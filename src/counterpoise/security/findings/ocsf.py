@@ -63,7 +63,7 @@ def milliseconds(when: datetime) -> int:
 
 
 def known_numbers(finding: Finding) -> dict[str, Any]:
-    """What was measured of the answer, by name; what is not known is left out."""
+    """The measured numbers of an answer by name, without the unknown ones."""
     numbers = {
         "probability_before": finding.probability_before,
         "probability_after": finding.probability_after,
@@ -108,7 +108,7 @@ def _make_evidence(finding: Finding) -> dict[str, Any]:
 
 
 def _analyse(finding: Finding) -> dict[str, Any]:
-    """Each change as an anomaly: what was observed, on which side of the tipping point, and what is usual."""
+    """Each change as an anomaly: the observed value, its side of the tipping point, and the usual values."""
     baselines = [_describe_baseline(change) for change in finding.changes if change.after is not None]
     analysis: dict[str, Any] = {
         "analysis_targets": [{"name": finding.row, "type": "flow"}],

@@ -42,7 +42,7 @@ def _write_finding(finding: Finding) -> str:
 
 
 def _list_facts(finding: Finding) -> list[tuple[str, str]]:
-    """What is known of the alert itself, by name; "" for what is not."""
+    """Facts about the alert by name; "" where unknown."""
     ends = [
         ":".join(str(finding.fields[name]) for name in (f"{side}_ip", f"{side}_port") if name in finding.fields)
         for side in ("source", "destination")

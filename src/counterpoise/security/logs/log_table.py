@@ -16,7 +16,7 @@ from counterpoise.errors import InputError
 
 
 def read_json_objects(lines: Iterable[str]) -> Iterator[tuple[int, dict[str, Any] | str]]:
-    """For each line that is not blank its number, and the object in it or a text that says why there is none.
+    """For each line that is not blank: its number, and its object or the reason why it has none.
 
     >>> list(read_json_objects(['{"a": 1}', "", "[1]"]))
     [(1, {'a': 1}), (3, 'it is not a JSON object')]
@@ -120,13 +120,13 @@ def check_finite(record: Mapping[str, Any]) -> None:
 def set_wrong_apart(
     records: Iterable[tuple[int, Mapping[str, Any]]], problems: list[LineProblem]
 ) -> list[tuple[int, Mapping[str, Any]]]:
-    """The records that can be rows; ``problems`` are told those with a number that is none, or text among numbers.
+    """The records that can be rows; one with a number that is none, or text among numbers, is added to ``problems``.
 
     A field is of numbers where more than half of its cells are.
 
-    >>> told = []
-    >>> found = set_wrong_apart([(1, {"age": 3}), (2, {"age": "x"}), (3, {"age": 1e999}), (4, {"age": 5})], told)
-    >>> [line for line, _ in found], [str(each) for each in told]
+    >>> problems = []
+    >>> found = set_wrong_apart([(1, {"age": 3}), (2, {"age": "x"}), (3, {"age": 1e999}), (4, {"age": 5})], problems)
+    >>> [line for line, _ in found], [str(each) for each in problems]
     ([1, 4], ["line 2: 'age' has 'x', which is no number", "line 3: 'age' is infinite"])
     """
     listed = list(records)

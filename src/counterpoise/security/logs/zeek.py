@@ -51,7 +51,7 @@ class ZeekHeader:
         return replace(self, types=tuple(cells)) if key == "types" else self
 
     def parse_line(self, line: str) -> dict[str, Any]:
-        """The record in a line of cells; a ValueError says why there is none."""
+        """The record in a line of cells; a ValueError if it has none."""
         cells = line.split(self.separator)
         if len(cells) != len(self.fields):
             raise ValueError(f"it has {len(cells)} cells, the header {len(self.fields)} fields")
@@ -89,7 +89,7 @@ def read_zeek(lines: Iterable[str]) -> LogTable:
     ({'uid': ['C1'], 'orig_pkts': [5]}, ["line 6: 'x' is no count"])
     """
     header, records, problems = ZeekHeader(), [], []
-    first_path, told_other = "", False
+    first_path, has_reported_other = "", False
     for number, raw in enumerate(lines, start=1):
         line = raw.rstrip("\r\n")
         if line.startswith("#"):
@@ -99,11 +99,11 @@ def read_zeek(lines: Iterable[str]) -> LogTable:
             continue
         first_path = first_path or header.path
         if header.path != first_path:
-            if not told_other:
+            if not has_reported_other:
                 problems.append(
                     LineProblem(number, f"from here on it is a log of {header.path!r}, not of {first_path!r}")
                 )
-            told_other = True
+            has_reported_other = True
             continue
         try:
             _check_header(header)

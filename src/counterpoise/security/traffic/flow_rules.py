@@ -44,7 +44,7 @@ _COMPILED = tuple((side, re.compile(pattern, re.IGNORECASE)) for side, pattern i
 
 
 def side_of(column: str) -> Side | None:
-    """Whose a column is; None for one that is not known.
+    """The side that controls a column; None if unknown.
 
     >>> side_of("sbytes"), side_of("Tot Bwd Pkts"), side_of("proto"), side_of("colour")
     ('sender', 'receiver', 'given', None)

@@ -132,7 +132,7 @@ def _page_data(
     """What the page draws its list from: a column an array, so that thousands of alerts stay small."""
     table = found.table
     groups = found.group_table
-    carried = [] if redact else _carried(found)
+    carried = [] if redact else _describe_carried_over(found)
     return {
         "written": when,
         "about": dict(about),
@@ -179,7 +179,7 @@ def _title_group(group: AlertGroup, *, redact: bool) -> str:
     return AlertGroup(tuple(moves), group.rows).title
 
 
-def _carried(found: Triage) -> list[str]:
+def _describe_carried_over(found: Triage) -> list[str]:
     known = set(found.explanation.schema.names)
     rows = found.explanation.rows
     names = [name for name in rows.columns if name not in known]

@@ -60,7 +60,7 @@ def nearness_columns(signals: pd.DataFrame) -> Array:
 
 
 def _fill_unknown(column: Array, far: Callable[[Array], float]) -> Array:
-    """A column in which rows without an answer stand as far away; one of which nothing is known stays as it is."""
+    """Fill a column: rows without an answer count as the farthest; a column of NaN alone stays."""
     return column if np.isnan(column).all() else np.where(np.isnan(column), far(column), column)
 
 
@@ -122,7 +122,7 @@ class VerdictModel:
 
 
 def find_places(known: Array, columns: Array) -> Array:
-    """Where each cell ``(m, d)`` stands among the sorted ones ``(n, d)``, from 0 to 1; a missing one stands last.
+    """Rank of each cell ``(m, d)`` among sorted reference cells ``(n, d)``, from 0 to 1; missing cells get 1.
 
     >>> find_places(np.array([[1.0], [5.0]]), np.array([[0.0], [3.0], [9.0]])).ravel().tolist()
     [0.0, 0.5, 1.0]
@@ -218,7 +218,7 @@ def choose_cut_offs(score: Array, is_false_alarm: Mask, settings: TriageSettings
 
 
 def put_into_classes(score: Array, cut_offs: tuple[float, float]) -> list[str]:
-    """The class of each score; that of a row without one says that it was not judged."""
+    """The class of each score; rows without a score are "not judged"."""
     stands, false_alarm = cut_offs
     return [
         NOT_JUDGED

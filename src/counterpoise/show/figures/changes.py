@@ -13,7 +13,7 @@ from counterpoise.explanation.cards.cards import compared_labels
 from counterpoise.explanation.explanation import Explanation
 from counterpoise.explanation.fields import REJECTED
 from counterpoise.explanation.formats import format_label, format_pair, is_missing
-from counterpoise.explanation.rank_axis import RankAxis, piles_up
+from counterpoise.explanation.rank_axis import RankAxis, is_crowded
 from counterpoise.explanation.sentences import sort_by_size
 from counterpoise.show.figures.style import (
     AFTER_COLOUR,
@@ -92,7 +92,7 @@ def _make_ruler(ends: Array, bands: list[Array]) -> tuple[Callable[[Array], Arra
     seen = np.concatenate([ends, *(band[1:-1] for band in bands)])
     low, high = float(seen.min()), float(seen.max())
     ranks = RankAxis.of(bands, ends.tolist())
-    by_rank = ranks is not None and piles_up(ranks, low, high, ends.tolist())
+    by_rank = ranks is not None and is_crowded(ranks, low, high, ends.tolist())
 
     def bend(values: Array) -> Array:
         return ranks.place(values) if ranks is not None and by_rank else values

@@ -108,7 +108,7 @@ def landscape(
 
 
 def _shows_probability(seen: Landscape, heights: str, *, is_flat: bool) -> bool:
-    """Whether the map is of the probability; an error where what is asked for is not there."""
+    """Whether the map shows probabilities; an error if they were asked for and are unknown."""
     if heights not in ("auto", "probability", "energy"):
         raise InputError("heights must be 'auto', 'probability' or 'energy'", f"{heights!r}", "choose one of them")
     known = not bool(np.isnan(seen.probability).any())

@@ -187,7 +187,7 @@ class Lookup:
 
 @dataclass(frozen=True, init=False, repr=False)
 class OneHot:
-    """Of these columns of zeros and ones exactly one is 1, as where a user has made columns of a category.
+    """Exactly one of these 0/1 columns is 1: a category that the user has one-hot encoded.
 
     names: two or more names of columns of zeros and ones.
     relax: True lets rows off the rule that break it themselves; False by default.

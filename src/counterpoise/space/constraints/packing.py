@@ -60,7 +60,7 @@ def pack_constraint(constraint: Any) -> dict[str, Any]:
 
 
 def build_constraint(constraint_class: type[Any], values: Mapping[str, Any]) -> Any:
-    """The constraint with these fields; its names, where it takes any number of them, are given one by one."""
+    """The constraint with these fields; a list of names becomes positional arguments."""
     options = dict(values)
     names = options.pop("names", ())
     return constraint_class(*(names if isinstance(names, (list, tuple)) else [names]), **options)

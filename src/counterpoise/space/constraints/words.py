@@ -25,7 +25,7 @@ class Constraint(Protocol):
 
 
 def flatten_names(names: tuple[NameOrNames, ...]) -> tuple[Hashable, ...]:
-    """Names that were given one by one or as lists, as one flat tuple."""
+    """All names in one flat tuple, whether given singly or as lists."""
     flat: list[Hashable] = []
     for name in names:
         if isinstance(name, (set, frozenset)):

@@ -12,7 +12,7 @@ from counterpoise.types import Array, Index
 
 
 def find_dependence(seen: PatternSearch) -> list[FoundRelation]:
-    """Features whose value another one decides; a value that fewer than five rows have decides nothing."""
+    """Features whose value another feature determines; values seen in fewer than five rows do not count."""
     out: list[FoundRelation] = []
     coded = {number: codes for number, codes in enumerate(map(_code, seen.x.T)) if codes is not None}
     keys = {number: codes for number, codes in coded.items() if _can_decide(seen, codes)}
@@ -39,7 +39,7 @@ def find_dependence(seen: PatternSearch) -> list[FoundRelation]:
 
 
 def find_one_hot_groups(seen: PatternSearch) -> list[FoundRelation]:
-    """Columns of zeros and ones of which exactly one is 1 in every row."""
+    """Groups of 0/1 columns in which every row has exactly one 1."""
     least = seen.settings.min_rows_per_value
     able = [
         number

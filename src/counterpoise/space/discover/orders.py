@@ -54,7 +54,7 @@ def _find_pairs(seen: PatternSearch) -> Pairs:
 
 
 def _join_chains(pairs: list[tuple[int, int]]) -> list[list[int]]:
-    """Pairs joined by twos: a <= b and b <= c are said as a <= b <= c; each pair is said once."""
+    """Chains of pairs: a <= b and b <= c become a <= b <= c; each pair is used once."""
     used: set[tuple[int, int]] = set()
     chains: list[list[int]] = []
     for a, b in pairs:

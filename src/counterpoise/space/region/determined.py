@@ -105,7 +105,7 @@ class DeterminedColumns:
         return y
 
     def describe(self, names: tuple[object, ...], row: int) -> list[str]:
-        """What is computed from what in one row, in words."""
+        """For one row, in words: which columns are computed from which."""
         out = []
         for number, equation in enumerate(self.equations):
             column = int(self.chosen[row, number])

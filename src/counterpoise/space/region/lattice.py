@@ -41,7 +41,7 @@ class Lattice:
 
     @cached_property
     def cache_key(self) -> bytes:
-        """All that says which values columns can hold, whatever the row, to know it again by."""
+        """A key of everything that limits the values of columns in all rows."""
         listed, values = zip(*self.choices, strict=True) if self.choices else ((), ())
         arrays = self.columns, self.step, self.divisor, *values
         return b"|".join([repr((self.narrow_floats, listed)).encode(), *(array.tobytes() for array in arrays)])

@@ -97,7 +97,7 @@ class TableLookup(RuleFormula):
 
 @dataclass(frozen=True)
 class OneHotGroup(RuleFormula):
-    """Of columns of zeros and ones exactly one is 1 (``is_negated``: not exactly one).
+    """Exactly one of several 0/1 columns is 1 (``is_negated``: not exactly one).
 
     >>> OneHotGroup((0, 1)).holds(np.array([[0.0, 1.0], [1.0, 1.0]]), np.zeros((2, 2)))
     array([ True, False])

@@ -169,7 +169,7 @@ class Membership(RuleFormula):
 
 @dataclass(frozen=True)
 class Combination(RuleFormula):
-    """Several formulas of which all, or at least one, must hold.
+    """A conjunction or disjunction of formulas.
 
     "if a then b" is "not a, or b".
     """

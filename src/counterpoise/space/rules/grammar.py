@@ -69,7 +69,7 @@ DEFAULT_RULE_LIMITS = RuleLimits()
 
 
 class Token(NamedTuple):
-    """A piece of a rule: what kind it is, what it says, and where it starts in the text."""
+    """A token of a rule: its kind, its text and its position."""
 
     kind: str
     text: str

@@ -137,7 +137,7 @@ def _project_on_clause(workspace: RepairWorkspace, formula: Compare, columns: li
 def _solve_for_best_cell(
     workspace: RepairWorkspace, clause_set: ClauseSet, number: int, formula: Compare, columns: list[int], points: Index
 ) -> None:
-    """Solve the clause for one cell of each point: the cell whose change does the least harm."""
+    """Solve the clause for one cell of each point: the cell whose change costs least."""
     clause = clause_set.clauses[number]
     best = np.full(len(points), np.inf)
     picked = np.full(len(points), -1)
@@ -202,7 +202,7 @@ def _count_harm(
 
 
 def _solve_for_column(workspace: RepairWorkspace, formula: Compare, column: int, points: Index, rounds: int) -> Array:
-    """Values of one column that bring the left side to the right one, in the box and on the lattice."""
+    """Values of one column that make the two sides of a clause equal, inside the box and on the lattice."""
     before = workspace.x[column][points]
     value = before
     for _ in range(rounds):
@@ -258,7 +258,7 @@ def _repair_nearest_branch(workspace: RepairWorkspace, clause_set: ClauseSet, nu
 
 
 def _assign_values(workspace: RepairWorkspace, formula: RuleFormula, points: Index) -> None:
-    """Write the value that makes a clause hold: one of a list, any other, the row's own, or what a table says."""
+    """Write the value that makes a clause hold: a listed one, any other, the row's own, or one looked up in a table."""
     column = next(iter(formula.columns))
     if isinstance(formula, SameAsRow) and formula.is_same:
         workspace.write(column, workspace.row_and_box[column][points], points)
@@ -292,7 +292,7 @@ def _assign_from_table(workspace: RepairWorkspace, formula: TableLookup, points:
 
 
 def _assign_one_hot(workspace: RepairWorkspace, formula: OneHotGroup, points: Index) -> None:
-    """Leave one column of a group at 1: one that was set anew, else one that is 1, else the row's own."""
+    """Set one column of a group to 1, the others to 0: a newly set one first, then one that is 1, then the row's."""
     cells = np.stack([workspace.x[number][points] for number in formula.numbers])
     start = np.stack([workspace.row_and_box[number][points] for number in formula.numbers])
     rank = np.select([(cells == 1) & (start != 1), cells == 1, start == 1], [3.0, 2.0, 1.0], 0.0)

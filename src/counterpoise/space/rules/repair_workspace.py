@@ -1,4 +1,4 @@
-"""The points under repair: their cells, column by column, and what a repair needs to know about each point."""
+"""The points under repair: their cells by column, with the box, lattice and row of each."""
 
 from __future__ import annotations
 

@@ -96,7 +96,7 @@ class RelationSystem:
 
     @cached_property
     def has_only_orders(self) -> bool:
-        """Whether no relation makes a change of one column move another: there are none but comparisons."""
+        """Whether all relations are comparisons, so that no column has to move along with another."""
         return not (self.derivations or self.clause_set.followers) and all(
             isinstance(clause.formula, Compare) and clause.formula.operator in ("<=", "<")
             for clause in self.clause_set.clauses

@@ -43,7 +43,7 @@ COLUMN_EXAMPLE = "{name: age, kind: integer}"
 
 @dataclass(frozen=True)
 class SchemaFile:
-    """What a schema file says: features, constraints, and whatever else it has about the data."""
+    """The content of a schema file: features, constraints and further keys about the data."""
 
     schema: Schema
     constraints: tuple[Constraint, ...]
@@ -175,7 +175,7 @@ def _build_feature(entry: Mapping[str, Any], seen: Schema | None) -> Feature:
 
 
 def _assumed_scale(ends: Mapping[str, Any]) -> float:
-    """One unit of distance where nothing was seen of a number: its whole range, or 1 without one."""
+    """The scale of a number without reference data: the width of its range, or 1 if it has none."""
     width = float(ends.get("upper", np.inf) - ends.get("lower", -np.inf))
     return width if 0 < width < np.inf else 1.0
 

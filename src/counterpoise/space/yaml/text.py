@@ -1,4 +1,4 @@
-"""YAML from people one does not know: plain values only, and within limits of length, of aliases and of digits."""
+"""YAML from untrusted sources: plain values only, with limits on length, aliases and digits."""
 
 from __future__ import annotations
 

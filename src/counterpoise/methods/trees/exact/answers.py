@@ -108,7 +108,7 @@ class KnownAnswers:
             self._keep(Answer(float(efforts[place]), x[0, place], changed[place]))
         return Shown(refused[0], unlawful[0])
 
-    def shadowed(self, reduced: RowLeaves, cells: Cells, bound: Array) -> Mask:
+    def is_covered_by_answers(self, reduced: RowLeaves, cells: Cells, bound: Array) -> Mask:
         """Which boxes ``(p,)``, whose points change at least what the cheapest one does, hold no further answer."""
         out = np.zeros(len(bound), dtype=bool)
         if self.wanted == 1:

@@ -125,7 +125,7 @@ class BoxSearch:
         bound = np.maximum(effort, nodes.bound[parent])
         near = (bound < self.answers.limit) & (changes <= self.most_changes)
         if self.answers.found and self.answers.wanted > 1:
-            near &= ~self.answers.shadowed(reduced, cells, bound)
+            near &= ~self.answers.is_covered_by_answers(reduced, cells, bound)
         kept = np.flatnonzero(near)
         if not len(kept):
             return None

@@ -56,7 +56,7 @@ class OpenCells(NamedTuple):
             sets[place] = part
         return cls(np.flatnonzero(may), count[leaves.first_cells], row_count, low, high, near, shut, sets)
 
-    def restricting(self, model: LeafWalls, leaf: Index) -> tuple[Index, Index]:
+    def list_restricted_columns(self, model: LeafWalls, leaf: Index) -> tuple[Index, Index]:
         """The walls of leaves ``(a,)`` that keep out an open cell: places in that list, and walls, each ``(e,)``."""
         table, place = model.walls.ranges_of_leaf, model.walls.place
         begin, width = table.indptr[leaf], table.indptr[leaf + 1] - table.indptr[leaf]

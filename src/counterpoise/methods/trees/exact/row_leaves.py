@@ -52,7 +52,7 @@ class LocalColumns(NamedTuple):
     @classmethod
     def of(cls, model: LeafWalls, opened: OpenCells, leaves: Index, terms: Array, total: Array) -> LocalColumns:
         """The local columns of some leaves ``(a,)``; ``terms`` ``(3, cells)`` are what all cells add to the effort."""
-        leaf, wall = opened.restricting(model, leaves)
+        leaf, wall = opened.list_restricted_columns(model, leaves)
         place = model.walls.place[wall]
         is_set = np.zeros(len(opened.start), dtype=bool)
         is_set[list(opened.sets)] = True

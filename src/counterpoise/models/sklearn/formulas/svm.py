@@ -58,7 +58,7 @@ class KernelExpansion(FormulaBase):
 
     @property
     def layers(self) -> LayerOutputs | None:
-        """One layer, where the kernel is linear and there are no votes."""
+        """A single layer if the kernel is linear and there are no votes; else None."""
         if self.kernel != "linear" or (self.class_count or 0) > 2:
             return None
         weights, size = self.coef @ self.vectors, np.abs(self.coef) @ np.abs(self.vectors)

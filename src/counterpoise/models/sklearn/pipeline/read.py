@@ -48,7 +48,7 @@ def read_columnwise_steps(steps: Sequence[Any], schema: Schema, columns: Index) 
 
 
 def flatten_steps(pipeline: Pipeline) -> list[Any]:
-    """The steps of a pipeline, those of pipelines in it one by one."""
+    """The steps of a pipeline, with pipelines inside it unfolded."""
     steps = (step for _, step in pipeline.steps)
     return [part for step in steps for part in (flatten_steps(step) if isinstance(step, Pipeline) else [step])]
 
