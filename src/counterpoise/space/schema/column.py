@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Collection, Hashable
 from dataclasses import dataclass, replace
 from datetime import date, time, timedelta
 from functools import cached_property
@@ -203,7 +203,7 @@ def infer_feature(column: pd.Series[Any], name: Hashable, scale: Scale) -> Featu
     if kind not in ("continuous", "integer"):
         found = set(pd.unique(seen) if seen.dtype.kind not in "mM" else seen)
         fixed = "" if len(found) > 1 else "it is constant in the reference"
-        if _holds_dates(categories):
+        if _are_dates({*map(type, categories)}):
             fixed = "it holds dates or times"
         unseen = tuple(value for value in categories if value not in found)
         return Feature(
@@ -246,24 +246,24 @@ def _infer_kind(column: pd.Series[Any], seen: pd.Series[Any], name: Hashable) ->
 
 
 def _infer_object_kind(seen: pd.Series[Any], name: Hashable) -> tuple[Kind, tuple[Any, ...]]:
-    if _holds_dates(seen):
+    types = {str} if isinstance(seen.dtype, pd.StringDtype) else {*map(type, seen)}
+    if _are_dates(types):
         return "categorical", tuple(sorted(set(seen), key=str))
-    for value in seen:
-        if not isinstance(value, CELL_TYPES):
-            raise _unsupported_column_error(name, f"an object column with {value!r} ({type(value).__name__})")
-    flags = [isinstance(value, (bool, np.bool_)) for value in seen]
+    if not all(issubclass(one, CELL_TYPES) for one in types):
+        value = next(value for value in seen if not isinstance(value, CELL_TYPES))
+        raise _unsupported_column_error(name, f"an object column with {value!r} ({type(value).__name__})")
+    flags = [issubclass(one, (bool, np.bool_)) for one in types]
     if flags and all(flags):
         return "boolean", (False, True)
-    if flags and not any(flags) and not any(isinstance(value, str) for value in seen):
+    if flags and not any(flags) and not any(issubclass(one, str) for one in types):
         whole = all(is_whole_number(value) or float(value).is_integer() for value in seen if value - value == 0)
         return ("integer" if whole else "continuous"), ()
     return "categorical", tuple(sorted(pd.unique(seen), key=lambda value: (type(value).__name__, str(value))))
 
 
-def _holds_dates(values: Iterable[Any]) -> bool:
-    """Whether there are values, and all of them are dates, times or spans."""
-    kinds = {*map(type, values)}
-    return bool(kinds) and all(issubclass(kind, DATE_TYPES) for kind in kinds)
+def _are_dates(types: Collection[type]) -> bool:
+    """Whether there are values, and the types of all of them are dates, times or spans."""
+    return bool(types) and all(issubclass(one, DATE_TYPES) for one in types)
 
 
 def _unsupported_column_error(name: Hashable, what: str) -> InputError:

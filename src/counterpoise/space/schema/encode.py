@@ -200,12 +200,9 @@ def _encode_categories(feature: Feature, column: pd.Series[Any], what: str) -> A
         table = np.array([*(feature.code_by_category.get(value, -1.0) for value in column.cat.categories), np.nan])
         codes = table[column.cat.codes.to_numpy()]
     else:
-        missing = pd.isna(column.array)
-        codes = np.full(len(column), np.nan)
-        values = column.to_numpy(dtype=object)[~missing].tolist()
-        codes[~missing] = [
-            feature.code_by_category.get(value, -1.0) if isinstance(value, Hashable) else -1.0 for value in values
-        ]
+        places, distinct = _list_distinct(column)
+        table = np.array([*(_code_of(feature, value) for value in distinct), np.nan])
+        codes = table[places]
     unknown = codes == -1.0
     if unknown.any():
         raise InputError(
@@ -216,6 +213,20 @@ def _encode_categories(feature: Feature, column: pd.Series[Any], what: str) -> A
             unknown=True,
         )
     return codes
+
+
+def _list_distinct(column: pd.Series[Any]) -> tuple[NDArray[np.intp], list[Any]]:
+    """For each cell its place among the distinct values, -1 where it is missing, and these values."""
+    try:
+        places, distinct = pd.factorize(column.array)
+    except TypeError:  # a cell that has no hash: all are looked at one by one
+        missing = np.asarray(pd.isna(column.array))
+        return np.where(missing, -1, np.arange(len(column))), column.to_numpy(dtype=object).tolist()
+    return places, np.asarray(distinct, dtype=object).tolist()
+
+
+def _code_of(feature: Feature, value: Any) -> float:
+    return feature.code_by_category.get(value, -1.0) if isinstance(value, Hashable) else -1.0
 
 
 def describe_unknown_values(column: pd.Series[Any], unknown: Mask, what: str, most: int = 6) -> str:

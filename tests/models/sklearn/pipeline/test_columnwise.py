@@ -210,3 +210,44 @@ def test_a_wide_category_is_left_to_the_pipeline(levels: int) -> None:
     model = as_model(own, schema, encode(schema, table)[:50])
     assert (model.gradient is not None) == (levels == 10)
     assert np.array_equal(model.predict(encode(schema, table)[:20]), own.predict(table[:20]))
+
+
+def many_categories(missing_in: str | None) -> pd.DataFrame:
+    """Forty columns of eleven categories each; one of them may have missing cells."""
+    table = pd.DataFrame({f"c{place:02d}": RNG.permutation(np.arange(88) % 11) for place in range(40)}).astype(str)
+    if missing_in is not None:
+        table.loc[::7, missing_in] = None
+    return table
+
+
+@pytest.mark.parametrize("missing_in", [None, "c00", "c23", "c39"])
+def test_many_categories_are_read_as_the_encoder_has_them(missing_in: str | None) -> None:
+    """Missing cells too, in the one column where the encoder takes them: it refuses them in the others."""
+    table = many_categories(missing_in)
+    label = np.where(np.arange(88) % 2 == 0, "yes", "no")
+    encoder = ColumnTransformer([("c", OneHotEncoder(handle_unknown="error"), [*table.columns])])
+    model = make_pipeline(encoder, LogisticRegression()).fit(table, label)
+    schema = Schema.infer(table)
+    opened = as_model(model, schema, encode(schema, table))
+    assert opened.gradient is not None
+    other = table.apply(lambda column: RNG.permutation(column.to_numpy()))
+    assert np.allclose(opened.outputs(encode(schema, other))[:, 1], model.decision_function(other), atol=1e-12)
+
+
+def test_a_pipeline_of_many_categories_is_opened_in_few_calls_of_its_encoder() -> None:
+    calls: list[int] = []
+
+    class CountingEncoder(OneHotEncoder):
+        def transform(self, X):
+            calls.append(len(X))
+            return super().transform(X)
+
+    table = many_categories("c11")
+    label = np.where(np.arange(88) % 2 == 0, "yes", "no")
+    model = make_pipeline(ColumnTransformer([("c", CountingEncoder(), [*table.columns])]), LogisticRegression()).fit(
+        table, label
+    )
+    calls.clear()
+    schema = Schema.infer(table)
+    assert as_model(model, schema, encode(schema, table)).gradient is not None
+    assert len(calls) < len(table.columns) / 2

@@ -174,7 +174,7 @@ def _read_numeric_block(inner: Any, schema: Schema, picked: Index) -> list[Numer
 def _read_category_block(
     inner: Any, schema: Schema, picked: Index, max_levels: int = 256
 ) -> list[NumericColumns | CategoryColumns] | None:
-    """Tables of categories, found by asking the fitted encoder about every level of one column at a time.
+    """Tables of categories, found by asking the fitted encoder about rows with one level changed each.
 
     None if a column has no category at all, or more than ``max_levels``: the pipeline itself is asked then.
     """
@@ -185,26 +185,69 @@ def _read_category_block(
     still = _try_transform(inner, decode(block, np.zeros((1, len(features)))))
     if still is None:
         return None
-    owners, tables = np.full(still.shape[1], -1), []
-    for number, feature in enumerate(features):
-        rows = np.zeros((len(feature.categories), len(features)))
-        rows[:, number] = np.arange(len(feature.categories))
-        levels = _try_transform(inner, decode(block, rows))
-        rows[0, number] = np.nan
-        missing = _try_transform(inner, decode(block, rows[:1]))
-        if levels is None:
-            return None
-        moved = np.any(levels != still, axis=0) | (False if missing is None else missing[0] != still[0])
+    tables = _ask_about_levels(inner, block, max_levels)
+    if tables is None:
+        return None
+    owners = np.full(still.shape[1], -1)
+    for number, table in enumerate(tables):
+        missing = table[-1] != still[0]
+        moved = np.any(table[:-1] != still, axis=0) | (missing & ~np.isnan(table[-1]).all())
         if np.any(moved & (owners >= 0)):
             return None  # a column that depends on two categories
         owners[moved] = number
-        tables.append(np.vstack([levels, np.full_like(still, np.nan) if missing is None else missing]))
     owners = np.maximum.accumulate(np.maximum(owners, np.append(0, owners[:-1])))  # constants go with their neighbours
     return [
         CategoryColumns(np.full(np.count_nonzero(owners == number), place), tables[number][:, owners == number])
         for number, place in enumerate(picked)
         if np.any(owners == number)
     ]
+
+
+def _ask_about_levels(inner: Any, block: Schema, rows_at_once: int) -> list[Array] | None:
+    """What an encoder makes of each column's levels, then of a missing cell, all other columns at their first level.
+
+    Tables ``(levels + 1, q)``, the last line NaN where a missing cell is refused; None if a level is. Columns are asked
+    about together, up to so many rows, since a call costs far more than a row.
+    """
+    sizes = [len(feature.categories) for feature in block]
+    owners = np.repeat(np.arange(len(sizes)), sizes)
+    rows = np.zeros((len(owners), len(sizes)))
+    rows[np.arange(len(owners)), owners] = np.concatenate([np.arange(size) for size in sizes])
+    levels: list[Array] = []
+    first = 0
+    while first < len(rows):
+        found = _try_transform(inner, decode(block, rows[first : first + rows_at_once]))
+        if found is None:
+            return None
+        levels.append(found)
+        first += len(found)
+    tables = np.split(np.vstack(levels), np.cumsum(sizes)[:-1])
+    last = _ask_about_missing_cells(inner, block, tables[0].shape[1], rows_at_once)
+    return [np.vstack([table, line]) for table, line in zip(tables, last, strict=True)]
+
+
+def _ask_about_missing_cells(inner: Any, block: Schema, width: int, rows_at_once: int) -> Array:
+    """What an encoder makes of a missing cell in each column alone, ``(columns, q)``; NaN where it is refused."""
+    out = np.full((len(block), width), np.nan)
+    askable = np.flatnonzero([not _refuses_missing_cells(inner, number) for number in range(len(block))])
+    rows = np.zeros((len(askable), len(block)))
+    rows[np.arange(len(askable)), askable] = np.nan
+    found = _try_transform(inner, decode(block, rows)) if 0 < len(askable) <= rows_at_once else None
+    if found is not None:
+        out[askable] = found
+        return out
+    for row, number in zip(rows, askable.tolist(), strict=True):
+        line = _try_transform(inner, decode(block, row[None]))
+        out[number] = np.nan if line is None else line[0]
+    return out
+
+
+def _refuses_missing_cells(inner: Any, number: int) -> bool:
+    """Whether an encoder says by itself that it takes no missing cell in a column, so that it need not be asked."""
+    categories = getattr(inner, "categories_", None)
+    if categories is None or getattr(inner, "handle_unknown", None) != "error":
+        return False
+    return not pd.isna(np.asarray(categories[number], dtype=object)).any()
 
 
 def _try_transform(inner: Any, rows: Any) -> Array | None:
