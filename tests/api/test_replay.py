@@ -42,7 +42,9 @@ def shown(explanation: cp.Explanation, **given: Any) -> list[np.ndarray]:
     seen = cp.landscape(row, model, ["b", "c"], size=6, T=0.1, **given)
     line = cp.profile(row, model, noise=0.5, **given)
     stable = cp.stability(explanation, model, samples=32, **given)
+    proofs = cp.prove(explanation, model, **given)
     return [
+        proofs.table[["effort", "bound"]].to_numpy(dtype=float),
         robust.table.to_numpy(),
         robust.curve.to_numpy(),
         stable.table.to_numpy(dtype=float),

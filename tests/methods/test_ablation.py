@@ -6,7 +6,8 @@ outside, so that a stage which only finds answers that others miss is seen too.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -18,6 +19,7 @@ from sklearn.compose import make_column_transformer
 from sklearn.datasets import load_breast_cancer
 from sklearn.discriminant_analysis import QuadraticDiscriminantAnalysis
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier, RandomForestRegressor
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
@@ -28,15 +30,17 @@ from sklearn.svm import SVC, SVR
 from sklearn.tree import DecisionTreeClassifier
 
 import counterpoise as cp
+from counterpoise import telemetry
 from counterpoise.methods.settings.finish import PolishSettings
 from counterpoise.methods.settings.search_settings import DEFAULTS
 from counterpoise.methods.settings.smooth import SmoothSettings
 from counterpoise.methods.settings.start_settings import StartSettings
+from counterpoise.methods.settings.surrogate_settings import SurrogateSettings
 from counterpoise.methods.settings.trees import TreeSettings
 from counterpoise.methods.settings.trials import TrialSettings
 
 LOST = 100.0  # what a row without an answer counts as
-Question = tuple[Any, pd.DataFrame, pd.DataFrame, dict[str, Any]]  # model, reference, rows, further words
+Question = tuple[Any, pd.DataFrame | None, pd.DataFrame, dict[str, Any]]  # model, reference, rows, further words
 
 
 @cache
@@ -209,6 +213,149 @@ def sparse() -> Question:
     return *machine()[:3], {"distance": "l1"}
 
 
+@cache
+def rationed() -> Question:
+    """A black box that may be asked about few rows."""
+    return *voting()[:3], {"model_rows": 300}
+
+
+@cache
+def narrow_sparse() -> Question:
+    """A range that is met by few changes."""
+    return *narrow()[:3], {"target": (4.0, 4.0001), "distance": "l1"}
+
+
+@cache
+def little_room(distance: str = "l2") -> Question:
+    """A linear model between two relations that leave a narrow wedge, without a grid or a range to hold on to."""
+    table = pd.DataFrame(np.random.default_rng(5658).normal(size=(200, 3)), columns=list("abc"))
+    model = LogisticRegression().fit(table, table.to_numpy() @ [2, -2, -1] > 0)
+    words = [cp.Rule("2*a + b - c <= 1"), cp.Rule("-2*a + b + c <= -0.5")]
+    return model, table, table[:12], {"constraints": words, "bounds": None, "values": "any", "distance": distance}
+
+
+@cache
+def little_room_l1() -> Question:
+    return little_room("l1")
+
+
+@cache
+def summed_few() -> Question:
+    """Three features at most may change, and sums move along with their parts."""
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.normal(size=(400, 5)).round(2), columns=list("abcde"))
+    table["s"], table["u"] = (table.a + table.b).round(2), (table.c + table.d).round(2)
+    label = np.sin(2 * table.a) + table.s * table.e + 0.5 * table.u**2 > 0.7
+    model = make_pipeline(StandardScaler(), MLPClassifier((16, 16), max_iter=60, tol=0.01, random_state=0))
+    return model.fit(table, label), table, table[:16], {"constraints": [cp.MaxChanges(3)]}
+
+
+@cache
+def island_sparse() -> Question:
+    return *island()[:3], {"distance": "l1"}
+
+
+@cache
+def held_votes() -> Question:
+    """Reference rows owe the target to features that may not change."""
+    model, table, _, _ = voting()
+    return model, table, table[:30], {"constraints": [cp.Immutable("x0", "x1")]}
+
+
+@cache
+def mixed(seed: int) -> Question:
+    """A network on five numbers and two categories; every feature counts by its share of the range."""
+    rng = np.random.default_rng(seed)
+    table = pd.DataFrame(rng.normal(size=(400, 5)), columns=[f"x{i}" for i in range(5)])
+    worth = np.zeros(400)
+    for name in ("k0", "k1"):
+        level = rng.integers(0, 5, 400)
+        table[name] = pd.Categorical(np.array(list("uvwxy"))[level])
+        worth += rng.normal(0, 1.2, 5)[level]
+    label = np.sin(2 * table.x0) + table.x1 * table.x2 + 0.5 * table.x3**2 + worth > 0.7
+    front = make_column_transformer((OneHotEncoder(), ["k0", "k1"]), remainder=StandardScaler())
+    model = make_pipeline(front, MLPClassifier((16, 16), max_iter=60, tol=0.01, random_state=0)).fit(table, label)
+    return model, table, table[:12], {"distance": "gower"}
+
+
+def lines_of_numbers() -> Question:
+    return mixed(1)
+
+
+@cache
+def lines_of_categories() -> Question:
+    model, *others = mixed(2)
+    return black_box(model), *others
+
+
+@cache
+def computed(seed: int) -> tuple[pd.DataFrame, pd.Series]:
+    """A column is computed from two others, and the class depends on it."""
+    rng = np.random.default_rng(seed)
+    table = pd.DataFrame(rng.gamma(2, 10, size=(400, 4)).round(2), columns=list("abcd"))
+    table["s"], table["r"] = (table.a + table.b).round(2), table.c / (table.d + 1)
+    return table, table.s / 20 + np.sin(table.r) + table.a * table.d / 200 > 3
+
+
+DERIVED = [cp.Derived("r", "c / (d + 1)")]
+
+
+@cache
+def computed_lines(seed: int = 1, distance: str = "gower") -> Question:
+    table, label = computed(seed)
+    model = make_pipeline(StandardScaler(), MLPClassifier((16,), max_iter=100, tol=0.0, random_state=0))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model.fit(table, label)
+    return black_box(model), table, table[:12], {"distance": distance, "constraints": DERIVED}
+
+
+def computed_l1() -> Question:
+    return computed_lines(0, "l1")
+
+
+@cache
+def computed_trees() -> Question:
+    table, label = computed(0)
+    model = HistGradientBoostingClassifier(max_iter=40, random_state=0).fit(table, label)
+    return model, table, table[:20], {"constraints": DERIVED}
+
+
+@cache
+def nowhere_near() -> Question:
+    """No reference, no range, and a boundary far away that only labels show."""
+    table, _ = noisy(4)
+
+    def model(rows: np.ndarray) -> np.ndarray:
+        return np.where(np.asarray(rows)[:, 0] + np.asarray(rows)[:, 1] > 40, "b", "a")
+
+    schema = cp.Schema.infer(table)
+    return cp.Function(scores=model, labels=["a", "b"]), None, table[:10], {"schema": schema, "bounds": None}
+
+
+@cache
+def alert() -> Question:
+    """A single alert that leads far itself."""
+    train, label, _ = telemetry.simulate(seed=0)
+    model = HistGradientBoostingClassifier(random_state=0).fit(train, label)
+    return model, train, pd.DataFrame([telemetry.PAPER_ALERT]), {"target": "benign", "lam": 0}
+
+
+class WithoutReferenceRetry(cp.Search):
+    def _retry_from_reference(self, *_: Any) -> Iterator[Any]:
+        return iter(())
+
+
+class WithoutL2Retry(cp.Search):
+    def _retry_in_l2(self, *_: Any) -> Iterator[Any]:
+        return iter(())
+
+
+class WithoutSparseAnswers(cp.Search):
+    def _enter_sparse_answers(self, *_: Any) -> None:
+        pass
+
+
 def off(**families: Any) -> cp.Search:
     return cp.Search(**families)
 
@@ -217,6 +364,27 @@ CASES: dict[str, tuple[Callable[[], Question], cp.Search]] = {
     "reference rows as starts": (island, off(starts=StartSettings(reference_rows_tried_first=0))),
     "starts brought nearer": (neighbours, off(starts=StartSettings(start_sections=0))),
     "walks on spheres": (network, off(smooth=SmoothSettings(walk_steps=0))),
+    "reference rows beyond the nearest": (held_votes, off(starts=StartSettings(reference_rows_tried_next=0))),
+    "far answers again from reference rows": (alert, off(starts=StartSettings(far_effort_share=np.inf))),
+    "lost rows again from reference rows": (island_sparse, WithoutReferenceRetry()),
+    "lost rows again in L2": (little_room_l1, WithoutL2Retry()),
+    "answers without the ceiling on changes": (summed_few, WithoutSparseAnswers()),
+    "which relations bind, asked again": (little_room_l1, off(smooth=SmoothSettings(active_set_rounds=1))),
+    "Hildreth's method under relations": (little_room, off(smooth=SmoothSettings(hildreth_rounds=0))),
+    "several prices of a change": (machine, off(smooth=SmoothSettings(change_price_factors=(1.0,)))),
+    "steps along single features": (network, off(smooth=SmoothSettings(columns_stepped_alone=0))),
+    "changes left out": (bent, off(smooth=SmoothSettings(max_left_out_rounds=0))),
+    "columns held at the edge of the box": (bent, off(smooth=SmoothSettings(edge_rounds=0))),
+    "lines halved into a narrow range": (narrow_sparse, off(trials=TrialSettings(range_halvings=0))),
+    "sufficient single changes of trees": (forest, off(trees=TreeSettings(single_changes_tried=0))),
+    "surrogates under a limit of model rows": (rationed, off(surrogate=SurrogateSettings(trees=0))),
+    "sweeps without a surrogate at the end": (rationed, off(surrogate=SurrogateSettings(finished_points=0))),
+    "random starts ever farther out": (nowhere_near, off(starts=StartSettings(length_doublings=0))),
+    "lines taken together": (lines_of_numbers, off(smooth=SmoothSettings(joint_starts_per_row=0))),
+    "switches of categories beside lines": (lines_of_categories, off(trials=TrialSettings(max_line_switches=0))),
+    "lines divided again under relations": (computed_lines, off(trials=TrialSettings(line_refinements=0))),
+    "sweeps of what others are computed from": (computed_trees, off(trials=TrialSettings(source_sweep_points=0))),
+    "changes weighted anew in L1 under relations": (computed_l1, off(smooth=SmoothSettings(reweighting_rounds=0))),
     "Taylor steps": (sparse, off(smooth=SmoothSettings(taylor_steps=1, taylor_steps_after_sweeps=1))),
     "second-order steps": (bent, off(smooth=SmoothSettings(max_hessian_columns=0))),
     "answers elsewhere than the slope promised": (

@@ -72,8 +72,7 @@ def explain(
         numbers.
     threshold: the probability, between 0 and 1, that the target must have; None: the model's own decision counts.
     distance: "l2" (the default), "l1", "l0", "gower", "mad" (L1 in median absolute deviations), "linf", or weights
-        of them such as {"l2": 1, "l0": 0.1}. Differences
-        are in standard deviations of the reference.
+        of them such as {"l2": 1, "l0": 0.1}. Differences are in standard deviations of the reference.
     lam: the weight of the penalty in Eq. (3), at least 0; "auto": 0.1, so that a further change has to save a tenth of
         a standard deviation (Gower: 0.1/d, L0: 0); 0: the bare distance.
     penalty: what lam multiplies: "changes" (the default), the number of changed features without those that a relation

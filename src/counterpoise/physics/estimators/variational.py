@@ -102,7 +102,7 @@ class Variational:
         check_temperature(T, zero=True)
         if not np.isfinite(kappa):
             raise InputError(
-                "kappa must be finite here", f"it is {kappa}", "use MonteCarlo or Gaussian, which take infinity"
+                "kappa must be finite here", f"it is {kappa}", "use MonteCarlo or ClosedForm, which take infinity"
             )
 
         def measure(points: Array) -> ActionsWithGradients:
