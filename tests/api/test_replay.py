@@ -42,7 +42,7 @@ def shown(explanation: cp.Explanation, **given: Any) -> list[np.ndarray]:
     seen = cp.landscape(row, model, ["b", "c"], size=6, T=0.1, **given)
     line = cp.profile(row, model, noise=0.5, **given)
     stable = cp.stability(explanation, model, samples=32, **given)
-    proofs = cp.prove(explanation, model, **given)
+    proofs = cp.prove(explanation if explanation.firm is None else explanation.tipping, model, **given)
     return [
         proofs.table[["effort", "bound"]].to_numpy(dtype=float),
         robust.table.to_numpy(),
