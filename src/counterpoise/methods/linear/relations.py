@@ -96,9 +96,10 @@ def _common_units(slope: Array, steps: Array, most: int = 10**6) -> Array:
     ``slope`` and ``steps`` are ``(n, d)``; steps are taken for fractions whose denominator is at most ``most``.
     """
     out, seen = np.zeros(len(slope)), dict[bytes, float]()
-    for row in np.flatnonzero(((steps > 0) | (slope == 0)).all(axis=1)):
-        used = slope[row] != 0
-        parts = np.abs(slope[row, used] * steps[row, used])
+    with np.errstate(invalid="ignore", over="ignore"):
+        sizes = np.abs(slope * steps)
+    for row in np.flatnonzero((((steps > 0) | (slope == 0)) & np.isfinite(sizes)).all(axis=1)):
+        parts = sizes[row, slope[row] != 0]
         key = parts.tobytes()
         if key not in seen:
             exact = [Fraction(part).limit_denominator(most) for part in parts.tolist()]
@@ -132,18 +133,21 @@ class _Bound(NamedTuple):
         """Slopes ``(n, d)`` and the least and most that is needed ``(n,)``; all 0 where it does not bind."""
         slope, gap, size = _at_rows(self.gap, x0, given, largest)
         left, right = (_at_rows(side, x0, given, largest)[2] for side in (self.gap.left, self.gap.right))
+        sizes = size, left, right
+        known = binds & np.isfinite(slope).all(axis=1) & np.isfinite(np.stack([gap, *sizes])).all(axis=0)
+        slope = np.where(known[:, None], slope, 0.0)
+        gap, size, left, right = (np.where(known, each, 0.0) for each in (gap, *sizes))
         wide = self.tolerance * np.maximum(np.maximum(left, right), 1.0)
         slack = rounding * size + (-self.tolerance if self.is_strict else wide + self.slack)
-        known = binds & np.isfinite(slope).all(axis=1) & np.isfinite(gap) & np.isfinite(slack)
         unit = _common_units(slope, steps)
         ends = gap - slack, gap + (wide if self.is_strict else 0.0)
-        low, high = (_round_up(np.where(known, end, 0.0), unit) for end in ends)
+        low, high = (_round_up(end, unit) for end in ends)
         if self.is_strict and not self.tolerance:  # equality is what it excludes
             with np.errstate(divide="ignore", invalid="ignore"):
                 beyond = np.where(known & (unit > 0) & (np.rint(gap / unit) * unit == gap), gap + unit, -np.inf)
             low, high = np.maximum(low, beyond), np.maximum(high, beyond)
         low = np.where(known, low - rounding * size, 0.0)
-        return np.where(known[:, None], -slope, 0.0), low, np.where(known, high, 0.0)
+        return -slope, low, np.where(known, high, 0.0)
 
 
 def _bounds_of(relation: Relation, numeric: Mask) -> tuple[list[_Bound], bool]:
@@ -189,11 +193,11 @@ def _swap_sides(gap: BinaryOperation) -> BinaryOperation:
 def _at_rows(gap: Expression, x0: Array, given: Array, largest: Array) -> tuple[Array, Array, Array]:
     """Slopes ``(n, d)`` of an affine expression, its value at the rows, and how large its parts can get, ``(n,)``."""
     n, d = x0.shape
-    with np.errstate(all="ignore"):
-        value, parts = gap.value_and_slopes(x0.T, given)
     slope = np.zeros((n, d))
-    for column, each in parts.items():
-        slope[:, column] = each
-    row_size = np.abs(slope * x0).sum(axis=1, where=slope != 0)
-    size = (np.abs(slope) * largest).sum(axis=1, where=slope != 0) + row_size + np.abs(value)
+    with np.errstate(all="ignore"):  # what is undefined, or beyond double precision, is known by its numbers
+        value, parts = gap.value_and_slopes(x0.T, given)
+        for column, each in parts.items():
+            slope[:, column] = each
+        row_size = np.abs(slope * x0).sum(axis=1, where=slope != 0)
+        size = (np.abs(slope) * largest).sum(axis=1, where=slope != 0) + row_size + np.abs(value)
     return slope, np.broadcast_to(value, (n,)), size

@@ -85,8 +85,9 @@ class Compare(RuleFormula):
         return self.left.row_columns | self.right.row_columns
 
     def slack(self, left: Array, right: Array) -> Array:
-        """How far the two sides may be apart, ``(...)``."""
-        return np.asarray(self.tolerance * np.maximum(np.maximum(np.abs(left), np.abs(right)), 1.0))
+        """How far the two sides may be apart, ``(...)``; beyond double precision nothing is near anything."""
+        size = np.maximum(np.maximum(np.abs(left), np.abs(right)), 1.0)
+        return np.asarray(self.tolerance * np.where(np.isfinite(size), size, 0.0))
 
     def truth(self, x: ColumnTable, x0: ColumnTable) -> Truth:
         left, right = self.left.value(x, x0), self.right.value(x, x0)

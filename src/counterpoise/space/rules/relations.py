@@ -85,7 +85,8 @@ class Derivation:
 
     def is_computed_value(self, cell: Array, value: Array) -> Mask:
         """Whether cells hold the computed values, within the tolerance or as the dtype holds them."""
-        slack = self.tolerance * np.maximum(np.maximum(np.abs(cell), np.abs(value)), self.size)
+        size = np.maximum(np.maximum(np.abs(cell), np.abs(value)), self.size)
+        slack = self.tolerance * np.where(np.isfinite(size), size, 0.0)  # beyond double precision nothing is near
         return np.asarray((np.abs(cell - value) <= slack) | (self.round_to_column(value) == cell))
 
     def is_rows_own(self, value: Array, x0: ColumnTable) -> Mask:
@@ -116,7 +117,7 @@ class Derivation:
         """The column, computed anew, given ``(x0, lower, upper)`` side by side, ``width`` columns each.
 
         It is the row's own value where that stays, the end of its box where only rounding parts them, and the old one
-        where it is undefined.
+        where it is undefined, or beyond double precision.
         """
         value, before = self.expression.value(x, given), np.asarray(given[self.number])
         ends = np.finfo(self.storage_dtype or np.float64)  # beyond them no model could be asked
@@ -125,7 +126,7 @@ class Derivation:
         if (inside != made).any():
             made = np.where(np.abs(inside - made) <= self._rounding_error(x, given), inside, made)
         made = np.where(self.is_rows_own(value, given), before, made)
-        return np.where(np.isnan(value), x[self.number], made)
+        return np.where(np.isfinite(value), made, x[self.number])
 
 
 @dataclass(frozen=True)

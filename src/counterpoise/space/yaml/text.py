@@ -55,7 +55,7 @@ def load_yaml_file(path: str | Path) -> Any:
         try:
             return load_yaml(file.read(YamlLimits().characters + 1))  # what is longer is refused unread
         except Exception as error:  # a date that is none, a wrong tag or deep nesting is refused in as many ways
-            raise ValueError(str(error)) from error
+            raise ValueError(str(error)[:500]) from error  # some name what they met at its whole length
 
 
 class _Loader(yaml.SafeLoader):
