@@ -184,7 +184,7 @@ def check_outputs(answer: Any, x: Points, owners: Index, what: str = "row") -> A
         raise ModelError(
             "the model must give one line of outputs per row",
             f"{len(x)} rows gave outputs of shape {outputs.shape}",
-            "mend the model",
+            "correct the model",
         )
     if not np.isfinite(outputs).all():
         wrong = np.flatnonzero(~np.isfinite(outputs).all(axis=1))
@@ -200,7 +200,7 @@ def check_outputs(answer: Any, x: Points, owners: Index, what: str = "row") -> A
 
 
 def _remedy(what: str) -> str:
-    return "mend the model, or constrain what it cannot take" if what == "row" else f"leave out each such {what}"
+    return "correct the model, or exclude such rows by constraints" if what == "row" else f"leave out each such {what}"
 
 
 def _find_failing_row(call: Callable[[Any], Any], x: Points, owners: Index) -> int | None:

@@ -255,8 +255,8 @@ def test_an_answer_to_the_rows_that_is_of_no_use_is_told_and_no_other_form_is_tr
         return np.where([cell is None for cell in frame["kind"].tolist()], "unset", said)
 
     rows = reference[:20].assign(kind=kinds[:20])
-    with pytest.raises(cp.ModelError, match="the model said 'unset'"):
+    with pytest.raises(cp.ModelError, match="the model returned 'unset'"):
         cp.explain(model, rows, reference=reference, on_error="raise")
     found = cp.explain(model, rows, reference=reference)
     assert ((found.status == "rejected") == rows["kind"].isna()).all()
-    assert all("the model said 'unset'" in reason for reason in found.reason[found.status == "rejected"])
+    assert all("the model returned 'unset'" in reason for reason in found.reason[found.status == "rejected"])

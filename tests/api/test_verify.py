@@ -124,5 +124,5 @@ def test_a_label_that_is_none_is_quoted_with_its_own_row():
         def predict(self, x):
             return np.array(["far", "near"])
 
-    with pytest.raises(cp.ModelError, match="it said 'near' for row 0"):
+    with pytest.raises(cp.ModelError, match="it predicted 'near' for row 0"):
         model_predictions(Babbling(), np.zeros((2, 2)), np.array([2, 0]), Tally())

@@ -184,7 +184,7 @@ def test_rows_without_an_answer_and_rows_that_have_the_target_cost_the_others_no
     assert ensemble.rows[0].draws is None
     assert ensemble.rows[1].draws is not None
     assert "already" in ensemble[0].text()
-    with pytest.raises(cp.InputError, match="there must be ways out"):
+    with pytest.raises(cp.InputError, match="the row must have an answer"):
         ensemble[0].together  # noqa: B018
 
 

@@ -128,7 +128,7 @@ def read_data(data: str, label: str | None, unset: UnsetMarks | None = None) -> 
         mark = _find_mark_among_numbers(table.iloc[:, place])
         if mark is not None:
             raise InputError(
-                "a cell that is missing must be empty, or hold what is said to stand for it",
+                "a missing cell must be empty, or hold a mark that is declared for it",
                 f"{name!r} of --data has numbers and {mark!r}",
                 f"give --unset {shlex.quote(mark)}, or write unset: [{mark!r}] in the schema file",
             )

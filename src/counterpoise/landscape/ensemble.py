@@ -108,7 +108,7 @@ def ensemble(
 
 
 def _blame_row(error: ModelError, open_rows: Index) -> dict[int, str]:
-    """The row that an error is about, with what the model said; the error again where it is about none of these."""
+    """The row that an error is about, with the model's message; raises the error again if it is about none of these."""
     if error.row is None or error.row not in open_rows:
         raise error
     return {error.row: error.given}

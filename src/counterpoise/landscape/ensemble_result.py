@@ -119,7 +119,9 @@ class Ensemble:
         if len(self) != 1:
             raise InputError("this is about one row", f"the ensemble has {len(self)}", "choose one: ensemble[0]")
         if self.rows[0].draws is None:
-            raise InputError("there must be ways out", "; ".join(self.rows[0].notes), "choose another row or target")
+            raise InputError(
+                "the row must have an answer", "; ".join(self.rows[0].notes), "choose another row or target"
+            )
         return self.rows[0]
 
     def text(self) -> str:

@@ -93,9 +93,7 @@ def profile(
     if not reach > 1:
         raise InputError("reach must be more than 1, the answer itself", f"{reach!r}", "for instance 1.6")
     if not (explanation.valid.all() and explanation.changed.all()):
-        raise InputError(
-            "a profile needs an answer that changes something", "there is none", "choose a row that has one"
-        )
+        raise InputError("a profile needs an answer that changes something", "this row has none", "choose another row")
     given = {"reference": reference, "constraints": constraints, "regularizers": regularizers}
     replayed = replay(explanation, model, **given)
     schema, x0, x = explanation.schema, explanation.x0[0], explanation.x[0]

@@ -39,7 +39,9 @@ def check_validity(explanation: Explanation, model: Any, *, reference: pd.DataFr
         isinstance(word, StoredObject) for word in question.binding_constraints
     ):
         raise InputError(
-            "what was asked must be known", "the file holds objects of one's own as records", "explain the rows again"
+            "the whole question must be known",
+            "the file holds objects of yours by their names only",
+            "explain the rows again",
         )
     target: Any = question.target
     if not isinstance(target, (AnythingBut, tuple)):

@@ -182,7 +182,7 @@ def test_a_label_that_the_reference_did_not_show_is_refused_with_its_row() -> No
 
 
 def test_labels_that_never_differ_must_be_listed() -> None:
-    with pytest.raises(InputError, match="it only said 'a'"):
+    with pytest.raises(InputError, match="it returned only 'a'"):
         as_model(lambda x: np.full(len(x), "a"), SCHEMA, X)
     model = as_model(Function(lambda x: np.full(len(x), "a"), labels=["a", "b"]), SCHEMA, X)
     assert model.outputs(X[:1]).tolist() == [[1.0, 0.0]]

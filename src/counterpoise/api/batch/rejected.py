@@ -34,7 +34,7 @@ def check_on_error(on_error: object) -> None:
 def state_reason(error: CounterpoiseError) -> str:
     """Why a row is rejected: what must hold and what was given, without its place among the rows of one call.
 
-    >>> state_reason(InputError("values must be finite", "it gave inf for row 3, counted from 0", "mend the model"))
+    >>> state_reason(InputError("values must be finite", "it gave inf for row 3, counted from 0", "correct the model"))
     'values must be finite; it gave inf'
     """
     return _COUNTED_PLACE.sub("", f"{error.must}; {error.given}")

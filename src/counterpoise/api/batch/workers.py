@@ -118,7 +118,7 @@ def _pack(work: Any) -> bytes:
         packed: bytes = _find_cloudpickle().dumps(work)
     except Exception as error:  # whatever the objects of others raise
         raise InputError(
-            "the model and what was asked of it must be such as can be sent to other processes",
+            "model and question must be picklable, to be sent to other processes",
             f"{type(error).__name__}: {error}",
             "give n_jobs=1, or a function that opens the model when it is called",
         ) from error

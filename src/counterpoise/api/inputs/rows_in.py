@@ -139,7 +139,7 @@ def model_predictions(model: Model, x: Points, owners: Index, tally: Tally) -> N
         raise ModelError(
             "the model must give one prediction per row",
             f"{len(x)} rows gave predictions of shape {predicted.shape}",
-            "mend the model",
+            "correct the model",
         )
     known = set(model.labels or ())
     wrong = [
@@ -152,8 +152,8 @@ def model_predictions(model: Model, x: Points, owners: Index, tally: Tally) -> N
         row = int(owners[place])
         raise ModelError(
             f"the model must predict {'one of its own classes' if known else 'finite numbers'}",
-            f"it said {predicted.tolist()[place]!r} for row {row}, counted from 0",
-            "mend the model",
+            f"it predicted {predicted.tolist()[place]!r} for row {row}, counted from 0",
+            "correct the model",
             row=row,
         )
     return predicted

@@ -120,7 +120,7 @@ def fit_regularizers(
             raise InputError(
                 "plausibility is measured against reference rows of the target",
                 "the reference has none" if len(reference_rows.x) else "no reference was given",
-                "give such rows as reference=, another target, or no such regulariser",
+                "give such rows as reference=, choose another target, or leave this regulariser out",
             )
         pools.append(reference_rows.x[there[spread_places(len(there), max_reference_rows)]])
     space = build_coordinates(schema, distance, reference_rows.x)

@@ -1,4 +1,4 @@
-"""What the model said of points before: chains come back to the same points of single values again and again."""
+"""Margins of points that were asked about before: chains come back to the same points again and again."""
 
 from __future__ import annotations
 

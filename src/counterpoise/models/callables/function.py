@@ -128,7 +128,7 @@ class FunctionModel(ModelBase):
             if label not in places:
                 raise ModelError(
                     f"a label must be one of {', '.join(map(repr, classes))}",
-                    f"the model said {label!r}",
+                    f"the model returned {label!r}",
                     "list every label: cp.Function(scores=model, labels=[…])",
                     row=row,
                 )
@@ -242,7 +242,7 @@ def _collect_labels(answer: NDArray[Any]) -> tuple[Any, ...]:
     if len(seen) < 2:
         raise InputError(
             "a callable that returns labels must show two of them or more on the reference",
-            f"it only said {seen.pop()!r}",
+            f"it returned only {seen.pop()!r}",
             "list every label: cp.Function(scores=model, labels=[…]), or return scores",
         )
     return tuple(sorted(seen, key=lambda label: (type(label).__name__, label)))

@@ -26,7 +26,7 @@ def load_state(path: Path, limits: FileLimits = DEFAULT_LIMITS) -> Any:
             raise ValueError("its parts are longer than itself")
         pickles = [entry for entry in entries if entry.filename.endswith("data.pkl")]
         if len(pickles) != 1 or pickles[0].file_size > limits.pickle_bytes:
-            raise ValueError("it has not one list of tensors of a sane length")
+            raise ValueError("it must have one list of tensors (data.pkl) of at most the permitted size")
         _check(archive.read(pickles[0]))
     return torch.load(path, map_location="cpu", weights_only=True)
 

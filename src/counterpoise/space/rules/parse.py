@@ -225,8 +225,8 @@ class _Translator:
         decimals = call.args[1] if len(call.args) == 2 else ast.Constant(0)
         kept = decimals.value if isinstance(decimals, ast.Constant) else None
         if len(call.args) > 2 or not isinstance(kept, int) or isinstance(kept, bool) or kept > self.limits.decimals:
-            todo = f"give what is rounded, and how many decimals it keeps, 0 to {self.limits.decimals}"
-            self.refuse(call, "round without such a number of decimals", todo)
+            todo = f"write round(expression, decimals) with decimals from 0 to {self.limits.decimals}"
+            self.refuse(call, "round with a wrong number of decimals", todo)
         return RoundedEquation.of(cell.expression, self.translate_number(call.args[0]), kept, self.tolerance)
 
     def translate_call(self, node: ast.Call) -> Expression:
