@@ -45,7 +45,7 @@ def print_review(found: Review) -> None:
 
 
 def _say_ratio(effort: float, bound: float) -> str:
-    """What an answer costs over what every valid one costs at least; "" where nothing is proven."""
+    """Effort of an answer over the proven bound; "" without a bound."""
     return f"{effort / bound:.4g}" if 0 < bound < np.inf else ""
 
 

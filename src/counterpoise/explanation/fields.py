@@ -96,7 +96,7 @@ class AnswerEnergies(RowArrays):
 
 @dataclass(frozen=True, eq=False)
 class AnswerMeasures(RowArrays):
-    """What is known of every answer of n rows, a alternatives each; NaN where there is none or nothing was measured.
+    """Measures of the answers to n rows, a alternatives each; NaN without an answer or a measurement.
 
     >>> AnswerMeasures.unknown(2, 3).kept.shape
     (2, 3)
@@ -121,7 +121,7 @@ class AnswerMeasures(RowArrays):
         return cls(*(nothing,) * 6, np.full(n, "", dtype=object), nothing, nothing)
 
     def with_firm_answers(self, firm: pd.DataFrame) -> AnswerMeasures:
-        """The same with what the table of firm answers tells of the best ones, which was counted on more copies."""
+        """A copy whose best answers have the shares of the firm table, counted on more noisy copies."""
         best = (firm[name].to_numpy(dtype=np.float64) for name in ("kept", "kept_low", "kept_high"))
         other_shares = self.kept[:, 1:], self.kept_low[:, 1:], self.kept_high[:, 1:]
         kept, low, high = (np.column_stack(pair) for pair in zip(best, other_shares, strict=True))

@@ -87,7 +87,7 @@ def name_label(label: Any) -> str:
 
 
 def format_own_cell(feature: Feature, value: Any) -> str:
-    """A cell of a row as it came, which may be nothing that the feature can hold.
+    """A cell of a row as it was given, even if the feature cannot hold it.
 
     >>> load = Feature("load", "continuous", unit="%")
     >>> format_own_cell(load, "n/a"), format_own_cell(load, np.inf), format_own_cell(load, 2)

@@ -54,7 +54,7 @@ class AnythingBut:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Question:
-    """What was asked of the rows of one explanation.
+    """The question of one explanation: everything that was asked, as data.
 
     target: what the decision should become (`Target`); an array holds one label per row.
     threshold: the probability that the target must have; None: the model's own decision counts.

@@ -80,6 +80,6 @@ def _middle_ranks(levels: Array, values: Array) -> Array:
 
 
 def _first_of_each(levels: Array, shares: Array, *, last: bool) -> tuple[Array, Array]:
-    """Quantiles of which none occurs twice, each with its first share, or its last."""
+    """Quantiles without repetition, each with its first share, or its last."""
     distinct, first, counts = np.unique(levels, return_index=True, return_counts=True)
     return distinct, shares[first + (counts - 1 if last else 0)]

@@ -86,7 +86,7 @@ def name_row(index: pd.Index[Any], position: int) -> str:
 
 
 def shorten_reason(reason: str) -> str:
-    """The first sentence of a reason in one line, without addresses of pages, which libraries' own errors may hold.
+    """The first sentence of a reason in one line, without the web addresses that errors of libraries contain.
 
     >>> shorten_reason("the model must predict; it raised ValueError: Input X has NaN.\\nSee https://a.org/b for more.")
     'the model must predict; it raised ValueError: Input X has NaN'

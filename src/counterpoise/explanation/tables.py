@@ -76,7 +76,7 @@ def list_changes(schema: Schema, rows: pd.DataFrame, x0: Array, answers: Array, 
 
 
 def decode_value(feature: Feature, code: float) -> Any:
-    """The value that an encoded number stands for: a category, a whole number, a float; None where it is missing.
+    """The decoded value of a cell: a category, a whole number or a float; None if missing.
 
     >>> decode_value(Feature("proto", "categorical", categories=("tcp", "udp")), 1.0)
     'udp'

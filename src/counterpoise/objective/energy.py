@@ -94,7 +94,7 @@ class Energy:
 
     @property
     def is_norm_plus_prices(self) -> bool:
-        """Whether the effort is one norm and prices of each feature's difference and change, and nothing else."""
+        """Whether the effort consists of one norm and of prices per feature for its difference and its change."""
         known = (WeightedL1, ChangeCount, Sparsity)
         plain = not self.lam or all(isinstance(part, known) for part in self.regularizers)
         return plain and self.distance.is_single_norm and self.distance.prices is None

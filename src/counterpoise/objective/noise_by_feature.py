@@ -44,12 +44,12 @@ class NoiseByFeature:
 
     @property
     def level(self) -> float:
-        """None that is one number: NaN."""
+        """NaN: features differ in their levels."""
         return float("nan")
 
     @property
     def max_level(self) -> float:
-        """There is none: infinite."""
+        """Infinite: there is no upper limit."""
         return np.inf
 
     @property

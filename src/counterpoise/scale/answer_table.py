@@ -108,7 +108,7 @@ def _make_question(explainer: Explainer, settings: Mapping[str, Any]) -> Questio
 def _explain_around(
     explainer: Explainer, rows: pd.DataFrame, reasons: Mapping[int, str], settings: Mapping[str, Any]
 ) -> Explanation:
-    """The explanation of rows between which there are lines that are none, by their places."""
+    """The explanation of the readable rows of a table, with broken lines rejected in their places."""
     if settings.get("on_error") == "raise":
         place, reason = min(reasons.items())
         raise InputError("every line must be a row", f"{reason} (row {place}, counted from 0)", "mend the line")
@@ -138,7 +138,7 @@ DEFAULT_CALLS = CallSettings()
 
 
 def ask_in_blocks(explainer: Explainer, settings: CallSettings = DEFAULT_CALLS) -> Explainer:
-    """An explainer that asks its model in calls of one size, where outputs depend on that; else the same one."""
+    """An explainer that asks its model in calls of one size if outputs depend on it; else the explainer itself."""
     if explainer.chunks.call_rows or not depends_on_call_size(explainer.model, explainer.reference):
         return explainer
     return explainer.in_chunks(replace(explainer.chunks, call_rows=settings.rows))

@@ -42,7 +42,7 @@ class LineSource(Protocol):
     """Where lines come from."""
 
     def read(self, settings: StreamSettings) -> list[bytes] | None:
-        """The next lines, none where none came in a while, None at the end."""
+        """The next lines; an empty list if none came in a while, None at the end."""
 
     def commit(self) -> None:
         """Note that all lines read so far are answered."""
@@ -115,7 +115,7 @@ class LineCutter:
 
 
 class PipeLines:
-    """The lines of a pipe, read ahead by a thread; a pipe cannot be read twice, so there is nothing to note.
+    """The lines of a pipe, read ahead by a thread; no position is saved, as a pipe cannot be read twice.
 
     ``begun`` is what was read of it before, and all of it where there is no ``descriptor``.
     """
@@ -196,7 +196,7 @@ class KafkaLines:
         self._consumer.subscribe([topic])
 
     def read(self, settings: StreamSettings) -> list[bytes] | None:
-        """The next messages; none where none came in a while."""
+        """The next messages; an empty list if none came in a while."""
         found = self._consumer.consume(settings.batch_rows, settings.wait_seconds)
         wrong = [message.error() for message in found if message.error() is not None]
         if wrong and wrong[0].fatal():

@@ -104,7 +104,7 @@ class Distance:
 
     @property
     def unit_prices(self) -> Array | None:
-        """What one unit of each difference costs beside the length, ``(d,)``: 1 for L1; None where it costs nothing."""
+        """Cost of one unit of each difference beside the length, ``(d,)``: 1 for L1; None if it is free."""
         return None
 
     @property
@@ -129,7 +129,7 @@ class Distance:
 
     @property
     def is_single_norm(self) -> bool:
-        """Whether it is one of L2, L1, L0, Gower and nothing else, so that methods made for these apply."""
+        """Whether the distance is exactly one of L2, L1, L0 and Gower, for which special methods exist."""
         return False
 
     def reach(self, effort: Array) -> Array:

@@ -88,7 +88,7 @@ class RowsFile:
 
 
 def _recognise(source: TextSource, peek_lines: int = 20) -> str | None:
-    """The format of a file by its first lines; None for a table, and for what is no text at all."""
+    """The format of a log by its first lines; None for a table or a binary file."""
     if isinstance(source, Path) and source.suffix.lower() == ".parquet":
         return None
     try:

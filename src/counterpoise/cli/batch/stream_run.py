@@ -95,7 +95,7 @@ class StreamAnswers:
         return "".join(f"{line}\n" for line in format_json_lines(explanation, redact=self.redact, first=first))
 
     def _read(self, lines: list[bytes]) -> pd.DataFrame | None:
-        """The lines as a frame, with those that are no rows between them; None where there are none."""
+        """The lines as a frame, broken ones marked in their places; None if there are no lines."""
         records = [record for record in map(self._parse, lines) if record is not None]
         if not records:
             return None
@@ -105,7 +105,7 @@ class StreamAnswers:
         return as_typed(self.asked, empty_marked_cells(self.asked, frame, self.header.separator))
 
     def _parse(self, line: bytes) -> dict[str, Any] | list[str] | str | None:
-        """A record, the reason why a line is none, or None for a blank line and for a header of CSV."""
+        """The record in a line, or the reason why it has none; None for a blank line or a CSV header."""
         if len(line) - line.endswith(b"\n") > StreamSettings.line_bytes:
             return f"a line must have at most {StreamSettings.line_bytes:,} bytes"
         text = line.decode("utf-8-sig", errors=UNDECODED).strip("\r\n")

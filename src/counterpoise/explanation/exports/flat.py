@@ -117,7 +117,7 @@ def _name_changed(schema: Schema, changed: Mask) -> list[str]:
 
 
 def _distance_to_real_rows(explanation: AnsweredRows) -> Array:
-    """How far the nearest real row of the target is, ``(n,)``; NaN where there is none."""
+    """Distance of the nearest real row of the target, ``(n,)``; NaN if there is no such row."""
     return np.array([min(apart.tolist(), default=np.nan) for _, apart in real_rows(explanation)])
 
 
@@ -133,7 +133,7 @@ def _write_changes(explanation: AnsweredRows, row: int, slot: int) -> str:
 
 
 def _write_value(value: Any, is_single: bool) -> str:
-    """A value to the digits that its column holds: those of a double say nothing of one in single precision."""
+    """A value with the digits of its own dtype: a single-precision one is not written with those of a double."""
     if value is None or (pd.api.types.is_scalar(value) and pd.isna(value)):
         return "missing"
     return str(np.float32(value)) if is_single else str(value)

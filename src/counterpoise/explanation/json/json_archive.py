@@ -73,7 +73,7 @@ def _check_feature(feature: Feature, max_decimals: int) -> None:
 
 
 def _check_codes(schema: Schema, cells: Array) -> None:
-    """Cells ``(..., d)`` of categories are whole numbers that stand for one of them, or missing."""
+    """Check that cells ``(..., d)`` of categories are valid codes or missing."""
     if cells.ndim < 2 or cells.shape[-1] != len(schema) or cells.dtype.kind != "f" or np.isinf(cells).any():
         raise ValueError(f"cells of shape {cells.shape} and {cells.dtype} for {len(schema)} features, or infinite ones")
     for number, feature in enumerate(schema):

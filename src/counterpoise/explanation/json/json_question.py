@@ -177,7 +177,7 @@ def _make(known: type, values: dict[str, Any]) -> Any:
 
 
 def _target_of_version_1(text: str, targets: Any) -> Any:
-    """A target from its text; where that says too little, one label per row as the document lists them."""
+    """A target from its text; if that is not enough, one label per row as listed in the document."""
     if text == "opposite":
         return text
     found = [target for target in targets if str(target) == text]

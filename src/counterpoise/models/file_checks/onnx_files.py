@@ -23,7 +23,7 @@ def open_onnx(path: Path) -> Any:
 
 
 def _tensors(message: Any) -> Iterator[Any]:
-    """Every array of a model, wherever it is: graphs hold nodes, whose attributes hold arrays and graphs again."""
+    """Every array of a model, those inside nested graphs included."""
     todo = [message]
     while todo:
         message = todo.pop()

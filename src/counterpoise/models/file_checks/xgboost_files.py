@@ -173,7 +173,7 @@ def _check_tree(tree: Any, features: int, limits: FileLimits) -> None:
 def _check_nodes(
     left: IntArray, right: IntArray, split: IntArray, parents: IntArray, features: int, limits: FileLimits
 ) -> None:
-    """The nodes of a tree lead to one another, each to two that name it as their parent."""
+    """Check the nodes of a tree: each inner one has two children that name it as their parent."""
     count, pruned = len(left), np.iinfo(np.int32).max  # the feature of a node that was pruned, and a root's parent
     inner = np.flatnonzero((left != -1) & (split != pruned))
     children, above = np.concatenate([left[inner], right[inner]]), np.tile(inner, 2)

@@ -95,7 +95,7 @@ def read_trees(model: Any, max_nodes: int = 5_000_000) -> LibraryTrees | None:
 
 
 def _read_tree(written: Any, place: dict[int, tuple[int, bool]]) -> Tree | None:
-    """One tree, symmetric or nested; None where it splits something else than numbers."""
+    """One tree, symmetric or nested; None if it splits anything but numbers."""
     symmetric = "leaf_values" in written
     splits = written.get("splits") or [] if symmetric else _iterate_splits(written)
     if any(split["split_type"] != "FloatFeature" for split in splits):

@@ -152,7 +152,7 @@ def _parse_pairs(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _read_tree(block: dict[str, str], column: int) -> Tree | None:
-    """One tree, or None where it is not constant on boxes: linear leaves, or zeros that count as missing."""
+    """One tree; None if it is not constant on boxes (linear leaves, zeros treated as missing)."""
     leaves = np.array(block["leaf_value"].split(), dtype=np.float64)
     inner = int(block["num_leaves"]) - 1
     if block.get("is_linear", "0") != "0":

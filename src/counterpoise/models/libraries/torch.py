@@ -29,7 +29,7 @@ IDLE = (torch.nn.Identity, torch.nn.Dropout)  # in evaluation
 
 
 def read_layers(module: torch.nn.Module, against_zero: bool) -> LayerOutputs | None:
-    """The module as arithmetic, or None where it is something else; ``against_zero``: its one output becomes two."""
+    """The layers of a module, or None if it is no plain network; ``against_zero``: its one output becomes two."""
     found = _read_steps(module)
     if found is None:
         return None

@@ -34,7 +34,7 @@ class NumberedClassesModel(ShortcutModel):
 
 
 def adapt(method: Any, schema: Schema, probe: Array) -> TreeModel | None:
-    """The Model of the trees that a method belongs to; None where it belongs to nothing of the kind.
+    """The Model of the trees whose method this is; None for methods of anything else.
 
     Trees decide by their largest probability, so that the decision is the same whichever of the two methods is given;
     those with a threshold of their own, and detectors and boosters, whose methods give other than labels, are left out.

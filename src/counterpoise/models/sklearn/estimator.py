@@ -127,7 +127,7 @@ def adapt(model: Any, schema: Schema, probe: Array) -> Model:
 def _adapt_mixing_pipeline(
     first: list[Any], last: Any, plain: Model, schema: Schema, columns: Index, probe: Array
 ) -> Model | None:
-    """A pipeline with a step that mixes columns, before steps that have a slope; None where there is none of either."""
+    """A pipeline whose first steps mix columns and whose later ones have a slope; None for any other."""
     place = next((number for number, step in enumerate(first) if is_mixing_step(step)), None)
     front = None if place is None else read_columnwise_steps(first[:place], schema, columns)
     if place is None or front is None:
@@ -145,7 +145,7 @@ def _adapt_mixing_pipeline(
 def _make_last_step(
     last: Any, plain: Model, front: ColumnwiseSteps | ColumnwiseThenMixing, probe: Array
 ) -> LastStepModel | None:
-    """A pipeline asked through its last step; None where that says something else than the pipeline."""
+    """A pipeline asked through its last step; None if the two give different outputs."""
     z = front(probe)
     try:
         last_model = as_model(last, numeric_schema(z.shape[1]), z)

@@ -178,7 +178,7 @@ def _check_boosting(part: Any) -> None:
 
 
 def _check_neighbours(part: Any) -> None:
-    """A tree of neighbours: its nodes hold rows that there are, and have the children that they need."""
+    """Check a neighbour tree: its nodes refer to existing rows and have their children."""
     data, order, nodes, bounds, *_ = state = part.__getstate__()
     rows, width = data.shape
     count, metric, weights = state[6], state[11], state[12]

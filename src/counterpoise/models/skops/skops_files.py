@@ -165,7 +165,7 @@ def _check_keys(path: Path, node: Node) -> None:
 
 
 def _is_array_check(node: Node) -> bool:
-    """Whether a partial function is the one that histogram gradient boosting keeps: does a column hold numbers?"""
+    """Whether a partial function is the column check that histogram gradient boosting stores."""
     try:
         function, dtypes = node["content"]["func"], node["content"]["kwds"]["content"]["dtype"]
         return (

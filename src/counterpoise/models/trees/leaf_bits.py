@@ -84,7 +84,7 @@ class LeafBlock(NamedTuple):
         return cells if self.has_line_per_cell else np.searchsorted(self.first_cell_of_line, cells, side="right") - 1
 
     def _leaves_not_excluded(self, shut: NDArray[np.uint64]) -> Index:
-        """The leaves ``(p, trees)`` that nothing keeps points out of, whose bits ``(p, words)`` are 0."""
+        """The leaves ``(p, trees)`` that points are in: the only ones whose bits in ``(p, words)`` are 0."""
         return np.asarray(self.first_leaf + find_set_bits(~shut)[1]).reshape(len(shut), -1)
 
 

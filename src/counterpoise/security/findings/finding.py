@@ -176,7 +176,7 @@ def _read_fields(row: pd.Series[Any]) -> dict[str, Any]:
 
 
 def _read_address(value: Any) -> str | None:
-    """An IP address as text; None for what is none, such as the name of a host.
+    """An IP address as text; None for anything else, such as a host name.
 
     >>> _read_address("203.0.113.7"), _read_address("cam-17")
     ('203.0.113.7', None)
@@ -188,7 +188,7 @@ def _read_address(value: Any) -> str | None:
 
 
 def _read_port(value: Any) -> int | None:
-    """A port as a number; None for what is none.
+    """A port as a number; None for anything else.
 
     >>> _read_port("443"), _read_port(80.0), _read_port("http"), _read_port(70000)
     (443, 80, None, None)

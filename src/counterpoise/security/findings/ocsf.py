@@ -16,7 +16,7 @@ PATTERNS = {"up": "BELOW_TIPPING_POINT", "down": "ABOVE_TIPPING_POINT", "other":
 
 
 def make_ocsf(findings: Sequence[Finding], *, product_version: str, written: datetime) -> list[dict[str, Any]]:
-    """The events, in order; ``written`` is when they were made, and stands in for the time of an alert without one."""
+    """The events in order; ``written`` is their time, also used for alerts without a time."""
     return [_make_event(finding, product_version, written) for finding in findings]
 
 

@@ -21,7 +21,7 @@ def make_ticket(findings: Sequence[Finding], *, written: datetime) -> str:
 
 
 def escape_markdown(text: str) -> str:
-    """Text of which Markdown makes nothing else; lines are joined.
+    """Text in which Markdown has no effect; lines are joined.
 
     >>> escape_markdown("a|b <i>")
     'a\\\\|b \\\\<i\\\\>'

@@ -107,7 +107,7 @@ def _common_names() -> dict[str, str]:
 
 
 def common_name(name: str) -> str | None:
-    """The name that all versions of the tool share here, the Python tool's; None for a column that none of them has.
+    """The Python tool's name of a column that versions name differently; None if unknown.
 
     >>> common_name(" Total Backward Packets"), common_name("Tot Bwd Pkts"), common_name("ttl")
     ('tot_bwd_pkts', 'tot_bwd_pkts', None)
@@ -144,7 +144,7 @@ TEXT_FIELDS = frozenset(  # never numbers, whatever they look like; in small let
 
 
 def read_flow_csv(kind: str, lines: Iterable[str]) -> LogTable:
-    """The table of a CSV file of flows; a cell of a column of numbers that is none makes its line a bad one.
+    """The table of a CSV file of flows; a line with text in a numeric column is a bad line.
 
     >>> found = read_flow_csv("nfstream", ["src_ip,src2dst_packets", "10.0.0.1,5", "10.0.0.2", "10.0.0.3,x"])
     >>> found.table.to_dict("list"), [str(each) for each in found.problems][0]

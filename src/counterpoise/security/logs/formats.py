@@ -18,7 +18,7 @@ CIC_MARKS = {"tot_fwd_pkts", "flow_byts_s", "fwd_pkt_len_max"}  # columns that t
 
 
 def recognise_format(lines: Sequence[str], peek_lines: int = 20) -> str | None:
-    """The format of a text by its first lines; None where it is none of these, such as a plain table.
+    """The format of a text by its first lines; None if it is no known log, such as a plain table.
 
     >>> recognise_format(["#separator \\\\x09"]), recognise_format(["dur,proto", "1,tcp"])
     ('zeek', None)

@@ -199,7 +199,7 @@ def learn_scorer(
 
 
 def choose_cut_offs(score: Array, is_false_alarm: Mask, settings: TriageSettings) -> tuple[float, float]:
-    """The widest ends of the score whose precision is what the settings ask for; an end that has none is empty.
+    """The widest ranges at both ends of the score with the precision asked for; empty if impossible.
 
     >>> choose_cut_offs(np.array([0.1, 0.2, 0.6, 0.9]), np.array([False, False, False, True]), TriageSettings())
     (0.6, 0.9)

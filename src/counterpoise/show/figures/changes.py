@@ -148,7 +148,7 @@ def _draw_arrow(ax: Axes, lane: int, ends: tuple[float, float], labels: tuple[st
 
 
 def _say_why_empty(explanation: Explanation) -> str:
-    """Why a row has no changes to draw; only one that is at the target already needs none."""
+    """The reason why a row has no changes to draw, such as having the target already."""
     status = explanation.status[0]
     if explanation.valid[0]:
         return "nothing needs to change"

@@ -67,7 +67,7 @@ class Draft:
         return number
 
     def record_mutability(self, name: Hashable, constraint: object) -> int:
-        """The same for Immutable and Mutable, of which only one may name a column."""
+        """Record Immutable or Mutable for a column; naming it in both is an error."""
         number = self.record_column(name, constraint)
         other = self.mutability_constraints.setdefault(number, constraint)
         if type(other) is not type(constraint):

@@ -142,7 +142,7 @@ def _choose_columns(
 
 
 def _choose_column(equation: Compare, usable: list[int]) -> int:
-    """The column that an equation determines, of those it may: one that is alone on a side, else the last; -2: none."""
+    """The column that an equation determines: one that is alone on a side, else the last possible; -2: no column."""
     sides = (equation.left, equation.right)
     alone = [side.number for side in sides if isinstance(side, Column) and side.number in usable]
     return (alone or usable or [-2])[-1]
@@ -162,7 +162,7 @@ def _leads_to(column: int, start: Iterable[int], sources: Mapping[int, Iterable[
 
 
 def _count_passes(order: list[int], sources: Mapping[int, Iterable[int]]) -> int:
-    """How often columns are computed in this order, and derived ones after each time, until nothing is out of date."""
+    """Number of passes over columns in this order, derived ones after each pass, until all are up to date."""
     places = {column: place for place, column in enumerate(order) if column >= 0}
 
     def count(column: int, by: int) -> int:

@@ -28,7 +28,7 @@ def column_steps(draft: Draft) -> Array:
 
 
 def _whole_multiple(draft: Draft, number: int, size: float) -> int:
-    """The least multiple of a step that is a whole number; an error that names the constraints where there is none."""
+    """The least multiple of a step that is a whole number; without one, an error that names the constraints."""
     fraction = Fraction(size).limit_denominator(1000)
     if abs(float(fraction) - size) > 1e-12 * size:
         raise ConstraintError(

@@ -98,7 +98,7 @@ class Lattice:
 
     @property
     def choices_to_draw(self) -> tuple[tuple[int, Array], ...]:
-        """The columns with listed values that have any: one that is missing everywhere has none."""
+        """Columns with at least one listed value; a column that is missing everywhere has no values."""
         return tuple((column, values) for column, values in self.choices if len(values))
 
     @property
@@ -247,7 +247,7 @@ class Lattice:
 
     @cached_property
     def _choices_and_dtypes(self) -> list[tuple[int | None, np.dtype[Any] | None]]:
-        """For each column its place among the choices and its narrow dtype, None where it has none."""
+        """For each column: its place among the choices, and its narrow dtype or None."""
         places, dtypes = {column: place for place, (column, _) in enumerate(self.choices)}, dict(self.narrow_floats)
         return [(places.get(column), dtypes.get(column)) for column in range(len(self.place_by_column))]
 

@@ -132,7 +132,7 @@ class Compare(RuleFormula):
 
 @dataclass(frozen=True)
 class Membership(RuleFormula):
-    """A number is one of those listed, or none of them.
+    """A number is, or is not, in a list.
 
     >>> from counterpoise.space.rules.expressions import Column
     >>> Membership(Column(0), (1.0, 3.0)).holds(np.array([[1.0, 2.0]]), np.zeros((1, 2)))

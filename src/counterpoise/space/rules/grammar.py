@@ -256,7 +256,7 @@ class _TreeReader:
 
 
 def _write_python(tokens: list[tuple[int, Token]]) -> tuple[str, dict[int, int]]:
-    """Tokens as a text for `ast`, names as placeholders; and where each stands there and in the rule."""
+    """Tokens as Python text for `ast`, with placeholders for names; and the position of each in both texts."""
     source, starts = "", {}
     for number, token in tokens:
         starts[len(source)] = token.start

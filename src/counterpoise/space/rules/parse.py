@@ -245,7 +245,7 @@ class _Translator:
         return "" if token is None else token.text
 
     def find_feature(self, node: ast.expr) -> NamedFeature | None:
-        """The feature that a node names; None where it names none."""
+        """The feature named by a node, or None."""
         origin = isinstance(node, ast.Attribute)
         if isinstance(node, ast.Attribute):
             written = self.attribute_name(node)

@@ -185,7 +185,7 @@ class Clause:
 
 
 def determined_columns(relations: Sequence[Relation]) -> set[int]:
-    """The columns that relations give a value: computed ones, and those that stand alone on a side of an equation."""
+    """Columns that relations determine: computed ones, and those alone on a side of an equation."""
     formulas = [relation.formula for relation in relations if isinstance(relation, FormulaRelation)]
     rounded = [formula for formula in formulas if isinstance(formula, RoundedEquation)]
     same_columns = {equation.columns for equation in rounded}  # a product of the same three says nothing further

@@ -43,7 +43,7 @@ def repair(workspace: RepairWorkspace, clause_set: ClauseSet, suspects: Iterable
 
 
 def _repair_clauses(workspace: RepairWorkspace, clause_set: ClauseSet, suspected: set[int], *, exactly: bool) -> None:
-    """Try once to make each suspected clause hold; those that were broken, and what they touch, stay suspected.
+    """Try once to make each suspected clause hold; broken ones and their neighbours stay suspected.
 
     In order of their numbers, with those that become suspected on the way: the repair of a point must not depend on
     what other points have broken. Orders are projected a group at a time, and solved exactly one by one.
@@ -228,7 +228,7 @@ def _solve_for_column(workspace: RepairWorkspace, formula: Compare, column: int,
 
 
 def _repair_nearest_branch(workspace: RepairWorkspace, clause_set: ClauseSet, number: int, points: Index) -> None:
-    """Take, of several ways to make a clause hold, the one that breaks least else and moves least."""
+    """Repair a clause in the way that breaks fewest other clauses, then moves least."""
     formula = clause_set.clauses[number].formula
     assert isinstance(formula, Combination)
     other_clauses = clause_set.other_clauses(formula.columns, number)[: workspace.settings.max_watched_clauses]

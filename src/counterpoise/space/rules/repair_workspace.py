@@ -20,7 +20,7 @@ class Grid(Protocol):
         ...
 
     def spacing(self, column: int) -> float:
-        """The distance between neighbouring values of a column; 0 where there is none."""
+        """The distance between neighbouring values of a column; 0 for a continuous one."""
         ...
 
 

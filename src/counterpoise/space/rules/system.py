@@ -143,7 +143,7 @@ class RelationSystem:
         return replace(self, x0=self.x0[rows], is_binding=self.is_binding[rows], row_numbers=self.row_numbers[rows])
 
     def holds_each(self, x: Array) -> Mask:
-        """Which relations hold at ``x`` ``(n, k, d)``, ``(n, k, r)``; one that is waived for a row counts as held."""
+        """Which relations hold at ``x`` ``(n, k, d)``, ``(n, k, r)``; relations waived for a row count as held."""
         point, row = np.moveaxis(x, -1, 0), self.x0.T[:, :, None]
         out = np.empty((*x.shape[:2], len(self.relations)), dtype=bool)
         with np.errstate(all="ignore"):
@@ -152,7 +152,7 @@ class RelationSystem:
         return out | ~self.is_binding[:, None, :]
 
     def holds(self, x: Array, *, count: bool = False) -> Mask:
-        """Whether all relations hold at ``x`` ``(n, k, d)``, ``(n, k)``; with ``count``, what they refuse is counted.
+        """Whether all relations hold at ``x`` ``(n, k, d)``, ``(n, k)``; ``count``: count refused points.
 
         The user's own functions are called last, on points where everything else holds.
         """
@@ -227,7 +227,7 @@ class RelationSystem:
         return self._repair(x, lower, upper, free, grid)[0]
 
     def repair_and_check(self, x: Array, lower: Array, upper: Array, free: Mask, grid: Grid) -> tuple[Array, Mask]:
-        """The same, and where all relations hold then, ``(n, k)``; what they refuse is counted."""
+        """Repaired points, and where all relations then hold, ``(n, k)``; refused points are counted."""
         y, broken = self._repair(x, lower, upper, free, grid)
         if not all(isinstance(relation, FormulaRelation) for relation in self.relations):
             return y, self.holds(y, count=True)

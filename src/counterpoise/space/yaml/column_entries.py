@@ -47,7 +47,7 @@ COLUMN_FORMS: dict[str, KeyForm] = {
 
 
 def read_entries(content: Mapping[Any, Any], heading: str, example: str) -> list[Any]:
-    """The entries under a heading of a schema file; none where there is no such heading, or nothing under it."""
+    """The entries under a heading of a schema file; empty if the heading is missing or empty."""
     entries = content.get(heading)
     if entries is not None and not isinstance(entries, list):
         raise InputError(

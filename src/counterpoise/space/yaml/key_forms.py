@@ -160,7 +160,7 @@ def shorten_repr(value: Any, most: int = 80) -> str:
 
 
 def read_keys(where: str, entry: Mapping[Any, Any], forms: Mapping[str, KeyForm]) -> dict[str, Any]:
-    """What the keys of an entry hold, each in its form; a key that holds nothing counts as left out.
+    """The values of the keys of an entry, each checked by its form; empty keys count as left out.
 
     >>> read_keys("the column 'age'", {"immutable": "no"}, {"immutable": FLAG})
     Traceback (most recent call last):

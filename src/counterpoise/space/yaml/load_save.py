@@ -192,7 +192,7 @@ def _choose_categories(entry: Mapping[str, Any], inferred: Feature | None) -> tu
 
 
 def _read_observed_ends(entry: Mapping[str, Any], inferred: Feature | None) -> dict[str, float]:
-    """The ends of the range that a file says was observed; min and max stand in where they do not contradict it."""
+    """The observed range of a feature in a file; min and max fill in missing ends unless they contradict it."""
     observed, allowed = (
         {
             end: float(entry[key + suffix])

@@ -33,7 +33,7 @@ class UnsetMarks:
 
 
 def load_unset_marks(path: str | Path) -> UnsetMarks:
-    """The marks that a schema file names; none where it names none."""
+    """The marks listed in a schema file."""
     content = read_yaml(path)
     stated = read_keys("the file", {"unset": content.get("unset")}, {"unset": TEXTS}).get("unset", ())
     columns = [

@@ -58,7 +58,7 @@ def read_gaussian_process(model: Any) -> GaussianProcessMean | None:
 
 
 def _read_scaled_rbf(kernel: Any) -> tuple[float, Array] | None:
-    """Constant and length scales of a kernel that is an RBF, times constants, beside white noise; None: another one."""
+    """Constant and length scales of an RBF kernel with constant factors and white noise; None for other kernels."""
     name = type(kernel).__name__
     if name == "RBF":
         return 1.0, np.asarray(kernel.length_scale, dtype=np.float64)

@@ -72,7 +72,7 @@ def adapt_meta_estimator(
     max_members_difference: float = 1e-9,
     max_reordering_difference: float = 1e-12,
 ) -> Model | None:
-    """The Model of an estimator whose members are all trees, or all have slopes; None where it is something else.
+    """The Model of an estimator whose members are all trees or all have slopes; None for any other.
 
     Both limits are relative differences on the probing rows: how closely members with slopes must repeat the whole, and
     how closely trees must, to answer in its place (they add up in another order).
