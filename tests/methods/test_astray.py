@@ -160,6 +160,23 @@ def test_what_rounding_moves_is_no_slope(noise: float, steep: bool) -> None:
     assert (has_slope(problem, score_points(problem, problem.x0[:, None, :])) == steep).all()
 
 
+@pytest.mark.parametrize("steep", [False, True])
+def test_steps_between_whole_numbers_are_a_slope_only_where_the_next_step_goes_on(steep: bool) -> None:
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.integers(0, 40, (200, 4)), columns=list("abcd"))
+    jumps = rng.normal(size=41).cumsum()  # what trees may say of a whole number: each step is one of its own
+
+    def model(rows: pd.DataFrame) -> np.ndarray:
+        x = rows.to_numpy().astype(int)
+        score = (x - 20).sum(axis=1) / 40 if steep else np.where(x % 3 == 0, jumps[x], jumps[x] / 9).sum(axis=1)
+        second = 1 / (1 + np.exp(-score))
+        return np.column_stack([1 - second, second])
+
+    problem = problem_of(model, table, table[:20])
+    found = has_slope(problem, score_points(problem, problem.x0[:, None, :]))
+    assert found.all() if steep else found.mean() < 0.3
+
+
 @pytest.mark.parametrize("distance", ["l2", "l1"])
 def test_few_boosted_leaves_are_searched_nearly_to_the_optimum(distance: str) -> None:
     rng = np.random.default_rng(1)

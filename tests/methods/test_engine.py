@@ -338,9 +338,10 @@ def test_all_single_changes_are_tried_in_pieces_that_fit(cancer, forest) -> None
     problem = problem_of(forest, table, table[:5])
     cells = Cells.of(problem)
     assert cells is not None
-    whole = try_single_numbers(problem, cells, np.full(len(problem), np.inf), 3)
+    whole, home = try_single_numbers(problem, cells, np.full(len(problem), np.inf), 3)
     tiny = SearchSettings(batches=BatchSettings(cells=1))
-    parts = try_single_numbers(problem, cells, np.full(len(problem), np.inf), 3, tiny)
+    parts, _ = try_single_numbers(problem, cells, np.full(len(problem), np.inf), 3, tiny)
+    np.testing.assert_array_equal(home.x[:, 0], problem.region.nearest_feasible)
     np.testing.assert_array_equal(whole.x, parts.x)
     np.testing.assert_array_equal(whole.effort, parts.effort)
     tried = cells.change_one_feature(problem)

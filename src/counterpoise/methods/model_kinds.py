@@ -53,6 +53,11 @@ def sweep_factor(cells: Cells | None, settings: SearchSettings = DEFAULTS) -> in
     )
 
 
+def is_black_box(problem: Problem) -> bool:
+    """Whether nothing is known of the model but what it answers."""
+    return not problem.has_gradient and problem.model.leaves is None and problem.model.thresholds is None
+
+
 def leaves_of(problem: Problem) -> Leaves | None:
     """The leaves of the model; None where they are not known, or where noisy copies decide."""
     return None if problem.cloud is not None else problem.model.leaves

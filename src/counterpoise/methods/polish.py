@@ -190,5 +190,14 @@ def _bisect_columns(problem: Problem, points: Points, settings: PolishSettings) 
             mine[rows[good], slots[good]] = new[rows[good], slots[good]]
         return good
 
-    bisect(problem.x0[rows, column], x[rows, column], stays_valid, settings.halvings)
+    start, end = problem.x0[rows, column], x[rows, column]
+    bisect(start, end, stays_valid, _count_halvings(problem, np.abs(end - start), column, settings))
     return held
+
+
+def _count_halvings(problem: Problem, length: Array, column: Index, settings: PolishSettings) -> int:
+    """How often changes of this length are halved: until none spans more than a step between values of its column."""
+    unit = lattice_unit(problem)[column]
+    if not unit.all() or len(problem.region.system):  # relations move a change on, by less than its own step
+        return settings.halvings
+    return int(min(settings.halvings, np.ceil(np.log2(np.maximum(length / unit, 1.0).max(initial=1.0)))))

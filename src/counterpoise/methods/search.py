@@ -17,7 +17,7 @@ import numpy as np
 from counterpoise.methods.base import Run, last_run
 from counterpoise.methods.cell_values import Cells
 from counterpoise.methods.incumbents import Incumbents
-from counterpoise.methods.model_kinds import choose_thoroughness, leaves_of, starts_at_row
+from counterpoise.methods.model_kinds import choose_thoroughness, is_black_box, leaves_of, starts_at_row
 from counterpoise.methods.points import Points, join_points, score_points
 from counterpoise.methods.settings.search_settings import DEFAULTS, SearchSettings, Thoroughness
 from counterpoise.methods.slopes import has_slope
@@ -99,8 +99,7 @@ class Search(SearchSettings):
 
     def _is_rationed_black_box(self, problem: Problem) -> bool:
         """Whether nothing is known of the model, and only so many rows may be asked: a surrogate says which."""
-        unknown = not problem.has_gradient and problem.model.leaves is None and problem.model.thresholds is None
-        return unknown and problem.cloud is None and problem.model_rows_left < np.inf
+        return is_black_box(problem) and problem.cloud is None and problem.model_rows_left < np.inf
 
     def _retry_from_reference(
         self, board: Incumbents, problem: Problem, streams: Streams, count: int, known: bool
@@ -249,8 +248,8 @@ class Search(SearchSettings):
                 yield from self._survey_nearest_misses(board, rows[lost], problem.take(lost))
             feeding = np.flatnonzero(problem.region.system.is_derivation_source[problem.numeric])
             if len(feeding):  # what a survey says of a column leaves out what is computed from it
-                home = score_points(problem, problem.region.nearest_feasible[:, None, :])
-                points = join_points(board.points.at(rows).best(self.trials.source_sweep_points), home)
+                itself = score_points(problem, problem.region.nearest_feasible[:, None, :])
+                points = join_points(board.points.at(rows).best(self.trials.source_sweep_points), itself)
                 yield from sift(board, rows, problem, None, points, feeding)
             return
         if self.starts.start_sections:
@@ -264,26 +263,20 @@ class Search(SearchSettings):
         cells = Cells.of(problem)
         is_screened = self._is_rationed_black_box(problem)
         raw = board.points.at(rows).best(max(choose_thoroughness(problem, settings=self).swept_points - 1, 1))
+        home: Points | None = None  # few changes are found from where there are none
         if _tries_numbers_alone(problem, cells, settings=self):
-            board.enter(
-                rows,
-                try_single_numbers(
-                    problem,
-                    cells,
-                    max_useful_distance(problem, board.points.at(rows).lowest_effort, settings=self),
-                    self.trials.single_changes_per_row,
-                    settings=self,
-                ),
-            )
+            reach = max_useful_distance(problem, board.points.at(rows).lowest_effort, settings=self)
+            single, home = try_single_numbers(problem, cells, reach, self.trials.single_changes_per_row, settings=self)
+            board.enter(rows, single)
             left = np.flatnonzero(
                 ~problem.beats_any_two_changes(board.points.at(rows).lowest_effort)
             )  # none can cost less
             if not len(left):
                 return
-            rows, problem, streams, raw = rows[left], problem.take(left), streams.take(left), raw.at(left)
-        home = score_points(
-            problem, problem.region.nearest_feasible[:, None, :]
-        )  # few changes are found from where there are none
+            rows, problem, streams = rows[left], problem.take(left), streams.take(left)
+            raw, home = raw.at(left), home.at(left)
+        if home is None:
+            home = score_points(problem, problem.region.nearest_feasible[:, None, :])
         varied = join_points(board.points.at(rows).best(1), raw)
         points = join_points(varied.pick(varied.list_distinct()[:, : raw.x.shape[1]]), home)
         yield from sift(board, rows, problem, cells, points, is_screened=is_screened)

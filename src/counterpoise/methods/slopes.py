@@ -7,7 +7,7 @@ import numpy as np
 from counterpoise.methods.points import Points
 from counterpoise.methods.settings.search_settings import DEFAULTS, SearchSettings
 from counterpoise.problem import Problem, Score
-from counterpoise.types import Array, Mask
+from counterpoise.types import Array, Index, Mask, split_rows
 
 
 def score_and_gradient(problem: Problem, x: Array, settings: SearchSettings = DEFAULTS) -> tuple[Score, Array]:
@@ -56,7 +56,8 @@ def score_and_gradient_by_differences(
 def has_slope(problem: Problem, points: Points, settings: SearchSettings = DEFAULTS) -> Mask:
     """Which rows have a slope to follow at the best of their ``points``: most small steps change the score.
 
-    Trees have none, though a step between whole numbers may well change theirs; neither has what rounding alone moves.
+    Trees have none: a step between whole numbers may change their score, but the next one changes it otherwise. Neither
+    has what rounding alone moves.
     """
     if problem.has_gradient:
         return np.ones(len(problem), dtype=bool)
@@ -68,7 +69,36 @@ def has_slope(problem: Problem, points: Points, settings: SearchSettings = DEFAU
     _, gradient = score_and_gradient_by_differences(problem, x, known, settings=settings)
     rise = np.abs(gradient) * np.maximum(settings.smooth.difference_step_scales * problem.scales, lattice_unit(problem))
     shown = rise > settings.smooth.rounding_share * (1 + np.abs(margin))[..., None]
+    coarse = lattice_unit(problem) > settings.smooth.difference_step_scales * problem.scales
+    if (shown & coarse).any():
+        shown &= ~coarse | _changes_alike(problem, x, margin, gradient, np.flatnonzero(coarse), settings)
     return np.asarray(shown.sum(axis=(1, 2)) * 2 > movable.sum(axis=(1, 2)))
+
+
+def _changes_alike(
+    problem: Problem, x: Array, margin: Array, gradient: Array, columns: Index, settings: SearchSettings
+) -> Mask:
+    """Where the next step between whole numbers changes the margin about as much as the first did, ``(n, 1, d)``.
+
+    True where there is no room for a further step.
+    """
+    n, _, d = x.shape
+    lower, upper = problem.region.lower[:, None, :], problem.region.upper[:, None, :]
+    inward = np.where(x + lattice_unit(problem) > upper, -1.0, 1.0) * lattice_unit(problem)
+    beyond = (x + 2 * inward < lower) | (x + 2 * inward > upper)
+    steps = np.where(beyond, -1.0, 2.0) * inward  # the other way, where the box ends
+    has_room = (x + steps >= lower) & (x + steps <= upper)
+    alike = np.ones(x.shape, dtype=bool)
+    for rows in split_rows(n, settings.batches.difference_cells, len(columns) * d):
+        moved = np.repeat(x[rows], len(columns), axis=1)
+        moved[:, np.arange(len(columns)), columns] += np.where(has_room, steps, 0.0)[rows][:, 0, columns]
+        there = problem.take(rows).score(moved).margin
+        first = (gradient * inward)[rows][:, 0, columns]
+        second = np.where(beyond[rows][:, 0, columns], -1.0, 1.0) * (there - margin[rows])
+        second -= np.where(beyond[rows][:, 0, columns], 0.0, first)
+        largest = np.maximum(np.abs(first), np.abs(second))
+        alike[rows[:, None], 0, columns] = np.abs(second - first) <= settings.smooth.step_difference_share * largest
+    return alike | ~has_room
 
 
 def lattice_unit(problem: Problem) -> Array:

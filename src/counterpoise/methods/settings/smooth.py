@@ -55,6 +55,8 @@ class SmoothSettings(Settings):
     """Step of differences, in feature scales: far above rounding, also in single precision."""
     rounding_share: float = 1e-9
     """A difference below this share of the margin is rounding and no slope."""
+    step_difference_share: float = 0.5
+    """Two steps in a row between whole numbers follow a slope if they change the score by no more unlike shares."""
     boundary_slack_share: float = 1e-6
     """How far past the boundary a step aims, a share of the row's own margin."""
     shortfall_factor: float = 2.0

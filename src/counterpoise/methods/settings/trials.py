@@ -71,6 +71,8 @@ class TrialSettings(Settings):
     """A fall of the effort by less than this share of it is no gain."""
     min_gain_scales: float = 5e-4
     """Neither is one by less than this, in units of distance."""
+    min_black_box_gain_share: float = 0.005
+    """The same share for sweeps of a model of which nothing is known, where each sweep costs calls of it."""
 
     def count_asked_again(self, changes: int) -> int:
         """How many of the single changes of a point a sweep asks about that remembers an earlier one."""

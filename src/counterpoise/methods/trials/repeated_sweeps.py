@@ -10,7 +10,7 @@ import numpy as np
 
 from counterpoise.methods.cell_values import Cells
 from counterpoise.methods.incumbents import Incumbents, has_improved
-from counterpoise.methods.model_kinds import choose_thoroughness, sweep_factor
+from counterpoise.methods.model_kinds import choose_thoroughness, is_black_box, sweep_factor
 from counterpoise.methods.points import Points
 from counterpoise.methods.settings.search_settings import DEFAULTS, SearchSettings
 from counterpoise.methods.trials.remembered_gains import RememberedGains
@@ -56,6 +56,7 @@ class RepeatedSweeps:
         points = points.first(max(1, int(min(points.x.shape[1], affordable))))
         gains: RememberedGains | None = None
         patience = care.sweep_patience * longer
+        min_gain = self.settings.trials.min_black_box_gain_share if is_black_box(problem) else None
         for number in range(self.settings.trials.sweeps * longer):
             if problem.has_expired or not len(active):
                 break
@@ -76,7 +77,8 @@ class RepeatedSweeps:
             after = board.points.at(rows[active]).lowest_effort
             # a point that is not valid yet follows the margin
             nearer = found.margin > points.margin
-            better = has_improved(before, after, settings=self.settings) | (np.isinf(after) & nearer.any(axis=1))
+            better = has_improved(before, after, min_gain, settings=self.settings)
+            better |= np.isinf(after) & nearer.any(axis=1)
             points = points.replace_where(found, (found.effort < points.effort) | (~points.valid & nearer))
             order = self._rank_promising(points, number)
             points, gains = points.pick(order), gains.pick(order)

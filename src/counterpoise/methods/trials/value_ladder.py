@@ -211,8 +211,8 @@ def _group_by_line(points: Points, lines: int) -> Points:
 
 def try_single_numbers(
     problem: Problem, cells: Cells | None, reach: Array, count: int, settings: SearchSettings = DEFAULTS
-) -> Points:
-    """The ``count`` best points of each row that change one number alone.
+) -> tuple[Points, Points]:
+    """The ``count`` best points of each row that change one number alone, and the one that they are changes of.
 
     Every cell between known split points is tried; where none are known, ``values_tried_per_number`` values, half of
     them evenly within ``reach`` ``(n,)`` and half as the reference has them.
@@ -223,14 +223,14 @@ def try_single_numbers(
         if cells is not None
         else settings.trials.values_tried_per_number * d
     )
-    parts = []
+    parts, homes = [], []
     for rows in split_rows(n, settings.batches.cells, d * (tried + 1)):
         part = problem.take(rows)
         moved = _scan_values(part, reach[rows], settings=settings) if cells is None else cells.change_one_feature(part)
-        parts.append(
-            score_points(part, np.concatenate([part.region.nearest_feasible[:, None, :], moved], axis=1)).best(count)
-        )
-    return stack_rows(parts)
+        found = score_points(part, np.concatenate([part.region.nearest_feasible[:, None, :], moved], axis=1))
+        parts.append(found.best(count))
+        homes.append(found.first(1))
+    return stack_rows(parts), stack_rows(homes)
 
 
 def _scan_values(problem: Problem, reach: Array, settings: SearchSettings = DEFAULTS) -> Array:
