@@ -1,10 +1,12 @@
 """The views that people expect: wide table, importance, Markdown, Excel, cards in notebooks."""
 
 import html
+import re
 
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.linear_model import LogisticRegression
 from tests.api.houses import MODEL, ROWS, TRAIN
 
 import counterpoise as cp
@@ -136,3 +138,14 @@ def test_the_wide_table_has_a_prediction_in_the_line_of_every_answer():
     e = cp.explain(MODEL, ROWS[:1], reference=TRAIN, alternatives=3, target="dear")
     assert len(e.table()) > 2
     assert e.table()["prediction"].tolist()[1:] == ["dear"] * int(e.count[0])
+
+
+def test_changes_show_the_digits_that_each_column_holds_whatever_stands_before_it():
+    tenths = np.linspace(0, 1, 41).round(1)
+    train = pd.DataFrame({"b": tenths[::-1], "a": tenths.astype(np.float32)})
+    model = LogisticRegression().fit(train, train["a"] > 0.5)
+    rows = pd.DataFrame({"note": ["first"], "b": [0.9], "a": np.float32([0.1])})
+    (written,) = cp.explain(model, rows, reference=train, target=True, constraints=[cp.Immutable("b")]).to_frame()[
+        "cp_changes"
+    ]
+    assert re.fullmatch(r"a 0\.1 -> \d\.\d", written)

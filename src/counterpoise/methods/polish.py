@@ -178,16 +178,28 @@ def _bisect_columns(problem: Problem, points: Points, settings: PolishSettings) 
         return held
     rows, slots = np.nonzero(real)
     column = columns[rows, slots]
+    refused = problem.x0[rows, column]
 
     def stays_valid(middle: Array) -> Mask | None:
+        """Which middles are valid: those on a value that was asked about are as it was, and the others are asked."""
         if problem.has_expired:
             return None
-        trial = held.x.copy()
-        trial[rows, slots, column] = middle
-        tried = score_points(problem, trial)
-        good = tried.valid[rows, slots]
+        value = problem.region.lattice.snap_cells(column, middle, rows)
+        good = value == held.x[rows, slots, column]
+        asked = np.flatnonzero(~good & (value != refused))
+        if not len(asked):
+            return good
+        some, place = np.unique(rows[asked], return_inverse=True)
+        there = place, slots[asked]
+        trial = held.x[some]
+        trial[(*there, column[asked])] = value[asked]
+        tried = score_points(problem.take(some), trial)
+        good[asked] = tried.valid[there]
         for mine, new in zip(held, tried, strict=True):
-            mine[rows[good], slots[good]] = new[rows[good], slots[good]]
+            mine[rows[asked], slots[asked]] = np.where(
+                good[asked].reshape(-1, *[1] * (new.ndim - 2)), new[there], mine[rows[asked], slots[asked]]
+            )
+        refused[~good] = value[~good]
         return good
 
     start, end = problem.x0[rows, column], x[rows, column]

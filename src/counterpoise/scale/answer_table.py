@@ -217,6 +217,8 @@ def cast_column(column: pd.Series[Any], dtype: str) -> Any:
         return pd.array([bool(cell) if cell in (0, 1) else None for cell in column.astype(object)], dtype="boolean")
     if dtype == "float64":
         return pd.to_numeric(column, errors="coerce").astype("float64")
+    if isinstance(column.dtype, np.dtype) and column.dtype.kind == ("i" if dtype == "Int64" else "u"):
+        return column.astype(dtype)
     whole: Any = pd.Series([_as_whole(cell) for cell in column.astype(object)], index=column.index, dtype=object)
     return whole.astype(dtype)
 

@@ -81,6 +81,7 @@ def tabulate_flat(explanation: AnsweredRows, measure: Distance | None = None, *,
     scores = explanation.scores.iloc[rows]
     distance = explanation.terms.distance[rows]
     effort, bound = explanation.measures.effort[rows, number], explanation.measures.bound[rows, number]
+    is_single = [explanation.rows[name].dtype == np.float32 for name in explanation.schema.names]
     added: dict[str, Any] = {
         "row": [str(label) for label in frame.index],
         "position": rows,
@@ -98,7 +99,8 @@ def tabulate_flat(explanation: AnsweredRows, measure: Distance | None = None, *,
         "gap": gap_to_bound(np.where(explanation.valid[rows], effort, np.inf), bound),
         "changed": _name_changed(explanation.schema, tables.differs(x0, answers[:, None, :])[:, 0]),
         "changes": [
-            _write_changes(explanation, row, slot) for row, slot in zip(rows.tolist(), number.tolist(), strict=True)
+            _write_changes(explanation, row, slot, is_single)
+            for row, slot in zip(rows.tolist(), number.tolist(), strict=True)
         ],
         **kept_columns(explanation, rows, number),
         "evidence_distance": _distance_to_real_rows(explanation)[rows],
@@ -121,14 +123,12 @@ def _distance_to_real_rows(explanation: AnsweredRows) -> Array:
     return np.array([min(apart.tolist(), default=np.nan) for _, apart in real_rows(explanation)])
 
 
-def _write_changes(explanation: AnsweredRows, row: int, slot: int) -> str:
-    """The changes of an answer, old and new values side by side."""
-    changes = explanation.changes_by_answer[row][slot]
-    single = [explanation.rows.dtypes.iloc[change.column] == np.float32 for change in changes]
+def _write_changes(explanation: AnsweredRows, row: int, slot: int, is_single: list[bool]) -> str:
+    """The changes of an answer, old and new values side by side; ``is_single`` marks columns in single precision."""
     return "; ".join(
-        f"{explanation.schema.names[change.column]} {_write_value(change.before, is_single)}"
-        f" -> {_write_value(change.after, is_single)}"
-        for change, is_single in zip(changes, single, strict=True)
+        f"{explanation.schema.names[change.column]} {_write_value(change.before, is_single[change.column])}"
+        f" -> {_write_value(change.after, is_single[change.column])}"
+        for change in explanation.changes_by_answer[row][slot]
     )
 
 

@@ -17,7 +17,7 @@ from counterpoise.space.constraints.draft import Draft
 from counterpoise.space.constraints.words import Constraint
 from counterpoise.space.region.compile import Bounds, compile_draft
 from counterpoise.space.region.lattice import Lattice
-from counterpoise.space.rules.expressions import BinaryOperation, Expression
+from counterpoise.space.rules.expressions import Expression
 from counterpoise.space.rules.formulas import Compare
 from counterpoise.space.rules.relations import Clause
 from counterpoise.space.schema.schema import Feature, Schema
@@ -183,7 +183,7 @@ def _linear_row(box: Box, formula: Compare) -> tuple[dict[int, float], float, fl
     """A linear clause as coefficients by column and the ends between which their sum must lie."""
     d = len(box.x0)
     given = np.concatenate([box.x0, box.lower, box.upper])
-    zero, slopes = BinaryOperation("-", formula.left, formula.right).value_and_slopes(np.zeros(d), given)
+    zero, slopes = formula.gap.value_and_slopes(np.zeros(d), given)
     weights = {column: float(slope) for column, slope in slopes.items() if slope != 0}
     constant = float(zero)
     if not np.isfinite(constant) or not all(np.isfinite(weight) for weight in weights.values()):

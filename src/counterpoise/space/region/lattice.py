@@ -147,7 +147,9 @@ class Lattice:
         """
         if self.is_unrestricted:
             return x
-        y = x.copy()
+        y, start = x.copy(), x0[:, None, :]
+        same = x == start
+        moved = (~same.all(axis=(0, 1)) | self.binds_unchanged).tolist()
         for column, dtype in self.narrow_floats:
             y[..., column] = round_to_dtype(x[..., column], dtype, lower[:, None, column], upper[:, None, column])
         if len(self.columns):
@@ -167,11 +169,11 @@ class Lattice:
             y[..., codes.columns] = codes.round(x[..., codes.columns])
         for number in codes.other_choices:
             (column, values), span = self.choices[number], self.choice_spans[number]
-            y[..., column] = nearest_listed(values, x[..., column], span[:, None, 0], span[:, None, 1])
+            if moved[column]:
+                y[..., column] = nearest_listed(values, x[..., column], span[:, None, 0], span[:, None, 1])
         if self.binds_unchanged.all():
             return y
-        start = x0[:, None, :]
-        return np.where((x == start) & ~self.binds_unchanged, start, y)
+        return np.where(same & ~self.binds_unchanged, start, y)
 
     def is_off_lattice(self, x: Array, changed: Mask) -> Mask:
         """Which cells of ``x`` ``(n, k, d)`` are off the lattice; ``changed`` says which differ from the row."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from counterpoise.space.rules.expressions import BinaryOperation, Column, Expression, is_affine
+from counterpoise.space.rules.expressions import Column, Expression, is_affine
 from counterpoise.space.rules.formulas import Combination, Compare, RuleFormula, split_into_clauses
 from counterpoise.space.rules.orderings import Orderings
 from counterpoise.space.rules.relations import Clause
@@ -132,7 +132,7 @@ class ClauseSet:
                 )
                 branches[number] = tuple(cls.of(way) for way in ways)
             if isinstance(clause.formula, Compare):
-                gap = BinaryOperation("-", clause.formula.left, clause.formula.right)
+                gap = clause.formula.gap
                 straight.update((number, column) for column in gap.columns if is_affine(gap, column))
         return cls(
             tuple(parts),

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal, Protocol
 
 import numpy as np
@@ -28,7 +29,7 @@ class ColumnTable(Protocol):
 class Expression:
     """A number at each point: ``value``, ``slopes``, the columns it reads and its degree in them."""
 
-    @property
+    @cached_property
     def columns(self) -> frozenset[int]:
         """The columns of ``x`` that it reads."""
         return frozenset().union(*(part.columns for part in self.parts))
@@ -84,7 +85,7 @@ class Column(Expression):
 
     number: int
 
-    @property
+    @cached_property
     def columns(self) -> frozenset[int]:
         return frozenset((self.number,))
 
@@ -169,12 +170,14 @@ class BinaryOperation(Expression):
     def value_and_slopes(self, x: ColumnTable, x0: ColumnTable) -> tuple[Array, Slopes]:
         (left, dleft), (right, dright) = self.left.value_and_slopes(x, x0), self.right.value_and_slopes(x, x0)
         out = self._combine(left, right)
+        if self.operator in "+-":
+            slopes = dict(dleft)
+            for column, slope in dright.items():
+                signed = slope if self.operator == "+" else -slope
+                slopes[column] = np.asarray(slopes[column] + signed if column in slopes else signed)
+            return out, slopes
         with np.errstate(all="ignore"):
-            if self.operator == "+":
-                factors = np.asarray(1.0), np.asarray(1.0)
-            elif self.operator == "-":
-                factors = np.asarray(1.0), np.asarray(-1.0)
-            elif self.operator == "*":
+            if self.operator == "*":
                 factors = right, left
             elif self.operator == "/":
                 factors = np.asarray(1.0 / right), np.asarray(-out / right)

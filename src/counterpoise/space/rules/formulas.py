@@ -8,11 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal, NamedTuple
 
 import numpy as np
 
-from counterpoise.space.rules.expressions import AbsoluteValue, ColumnTable, Expression, Extremum, negate_expression
+from counterpoise.space.rules.expressions import (
+    AbsoluteValue,
+    BinaryOperation,
+    ColumnTable,
+    Expression,
+    Extremum,
+    negate_expression,
+)
 from counterpoise.types import Array, Mask
 
 MIN_DEFECT = 1e-12  # the defect of what is broken by nothing to speak of
@@ -29,7 +37,7 @@ class Truth(NamedTuple):
 class RuleFormula:
     """A statement about points ``x`` of rows ``x0``, both columns first."""
 
-    @property
+    @cached_property
     def columns(self) -> frozenset[int]:
         """The columns of ``x`` that it reads."""
         raise NotImplementedError
@@ -76,13 +84,18 @@ class Compare(RuleFormula):
     right: Expression
     tolerance: float = 0.0
 
-    @property
+    @cached_property
     def columns(self) -> frozenset[int]:
         return self.left.columns | self.right.columns
 
     @property
     def row_columns(self) -> frozenset[int]:
         return self.left.row_columns | self.right.row_columns
+
+    @cached_property
+    def gap(self) -> Expression:
+        """The left side less the right one."""
+        return BinaryOperation("-", self.left, self.right)
 
     def slack(self, left: Array, right: Array) -> Array:
         """How far the two sides may be apart, ``(...)``; beyond double precision nothing is near anything."""
@@ -101,14 +114,17 @@ class Compare(RuleFormula):
         return Truth(near, far) if self.operator == "==" else Truth(far, near)
 
     def holds(self, x: ColumnTable, x0: ColumnTable) -> Mask:
-        if self.operator != "<=":
+        if self.operator not in ("<=", "=="):
             return self.truth(x, x0).is_true
         left, right = self.left.value(x, x0), self.right.value(x, x0)
         with np.errstate(invalid="ignore"):
+            gap = np.asarray(left - right)
+            if self.operator == "==":
+                return np.asarray((np.abs(gap) <= self.slack(left, right)) if gap.any() else gap == 0)
             plain = np.asarray(left <= right)
             if plain.all():  # the common case, and it needs no tolerance
                 return plain
-            return np.asarray(plain | (left - right <= self.slack(left, right)))
+            return np.asarray(plain | (gap <= self.slack(left, right)))
 
     def defect(self, x: ColumnTable, x0: ColumnTable) -> Array:
         left, right = self.left.value(x, x0), self.right.value(x, x0)
@@ -143,7 +159,7 @@ class Membership(RuleFormula):
     values: tuple[float, ...]
     is_negated: bool = False
 
-    @property
+    @cached_property
     def columns(self) -> frozenset[int]:
         return self.inner.columns
 
@@ -178,7 +194,7 @@ class Combination(RuleFormula):
     quantifier: Literal["all", "any"]
     parts: tuple[RuleFormula, ...]
 
-    @property
+    @cached_property
     def columns(self) -> frozenset[int]:
         return frozenset().union(*(part.columns for part in self.parts))
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from counterpoise.space.rules.cell_formulas import OneHotGroup, SameAsRow, TableLookup
 from counterpoise.space.rules.clause_set import ClauseSet
-from counterpoise.space.rules.expressions import BinaryOperation, Column
+from counterpoise.space.rules.expressions import Column
 from counterpoise.space.rules.formulas import Combination, Compare, Membership, RuleFormula
 from counterpoise.space.rules.relations import Clause
 from counterpoise.space.rules.repair_workspace import PointSelection, RepairWorkspace
@@ -99,12 +99,12 @@ def _excess(
     formula: Compare, x: PointSelection, given: PointSelection, overshoot: float
 ) -> tuple[Array, dict[int, Array]]:
     """By how much the left side exceeds the right one, ``(p,)``, and its slopes; NaN where undefined."""
-    gap, slopes = BinaryOperation("-", formula.left, formula.right).value_and_slopes(x, given)
+    gap, slopes = formula.gap.value_and_slopes(x, given)
     if formula.operator == "<":
         left, right = formula.left.value(x, given), formula.right.value(x, given)
         size = np.maximum(np.maximum(np.abs(left), np.abs(right)), 1.0)
         gap = gap + formula.slack(left, right) * (1 + overshoot) + overshoot * size
-    return np.broadcast_to(gap, x.points.shape), slopes
+    return gap if gap.shape == x.points.shape else np.broadcast_to(gap, x.points.shape), slopes
 
 
 def _project_on_clause(workspace: RepairWorkspace, formula: Compare, columns: list[int], points: Index) -> None:
@@ -112,13 +112,15 @@ def _project_on_clause(workspace: RepairWorkspace, formula: Compare, columns: li
     x, given = PointSelection(workspace.x, points), PointSelection(workspace.row_and_box, points)
     excess, slopes = _excess(formula, x, given, workspace.settings.strict_overshoot)
     scales = workspace.scales[columns][:, None]
-    slope = np.stack([np.broadcast_to(slopes[column], points.shape) for column in columns])
-    cells, start = np.stack([x[column] for column in columns]), np.stack([given[column] for column in columns])
+    slope = np.empty((len(columns), len(points)))
+    for place, column in enumerate(columns):
+        slope[place] = slopes[column]
+    cells, start = np.array([x[column] for column in columns]), np.array([given[column] for column in columns])
     low, high = (
-        np.stack(ends) for ends in zip(*(workspace.box_ends(column, points) for column in columns), strict=True)
+        np.array(ends) for ends in zip(*(workspace.box_ends(column, points) for column in columns), strict=True)
     )
     down = excess * slope > 0
-    may = np.stack([workspace.free[column][points] for column in columns])
+    may = np.array([workspace.free[column][points] for column in columns])
     movable = may & np.where(down, cells > low, cells < high) & np.isfinite(slope)
     weight = np.where(movable, (slope * scales) ** 2, 0.0)
     already = np.where(cells != start, weight, 0.0)

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from counterpoise.space.rules.expressions import BinaryOperation
 from counterpoise.space.rules.formulas import Compare
 from counterpoise.space.rules.relations import Clause
 from counterpoise.space.rules.repair_workspace import PointSelection, RepairWorkspace
@@ -71,7 +70,7 @@ def _linearise_equations(
     x, given = PointSelection(workspace.x, points), PointSelection(workspace.row_and_box, points)
     gap, slope = np.zeros((len(points), len(formulas))), np.zeros((len(points), len(formulas), len(columns)))
     for number, formula in enumerate(formulas):
-        value, slopes = BinaryOperation("-", formula.left, formula.right).value_and_slopes(x, given)
+        value, slopes = formula.gap.value_and_slopes(x, given)
         gap[:, number] = value
         for place, column in enumerate(columns):
             slope[:, number, place] = slopes.get(column, 0.0)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from counterpoise.space.rules.expressions import BinaryOperation, Column
+from counterpoise.space.rules.expressions import Column
 from counterpoise.space.rules.formulas import Compare
 from counterpoise.space.rules.relations import Derivation
 from counterpoise.space.rules.system import RelationSystem
@@ -71,7 +71,7 @@ def expand_relations(
     groups: list[tuple[set[int], list[PlaneEntry]]] = []
     for formula, source, rounding in _iterate_comparisons(system):
         with np.errstate(all="ignore"):
-            gap, slopes = BinaryOperation("-", formula.left, formula.right).value_and_slopes(y, given)
+            gap, slopes = formula.gap.value_and_slopes(y, given)
             slack = formula.slack(formula.left.value(y, given), formula.right.value(y, given)) + rounding
             if formula.operator == "==":
                 gap = gap - _rounding_in_row(formula, row, given, rounding)
@@ -160,7 +160,7 @@ def _drop_steep_slopes(slope: Array) -> Array:
 
 def _equation_normal(system: RelationSystem, balance: Compare, y: Array, given: Array, free: Mask) -> dict[int, Array]:
     """The direction, per column and in feature scales, in which an equation breaks."""
-    _, slopes = BinaryOperation("-", balance.left, balance.right).value_and_slopes(y, given)
+    _, slopes = balance.gap.value_and_slopes(y, given)
     return {
         column: np.where(free[:, None, column], _drop_steep_slopes(slope * system.scales[column]), 0.0)
         for column, slope in slopes.items()
