@@ -1,4 +1,4 @@
-"""Ways out of a local minimum under noise: the search again, with one of the largest changes of a point held back.
+"""Ways out of a local minimum under noise: the search again, with the largest change of a point held back.
 
 What proposals nearer to a firm point cannot reach is often a point that changes other features: without one of its
 changes the point is not firm, and needs several others before it is again.
@@ -13,17 +13,20 @@ import numpy as np
 from counterpoise.methods.firm.guided import FirmPoints, Race, copy_margins, sort_proposals
 from counterpoise.methods.firm.sweeps import climb
 from counterpoise.methods.settings.search_settings import SearchSettings
-from counterpoise.types import Array
+from counterpoise.types import Array, Mask
 
 
-def hold_change(race: Race, x: Array, place: int) -> Race:
-    """The race with one changed feature of each point ``x`` ``(n, d)`` held at the row: 0 is the largest change."""
+def hold_change(race: Race, x: Array, holds: Mask) -> Race:
+    """The race with the largest change of those points ``x`` ``(n, d)`` that ``holds`` ``(n,)`` names kept at the row.
+
+    Rows that it does not name are free to change what they do.
+    """
     problem = race.problem
     size = np.abs(problem.energy.distance.differences(x[:, None], problem.x0)[:, 0])
     size = np.where(problem.region.free & problem.region.is_changed(x[:, None])[:, 0], np.nan_to_num(size), 0.0)
-    chosen = np.argsort(-size, axis=1, kind="stable")[:, min(place, x.shape[1] - 1), None]
+    largest = size.argmax(axis=1)[:, None]
     held = np.zeros(x.shape, dtype=bool)
-    np.put_along_axis(held, chosen, np.take_along_axis(size, chosen, axis=1) > 0, axis=1)
+    np.put_along_axis(held, largest, (np.take_along_axis(size, largest, axis=1) > 0) & holds[:, None], axis=1)
     region = replace(problem.region, free=problem.region.free & ~held, fixed=problem.region.fixed | held)
     return replace(race, problem=replace(problem, region=region))
 
@@ -42,11 +45,10 @@ def start_without_change(race: Race, x: Array, starts: Array, leverage: Array, s
     assert lean.cloud is not None
     lost = np.full(effort.shape, lean.cloud.draws.shape[1] + 1)
     lost[rows, places] = np.count_nonzero(~copy_margins(lean, rows, y[rows, places], lean.cloud.draws[rows])[1], axis=1)
-    best = race.count_nearest(y, effort, lost <= may_lose, found.order, race.settings.counted_starts)
+    best = race.count_nearest(y, effort, lost <= may_lose[:, None], found.order, race.settings.counted_starts)
     found.put(best.found, best.at(best.found))
     gone = np.flatnonzero(np.isinf(found.effort))
     if len(gone):
-        race_part = replace(race, problem=problem.take(gone))
-        climbed = climb(race_part, y[gone, lost[gone].argmin(axis=1)], leverage[gone], search)
+        climbed = climb(race.take(gone), y[gone, lost[gone].argmin(axis=1)], leverage[gone], search)
         found.put(gone[climbed.found], climbed.at(climbed.found))
     return found

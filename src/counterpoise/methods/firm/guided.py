@@ -7,6 +7,7 @@ Only what stands there is counted on all of them.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -32,9 +33,20 @@ class FirmPoints:
         """Points ``(n, d)`` of whose copies nothing is known."""
         return cls(x.copy(), np.full(len(x), np.inf), np.zeros((len(x), copies)))
 
+    @classmethod
+    def concatenate(cls, parts: Sequence[FirmPoints]) -> FirmPoints:
+        """Several sets of points, one after the other."""
+        return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in ("x", "effort", "margin")))
+
     def put(self, rows: Index, new: FirmPoints) -> None:
         """Replace the points of some rows."""
         self.x[rows], self.effort[rows], self.margin[rows] = new.x, new.effort, new.margin
+
+    def improve(self, new: FirmPoints, rows: Index | None = None) -> None:
+        """Take the new points where they are nearer; ``rows`` are those that they belong to, each there once."""
+        rows = np.arange(len(self.x)) if rows is None else rows
+        better = np.flatnonzero(new.effort < self.effort[rows])
+        self.put(rows[better], new.at(better))
 
     def at(self, rows: Index) -> FirmPoints:
         """The points of some rows."""
@@ -73,11 +85,18 @@ def copy_margins(problem: Problem, rows: Index, x: Array, draws: Array) -> tuple
 
 @dataclass(frozen=True)
 class Race:
-    """Finds the nearest of many proposals of each row that keeps a share of the copies of the problem's cloud."""
+    """Finds the nearest of many proposals of each row that keeps a share of the copies of the problem's cloud.
+
+    Each row has a share of its own: a row that is there more than once is searched for several shares together.
+    """
 
     problem: Problem
-    share: float
+    share: Array  # (n,)
     settings: FirmSettings
+
+    def take(self, rows: Index) -> Race:
+        """The race of some of the rows, which may be there more than once."""
+        return replace(self, problem=self.problem.take(rows), share=self.share[rows])
 
     @property
     def draws(self) -> Array:
@@ -86,25 +105,27 @@ class Race:
         return self.problem.cloud.draws
 
     @property
-    def most_lost(self) -> int:
-        """How many of the copies may lose the target."""
-        return int(np.floor((1 - self.share) * self.draws.shape[1] + 1e-9))
+    def most_lost(self) -> Index:
+        """How many of the copies may lose the target, ``(n,)``."""
+        return np.asarray(np.floor((1 - self.share) * self.draws.shape[1] + 1e-9), dtype=np.intp)
 
-    def with_deciding_copies(self, current: FirmPoints) -> tuple[Problem, int]:
+    def with_deciding_copies(self, current: FirmPoints) -> tuple[Problem, Index]:
         """The problem with the copies alone that decide for points near ``current``, and how many of them may be lost.
 
         Where nothing is known of ``current``, they are the first copies.
         """
-        settings, rows, cloud = self.settings, np.arange(len(current.x)), self.problem.cloud
+        settings, cloud, m = self.settings, self.problem.cloud, self.draws.shape[1]
         assert cloud is not None
-        first, count = max(self.most_lost - settings.deciding_copies // 3, 0), settings.deciding_copies
+        count = min(settings.deciding_copies, m)
+        first = np.clip(self.most_lost - settings.deciding_copies // 3, 0, m - count)
         may_lose = self.most_lost - first
         if not current.margin.any():
-            first, count = 0, settings.first_copies
-            may_lose = -(-self.most_lost * count // self.draws.shape[1])
-        deciding = current.order[:, first : first + count]
-        lean = replace(cloud, draws=self.draws[rows[:, None], deciding], T=0.0, keep=1 - may_lose / count)
-        return replace(self.problem, cloud=lean), may_lose
+            count = min(settings.first_copies, m)
+            first, may_lose = np.zeros_like(first), -(-self.most_lost * count // m)
+        deciding = np.take_along_axis(current.order, first[:, None] + np.arange(count), axis=1)
+        draws = np.take_along_axis(self.draws, deciding[..., None], axis=1)
+        enough = (count - may_lose) / count - 1e-9  # a hair less: so many kept are enough, however they are divided
+        return replace(self.problem, cloud=replace(cloud, draws=draws, T=0.0, keep=enough)), may_lose
 
     def run(self, x: Array, limit: Array, current: FirmPoints) -> FirmPoints:
         """The nearest of the proposals ``x`` ``(n, k, d)`` that keeps the share at less effort than ``limit`` ``(n,)``.
@@ -115,8 +136,7 @@ class Race:
         if unknown.any() and not unknown.all():  # each row is asked about as it would be alone
             found = FirmPoints.unknown(current.x, current.margin.shape[1])
             for rows in (np.flatnonzero(unknown), np.flatnonzero(~unknown)):
-                part = replace(self, problem=self.problem.take(rows))
-                found.put(rows, part.run(x[rows], limit[rows], current.at(rows)))
+                found.put(rows, self.take(rows).run(x[rows], limit[rows], current.at(rows)))
             return found
         y, effort = sort_proposals(self.problem, x)
         effort = np.where(effort < limit[:, None], effort, np.inf)
@@ -126,7 +146,7 @@ class Race:
             lean, may_lose = self.with_deciding_copies(current)
             assert lean.cloud is not None
             kept = copy_margins(lean, rows, y[rows, places], lean.cloud.draws[rows])[1]
-            may[rows, places] = np.count_nonzero(~kept, axis=1) <= may_lose
+            may[rows, places] = np.count_nonzero(~kept, axis=1) <= may_lose[rows]
         return self.count_nearest(y, effort, may, current.order, self.settings.counted_proposals)
 
     def count_nearest(self, x: Array, effort: Array, may: Mask, order: Index, tries: int) -> FirmPoints:
@@ -148,15 +168,15 @@ class Race:
 
         Copies are counted in ``order`` ``(p, m)``, in two parts: what has lost too many of the first is not firm.
         """
-        margin = np.zeros(order.shape)
+        margin, most_lost = np.zeros(order.shape), self.most_lost[rows]
         lost = np.count_nonzero(~self.problem.are_reached(rows, x)[:, None], axis=1) * order.shape[1]
         for part in (order[:, : self.settings.first_counted], order[:, self.settings.first_counted :]):
-            still = np.flatnonzero(lost <= self.most_lost)
+            still = np.flatnonzero(lost <= most_lost)
             draws = self.draws[rows[still, None], part[still]]
             margins, kept = copy_margins(self.problem, rows[still], x[still], draws)
             lost[still] += np.count_nonzero(~kept, axis=1)
             margin[still[:, None], part[still]] = margins
-        return lost <= self.most_lost, margin
+        return lost <= most_lost, margin
 
 
 def sort_proposals(problem: Problem, x: Array) -> tuple[Array, Array]:

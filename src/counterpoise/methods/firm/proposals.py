@@ -37,6 +37,14 @@ def stretch(problem: Problem, x: Array, factors: tuple[float, ...]) -> Array:
     return problem.region.project(np.concatenate(lines, axis=1))
 
 
+def blend(problem: Problem, x: Array, settings: FirmSettings) -> Array:
+    """Points between the minimal answers and ``x`` ``(n, k, d)``."""
+    assert problem.hints is not None
+    best = problem.hints[:, :1]
+    mixed = [np.where(problem.numeric, best + share * (x - best), x) for share in settings.blend_shares]
+    return problem.region.project(np.concatenate(mixed, axis=1))
+
+
 def _between(problem: Problem, home: Array, x: Array, share: float) -> Array:
     """Points ``(n, d)`` at a share of the way from the row to ``x``; categories are those of ``x``."""
     return np.where(problem.numeric, home + share * (x - home), x)

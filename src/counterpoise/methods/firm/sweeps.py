@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -18,27 +19,25 @@ from counterpoise.types import Array, Index
 
 
 def sweep_features(
-    race: Race, now: FirmPoints, tip: FirmPoints, leverage: Array, search: SearchSettings, *, around_rows: bool
+    race: Race, now: FirmPoints, others: Sequence[FirmPoints], leverage: Array, search: SearchSettings
 ) -> None:
-    """Replace firm points by nearer ones that a sweep around them, the minimal answers or the row itself leads to.
+    """Replace firm points by nearer ones that a sweep around them, or around ``others`` of their rows, leads to.
 
-    The sweep sees the few copies that decide; what it finds is counted on all of them.
+    The sweep sees the few copies that decide; what it finds is counted on all of them. All are swept around at once.
     """
     rows = now.found
     if not len(rows) or race.problem.has_expired:
         return
-    current = now.at(rows)
-    race, leverage = replace(race, problem=race.problem.take(rows)), leverage[rows]
+    times, each = len(others), np.arange(len(rows))
+    around = FirmPoints.concatenate([other.at(rows) for other in others])
+    again = np.tile(rows, times)
+    wide, current = race.take(again), now.at(again)
+    lean, _ = wide.with_deciding_copies(around)
+    swept = _sweep_around(wide, lean, score_points(lean, around.x[:, None]), current, leverage[again], search)
     limit = (1 - race.settings.min_gain_share) * current.effort
-    home = FirmPoints.unknown(race.problem.region.nearest_feasible, current.margin.shape[1])
-    for base in (current, tip.at(rows), home) if around_rows else (current, tip.at(rows)):
-        lean, _ = race.with_deciding_copies(base)
-        points = score_points(lean, base.x[:, None])
-        swept = _sweep_around(race, lean, points, current, leverage, search)
-        nearer = race.run(np.concatenate([swept.points.x, swept.combinations], axis=1), limit, base)
-        current.put(nearer.found, nearer.at(nearer.found))
-        limit = np.minimum(limit, nearer.effort)
-    now.put(rows, current)
+    nearer = wide.run(np.concatenate([swept.points.x, swept.combinations], axis=1), limit, around)
+    for place in range(times):
+        now.improve(nearer.at(each + place * len(rows)), rows)
 
 
 def climb(race: Race, x: Array, leverage: Array, search: SearchSettings) -> FirmPoints:
@@ -51,7 +50,7 @@ def climb(race: Race, x: Array, leverage: Array, search: SearchSettings) -> Firm
     for _ in range(settings.climbing_sweeps):
         if not len(rows) or race.problem.has_expired:
             break
-        race_part = replace(race, problem=race.problem.take(rows))
+        race_part = race.take(rows)
         part, at = race_part.problem, current.at(rows)
         at.margin = copy_margins(part, np.arange(len(rows)), at.x, race_part.draws)[0]
         lean, _ = race_part.with_deciding_copies(at)

@@ -78,6 +78,10 @@ class FirmSettings(Settings):
     """Of these, copies that a point is counted on before the others."""
     first_copies: int = 8
     """Of these, copies that every start is tried on."""
+    second_lost: int = 2
+    """Starts that lose no more of these are counted on further copies,"""
+    second_copies: int = 24
+    """so many."""
     counted_starts: int = 4
     """Starts of each share, the nearest first, that are counted on all of these copies."""
     counted_proposals: int = 2
@@ -116,10 +120,16 @@ class FirmSettings(Settings):
     """Share of the effort that a proposal has to gain."""
     final_stretch_factors: tuple[float, ...] = (1.03, 1.08, 1.2)
     """Multiples of the change of what was found for each share that are candidates as well."""
+    candidate_starts: int = 3
+    """Starts of each share, the nearest that may be firm, that are candidates as they are."""
     deep_rows: int = 10
     """Reference rows that searches start from, each deeper inside the target than every nearer one."""
     deep_rows_from: int = 2000
     """Reference rows of the target that these are taken from."""
+    single_changes: int = 24
+    """Changes of one feature, the nearest that reach the target, that searches start from,"""
+    single_values: int = 16
+    """of so many values that reference rows of the target have."""
     climbed_levels: tuple[int, ...] = (0, 1)
     """Places of the shares for which a row without a firm start is searched from its firmest one."""
     climbing_sweeps: int = 3
@@ -127,9 +137,9 @@ class FirmSettings(Settings):
     climbing_factors: tuple[float, ...] = (1.0, 1.1, 1.25, 1.5)
     """Multiples of the change of what such a sweep led to that are tried."""
     escape_levels: tuple[int, ...] = (0, 1)
-    """Places of the shares for which points without one of the largest changes are looked for as well,"""
-    escapes: int = 1
-    """each of so many of the largest."""
+    """Places of the shares for which points without their largest change are looked for as well,"""
+    escape_stage: int = 1
+    """before this sweep."""
     jumps: int = 24
     """Random points tried where nothing survives."""
     search_time_share: float = 0.5
