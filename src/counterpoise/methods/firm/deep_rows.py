@@ -10,7 +10,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from counterpoise.methods.firm.guided import without_repeats
 from counterpoise.methods.points import score_points
 from counterpoise.problem import Problem
 from counterpoise.types import Array, Index, split_rows
@@ -53,17 +52,15 @@ def find_single_changes(problem: Problem, x: Array, count: int, values: int, cel
             tried = np.repeat(x[rows][:, :, None, :], len(columns), axis=2)
             tried[:, :, np.arange(len(columns)), columns] = value
             points = score_points(part, tried.reshape(len(rows), -1, d))
+            begun, ends = part.region.bring_inside(x[rows])[0], np.arange(q + 1) * len(columns)
             for base in range(q):
-                mine = slice(base * len(columns), (base + 1) * len(columns))
+                mine = slice(ends[base], ends[base + 1])
                 found, depth = points.x[:, mine], points.margin[:, mine]
-                effort = without_repeats(found, points.effort[:, mine])
-                nearest = np.argsort(effort, axis=1, kind="stable")[:, : count // 2]
-                first = base * count
-                for place, row in enumerate(rows.tolist()):
-                    near = nearest[place, np.isfinite(effort[place, nearest[place]])]
-                    out[row, first : first + len(near)] = found[place, near]
-                for place, row, taken in _pick_deepest(effort, depth, rows, count - count // 2):
-                    out[row, first + count // 2 : first + count // 2 + len(taken)] = found[place, taken]
+                here = begun[:, base, None]
+                moved = ((found != here) & ~(np.isnan(found) & np.isnan(here))).any(axis=-1)  # not what it is already
+                effort = np.where(moved, points.effort[:, mine], np.inf)
+                for place, row, taken in _pick_nearest_and_deepest(effort, depth, rows, count):
+                    out[row, base * count : base * count + len(taken)] = found[place, taken]
     return out
 
 
@@ -80,6 +77,15 @@ def _list_common_values(problem: Problem, values: int, looked_at: int = 2000) ->
             columns.append(np.full(len(some), column))
             found.append(some)
     return np.concatenate(columns), np.concatenate(found)
+
+
+def _pick_nearest_and_deepest(effort: Array, depth: Array, rows: Index, count: int) -> Iterator[tuple[int, int, Index]]:
+    """For each row its place, its number, and the nearest of its points ``(n, k)`` before the deepest, half of each."""
+    nearest = np.argsort(effort, axis=1, kind="stable")[:, : count // 2]
+    for place, row in enumerate(rows.tolist()):
+        near = nearest[place, np.isfinite(effort[place, nearest[place]])]
+        deep = [taken for *_, taken in _pick_deepest(effort[[place]], depth[[place]], rows[[place]], count // 2)]
+        yield place, row, np.concatenate([near, *deep])
 
 
 def _pick_deepest(effort: Array, depth: Array, rows: Index, count: int) -> Iterator[tuple[int, int, Index]]:
