@@ -54,11 +54,18 @@ fuzz: export PYTHONPATH := src:tests
 fuzz: $(VENV)/.installed-dev
 	$(BIN)/python -m fuzz $(if $(SEED),--seed $(SEED),--draws $(or $(DRAWS),2000) --first $(or $(FIRST),0))
 
-# `make bench QUICK=1` measures a few rows of a few tasks, in minutes.
+# `make bench QUICK=1` measures a few rows of a few tasks, in minutes. Studies run as small as their claims allow: each
+# one's defaults, run by itself, measure more.
+# NICE_CSV: the published numbers of NICE's own benchmark, `sheet, dataset, method, value`, where they are at hand.
+NICE_CSV := $(wildcard ../shared/nice-benchmark.csv)
+STUDIES := "nice_sets $(NICE_CSV)" ceval_check estimators loop cooling algorithm1 "constraints --rows 50" "memory --budget 20" conformance \
+	"firm --rows 8 --fresh" "useful --rows 10 --lam 0.05 0.25"
+bench: export OMP_NUM_THREADS := 1
 bench: $(VENV)/.installed-dev
-	$(BIN)/python benchmarks/run.py $(if $(QUICK),--quick)
-	@for study in $(if $(QUICK),estimators,estimators loop cooling algorithm1 firm constraints memory conformance useful); do \
-		echo "benchmarks/$$study.py"; $(BIN)/python benchmarks/$$study.py || exit 1; \
+	$(BIN)/python benchmarks/run.py $(if $(QUICK),--quick,--jobs $(or $(JOBS),1))
+	@for study in $(if $(QUICK),estimators,$(STUDIES)); do \
+		set -- $$study; name=$$1; shift; \
+		echo "benchmarks/$$name.py $$*"; $(BIN)/python benchmarks/$$name.py "$$@" || exit 1; \
 	done
 
 $(VENV)/.installed-demo: pyproject.toml constraints.txt | $(BIN)/python

@@ -1,7 +1,6 @@
 """Two sets of NICE's own benchmark (Brughmans, Leyman, Martens 2023), measured here, beside its published numbers.
 
-python benchmarks/run.py --tasks nice-wdbc-rf nice-wdbc-ann nice-adult-rf nice-adult-ann --only ours nice dice
-python benchmarks/nice_sets.py nice-benchmark.csv
+python benchmarks/nice_sets.py nice-benchmark.csv     after `benchmarks/run.py`
 
 The file has a line ``sheet, dataset, method, value`` for each published number. Splits, models and the columns of adult
 are not the published ones, so that published and measured numbers show the same order of size at best; ours, NICE and

@@ -1,7 +1,8 @@
 """Three numbers a task: ours over the best peer, in distance, features changed and time, each with its interval.
 
 The best peer of a column is the one with the least mean on the rows that both solve; for distance and changes among
-peers that solve at least half of the rows, for time among those and with their distance at most twice ours. So ours is
+peers that solve at least half of the rows they reached within their seconds, and five of them with ours; for time
+among those and with their distance at most twice ours. So ours is
 set against another rival in each column. Intervals are the middle 95 % of a paired bootstrap over rows. A
 distance within 0.5 % and a time within 10 % are ties. Cells that ours loses are marked. The best peer and its best
 setting are picked on the very rows that are measured, which favours peers; ours has one setting throughout.
@@ -16,7 +17,8 @@ import pandas as pd
 from comparison import Comparison, Measured, paired_ratio, solved
 
 TIES = {"l2": 0.005, "changes": 0.0, "cpu": 0.1}  # a smaller difference is a tie, either way
-ENOUGH = 0.5  # of the rows
+ENOUGH = 0.5  # of the rows that a peer reached within its seconds
+FEWEST_ROWS = 5  # that both solve: of fewer an interval says nothing
 COMPARABLE = 2.0  # times our distance
 WAYS = {
     "the model as it is": "ours-l2",
@@ -55,8 +57,12 @@ def write(measured: list[Comparison], folder: Path) -> None:
 def cells_of(one: Comparison, ours: Measured) -> list[dict[str, object]]:
     """Distance, features changed and time of ours over the best peer's; NaN where there is none to compare with."""
     mine = solved(ours, bounded=True)
-    rivals = {peer.name: solved(peer, bounded=True) for peer in one.peers}
-    rivals = {name: rows for name, rows in rivals.items() if len(mine) and len(rows) >= ENOUGH * len(ours.rows)}
+    rivals = {
+        peer.name: rows
+        for peer in one.peers
+        if len(rows := solved(peer, bounded=True)) >= ENOUGH * len(peer.rows)
+        and len(mine.index.intersection(rows.index)) >= FEWEST_ROWS
+    }
     near = {name: rows for name, rows in rivals.items() if paired_ratio(rows["l2"], mine["l2"])[0] <= COMPARABLE}
     rows = f"{len(mine)} of {len(ours.rows)}"
     return [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+import subprocess
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -177,7 +178,7 @@ def index(compared: list[Comparison], skipped: dict[str, str]) -> str:
     parts = [
         "# Measurements",
         "",
-        f"{datetime.now(UTC):%Y-%m-%d}: {here}, {rows} rows of each task asked one by one.",
+        f"{datetime.now(UTC):%Y-%m-%d}: {here}, {rows} rows of each task asked one by one{commit()}.",
         "",
     ]
     parts += [", ".join(f"{library} {found}" for library in LIBRARIES if (found := installed(library))) + ".", ""]
@@ -192,6 +193,13 @@ def index(compared: list[Comparison], skipped: dict[str, str]) -> str:
         "",
     ]
     return "\n".join(parts)
+
+
+def commit() -> str:
+    """ ", at commit 1a2b3c4", of this checkout; nothing outside of git."""
+    command = ["git", "rev-parse", "--short", "HEAD"]
+    done = subprocess.run(command, cwd=Path(__file__).parent, capture_output=True, text=True, check=False)
+    return f", at commit {done.stdout.strip()}" if done.returncode == 0 else ""
 
 
 def installed(library: str) -> str:

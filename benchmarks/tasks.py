@@ -142,7 +142,7 @@ TASKS: dict[str, Callable[[], Task]] = {
     "nice-adult-ann": lambda: adult("nice-adult-ann", "network", MLPClassifier((32,), max_iter=60, random_state=0)),
 }
 NICE_TASKS = tuple(name for name in TASKS if name.startswith("nice-"))
-"""Two of the sets of NICE's own benchmark, with models of its two kinds: `nice_sets.py`. Asked for by name alone."""
+"""Two of the sets of NICE's own benchmark, with models of its two kinds: `nice_sets.py`. In no other table."""
 
 
 def folder_of(name: str) -> Path:

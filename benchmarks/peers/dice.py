@@ -81,20 +81,18 @@ def dice(method: str) -> Made:
                 return np.full(len(task.names), np.nan)
             return task.codes(found[task.names].iloc[:1])[0]
 
-        def many(rows: np.ndarray) -> np.ndarray:
+        def one(row: np.ndarray) -> np.ndarray | None:
             # the default of the gradient, a linear search for cells to set back, takes minutes a row
             more = {"posthoc_sparsity_algorithm": "binary"} if method == "gradient" else {}
-            found = explainer.generate_counterfactuals(frame(task, rows), total_CFs=1, desired_class="opposite", **more)
-            return np.array([answer_of(example) for example in found.cf_examples_list])
-
-        def one(row: np.ndarray) -> np.ndarray | None:
+            asked = frame(task, row[None])  # many rows are gone through one by one: a batch would save nothing
             try:
-                answer = many(row[None])[0]
+                found = explainer.generate_counterfactuals(asked, total_CFs=1, desired_class="opposite", **more)
             except UserConfigValidationException:  # its way of saying that there is none
                 return None
+            answer = answer_of(found.cf_examples_list[0])
             return None if np.isnan(answer).any() else answer
 
-        return Method(one, many)
+        return Method(one)
 
     return make
 

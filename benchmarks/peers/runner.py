@@ -17,10 +17,9 @@ import numpy as np
 from task import Task
 
 NOTHING = "no answer"
-ROW_SECONDS = 40.0  # of CPU time
 TRIAL = 4  # rows that show how long a batch would take
 PATIENCE = 2  # with batches, in limits
-PASSES, SOON = 3, 10.0  # over the rows, where one takes less than so many seconds of CPU time
+PASSES, SOON = 3, 2.0  # over the rows, where one takes less than so many seconds of CPU time
 LONG_ENOUGH, MOST_ROUNDS = 0.2, 100  # seconds of CPU time that a pass takes, by going round that often: clocks tick
 
 
@@ -86,7 +85,7 @@ def measure(task: Task, name: str, make: Made, version: str, asked: argparse.Nam
             method = make(task, counted)
         said |= {"construct_wall": clock.wall, "construct_cpu": clock.cpu, "construct_rows": counted.rows}
         with Clock() as clock:
-            ask(method, task.warm[0])
+            ask(method, task.warm[0], asked.limit)
         said |= {"first_wall": clock.wall, "first_cpu": clock.cpu}
         one_by_one(task, method, counted, asked.out / f"{name}.csv", asked)
     except Exception as error:
@@ -115,7 +114,7 @@ def one_by_one(task: Task, method: Method, counted: Counted, path: Path, asked: 
             if time.process_time() - started > asked.limit:
                 break
             before = counted.rows
-            clock, answer, reason = timed(method, task.rows[row])
+            clock, answer, reason = timed(method, task.rows[row], asked.limit)
             cells = [np.nan] * len(task.names) if answer is None else np.asarray(answer, dtype=np.float64).tolist()
             lines.append([row, clock.wall, clock.cpu, counted.rows - before, reason, *map(repr, cells)])
             writer.writerow(lines[-1])
@@ -123,26 +122,26 @@ def one_by_one(task: Task, method: Method, counted: Counted, path: Path, asked: 
     if time.process_time() - started > SOON:
         return
     rows = task.rows[: len(lines)]
-    walls, cpu = min((long_pass(method, rows) for _ in range(PASSES)), key=lambda one: one[1])
+    walls, cpu = min((long_pass(method, rows, asked.limit) for _ in range(PASSES)), key=lambda one: one[1])
     for line, wall in zip(lines, walls, strict=True):
         line[1:3] = wall, cpu * wall / max(sum(walls), 1e-12)
     with path.open("w", newline="") as file:
         csv.writer(file).writerows([head, *lines])
 
 
-def long_pass(method: Method, rows: np.ndarray) -> tuple[list[float], float]:
+def long_pass(method: Method, rows: np.ndarray, limit: float) -> tuple[list[float], float]:
     """Mean wall seconds of each row, and CPU seconds of one round, over as many rounds as the clock needs."""
     walls, rounds, began = np.zeros(len(rows)), 0, time.process_time()
     while rounds < 1 or (time.process_time() - began < LONG_ENOUGH and rounds < MOST_ROUNDS):
-        walls += [timed(method, row)[0].wall for row in rows]
+        walls += [timed(method, row, limit)[0].wall for row in rows]
         rounds += 1
     return (walls / rounds).tolist(), (time.process_time() - began) / rounds
 
 
-def timed(method: Method, row: np.ndarray) -> tuple[Clock, np.ndarray | None, str]:
+def timed(method: Method, row: np.ndarray, limit: float) -> tuple[Clock, np.ndarray | None, str]:
     """One row explained: how long it took, the answer or None, and why there is none."""
     with Clock() as clock:
-        answer, reason = ask(method, row)
+        answer, reason = ask(method, row, limit)
     return clock, answer, reason
 
 
@@ -168,9 +167,9 @@ def in_batches(task: Task, method: Method, counted: Counted, asked: argparse.Nam
     return found
 
 
-def ask(method: Method, row: np.ndarray) -> tuple[np.ndarray | None, str]:
+def ask(method: Method, row: np.ndarray, limit: float) -> tuple[np.ndarray | None, str]:
     try:
-        with watched(ROW_SECONDS):
+        with watched(limit):
             answer = method.one(row.copy())
     except Exception as error:  # a peer's failure is a result, not ours to mend
         return None, reason_of(error)
