@@ -11,12 +11,12 @@ import pandas as pd
 import pytest
 
 import counterpoise as cp
-from counterpoise import paper
+from counterpoise import paper, telemetry
 from counterpoise.paper import datasets, paired, scene
 from counterpoise.paper.build import EXHIBIT_ORDER
 from counterpoise.paper.claims import landscape, verdict
 from counterpoise.paper.exhibit import RunSize
-from counterpoise.paper.exhibits import figure6_complexity, local_minima, real_data
+from counterpoise.paper.exhibits import figure6_complexity, local_minima, real_data, table1_devices
 from counterpoise.paper.exhibits.claims import PAPER_COLUMN
 from counterpoise.paper.exhibits.figure1_surface import free_energies
 
@@ -236,6 +236,10 @@ def test_no_verdict_goes_beyond_its_interval():
     assert verdict.judge_above([above, below]) == verdict.judge_above([above, open_]) == verdict.PARTLY
     assert verdict.judge_above([below, open_]) == verdict.FAILS
     assert {verdict.judge_above([one]) for one in (open_, few, nothing)} == {verdict.OPEN}
+    lacking = {**verdict.put_interval("key, f1", above), **verdict.put_interval("key, f2", nothing)}
+    assert (
+        verdict.judge_above(verdict.intervals_by_score(lacking, "key")) == verdict.PARTLY
+    )  # of one f nothing is known
 
 
 def test_rows_that_a_method_was_not_asked_count_as_not_turned():
@@ -261,10 +265,49 @@ def test_large_and_small_beta_are_judged_by_one_rule(share, word):
     facts = {f"{key}, f1": share for key in ("small converge", "large converge", "path falls", "path reaches")}
     facts |= {f"{key}, f1": share for key in ("path hill", "path left", "stable widens", "stable middle")}
     facts |= {"slower, f1": share, "stable somewhere, f1": share}
-    facts |= dict.fromkeys(("norm_fresh_large", "norm_fresh_small"), 1.0)
+    facts |= {f"{key}, f1": share for key in ("small fresh converge", "large fresh converge", *landscape.GRID_ENDS)}
     claims = {claim.claim: claim.paper for claim in landscape.judge_figures(facts)}
     assert claims["For β between 1 and 10 the algorithm oscillates and does not converge."] == word
     assert claims["For β of 0.001 to 0.1 the gradient norm goes to 0."] == verdict.judge_shares([share])
+
+
+def test_what_one_cloud_and_fresh_ones_disagree_on_cannot_be_judged():
+    facts = {f"{key}, f1": 1.0 for key in ("path falls", "path reaches", "path hill", "path left", "slower")}
+    facts |= {f"stable {key}, f1": 1.0 for key in ("widens", "middle", "somewhere")}
+    facts |= {f"{key}, f1": 1.0 for key in ("small converge", "large converge", *landscape.GRID_ENDS)}
+    facts |= {"small fresh converge, f1": 0.0, "large fresh converge, f1": 0.0}
+    claims = {claim.claim: claim.paper for claim in landscape.judge_figures(facts)}
+    assert claims["For β of 0.001 to 0.1 the gradient norm goes to 0."] == verdict.OPEN
+    assert claims["For β between 1 and 10 the algorithm oscillates and does not converge."] == verdict.OPEN
+
+
+def test_a_rank_correlation_that_may_be_either_cannot_be_judged():
+    words = {
+        (0.8, 0.9): verdict.HOLDS,
+        (0.4, 0.9): verdict.PARTLY,
+        (0.1, 0.9): verdict.OPEN,
+        (0.0, 0.2): verdict.FAILS,
+        (-np.inf, np.inf): verdict.OPEN,
+    }
+    for (low, high), word in words.items():
+        facts = dict.fromkeys(("basin pairs", "basin rows"), 9.0)
+        for key in ("heavier kept", "wider kept", "gradient rank"):
+            facts |= verdict.put_interval(key, paired.Interval(0.5, low, high))
+        assert landscape.judge_basins(facts)[1].paper == word
+
+
+def test_a_boundary_through_the_alert_is_seen_within_the_papers_reach():
+    """Where the alert lies on a boundary, points within the paper's ± are benign: the box tells the two apart."""
+    devices = telemetry.simulate(300, 0)
+    row = table1_devices.paper_alert(devices.frame)
+
+    class Cut:
+        def predict(self, table: pd.DataFrame) -> np.ndarray:
+            return np.where(table["latency"] < 180.0, "benign", "alert")
+
+    shares = table1_devices.try_paper_box(Cut(), devices, row)
+    assert 0.3 < shares["network"] < 0.7
+    assert {shares[kind] for kind in ("logistic", "forest", "boosted")} == {0.0}
 
 
 def test_a_seed_must_be_a_number(tmp_path):

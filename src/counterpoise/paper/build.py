@@ -61,10 +61,10 @@ def write(
     """Make every figure and table of the paper into ``folder``; returns the page, paper.html.
 
     folder: where the page, its images and its data go; it is made where it does not exist.
-    quick: measure less, in a minute or two instead of most of an hour.
+    quick: measure less, in a minute or two instead of some 25.
     progress: called with the parts done, the parts in all and the name of the next.
     seed: a whole number; it changes the simulated devices, the weights w and every search.
-    rows: how many of each traffic table are compared; None: 50, quick 4.
+    rows: how many of each traffic table are compared; None: 20, quick 4.
     """
     _check_number("seed", seed, 0)
     if rows is not None:
@@ -101,9 +101,9 @@ def _measure_exhibits(size: RunSize, progress: ProgressCallback | None) -> dict[
     for number, (name, measure) in enumerate(EXHIBIT_MEASURES):
         report = _make_reporter(progress, number)
         report(name)
-        started = time.perf_counter()
+        started = time.process_time()
         made = measure(replace(size, report_progress=report))
-        took = time.perf_counter() - started
+        took = time.process_time() - started
         for exhibit in made if isinstance(made, tuple) else (made,):
             exhibits[exhibit.name] = replace(exhibit, seconds=took)
     facts = {key: value for exhibit in exhibits.values() for key, value in exhibit.facts.items()}

@@ -51,7 +51,7 @@ def fit_model(kind: str, frame: pd.DataFrame, label: pd.Series[str], quick: bool
     front = make_column_transformer(
         (shape, numbers), (OneHotEncoder(handle_unknown="ignore", sparse_output=False), words)
     )
-    forest = RandomForestClassifier(25 if quick else 100, random_state=0)
+    forest = RandomForestClassifier(25 if quick else 50, random_state=0)
     network = MLPClassifier((16,) if quick else (64, 64), max_iter=40 if quick else 80, random_state=0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # enough iterations to compare on, not to publish

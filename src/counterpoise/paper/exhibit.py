@@ -61,7 +61,7 @@ class Exhibit:
     data: Mapping[str, pd.DataFrame] = field(default_factory=dict)
     facts: Mapping[str, float] = field(default_factory=dict)
     surface_data: Mapping[str, Any] | None = None
-    seconds: float = 0.0
+    seconds: float = 0.0  # of processor time
 
 
 def make_panel(width: float = 4.4, height: float = 3.3, **settings: Any) -> tuple[Figure, Axes]:

@@ -30,7 +30,7 @@ class Interval(NamedTuple):
         """
         mean, low, high = (format(value, form) + unit for value in self)
         if np.isnan(self.mean):
-            return "–"
+            return "no rows"
         return f"{mean} [too few rows]" if np.isinf(self.high) else f"{mean} [{low}, {high}]"
 
     @property

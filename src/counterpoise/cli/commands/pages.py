@@ -40,10 +40,10 @@ def report(
 
 def paper(
     out: Annotated[str, typer.Option("--out", "-o", help="The folder for the page, its images and data.")] = "paper",
-    quick: Annotated[bool, typer.Option("--quick", help="Measure less: a minute or two, not most of an hour.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Measure less: a minute or two, not some 25.")] = False,
     seed: Annotated[int, typer.Option("--seed", help="The same seed gives the same numbers.")] = 0,
     rows: Annotated[
-        int | None, typer.Option("--rows", help="Rows of each traffic table that are compared (50; quick: 4).")
+        int | None, typer.Option("--rows", help="Rows of each traffic table that are compared (20; quick: 4).")
     ] = None,
 ) -> None:
     """Every figure and table of the paper, made by this code, beside what the paper claims.

@@ -14,6 +14,7 @@ HOLDS, PARTLY, FAILS, OPEN, NONE = "holds", "holds partly", "does not hold", "ca
 VERDICTS = (HOLDS, PARTLY, FAILS, OPEN)
 OURS = "Counterpoise"
 RIVALS = ("LIME", "Gradient")
+CHECKED = "Algorithm 1, corrected, ξ = 0.1"
 PAPER_FORMS = ("Algorithm 1, as printed", "Algorithm 1, corrected", "Algorithm 1, Langevin")
 """The paper's method: the listing; corrected; and with the noise and the rising beta that its text speaks of."""
 
@@ -27,7 +28,10 @@ class VerdictRules:
     most: float = 0.9  # share of the draws from which something holds
     least: float = 0.1  # share up to which it does not
     near: float = 1.1  # times the least length; a longer answer is not the smallest change
+    infeasible_seconds: float = 60.0  # a row, from which a method is of no use
     slightly: float = 1.25  # times; more is not "slightly" more
+    tells: float = 0.7  # rank correlation from which one thing tells the other
+    hints: float = 0.3  # and up to which it does not
     same_exponent: float = 0.4  # a measured exponent is the paper's if it is nearer than this
 
 
@@ -100,6 +104,26 @@ def put_interval(key: str, found: Interval) -> dict[str, float]:
     return {f"{key}{end}": value for end, value in zip(("", " low", " high"), found, strict=True)}
 
 
+def intervals_by_score(facts: Facts, key: str) -> list[Interval]:
+    """The interval ``key`` of each f of the scene that was tried; of one without rows every number may be true.
+
+    >>> len(intervals_by_score(put_interval("kept, f1", Interval(1.0, 0.5, 1.5)), "kept"))
+    1
+    """
+    names = [name for name in facts if name.startswith(f"{key}, f") and f"{name} low" in facts]
+    found = [interval(facts, name) for name in names]
+    return [one if one.mean == one.mean else Interval(one.mean, -np.inf, np.inf) for one in found]
+
+
+def format_intervals(found: Iterable[Interval], form: str) -> str:
+    """Intervals in words, one for each f.
+
+    >>> format_intervals([Interval(1.0, 0.5, 1.5), Interval(2.0, 1.5, 2.5)], ".1f")
+    '1.0 [0.5, 1.5], 2.0 [1.5, 2.5]'
+    """
+    return ", ".join(one.to_text(form) for one in found)
+
+
 def judge_above(found: Iterable[Interval], limit: float = 0.0) -> str:
     """Whether every interval lies above the limit: an interval that has the limit inside says neither yes nor no.
 
@@ -111,7 +135,7 @@ def judge_above(found: Iterable[Interval], limit: float = 0.0) -> str:
     >>> judge_above([Interval(-0.2, -0.3, -0.1), Interval(0.1, -0.1, 0.3)])
     'does not hold'
     """
-    known = [one for one in found if not np.isnan(one.mean)]
+    known = [one for one in found if not np.isnan(one.low)]
     above = [one.low > limit for one in known]
     if any(above):
         return HOLDS if all(above) else PARTLY

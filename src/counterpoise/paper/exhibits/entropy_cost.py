@@ -23,6 +23,7 @@ class EntropyCostSettings:
 
     features: int = 256  # d
     samples: int = 64  # of the sampled and of the fitted entropy
+    many_samples: int = 1024  # of the sampled entropy, once more
     reference_samples: int = 16_384  # of the sampled entropy that errors are measured against
     sigma: float = 0.3  # width of the cloud
     T: float = 0.5  # temperature
@@ -31,6 +32,7 @@ class EntropyCostSettings:
 
 
 ENTROPY = EntropyCostSettings()
+MANY = f"sampled, K = {ENTROPY.many_samples}"
 
 
 def measure_estimators(repeats: int) -> pd.DataFrame:
@@ -38,6 +40,7 @@ def measure_estimators(repeats: int) -> pd.DataFrame:
     d, rng = ENTROPY.features, np.random.default_rng(0)
     way, x = np.full(d, 1 / np.sqrt(d)), np.ones(d) / d
     noise = cloud.draw_antithetic(rng, ENTROPY.samples, d)
+    wide = cloud.draw_antithetic(rng, ENTROPY.many_samples, d)
     many = cloud.draw_antithetic(rng, ENTROPY.reference_samples, d)
 
     def smooth(points: Array) -> Array:
@@ -71,6 +74,9 @@ def measure_estimators(repeats: int) -> pd.DataFrame:
             "sampled": lambda e=energy, g=slope, s=sampled: s.full_form(  # type: ignore[misc]
                 e, x, ENTROPY.sigma, ENTROPY.T, noise=noise, gradient=g
             ),
+            MANY: lambda e=energy, g=slope: MonteCarlo(len(wide)).full_form(  # type: ignore[misc]
+                e, x, ENTROPY.sigma, ENTROPY.T, noise=wide, gradient=g
+            ),
             "fitted": lambda e=energy, g=slope: Variational(ENTROPY.samples).full_form(  # type: ignore[misc]
                 e, x, ENTROPY.sigma, ENTROPY.T, noise=noise, gradient=g
             ),
@@ -92,7 +98,10 @@ def collect_facts(found: pd.DataFrame) -> dict[str, float]:
     return {
         "gaussian d": float(ENTROPY.features),
         "gaussian seconds": at("smooth", "closed form, diagonal", "ms") / 1000,
+        "sampled K": float(ENTROPY.samples),
+        "sampled K many": float(ENTROPY.many_samples),
         "sampled seconds": at("smooth", "sampled", "ms") / 1000,
+        "sampled seconds many": at("smooth", MANY, "ms") / 1000,
         "fitted seconds": at("smooth", "fitted", "ms") / 1000,
         "gaussian error": at("smooth", "closed form, diagonal", "error"),
         "gaussian error kink": at("with a kink", "closed form, diagonal", "error"),

@@ -38,8 +38,8 @@ SCORE_NAMES = {"stability": "S = v · exp(−s / L)", "strict": "S′ = v · exp
 def measure(scale: RunSize) -> Exhibit:
     """Two scores on a grid of (lambda, mu), for each beta and each f; the first f and score are drawn."""
     betas = scale.pick((0.001, 0.1, 10.0), (0.001, 0.01, 0.1, 1.0, 10.0))
-    values = np.geomspace(0.1, 10.0, scale.pick(5, 9))
-    starts, iterations = scale.pick(6, 12), scale.pick(150, 600)
+    values = np.geomspace(0.1, 10.0, scale.pick(5, 7))
+    starts, iterations = scale.pick(4, 8), scale.pick(80, 600)
     draws = range(scale.seed, scale.seed + scale.pick(2, 3))
     cells = [
         _score_line(beta, float(lam), values, starts, iterations, draw, score).assign(f=number + 1, draw=draw)
@@ -59,6 +59,12 @@ def measure(scale: RunSize) -> Exhibit:
         f"stable {word}, f{number} {name}": float(part[word].mean())
         for (number, name), part in frame.groupby(["f", "score"])
         for word in ("widens", "middle", "somewhere")
+    }
+    edges = pd.DataFrame([{"f": number, **_compare_ends(part)} for (number, _), part in grid.groupby(["f", "draw"])])
+    facts |= {
+        f"{word}, f{number}": float(part[word].mean())
+        for number, part in edges.groupby("f")
+        for word in edges.columns[1:]
     }
     table = frame.drop(columns=["widens", "middle", "somewhere"]).replace({"score": SCORE_NAMES})
     shown = grid[(grid["f"] == 1) & (grid["draw"] == scale.seed)]
@@ -116,6 +122,24 @@ def _judge_grid(part: pd.DataFrame, score: str) -> dict[str, object]:
         "middle": float(np.mean([value < middle for value in edges.values()])),
         "somewhere": float((wide > 0).any()),
     }
+
+
+def _compare_ends(grid: pd.DataFrame) -> dict[str, bool]:
+    """Whether fewer copies turn, and answers are longer, at the ends of the grid than where lambda and mu are moderate.
+
+    Answers are those of cells that turn some; an end that turns nothing has none that are longer.
+    """
+    low, high = STABILITY.moderate_range
+    inside = grid[grid["lam"].between(low, high) & grid["mu"].between(low, high)]
+    ends = {
+        "greatest λ": grid[grid["lam"] == grid["lam"].max()],
+        "least μ": grid[grid["mu"] == grid["mu"].min()],
+        "least λ": grid[grid["lam"] == grid["lam"].min()],
+        "greatest μ": grid[grid["mu"] == grid["mu"].max()],
+    }
+    lengths = {name: part.loc[part["turned"] > 0, "length"].mean() for name, part in {"": inside, **ends}.items()}
+    fewer = {f"fewer at {name}": ends[name]["turned"].mean() < inside["turned"].mean() for name in list(ends)[:2]}
+    return fewer | {f"longer at {name}": lengths[name] > lengths[""] for name in list(ends)[2:]}
 
 
 def _middle_and_edges(grid: pd.DataFrame, score: str) -> tuple[float, dict[str, float]]:

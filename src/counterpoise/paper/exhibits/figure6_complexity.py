@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,19 +14,11 @@ from counterpoise.methods.baselines.algorithm1 import Algorithm1
 from counterpoise.methods.baselines.coordinates import CoordinateChart
 from counterpoise.methods.baselines.gradient import GradientDescent
 from counterpoise.methods.baselines.lime import Lime
-from counterpoise.methods.search import Search
-from counterpoise.models.goals import RangeGoal
-from counterpoise.objective.energy import Energy
 from counterpoise.paper.exhibit import COLOURS, DASHES, MARKS, Exhibit, RunSize, make_panel
 from counterpoise.paper.exhibits.entropy_cost import ENTROPY, collect_facts, measure_estimators
+from counterpoise.paper.exhibits.many_features import MANY_FEATURES, build_problem, measure_reach
 from counterpoise.physics import boltzmann, cloud
-from counterpoise.problem import Problem
-from counterpoise.reference_rows import ReferenceRows
-from counterpoise.space.distance import Distance
-from counterpoise.space.region.region import Region
-from counterpoise.space.schema.schema import Feature, Schema
 from counterpoise.streams import Streams
-from counterpoise.types import Array, Link, ModelBase, Points
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -36,14 +28,9 @@ if TYPE_CHECKING:
 class TimingSettings:
     """What Figure 6 holds while it varies another number."""
 
-    row_count: int = 4  # rows timed together
     features: int = 64  # d
     samples: int = 64  # K
-    unreachable_score: float = 1e9  # a target that no run reaches, so that none stops early
-    lime_samples: int = 5000  # "typically a large number of samples (e.g., K > 5000)"
     moderate_samples: int = 32  # the paper's "moderate" K of its own method
-    ripple: float = 1.0  # of the wavy score: steep enough that it falls in places
-    ripple_frequency: float = 2.0  # of its sine
     usual_iterations: int = 100  # of Algorithm 1 and of the gradient, where the three are set side by side
 
 
@@ -57,52 +44,6 @@ PAPER_EXPONENTS = {
     "Gradient": {"d": 1, "K": 0, "T": 1},
 }
 """The exponents of the paper's O(TKd), O(TKd²), O(Kd²) and O(Td)."""
-
-
-@dataclass(frozen=True)
-class LinearScore(ModelBase):
-    """A linear score of d features, so that the model itself costs O(d) and nothing else; or one with a ripple.
-
-    >>> LinearScore(np.ones(2)).predict(np.array([[1.0, 2.0]]))
-    array([3.])
-    """
-
-    slope: Array
-    ripple: float = 0.0
-    labels: None = None
-    link: Link = "identity"
-
-    def outputs(self, x: Array) -> Array:
-        """``(p, 1)``."""
-        return np.asarray(((x + self.ripple * np.sin(TIMING.ripple_frequency * x)) @ self.slope)[:, None])
-
-    def predict(self, x: Points) -> Array:
-        """``(p,)``."""
-        return self.outputs(np.asarray(x))[:, 0]
-
-    def probabilities(self, x: Points) -> None:
-        """A score has none."""
-
-    def gradient(self, x: Array, weights: Array) -> Array:
-        """``(p, d)``."""
-        steep = 1 + self.ripple * TIMING.ripple_frequency * np.cos(TIMING.ripple_frequency * x)
-        return np.asarray(weights * self.slope * steep)
-
-
-def build_problem(d: int, target: float = TIMING.unreachable_score, ripple: float = 0.0) -> Problem:
-    """Rows of a linear score; by default far from their target, so that no method stops early.
-
-    >>> build_problem(3).x0.shape
-    (4, 3)
-    """
-    schema = Schema(tuple(Feature(f"x{k}", "continuous", scale=1.0) for k in range(d)), frame=False)
-    x0 = np.random.default_rng(d).standard_normal((TIMING.row_count, d))
-    goal = RangeGoal(np.full(TIMING.row_count, target), np.full(TIMING.row_count, np.inf))
-    energy = Energy(Distance.of(schema), 0.0, (), np.full(TIMING.row_count, 1.0))
-    region = Region.build(schema, x0, (), None)
-    nobody = ReferenceRows(np.empty((0, d)), np.empty((0, 1)))
-    model = LinearScore(np.full(d, 1 / np.sqrt(d)), ripple)
-    return Problem(x0, model, goal, region, energy, schema.scales, schema.numeric, nobody, np.arange(TIMING.row_count))
 
 
 def _build_algorithm1(t: int, sigma: float, k: int) -> Algorithm1:
@@ -128,13 +69,13 @@ def _make_worst_case(d: int, k: int, t: int) -> Callable[[], object]:
     """The ordinary iteration, and in each the whole Hessian of F over the cloud: what a full covariance costs."""
     method = _build_algorithm1(t, 0.1, k)
     rows = build_problem(d)
-    noise = np.broadcast_to(cloud.draw_antithetic(np.random.default_rng(0), k, d), (TIMING.row_count, k, d))
+    noise = np.broadcast_to(cloud.draw_antithetic(np.random.default_rng(0), k, d), (MANY_FEATURES.row_count, k, d))
 
     def run() -> None:
         chart = CoordinateChart.of(rows, rows.region.nearest_feasible)
         state = method.start(chart, np.asarray(noise), chart.origin_coordinates)
         for _ in range(t):
-            state, _ = method.step(chart, np.asarray(noise), state, np.full(TIMING.row_count, 0.5))
+            state, _ = method.step(chart, np.asarray(noise), state, np.full(MANY_FEATURES.row_count, 0.5))
             energy = chart.energy_and_margin(cloud.points(state.z, 0.1, noise))[0]
             weights = boltzmann.weights(energy, 1 / method.beta)
             np.linalg.eigvalsh(cloud.hessian(weights, noise, 0.1, 1 / method.beta))
@@ -163,7 +104,7 @@ MAKERS: dict[str, Callable[[int, int, int], Callable[[], object]]] = {
 
 def measure(scale: RunSize) -> Exhibit:
     """Times over d, K and T, and the slopes of their logarithms at the upper end."""
-    repeats = scale.pick(2, 5)
+    repeats = scale.pick(2, 3)
     sweeps = {
         "d": scale.pick((64, 128, 256, 512), (64, 128, 256, 512, 1024, 2048)),
         "K": scale.pick((256, 512, 1024, 2048), (256, 512, 1024, 2048, 4096, 8192)),
@@ -184,16 +125,22 @@ def measure(scale: RunSize) -> Exhibit:
         f"exponent {name} {letter}": float(slope)
         for name, letter, slope in zip(fits["method"], fits["over"], fits["measured"], strict=True)
     }
-    usual = _time_usual_settings(scale.pick((16, 128, 512), (16, 32, 64, 128, 256, 512, 1024)), scale.pick(1, 3))
-    dearer = usual[usual["LIME"] > usual[["Algorithm 1", "Gradient"]].max(axis=1)]["d"]
-    facts |= {"LIME dearest from d": float(dearer.min()) if len(dearer) else np.nan}
+    usual = _time_usual_settings(scale.pick((16, 128, 512), (16, 32, 64, 128, 256, 512)), scale.pick(1, 2))
+    dearest = (usual["LIME"] > usual[["Algorithm 1", "Gradient"]].max(axis=1))[::-1].cumprod()[::-1].astype(bool)
+    facts |= {"LIME dearest from d": float(usual["d"][dearest].min())}  # and at every larger d
+    cheapest = usual["Gradient"] < usual[["Algorithm 1", "LIME"]].min(axis=1)
+    facts |= {"gradient cheapest": float(cheapest.mean())}
     facts |= {"usual least d": float(usual["d"].min()), "usual most d": float(usual["d"].max())}
     facts |= {f"usual seconds {name}": float(usual[name].iloc[-1]) for name in ("Algorithm 1", "LIME", "Gradient")}
-    reach = _measure_reach(scale.pick((16, 256), (16, 256, 2048)))
-    for word, part in reach.groupby("score"):
-        facts[f"reach {word} turned"] = float(part["turned"].min())
-        facts[f"reach {word} length"] = float(part["L2 / least"].max(skipna=False))
-    facts |= {"reach d": float(reach["d"].max())}
+    reach = measure_reach(scale.pick((16, 64), (16, 256, 2048)))
+    for (name, word), part in reach.groupby(["method", "score"]):
+        facts[f"reach {name} {word} turned"] = float(part["turned"].min())
+        facts[f"reach {name} {word} length"] = float(part["L2 / least"].max(skipna=False))
+    for name, part in reach.groupby("method"):
+        facts |= {
+            f"reach d {name}": float(part["d"].max()),
+            f"reach seconds {name}": float(part["seconds a row"].max()),
+        }
     entropies = measure_estimators(repeats)
     facts |= collect_facts(entropies)
     largest = times[(times["over"] == "K") & (times["value"] == max(sweeps["K"]))].set_index("method")["seconds"]
@@ -224,9 +171,9 @@ def measure(scale: RunSize) -> Exhibit:
         {letter: _draw(times[times["over"] == letter], letter) for letter in sweeps},
         {
             "Exponents: measured, and the paper's in parentheses": _pivot_exponents(fits),
-            f"Seconds as the paper sets the three: LIME K = {TIMING.lime_samples}, Algorithm 1 K = "
+            f"Seconds as the paper sets the three: LIME K = {MANY_FEATURES.lime_samples}, Algorithm 1 K = "
             f"{TIMING.moderate_samples}, {TIMING.usual_iterations} iterations": usual,
-            "Algorithm 1, corrected, on a linear score, whose least change is known, and on a wavy one": reach,
+            "Many features: a linear score, whose least change is known, and a wavy one": reach,
             f"F and its gradient by three entropies, d = {ENTROPY.features}, K = {ENTROPY.samples}": entropies,
         },
         {"times": times, "exponents": fits},
@@ -241,33 +188,10 @@ def _time_usual_settings(features: tuple[int, ...], repeats: int) -> pd.DataFram
     for d in features:
         runs = {
             "Algorithm 1": _make_free_energy(d, TIMING.moderate_samples, t, 0.1),
-            "LIME": _make_lime(d, TIMING.lime_samples, t),
+            "LIME": _make_lime(d, MANY_FEATURES.lime_samples, t),
             "Gradient": _make_gradient(d, 0, t),
         }
         lines.append({"d": d} | {name: _time_run(run, repeats) for name, run in runs.items()})
-    return pd.DataFrame(lines)
-
-
-def _measure_reach(features: tuple[int, ...]) -> pd.DataFrame:
-    """Whether Algorithm 1 finds the least change as d grows: of a linear score, where it is known, and of a wavy one.
-
-    Of the wavy score the least is not known: the nearest that either Algorithm 1 or the default search finds stands in.
-    """
-    lines = []
-    for d in features:
-        for word, ripple in (("linear", 0.0), ("wavy", TIMING.ripple)):
-            rows = build_problem(d, 4.0, ripple)
-            rows = replace(rows, energy=replace(rows.energy, mu=np.full(TIMING.row_count, 2.0)))  # outweighs the way
-            run = Algorithm1(c1=np.inf, c2=np.inf)(rows, Streams.of(rows.x0, 0))
-            length = np.where(run.valid[:, 0], np.linalg.norm(run.x[:, 0] - rows.x0, axis=1), np.nan)
-            least = 4.0 - rows.model.predict(rows.x0)
-            if ripple:
-                found = Search()(rows, Streams.of(rows.x0, 0))
-                best = np.where(found.valid[:, 0], np.linalg.norm(found.x[:, 0] - rows.x0, axis=1), np.nan)
-                least = np.fmin(best, length)
-            turned = run.valid[:, 0]
-            ratio = float((length / least)[turned].mean()) if turned.any() else np.nan
-            lines.append({"d": d, "score": word, "turned": float(turned.mean()), "L2 / least": ratio})
     return pd.DataFrame(lines)
 
 

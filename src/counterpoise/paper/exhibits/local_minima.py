@@ -42,11 +42,15 @@ class LocalMinimaSettings:
     noisy_copies: int = 200  # of each answer
     xi: float = 0.1  # the size of a perturbation in Eq. (31)
     steps: int = 60  # from the lowest cell of a grid to the lowest point of F
+    c1: float = 10.0  # of the gradient check, where it is tried: the default of Algorithm1
+    c2: float = 100.0  # of the curvature check
     newton_reach: float = 0.3  # of Newton's steps: a longer one is not trusted
 
 
 MINIMA = LocalMinimaSettings()
 NO_ENTROPY, ENTROPY, NOISY = "corrected, σ = 0: no entropy", PAPER_FORMS[1], "Langevin, σ = 0: no entropy"
+CHECKS = f"C1 = {MINIMA.c1:g}, C2 = {MINIMA.c2:g}"
+PRINTED_CHECKED, CORRECTED_CHECKED = (f"{form}, {CHECKS}" for form in PAPER_FORMS[:2])
 HOT, COLD = f"corrected, β = {MINIMA.hot:g}", f"corrected, β = {MINIMA.cold:g}"
 
 
@@ -61,8 +65,11 @@ def build_forms(iterations: int) -> dict[str, Method]:
         sigma=scene.SCENE.cloud_sigma,
         samples=scene.SCENE.cloud_samples,
     )
+    printed = replace(literal_algorithm1(MINIMA.alpha, MINIMA.beta, iterations), sigma=0.0)
     return {
-        PAPER_FORMS[0]: replace(literal_algorithm1(MINIMA.alpha, MINIMA.beta, iterations), sigma=0.0),
+        PAPER_FORMS[0]: printed,
+        PRINTED_CHECKED: replace(printed, c1=MINIMA.c1, c2=MINIMA.c2),
+        CORRECTED_CHECKED: replace(corrected, c1=MINIMA.c1, c2=MINIMA.c2),
         NO_ENTROPY: replace(corrected, sigma=0.0),
         ENTROPY: corrected,
         NOISY: replace(corrected, sigma=0.0, langevin=True),
@@ -90,7 +97,7 @@ def nearest_valid(score: scene.SceneScore, rows: Array) -> Array:
 
 def measure(scale: RunSize) -> Exhibit:
     """Each form from the same rows, over seeds, beside the nearest valid cell; and the curvature against beta."""
-    count, seeds = scale.pick(8, 30), range(scale.seed, scale.seed + scale.pick(3, 8))
+    count, seeds = scale.pick(8, 30), range(scale.seed, scale.seed + scale.pick(3, 6))
     lines = pd.concat(
         [
             _run_form(name, method, number, score, count, seeds)
@@ -118,21 +125,26 @@ def measure(scale: RunSize) -> Exhibit:
     ends = curves[curves["beta"].isin((MINIMA.betas[0], MINIMA.betas[-1]))]
     flat = ends.pivot_table(index="f", columns="beta", values="largest eigenvalue")
     facts = {f"near {name}": float(share) for name, share in zip(table["form"], table["near"], strict=True)}
-    facts |= {f"answers {name}": float(value) for name, value in zip(table["form"], table["answers"], strict=True)}
+    several = by_row[by_row["turned"] > 0].groupby("form")["answers"].mean()
+    facts |= {f"answers {name}": float(several.get(name, 0.0)) for name in table["form"]}
+    facts |= {"c1": MINIMA.c1, "c2": MINIMA.c2}
     facts |= {f"flat hot, f{number}": float(value) for number, value in flat[MINIMA.betas[0]].items()}
     facts |= {f"flat cold, f{number}": float(value) for number, value in flat[MINIMA.betas[-1]].items()}
     facts |= {f"condition 31, f{number}": float(part["Eq. (31) holds"].mean()) for number, part in curves.groupby("f")}
-    lines["near"] = lines["near"].astype(float)
+    lines[["near", "valid"]] = lines[["near", "valid"]].astype(float)
     for key, column, one, other in (
         ("entropy gains", "near", ENTROPY, NO_ENTROPY),
         ("noise gains", "near", NOISY, NO_ENTROPY),
         ("entropy kept", "kept", ENTROPY, NO_ENTROPY),
         ("hot explores", "spread", HOT, COLD),
+        ("checks printed", "valid", PRINTED_CHECKED, PAPER_FORMS[0]),
+        ("checks corrected", "valid", CORRECTED_CHECKED, ENTROPY),
+        ("checks kept", "kept", CORRECTED_CHECKED, ENTROPY),
     ):
-        wide = lines.pivot_table(index=["f", "row"], columns="form", values=column)[[one, other]].dropna().to_numpy()
-        facts |= put_interval(key, bootstrap_mean(wide[:, 0] - wide[:, 1]))
-    lengths = lines.pivot_table(index=["f", "row"], columns="form", values="length")[[HOT, COLD]].dropna().to_numpy()
-    facts |= put_interval("hot over cold", bootstrap_mean(lengths[:, 0] / lengths[:, 1]))
+        for number, (first, second) in _pair_by_score(lines, column, one, other).items():
+            facts |= put_interval(f"{key}, f{number}", bootstrap_mean(first - second))
+    for number, (hot, cold) in _pair_by_score(lines, "length", HOT, COLD).items():
+        facts |= put_interval(f"hot over cold, f{number}", bootstrap_mean(hot / cold))
     return Exhibit(
         "local-minima",
         "Local minima, annealing, entropy and a small β",
@@ -164,6 +176,15 @@ def measure(scale: RunSize) -> Exhibit:
         {"runs": lines.drop(columns="answers"), "curvature": curves},
         facts,
     )
+
+
+def _pair_by_score(lines: pd.DataFrame, column: str, one: str, other: str) -> dict[int, tuple[Array, Array]]:
+    """For each f, ``column`` of two forms on the rows that have both, each row its mean over seeds."""
+    out = {}
+    for number, part in lines.groupby("f"):
+        wide = part.pivot_table(index="row", columns="form", values=column).reindex(columns=[one, other]).dropna()
+        out[int(str(number))] = (wide[one].to_numpy(dtype=np.float64), wide[other].to_numpy(dtype=np.float64))
+    return out
 
 
 def _run_form(

@@ -49,8 +49,7 @@ def build_table_two(facts: Mapping[str, float]) -> Exhibit:
                 "In parentheses what the paper's table says of the same aspect, where it says anything. Optimisation "
                 "goal, formulation and interpretability are not numbers and are left out. Constraints: here every "
                 "method runs under the same region and is verified in the same way, so none breaks any. Seconds are "
-                "those of Figure 6: on the traffic tables most methods start over until their budget ends, so that "
-                "their time is the budget."
+                "those of Figure 6, without a budget: on the traffic tables a budget of time may end a method."
             ),
         ),
         f"means over all tables, seeds and both budgets of the comparison, over the rows that each method turns; the "
