@@ -237,9 +237,7 @@ def test_no_verdict_goes_beyond_its_interval():
     assert verdict.judge_above([below, open_]) == verdict.FAILS
     assert {verdict.judge_above([one]) for one in (open_, few, nothing)} == {verdict.OPEN}
     lacking = {**verdict.put_interval("key, f1", above), **verdict.put_interval("key, f2", nothing)}
-    assert (
-        verdict.judge_above(verdict.intervals_by_score(lacking, "key")) == verdict.PARTLY
-    )  # of one f nothing is known
+    assert verdict.judge_above(verdict.intervals_by_score(lacking, "key")) == verdict.PARTLY  # f2: nothing
 
 
 def test_rows_that_a_method_was_not_asked_count_as_not_turned():

@@ -42,10 +42,10 @@ def measure(scale: RunSize) -> Exhibit:
     parts, counted, shaken = [], [], []
     for beta in (*small, *large):
         for number, score in enumerate(scene.SCORES):
-            fresh = _norms_with_fresh_clouds(beta, fresh_iterations, scale.seed, score)
-            shaken.append((number + 1, beta, _share_left(fresh)[0]))
+            norms = _norms_with_fresh_clouds(beta, fresh_iterations, scale.seed, score)
+            shaken.append((number + 1, beta, _share_left(norms)[0]))
             if number == 0:
-                parts.append(_norm_table(beta, "fresh", fresh))
+                parts.append(_norm_table(beta, "fresh", norms))
             for seed in draws:
                 norms, uphill = _norms_with_one_cloud(beta, iterations, seed, score)
                 counted.append((number + 1, seed, beta, *_share_left(norms), _first_quiet(norms), *uphill))
@@ -66,21 +66,6 @@ def measure(scale: RunSize) -> Exhibit:
         for beta, line in zip(shares.index, shares.to_numpy(), strict=True)
     )
     left = ", ".join(f"{beta:g}: {share:.0%}" for beta, share in fresh.groupby("beta")["left"].mean().items())
-    facts = {
-        f"{word} {cloud}converge, f{number}": float(
-            found[found["beta"].isin(those) & (found["f"] == number)]["converged"].mean()
-        )
-        for word, those in (("small", small), ("large", large))
-        for cloud, found in (("", runs), ("fresh ", fresh))
-        for number in shares.columns
-    }
-    quick = runs.pivot_table(index=["f", "draw of w"], columns="beta", values="iterations")
-    slower = quick[small[0]] > CONVERGENCE.slower * quick[small[-1]]
-    facts |= {f"slower, f{number}": float(part.mean()) for number, part in slower.groupby(level="f")}
-    for word, those in (("small", small), ("large", large)):
-        part = runs[runs["beta"].isin(those)]
-        facts[f"uphill {word}"] = float(part["uphill"].sum())
-        facts[f"uphill taken {word}"] = float(part["uphill taken"].sum())
     notes = (
         (
             f"A run has converged if less than {CONVERGENCE.converged_share:.0%} of its first gradient norm is left, "
@@ -94,8 +79,8 @@ def measure(scale: RunSize) -> Exhibit:
         ),
         (
             "Dotted: a fresh cloud at every step, as an estimate without common random numbers has it. What is "
-            f"left of the first norm is then the sampling error (by β, over three f: {left}). The paper does not say which "
-            "it has, so that both count."
+            f"left of the first norm is then the sampling error (by β, over three f: {left}). The paper does not say "
+            "which it has, so that both count."
         ),
     )
     return Exhibit(
@@ -109,8 +94,25 @@ def measure(scale: RunSize) -> Exhibit:
         {"small": _draw(lines, small), "large": _draw(lines, large)},
         {"Share of runs that converge, what is left of the first norm, iterations until then, steps uphill": table},
         {"lines": _thin_lines(lines), "runs": runs},
-        facts,
+        _collect_facts(runs, fresh, small, large),
     )
+
+
+def _collect_facts(
+    runs: pd.DataFrame, fresh: pd.DataFrame, small: tuple[float, ...], large: tuple[float, ...]
+) -> dict[str, float]:
+    """What the claims rest on: who converges, with one cloud and with fresh ones; who is slower; steps uphill."""
+    facts: dict[str, float] = {}
+    for word, those in (("small", small), ("large", large)):
+        for cloud, found in (("", runs), ("fresh ", fresh)):
+            shares = found[found["beta"].isin(those)].groupby("f")["converged"].mean()
+            facts |= {f"{word} {cloud}converge, f{number}": float(share) for number, share in shares.items()}
+        part = runs[runs["beta"].isin(those)]
+        facts[f"uphill {word}"] = float(part["uphill"].sum())
+        facts[f"uphill taken {word}"] = float(part["uphill taken"].sum())
+    quick = runs.pivot_table(index=["f", "draw of w"], columns="beta", values="iterations")
+    slower = quick[small[0]] > CONVERGENCE.slower * quick[small[-1]]
+    return facts | {f"slower, f{number}": float(part.mean()) for number, part in slower.groupby(level="f")}
 
 
 def _norms_with_one_cloud(

@@ -16,7 +16,7 @@ from counterpoise.methods.baselines.gradient import GradientDescent
 from counterpoise.methods.baselines.lime import Lime
 from counterpoise.paper.exhibit import COLOURS, DASHES, MARKS, Exhibit, RunSize, make_panel
 from counterpoise.paper.exhibits.entropy_cost import ENTROPY, collect_facts, measure_estimators
-from counterpoise.paper.exhibits.many_features import MANY_FEATURES, build_problem, measure_reach
+from counterpoise.paper.exhibits.many_features import MANY_FEATURES, build_problem, collect_reach, measure_reach
 from counterpoise.physics import boltzmann, cloud
 from counterpoise.streams import Streams
 
@@ -133,14 +133,7 @@ def measure(scale: RunSize) -> Exhibit:
     facts |= {"usual least d": float(usual["d"].min()), "usual most d": float(usual["d"].max())}
     facts |= {f"usual seconds {name}": float(usual[name].iloc[-1]) for name in ("Algorithm 1", "LIME", "Gradient")}
     reach = measure_reach(scale.pick((16, 64), (16, 256, 2048)))
-    for (name, word), part in reach.groupby(["method", "score"]):
-        facts[f"reach {name} {word} turned"] = float(part["turned"].min())
-        facts[f"reach {name} {word} length"] = float(part["L2 / least"].max(skipna=False))
-    for name, part in reach.groupby("method"):
-        facts |= {
-            f"reach d {name}": float(part["d"].max()),
-            f"reach seconds {name}": float(part["seconds a row"].max()),
-        }
+    facts |= collect_reach(reach)
     entropies = measure_estimators(repeats)
     facts |= collect_facts(entropies)
     largest = times[(times["over"] == "K") & (times["value"] == max(sweeps["K"]))].set_index("method")["seconds"]

@@ -131,10 +131,11 @@ def _find_lengths(method: Method, rows: Problem) -> Array:
 def collect_reach(found: pd.DataFrame) -> dict[str, float]:
     """What the claims on many features rest on: the worst over d of each method and score."""
     facts: dict[str, float] = {}
-    for (name, word), part in found.groupby(["method", "score"]):
+    for key, part in found.groupby(["method", "score"]):
+        name, word = map(str, key)
         facts[f"reach {name} {word} turned"] = float(part["turned"].min())
         facts[f"reach {name} {word} length"] = float(part["L2 / least"].max(skipna=False))
-    for name, part in found.groupby("method"):
-        facts[f"reach d {name}"] = float(part["d"].max())
-        facts[f"reach seconds {name}"] = float(part["seconds a row"].max())
+    widest, slowest = found.groupby("method")["d"].max(), found.groupby("method")["seconds a row"].max()
+    facts |= {f"reach d {name}": float(d) for name, d in widest.items()}
+    facts |= {f"reach seconds {name}": float(seconds) for name, seconds in slowest.items()}
     return facts

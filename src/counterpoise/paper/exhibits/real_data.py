@@ -10,7 +10,6 @@ import pandas as pd
 
 from counterpoise.api.explainer import Explainer
 from counterpoise.judge.compare import compare, mean_by_method
-from counterpoise.judge.scoring import AnswerScorer
 from counterpoise.methods.base import Method
 from counterpoise.methods.baselines.algorithm1 import Algorithm1
 from counterpoise.methods.baselines.growing_spheres import GrowingSpheres
@@ -23,6 +22,7 @@ from counterpoise.paper.claims.verdict import OURS, PAPER_FORMS, RIVALS, put_int
 from counterpoise.paper.datasets import FOLDER_VARIABLE, TABLE_NAMES, fit_model, load_table
 from counterpoise.paper.exhibit import Exhibit, RunSize
 from counterpoise.paper.exhibits.figure5_boundary import RESTARTED_GRADIENT
+from counterpoise.paper.exhibits.firm_answers import compare_firm_answers, measure_firm_answers
 from counterpoise.paper.paired import mean_difference, mean_ratio, success_share_difference
 from counterpoise.space.constraints.words import Immutable
 
@@ -105,14 +105,14 @@ def measure(scale: RunSize) -> Exhibit:
                 _compare_methods(kind, explainer, attacks, limits).assign(**setting, budget=budget)
                 for budget, limits in budgets.items()
             ]
-            firm.append(_measure_firm_answers(explainer, attacks[:firmly]).assign(**setting))
+            firm.append(measure_firm_answers(explainer, attacks[:firmly], COMPARISON.noise_sigma).assign(**setting))
     lines, hard = pd.concat(parts, ignore_index=True), pd.concat(firm, ignore_index=True)
     every, shared = _mean_metrics(lines)
     tables = {
         f"Every method beside {ours}, all tables, models and budgets": _compare_with(lines, ours)
         for ours in (best_form(lines), OURS)
     }
-    beside, facts = _compare_firm_answers(hard, lines)
+    beside, facts = compare_firm_answers(hard, lines)
     took = (
         f"turned {facts['firm turned']:.0%}, kept {facts['firm kept']:.0%}, {facts['firm rows']:.0f} model rows a row"
     )
@@ -238,38 +238,6 @@ def _compare_with(lines: pd.DataFrame, ours: str) -> pd.DataFrame:
             }
         )
     return pd.DataFrame(out)
-
-
-def _measure_firm_answers(explainer: Explainer, attacks: pd.DataFrame) -> pd.DataFrame:
-    """Answers that at least 90 % of noisy copies keep, judged as all others are; no budget, so in no other table."""
-    judges = AnswerScorer.of(explainer, attacks, "benign", None, COMPARISON.noise_sigma)
-    found = explainer(attacks, target="benign", keep=0.9, noise=COMPARISON.noise_sigma, seed=0)
-    lines = judges.measure(np.where(found.valid[:, None], found.x, np.nan)).reset_index(drop=True)
-    spent = {"seconds": found.seconds / len(attacks), "model_rows": found.model_rows / len(attacks)}
-    return lines.assign(method="firm", seed=0, row=np.arange(len(lines)), budget="none", **spent)
-
-
-def _compare_firm_answers(hard: pd.DataFrame, lines: pd.DataFrame) -> tuple[pd.DataFrame, dict[str, float]]:
-    """Firm answers beside those of three methods within their seconds, on the rows that both turn."""
-    budget = lines["budget"].iloc[-1]
-    beside = pd.concat([hard, lines[(lines["budget"] == budget) & (lines["seed"] == 0)].assign(budget="none")])
-    good = hard["valid"] & hard["feasible"]
-    facts = {
-        "firm turned": float(good.mean()),
-        "firm kept": float(hard.loc[good, "robustness"].mean()),
-        "firm rows": float(hard["model_rows"].mean()),
-    }
-    table = []
-    for name in (OURS, *RIVALS):
-        kept = mean_difference(beside, "robustness", "firm", name)
-        line = {
-            "firm answers against": name,
-            "kept − its": kept.to_text("+.0%"),
-            "L2 / its": mean_ratio(beside, "l2", "firm", name).to_text(".3g"),
-        }
-        table.append(line)
-        facts |= put_interval(f"firm kept over {name}", kept)
-    return pd.DataFrame(table), facts
 
 
 def _describe_losses(every: pd.DataFrame) -> tuple[str, ...]:
