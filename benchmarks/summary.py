@@ -13,6 +13,10 @@ BEGIN, END = "<!-- from benchmarks/summary.py -->", "<!-- end -->"
 WHITE, BLIND, PLAIN = "the model as it is", "the same model as a callable", "the plain call"
 SECTIONS = {"l2": "distance", "changes": "features changed", "cpu": "time"}
 HEAD = "| ours ÷ the best peer's | distance | features changed | time, the model as it is | time, as a callable |"
+NUMBERS = (
+    *("none", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"),
+    *("thirteen", "fourteen", "fifteen", "sixteen"),
+)
 NOT_MEASURED = "*Not measured yet: `make bench` writes this table.*"
 
 
@@ -59,6 +63,17 @@ def number(value: float) -> str:
     return f"{value:.2g}" if value < 0.1 else f"{value:.2f}" if value < 10 else f"{value:.0f}"
 
 
+def nearness() -> str:
+    """README's sentence on distance: on how many tasks ours is nearer than the best peer, as near, or farther."""
+    measured = read()
+    words = measured.loc[(measured["way"] == WHITE) & (measured["column"] == "l2"), "word"]
+    counts = {name: NUMBERS[int((words == word).sum())] for word, name in (("wins", "nearer"), ("tie", "as near"))}
+    farther = int((words == "loses").sum())
+    rest = f", and as near on {counts['as near']}" if not farther else f", as near on {counts['as near']}"
+    rest += f" and farther on {NUMBERS[farther]}" if farther else ""
+    return f"On {NUMBERS[len(words)]} tasks its answers are nearer than the best peer's on {counts['nearer']}{rest}"
+
+
 def losses() -> str:
     """Every cell that ours loses, in whatever way it was asked."""
     measured = read()
@@ -83,9 +98,10 @@ def put(path: Path, text: str) -> None:
 
 
 def main() -> None:
-    """README's table, and the lost cells on the page that says where Counterpoise loses."""
+    """README's table, and the lost cells of the page that says where Counterpoise loses; what README has to say."""
     put(ROOT / "README.md", table())
     put(LOSSES, losses())
+    print(f"README has to say: {nearness()}.")
 
 
 if __name__ == "__main__":

@@ -51,3 +51,4 @@ def test_the_comparison_is_that_of_the_measurements() -> None:
     summary = module_from_spec(spec)
     spec.loader.exec_module(summary)
     assert f"{summary.BEGIN}\n{summary.table()}\n{summary.END}" in README, "run benchmarks/summary.py"
+    assert summary.nearness() in " ".join(README.split()), "run benchmarks/summary.py, which prints the sentence"
