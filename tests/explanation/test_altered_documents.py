@@ -64,3 +64,25 @@ def test_an_altered_document_is_refused_or_shown(document: dict[str, Any], seed:
             except cp.CounterpoiseError:
                 refused += 1
     assert refused > DRAWS / 2
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        (("rows", "data", 0, "values", 1), "9" * 400),
+        (("quantiles", 0, "values", 1), "9" * 400),
+        (("quantiles", 0, "dtype"), "object"),
+        (("question", "target"), "\ud800"),
+        (("versions", "model"), -1),
+        (("answers", "values", 0), None),
+        (("energy", "data", 0, "values", 0), None),
+    ],
+)
+def test_what_no_page_could_show_is_refused(document: dict[str, Any], path: tuple[Any, ...], value: Any) -> None:
+    altered = copy.deepcopy(document)
+    part = altered["explanation"]
+    for key in path[:-1]:
+        part = part[key]
+    part[path[-1]] = value
+    with pytest.raises(cp.InputError, match="saved explanation must be"):
+        cp.Explanation.from_json(json.dumps(altered))

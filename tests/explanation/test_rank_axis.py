@@ -1,9 +1,14 @@
 """An axis by rank rises strictly, leads back, and spreads what a straight axis would crowd."""
 
+from pathlib import Path
+
 import numpy as np
+import pandas as pd
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import counterpoise as cp
 from counterpoise.explanation.rank_axis import RankAxis, is_crowded
 from counterpoise.explanation.tables import QUANTILE_SHARES
 
@@ -44,3 +49,17 @@ def test_a_heavy_tail_goes_by_rank_and_even_values_do_not() -> None:
 def test_without_a_population_there_is_no_rank() -> None:
     assert RankAxis.of([], [1.0, 2.0]) is None
     assert RankAxis.of([np.full(11, np.nan)], [1.0, 2.0]) is None
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")  # distances and ranges may overflow
+@pytest.mark.parametrize("size", [1e-320, 1e-310, 1e300, 1.7e308])
+def test_reports_hold_columns_of_any_size(size: float, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"tiny": rng.uniform(-1, 1, 40) * size, "plain": rng.normal(size=40)})
+    found = cp.explain(
+        lambda rows: np.where(rows["tiny"] / size + rows["plain"] / 5 > 0.1, "yes", "no"), table[:4], reference=table
+    )
+    assert found.valid.all()
+    page = cp.report(found, tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "Infinity" not in page.partition('id="data"')[2].partition("</script>")[0]
+    assert len(found.text()) > 0

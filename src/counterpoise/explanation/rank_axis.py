@@ -25,7 +25,7 @@ class RankAxis:
     def of(cls, populations: Sequence[Array], ends: Sequence[float], linear_share: float = 0.01) -> RankAxis | None:
         """The axis of populations given by their quantiles ``(q,)``, each counted alike, and of values to show.
 
-        None where there is no population, or all values are one.
+        None where there is no population, all values are one, or they differ by too little or too much for slopes.
 
         >>> axis = RankAxis.of([np.array([0.0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 1e6])], [2.0])
         >>> axis.place(np.array([0.0, 5.0, 1e6])).round(2)
@@ -34,8 +34,9 @@ class RankAxis:
         known = [levels for levels in populations if not np.isnan(levels).any()]
         values = np.unique(np.concatenate([*known, np.asarray(ends, dtype=np.float64)])) if known else np.empty(0)
         values = values[np.isfinite(values)]
-        if len(values) < 2:
-            return None
+        with np.errstate(over="ignore", divide="ignore"):
+            if len(values) < 2 or not np.isfinite([*(1.0 / np.diff(values)), values[-1] - values[0]]).all():
+                return None
         shares = np.mean([_middle_ranks(levels, values) for levels in known], axis=0)
         shares = np.maximum.accumulate(shares)
         spread = (shares - shares[0]) / max(float(shares[-1] - shares[0]), 1e-12)

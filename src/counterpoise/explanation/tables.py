@@ -141,7 +141,12 @@ def percentile(levels: Array, value: float) -> float:
     left, right = int(np.searchsorted(levels, value, "left")), int(np.searchsorted(levels, value, "right"))
     if left < right:
         return float(50.0 * (QUANTILE_SHARES[left] + QUANTILE_SHARES[right - 1]))
-    return float(100.0 * np.interp(value, levels, QUANTILE_SHARES))
+    if left in (0, len(levels)):
+        return 100.0 if left else 0.0
+    low, high = float(levels[left - 1]), float(levels[left])
+    by = 1.0 if np.isfinite(high - low) else 0.5  # so that no difference leaves double precision
+    part = (by * value - by * low) / (by * high - by * low)
+    return float(100.0 * (QUANTILE_SHARES[left - 1] + part * (QUANTILE_SHARES[left] - QUANTILE_SHARES[left - 1])))
 
 
 def _write_cells(feature: Feature, column: pd.Series[Any], cells: Mask, values: list[Any]) -> pd.Series[Any]:

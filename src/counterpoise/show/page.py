@@ -129,11 +129,12 @@ def _frequency_bars(seen: Overview) -> list[dict[str, Any]]:
 
 def _measure_histogram(distances: Array) -> dict[str, Any]:
     """Where the bars, the median and the labels of a histogram of the answers' distances stand; {} without answers."""
+    distances = distances[np.isfinite(distances)]  # squares of numbers near the ends of their type are not
     if not len(distances):
         return {}
     low, top = float(distances.min()), float(distances.max()) or 1.0
     is_wide = low > 0 and top > PAGE.histogram_log_from * low  # a long tail: even steps of the logarithm
-    start, span = (np.log(low), np.log(top / low)) if is_wide else (0.0, top)
+    start, span = (np.log(low), np.log(top) - np.log(low)) if is_wide else (0.0, top)
     places = (np.log(distances) if is_wide else distances) - start
     bins = min(PAGE.max_histogram_bins, max(4, len(distances)))
     counts, _ = np.histogram(places, bins=bins, range=(0.0, span))

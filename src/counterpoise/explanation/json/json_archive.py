@@ -55,7 +55,10 @@ def check_fields(fields: dict[str, Any], max_decimals: int = 400, rounding: floa
     if not all(isinstance(text, str) for name in ("status", "reason") for text in fields[name].tolist()):
         raise ValueError("a status or a reason is no text")
     _check_numbers(fields, rounding)
+    _check_answered(fields)
     _check_question(fields["question"])
+    if not all(isinstance(text, str) for text in fields["versions"].values()):
+        raise ValueError("a version is no text")
 
 
 def _check_feature(feature: Feature, max_decimals: int) -> None:
@@ -98,6 +101,23 @@ def _check_numbers(fields: dict[str, Any], rounding: float) -> None:
         is_share = name.startswith(("kept", "probability")) or name == "agree"
         if is_share and not _are_shares(part, rounding):
             raise ValueError(f"{name} has values that are no shares")
+
+
+def _check_answered(fields: dict[str, Any]) -> None:
+    """An answer has every cell that its row has, and a distance; what it is compared with is finite numbers."""
+    answers, x0 = fields["answers"], fields["x0"]
+    listed = np.arange(answers.shape[1]) < fields["count"][:, None]
+    if (np.isnan(answers) & ~np.isnan(x0)[:, None, :] & listed[..., None]).any():
+        raise ValueError("an answer lacks a cell that its row has")
+    if fields["energy"] is not None and fields["energy"]["distance"][fields["valid"]].isna().any():
+        raise ValueError("a valid answer has no distance")
+    for feature in fields["schema"]:
+        cells = fields["rows"][feature.name].to_numpy()
+        if feature.is_numeric and cells.dtype.kind == "f" and np.isinf(cells).any():
+            raise ValueError(f"{feature.name!r} has infinite cells")
+    for levels in fields["quantiles"].values():
+        if levels.dtype.kind != "f" or np.isinf(levels).any():
+            raise ValueError("quantiles are no numbers, or infinite")
 
 
 def _are_shares(numbers: Array, rounding: float) -> bool:
@@ -194,6 +214,7 @@ def load_document(text: str | bytes, max_parts: int = 1_000_000, letters_per_par
         raise InputError(must, "this has far more lists and objects than an explanation of its length", todo)
     try:
         document = json.loads(text, parse_constant=_refuse_constant)
+        json.dumps(document, ensure_ascii=False).encode()  # half characters, which JSON can name, no page can hold
     except (ValueError, RecursionError) as error:
         raise InputError(must, f"this is not JSON ({error})", todo) from None
     if not isinstance(document, dict) or document.get("format") != FORMAT_NAME:
