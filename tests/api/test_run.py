@@ -12,7 +12,7 @@ from sklearn.linear_model import LogisticRegression
 
 import counterpoise as cp
 from api.houses import FAST, MODEL, ROWS, TRAIN, explainer
-from counterpoise.api.batch.chunks import ChunkSettings
+from counterpoise.api.batch.workers import ChunkSettings
 
 ASK = explainer()
 

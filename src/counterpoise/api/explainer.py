@@ -14,10 +14,9 @@ import pandas as pd
 
 from counterpoise.api.agreement import adapt_models, with_agreement
 from counterpoise.api.batch.ask_rows import RowsAsked
-from counterpoise.api.batch.chunks import ChunkSettings
 from counterpoise.api.batch.make_question import make_question
 from counterpoise.api.batch.rejected import OnError, check_on_error
-from counterpoise.api.batch.workers import Workers, count_workers
+from counterpoise.api.batch.workers import ChunkSettings, Workers, count_workers
 from counterpoise.api.evidence import fingerprint
 from counterpoise.api.firmness.kept import KeptSetting
 from counterpoise.api.firmness.noise import NoiseWish

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from counterpoise.api.batch.chunks import ChunkSettings
+from counterpoise.api.batch.workers import ChunkSettings
 from counterpoise.api.explainer import Explainer
 from counterpoise.api.inputs.binding import check_weights
 from counterpoise.api.inputs.reference import Reference

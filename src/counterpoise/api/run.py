@@ -11,11 +11,10 @@ from numpy.typing import NDArray
 
 from counterpoise.api.asking.row_form import choose_form
 from counterpoise.api.asking.steadiness import find_steadiness
-from counterpoise.api.batch.chunks import ChunkSettings
 from counterpoise.api.batch.finished import is_model_down
 from counterpoise.api.batch.join_answers import join_answers
 from counterpoise.api.batch.rejected import OnError, state_reason
-from counterpoise.api.batch.workers import Workers
+from counterpoise.api.batch.workers import ChunkSettings, Workers
 from counterpoise.api.evidence import nearest_target_rows
 from counterpoise.api.firmness.firm import CHECK, Firmness, find_firm_answers
 from counterpoise.api.firmness.kept import KeptSettings, KeptShares, measure_kept, reason_to_skip

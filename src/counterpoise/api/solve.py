@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from counterpoise.api.alternatives import fill_alternatives
 from counterpoise.api.asking.confirm import confirm, passes_in_one_call, reaches_target
-from counterpoise.api.asking.digits import obeys_functions
-from counterpoise.api.asking.row_form import RowForm
+from counterpoise.api.asking.row_form import RowForm, obeys_functions
 from counterpoise.api.asking.steadiness import DEFAULT_ASKING
 from counterpoise.api.infeasible import InfeasibleRows
 from counterpoise.api.inputs.rows_in import RowPredictions, model_predictions

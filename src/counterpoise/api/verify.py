@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from counterpoise.api.asking.confirm import confirm, reaches_target
-from counterpoise.api.asking.digits import obeys_functions
-from counterpoise.api.asking.row_form import RowForm
+from counterpoise.api.asking.row_form import RowForm, obeys_functions
 from counterpoise.api.inputs.rows_in import model_predictions
 from counterpoise.api.problem_parts.mu import find_neighbours
 from counterpoise.explanation.tables import keep_own_cells

@@ -6,12 +6,33 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from counterpoise.errors import InputError
+from counterpoise.explanation.cards.cards import CAUTION
+from counterpoise.explanation.explanation import Explanation
 from counterpoise.judge.receipt import write_receipt
+from counterpoise.security.findings.ticket import escape_markdown
 from counterpoise.show.report import render_page
 from counterpoise.web.pictures import map_plane, sample_ways, trace_way
 from counterpoise.web.session import STAGES, Session, Stage
-from counterpoise.web.ticket import write_ticket
 from counterpoise.web.wishes import Wishes
+
+SHOWN_SETTINGS = ("target", "threshold", "keep", "noise", "constraints", "relations")
+"""What a reader of a ticket needs to know of the question; the report and the receipt have all of it."""
+
+
+def write_ticket(explanation: Explanation, note: str = "") -> str:
+    """A ticket: what the model said, what would have turned it, the cells side by side, and a person's own note."""
+    label, decision = str(explanation.rows.index[0]), str(explanation.scores["before"].iloc[0])
+    settings = {name: text for name, text in explanation.settings.items() if name in SHOWN_SETTINGS}
+    parts = [
+        f"# Row {escape_markdown(label)}: {escape_markdown(decision)}",
+        escape_markdown(explanation.text()),
+        explanation.to_markdown(),
+        f"Note: {escape_markdown(note)}" if note else "",
+        escape_markdown("; ".join(f"{name}: {text}" for name, text in settings.items() if text != "none")),
+        f"_{CAUTION}_",
+    ]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
 
 Body = Mapping[str, Any]
 

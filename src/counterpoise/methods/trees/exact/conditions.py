@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from counterpoise.bisection import bisect
-from counterpoise.methods.trees.exact.leaf_walls import LeafWalls
+from counterpoise.methods.trees.exact.open_cells import LeafWalls
 from counterpoise.models.goals import ClassGoal, Goal, RangeGoal, ThresholdGoal
 from counterpoise.models.leaf_sum_outputs import affine_outputs, is_monotone
 from counterpoise.models.links import SoftmaxToOutputs

@@ -15,9 +15,8 @@ from numpy.typing import NDArray
 
 from counterpoise.methods.trees.exact.cell_costs import CellCosts
 from counterpoise.methods.trees.exact.conditions import Conditions
-from counterpoise.methods.trees.exact.leaf_walls import LeafWalls
 from counterpoise.methods.trees.exact.local_columns import LocalNumbers, LocalSets, lowest_bit
-from counterpoise.methods.trees.exact.open_cells import OpenCells
+from counterpoise.methods.trees.exact.open_cells import LeafWalls, OpenCells
 from counterpoise.methods.trees.exact.voters import Voters, Votes, Words
 from counterpoise.models.trees.leaves import Leaves
 from counterpoise.types import Array, Index

@@ -14,7 +14,7 @@ from counterpoise.methods.trees.exact.branch_and_bound import BoxSearch, Spent
 from counterpoise.methods.trees.exact.cell_costs import CellCosts, is_separable
 from counterpoise.methods.trees.exact.conditions import Asked, Conditions, conditions
 from counterpoise.methods.trees.exact.joined_trees import join_trees
-from counterpoise.methods.trees.exact.leaf_walls import LeafWalls, walls_of
+from counterpoise.methods.trees.exact.open_cells import LeafWalls, walls_of
 from counterpoise.methods.trees.exact.row_leaves import RowLeaves, reduce_to_row
 from counterpoise.models.trees.leaves import Leaves
 from counterpoise.problem import Problem

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from counterpoise.methods.trees.exact.conditions import Conditions
-from counterpoise.methods.trees.exact.leaf_walls import LeafWalls
+from counterpoise.methods.trees.exact.open_cells import LeafWalls
 from counterpoise.models.trees.leaves import Leaves
 from counterpoise.types import Array, Index, Mask
 
