@@ -236,21 +236,27 @@ class Search(SearchSettings):
         if waiting:
             board.enter(rows, join_points(*waiting) if len(waiting) > 1 else waiting[0])
 
+    def _search_by_leaves(
+        self, board: Incumbents, rows: Index, problem: Problem, sift: RepeatedSweeps, start: Points
+    ) -> Iterator[None]:
+        """Surveys, then those of rows that are still without an answer, and sweeps of what derived columns read."""
+        yield from self._survey_rows(board, rows, problem, start)
+        lost = np.flatnonzero(~board.points.at(rows).valid.any(axis=1))
+        restarts = self.starts.nearest_miss_starts > 0 and start.has_been_scored and not problem.has_expired
+        if len(lost) and len(problem.reference_rows.x) and restarts:
+            yield from self._survey_nearest_misses(board, rows[lost], problem.take(lost))
+        feeding = np.flatnonzero(problem.region.system.is_derivation_source[problem.numeric])
+        if len(feeding):  # what a survey says of a column leaves out what is computed from it
+            itself = score_points(problem, problem.region.nearest_feasible[:, None, :])
+            points = join_points(board.points.at(rows).best(self.trials.source_sweep_points), itself)
+            yield from sift(board, rows, problem, None, points, feeding)
+
     def _search_without_slope(
         self, board: Incumbents, rows: Index, problem: Problem, streams: Streams, sift: RepeatedSweeps, start: Points
     ) -> Iterator[None]:
         """Models without a slope: surveys where the leaves are known, else single changes and sweeps."""
         if leaves_of(problem) is not None:
-            yield from self._survey_rows(board, rows, problem, start)
-            lost = np.flatnonzero(~board.points.at(rows).valid.any(axis=1))
-            restarts = self.starts.nearest_miss_starts > 0 and start.has_been_scored and not problem.has_expired
-            if len(lost) and len(problem.reference_rows.x) and restarts:
-                yield from self._survey_nearest_misses(board, rows[lost], problem.take(lost))
-            feeding = np.flatnonzero(problem.region.system.is_derivation_source[problem.numeric])
-            if len(feeding):  # what a survey says of a column leaves out what is computed from it
-                itself = score_points(problem, problem.region.nearest_feasible[:, None, :])
-                points = join_points(board.points.at(rows).best(self.trials.source_sweep_points), itself)
-                yield from sift(board, rows, problem, None, points, feeding)
+            yield from self._search_by_leaves(board, rows, problem, sift, start)
             return
         if self.starts.start_sections:
             nearest = board.points.at(rows).best(self.starts.starts_brought_nearer)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable
+from collections.abc import Collection, Hashable, Iterable
 from dataclasses import dataclass, replace
 from datetime import date, time, timedelta
 from functools import cached_property
@@ -252,13 +252,16 @@ def _infer_object_kind(seen: pd.Series[Any], name: Hashable) -> tuple[Kind, tupl
     if not all(issubclass(one, CELL_TYPES) for one in types):
         value = next(value for value in seen if not isinstance(value, CELL_TYPES))
         raise _unsupported_column_error(name, f"an object column with {value!r} ({type(value).__name__})")
-    flags = [issubclass(one, (bool, np.bool_)) for one in types]
-    if flags and all(flags):
+    if types and all(issubclass(one, (bool, np.bool_)) for one in types):
         return "boolean", (False, True)
-    if flags and not any(flags) and not any(issubclass(one, str) for one in types):
-        whole = all(is_whole_number(value) or float(value).is_integer() for value in seen if value - value == 0)
-        return ("integer" if whole else "continuous"), ()
+    if types and not any(issubclass(one, (bool, np.bool_, str)) for one in types):
+        return ("integer" if _are_whole(seen) else "continuous"), ()
     return "categorical", tuple(sorted(pd.unique(seen), key=lambda value: (type(value).__name__, str(value))))
+
+
+def _are_whole(values: Iterable[Any]) -> bool:
+    """Whether all finite ones among some numbers are whole."""
+    return all(is_whole_number(value) or float(value).is_integer() for value in values if value - value == 0)
 
 
 def _are_dates(types: Collection[type]) -> bool:
