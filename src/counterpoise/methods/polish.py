@@ -185,7 +185,7 @@ def _bisect_columns(problem: Problem, points: Points, settings: PolishSettings) 
         if problem.has_expired:
             return None
         value = problem.region.lattice.snap_cells(column, middle, rows)
-        good = value == held.x[rows, slots, column]
+        good: Mask = value == held.x[rows, slots, column]
         asked = np.flatnonzero(~good & (value != refused))
         if not len(asked):
             return good

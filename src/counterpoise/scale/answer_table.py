@@ -218,7 +218,7 @@ def cast_column(column: pd.Series[Any], dtype: str) -> Any:
     if dtype == "float64":
         return pd.to_numeric(column, errors="coerce").astype("float64")
     if isinstance(column.dtype, np.dtype) and column.dtype.kind == ("i" if dtype == "Int64" else "u"):
-        return column.astype(dtype)
+        return column.astype("Int64" if dtype == "Int64" else "UInt64")
     whole: Any = pd.Series([_as_whole(cell) for cell in column.astype(object)], index=column.index, dtype=object)
     return whole.astype(dtype)
 

@@ -47,11 +47,7 @@ def check_fields(fields: dict[str, Any], max_decimals: int = 400, rounding: floa
         _check_feature(feature, max_decimals)
     for cells in (fields["x0"], fields["answers"], *(() if fields["evidence"] is None else (fields["evidence"],))):
         _check_codes(schema, cells)
-    if fields["count"].dtype.kind not in "iu" or fields["valid"].dtype != np.bool_:
-        raise ValueError("the numbers of answers are not whole, or the validities no truth values")
-    most = fields["answers"].shape[1]
-    if not ((fields["count"] >= 0) & (fields["count"] <= most)).all():
-        raise ValueError(f"a row has a number of answers that is not from 0 to {most}")
+    _check_counts(fields)
     if not all(isinstance(text, str) for name in ("status", "reason") for text in fields[name].tolist()):
         raise ValueError("a status or a reason is no text")
     _check_numbers(fields, rounding)
@@ -59,6 +55,15 @@ def check_fields(fields: dict[str, Any], max_decimals: int = 400, rounding: floa
     _check_question(fields["question"])
     if not all(isinstance(text, str) for text in fields["versions"].values()):
         raise ValueError("a version is no text")
+
+
+def _check_counts(fields: dict[str, Any]) -> None:
+    """Check how many answers each row has, and that validities are truth values."""
+    if fields["count"].dtype.kind not in "iu" or fields["valid"].dtype != np.bool_:
+        raise ValueError("the numbers of answers are not whole, or the validities no truth values")
+    most = fields["answers"].shape[1]
+    if not ((fields["count"] >= 0) & (fields["count"] <= most)).all():
+        raise ValueError(f"a row has a number of answers that is not from 0 to {most}")
 
 
 def _check_feature(feature: Feature, max_decimals: int) -> None:
