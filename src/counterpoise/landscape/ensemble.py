@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -164,7 +166,7 @@ def _describe_sampled_row(
         notes += places.determined.describe(explanation.schema.names, 0)
         basins = find_basins(problem, places, 0, draws, basin_settings, explanation.answers[row])
         kept, valid = _judge_minima(part, problem, basins.x, explanation, row, seed)
-        notes += _say_what_is_wrong(draws, least, share)
+        notes += _say_what_is_wrong(draws, least, share, partial(_mean_effort, problem, explanation, row, seed))
     label = explanation.rows.index[row]
     target = str(explanation.target[row])
     found = RowEnsemble(
@@ -208,8 +210,19 @@ def _say_why_empty(explanation: Explanation, row: int, least: float) -> str:
     return str(explanation.reason[row] or "no valid point is known to begin at")
 
 
-def _say_what_is_wrong(draws: Draws, least: float, share: float) -> list[str]:
-    """Notes on what has not converged, and on a temperature at which far points win."""
+def _mean_effort(problem: Problem, explanation: Explanation, row: int, seed: int, T: float) -> float:
+    """The mean effort of a row at a temperature, roughly, by a short sampling."""
+    starts = collect_starts(explanation.answers[[row]], problem)
+    settings = SamplerSettings(max_sweeps=150, relearning_sweeps=())
+    draws = sample(problem, problem.make_streams(seed), starts, np.array([T]), 1000, settings)[0]
+    return np.inf if draws is None else float(draws.effort[..., 0].mean())
+
+
+def _say_what_is_wrong(draws: Draws, least: float, share: float, mean_effort: Callable[[float], float]) -> list[str]:
+    """Notes on what has not converged, and on a temperature at which far points win.
+
+    ``mean_effort`` gives the mean effort at another temperature.
+    """
     out = []
     if not draws.has_converged:
         why = draws.stopped or f"after {draws.sweeps} sweeps"
@@ -217,11 +230,17 @@ def _say_what_is_wrong(draws: Draws, least: float, share: float) -> list[str]:
             f"not converged {why}: R-hat {draws.r_hat:.3f}, {draws.effective_size:.0f} effective samples of "
             f"{draws.wanted} wanted; errors may be larger than they say"
         )
-    mean = float(draws.effort[..., 0].mean())
-    if mean > 1.5 * least:
-        would = share * least / (mean - least) / 2
+    mean, most = float(draws.effort[..., 0].mean()), 1.5 * least
+    if mean > most and not draws.stopped:
+        would, colder = "less", share * (most - least) / (mean - least)
+        for _ in range(6):  # the effort rises more slowly where it is hot, so that this may still be too much
+            colder = float(f"{colder:.1g}")
+            if mean_effort(colder * least) <= 0.95 * most:
+                would = f"T = {colder:g}"
+                break
+            colder /= 2
         out.append(
             f"T = {share:g} is so hot that the number of far points wins: the mean effort {mean:.3g} is more than "
-            f"1.5 times the least, {least:.3g}; T = {would:.2g} would do"
+            f"1.5 times the least, {least:.3g}; {would} would do"
         )
     return out

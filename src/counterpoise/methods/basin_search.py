@@ -43,6 +43,7 @@ class BasinSearch:
             temperatures=4,
             adaptation_sweeps=20,
             adaptation_rounds=2,
+            relearning_sweeps=(),
             block_sweeps=25,
             max_sweeps=150,
             max_r_hat=1.05,

@@ -1,5 +1,6 @@
 """The sampler against sums over all points: marginals, mean effort, detailed balance of every move, swaps."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -75,7 +76,10 @@ def test_every_move_satisfies_detailed_balance(name: str, move: str) -> None:
     )
     visited = places.locate(case.exact.x[rng.choice(len(law), 40, p=law)][None])
     usual = np.exp(sampler.tables.proposals.log_probabilities[:, :, 0])
+    uneven = np.rint(2.0**31 / np.arange(1, sampler.tables.proposals.setting_weights.size + 1)).astype(np.int64)
+    uneven = uneven.reshape(sampler.tables.proposals.setting_weights.shape)  # how often each column is chosen
     tables = sampler.tables._replace(
+        proposals=replace(sampler.tables.proposals, setting_weights=uneven),
         slots=np.zeros(count, dtype=np.intp),
         darts=Darts.between([places.locate(case.exact.x[None])[0]]),
         jumps=Jumps.between(visited, places, usual),
@@ -111,16 +115,18 @@ def test_swaps_between_two_levels_are_taken_as_often_as_they_should_be() -> None
     assert after == pytest.approx(np.array(law), abs=0.02)  # a swap leaves both laws as they were
 
 
-def test_a_row_alone_draws_what_it_draws_in_a_batch() -> None:
+@pytest.mark.parametrize("far_r_hat", [1.04, 1.015, 0.0])  # of rows that adapt again: few, some, all
+def test_a_row_alone_draws_what_it_draws_in_a_batch(far_r_hat: float) -> None:
+    settings = replace(SMALL, far_r_hat=far_r_hat, relearning_sweeps=(10, 20))
     frame = integer_table()
     model = LogisticRegression(C=100).fit(frame, (frame["a"] + frame["b"] + 0.5 * frame["c"] > 6).astype(int))
     rows = frame[model.predict(frame) == 0].drop_duplicates().iloc[:3]
     problem = problem_of(model, frame, rows, target=1, distance=COST, lam=0)
     starts = cp.explain(model, rows, reference=frame, target=1, distance=COST, lam=0).answers
     T = np.full(3, 0.2)
-    together = sample(problem, problem.make_streams(4), starts, T, 200, SMALL)
+    together = sample(problem, problem.make_streams(4), starts, T, 300, settings)
     part = problem.take([1])
-    alone = sample(part, part.make_streams(4), starts[[1]], T[:1], 200, SMALL)[0]
+    alone = sample(part, part.make_streams(4), starts[[1]], T[:1], 300, settings)[0]
     assert alone is not None
     assert together[1] is not None
     assert np.array_equal(alone.x, together[1].x)

@@ -45,6 +45,10 @@ class MoveTables(NamedTuple):
         """Logarithm of the probability that a set column is given this place."""
         return self.proposals.log_probability(_rows(columns), columns, self.slots[None, :], place)
 
+    def setting_weight(self, columns: Index) -> Index:
+        """The weight by which each of the columns ``(n, k)`` is chosen where it is unchanged."""
+        return self.proposals.setting_weights[_rows(columns), columns, self.slots[None, :]]
+
     def draw(self, columns: Index, u: Array) -> Index:
         """A place for each of the columns ``(n, k)``."""
         return self.proposals.draw(_rows(columns), columns, self.slots[None, :], u)
@@ -83,18 +87,42 @@ def stride(tables: MoveTables, place: Index, u: Array) -> Proposal:
     return Proposal(columns[..., None], then[..., None], np.where(there, ratio, -np.inf))
 
 
-def exchange(tables: MoveTables, place: Index, u: Array) -> Proposal:
-    """One changed column set back and one unchanged column changed in its place."""
+def set_or_free(tables: MoveTables, place: Index, u: Array) -> Proposal:
+    """An unchanged column changed, chosen by its odds of being so, or one of the changed ones set back.
+
+    Where many columns change seldom, this meets those that do more often than `set_or_unset`.
+    """
+    is_setting = u[..., 0] < 0.5
     changed = (place > 0) & tables.places.is_open[:, None, :]
-    unchanged = (place == 0) & tables.places.is_open[:, None, :]
+    out, has_changed = _pick(changed, u[..., 1])
+    into, total = _pick_by_odds(tables, place, u[..., 1])
+    columns = np.where(is_setting, into, out)
+    now = _get(place, columns)
+    value = np.where(is_setting, tables.draw(columns, u[..., 2]), now)
+    odds = tables.setting_weight(columns)
+    rest = np.where(is_setting, total, total + odds)  # of all columns that are unchanged without this one
+    count = changed.sum(axis=-1) + is_setting
+    with np.errstate(divide="ignore", invalid="ignore"):
+        gain = tables.weight(columns, value) - tables.weight(columns, np.zeros_like(now))
+        paid = tables.proposal(columns, value) + np.log(odds / rest) + np.log(count)
+        ratio = np.where(is_setting, gain - paid, paid - gain)
+    there = np.where(is_setting, total > 0, has_changed)
+    return Proposal(columns[..., None], np.where(is_setting, value, 0)[..., None], np.where(there, ratio, -np.inf))
+
+
+def exchange(tables: MoveTables, place: Index, u: Array) -> Proposal:
+    """One changed column set back and one unchanged column, chosen by its odds, changed in its place."""
+    changed = (place > 0) & tables.places.is_open[:, None, :]
     out, has_changed = _pick(changed, u[..., 0])
-    into, has_unchanged = _pick(unchanged, u[..., 1])
+    into, total = _pick_by_odds(tables, place, u[..., 1])
     now, drawn = _get(place, out), tables.draw(into, u[..., 2])
     zero = np.zeros_like(now)
-    ratio = tables.weight(into, drawn) - tables.weight(into, zero) - tables.proposal(into, drawn)
-    with np.errstate(invalid="ignore"):
+    set_odds, freed_odds = tables.setting_weight(into), tables.setting_weight(out)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = tables.weight(into, drawn) - tables.weight(into, zero) - tables.proposal(into, drawn)
         ratio = ratio + tables.weight(out, zero) - tables.weight(out, now) + tables.proposal(out, now)
-    ratio = np.where(has_changed & has_unchanged, ratio, -np.inf)
+        ratio = ratio + np.log(freed_odds / (total - set_odds + freed_odds)) - np.log(set_odds / total)
+    ratio = np.where(has_changed & (total > 0), ratio, -np.inf)
     return Proposal(np.stack([out, into], axis=-1), np.stack([zero, drawn], axis=-1), ratio)
 
 
@@ -176,6 +204,7 @@ MOVES = {
     move.name: move
     for move in (
         SamplerMove(set_or_unset, 2, 1),
+        SamplerMove(set_or_free, 3, 1),
         SamplerMove(stride, 2, 1),
         SamplerMove(exchange, 3, 2),
         SamplerMove(redraw, 2, 1),
@@ -208,6 +237,15 @@ def _pick(allowed: Mask, u: Array) -> tuple[Index, Mask]:
     count = total[..., -1]
     wanted = np.minimum((u * count).astype(np.intp), count - 1)
     return np.asarray((total > wanted[..., None]).argmax(axis=-1)), count > 0
+
+
+def _pick_by_odds(tables: MoveTables, place: Index, u: Array) -> tuple[Index, Index]:
+    """One unchanged column of each chain, by the weights of the table, and the sum of these, ``(n, k)``; 0: none."""
+    weights = np.where(place == 0, tables.proposals.setting_weights[:, :, tables.slots].transpose(0, 2, 1), 0)
+    summed = np.cumsum(weights, axis=-1)
+    total = summed[..., -1]
+    wanted = np.minimum((u * total).astype(np.int64), total - 1)
+    return np.asarray((summed > wanted[..., None]).argmax(axis=-1)), total
 
 
 def _get(place: Index, columns: Index) -> Index:

@@ -27,19 +27,29 @@ class ProposalTable:
     cumulative: Counts  # (n, d, s, m + 1) sums of the probabilities of places 0 … m; place 0 has none
     column_cumulative: Counts  # (n, d)
     log_probabilities: Array  # (n, d, s, m + 1)
+    setting_weights: Counts  # (n, d, s) how likely each unchanged column is chosen to be changed, beside the others
 
     @classmethod
-    def of(cls, probability: Array, column_probability: Array) -> ProposalTable:
-        """The table of probabilities ``(n, d, s, m + 1)``, that of place 0 being 0, and of columns ``(n, d)``."""
+    def of(cls, probability: Array, column_probability: Array, setting_weights: Array | None = None) -> ProposalTable:
+        """The table of probabilities ``(n, d, s, m + 1)``, that of place 0 being 0, and of columns ``(n, d)``.
+
+        ``setting_weights`` ``(n, d, s)`` are at most 1; None: all the same.
+        """
         cumulative = _cumulate(probability)
         counts = np.diff(cumulative, axis=-1, prepend=0)
         with np.errstate(divide="ignore"):
             logs = np.log(counts / 2.0**31)
-        return cls(cumulative, _cumulate(column_probability), logs)
+        weights = np.ones(probability.shape[:3]) if setting_weights is None else setting_weights
+        return cls(cumulative, _cumulate(column_probability), logs, np.rint(weights * 2.0**31).astype(np.int64))
 
     def take(self, rows: Index) -> ProposalTable:
         """The table of some rows."""
-        return ProposalTable(self.cumulative[rows], self.column_cumulative[rows], self.log_probabilities[rows])
+        return ProposalTable(
+            self.cumulative[rows],
+            self.column_cumulative[rows],
+            self.log_probabilities[rows],
+            self.setting_weights[rows],
+        )
 
     def draw(self, rows: Index, columns: Index, slots: Index, u: Array) -> Index:
         """A place for each entry of the broadcast index arrays, by uniform numbers ``u`` of their shape."""
@@ -87,8 +97,10 @@ def tilted_probabilities(problem: Problem, places: Places, ground: Array, T: Arr
 
 def mix_proposals(
     places: Places, tilted: Array, visits: Array | None, settings: SamplerSettings
-) -> tuple[Array, Array]:
+) -> tuple[Array, Array, Array]:
     """Probabilities of places ``(n, d, s, m + 1)`` and columns ``(n, d)`` from base measure, tilt and visits.
+
+    The third are the weights ``(n, d, s)`` by which an unchanged column is chosen: the odds that it is changed.
 
     ``visits`` ``(n, d, s, m + 1)`` counts where chains have been while the proposals adapt; None: nowhere yet.
     """
@@ -98,7 +110,7 @@ def mix_proposals(
     share = settings.slab_share
     if visits is None:
         mixed = share * _normalise(slab)[:, :, None, :] + (1 - share) * _normalise(tilted)
-        return mixed, _normalise(open_columns)
+        return mixed, _normalise(open_columns), np.repeat(open_columns[:, :, None], tilted.shape[2], axis=2)
     been = visits.copy()
     been[..., 0] = 0.0
     smooth = spread_visits(visits, places.log_weight[:, :, None, :])
@@ -108,7 +120,9 @@ def mix_proposals(
     total = visits.sum(axis=(2, 3))
     changed = np.divide(been.sum(axis=(2, 3)), total, out=np.zeros_like(total), where=total > 0)
     busy = np.sqrt(changed * (1 - changed) + 1e-4) * open_columns  # columns that are sometimes changed, sometimes not
-    return mixed, 0.3 * _normalise(open_columns) + 0.7 * _normalise(busy)
+    set_times, free_times = been.sum(axis=3), visits[..., 0]  # (n, d, s)
+    odds = np.minimum((set_times + 0.5) / (free_times + 0.5), 1.0)
+    return mixed, 0.3 * _normalise(open_columns) + 0.7 * _normalise(busy), odds * open_columns[:, :, None]
 
 
 def spread_visits(visits: Array, log_weight: Array) -> Array:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from counterpoise.methods.sampler.chains import Chains
@@ -13,6 +11,7 @@ from counterpoise.methods.sampler.jumps import Jumps
 from counterpoise.methods.sampler.moves import MOVES, MoveTables, SamplerMove
 from counterpoise.methods.sampler.places import Places
 from counterpoise.methods.sampler.proposal_table import ProposalTable, mix_proposals, tilted_probabilities
+from counterpoise.methods.sampler.recorder import Recorder
 from counterpoise.methods.sampler.settings import SamplerSettings
 from counterpoise.methods.sampler.temperature_ladder import adapt_ladder, first_ladder
 from counterpoise.problem import Problem
@@ -22,35 +21,9 @@ from counterpoise.types import Array, Index, Mask
 
 def list_sweep(places: Places) -> tuple[SamplerMove, ...]:
     """The moves of one sweep, in order; swaps between temperatures follow every third."""
-    names = ["set_or_unset", "stride", "jump", "exchange", "redraw", "jump", "set_or_unset", "trade", "jump"]
+    names = ["set_or_unset", "stride", "jump", "exchange", "redraw", "jump", "set_or_free", "trade", "jump"]
     relations = ["transfer", "stride", "dart"] if places.transfers else []
     return tuple(MOVES[name] for name in (*names, *relations))
-
-
-@dataclass(eq=False)
-class Recorder:
-    """What the sweeps of some rows have gone through: a list entry a sweep."""
-
-    x: list[Array]  # (n, c, d) at the lowest temperature
-    effort: list[Array]  # (n, c, s)
-    changed: Array  # (n, s, d) counts at each temperature
-    tried: Array  # (n, s - 1)
-    taken: Array  # (n, s - 1)
-
-    @classmethod
-    def empty(cls, n: int, slots: int, d: int) -> Recorder:
-        """Nothing recorded yet."""
-        return cls([], [], np.zeros((n, slots, d)), np.zeros((n, slots - 1)), np.zeros((n, slots - 1)))
-
-    def take(self, rows: Index) -> Recorder:
-        """The record of some rows."""
-        return Recorder(
-            [x[rows] for x in self.x],
-            [effort[rows] for effort in self.effort],
-            self.changed[rows],
-            self.tried[rows],
-            self.taken[rows],
-        )
 
 
 class Sampler:
@@ -64,7 +37,7 @@ class Sampler:
         best = chains.effort.argmin(axis=1)
         rows = np.arange(len(best))
         self.best_x, self.best_effort = chains.x[rows, best].copy(), chains.effort[rows, best].copy()
-        self.parity = 0
+        self.parity = self.adaptation_sweeps = 0
         self._visits: Array | None = None
         self.darts, self.jumps = Darts.none(len(best)), Jumps.none(len(best), chains.places.near.shape[2])
         self._set_proposals()
@@ -90,7 +63,7 @@ class Sampler:
         other.tables = MoveTables(
             other.chains.places, self.tables.proposals.take(rows), self.slots, other.darts, other.jumps
         )
-        other.record = self.record.take(rows)
+        other.record, other.adaptation_sweeps = self.record.take(rows), self.adaptation_sweeps
         return other
 
     def sweep(self) -> None:
@@ -123,15 +96,16 @@ class Sampler:
         self.best_x[better] = self.chains.x[better, best[better]]
         self.best_effort[better] = found[better]
 
-    def adapt(self) -> None:
+    def adapt(self, sweeps: int) -> None:
         """A round of sweeps after which ladder and proposals are set by what the chains went through."""
+        self.adaptation_sweeps += sweeps
         chains, settings = self.chains, self.settings
         n, _, d = chains.x.shape
         width = chains.places.near.shape[2]
         visits = np.zeros(n * d * settings.temperatures * width)
         table = (np.arange(n)[:, None, None] * d + np.arange(d)) * settings.temperatures + self.slots[:, None]
         place_history = []
-        for _ in range(settings.adaptation_sweeps):
+        for _ in range(sweeps):
             if chains.problem.has_expired:
                 break
             self.sweep()
@@ -180,23 +154,44 @@ def sample(
     rows, chains = prepared
     sampler = Sampler(chains, T[rows], settings)
     for _ in range(settings.adaptation_rounds):
-        sampler.adapt()
-    looks = _look_times(settings)
-    done = 0
-    for look in looks:
+        sampler.adapt(settings.adaptation_sweeps)
+    groups = [(rows, sampler, 0)]
+    while groups:
+        groups += _sample_group(*groups.pop(), wanted, out)
+    return out
+
+
+def _sample_group(
+    rows: Index, sampler: Sampler, learnt: int, wanted: int, out: list[Draws | None]
+) -> list[tuple[Index, Sampler, int]]:
+    """Sample rows until they are finished; of those whose chains are far apart, what has adapted once more.
+
+    ``learnt`` is how often these have adapted again. Proposals that know where a hard row's points lie are worth more
+    than many sweeps without. What was drawn before is thrown away, so that all draws are of one chain law.
+    """
+    settings = sampler.settings
+    looks, again, done = _look_times(settings), [], 0
+    for number, look in enumerate(looks):
         sampler.collect(look - done)
         done = look
-        expired = problem.has_expired
+        expired = sampler.chains.problem.has_expired
         draws = [_make_draws(sampler, place, wanted, expired) for place in range(len(rows))]
         finished = np.array([each.has_converged or expired or look == looks[-1] for each in draws])
         for place in np.flatnonzero(finished).tolist():
             out[rows[place]] = draws[place]
-        left = np.flatnonzero(~finished)
+        may_learn = number == 1 and learnt < len(settings.relearning_sweeps)
+        far = ~finished & may_learn & np.array([each.r_hat > settings.far_r_hat for each in draws])
+        if far.any():
+            part = sampler.take(np.flatnonzero(far))
+            for _ in range(2):
+                part.adapt(settings.relearning_sweeps[learnt])
+            again.append((rows[far], part, learnt + 1))
+        left = np.flatnonzero(~finished & ~far)
         if not len(left):
             break
-        if finished.any():
+        if len(left) < len(rows):
             rows, sampler = rows[left], sampler.take(left)
-    return out
+    return again
 
 
 def prepare_chains(
@@ -283,7 +278,7 @@ def _make_draws(sampler: Sampler, row: int, wanted: int, expired: bool) -> Draws
         np.divide(
             record.taken[row], record.tried[row], out=np.zeros_like(record.taken[row]), where=record.tried[row] > 0
         ),
-        settings.adaptation_rounds * settings.adaptation_sweeps + len(x),
+        sampler.adaptation_sweeps + len(x),
         burn_in,
         wanted,
         settings.max_r_hat,

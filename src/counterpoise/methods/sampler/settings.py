@@ -17,12 +17,16 @@ class SamplerSettings:
     """Independent copies of the whole ladder of temperatures; their agreement is what R-hat measures."""
     temperatures: int = 6
     """Temperatures of a ladder, the lowest being the one that is asked for."""
-    hottest: float = 6.0
+    hottest: float = 3.0
     """The highest temperature of a ladder, as a multiple of the lowest, before the swap rates adapt it."""
     adaptation_sweeps: int = 30
     """Sweeps of each of the rounds in which ladder and proposals adapt; their points are thrown away."""
     adaptation_rounds: int = 3
     """Rounds of adaptation."""
+    relearning_sweeps: tuple[int, ...] = (150, 400)
+    """Sweeps of both rounds in which a row whose chains are far apart adapts again, the first and the second time."""
+    far_r_hat: float = 1.04
+    """R-hat, at the second look at the diagnostics, of chains that are far apart."""
     block_sweeps: int = 50
     """Sweeps between two looks at the diagnostics."""
     max_sweeps: int = 9000
