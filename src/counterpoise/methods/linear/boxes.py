@@ -48,6 +48,12 @@ class BoxTerms(NamedTuple):
     level_cost: Array  # (b, t, l)
     unit_price: Array  # (b, f)
     left: Array  # (b,) changes that are not forced
+    weight: Array | None = None  # (b, conditions) whose sum with these weights is the only condition
+
+    def weighed(self, weight: Array) -> BoxTerms:
+        """With one condition, the sum of all with weights ``(b, m)``."""
+        slope, gain = (_weigh(weight, each)[:, None] for each in (self.slope, self.level_gain))
+        return self._replace(slope=slope, level_gain=gain, weight=weight)
 
 
 class Choice(NamedTuple):
@@ -106,11 +112,17 @@ class Pricing:
         changed = self._best_changes(terms, worth)
         value = np.where(changed, worth, 0.0).sum(axis=1)
         x = np.where(changed[:, :f], x, terms.x0)
-        gain = np.vecdot(terms.slope, (x - terms.x0)[:, None, :])
+        choice = Choice(value, value, x, level, changed)
+        return choice._replace(gain=self.gain(terms, choice))
+
+    def gain(self, terms: BoxTerms, choice: Choice) -> Array:
+        """What points gain in each condition, ``(b, m)``."""
+        f = len(self.menus.numbers)
+        out = np.vecdot(terms.slope, (choice.x - terms.x0)[:, None, :])
         if len(self.menus.coded):
-            at = np.take_along_axis(terms.level_gain, level[:, None, :, None], axis=3)[..., 0]
-            gain += np.where(changed[:, None, f:], at, 0.0).sum(axis=2)
-        return Choice(value, gain, x, level, changed)
+            at = np.take_along_axis(terms.level_gain, choice.level[:, None, :, None], axis=3)[..., 0]
+            out += np.where(choice.changed[:, None, f:], at, 0.0).sum(axis=2)
+        return np.asarray(out)
 
     def most_gain(self, terms: BoxTerms) -> Array:
         """The greatest gain ``(b, m)`` that a point of each box can have in each condition, one at a time."""
@@ -153,8 +165,8 @@ class Pricing:
             away = np.where(pays, np.where(slope > 0, np.inf, -np.inf), 0.0)
         best = np.minimum(np.maximum(terms.x0 + away, terms.low), terms.high)
         if self.snaps:
-            down = np.maximum(menus.snapped(terms.row, best.copy(), upwards=False), terms.low)
-            up = np.minimum(menus.snapped(terms.row, best.copy(), upwards=True), terms.high)
+            down, up = menus.beside(terms.row, best)
+            down, up = np.maximum(down, terms.low), np.minimum(up, terms.high)
             below, above = (self._worth(terms, slope, x) for x in (down, up))
             best, worth = np.where(above >= below, up, down), np.maximum(above, below)
         else:
@@ -179,6 +191,15 @@ class Pricing:
             np.put_along_axis(rank, order, np.arange(worth.shape[1])[None], axis=1)
             useful &= (rank < left[:, None]) | ~counted
         return useful | must
+
+
+def pick(where: Mask, one: Choice, other: Choice) -> Choice:
+    """One point in some boxes ``(b,)``, the other in the rest."""
+    if where.all():
+        return one
+    if not where.any():
+        return other
+    return Choice._make(np.where(where.reshape(-1, *[1] * (a.ndim - 1)), a, b) for a, b in zip(one, other, strict=True))
 
 
 def _weigh(price: Array, gain: Array) -> Array:

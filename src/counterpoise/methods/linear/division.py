@@ -70,7 +70,7 @@ def _divide_values(pricing: Pricing, first: Boxes, second: Boxes, halved: Index,
     row = pricing.cases.row[first.case[halved]]
     middle = np.zeros((len(halved), len(menus.numbers)))
     middle[line, column] = cut.value[halved]
-    down, up = (menus.snapped(row, middle.copy(), upwards=way)[line, column] for way in (False, True))
+    down, up = (values[line, column] for values in menus.beside(row, middle))
     both = down == up  # on the grid itself: the lower half has it
     step = menus.step[row, column]
     up = np.where(both & (step > 0), up + step, up)

@@ -182,7 +182,8 @@ class _Search:
             order = np.lexsort((self.waiting.bound, row))
             rank = np.arange(len(order)) - np.searchsorted(row[order], row[order])
             chosen = np.zeros(len(order), dtype=bool)
-            chosen[order] = rank < self.settings.roots_together
+            together = np.maximum(self.settings.roots_together, self.opened // self.settings.roots_together)
+            chosen[order] = rank < together[row[order]]
             unprovable = self.relaxed[row] * (1 + self.settings.optimal) < self.limit[row]
             most = np.where(unprovable, min(self.settings.boxes_for_answers, max_boxes), max_boxes)
             chosen &= self.opened[row] < most
@@ -198,7 +199,7 @@ class _Search:
 
     def open(self, boxes: Boxes) -> None:
         """Bound boxes, show their points, and divide what is left of them."""
-        solved = solve(self.pricing, boxes, self.settings)
+        solved = solve(self.pricing, boxes, self._costs(boxes, self.limit[self.cases.row[boxes.case]]), self.settings)
         bound = np.maximum(self._efforts(boxes, solved.bound), boxes.bound)
         row = self.cases.row[boxes.case]
         alive = np.flatnonzero(bound < self.limit[row])
@@ -223,6 +224,13 @@ class _Search:
         if halves is not None:
             self.waiting = Boxes.joined([self.waiting, halves])
 
+    def _costs(self, boxes: Boxes, effort: Array) -> Array:
+        """Efforts ``(b,)`` of points of boxes in units of cost."""
+        if not self.pricing.by_square:
+            return effort
+        left = effort - self.menus.price_changes(boxes.can_stay, boxes.changes)
+        return np.square(np.maximum(left, 0.0) / self.menus.root)
+
     def _efforts(self, boxes: Boxes, cost: Array) -> Array:
         """Bounds in units of cost as bounds of effort."""
         if not self.pricing.by_square:
@@ -234,7 +242,7 @@ class _Search:
         return np.where(np.isinf(cost), np.inf, self.menus.root * np.sqrt(cost) + paid)
 
     def show(self, boxes: Boxes, solved: Solved) -> None:
-        """Show the most promising point of each row to the model, and keep it if it is an answer."""
+        """Show the points that would be nearer to the model, and keep the nearest answer of each row."""
         row = self.cases.row[boxes.case]
         numbers = self._fill(boxes, solved)
         x = self.problem.x0[row]
@@ -248,13 +256,12 @@ class _Search:
             self._relax(part, row, x, self.active)
         x = part.region.project(x[:, None, :])
         effort = np.where(part.region.contains(x), part.energy.effort(x, part.x0), np.inf)[:, 0]
-        order = np.lexsort((effort, row))
-        first = order[np.flatnonzero(np.diff(row[order], prepend=-1))]
-        first = first[effort[first] < self.limit[row[first]]]
-        if not len(first):
+        near = np.flatnonzero(effort < self.limit[row])
+        if not len(near):
             return
-        reached = self.problem.take(row[first]).score(x[first]).reached[:, 0]
-        good = first[reached]
+        good = near[self.problem.take(row[near]).score(x[near]).reached[:, 0]]
+        good = good[np.lexsort((effort[good], row[good]))]
+        good = good[np.flatnonzero(np.diff(row[good], prepend=-1))]
         self.best[row[good]], self.x[row[good]] = effort[good], x[good, 0]
 
     def _relax(self, part: Problem, row: Index, x: Array, active: Mask) -> None:
@@ -294,7 +301,7 @@ class _Search:
         low, high = np.where(can, low, x), np.where(can, high, x)
         new = np.minimum(np.maximum(x0, low), high)
         if self.pricing.snaps:
-            up, down = (menus.snapped(row, new.copy(), upwards=way) for way in (True, False))
+            down, up = menus.beside(row, new)
             new = np.where(new > x0, up, down)
         rounding = 1e-12 * (np.abs(x) + np.abs(x0))
         fits = can & (new >= low - rounding) & (new <= high + rounding)

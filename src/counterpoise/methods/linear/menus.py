@@ -89,23 +89,44 @@ class Menus:
 
     def snapped(self, row: Index, values: Array, *, upwards: bool) -> Array:
         """Values ``(k, f)`` of numbers of rows ``(k,)`` on the grid: the next one up, or down; others as they are."""
+        return self.beside(row, values)[1 if upwards else 0]
+
+    def beside(self, row: Index, values: Array) -> tuple[Array, Array]:
+        """The next values down and up on the grid, ``(k, f)`` each, beside values of numbers of rows ``(k,)``."""
+        down, up = values, values
         step, origin = self.step[row], self.origin[row]
         has_grid = step > 0
         if has_grid.any():
             size = np.where(has_grid, step, 1.0)
             count = (values - origin) / size
-            near = np.rint(count)
+            near, below = np.rint(count), np.floor(count)
             with np.errstate(invalid="ignore"):  # without a bound, there is nothing to round
                 close = np.abs(count - near) <= 1e-9 * np.maximum(1.0, np.abs(count))
-            count = np.where(close, near, np.ceil(count) if upwards else np.floor(count))
-            values = np.where(has_grid, origin + count * size, values)
+            above = np.where(close, near, np.ceil(count))
+            below = np.where(close, near, below)
+            down = np.where(has_grid, origin + below * size, values)
+            up = np.where(has_grid, origin + above * size, values)
+        if not self.listed:
+            return down, up
+        down, up = down.copy(), up.copy()
+        places, table = self._short_lists
+        if len(places):
+            x = values[:, places]
+            line, ends = np.arange(len(places)), np.isfinite(table).sum(axis=1) - 1
+            count = np.minimum((table <= x[:, :, None]).sum(axis=2), ends + 1)
+            down[:, places] = low = table[line, np.maximum(count - 1, 0)]
+            up[:, places] = np.where(low < x, table[line, np.minimum(count, ends)], low)
         for place, listed in self.listed:
-            if upwards:
-                at = np.minimum(np.searchsorted(listed, values[:, place], "left"), len(listed) - 1)
-            else:
-                at = np.maximum(np.searchsorted(listed, values[:, place], "right") - 1, 0)
-            values[:, place] = listed[at]
-        return values
+            if place not in places:
+                x = values[:, place]
+                down[:, place] = listed[np.maximum(np.searchsorted(listed, x, "right") - 1, 0)]
+                up[:, place] = listed[np.minimum(np.searchsorted(listed, x, "left"), len(listed) - 1)]
+        return down, up
+
+    @cached_property
+    def _short_lists(self) -> tuple[Index, Array]:
+        """Listed values of columns that have few of them, in one table."""
+        return _tabulate_short_lists(self.listed)
 
     @cached_property
     def one_change_price(self) -> float | None:
@@ -129,6 +150,15 @@ class Menus:
     def has_grid(self) -> bool:
         """Whether some number cannot take every value."""
         return bool(self.listed) or bool((self.step > 0).any())
+
+
+def _tabulate_short_lists(listed: tuple[tuple[int, Array], ...], most: int = 64) -> tuple[Index, Array]:
+    """The places ``(c,)`` of columns of at most so many values, and these in lines filled up with infinities."""
+    short = [(place, values) for place, values in listed if len(values) <= most]
+    table = np.full((len(short), max((len(values) for _, values in short), default=0)), np.inf)
+    for line, (_, values) in enumerate(short):
+        table[line, : len(values)] = values
+    return np.array([place for place, _ in short], dtype=np.intp), table
 
 
 def _is_outside(problem: Problem) -> Mask:

@@ -10,15 +10,21 @@ class LinearSettings:
     """How boxes are bounded and divided; limits count boxes, never time."""
 
     boxes: int = 256  # of a row that are opened at most, but for the last few together
-    boxes_for_answers: int = 16  # of a row whose answer relations keep above what the bound, without them, can reach
-    boxes_with_relations: int = 12  # of a row that are opened at most in each round that has relations as conditions
+    boxes_for_answers: int = 8  # of a row whose answer relations keep above what the bound, without them, can reach
+    boxes_with_relations: int = 24  # of a row that are opened at most in each round that has relations as conditions
     boxes_at_first: int = 256  # of the first round, without relations; four times as many in each later one
     relation_rounds: int = 4  # times a row is proven, each with the relations as conditions that were broken before
     slack: float = 1e-9  # share of a condition by which an answer goes beyond it
     raises: int = 10  # times that a price is raised, 2, 4, 8, … times, until a point meets the condition
-    halvings: int = 60  # of the interval that holds the best price, at most
+    halvings: int = 12  # of the interval that holds the best price, at most
     few_left: float = 0.5  # share of the boxes up to which those whose price is not found go on by themselves
     gain_tolerance: float = 1e-10  # relative: a point this little beyond a condition meets it
+    newton_steps: int = 10  # towards the best prices of several conditions, at most
+    newton_tolerance: float = 1e-7  # relative: a step that raises a bound by less is the last
+    least_damping: float = 1e-3  # share of the full bend of a bound that is added to it, where steps succeed
+    most_damping: float = 1e3  # beyond which no shorter step is tried
+    rounds_after_climb: int = 1  # prices that are turned one after the other after that
+    bracket: float = 0.1  # share of a price by which the other side of the best one is looked for
     bound_tolerance: float = 2e-9  # relative: a bound that can gain no more is the greatest
     price_tolerance: float = 1e-13  # relative width of the interval at which halving ends
     overshoot: float = 1e-3  # share of the interval by which a secant is overshot
