@@ -5,7 +5,7 @@ from itertools import product
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from sklearn.compose import make_column_transformer
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
@@ -121,6 +121,7 @@ def test_least_of_all_points(name, lam, distance):
         unique_by=repr,
     ),
 )
+@example(seed=629, classes=1, distance="l2", lam=0.0, ordinal=False, weights=None, constraints=[])
 def test_random_questions(seed, classes, distance, lam, ordinal, weights, constraints):
     table = small_table(seed)
     encoder = OrdinalEncoder() if ordinal else OneHotEncoder()

@@ -148,6 +148,23 @@ class Pricing:
             unit, change = unit[..., None], change[:, None]
         return np.asarray(unit * difference + change * (difference > 0))
 
+    def costs_of(self, boxes: Boxes, effort: Array) -> Array:
+        """Efforts ``(b,)`` of points of boxes in units of cost."""
+        if not self.by_square:
+            return effort
+        left = effort - self.menus.price_changes(boxes.can_stay, boxes.changes)
+        return np.square(np.maximum(left, 0.0) / self.menus.root)
+
+    def efforts_of(self, boxes: Boxes, cost: Array) -> Array:
+        """Bounds in units of cost as bounds of effort, ``(b,)``."""
+        if not self.by_square:
+            price = self.menus.one_change_price
+            if not price or self.unit_price.any() or not self.menus.counted.all():
+                return cost
+            return np.asarray(price * np.ceil(cost / price - 1e-9))  # a number of changes
+        paid = self.menus.price_changes(boxes.can_stay, boxes.changes)
+        return np.where(np.isinf(cost), np.inf, self.menus.root * np.sqrt(cost) + paid)
+
     def differences(self, row: Index, x: Array) -> Array:
         """Differences ``(b, f)`` of numbers from rows ``(b,)``."""
         away = x - self.menus.x0[row]

@@ -199,8 +199,9 @@ class _Search:
 
     def open(self, boxes: Boxes) -> None:
         """Bound boxes, show their points, and divide what is left of them."""
-        solved = solve(self.pricing, boxes, self._costs(boxes, self.limit[self.cases.row[boxes.case]]), self.settings)
-        bound = np.maximum(self._efforts(boxes, solved.bound), boxes.bound)
+        most_wanted = self.pricing.costs_of(boxes, self.limit[self.cases.row[boxes.case]])
+        solved = solve(self.pricing, boxes, most_wanted, self.settings)
+        bound = np.maximum(self.pricing.efforts_of(boxes, solved.bound), boxes.bound)
         row = self.cases.row[boxes.case]
         alive = np.flatnonzero(bound < self.limit[row])
         if not len(alive):
@@ -223,23 +224,6 @@ class _Search:
         self.floor_at(row[left][whole], bound[left][whole])
         if halves is not None:
             self.waiting = Boxes.joined([self.waiting, halves])
-
-    def _costs(self, boxes: Boxes, effort: Array) -> Array:
-        """Efforts ``(b,)`` of points of boxes in units of cost."""
-        if not self.pricing.by_square:
-            return effort
-        left = effort - self.menus.price_changes(boxes.can_stay, boxes.changes)
-        return np.square(np.maximum(left, 0.0) / self.menus.root)
-
-    def _efforts(self, boxes: Boxes, cost: Array) -> Array:
-        """Bounds in units of cost as bounds of effort."""
-        if not self.pricing.by_square:
-            price = self.menus.one_change_price
-            if not price or self.pricing.unit_price.any() or not self.menus.counted.all():
-                return cost
-            return np.asarray(price * np.ceil(cost / price - 1e-9))  # a number of changes
-        paid = self.menus.price_changes(boxes.can_stay, boxes.changes)
-        return np.where(np.isinf(cost), np.inf, self.menus.root * np.sqrt(cost) + paid)
 
     def show(self, boxes: Boxes, solved: Solved) -> None:
         """Show the points that would be nearer to the model, and keep the nearest answer of each row."""
