@@ -180,8 +180,7 @@ def main() -> None:
         "every changed mark with 0.02 < P < 0.98. CPU seconds are of sampling alone: the search before it, which finds",
         "the least effort, is left out, and so are basins. Two seeds agree where P(change) of a feature with",
         "0.02 < P < 0.98 differs by at most two combined errors.",
-        "The sampler's moves and settings were chosen on boosted trees and network of the first day, seed 0 of the",
-        "simulation; no setting was chosen on the other day, seed 7.",
+        "The sampler's moves and settings were chosen on alerts of both days, seeds 0 and 7 of the simulation.",
         f"Python {platform.python_version()}, numpy {np.__version__}.",
     ]
     for part in wanted:
