@@ -25,6 +25,25 @@ class Tally:
     opened_rows: int = 0  # rows put to trees or layers that were read, by a firm search: the model was not asked
     block_rows: int = 0  # the size of every call; 0: calls are as large as they come
     row_budget: RowBudget | None = None  # where each row may only take so many model rows
+    squared_rows: float = 0.0  # sums over the calls, of rows times rows
+    rows_times_seconds: float = 0.0  # and of rows times seconds: what a call takes, and what each of its rows
+    most_rows: int = 0  # of one call
+    max_growth: int = 8  # a call has at most so many times as many rows as those before, however fast they were
+
+    def note_call(self, rows: int, seconds: float) -> None:
+        """Add the time of one call of so many rows."""
+        self.seconds += seconds
+        self.most_rows = max(self.most_rows, rows)
+        self.squared_rows += float(rows) ** 2
+        self.rows_times_seconds += rows * seconds
+
+    def count_rows_within(self, seconds: float) -> float:
+        """How many rows one call may have to take so long, or at most twice what a call takes whatever its rows."""
+        count, spread = max(self.calls, 1), self.squared_rows - self.rows**2 / max(self.calls, 1)
+        each = (self.rows_times_seconds - self.rows * self.seconds / count) / spread if spread > 0 else np.inf
+        each = max(min(each, self.seconds / max(self.rows, 1)), 1e-9)  # all calls of one size: as if rows took it all
+        fixed = max((self.seconds - each * self.rows) / count, 0.0)
+        return min(max(seconds - fixed, fixed) / each, float(self.max_growth * self.most_rows))
 
     def count_rows_cut(self, rows: Index) -> int:
         """How many of these rows had a search that ended with their model rows."""
@@ -149,14 +168,15 @@ def call_model(call: Callable[[Any], Any], x: Points, owners: Index, tally: Tall
     function raise again, or None if it does not raise again.
     """
     stop_if_cancelled()
-    tally.rows += len(x) if not tally.block_rows else -(-len(x) // tally.block_rows) * tally.block_rows
+    asked = len(x) if not tally.block_rows else -(-len(x) // tally.block_rows) * tally.block_rows
+    tally.rows += asked
     tally.calls += 1
     if tally.row_budget is not None and what == "row":
         np.add.at(tally.row_budget.spent, owners, 1)
     started = time.perf_counter()
     try:
         answer = call_in_blocks(call, x, tally.block_rows) if tally.block_rows else call(x)
-        tally.seconds += time.perf_counter() - started
+        tally.note_call(asked, time.perf_counter() - started)
         return answer
     except (CapabilityError, InputError):
         raise

@@ -198,7 +198,7 @@ class Problem:
         if np.isinf(self.deadline) or not self.tally.rows:
             return np.inf
         left = self.max_share_of_time * (self.deadline - time.perf_counter())
-        return max(left, self.last_seconds) * self.tally.rows / max(self.tally.seconds, 1e-9)
+        return self.tally.count_rows_within(max(left, self.last_seconds))
 
     def call_model(self, call: Callable[[Array], Any], flat: Array, owners: Index) -> Any:
         """The result of a function of the model at points ``(p, d)``: every model call of a search is made here."""

@@ -201,7 +201,8 @@ class ExplanationRun:
         over = bool(self.finished_rows) and time.perf_counter() >= self.deadline
         try:
             now, firm = time.perf_counter(), self.question.asks_for_firmness
-            soon = now + (deadline - now) / 2 if firm else deadline  # the other half is for firm answers
+            end = deadline - self._seconds_for_checks(deadline - now)
+            soon = now + (end - now) / 2 if firm else end  # the other half is for firm answers
             task = self._build_task(rows, soon)
             region = task.problem.region
             record_rows_let_off(self.rows_let_off, self.question.relations, region, rows)
@@ -216,8 +217,8 @@ class ExplanationRun:
                 order[wrong] = len(rows) + np.arange(len(wrong))
                 answers = Answers.concatenate([answers, right], order)
             self._begin("second search")
-            firmer = find_firm_answers(self._build_task(rows, deadline, region), answers) if firm else None
-            judged = task if not len(wrong) else self._build_task(rows, deadline, region)
+            firmer = find_firm_answers(self._build_task(rows, end, region), answers) if firm else None
+            judged = task if not len(wrong) else self._build_task(rows, end, region)
             self.rows_out_of_model_rows += self.tally.count_rows_cut(rows)
             self._begin("kept", 0 if firmer is None else self.question.alternatives)
             kept = self._measure_kept(judged, answers)
@@ -231,13 +232,19 @@ class ExplanationRun:
         goal = self.row_targets.goal.take(rows)
         near = nearest_target_rows(self.explained.schema, self.input_rows.x0[rows], goal, self.reference_rows)
         self.evidence.extend([] if near is None else [near])
-        self.rows_out_of_time += len(rows) if time.perf_counter() >= deadline else 0
+        self.rows_out_of_time += len(rows) if time.perf_counter() >= end else 0
         self.tally.forget_rows(rows)
         self.finished_rows.append(rows)
         self.finished_answers.append(answers)
         self.kept.append(kept)
         self.firm_answers.extend([] if firmer is None else [firmer])
         self.firm_kept.extend([] if firmer is None else [firm_kept])
+
+    def _seconds_for_checks(self, left: float, calls: int = 4, max_share: float = 0.5) -> float:
+        """How long before the time is up searches end, so that a slow model can be asked about what they found."""
+        if np.isinf(left):
+            return 0.0
+        return min(calls * self.tally.seconds / max(self.tally.calls, 1), max_share * left)
 
     def _begin(self, stage: Stage, later: int = 0) -> None:
         """Let a stage of the work spend its part of a limited number of model rows."""

@@ -139,7 +139,7 @@ class Search(SearchSettings):
         self, board: Incumbents, rows: Index, problem: Problem, streams: Streams, start: Points | None = None
     ) -> Iterator[Run]:
         """Some rows searched as their model asks for; surveys begin at ``start`` ``(r, k, d)``, else at the best."""
-        if not len(rows):
+        if not len(rows) or problem.is_out_of_time:
             return
         rows_for_slopes = self.surrogate.model_rows_per_column_for_slopes * problem.x0.shape[1]
         if self._is_rationed_black_box(problem) and problem.model_rows_left < rows_for_slopes:
