@@ -281,14 +281,18 @@ class Search(SearchSettings):
                 return
             rows, problem, streams = rows[left], problem.take(left), streams.take(left)
             raw, home = raw.at(left), home.at(left)
-        if home is None:
-            home = score_points(problem, problem.region.nearest_feasible[:, None, :])
+        home = self._score_home(problem, home)
         varied = join_points(board.points.at(rows).best(1), raw)
         points = join_points(varied.pick(varied.list_distinct()[:, : raw.x.shape[1]]), home)
         yield from sift(board, rows, problem, cells, points, is_screened=is_screened)
         if is_screened and self.surrogate.finished_points:
             points = board.points.at(rows).best(self.surrogate.finished_points)
             yield from sift(board, rows, problem, cells, points)
+
+    @staticmethod
+    def _score_home(problem: Problem, known: Points | None) -> Points:
+        """The rows as they are, or as near as the region allows, scored unless they are known."""
+        return score_points(problem, problem.region.nearest_feasible[:, None, :]) if known is None else known
 
     def _propose(self, problem: Problem) -> Array:
         """What surrogates of the model take for answers, ``(n, m, d)``."""
