@@ -37,12 +37,17 @@ class Tally:
         self.squared_rows += float(rows) ** 2
         self.rows_times_seconds += rows * seconds
 
-    def count_rows_within(self, seconds: float) -> float:
-        """How many rows one call may have to take so long, or at most twice what a call takes whatever its rows."""
+    @property
+    def seconds_of_call(self) -> tuple[float, float]:
+        """What a call takes whatever its rows, and what each of its rows takes, from the calls so far."""
         count, spread = max(self.calls, 1), self.squared_rows - self.rows**2 / max(self.calls, 1)
         each = (self.rows_times_seconds - self.rows * self.seconds / count) / spread if spread > 0 else np.inf
         each = max(min(each, self.seconds / max(self.rows, 1)), 1e-9)  # all calls of one size: as if rows took it all
-        fixed = max((self.seconds - each * self.rows) / count, 0.0)
+        return max((self.seconds - each * self.rows) / count, 0.0), each
+
+    def count_rows_within(self, seconds: float) -> float:
+        """How many rows one call may have to take so long, or at most twice what a call takes whatever its rows."""
+        fixed, each = self.seconds_of_call
         return min(max(seconds - fixed, fixed) / each, float(self.max_growth * self.most_rows))
 
     def count_rows_cut(self, rows: Index) -> int:

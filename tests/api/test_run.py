@@ -1,5 +1,6 @@
 """One call in chunks: cuts do not show, time is shared out, and what is finished survives."""
 
+import time
 from typing import ClassVar
 
 import numpy as np
@@ -240,3 +241,21 @@ def test_before_and_after_are_always_what_predict_says(from_here, seed, target, 
     np.testing.assert_array_equal(found.scores["after"].astype(bool), model.predict(found.x))
     wanted = ~model.predict(x[:6]) if target == "opposite" else np.full(6, target)
     np.testing.assert_array_equal(found.valid, model.predict(found.x) == wanted)
+
+
+def test_a_budget_holds_for_firm_answers_of_a_model_whose_rows_are_slow():
+    asked: list[int] = []
+
+    def answer(table):
+        asked.append(len(table))
+        time.sleep(0.002 * len(table))
+        return MODEL.predict_proba(table)
+
+    explainer = cp.Explainer(cp.Function(answer, labels=MODEL.classes_.tolist()), reference=TRAIN)
+    explainer(ROWS[:1], budget=0.5)  # what is made once
+    asked.clear()
+    firm = explainer(ROWS, keep=0.9, noise=0.2, budget=1.0, kept=False)
+    assert firm.firm["copies"].between(1, 999).all()  # a thousand of each row would take twelve seconds
+    assert 0.002 * sum(asked) < 2.5
+    unhurried = explainer(ROWS[:1], keep=0.9, noise=0.2, kept=False)
+    assert unhurried.firm["copies"].eq(1000).all()

@@ -201,7 +201,7 @@ class ExplanationRun:
         over = bool(self.finished_rows) and time.perf_counter() >= self.deadline
         try:
             now, firm = time.perf_counter(), self.question.asks_for_firmness
-            end = deadline - self._seconds_for_checks(deadline - now)
+            end = deadline - self._seconds_for_checks(deadline - now, CHECK.copies * len(rows) if firm else 0)
             soon = now + (end - now) / 2 if firm else end  # the other half is for firm answers
             task = self._build_task(rows, soon)
             region = task.problem.region
@@ -217,7 +217,7 @@ class ExplanationRun:
                 order[wrong] = len(rows) + np.arange(len(wrong))
                 answers = Answers.concatenate([answers, right], order)
             self._begin("second search")
-            firmer = find_firm_answers(self._build_task(rows, end, region), answers) if firm else None
+            firmer = find_firm_answers(self._build_task(rows, end, region), answers, deadline) if firm else None
             judged = task if not len(wrong) else self._build_task(rows, end, region)
             self.rows_out_of_model_rows += self.tally.count_rows_cut(rows)
             self._begin("kept", 0 if firmer is None else self.question.alternatives)
@@ -240,11 +240,18 @@ class ExplanationRun:
         self.firm_answers.extend([] if firmer is None else [firmer])
         self.firm_kept.extend([] if firmer is None else [firm_kept])
 
-    def _seconds_for_checks(self, left: float, calls: int = 4, max_share: float = 0.5) -> float:
-        """How long before the time is up searches end, so that a slow model can be asked about what they found."""
+    def _seconds_for_checks(
+        self, left: float, copies: int, calls: int = 4, calls_for_copies: int = 6, max_share: float = 0.5
+    ) -> float:
+        """How long before the time is up searches end, so that a slow model can be asked about what they found.
+
+        ``copies`` are noisy ones of firm answers that it is asked about then.
+        """
         if np.isinf(left):
             return 0.0
-        return min(calls * self.tally.seconds / max(self.tally.calls, 1), max_share * left)
+        calls += calls_for_copies if copies else 0
+        each = self.tally.seconds_of_call[1]
+        return min(calls * self.tally.seconds / max(self.tally.calls, 1) + each * copies, max_share * left)
 
     def _begin(self, stage: Stage, later: int = 0) -> None:
         """Let a stage of the work spend its part of a limited number of model rows."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -35,6 +36,17 @@ class FirmnessCheck:
     """The price of fragility is measured at this many times the change,"""
     price_copies: int = 200
     """on so many of the copies."""
+    least_copies: int = 30
+    """Of a model so slow that the budget of seconds does not last for all of them."""
+
+    def count_affordable(self, copies: int, rows: int, problem: Problem, deadline: float) -> int:
+        """How many of the ``copies`` of each of so many rows the model can be asked about before the ``deadline``."""
+        if np.isinf(deadline):
+            return copies
+        fixed, each = problem.tally.seconds_of_call
+        share = copies / (copies + self.price_copies)  # the others tell the price of fragility
+        left = share * (deadline - time.perf_counter() - 2 * fixed)
+        return int(min(max(left / (each * max(rows, 1)), self.least_copies), copies))
 
 
 CHECK = FirmnessCheck()
@@ -77,10 +89,11 @@ def check_firmness(keep: object, temperature: object) -> None:
         )
 
 
-def find_firm_answers(task: AnswerTask, tipping: Answers) -> tuple[Answers, Firmness]:
+def find_firm_answers(task: AnswerTask, tipping: Answers, deadline: float = np.inf) -> tuple[Answers, Firmness]:
     """The firm answers to a chunk whose minimal answers are ``tipping``, and how firm they are.
 
-    Rows that share a target share the noise. When the time is up, the minimal answers are returned as they are.
+    Rows that share a target share the noise. When the time of the task is up, the minimal answers are returned as they
+    are; shares are measured on so many copies as the time until the ``deadline`` allows.
     """
     asked, problem = task.question, task.problem
     rows, chosen = [*problem.goal.group_rows()], list[ChosenNoise]()
@@ -91,6 +104,7 @@ def find_firm_answers(task: AnswerTask, tipping: Answers) -> tuple[Answers, Firm
     answers = tipping if problem.has_expired else _search_firm_answers(task, tipping, noises)
     answers = answers if task.plan is None else _fill_with_minimal(problem, answers, tipping)
     copies = CHECK.copies if task.plan is None else task.plan.fresh_copies
+    copies = CHECK.count_affordable(copies, len(problem), problem, deadline)
     shares = [
         _measure_firmness(problem.take(group), answers.take(group), asked, choice.noise, choice.words, copies)
         for group, choice in zip(rows, chosen, strict=True)
