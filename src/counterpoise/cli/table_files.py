@@ -34,6 +34,7 @@ from counterpoise.scale.files import replace_file
 from counterpoise.scale.unreadable import WHY, split_unreadable
 from counterpoise.space.schema.tables_in import quote_names
 from counterpoise.space.yaml.unset_marks import UnsetMarks
+from counterpoise.types import is_number
 
 STANDARD_STREAM = "-"
 
@@ -235,7 +236,8 @@ def convert_to_numbers(
         if name not in wanted or pd.api.types.is_numeric_dtype(dtype):
             continue
         column = table[name]
-        numbers = pd.to_numeric(column, errors="coerce")
+        small = column.map(lambda cell: None if isinstance(cell, int) and not is_number(int(cell)) else cell)
+        numbers = pd.to_numeric(small, errors="coerce")
         wrong = np.flatnonzero(numbers.isna() & column.notna())
         if len(wrong) and keep_wrong:
             mixed = numbers.astype(object)

@@ -94,9 +94,16 @@ def format_own_cell(feature: Feature, value: Any) -> str:
     ('n/a', 'inf', '2%')
     """
     fits = isinstance(value, (bool, np.bool_)) if feature.kind == "boolean" else is_real(value)
-    if is_missing(value) or (fits and (feature.kind == "boolean" or np.isfinite(value))):
+    if is_missing(value) or (fits and (feature.kind == "boolean" or _is_finite(value))):
         return format_value(feature, value)
     return _quote(value)
+
+
+def _is_finite(value: Any) -> bool:
+    try:
+        return bool(np.isfinite(float(value)))
+    except OverflowError:  # a whole number of hundreds of digits
+        return False
 
 
 def format_probability(probability: float) -> str:

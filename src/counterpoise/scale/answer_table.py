@@ -181,6 +181,8 @@ def feature_dtype(feature: Feature) -> str:
     ('Int64', 'str')
     """
     if feature.kind == "integer":
+        if feature.storage_dtype is None and feature.has_large_integers:
+            return "str"  # which holds all of their digits
         return "UInt64" if getattr(feature.dtype, "kind", "") == "u" else "Int64"
     return "float64" if feature.is_numeric else common_dtype(feature.categories)
 
@@ -219,8 +221,10 @@ def cast_column(column: pd.Series[Any], dtype: str) -> Any:
         return pd.to_numeric(column, errors="coerce").astype("float64")
     if isinstance(column.dtype, np.dtype) and column.dtype.kind == ("i" if dtype == "Int64" else "u"):
         return column.astype("Int64" if dtype == "Int64" else "UInt64")
-    whole: Any = pd.Series([_as_whole(cell) for cell in column.astype(object)], index=column.index, dtype=object)
-    return whole.astype(dtype)
+    ends = np.iinfo(np.int64 if dtype == "Int64" else np.uint64)
+    wholes = [_as_whole(cell) for cell in column.astype(object)]
+    fitting = [None if whole is None or not ends.min <= whole <= ends.max else whole for whole in wholes]
+    return pd.Series(fitting, index=column.index, dtype=object).astype(dtype)
 
 
 def _as_whole(cell: Any) -> int | None:

@@ -81,7 +81,8 @@ def tabulate_flat(explanation: AnsweredRows, measure: Distance | None = None, *,
     scores = explanation.scores.iloc[rows]
     distance = explanation.terms.distance[rows]
     effort, bound = explanation.measures.effort[rows, number], explanation.measures.bound[rows, number]
-    is_single = [explanation.rows[name].dtype == np.float32 for name in explanation.schema.names]
+    known = explanation.rows.dtypes  # rows that were all rejected may have no columns
+    is_single = [name in known and known[name] == np.float32 for name in explanation.schema.names]
     added: dict[str, Any] = {
         "row": [str(label) for label in frame.index],
         "position": rows,
@@ -190,9 +191,14 @@ def write_excel(path: str | Path, sheets: dict[str, pd.DataFrame]) -> None:
 
 
 def _make_inert(value: Any) -> Any:
-    """A cell as Excel can hold it: text that would be computed gets an apostrophe, other objects become text."""
+    """A cell as Excel can hold it: text that would be computed gets an apostrophe, other objects become text.
+
+    Excel holds numbers in double precision: whole ones that it would round are texts too.
+    """
     if isinstance(value, str):
         return f"'{value}" if value.startswith(FORMULA_STARTS) else value
+    if isinstance(value, int | np.integer) and abs(int(value)) > 2**53:
+        return str(value)
     if value is None or isinstance(value, (bool, int, float, np.bool_, np.integer, np.floating)):
         return value
     stamp = isinstance(value, pd.Timestamp) and value.tzinfo is None

@@ -70,7 +70,9 @@ def _find_suspect_columns(schema: Schema, x: Array, columns: list[int]) -> list[
     values = x if len(columns) == x.shape[1] else x[:, columns]
     wrong = np.isinf(values)
     if schema.has_grid:
-        wrong |= (values != np.rint(values)) & ~np.isnan(values) & schema.integer[columns]
+        wrong |= ((values != np.rint(values)) & ~np.isnan(values) | (np.abs(values) > 2.0**63)) & schema.integer[
+            columns
+        ]
     return [columns[place] for place in np.flatnonzero(wrong.any(axis=0))]
 
 
@@ -193,6 +195,16 @@ def _check_numbers(feature: Feature, values: Array, column: pd.Series[Any], what
             f"{what} {place!r} has {value!r}",
             "round it, or give the reference's column a float dtype",
         )
+    storage = feature.storage_dtype
+    if feature.kind == "integer" and storage is not None and storage.kind in "iu":
+        too_large = np.abs(values) > float(2 ** (64 if storage.kind == "u" else 63))
+        if too_large.any():
+            place, value = _find_first_wrong(column, too_large)
+            raise InputError(
+                f"{feature.name!r} holds whole numbers of 64 bits in the reference",
+                f"{what} {place!r} has {value!r}",
+                "correct it, or give the reference's column an object or a float dtype",
+            )
 
 
 def _encode_categories(feature: Feature, column: pd.Series[Any], what: str) -> Array:
