@@ -224,7 +224,8 @@ def cast_column(column: pd.Series[Any], dtype: str) -> Any:
     ends = np.iinfo(np.int64 if dtype == "Int64" else np.uint64)
     wholes = [_as_whole(cell) for cell in column.astype(object)]
     fitting = [None if whole is None or not ends.min <= whole <= ends.max else whole for whole in wholes]
-    return pd.Series(fitting, index=column.index, dtype=object).astype(dtype)
+    whole: Any = pd.Series(fitting, index=column.index, dtype=object)
+    return whole.astype(dtype)
 
 
 def _as_whole(cell: Any) -> int | None:

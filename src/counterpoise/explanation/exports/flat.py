@@ -81,7 +81,7 @@ def tabulate_flat(explanation: AnsweredRows, measure: Distance | None = None, *,
     scores = explanation.scores.iloc[rows]
     distance = explanation.terms.distance[rows]
     effort, bound = explanation.measures.effort[rows, number], explanation.measures.bound[rows, number]
-    known = explanation.rows.dtypes  # rows that were all rejected may have no columns
+    known = explanation.rows.dtypes.to_dict()  # rows that were all rejected may have no columns
     is_single = [name in known and known[name] == np.float32 for name in explanation.schema.names]
     added: dict[str, Any] = {
         "row": [str(label) for label in frame.index],

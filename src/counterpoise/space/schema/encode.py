@@ -119,11 +119,13 @@ def _decode_array(schema: Schema, x: Array) -> NDArray[Any]:
 
 
 def _can_hold(dtype: np.dtype[Any], values: Array, missing: Mask) -> bool:
-    """Whether a dtype has room for the values; floats are rounded, whole numbers never wrapped around."""
+    """Whether a dtype has room for the values; floats are rounded, and never become infinite or wrapped around."""
     if dtype.kind in "iu":
         ends = np.iinfo(dtype)
         # float(max) of the 64-bit kinds is one too many, so the upper end is exclusive
         return not missing.any() and bool(np.all((values >= float(ends.min)) & (values < float(ends.max) + 1)))
+    if dtype.kind == "f" and dtype.itemsize < 8:
+        return not bool((np.abs(values) > float(np.finfo(dtype).max)).any())
     return not (dtype.kind == "b" and missing.any())
 
 

@@ -96,7 +96,7 @@ class KnownAnswers:
         """
         problem, x = self.problem, self.points(reduced, cells)
         refused = ~problem.score(x).reached
-        legal = problem.region.contains(x)
+        legal = problem.region.contains(x) & problem.region.system.is_computed(x)
         accepted, unlawful = ~refused & legal, ~refused & ~legal
         if unlawful.any():
             mended, inside = problem.region.bring_inside(x)
