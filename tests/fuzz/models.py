@@ -119,7 +119,7 @@ def _draw_classifier(rng: Rng, table: Table, edition: int, *, is_plain: bool) ->
     by_place = as_array or _reads_by_place(name, model)
     odds = asked.probabilities if has_odds else None
     # on numbers near the ends of their type these make NaN or infinity, which what comes after them refuses
-    raises = name in ("stack of a network", "stack of discriminants", "quantiles")
+    raises = name in ("stack of a network", "stack of discriminants", "quantiles", "unit length")
     return Subject(name, model, asked.predict, classes, odds, reads_arrays=by_place, may_raise=raises)
 
 

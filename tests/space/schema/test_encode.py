@@ -151,3 +151,10 @@ def test_all_values_that_are_not_known_are_named_at_once() -> None:
         encode(schema, rows)
     assert "'c' is 'irc' in row 's' and 1 more, 'radius' in row 't', 'a' in row 'w'" in str(caught.value)
     assert "and 2 other values; known are 'tcp', 'udp'" in str(caught.value)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16", "Float32"])
+def test_a_number_beyond_its_dtype_is_not_shown_as_infinite(dtype: str) -> None:
+    schema = Schema.infer(pd.DataFrame({"load": pd.Series([0.5, 1.5], dtype=dtype)}))
+    shown = decode(schema, np.array([[1e39], [2.0]]))["load"].to_numpy(dtype=float)
+    assert shown.tolist() == [1e39, 2.0]
