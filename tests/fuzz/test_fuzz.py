@@ -54,6 +54,7 @@ def test_what_once_failed_fails_no_more(seed):
         4400534,  # a model that is sure of two classes at once, far out
         4300434,  # no model rows left to check any answer with
         3200289,  # a derived value near enough for its rule, past a threshold of a tree
+        3202692,  # a point so many units out that no neighbour of it can be looked up
         4000730,  # random search in a column that has no value at all
     ],
 )

@@ -231,9 +231,12 @@ class _LocalOutlierPenalty:
         return self.space.gradient_to_raw_units(slope[..., None] * away, x)
 
 
-def _find_nearest(tree: KDTree, points: Array, k: int) -> tuple[Array, Index]:
-    """Distances and places ``(..., k)`` of the k rows nearest to points ``(..., e)``."""
-    distance, place = tree.query(points, k=range(1, k + 1))
+def _find_nearest(tree: KDTree, points: Array, k: int, farthest: float = 1e100) -> tuple[Array, Index]:
+    """Distances and places ``(..., k)`` of the k rows nearest to points ``(..., e)``.
+
+    Points farther out than ``farthest`` count as there: squares of what lies beyond leave double precision.
+    """
+    distance, place = tree.query(np.clip(points, -farthest, farthest), k=range(1, k + 1))
     return np.asarray(distance), np.asarray(place, dtype=np.intp)
 
 

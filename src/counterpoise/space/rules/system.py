@@ -271,12 +271,6 @@ class RelationSystem:
             out[..., derivation.number] = y[derivation.number]
         return out, broken
 
-    def is_computed(self, x: Array) -> Mask:
-        """Whether the derived features of ``x`` ``(n, k, d)`` are computed, and not only near enough, ``(n, k)``."""
-        if not self.derivations:
-            return np.ones(x.shape[:2], dtype=bool)
-        return np.asarray(((self.compute_derived(x) == x) | np.isnan(x)).all(axis=-1))
-
     def compute_derived(self, x: Array) -> Array:
         """``x`` ``(n, k, d)`` with its derived features computed."""
         if not self.derivations:

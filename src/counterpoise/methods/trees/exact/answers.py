@@ -96,7 +96,8 @@ class KnownAnswers:
         """
         problem, x = self.problem, self.points(reduced, cells)
         refused = ~problem.score(x).reached
-        legal = problem.region.contains(x) & problem.region.system.is_computed(x)
+        made = problem.region.system.compute_derived(x)  # a cell of a tree may be near enough for a rule, no more
+        legal = problem.region.contains(x) & ((made == x) | np.isnan(x)).all(axis=-1)
         accepted, unlawful = ~refused & legal, ~refused & ~legal
         if unlawful.any():
             mended, inside = problem.region.bring_inside(x)
