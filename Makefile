@@ -4,7 +4,8 @@
 # make test    every gate, in the order in which they are quickest to fail
 # make test-long  larger draws of what make test samples: some ten minutes
 # make fuzz    random questions, judged by code of its own: DRAWS=20000 for more, SEED=123 for one alone
-# make bench   the measurements
+# make bench   the comparison with other methods, and the physics: within an hour of one core
+# make studies  one capability each, at the sizes their claims need: some hours
 # make release  sdist and wheel into dist/, each tested in an empty environment of every Python found
 # make clean   remove what the tools leave behind; make distclean: the environment too
 
@@ -16,7 +17,7 @@ SITE := $(BIN)/python -m sphinx -q -W --keep-going -b html docs out/docs
 
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help demo workbench docs test test-long fuzz bench release clean distclean
+.PHONY: help demo workbench docs test test-long fuzz bench studies release clean distclean
 
 help:
 	@sed -n 's/^# make/make/p' Makefile
@@ -54,19 +55,28 @@ fuzz: export PYTHONPATH := src:tests
 fuzz: $(VENV)/.installed-dev
 	$(BIN)/python -m fuzz $(if $(SEED),--seed $(SEED),--draws $(or $(DRAWS),2000) --first $(or $(FIRST),0))
 
-# `make bench QUICK=1` measures a few rows of a few tasks, in minutes. Studies run as small as their claims allow: each
-# one's defaults, run by itself, measure more.
+# `make bench QUICK=1` measures a few rows of a few tasks, in minutes; JOBS=2 takes two processes for the comparison.
 # NICE_CSV: the published numbers of NICE's own benchmark, `sheet, dataset, method, value`, where they are at hand.
 NICE_CSV := $(wildcard ../shared/nice-benchmark.csv)
-STUDIES := "nice_sets $(NICE_CSV)" ceval_check estimators loop cooling algorithm1 "constraints --rows 50" "memory --budget 20" conformance \
-	"firm --rows 8 --fresh" "useful --rows 10 --lam 0.05 0.25"
+bench: RUN := $(if $(QUICK),--quick,--jobs $(or $(JOBS),1))
+bench: PARTS := $(if $(QUICK),estimators,"nice_sets $(NICE_CSV)" ceval_check estimators loop cooling algorithm1)
+studies: PARTS := constraints memory conformance firm useful
+
 bench: export OMP_NUM_THREADS := 1
 bench: $(VENV)/.installed-dev
-	$(BIN)/python benchmarks/run.py $(if $(QUICK),--quick,--jobs $(or $(JOBS),1))
-	@for study in $(if $(QUICK),estimators,$(STUDIES)); do \
-		set -- $$study; name=$$1; shift; \
-		echo "benchmarks/$$name.py $$*"; $(BIN)/python benchmarks/$$name.py "$$@" || exit 1; \
-	done
+	$(BIN)/python benchmarks/run.py $(RUN)
+	$(RUN_PARTS)
+
+studies: export OMP_NUM_THREADS := 1
+studies: $(VENV)/.installed-dev
+	$(RUN_PARTS)
+
+define RUN_PARTS
+@for part in $(PARTS); do \
+	set -- $$part; name=$$1; shift; \
+	echo "benchmarks/$$name.py $$*"; $(BIN)/python benchmarks/$$name.py "$$@" || exit 1; \
+done
+endef
 
 $(VENV)/.installed-demo: pyproject.toml constraints.txt | $(BIN)/python
 	@echo "installing into $(VENV) ..."

@@ -1,4 +1,4 @@
-"""Growth: time a row against the number of columns and of rows, on logistic models whose optimum is known."""
+"""Growth: time a row against the number of columns and of rows, on logistic models of known optimum, no relations."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def by_width(widths: Sequence[int], blind: bool) -> list[dict[str, float]]:
     for width in widths:
         model, reference, rows = logistic(width)
         asked = (lambda x, model=model: model.predict_proba(x)) if blind else model
-        explainer = cp.Explainer(asked, reference=reference, bounds=None)
+        explainer = cp.Explainer(asked, reference=reference, bounds=None, relations=None)
         explainer(reference[:1])
         with Clock() as clock:
             explanation = explainer(rows[:ROWS])
@@ -58,7 +58,7 @@ def by_width(widths: Sequence[int], blind: bool) -> list[dict[str, float]]:
 def by_count(counts: Sequence[int]) -> list[dict[str, float]]:
     """30 columns: milliseconds a row when so many are explained in one call, the least of three measurements."""
     model, reference, rows = logistic(30)
-    explainer = cp.Explainer(model, reference=reference, bounds=None)
+    explainer = cp.Explainer(model, reference=reference, bounds=None, relations=None)
     explainer(reference[:1])
     found = []
     for count in counts:
