@@ -189,6 +189,7 @@ def index(compared: list[Comparison], skipped: dict[str, str]) -> str:
     parts += [f"- {name}: left out: {reason}" for name, reason in skipped.items()]
     parts += [
         "- [what was asked of the engine, and what was measured](targets.md)",
+        "- [sets of NICE's own benchmark](nice_sets.md)",
         "- [every number](results.csv)",
         "",
     ]
