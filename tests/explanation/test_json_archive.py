@@ -153,7 +153,17 @@ def test_save_and_load(tmp_path: Path) -> None:
     assert_same(Explanation.load(str(path)), _small())
 
 
-@pytest.mark.parametrize(("name", "hint"), [("x.html", "cp.report("), ("x.HTM", "cp.report("), ("x.csv", ".to_csv(")])
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("x.html", "cp.report("),
+        ("x.HTM", "cp.report("),
+        ("x.csv", ".to_csv("),
+        ("x.xlsx", ".to_excel("),
+        ("x.md", ".to_markdown("),
+        ("x.txt", ".text("),
+    ],
+)
 def test_json_is_not_saved_under_the_name_of_something_else(tmp_path: Path, name: str, hint: str) -> None:
     with pytest.raises(InputError) as refused:
         _small().save(tmp_path / name)

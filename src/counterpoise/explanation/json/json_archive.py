@@ -146,6 +146,9 @@ WRITER_HINTS = {  # file endings of other formats, and what writes those
     **dict.fromkeys((".html", ".htm"), "for a page use cp.report(explanation, path), or end the path in .json"),
     ".csv": "for a table use explanation.alternatives.to_csv(path), or end the path in .json",
     ".parquet": "for a table use explanation.alternatives.to_parquet(path), or end the path in .json",
+    ".xlsx": "for a workbook use explanation.to_excel(path), or end the path in .json",
+    ".md": "for a table use explanation.to_markdown(), or end the path in .json",
+    ".txt": "for sentences use explanation.text(), or end the path in .json",
 }
 
 Fields = dict[str, Any]
@@ -191,7 +194,7 @@ def dump_document(fields: Fields) -> str:
 
 
 def save_document(path: str | Path, text: str) -> None:
-    """Write a document to a file; a path that ends in .html, .csv or .parquet is refused."""
+    """Write a document to a file; a path that ends as those of other formats do is refused."""
     ending = Path(path).suffix.lower()
     if ending in WRITER_HINTS:
         raise InputError("what is saved is JSON", f"{str(path)!r} ends in {ending}", WRITER_HINTS[ending])
