@@ -259,3 +259,19 @@ def test_a_budget_holds_for_firm_answers_of_a_model_whose_rows_are_slow():
     assert 0.002 * sum(asked) < 2.5
     unhurried = explainer(ROWS[:1], keep=0.9, noise=0.2, kept=False)
     assert unhurried.firm["copies"].eq(1000).all()
+
+
+def test_a_search_that_had_ended_by_itself_is_not_said_to_have_been_ended():
+    may_wait = False
+
+    def answer(table):
+        if may_wait and len(table) > 500:  # noisy copies, after the search
+            time.sleep(6.0)
+        return MODEL.predict_proba(table)
+
+    explainer = cp.Explainer(cp.Function(answer, labels=MODEL.classes_.tolist()), reference=TRAIN)
+    explainer(ROWS, method=FAST)  # what is made once
+    may_wait = True
+    found = explainer(ROWS, method=FAST, kept=True, budget=6.0)
+    assert not np.isnan(found.kept[found.valid]).any()
+    assert not any("budget" in note for note in found.notes)

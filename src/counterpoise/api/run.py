@@ -218,6 +218,7 @@ class ExplanationRun:
                 answers = Answers.concatenate([answers, right], order)
             self._begin("second search")
             firmer = find_firm_answers(self._build_task(rows, end, region), answers, deadline) if firm else None
+            searched_until = time.perf_counter()
             judged = task if not len(wrong) else self._build_task(rows, end, region)
             self.rows_out_of_model_rows += self.tally.count_rows_cut(rows)
             self._begin("kept", 0 if firmer is None else self.question.alternatives)
@@ -232,7 +233,7 @@ class ExplanationRun:
         goal = self.row_targets.goal.take(rows)
         near = nearest_target_rows(self.explained.schema, self.input_rows.x0[rows], goal, self.reference_rows)
         self.evidence.extend([] if near is None else [near])
-        self.rows_out_of_time += len(rows) if time.perf_counter() >= end else 0
+        self.rows_out_of_time += len(rows) if searched_until >= end else 0
         self.tally.forget_rows(rows)
         self.finished_rows.append(rows)
         self.finished_answers.append(answers)
